@@ -53,7 +53,7 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
     values: `
       createServer`,
     types: `
-      CloseOptions ListenOptions Listening PortcullisServer ServerOptions`,
+      AnsweredRequest CloseOptions ListenOptions Listening PortcullisServer ServerOptions`,
   },
   "portcullis/testing": {
     values: `

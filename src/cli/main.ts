@@ -242,6 +242,7 @@ program
   .option("--per-tenant <number>", "executions of one tenant that run at once; as many as of all by default")
   .option("--queue <number>", "executions that may wait for a place; 1,000 by default")
   .option("--drain <seconds>", "how long what runs may take to end when the server is told to; 30 by default")
+  .option("--log", "print a line of JSON for each request on standard error, without contents")
   .option("--open", "open the page in a browser")
   .action(async (options) => {
     const { serve } = await import("./commands/serve.ts");
@@ -343,7 +344,8 @@ program
 program
   .command("show")
   .description("show one execution: its program, calls, decisions and outcome")
-  .argument("<execution>", "id of the execution")
+  .argument("<execution>", "id of the execution; also the one that a client of a server has chosen")
+  .option("--tenant <name>", "tenant of the execution, where several have one of that id")
   .option(...JOURNAL)
   .option("--json", "print its records, one a line")
   .option("--html <file>", "write it as a page, one file that needs no server, and print its address")
@@ -397,7 +399,10 @@ program
   .option("--sandbox <name>", "sandbox to run it in: isolate or docker", "isolate")
   .addOption(approveOption())
   .option("--result <call=json>", "result of a call that a client answers (repeatable)", collect, [])
-  .option("--result-schema <schema.json>", "the JSON Schema of what the program has to return, if it began with one")
+  .option(
+    "--result-schema <schema.json>",
+    "the JSON Schema of what the program has to return, if it began with one that the journal has not kept",
+  )
   .option("--allow-changed-tools", "go on although tools are gone or changed")
   .option("--tenant <name>", "tenant of the execution")
   .option(...JOURNAL)

@@ -18,7 +18,10 @@ export interface RecoveredConversation extends RecoveredExecution {
 }
 
 export const RECOVER_RULES = {
-  /** Gives the schema of what a program returns that began with one. Without it, such a program is not taken up. */
+  /**
+   * Gives the schema of what a program returns that began with one; by default a plain one (`jsonSchema`) is that of the
+   * journal. Without any, such a program is not taken up.
+   */
   result: callback<(recovered: RecoveredExecution) => Schema | undefined>(),
   /** Gives the model of a conversation, the one that it began with. Without it, or for undefined, conversations stay open. */
   model: callback<(conversation: RecoveredConversation) => Model | undefined>(),

@@ -43,6 +43,7 @@ export const RECORD_SCHEMAS = {
     source: text,
     needsApproval: z.literal(true).exactOptional(),
     result: text.exactOptional(),
+    resultSchema: text.exactOptional(),
   }),
   "header (conversation)": z.strictObject({
     ...headerBase,

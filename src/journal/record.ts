@@ -64,6 +64,8 @@ export interface ProgramHeader extends HeaderBase {
   readonly needsApproval?: true;
   /** SHA-256 in hex of the JSON Schema of what the program has to return. */
   readonly result?: string;
+  /** JSON text of that schema, where it was a plain one: with it the execution goes on without being given it again. */
+  readonly resultSchema?: string;
 }
 
 /** The first record of a model's conversation. The gate decides its calls in the same way as a program's. */

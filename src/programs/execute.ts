@@ -24,7 +24,7 @@ import type { Tool } from "../tools/tool.ts";
 import { CALLING_FUNCTIONS } from "../tools/tool-name.ts";
 import { prepare } from "./prepare/prepare.ts";
 import { beginSpan, endSpan, inSpan } from "./program-span.ts";
-import type { ResultSchema } from "./result-schema.ts";
+import { recordOfResult, type ResultSchema } from "./result-schema.ts";
 import { redactShown, shownExecution } from "./redact-execution.ts";
 import type { Scope } from "./scope.ts";
 import type { SourceMap } from "./source-map.ts";
@@ -126,7 +126,7 @@ export async function execute(
       program,
       source,
       ...(approvePrograms ? { needsApproval: true } : {}),
-      ...(result ? { result: result.digest } : {}),
+      ...(result ? recordOfResult(result) : {}),
     },
     { driver: randomUUID(), leaseMs },
   );

@@ -3,7 +3,16 @@ import { optionError, PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { ProgramHeader } from "../journal/record.ts";
 import { option } from "../options/options.ts";
-import { isSchema, issuesText, type JsonSchema, type Schema, schemaFault, validate } from "../tools/schema.ts";
+import {
+  isPlain,
+  isSchema,
+  issuesText,
+  type JsonSchema,
+  type Schema,
+  schemaFault,
+  storedSchema,
+  validate,
+} from "../tools/schema.ts";
 import { StepsSpent } from "../tools/json-schema/steps.ts";
 import { typeText } from "../tools/type-text.ts";
 import { cutMiddle } from "../values/cut-middle.ts";
@@ -31,6 +40,24 @@ export interface ResultSchema {
   readonly json: JsonSchema;
   /** SHA-256 in hex of the JSON Schema. */
   readonly digest: string;
+}
+
+/** What the header of a program tells of it. One of a library is code, and cannot be kept. */
+export function recordOfResult({ schema, json, digest }: ResultSchema): Pick<ProgramHeader, "result" | "resultSchema"> {
+  return { result: digest, ...(isPlain(schema) ? { resultSchema: JSON.stringify(json) } : {}) };
+}
+
+/** The schema that a header has kept. Undefined where it kept none, and where its text, which may be foreign, is not that schema: then it has to be given. */
+export function recordedResult({
+  result,
+  resultSchema: text,
+}: Pick<ProgramHeader, "result" | "resultSchema">): ResultSchema | undefined {
+  if (text === undefined || hash("sha256", text) !== result) return undefined;
+  try {
+    return resultSchemaOf(storedSchema(JSON.parse(text) as JsonSchema), "the schema in the journal");
+  } catch {
+    return undefined;
+  }
 }
 
 /** Reads the option `result`. `place` is how errors name it. Throws `option_invalid` for what gives no JSON Schema. */

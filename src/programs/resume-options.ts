@@ -19,7 +19,10 @@ export const RESUME_RULES = {
    * Decides about calls that need approval, in place of the runtime's `approve`. It is also asked about calls that wait.
    */
   approve,
-  /** The schema of what the program returns, which the execution began with. One that began with it goes on only with it. */
+  /**
+   * The schema of what the program returns, which the execution began with. One that began with it goes on only with it; a plain
+   * one (`jsonSchema`) is that of the journal by default.
+   */
   result,
   /** The tools that the program may use, by name; all of the runtime's by default. */
   tools,

@@ -15,7 +15,7 @@ import { endPoisoned, isPoison } from "./poison.ts";
 import { beginSpan, inSpan, traceOf } from "./program-span.ts";
 import { refuseWrongResults } from "./refuse-results.ts";
 import { prepare } from "./prepare/prepare.ts";
-import { refuseOtherResult, type ResultSchema } from "./result-schema.ts";
+import { recordedResult, refuseOtherResult, type ResultSchema } from "./result-schema.ts";
 import { shownExecution } from "./redact-execution.ts";
 import type { Scope } from "./scope.ts";
 import { TrackedLog } from "./tracked-log.ts";
@@ -26,7 +26,7 @@ import { waitingOf } from "./waiting.ts";
 export interface ResumeWork extends Said {
   /** Take the execution up although tools have changed or are gone. */
   readonly allowChangedTools?: boolean | undefined;
-  /** What the program has to return, as the execution began. */
+  /** What the program has to return, as the execution began. By default a plain schema is that of the journal. */
   readonly result?: ResultSchema | undefined;
   /** Drive an execution that only waits, and ask the scope's approver about its calls. */
   readonly asks?: boolean | undefined;
@@ -51,9 +51,8 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
   const gate = scope.gate.beside(scope.gate.tools.select(known, "resume"));
   const changes = { gate, limits, language: header.language as Language };
   const own: Scope = scope.with?.(changes) ?? { ...scope, ...changes };
-  const { result } = work;
-  refuseOtherResult(header, result, false);
-  if (past.outcome) return shownExecution(await endedExecution(execution, past, own, result), own);
+  refuseOtherResult(header, work.result, false);
+  if (past.outcome) return shownExecution(await endedExecution(execution, past, own, work.result), own);
   refuseOfAnother(scope, execution, header);
   const findCall = openCallsOf(past.state);
   const records = recordsOf(findCall, header, work);
@@ -69,6 +68,7 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
     if (records.length > 0) await decide(scope, execution, work);
     return here.ended;
   }
+  const { result = recordedResult(header) } = work;
   refuseOtherResult(header, result, true);
   const differing = changedTools(known, header);
   if (!work.allowChangedTools) refuseChangedTools(differing);

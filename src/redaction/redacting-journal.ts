@@ -46,6 +46,7 @@ const FIELDS: Readings = {
     program: "text",
     source: "text",
     result: "own",
+    resultSchema: "json",
     model: "own",
     task: "text",
     programs: "own",

@@ -1,16 +1,19 @@
 import { randomBytes } from "node:crypto";
+import type { RequestListener } from "node:http";
 import { PortcullisError } from "../errors.ts";
 import type { AgentEvent } from "../agent/event.ts";
 import { CONSOLE_LOGGER } from "../output/console-logger.ts";
 import { readOptions, type Resolved } from "../options/options.ts";
 import type { Runtime } from "../runtime.ts";
 import { withTraceparent } from "../telemetry/with-traceparent.ts";
+import type { AnsweredRequest } from "./answered-request.ts";
 import type { OtherRoute } from "./api/app.ts";
 import type { ApiParts } from "./api/parts.ts";
 import { packageVersion } from "../sandboxes/package-files.ts";
 import { allowedHosts, isLoopback } from "./http/allowed-hosts.ts";
 import { type Key, type Keys, parseKeys, tokenKeys } from "./http/keys.ts";
 import { type HttpListener, listenHttp } from "./http/listen-http.ts";
+import { nodeListener } from "./http/node-listener.ts";
 import { OpenRequests } from "./http/open-requests.ts";
 import { Rates } from "./http/rates.ts";
 import { AtOnce } from "./at-once.ts";
@@ -44,6 +47,11 @@ export interface Listening {
 export interface PortcullisServer {
   /** Answers one request; for a server of your own (docs/http.md). Never rejects. */
   readonly fetch: (request: Request) => Promise<Response>;
+  /**
+   * The same for a server of node's: `http.createServer(server.listener)`, or `app.use(server.listener)` of Express, before
+   * what reads bodies.
+   */
+  readonly listener: RequestListener;
   /** The token that clients send where there are no keys; undefined with keys. */
   readonly token: string | undefined;
   /**
@@ -190,13 +198,18 @@ class Server {
         return current();
       },
     };
-    const app = createApp({ ...parts, admitted, maxBodyBytes, others });
+    const onRequest = options.onRequest && ((request: AnsweredRequest) => this.#tellRequest(request));
+    const app = createApp({ ...parts, admitted, maxBodyBytes, others, onRequest });
     this.#fetch = (request) => withTraceparent(request.headers, () => app(request));
   }
 
   get public(): PortcullisServer {
     return {
       fetch: this.#fetch,
+      listener: nodeListener(this.#fetch, {
+        idleMs: this.#options.idleMs,
+        onError: (error) => this.#tell(error),
+      }),
       token: this.#token,
       listen: (options) => this.#listen(options),
       setKeys: (keys) => this.#setKeys(keys),
@@ -281,6 +294,14 @@ class Server {
     await this.#mcp[Symbol.asyncDispose]();
     await this.#listener?.close();
     return { leftOpen };
+  }
+
+  #tellRequest(request: AnsweredRequest): void {
+    try {
+      this.#options.onRequest?.(request);
+    } catch {
+      // A log that fails must not change what is answered.
+    }
   }
 
   #tell(error: unknown): void {

@@ -1,4 +1,5 @@
 import type { RecoveredConversation } from "../executions/recover-options.ts";
+import type { AnsweredRequest } from "./answered-request.ts";
 import type { Model } from "../models/model.ts";
 import { array, callback, option, type OptionsOf, text, wholeNumber } from "../options/options.ts";
 import { BOUNDS } from "./http/bounds.ts";
@@ -32,6 +33,8 @@ export const SERVER_RULES = {
   idleMs: wholeNumber({ min: 10, max: 3_600_000, default: BOUNDS.idleMs }),
   /** The command that decides a call, for what MCP clients are told; without it they are told the path. */
   decideCommand: callback<(execution: string, callId: string, tenant: string) => string>(),
+  /** Told of each request once there is an answer, for a log. What it throws is ignored. */
+  onRequest: callback<(request: AnsweredRequest) => void>(),
   /** Told of what failed on the host's side, and of what could not be taken up. */
   onError: callback<(error: unknown) => void>(),
 };

@@ -27,7 +27,7 @@ export class TenantIds {
    * chosen, or one of the journal, which another door has begun.
    */
   async stored(tenant: string, id: string): Promise<ExecutionId> {
-    const chosen = prefixOf(tenant) + id;
+    const chosen = chosenId(tenant, id);
     // Both are looked for, so that it takes as long whether another tenant has the id or not.
     const [ofChosen, ofJournal] = await Promise.all([
       findIfKnown(this.#journal, chosen),
@@ -46,6 +46,11 @@ export class TenantIds {
 /** A sentence about an execution, with the id that its client has chosen. */
 export function withoutPrefixes(text: string): string {
   return text.replaceAll(PREFIXES, "");
+}
+
+/** What the journal calls an execution whose id a client of this tenant has chosen. */
+export function chosenId(tenant: string, id: string): ExecutionId {
+  return prefixOf(tenant) + id;
 }
 
 /** It says nothing of the tenant's name, which may have any characters, and is as long for each. */

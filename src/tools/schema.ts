@@ -57,8 +57,8 @@ export function jsonSchema<Value = unknown>(schema: JsonSchema): Schema<Value, V
   };
 }
 
-/** Schemas that `lazySchema` made, with what tells their contents apart. */
-const lazySchemas = new WeakMap<Schema, () => string>();
+/** Schemas that `lazySchema` made. */
+const lazySchemas = new WeakMap<Schema, Required<LazyOptions>>();
 
 /**
  * A plain JSON Schema that is made when it is first needed, for sources with thousands of tools. `make` must return the
@@ -83,13 +83,29 @@ export function lazySchema(
       jsonSchema: { input: make, output: make },
     },
   };
-  lazySchemas.set(schema, identify);
+  lazySchemas.set(schema, { identify, checks });
   return schema;
 }
 
 interface LazyOptions {
+  /** Gives what tells its contents apart. */
   readonly identify?: () => string;
   readonly checks?: boolean;
+}
+
+/**
+ * Like `jsonSchema`, for many that are held for a long time: it is read once to be refused at once, and then only its text is
+ * kept until a value is checked. What it is made into may take a thousand times as much memory.
+ */
+export function storedSchema(schema: JsonSchema): Schema {
+  jsonSchema(schema);
+  const text = JSON.stringify(schema);
+  return lazySchema(() => JSON.parse(text) as JsonSchema);
+}
+
+/** Whether the JSON Schema of a schema is all that it checks, and it gives values out as they are. */
+export function isPlain(schema: Schema): boolean {
+  return schema["~standard"].vendor === PLAIN_VENDOR && lazySchemas.get(schema)?.checks !== false;
 }
 
 /** Whether a schema was made by `lazySchema`, so that asking for its JSON Schema would make it. */
@@ -99,7 +115,7 @@ export function isLazy(schema: Schema): boolean {
 
 /** A text that tells the contents of a lazy schema from those of others; undefined for any other schema. */
 export function identityOf(schema: Schema): string | undefined {
-  return lazySchemas.get(schema)?.();
+  return lazySchemas.get(schema)?.identify();
 }
 
 /** The most useful problem: that no alternative of a choice fits, or else the innermost problem. */

@@ -136,7 +136,7 @@ test(
       ],
       [["decide", "order-2", "1", "--done", "3"], "was decided already, by ann"],
       [["resume", "order-2", ...TOOLS, "--result", "1=3"], "Call 1 of pay does not wait for a client's result."],
-      [["resume", "none", ...TOOLS], 'The journal holds no execution "none".'],
+      [["resume", "none", ...TOOLS], 'The journal holds no execution "none" of tenant "default".'],
       [
         ["resume", "order-2", ...TOOLS, "--tenant", "other"],
         'The journal holds no execution "order-2" of tenant "other".',

@@ -62,3 +62,21 @@ test(
     expect((await run("key", "revoke", "ann", "--keys", keys)).code).toBe(2);
   },
 );
+
+test(
+  "--log prints one line of JSON for each request, and an id that steers a terminal is escaped in it",
+  { timeout: 60_000 },
+  async () => {
+    await using server = await openServerProcess("--log");
+    await server.ask("GET", `/v1/executions/${encodeURIComponent("\u009b2J\u202e")}`);
+    await server.ask("POST", "/v1/executions", { program: "return 'contents'" });
+    await expect.poll(() => linesOf(server.said()).length, { timeout: 20_000 }).toBe(2);
+    const [unknown, ran] = linesOf(server.said());
+    expect(unknown).toContain('"execution":"\\u009b2J\\u202e"');
+    expect(JSON.parse(ran ?? "")).toMatchObject({ method: "POST", path: "/v1/executions", status: 200, key: "token" });
+    expect(server.said().replace(/#token=\S+/, "")).not.toContain(server.token);
+    expect(server.said()).not.toContain("contents");
+  },
+);
+
+const linesOf = (said: string) => said.split("\n").filter((line) => line.startsWith("{"));

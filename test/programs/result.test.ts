@@ -1,7 +1,9 @@
+import { hash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { createRuntime, createSqliteJournal, jsonSchema, type Report } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
+import { recordedResult } from "../../src/programs/result-schema.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
 import { tool } from "../support/tools.ts";
 
@@ -9,6 +11,7 @@ const sandbox = createMemorySandbox();
 const start = (options: Partial<Parameters<typeof createRuntime>[0]> = {}) =>
   createRuntime({ tools: [], sandbox, ...options });
 const rows = z.object({ rows: z.array(z.object({ price: z.number() })) });
+const faultOf = ({ outcome }: Report) => (outcome.type === "failed" ? outcome.fault : undefined);
 const codeOf = (promise: Promise<unknown>) =>
   promise.then(
     () => "resolved",
@@ -38,8 +41,6 @@ describe("a value that fits the result is the report's value, as the schema give
 });
 
 describe("a value that does not fit ends the program as failed, with a sentence that the model can mend", () => {
-  const faultOf = ({ outcome }: Report) => (outcome.type === "failed" ? outcome.fault : undefined);
-
   test("it has the path, and the type that was expected", async () => {
     await using runtime = await start();
     const report = await runtime.execute('return { rows: [{ price: 1 }, { price: "2" }] };', { result: rows });
@@ -124,6 +125,30 @@ describe("an execution keeps the result that it began with", () => {
     expect((await goOn({ result })).value).toEqual({ units: 3 });
     expect((await runtime.resume(waiting.execution, { result })).value).toEqual({ units: 3 });
     expect(await runtime.resume(waiting.execution)).not.toHaveProperty("value");
+  });
+
+  test("a plain one need not be given again: the journal has it, and the value is checked against it", async () => {
+    const client = { ...tool("stock", () => 1), handler: "client" as const };
+    const result = jsonSchema({ type: "object", properties: { units: { type: "integer" } } });
+    using journal = createSqliteJournal({ path: ":memory:" });
+    const waiting = async () => {
+      await using runtime = await start({ tools: [client], journal });
+      return (await runtime.execute("return await tools.stock({});", { result })).execution;
+    };
+    await using next = await start({ tools: [client], journal });
+    const goOn = async (units: unknown) => next.resume(await waiting(), { results: { 1: { value: { units } } } });
+    expect((await goOn(3)).value).toEqual({ units: 3 });
+    expect(faultOf(await goOn("many"))).toMatchObject({ code: "result_invalid" });
+  });
+
+  test.each([
+    ["another schema", '{"type":"string"}'],
+    ["no JSON", "{"],
+    ["no schema", "[]"],
+    ["one that cannot be checked", '{"$ref":"#/nowhere"}'],
+  ])("a journal whose text is %s has no schema to go on with", (name, resultSchema) => {
+    const result = name === "another schema" ? "0".repeat(64) : hash("sha256", resultSchema);
+    expect(recordedResult({ result, resultSchema })).toBeUndefined();
   });
 
   test("one that began without a schema is not given one", async () => {

@@ -30,7 +30,7 @@ const optionsIn = (command: string) => (command.split(/\bserve\s/)[1] ?? "").mat
 
 test("every block is of a language that is checked here or with those of all documents", () => {
   const languages = new Set(blocks.map(({ language }) => language));
-  expect([...languages].toSorted()).toEqual(["caddyfile", "ini", "nginx", "sh", "shell"]);
+  expect([...languages].toSorted()).toEqual(["caddyfile", "ini", "json", "nginx", "sh", "shell"]);
   expect(textsIn("shell")).toHaveLength(3);
 });
 

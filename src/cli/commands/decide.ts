@@ -3,6 +3,7 @@ import { decide as noteDecision } from "../../executions/decide.ts";
 import type { Journal } from "../../journal/journal.ts";
 import type { Decision } from "../../programs/decide.ts";
 import { EXIT } from "../exit-code.ts";
+import { findExecution } from "../input/find-execution.ts";
 import { existingJournal } from "../input/open-journal.ts";
 import { parseJson } from "../input/parse-json.ts";
 import { resumeCommand } from "../terminal/waiting-hints.ts";
@@ -20,7 +21,7 @@ export interface DecideOptions {
 }
 
 /** `portcullis decide`: notes a decision about a call that waits. It runs nothing; `resume` does. */
-export async function decide(execution: string, call: string, options: DecideOptions): Promise<number> {
+export async function decide(named: string, call: string, options: DecideOptions): Promise<number> {
   const { allow = false, deny = false, done, by, note, remember = false, tenant = "default" } = options;
   const given = [allow, deny, done !== undefined].filter(Boolean).length;
   if (given !== 1) throw optionError("decide", "exactly one of --allow, --deny and --done", given);
@@ -31,6 +32,7 @@ export async function decide(execution: string, call: string, options: DecideOpt
     ...(remember ? { remember: "execution" } : {}),
   };
   using journal = existingJournal(options.journal);
+  const execution = await findExecution(journal, named, tenant);
   await noteDecision({ journal, tenant }, execution, { decisions: { [call]: decision } });
   const whole = await wholeOf(journal, execution);
   process.stderr.write(`Noted. Take it up, with the tools it began with: ${resumeCommand(whole, options)}\n`);

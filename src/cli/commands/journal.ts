@@ -4,6 +4,7 @@ import type { SqliteJournal } from "../../journal/sqlite/sqlite-journal.ts";
 import { optionError } from "../../errors.ts";
 import { cleanText } from "../../output/clean-text.ts";
 import { EXIT } from "../exit-code.ts";
+import { findExecution } from "../input/find-execution.ts";
 import { existingJournal, namedJournal } from "../input/open-journal.ts";
 import { oneLine } from "../terminal/one-line.ts";
 import { writeInTime, writeStdout } from "../terminal/standard-streams.ts";
@@ -15,7 +16,8 @@ interface JournalOptions {
 /** `portcullis journal export`: prints executions as JSON lines, all by default. */
 export async function exportJournal(ids: readonly string[], options: JournalOptions): Promise<number> {
   using journal = existingJournal(options.journal);
-  for await (const line of exportLines(journal, ids.length > 0 ? ids : oldestFirst(journal)))
+  const found = await Promise.all(ids.map((id) => findExecution(journal, id)));
+  for await (const line of exportLines(journal, found.length > 0 ? found : oldestFirst(journal)))
     // JSON leaves characters unescaped that control a terminal. Escaped, the record is the same.
     await writeInTime(`${cleanText(line)}\n`);
   return EXIT.completed;

@@ -11,6 +11,7 @@ import type { Unrecovered } from "../../executions/recover.ts";
 import { RECOVER_RULES, type RecoveredConversation } from "../../executions/recover-options.ts";
 import { createRuntime, type Runtime } from "../../runtime.ts";
 import { agentExitCodeOf, EXIT, exitCodeOf } from "../exit-code.ts";
+import { findExecution } from "../input/find-execution.ts";
 import { loadModel } from "../input/load-model.ts";
 import { Failure, reasonOf } from "../failure.ts";
 import { existingJournal } from "../input/open-journal.ts";
@@ -50,7 +51,7 @@ export interface ResumeOptions extends ToolsOptions {
 }
 
 /** `portcullis resume`: takes an execution up, and prints its report. Resolves with its exit code, which is 6 if it waits. */
-export async function resume(execution: string, options: ResumeOptions): Promise<number> {
+export async function resume(named: string, options: ResumeOptions): Promise<number> {
   const { allowChangedTools = false, tenant } = options;
   const results = Object.fromEntries(options.result.map(parseResult));
   const result = await readResultSchema("--result-schema", options.resultSchema);
@@ -63,8 +64,9 @@ export async function resume(execution: string, options: ResumeOptions): Promise
       ...(approve ? { approve } : {}),
       ...(tenant === undefined ? {} : { tenant }),
     };
-    const named = await modelNameOf(journal, execution);
-    if (named === undefined) {
+    const execution = await findExecution(journal, named, tenant ?? "default");
+    const modelName = await modelNameOf(journal, execution);
+    if (modelName === undefined) {
       const report = await runtime.resume(execution, { ...about, ...(result ? { result } : {}) });
       print(report);
       const written = await writeArtifacts(options.artifacts, report.artifacts);
@@ -72,7 +74,7 @@ export async function resume(execution: string, options: ResumeOptions): Promise
     }
     const model =
       options.model === undefined
-        ? recordedModel(named, modelOptions(options))
+        ? recordedModel(modelName, modelOptions(options))
         : await loadModel(options.model, modelOptions(options));
     const report = await runtime.resumeAgent(execution, { ...about, model });
     printAgent(report);

@@ -2,7 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Model } from "../../models/model.ts";
 import { wholeNumber } from "../../options/options.ts";
 import type { Limits } from "../../programs/limits.ts";
+import { cleanText } from "../../output/clean-text.ts";
 import { createRuntime } from "../../runtime.ts";
+import type { AnsweredRequest } from "../../serve/answered-request.ts";
 import { createServer, type PortcullisServer } from "../../serve/create-server.ts";
 import { CLOSE_RULES, LISTEN_RULES } from "../../serve/server-options.ts";
 import { EXIT } from "../exit-code.ts";
@@ -35,6 +37,7 @@ export interface ServeOptions extends ToolsOptions {
   readonly queue?: string;
   readonly drain?: string;
   readonly open?: boolean;
+  readonly log?: boolean;
 }
 
 const PORT = LISTEN_RULES.port;
@@ -77,6 +80,7 @@ export async function serve(options: ServeOptions): Promise<number> {
       models: ({ model }) => models.find(({ name }) => name === model),
       hostNames: options.hostName,
       ...(journal ? { decideCommand: (execution, call, tenant) => commandFor(options, execution, call, tenant) } : {}),
+      ...(options.log ? { onRequest: logRequest } : {}),
       onError: (error) => tell(reasonOf(error)),
     });
     if (signal.aborted) return EXIT.completed;
@@ -154,6 +158,12 @@ function commandFor({ journal }: ServeOptions, execution: string, call: string, 
     ...(journal === undefined ? {} : { journal }),
     ...(tenant === "default" ? {} : { tenant }),
   });
+}
+
+/** One line of JSON. Its clients choose the ids in it. */
+function logRequest({ at, ms, ...request }: AnsweredRequest): void {
+  const line = { time: new Date(at).toISOString(), ...request, ms: Math.round(ms * 1000) / 1000 };
+  process.stderr.write(`${cleanText(JSON.stringify(line))}\n`);
 }
 
 function tell(text: string): void {

@@ -16,6 +16,7 @@ import { type Past, readPast } from "../../programs/past-execution.ts";
 import { isExpired, isWaiting, openCalls } from "../../programs/waiting.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure, reasonOf } from "../failure.ts";
+import { findExecution } from "../input/find-execution.ts";
 import { existingJournal } from "../input/open-journal.ts";
 import { oneLine } from "../terminal/one-line.ts";
 import { printJson } from "../terminal/print.ts";
@@ -28,13 +29,15 @@ export interface ShowOptions {
   readonly json?: boolean;
   /** File for the page about it. */
   readonly html?: string;
+  readonly tenant?: string;
 }
 
 /** `portcullis show`: shows one execution as the journal has it: its program or task, its calls, decisions and outcome. */
-export async function show(id: string, options: ShowOptions): Promise<number> {
+export async function show(named: string, options: ShowOptions): Promise<number> {
   if (options.json && options.html !== undefined)
     throw new Failure(EXIT.usage, "show: --json and --html are two ways to show it. Give one of them.");
   using journal = existingJournal(options.journal);
+  const id = await findExecution(journal, named, options.tenant);
   if (options.html !== undefined) return await showAsPage(journal, id, options.html);
   if (options.json) {
     for await (const record of journal.read(id)) printJson(record);

@@ -6,6 +6,7 @@ import type { ExecutionView } from "../../views/view.ts";
 import { viewExecution } from "../../views/view-execution.ts";
 import { isDriven } from "../../programs/driven-here.ts";
 import { EXIT } from "../exit-code.ts";
+import { findExecution } from "../input/find-execution.ts";
 import { existingJournal } from "../input/open-journal.ts";
 import { cancelOnSignal } from "../terminal/cancel-on-signal.ts";
 import { type LiveDisplay, liveDisplay } from "../terminal/live-display.ts";
@@ -29,8 +30,9 @@ const ENDED_ROWS = 20;
  * `portcullis watch`: shows the executions of a journal as they go on, or one of them until it ends. Ctrl-C ends it, and
  * changes nothing.
  */
-export async function watch(id: string | undefined, options: WatchOptions): Promise<number> {
+export async function watch(named: string | undefined, options: WatchOptions): Promise<number> {
   using journal = existingJournal(options.journal);
+  const id = named === undefined ? undefined : await findExecution(journal, named, options.tenant);
   using cancelling = cancelOnSignal();
   using display = liveDisplay(process.stdout, writeInTime);
   const { signal } = cancelling;

@@ -104,3 +104,4 @@ export const CALL_TEXTS = z.strictObject({
   input: z.string().meta({ description: "JSON text" }),
   result: z.string().optional().meta({ description: "JSON text" }),
 });
+export const ARTIFACT = z.unknown().meta({ description: "the value, as JSON" });

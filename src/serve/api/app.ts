@@ -1,9 +1,18 @@
 import { Hono } from "hono";
+import type { AnsweredRequest } from "../answered-request.ts";
 import { type AdmitParts, admit, refuseForeign } from "../http/admit.ts";
 import type { Key } from "../http/keys.ts";
-import { isOperators, type Problem, problemOf, problemResponse, RequestProblem } from "../http/problems.ts";
+import {
+  isOperators,
+  type Problem,
+  type ProblemCode,
+  problemOf,
+  problemResponse,
+  RequestProblem,
+} from "../http/problems.ts";
 import { declaredBytes, readJson } from "../http/read-json.ts";
-import { check } from "./bodies.ts";
+import { check, ID_LENGTH } from "./bodies.ts";
+import { pathOf } from "./openapi.ts";
 import type { ApiParts } from "./parts.ts";
 import { ROUTES, type Route } from "./routes.ts";
 
@@ -18,6 +27,8 @@ export interface OtherRoute {
 }
 
 export interface AppParts extends ApiParts {
+  /** Told of each request once there is an answer. It does not throw. */
+  readonly onRequest: ((request: AnsweredRequest) => void) | undefined;
   readonly admitted: AdmitParts;
   readonly maxBodyBytes: number;
   readonly others: readonly OtherRoute[];
@@ -36,6 +47,16 @@ const HEADERS = {
 
 const OPEN_KEY: Key = { id: "", tenant: "", digest: Buffer.alloc(0), scopes: [] };
 
+/** A request on its way to its answer, with what becomes known of it. */
+interface Asked {
+  readonly request: Request;
+  /** As hono writes it. */
+  readonly path: string;
+  key?: Key;
+  /** The execution that it is about, as its client writes it. */
+  execution?: string | undefined;
+}
+
 /** The door as a web-standard function: each request is let in, checked by the line of its route, and handled. It never rejects. */
 export function createApp(parts: AppParts): (request: Request) => Promise<Response> {
   const app = new Hono();
@@ -45,15 +66,16 @@ export function createApp(parts: AppParts): (request: Request) => Promise<Respon
     for (const [name, value] of Object.entries(HEADERS)) if (!headers.has(name)) headers.set(name, value);
   });
   for (const line of ROUTES)
-    app.on(line.method, line.path, (context) =>
-      answered(parts, context.req.raw, line, () => serve(parts, line, context.req.raw, context.req.param())),
-    );
+    app.on(line.method, line.path, (context) => {
+      const named: PathParameters = context.req.param();
+      const asked: Asked = { request: context.req.raw, path: line.path, execution: named.id };
+      return answered(parts, asked, () => serve(parts, line, asked, named));
+    });
   for (const other of parts.others)
-    app.on([...other.methods], other.path, (context) =>
-      answered(parts, context.req.raw, other, async () =>
-        other.handle(context.req.raw, keyOf(parts, other, context.req.raw)),
-      ),
-    );
+    app.on([...other.methods], other.path, (context) => {
+      const asked: Asked = { request: context.req.raw, path: other.path };
+      return answered(parts, asked, async () => other.handle(asked.request, keyOf(parts, other, asked)));
+    });
   const methods = Map.groupBy(
     [
       ...ROUTES.map(({ path, method }) => ({ path, method })),
@@ -63,22 +85,10 @@ export function createApp(parts: AppParts): (request: Request) => Promise<Respon
   );
   for (const [path, all] of methods) {
     const allow = all.map(({ method }) => method).join(", ");
-    app.all(path, (context) =>
-      answered(parts, context.req.raw, { path }, () => {
-        keyOf(parts, { isOpen: false }, context.req.raw);
-        return refused({ code: "method_unknown", message: `This path takes ${allow}.`, headers: { allow } });
-      }),
-    );
+    const problem: Problem = { code: "method_unknown", message: `This path takes ${allow}.`, headers: { allow } };
+    app.all(path, (context) => refuse(parts, { request: context.req.raw, path }, problem));
   }
-  app.notFound((context) =>
-    answered(parts, context.req.raw, { path: "(unknown)" }, () => {
-      keyOf(parts, { isOpen: false }, context.req.raw);
-      return refused({
-        code: "path_unknown",
-        message: "There is nothing at this path. GET /openapi.json tells what there is.",
-      });
-    }),
-  );
+  app.notFound((context) => refuse(parts, { request: context.req.raw, path: UNKNOWN }, NOTHING_HERE));
   return async (request) => {
     try {
       if (request.method !== "HEAD") return await app.fetch(request);
@@ -93,34 +103,64 @@ export function createApp(parts: AppParts): (request: Request) => Promise<Respon
   };
 }
 
-function refused(problem: Problem): Response {
-  return problemResponse(problem);
+/** The path of a request to none. */
+const UNKNOWN = "(unknown)";
+const NOTHING_HERE: Problem = {
+  code: "path_unknown",
+  message: "There is nothing at this path. GET /openapi.json tells what there is.",
+};
+
+/** Refuses what has a key: what there is, is told to those who may come in. */
+function refuse(parts: AppParts, asked: Asked, problem: Problem): Promise<Response> {
+  return answered(parts, asked, () => {
+    keyOf(parts, { isOpen: false }, asked);
+    throw new Refusal(problem);
+  });
 }
 
-/** Answers a request, with a problem where its work throws, and counts it. */
+/** Answers a request, with a problem where its work throws, counts it, and tells of it. */
 async function answered(
-  { metrics, onError }: AppParts,
-  { method }: Request,
-  { path }: { readonly path: string },
+  { metrics, onRequest, onError }: AppParts,
+  asked: Asked,
   work: () => Response | Promise<Response>,
 ): Promise<Response> {
-  const since = performance.now();
-  const response = await toResponse(work, onError);
-  metrics.request(path, method, response.status, performance.now() - since);
+  const { path, request } = asked;
+  const { method } = request;
+  const [at, since] = [Date.now(), performance.now()];
+  const { response, code } = await toResponse(work, onError);
+  const { status } = response;
+  const ms = performance.now() - since;
+  metrics.request(path, method, status, ms);
+  const { key, execution } = asked;
+  onRequest?.({
+    at,
+    method,
+    path: pathOf(path),
+    status,
+    ms,
+    ...(code && { code }),
+    ...(key && { key: key.id, tenant: key.tenant }),
+    ...(execution !== undefined && { execution: execution.slice(0, ID_LENGTH) }),
+  });
   return response;
+}
+
+interface Answered {
+  readonly response: Response;
+  /** Of a refusal. */
+  readonly code?: ProblemCode;
 }
 
 async function toResponse(
   work: () => Response | Promise<Response>,
   onError: (error: unknown) => void,
-): Promise<Response> {
+): Promise<Answered> {
   try {
-    return await work();
+    return { response: await work() };
   } catch (error) {
-    if (error instanceof Refusal) return problemResponse(error.refused);
-    const problem = problemOf(error);
-    if (isOperators(problem)) onError(error);
-    return problemResponse(problem);
+    const problem = error instanceof Refusal ? error.refused : problemOf(error);
+    if (!(error instanceof Refusal) && isOperators(problem)) onError(error);
+    return { response: problemResponse(problem), code: problem.code };
   }
 }
 
@@ -135,10 +175,18 @@ class Refusal extends Error {
 }
 
 /** The key of a request. Throws for one that is not let in. */
-function keyOf({ admitted }: AppParts, { isOpen }: { readonly isOpen: boolean }, { headers, url }: Request): Key {
+function keyOf({ admitted }: AppParts, { isOpen }: { readonly isOpen: boolean }, asked: Asked): Key {
+  const { headers, url } = asked.request;
   // A server of others may have read it already.
   const host = headers.get("host") ?? new URL(url).host;
-  const admittance = isOpen ? (refuseForeign(admitted, headers, host) ?? OPEN_KEY) : admit(admitted, headers, host);
+  if (isOpen) {
+    const problem = refuseForeign(admitted, headers, host);
+    if (problem) throw new Refusal(problem);
+    return OPEN_KEY;
+  }
+  const admittance = admit(admitted, headers, host);
+  const key = "code" in admittance ? admittance.key : admittance;
+  if (key) asked.key = key;
   if ("code" in admittance) throw new Refusal(admittance);
   return admittance;
 }
@@ -147,21 +195,27 @@ function keyOf({ admitted }: AppParts, { isOpen }: { readonly isOpen: boolean },
 interface PathParameters {
   readonly id?: string;
   readonly call?: string;
+  readonly name?: string;
 }
 
 async function serve(
   parts: AppParts,
   line: Route,
-  request: Request,
-  { id = "", call = "" }: PathParameters,
+  asked: Asked,
+  { id = "", call = "", name = "" }: PathParameters,
 ): Promise<Response> {
-  const key = keyOf(parts, { isOpen: line.scope === "none" }, request);
+  const { request } = asked;
+  const key = keyOf(parts, { isOpen: line.scope === "none" }, asked);
   refuseScope(line, key);
   if (line.changes && !parts.isReady())
     throw new RequestProblem("server_closing", "The server is closing. Nothing was begun or noted. Try again later.");
   const query = check(line.query, "query", queryOf(request)) as never;
   const { headers } = request;
-  if (line.body === undefined) return line.handle(parts, { key, id, call, headers, query, body: undefined });
+  const about = (execution: string) => {
+    asked.execution = execution;
+  };
+  const given = { key, id, call, name, headers, query, about };
+  if (line.body === undefined) return line.handle(parts, { ...given, body: undefined });
   const reading = begin(parts, key, declaredBytes(request, parts.maxBodyBytes));
   const { value, bytes } = await readJson(request, parts.maxBodyBytes).finally(reading);
   // A body may take its time, and keys change.
@@ -169,7 +223,7 @@ async function serve(
   const over = begin(parts, key, bytes);
   try {
     const body = check(line.body, "body", value) as never;
-    return await line.handle(parts, { key, id, call, headers, query, body });
+    return await line.handle(parts, { ...given, body });
   } finally {
     over();
   }

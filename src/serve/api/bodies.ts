@@ -7,15 +7,17 @@ import { isFields } from "../../values/fields.ts";
 import { cutMiddle } from "../../values/cut-middle.ts";
 
 /** Characters of an id that a client chooses, of a name, and of a text to search for. */
-const ID_LENGTH = 256 - PREFIX_LENGTH;
+export const ID_LENGTH = 256 - PREFIX_LENGTH;
 const NAME_LENGTH = 256;
 const TEXT_LENGTH = 200;
 /** Calls that one request decides or answers. */
 const MOST_CALLS = 1000;
+/** Characters of the schema of a result, as JSON. */
+const SCHEMA_LENGTH = 64 * 1024;
 /** Depth of a body's own objects, below which are the values that it carries. */
 const FRAME_DEPTH = 3;
 /** Bytes of the sentence about a body that is refused. */
-const FAULT_BYTES = 1024;
+export const FAULT_BYTES = 1024;
 /** Executions on one page of the list. */
 const PAGE = 50;
 const MOST_OF_PAGE = 200;
@@ -37,10 +39,20 @@ const limits = z
   )
   .meta({ description: "changes to the limits, which may only narrow" });
 
+/** The journal keeps it with each execution. */
+const result = z
+  .looseObject({})
+  .refine((schema) => JSON.stringify(schema).length <= SCHEMA_LENGTH, `at most ${SCHEMA_LENGTH} characters of JSON`)
+  .meta({
+    description:
+      "JSON Schema (draft 2020-12) that the value has to fit; else it ends as `failed` with `result_invalid`",
+  });
+
 export const EXECUTE_BODY = z.strictObject({
   program: z.string().min(1).meta({ description: "source of the program" }),
   language: z.enum(["javascript", "python"]).optional(),
   limits: limits.optional(),
+  result: result.optional(),
   execution: execution.optional().meta({ description: "id of your choice: the same again never runs a second one" }),
   wait: z.boolean().default(true).meta({ description: "false: answer 202 as soon as the journal has the execution" }),
 });
@@ -55,9 +67,9 @@ const decision = z.strictObject({
 
 export const DECISIONS_BODY = z.strictObject({ decisions: byCall(decision) });
 
-const result = z.union([z.strictObject({ value: z.unknown() }), z.strictObject({ error: z.string().min(1) })]);
+const clientResult = z.union([z.strictObject({ value: z.unknown() }), z.strictObject({ error: z.string().min(1) })]);
 
-export const RESULTS_BODY = z.strictObject({ results: byCall(result) });
+export const RESULTS_BODY = z.strictObject({ results: byCall(clientResult) });
 
 export const NO_BODY = z.strictObject({});
 

@@ -3,13 +3,17 @@ import type { z } from "zod";
 import type { AgentEvent } from "../../agent/event.ts";
 import { PortcullisError } from "../../errors.ts";
 import type { ExecutionId } from "../../journal/execution-id.ts";
+import { cleanText } from "../../output/clean-text.ts";
 import type { Report } from "../../output/report.ts";
 import type { Limits } from "../../programs/limits.ts";
 import { headerOf } from "../../programs/once.ts";
+import { resultSchemaOf } from "../../programs/result-schema.ts";
 import { findIfKnown } from "../../journal/find-if-known.ts";
 import type { Runtime } from "../../runtime.ts";
 import { RequestProblem } from "../http/problems.ts";
-import type { EXECUTE_BODY } from "./bodies.ts";
+import { type JsonSchema, type Schema, storedSchema } from "../../tools/schema.ts";
+import { cutMiddle } from "../../values/cut-middle.ts";
+import { type EXECUTE_BODY, FAULT_BYTES } from "./bodies.ts";
 import { jsonAnswer } from "./json-answer.ts";
 import { type ApiParts, type ApiRequest, takePlace } from "./parts.ts";
 import { reportAnswer } from "./show.ts";
@@ -18,19 +22,23 @@ type ExecuteRequest = ApiRequest<z.output<typeof EXECUTE_BODY>, unknown>;
 
 /** `POST /v1/executions`: runs a program. What has begun goes on, whatever becomes of the request. */
 export async function execute(parts: ApiParts, request: ExecuteRequest): Promise<Response> {
-  const { key, body } = request;
+  const { key, body, about } = request;
   const { wait, execution = randomUUID() } = body;
   const runtime = parts.runtimeOf(key);
   if (!runtime) throw new RequestProblem("key_unknown", "This key was changed or revoked during the request.");
   refuseAboveLimits(body.limits, runtime);
+  const result = schemaOf(body.result);
   const id = body.execution === undefined ? execution : await parts.ids.stored(key.tenant, execution);
+  about(execution);
   const release = takePlace(parts, key);
   const begun = Promise.withResolvers<void>();
   const onEvent = (event: AgentEvent) => {
     parts.onEvent(event);
     if (event.type === "execution_started" && event.execution === id) begun.resolve();
   };
-  const running = parts.runs.run(id, (signal) => run(runtime, request, { id, signal, onEvent })).finally(release);
+  const running = parts.runs
+    .run(id, (signal) => run(runtime, request, { id, signal, onEvent, ...result }))
+    .finally(release);
   if (wait) return jsonAnswer(parts, key, reportAnswer(parts, key, await running));
   return inJournal(parts, request, id, { begun: begun.promise, running });
 }
@@ -39,6 +47,7 @@ interface RunOptions {
   readonly id: ExecutionId;
   readonly signal: AbortSignal;
   readonly onEvent: (event: AgentEvent) => void;
+  readonly result?: Schema;
 }
 
 function run(runtime: Runtime, { body }: ExecuteRequest, { id, ...options }: RunOptions): Promise<Report> {
@@ -49,6 +58,18 @@ function run(runtime: Runtime, { body }: ExecuteRequest, { id, ...options }: Run
     ...(limits ? { limits: limits as Partial<Limits> } : {}),
   };
   return runtime.execute(program, { ...given, execution: id });
+}
+
+/** Many of those that wait for a place are held at once, so it is one that takes little memory. */
+function schemaOf(result: JsonSchema | undefined): { readonly result?: Schema } {
+  if (result === undefined) return {};
+  try {
+    return { result: storedSchema(result) };
+  } catch (error) {
+    if (!PortcullisError.is(error) || error.code !== "option_invalid") throw error;
+    const message = error.message.replace("jsonSchema(schema): ", "");
+    throw new RequestProblem("request_invalid", `body.result: ${cleanText(cutMiddle(message, FAULT_BYTES))}`);
+  }
 }
 
 interface Beginning {
@@ -82,8 +103,13 @@ async function isTheSame({ runtime }: ApiParts, { key, body }: ExecuteRequest, i
     header?.kind === "program" &&
     header.tenant === key.tenant &&
     header.source === body.program &&
-    header.language === (body.language ?? "javascript")
+    header.language === (body.language ?? "javascript") &&
+    header.result === digestOf(body.result)
   );
+}
+
+function digestOf(result: JsonSchema | undefined): string | undefined {
+  return resultSchemaOf(schemaOf(result).result, "body.result")?.digest;
 }
 
 function refuseAboveLimits(limits: ExecuteRequest["body"]["limits"], { limits: allowed }: Runtime): void {

@@ -86,11 +86,11 @@ function problemAnswer(codes: readonly ProblemCode[]): object {
 
 /** A path as OpenAPI writes it. */
 export function pathOf(path: string): string {
-  return path.replace(":id", "{id}").replace(":call", "{call}");
+  return path.replace(":id", "{id}").replace(":call", "{call}").replace(":name", "{name}");
 }
 
 function pathParameters(path: string): readonly object[] {
-  const names = ["id", "call"].filter((name) => path.includes(`:${name}`));
+  const names = ["id", "call", "name"].filter((name) => path.includes(`:${name}`));
   return names.map((name) => ({ name, in: "path", required: true, schema: { type: "string" } }));
 }
 

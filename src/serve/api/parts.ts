@@ -45,9 +45,13 @@ export interface ApiRequest<Body, Query> {
   readonly id: string;
   /** The call in the path, as the client wrote it. */
   readonly call: string;
+  /** The name of an artifact in the path, as the client wrote it. */
+  readonly name: string;
   readonly body: Body;
   readonly query: Query;
   readonly headers: Headers;
+  /** Notes which execution it is about, where the path does not tell it. */
+  readonly about: (execution: string) => void;
 }
 
 /** The id in the journal of an execution that the key's tenant may see. Rejects with `execution_unknown`. */

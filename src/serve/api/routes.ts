@@ -1,7 +1,8 @@
 import type { z } from "zod";
 import type { Scope } from "../http/keys.ts";
 import type { ProblemCode } from "../http/problems.ts";
-import { ACCEPTED, CALL_TEXTS, HEALTH, LIST, READY, REPORT, STATUS, VIEW } from "./answers.ts";
+import { ACCEPTED, ARTIFACT, CALL_TEXTS, HEALTH, LIST, READY, REPORT, STATUS, VIEW } from "./answers.ts";
+import { artifact } from "./artifact.ts";
 import { DECISIONS_BODY, EXECUTE_BODY, LIST_QUERY, NO_BODY, NO_QUERY, RESULTS_BODY } from "./bodies.ts";
 import { cancel } from "./cancel.ts";
 import { events } from "./events.ts";
@@ -90,6 +91,7 @@ export const ROUTES: readonly Route[] = [
       "head_moved",
       "tools_changed",
       "too_many_at_once",
+      "answer_too_large",
     ],
     handle: execute,
   }),
@@ -110,7 +112,7 @@ export const ROUTES: readonly Route[] = [
     scope: "read",
     query: NO_QUERY,
     answers: { 200: STATUS },
-    problems: [...JOURNAL, "execution_unknown"],
+    problems: [...JOURNAL, "execution_unknown", "answer_too_large"],
     handle: show,
   }),
   route({
@@ -120,7 +122,7 @@ export const ROUTES: readonly Route[] = [
     scope: "read",
     query: NO_QUERY,
     answers: { 200: VIEW },
-    problems: [...JOURNAL, "execution_unknown"],
+    problems: [...JOURNAL, "execution_unknown", "answer_too_large"],
     handle: view,
   }),
   route({
@@ -130,8 +132,18 @@ export const ROUTES: readonly Route[] = [
     scope: "read",
     query: NO_QUERY,
     answers: { 200: CALL_TEXTS },
-    problems: [...JOURNAL, "execution_unknown", "call_unknown"],
+    problems: [...JOURNAL, "execution_unknown", "call_unknown", "answer_too_large"],
     handle: call,
+  }),
+  route({
+    method: "GET",
+    path: "/v1/executions/:id/artifacts/:name",
+    summary: "A value that a program has kept",
+    scope: "read",
+    query: NO_QUERY,
+    answers: { 200: ARTIFACT },
+    problems: [...JOURNAL, "execution_unknown", "artifact_unknown", "answer_too_large"],
+    handle: artifact,
   }),
   route({
     method: "GET",
@@ -185,6 +197,7 @@ export const ROUTES: readonly Route[] = [
       "model_unavailable",
       "tools_changed",
       "journal_redacted",
+      "answer_too_large",
     ],
     handle: cancel,
   }),

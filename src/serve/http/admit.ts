@@ -9,8 +9,13 @@ export interface AdmitParts {
   readonly rates: Rates;
 }
 
+/** Why a request is not let in, and whose it is where that is known. */
+export interface NotAdmitted extends Problem {
+  readonly key?: Key;
+}
+
 /** Whether a request may come in, and with which key: its `Host`, its `Origin`, its key, its rate. Nothing but its headers is read. */
-export function admit(parts: AdmitParts, headers: Headers, host = headers.get("host")): Key | Problem {
+export function admit(parts: AdmitParts, headers: Headers, host = headers.get("host")): Key | NotAdmitted {
   return refuseForeign(parts, headers, host) ?? admitKey(parts, headers);
 }
 
@@ -33,11 +38,14 @@ export function refuseForeign(
   return undefined;
 }
 
-function admitKey({ keys, rates }: AdmitParts, headers: Headers): Key | Problem {
+function admitKey({ keys, rates }: AdmitParts, headers: Headers): Key | NotAdmitted {
   const key = keys.find(headers.get("authorization"));
   if (!key) return unauthorized("key_unknown", "The request has no valid key: send one as Authorization: Bearer KEY.");
   if (isExpired(key))
-    return unauthorized("key_expired", `This key has expired at ${key.expires}. Ask the operator for another.`);
+    return {
+      ...unauthorized("key_expired", `This key has expired at ${key.expires}. Ask the operator for another.`),
+      key,
+    };
   const waitSeconds = key.rate && rates.take(key.id, key.rate);
   return waitSeconds === undefined
     ? key
@@ -45,6 +53,7 @@ function admitKey({ keys, rates }: AdmitParts, headers: Headers): Key | Problem 
         code: "rate_exceeded",
         message: `This key makes too many requests: try again in ${waitSeconds} s.`,
         headers: { "retry-after": String(waitSeconds) },
+        key,
       };
 }
 

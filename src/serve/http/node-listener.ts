@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { problemOf, problemResponse } from "./problems.ts";
 
 /** How long the rest of a refused body is read. */
 const DISCARD_MS = 5000;
@@ -17,21 +18,26 @@ export interface ListenerOptions {
 /** Serves node's requests by a function of the web's. A client that leaves aborts the request's signal. */
 export function nodeListener(fetch: Fetch, { idleMs, onError }: ListenerOptions): RequestListener {
   return (incoming, outgoing) => {
-    serve(fetch, incoming, outgoing, idleMs).catch((error: unknown) => {
+    serve(fetch, incoming, outgoing, { idleMs, onError }).catch((error: unknown) => {
       onError(error);
       outgoing.destroy();
     });
   };
 }
 
-async function serve(fetch: Fetch, incoming: IncomingMessage, outgoing: ServerResponse, idleMs: number): Promise<void> {
+async function serve(
+  fetch: Fetch,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  { idleMs, onError }: ListenerOptions,
+): Promise<void> {
   const left = new AbortController();
   outgoing.on("error", () => {});
   outgoing.once("close", () => {
     if (!outgoing.writableFinished) left.abort(new Error("The client has left."));
   });
   const response = METHODS.has(incoming.method ?? "")
-    ? await fetch(requestOf(incoming, left.signal))
+    ? await answer(fetch, incoming, left.signal, onError)
     : new Response(null, { status: 405 });
   if (outgoing.destroyed) return void response.body?.cancel().catch(() => {});
   outgoing.writeHead(response.status, [...response.headers].flat());
@@ -39,6 +45,22 @@ async function serve(fetch: Fetch, incoming: IncomingMessage, outgoing: ServerRe
   outgoing.end();
   if (!incoming.complete) discard(incoming);
 }
+
+/** What has read the body before would leave an empty one, which its client did not send. */
+async function answer(
+  fetch: Fetch,
+  incoming: IncomingMessage,
+  left: AbortSignal,
+  onError: (error: unknown) => void,
+): Promise<Response> {
+  if (!incoming.readableDidRead) return fetch(requestOf(incoming, left));
+  const error = new Error(READ_BEFORE);
+  onError(error);
+  return problemResponse(problemOf(error));
+}
+
+const READ_BEFORE =
+  "The body of a request was read before Portcullis had it: mount it before what reads bodies, like express.json().";
 
 /** Reads on what the client still sends of a body that was refused: it reads the answer when it has sent all, if ever. */
 function discard(incoming: IncomingMessage): void {

@@ -9,6 +9,11 @@ export class OpenRequests {
   readonly #own = new Map<string, number>();
   #all = 0;
 
+  /** Whether a principal may take so many bytes where nothing else is taken. */
+  static canHold(bytes: number): boolean {
+    return bytes + REQUEST_BYTES <= OWN_BYTES;
+  }
+
   /** Takes bytes for a principal until the function that it returns is called; undefined where too many are taken. */
   begin(principal: string, bytes: number): (() => void) | undefined {
     const taken = bytes + REQUEST_BYTES;

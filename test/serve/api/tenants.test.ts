@@ -24,7 +24,7 @@ test.each(OF_AN_EXECUTION)("$method $path answers another tenant's execution lik
     });
   const body = BODIES[line.path];
   const asked = (id: string) =>
-    door.ask(line.method, line.path.replace(":id", id).replace(":call", "1"), {
+    door.ask(line.method, line.path.replace(":id", id).replace(":call", "1").replace(":name", "rows"), {
       key: keyOf("bob"),
       ...(body ? { body } : {}),
     });

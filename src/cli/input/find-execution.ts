@@ -1,0 +1,43 @@
+import type { ExecutionId } from "../../journal/execution-id.ts";
+import { findIfKnown } from "../../journal/find-if-known.ts";
+import type { Journal } from "../../journal/journal.ts";
+import { findOwn } from "../../programs/past-execution.ts";
+import { chosenId } from "../../serve/tenant-ids.ts";
+import { EXIT } from "../exit-code.ts";
+import { Failure } from "../failure.ts";
+import { oneLine } from "../terminal/one-line.ts";
+
+/** Tenants that are named where several have an execution of a name. */
+const NAMED = 5;
+
+/**
+ * The id in the journal of an execution that a person names: by that id, or by the one that a client of a server has chosen for
+ * it. Without a tenant, those of all are looked for. Throws where several tenants have one of that name, or only another tenant
+ * has, and `execution_unknown` where there is none.
+ */
+export async function findExecution(journal: Journal, id: string, tenant?: string): Promise<ExecutionId> {
+  const own = await findIfKnown(journal, id);
+  if (own && (tenant === undefined || own.tenant === tenant)) return id;
+  const tenants = await tenantsWith(journal, id);
+  const only = tenants.length === 1 ? tenants[0] : undefined;
+  const meant = tenant === undefined ? only : tenants.find((one) => one === tenant);
+  if (meant !== undefined) return chosenId(meant, id);
+  if (tenants.length > 0) throw new Failure(EXIT.usage, othersText(id, tenants, tenant));
+  return (await (tenant === undefined ? journal.find(id) : findOwn({ journal, tenant }, id))).execution;
+}
+
+function othersText(id: string, tenants: readonly string[], tenant: string | undefined): string {
+  const more = tenants.length > NAMED ? ` and ${tenants.length - NAMED} more` : "";
+  const names = tenants.slice(0, NAMED).map(oneLine).join(", ") + more;
+  return tenant === undefined
+    ? `Several tenants have an execution ${oneLine(id)}: ${names}. Add --tenant with the one that is meant.`
+    : `Tenant ${oneLine(tenant)} has no execution ${oneLine(id)}, and another has: give --tenant, which is ${names}.`;
+}
+
+/** The tenants whose clients have chosen an id. */
+async function tenantsWith(journal: Journal, id: string): Promise<readonly string[]> {
+  const tenants: string[] = [];
+  for await (const { execution, tenant } of journal.list())
+    if (execution.endsWith(`:${id}`) && execution === chosenId(tenant, id)) tenants.push(tenant);
+  return tenants;
+}

@@ -1,0 +1,27 @@
+import { RequestProblem } from "../http/problems.ts";
+import { textAnswer } from "./json-answer.ts";
+import { type ApiParts, type ApiRequest, ownExecution } from "./parts.ts";
+
+/** `GET /v1/executions/:id/artifacts/:name`: what was kept last under the name, as JSON. */
+export async function artifact(parts: ApiParts, { key, id, name }: ApiRequest<unknown, unknown>): Promise<Response> {
+  const own = await ownExecution(parts, key, id);
+  let found: Response | undefined;
+  try {
+    for await (const record of parts.runtime.journal.read(own)) {
+      if (record.type !== "artifact" || record.name !== name) continue;
+      await found?.body?.cancel();
+      found = textAnswer(parts, key, record.value);
+    }
+  } catch (error) {
+    await found?.body?.cancel();
+    throw error;
+  }
+  if (!found)
+    throw new RequestProblem(
+      "artifact_unknown",
+      "This execution has kept nothing under this name. GET /v1/executions/ID lists what a program has kept, and /view what a conversation has.",
+    );
+  // A browser saves it, and shows nothing of it.
+  found.headers.set("content-disposition", "attachment");
+  return found;
+}

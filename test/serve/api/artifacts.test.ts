@@ -1,0 +1,76 @@
+import { expect, test } from "vitest";
+import { textAnswer } from "../../../src/serve/api/json-answer.ts";
+import { type Key, parseKeys } from "../../../src/serve/http/keys.ts";
+import { OpenRequests } from "../../../src/serve/http/open-requests.ts";
+import { keyOf, openServer } from "../servers.ts";
+
+const SAVES = `
+  await save("rows", [1, 2]);
+  await save("rows", [{ id: "<script>" }]);
+  await save("a b.json", "text");
+`;
+
+test("what a program has kept is read by its name, as JSON that no browser shows", async () => {
+  await using door = await openServer();
+  await door.ask("POST", "/v1/executions", { body: { program: SAVES, execution: "e" } });
+  const rows = await door.ask("GET", "/v1/executions/e/artifacts/rows");
+  expect([rows.status, rows.text]).toEqual([200, '[{"id":"<script>"}]']);
+  expect(Object.fromEntries(rows.headers)).toMatchObject({
+    "content-type": "application/json",
+    "content-disposition": "attachment",
+    "x-content-type-options": "nosniff",
+  });
+  expect((await door.ask("GET", "/v1/executions/e/artifacts/a%20b.json")).json).toBe("text");
+  const { json } = await door.ask("GET", "/v1/executions/e");
+  expect(json.artifacts.map(({ name }: { name: string }) => name)).toEqual(["rows", "a b.json"]);
+});
+
+test("a value that is too large for the report is whole there, under the name that the report has", async () => {
+  await using door = await openServer();
+  const { json } = await door.ask("POST", "/v1/executions", { body: { program: "return Array(50_000).fill('x')" } });
+  const [{ name, bytes }] = json.artifacts;
+  const whole = await door.ask("GET", `/v1/executions/${json.execution}/artifacts/${name}`);
+  expect([whole.json.length, whole.text.length]).toEqual([50_000, bytes]);
+});
+
+test("another name, another tenant's and a key without the scope get nothing", async () => {
+  await using door = await openServer({
+    keys: {
+      keys: [
+        { id: "ann", key: keyOf("ann"), tenant: "acme" },
+        { id: "run", key: keyOf("run"), tenant: "acme", scopes: ["run"] },
+        { id: "bob", key: keyOf("bob"), tenant: "bolt" },
+      ],
+    },
+  });
+  await door.ask("POST", "/v1/executions", { body: { program: SAVES, execution: "e" } });
+  const path = "/v1/executions/e/artifacts/rows";
+  const codeFor = async (key: string, of = path) => (await door.ask("GET", of, { key: keyOf(key) })).json.error.code;
+  expect(await codeFor("ann", "/v1/executions/e/artifacts/__proto__")).toBe("artifact_unknown");
+  expect(await codeFor("bob")).toBe("execution_unknown");
+  expect(await codeFor("run")).toBe("scope_missing");
+});
+
+test("answers that are not read are bounded, and are given again once they were read", async () => {
+  await using door = await openServer();
+  const program = 'await save("large", "x".repeat(8_000_000))';
+  await door.ask("POST", "/v1/executions", { body: { program, execution: "e" } });
+  const get = () =>
+    door.server.fetch(
+      new Request("http://localhost/v1/executions/e/artifacts/large", {
+        headers: { authorization: `Bearer ${keyOf("ann")}` },
+      }),
+    );
+  const unread: Response[] = [];
+  let refused = await get();
+  for (; refused.status === 200; refused = await get()) unread.push(refused);
+  expect([unread.length > 2, refused.status]).toEqual([true, 429]);
+  await Promise.all(unread.map(async ({ body }) => body?.cancel()));
+  expect((await get()).status).toBe(200);
+});
+
+test("an answer that could never be given says so, and not that it is worth to try again", () => {
+  const key = parseKeys("keys", JSON.stringify({ keys: [{ id: "ann", key: keyOf("ann"), tenant: "acme" }] })).all[0];
+  const give = () => textAnswer({ open: new OpenRequests() }, key as Key, "x".repeat(45_000_000));
+  expect(give).toThrow(expect.objectContaining({ problem: expect.objectContaining({ code: "answer_too_large" }) }));
+});
