@@ -20,7 +20,7 @@ test("each request is told once, with whose it was and what became of it, and no
   const ann = { key: "ann", tenant: "acme" };
   const list = "/v1/executions";
   const one = `${list}/{id}`;
-  expect(told.map(({ at: _, ms: __, ...rest }) => rest)).toEqual([
+  expect(told.map(({ at: _at, ms: _ms, ...rest }) => rest)).toEqual([
     { method: "POST", path: list, status: 200, ...ann, execution: "order-1" },
     { method: "POST", path: list, status: 200, ...ann, execution: json.execution },
     { method: "GET", path: list, status: 200, ...ann },
