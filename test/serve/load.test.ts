@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 import { setTimeout as sleep } from "node:timers/promises";
+import { createIsolateSandbox } from "portcullis/sandboxes";
+import { createMemorySandbox } from "portcullis/testing";
 import { openServer } from "./servers.ts";
 
 const TENANTS = 5;
@@ -71,11 +73,15 @@ async function follow(url: string, { key, id }: Run, breaks: boolean): Promise<S
   }
 }
 
-test(
-  "200 executions at once by 20 keys of 5 tenants, with 50 broken streams: every event once, and no tenant sees another's",
+test.each([
+  ["in the host's own process", () => createMemorySandbox()],
+  ["in isolates", () => createIsolateSandbox()],
+] as const)(
+  "200 executions at once %s by 20 keys of 5 tenants, with 50 broken streams: every event once, and no tenant sees another's",
   { timeout: 180_000 },
-  async () => {
-    await using door = await openServer({ keys: { keys } });
+  async (_, createSandbox) => {
+    await using sandbox = createSandbox();
+    await using door = await openServer({ keys: { keys } }, { sandbox });
     const { url } = await door.server.listen({ port: 0 });
     const runs: Run[] = keys.flatMap(({ key, tenant, id: owner }) =>
       Array.from({ length: RUNS_EACH }, (_, index) => ({
