@@ -101,18 +101,11 @@ class OtelCallSpan implements CallSpan {
 }
 
 function countCall({ otel, meters }: SpanParts, tool: string | undefined, { outcome, code, bytes }: CallEnd): void {
-  safely(
-    otel,
-    () => {
-      const { calls, refusals, bytesIn } = meters.now ?? {};
-      const about = tool === undefined ? {} : { "gen_ai.tool.name": word(tool) };
-      const failure = code === undefined ? {} : { "error.type": code };
-      calls?.add(1, { ...about, ...failure, "portcullis.outcome": outcome });
-      if (outcome === "refused") refusals?.add(1, { ...about, ...failure });
-      if (bytes > 0) bytesIn?.add(bytes, about);
-    },
-    undefined,
-  );
+  const about = tool === undefined ? {} : { "gen_ai.tool.name": word(tool) };
+  const failure = code === undefined ? {} : { "error.type": code };
+  safely(otel, () => meters.now?.calls.add(1, { ...about, ...failure, "portcullis.outcome": outcome }), undefined);
+  if (outcome === "refused") safely(otel, () => meters.now?.refusals.add(1, { ...about, ...failure }), undefined);
+  if (bytes > 0) safely(otel, () => meters.now?.bytesIn.add(bytes, about), undefined);
 }
 
 function meterAttributes(tool: string): Attributes {

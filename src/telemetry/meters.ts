@@ -53,7 +53,7 @@ export class Meters {
         if (provider !== this.#provider) {
           this.#provider = provider;
           this.#instruments = undefined;
-          this.#instruments = instrumentsOf(provider.getMeter(SCOPE));
+          this.#instruments = instrumentsOf(this.#otel, provider.getMeter(SCOPE));
         }
         return this.#instruments;
       },
@@ -62,8 +62,8 @@ export class Meters {
   }
 }
 
-function instrumentsOf(meter: Meter): Instruments {
-  observeLoads(meter);
+function instrumentsOf(otel: Otel, meter: Meter): Instruments {
+  observeLoads(otel, meter);
   const duration = (name: string, description: string) =>
     meter.createHistogram(name, { description, unit: "s", advice: { explicitBucketBoundaries: SECONDS } });
   return {
@@ -102,7 +102,7 @@ function instrumentsOf(meter: Meter): Instruments {
 }
 
 /** Observes the running and the waiting work of all runtimes of this process. */
-function observeLoads(meter: Meter): void {
+function observeLoads(otel: Otel, meter: Meter): void {
   const gauge = (name: string, description: string, unit: string): ObservableGauge =>
     meter.createObservableGauge(name, { description, unit });
   const running = gauge("portcullis.running", "Executions, conversations and calls that run.", "{execution}");
@@ -114,7 +114,7 @@ function observeLoads(meter: Meter): void {
   const engines = gauge("portcullis.engines", "Engines and containers, by state.", "{engine}");
   const queued = gauge("portcullis.engines.waiting", "Programs that wait for an engine or a container.", "{execution}");
   const observe = (gauges: readonly ObservableGauge[], report: (result: ObservableResult) => void) => {
-    for (const one of gauges) one.addCallback(report);
+    for (const one of gauges) safely(otel, () => one.addCallback(report), undefined);
   };
   observe([running], (result) => result.observe(sumLoads().running));
   observe([waiting], (result) => result.observe(sumLoads().waiting));

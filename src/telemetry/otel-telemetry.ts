@@ -1,9 +1,8 @@
 import type { Context } from "@opentelemetry/api";
 import { OtelCallSpans, type SpanParts, toolAttributes } from "./call-span.ts";
-import { safely } from "./otel.ts";
+import { placeOf, safely } from "./otel.ts";
 import { SafeSpan } from "./span.ts";
 import type { CallSpans, ConversationSpan, ConversationWork, ProgramWork, Telemetry, WorkSpan } from "./telemetry.ts";
-import { traceParentOf } from "./trace-parent.ts";
 import { OtelConversationSpan, OtelWorkSpan } from "./work-span.ts";
 import { modelAttributes, word } from "./words.ts";
 
@@ -52,8 +51,7 @@ export class OtelTelemetry implements Telemetry {
 
   get here(): string | undefined {
     const { otel } = this.#parts;
-    const place = safely(otel, () => otel.trace.getSpanContext(this.#active), undefined);
-    return place && safely(otel, () => otel.isSpanContextValid(place), false) ? traceParentOf(place) : undefined;
+    return placeOf(otel, () => otel.trace.getSpanContext(this.#active));
   }
 
   noteOutput(bytes: number): void {

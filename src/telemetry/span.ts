@@ -1,6 +1,6 @@
 import type { Attributes, Context, Link, Span, SpanKind } from "@opentelemetry/api";
-import { inContext, type Otel, safely, SCOPE } from "./otel.ts";
-import { parseTraceParent, traceParentOf } from "./trace-parent.ts";
+import { inContext, type Otel, placeOf, safely, SCOPE } from "./otel.ts";
+import { parseTraceParent } from "./trace-parent.ts";
 
 export interface SpanStart {
   readonly kind?: SpanKind;
@@ -37,9 +37,7 @@ export class SafeSpan {
   }
 
   get traceparent(): string | undefined {
-    const place = safely(this.#otel, () => this.#span?.spanContext(), undefined);
-    if (!place || !safely(this.#otel, () => this.#otel.isSpanContextValid(place), false)) return undefined;
-    return traceParentOf(place);
+    return placeOf(this.#otel, () => this.#span?.spanContext());
   }
 
   /** Seconds since it began. */
@@ -72,14 +70,9 @@ export class SafeSpan {
 
   #end(code: string | undefined, at?: number): void {
     const span = this.#span;
-    safely(
-      this.#otel,
-      () => {
-        span?.setAttributes(this.#attributes);
-        if (code !== undefined) span?.setStatus({ code: this.#otel.SpanStatusCode.ERROR });
-      },
-      undefined,
-    );
+    safely(this.#otel, () => span?.setAttributes(this.#attributes), undefined);
+    if (code !== undefined)
+      safely(this.#otel, () => span?.setStatus({ code: this.#otel.SpanStatusCode.ERROR }), undefined);
     safely(this.#otel, () => span?.end(at), undefined);
   }
 }

@@ -59,14 +59,8 @@ export class OtelWorkSpan implements WorkSpan {
 
   #count(seconds: number, attributes: Attributes): void {
     const { otel, meters } = this.parts;
-    safely(
-      otel,
-      () => {
-        meters.now?.executions.add(1, attributes);
-        meters.now?.executionDuration.record(seconds, attributes);
-      },
-      undefined,
-    );
+    safely(otel, () => meters.now?.executions.add(1, attributes), undefined);
+    safely(otel, () => meters.now?.executionDuration.record(seconds, attributes), undefined);
   }
 }
 
@@ -110,17 +104,13 @@ export class OtelConversationSpan extends OtelWorkSpan implements ConversationSp
     }
     const { seconds } = span;
     void span.end(code);
-    safely(
-      otel,
-      () => {
-        meters.now?.operationDuration.record(seconds, { ...attributes, ...codeOf(code) });
-        if (!usage) return;
-        const { inputTokens, outputTokens } = usage;
-        meters.now?.tokenUsage.record(inputTokens, { ...attributes, "gen_ai.token.type": "input" });
-        meters.now?.tokenUsage.record(outputTokens, { ...attributes, "gen_ai.token.type": "output" });
-      },
-      undefined,
-    );
+    safely(otel, () => meters.now?.operationDuration.record(seconds, { ...attributes, ...codeOf(code) }), undefined);
+    if (!usage) return;
+    const { inputTokens, outputTokens } = usage;
+    const record = (type: string, tokens: number) =>
+      meters.now?.tokenUsage.record(tokens, { ...attributes, "gen_ai.token.type": type });
+    safely(otel, () => record("input", inputTokens), undefined);
+    safely(otel, () => record("output", outputTokens), undefined);
   }
 }
 

@@ -26,6 +26,30 @@ const WAYS: Readonly<Record<string, () => unknown>> = {
   "a provider that throws": () => trace.setGlobalTracerProvider(broken()),
   "a tracer that throws": () => fromTracer(broken()),
   "spans that throw": () => fromTracer(broken({ startSpan: () => broken() })),
+  "spans that say nonsense of themselves": () => {
+    const place = { traceId: "a".repeat(32), spanId: "b".repeat(16), traceFlags: 1n };
+    const span = {
+      spanContext: () => place,
+      isRecording: () => "yes",
+      setAttributes: () => 7,
+      setStatus: () => null,
+      end: () => {},
+    };
+    fromTracer({ startSpan: () => span });
+  },
+  "spans that reject": () => {
+    const reject = () => Promise.reject(new Error("the SDK is broken"));
+    fromTracer({
+      startSpan: () => ({
+        spanContext: reject,
+        isRecording: reject,
+        setAttributes: reject,
+        setStatus: reject,
+        end: reject,
+      }),
+    });
+  },
+  "a tracer without spans": () => fromTracer({ startSpan: () => undefined }),
   "a processor that throws": () =>
     trace.setGlobalTracerProvider(
       new TracerProvider({ spanProcessors: [{ onStart: fail, onEnd: fail, shutdown: fail, forceFlush: fail }] }),
@@ -37,6 +61,13 @@ const WAYS: Readonly<Record<string, () => unknown>> = {
     const make = () => broken();
     metrics.setGlobalMeterProvider({
       getMeter: () => broken({ createHistogram: make, createCounter: make, createObservableGauge: make }),
+    });
+  },
+  "instruments that reject": () => {
+    const reject = () => Promise.reject(new Error("the SDK is broken"));
+    const make = () => ({ record: reject, add: reject, addCallback: reject });
+    metrics.setGlobalMeterProvider({
+      getMeter: () => ({ createHistogram: make, createCounter: make, createObservableGauge: make }) as never,
     });
   },
   "a context manager that throws": () => {
