@@ -12,6 +12,8 @@ import type { UnansweredCall } from "../programs/execution-state.ts";
 import { headerOf } from "../programs/once.ts";
 import type { PastCalls } from "../programs/past-calls.ts";
 import { findOwn, type Past, readPast, withoutOpenCalls } from "../programs/past-execution.ts";
+import { inSlices } from "../values/in-slices.ts";
+import { Lane } from "../values/slice-scheduler.ts";
 import { isExpired, isWaiting, type Waiting, waitingFor, waitingOf } from "../programs/waiting.ts";
 import { childExecution } from "./child-execution.ts";
 import { ConversationReader } from "./conversation-reader.ts";
@@ -67,15 +69,22 @@ export async function readOwnConversation(
   const { kind } = await findOwn({ journal, tenant }, execution);
   if (kind !== "conversation")
     throw optionError("resumeAgent(execution)", "a conversation", `the execution of a ${kind}`);
-  const past = await readPastConversation(journal, execution);
+  const past = await readPastConversation(journal, execution, tenant);
   return withAgents(past, await readAgents(journal, past));
 }
 
-/** Reads a conversation and its programs, without agents that its calls have started. Rejects with `journal_invalid` for records that cannot be read, and as the journal does. */
-export async function readPastConversation(journal: Journal, execution: ExecutionId): Promise<PastConversation> {
+/**
+ * Reads a conversation and its programs, without agents that its calls have started, in the tenant's share of the host's
+ * thread. Rejects with `journal_invalid` for records that cannot be read, and as the journal does.
+ */
+export async function readPastConversation(
+  journal: Journal,
+  execution: ExecutionId,
+  tenant = "",
+): Promise<PastConversation> {
   // Loaded on demand: loading the schema library takes as long as running a program.
   const reader = new ConversationReader(execution, await import("./parse-message.ts"));
-  for await (const record of journal.read(execution)) reader.take(record);
+  for await (const record of inSlices(journal.read(execution), new Lane(tenant))) reader.take(record);
   const { turns, calls, remembered } = reader;
   const { header, open, facts } = reader.end();
   const own = turns.slice(header.continues?.turns ?? 0);
@@ -109,7 +118,7 @@ interface ProgramUse {
 async function readProgram(journal: Journal, caller: ConversationHeader, call: string): Promise<Past | undefined> {
   const child = childExecution(caller.execution, call);
   if (!(await isChild(journal, child, "program", caller, call))) return undefined;
-  const past = await readPast(journal.read(child));
+  const past = await readPast(inSlices(journal.read(child), new Lane(caller.tenant)));
   return past.outcome ? past : withoutOpenCalls(past);
 }
 

@@ -1,10 +1,12 @@
 import { PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { ExecutionSummary, Journal, ListOptions } from "../journal/journal.ts";
-import type { Header, ParentRef } from "../journal/record.ts";
+import type { Header, JournalRecord, ParentRef } from "../journal/record.ts";
 import { isDriven } from "../programs/driven-here.ts";
 import { applyRecord, initialState } from "../programs/execution-state.ts";
 import { isResting, readPastConversation, waitingOfConversation } from "../agent/past-conversation.ts";
+import { inSlices } from "../values/in-slices.ts";
+import { Lane } from "../values/slice-scheduler.ts";
 import { type Waiting, waitingOf } from "../programs/waiting.ts";
 
 /** An execution or a conversation in the journal. */
@@ -62,34 +64,34 @@ const ENDED: OpenFacts = { waitsFor: [] };
 /** Undefined for records that cannot be read: one execution must not hide the others. */
 async function readOpen(
   journal: Journal,
-  { execution, kind }: ExecutionSummary,
+  { execution, kind, tenant }: ExecutionSummary,
   driven: boolean,
 ): Promise<OpenFacts | undefined> {
   try {
     return kind === "conversation"
-      ? await readOpenConversation(journal, execution)
-      : await readOpenProgram(journal, execution, driven);
+      ? await readOpenConversation(journal, execution, tenant)
+      : await readOpenProgram(inSlices(journal.read(execution), new Lane(tenant)), driven);
   } catch (error) {
     if (PortcullisError.is(error) && UNREADABLE.has(error.code)) return undefined;
     throw error;
   }
 }
 
-async function readOpenConversation(journal: Journal, execution: ExecutionId): Promise<OpenFacts> {
-  const past = await readPastConversation(journal, execution);
+async function readOpenConversation(journal: Journal, execution: ExecutionId, tenant: string): Promise<OpenFacts> {
+  const past = await readPastConversation(journal, execution, tenant);
   return { waitsFor: toolsIn(waitingOfConversation(past)), rests: isResting(past), parent: past.header.parent };
 }
 
-async function readOpenProgram(journal: Journal, execution: ExecutionId, driven: boolean): Promise<OpenFacts> {
+async function readOpenProgram(records: AsyncIterable<JournalRecord>, driven: boolean): Promise<OpenFacts> {
   const state = initialState();
-  for await (const record of journal.read(execution)) applyRecord(state, record);
+  for await (const record of records) applyRecord(state, record);
   // One that cannot be replayed waits where it is driven. Without its driver it does not go on.
   const waiting = state.unreplayable === undefined || driven ? waitingOf(state) : undefined;
   return { waitsFor: toolsIn(waiting), parent: state.header?.parent };
 }
 
 function toolsIn(waiting: Waiting | undefined): readonly string[] {
-  return waiting ? [...waiting.approvals, ...waiting.calls].map(({ tool }) => tool) : [];
+  return waiting ? [...new Set([...waiting.approvals, ...waiting.calls].map(({ tool }) => tool))] : [];
 }
 
 const UNREADABLE: ReadonlySet<string> = new Set(["journal_invalid", "journal_version", "journal_corrupt"]);

@@ -7,6 +7,8 @@ import type { ExecutionId } from "../journal/execution-id.ts";
 import { findIfKnown } from "../journal/find-if-known.ts";
 import type { ExecutionSummary } from "../journal/journal.ts";
 import type { JournalRecord, OutcomeRecord, ProgramHeader } from "../journal/record.ts";
+import { inSlices } from "../values/in-slices.ts";
+import { Lane } from "../values/slice-scheduler.ts";
 import { type ExecutionState, applyTurn, applyRecord, initialState, PROGRAM_CALL } from "./execution-state.ts";
 import { readingRecord, readTurn } from "./history.ts";
 import { LogCollector } from "./log-collector.ts";
@@ -116,7 +118,7 @@ export async function readOwn(
   execution: ExecutionId,
 ): Promise<Past & { readonly header: ProgramHeader }> {
   await findOwn({ journal, tenant }, execution);
-  const past = await readPast(journal.read(execution));
+  const past = await readPast(inSlices(journal.read(execution), new Lane(tenant)));
   const { header } = past.state;
   if (!header || header.tenant !== tenant) throw executionUnknown(execution, tenant);
   if (header.kind !== "program")

@@ -6,6 +6,8 @@ import type { RecoveredConversation } from "../executions/recover-options.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { isDriven } from "../programs/driven-here.ts";
 import type { Runtime } from "../runtime.ts";
+import { inSlices } from "../values/in-slices.ts";
+import { Lane } from "../values/slice-scheduler.ts";
 
 /** Number of reported failures that are remembered. */
 const MOST_TOLD = 1000;
@@ -114,7 +116,7 @@ export class ServerRuns {
   async #openNow(): Promise<string> {
     const { journal } = this.#parts.runtime;
     const all = createHash("sha256");
-    for await (const summary of journal.list({ open: true }))
+    for await (const summary of inSlices(journal.list({ open: true }), new Lane("")))
       if (!isDriven(journal, summary)) all.update(`${summary.execution} ${summary.records}\n`);
     return all.digest("hex");
   }

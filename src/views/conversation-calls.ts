@@ -1,8 +1,9 @@
 import type { PastConversation } from "../agent/past-conversation.ts";
 import type { Journal } from "../journal/journal.ts";
+import { inSlices } from "../values/in-slices.ts";
+import { Lane } from "../values/slice-scheduler.ts";
 import { CallViews } from "./call-views.ts";
 import { EventViews } from "./event-views.ts";
-import { inSlices } from "./in-slices.ts";
 import type { TextRoom } from "./text-room.ts";
 import type { CallView, EventView } from "./view.ts";
 
@@ -19,8 +20,9 @@ export class ConversationCalls {
   /** Reads the records again: `past` has the turns without their times. */
   static async read(journal: Journal, past: PastConversation, room: TextRoom): Promise<ConversationCalls> {
     const seen = new ConversationCalls(room);
+    const { execution, tenant } = past.header;
     let turn = 0;
-    for await (const record of inSlices(journal.read(past.header.execution))) {
+    for await (const record of inSlices(journal.read(execution), new Lane(tenant))) {
       if ("at" in record) seen.#lastAt = Math.max(seen.#lastAt, record.at);
       if (record.type === "message" && record.from === "model") {
         seen.#makeCallsOf(past, turn, record.at);

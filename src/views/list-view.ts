@@ -1,54 +1,74 @@
-import { setImmediate } from "node:timers/promises";
 import { PortcullisError } from "../errors.ts";
 import type { ExecutionSummary, Journal } from "../journal/journal.ts";
 import type { Header } from "../journal/record.ts";
 import { listedExecution } from "../executions/list-executions.ts";
 import { headerOf } from "../programs/once.ts";
-import { pathOfTool } from "../tools/tool-name.ts";
+import { inSlices } from "../values/in-slices.ts";
+import { Lane } from "../values/slice-scheduler.ts";
 import { outcomeView } from "./outcome-view.ts";
 import { headOf } from "./text-room.ts";
+import { writtenTools } from "./tool-places.ts";
 import type { ListFilter, ListRow, ListView } from "./list.ts";
 
 const ROWS = 100;
 /** Executions that are looked at for one list: their headers are read. */
 const LOOKED_AT = 5000;
-/** Executions that are looked at before other work of the host goes on. */
-const AT_A_TIME = 16;
+/** Characters that are read for one list: of programs and tasks, and of what has happened in open executions. */
+const LOOKED_THROUGH = 32 * 1024 * 1024;
+/** Characters that a record counts for. */
+const RECORD_LENGTH = 512;
 const TITLE_LENGTH = 200;
 
 /**
  * Executions, the latest first. Of those that have ended only the first and the last record are read. A list may be shorter
- * than `limit` and still have a `next`: a filter looks at some thousand executions at once. Whether the reader may see the
- * tenant's executions is the caller's to check.
+ * than `limit` and still have a `next`: one list looks at some thousand executions and some million characters. Whether the
+ * reader may see the tenant's executions is the caller's to check.
  */
 export async function listView(journal: Journal, filter: ListFilter = {}): Promise<ListView> {
   const { tenant, before, state, limit = ROWS } = filter;
   const executions: ListRow[] = [];
   let looked = 0;
+  let through = 0;
   const options = {
     ...(tenant === undefined ? {} : { tenant }),
     ...(before === undefined ? {} : { before }),
     ...(state === undefined || state === "unreadable" ? {} : { open: state !== "ended" }),
   };
   let last: number | undefined;
-  for await (const summary of journal.list(options)) {
+  for await (const summary of inSlices(journal.list(options), new Lane(tenant ?? ""))) {
     // A list goes on at a time, so all that started in the same millisecond stand in one.
-    const isFull = executions.length >= limit || looked >= LOOKED_AT;
+    const isFull = executions.length >= limit || looked >= LOOKED_AT || through >= LOOKED_THROUGH;
     if (isFull && last !== undefined && summary.startedAt < last) return { executions, next: last };
     looked += 1;
-    // A journal is read without a pause, and the host has others to serve.
-    if (looked % AT_A_TIME === 0) await setImmediate();
     last = summary.startedAt;
-    const row = await rowOf(journal, summary, filter);
+    const { row, length } = await lookAt(journal, summary, filter);
+    through += length;
     if (row) executions.push(row);
   }
   return { executions };
 }
 
-/** The row of an execution; undefined where the filter leaves it out. */
-async function rowOf(journal: Journal, summary: ExecutionSummary, filter: ListFilter): Promise<ListRow | undefined> {
+interface LookedAt {
+  /** Undefined where the filter leaves it out. */
+  readonly row: ListRow | undefined;
+  /** Characters that were read for it. */
+  readonly length: number;
+}
+
+async function lookAt(journal: Journal, summary: ExecutionSummary, filter: ListFilter): Promise<LookedAt> {
   const header = await readable(headerOf(journal, summary.execution));
-  const { title, by, tools, text } = header ? factsOf(header) : UNREADABLE;
+  const facts = header ? factsOf(header) : UNREADABLE;
+  const row = await rowOf(journal, summary, filter, facts);
+  // All records of one that is open are read, and two of one that has ended.
+  return { row, length: facts.text.length + (summary.ended ? 2 : summary.records) * RECORD_LENGTH };
+}
+
+async function rowOf(
+  journal: Journal,
+  summary: ExecutionSummary,
+  filter: ListFilter,
+  { title, by, tools, text }: Facts,
+): Promise<ListRow | undefined> {
   if (!fits(filter, tools, `${summary.execution}\n${text}`)) return undefined;
   const { id: execution, ...listed } = await listedExecution(journal, summary);
   if (filter.state !== undefined && filter.state !== listed.state) return undefined;
@@ -60,15 +80,21 @@ function fits({ tool, text }: ListFilter, tools: readonly string[], searched: st
   return text === undefined || text === "" || searched.toLowerCase().includes(text.toLowerCase());
 }
 
-const UNREADABLE = { title: "", by: "", tools: [], text: "" };
+interface Facts extends Pick<ListRow, "title" | "by" | "tools"> {
+  /** What is searched. */
+  readonly text: string;
+}
 
-function factsOf(header: Header) {
+const UNREADABLE: Facts = { title: "", by: "", tools: [], text: "" };
+
+function factsOf(header: Header): Facts {
   const tools = header.tools.map(({ name }) => name);
   switch (header.kind) {
     case "program": {
       const { source, language } = header;
-      const written = tools.filter((name) => source.includes(pathOfTool(name)));
-      return { title: titleOf(source), by: language, tools: written, text: source };
+      const written = writtenTools(source, new Set(tools));
+      const own = tools.filter((name) => written.has(name));
+      return { title: titleOf(source), by: language, tools: own, text: source };
     }
     case "conversation":
       return { title: titleOf(header.task), by: header.model, tools, text: header.task };

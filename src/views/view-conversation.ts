@@ -38,7 +38,7 @@ export async function viewConversation(
   header: ConversationHeader,
   bounds: TextBounds,
 ): Promise<ConversationView> {
-  const past = await readPastConversation(journal, header.execution);
+  const past = await readPastConversation(journal, header.execution, header.tenant);
   const room = new TextRoom(bounds);
   const calls = await ConversationCalls.read(journal, past, room);
   const rests = isResting(past);

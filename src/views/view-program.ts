@@ -1,7 +1,8 @@
 import type { ExecutionSummary, Journal } from "../journal/journal.ts";
 import type { ProgramHeader } from "../journal/record.ts";
 
-import { inSlices } from "./in-slices.ts";
+import { inSlices } from "../values/in-slices.ts";
+import { Lane } from "../values/slice-scheduler.ts";
 import { limitsOf } from "../programs/limits.ts";
 import { type Past, readPast } from "../programs/past-execution.ts";
 import { openCalls, waitingOf } from "../programs/waiting.ts";
@@ -23,7 +24,7 @@ export async function viewProgram(
   bounds: TextBounds,
 ): Promise<ProgramView> {
   const reader = new ProgramReader(new TextRoom(bounds));
-  const past = await readPast(reader.reading(inSlices(journal.read(header.execution))));
+  const past = await readPast(reader.reading(inSlices(journal.read(header.execution), new Lane(header.tenant))));
   const output = await outputText(journal, header, past);
   const waiting = new WaitingViews();
   if (!past.outcome) waiting.take(header, openCalls(past.state));

@@ -181,3 +181,32 @@ test("of very many calls the first are listed and the others counted, and each c
   expect(view).toMatchObject({ callsLeft: 2, state: "running" });
   expect(await viewCall(journal, "many", "50002")).toMatchObject({ input: '{"n":50001}' });
 });
+
+test("a list looks through a bounded length of programs and of what open executions have done, and goes on behind it", async () => {
+  const journal = createMemoryJournal();
+  const source = `return 1; // ${"x".repeat(2_000_000)}`;
+  const startedAt = (n: number) => 1_700_000_000_000 + n;
+  for (let n = 0; n < 30; n += 1) await journal.create(header(`e${n}`, { source, startedAt: startedAt(n) }));
+  const busy = Array.from({ length: 30_000 }, () => turn('{"kind":"fire","id":1,"now":1}\n{}'));
+  for (let n = 30; n < 36; n += 1) {
+    await journal.create(header(`e${n}`, { startedAt: startedAt(n) }));
+    await journal.append(`e${n}`, 1, busy);
+  }
+  const pages: number[] = [];
+  const seen: string[] = [];
+  for (let next: number | undefined = Infinity; next !== undefined;) {
+    const page = await listView(journal, { limit: 100, ...(next === Infinity ? {} : { before: next }) });
+    pages.push(page.executions.length);
+    seen.push(...page.executions.map(({ execution }) => execution));
+    next = page.next;
+  }
+  expect(Math.max(...pages)).toBeLessThan(25);
+  expect(pages[0]).toBeLessThan(6);
+  expect(new Set(seen).size).toBe(36);
+});
+
+test("many calls that wait for one tool are one name in a list", async () => {
+  await using one = await open();
+  await one.runtime.execute("await Promise.all([1, 2, 3].map((n) => tools.pay({ n })));", { execution: "e1" });
+  expect((await listView(one.journal)).executions).toMatchObject([{ state: "waiting", waitsFor: ["pay"] }]);
+});

@@ -29,7 +29,8 @@ export async function events(parts: ApiParts, { key, id, headers }: ApiRequest<u
   const shown = ids.shown(key.tenant, execution);
   const isAllowed = () => isCurrent(key);
   const { journal } = runtime;
-  const stream = eventStream({ journal, watch, execution, shown, after, isAllowed, signal: closing, onError });
+  const { tenant } = key;
+  const stream = eventStream({ journal, watch, execution, tenant, shown, after, isAllowed, signal: closing, onError });
   parts.streams.add(1);
   const done = () => {
     over();

@@ -1,6 +1,7 @@
-import { setImmediate } from "node:timers/promises";
 import type { ExecutionId } from "../../journal/execution-id.ts";
 import type { Journal } from "../../journal/journal.ts";
+import { inSlices } from "../../values/in-slices.ts";
+import { Lane } from "../../values/slice-scheduler.ts";
 import { problemOf } from "../http/problems.ts";
 import { type JournalEvent, JournalEvents, LAST_EVENTS } from "./journal-events.ts";
 import type { JournalWatch } from "./journal-watch.ts";
@@ -17,6 +18,7 @@ export interface EventStreamParts {
   readonly watch: JournalWatch;
   /** Id in the journal. */
   readonly execution: ExecutionId;
+  readonly tenant: string;
   /** As its tenant writes it. */
   readonly shown: string;
   /** The last event that the client has; undefined for all from the first on. */
@@ -96,6 +98,7 @@ async function* chunksOf(parts: EventStreamParts, signal: AbortSignal): AsyncGen
 class EventChunks {
   readonly #parts: EventStreamParts;
   readonly #events = new JournalEvents();
+  readonly #lane: Lane;
   /** All records that there were have been read. */
   isAtEnd = false;
   /** The last event was given. */
@@ -103,6 +106,7 @@ class EventChunks {
 
   constructor(parts: EventStreamParts) {
     this.#parts = parts;
+    this.#lane = new Lane(parts.tenant);
   }
 
   get position(): number {
@@ -114,7 +118,7 @@ class EventChunks {
     let chunk = "";
     let records = 0;
     this.isAtEnd = true;
-    for await (const record of journal.read(execution, { from: this.position })) {
+    for await (const record of inSlices(journal.read(execution, { from: this.position }), this.#lane)) {
       for (const event of this.#events.take(record)) {
         if (this.#isNew(event)) chunk += this.#textOf(event);
         if (LAST_EVENTS.has(event.type)) this.isOver = true;
@@ -124,7 +128,6 @@ class EventChunks {
       this.isAtEnd = false;
       break;
     }
-    if (!this.isAtEnd) await setImmediate();
     return chunk;
   }
 
