@@ -22,7 +22,7 @@ export async function openDemoPage(): Promise<DemoPage> {
   const { url } = await server.listen({ port: 0 });
   const address = `${url}/#token=${server.token ?? ""}`;
   writeStdout(`The page: ${address}\n`);
-  if (process.stdout.isTTY) openPage(address, "--page");
+  if (process.stdout.isTTY) stack.use(openPage(address, "--page"));
   return {
     journal,
     stay: async (signal) => {

@@ -93,7 +93,7 @@ export async function serve(options: ServeOptions): Promise<number> {
           onUnread: (reason) => tell(`the file of keys cannot be read, and the former keys stay valid: ${reason}.`),
         }),
       );
-    greet(server, url, options);
+    stack.use(greet(server, url, options));
     await signalled(signal);
     await close(server, drainMs);
     return EXIT.completed;
@@ -146,11 +146,11 @@ function modelsOf({ model, baseUrl }: ServeOptions): Promise<readonly Model[]> {
   return Promise.all(model.map((text) => loadModel(text, baseUrl === undefined ? {} : { baseUrl })));
 }
 
-function greet({ token }: PortcullisServer, url: string, { open = false }: ServeOptions): void {
+function greet({ token }: PortcullisServer, url: string, { open = false }: ServeOptions): Disposable | undefined {
   const page = token === undefined ? `${url}/` : `${url}/#token=${token}`;
   tell(`serving at ${url}`);
   tell(token === undefined ? `the page is at ${page}` : `the page, and the token of all requests: ${page}`);
-  if (open) openPage(page, "--open");
+  return open ? openPage(page, "--open") : undefined;
 }
 
 function commandFor({ journal }: ServeOptions, execution: string, call: string, tenant: string): string {

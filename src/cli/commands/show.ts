@@ -1,4 +1,3 @@
-import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { outcomeText } from "../../gate/call-line.ts";
@@ -19,10 +18,12 @@ import { Failure, reasonOf } from "../failure.ts";
 import { findExecution } from "../input/find-execution.ts";
 import { existingJournal } from "../input/open-journal.ts";
 import { oneLine } from "../terminal/one-line.ts";
+import { quoted } from "../terminal/quoted.ts";
 import { printJson } from "../terminal/print.ts";
 import { writeStdout } from "../terminal/standard-streams.ts";
 import { resumeCommand, type SameOptions } from "../terminal/waiting-hints.ts";
 import { table } from "../terminal/table.ts";
+import { writePrivate } from "../write-private.ts";
 
 export interface ShowOptions {
   readonly journal?: string;
@@ -52,7 +53,7 @@ async function showAsPage(journal: Journal, id: string, file: string): Promise<n
   const { htmlFile } = await import("../../serve/page/html-file.ts");
   const { html, left } = await htmlFile(journal, id);
   try {
-    writeFileSync(file, html, { mode: 0o600 });
+    writePrivate(file, html);
   } catch (error) {
     throw new Failure(EXIT.usage, `show: ${file} cannot be written: ${reasonOf(error)}`);
   }
@@ -60,7 +61,7 @@ async function showAsPage(journal: Journal, id: string, file: string): Promise<n
   const [first] = left;
   if (first !== undefined)
     process.stderr.write(
-      `portcullis: ${left.length} programs of the conversation are not in the file. Each can have a file of its own: portcullis show ${oneLine(first)} --html FILE\n`,
+      `portcullis: ${left.length} programs of the conversation are not in the file. Each can have a file of its own: portcullis show ${quoted(oneLine(first))} --html FILE\n`,
     );
   return EXIT.completed;
 }

@@ -1,4 +1,9 @@
 import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { rmSync, writeFileSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { causeOf } from "../failure.ts";
 
 const OPENERS: Partial<Record<NodeJS.Platform, readonly string[]>> = {
@@ -6,14 +11,45 @@ const OPENERS: Partial<Record<NodeJS.Platform, readonly string[]>> = {
   win32: ["cmd", "/c", "start", ""],
 };
 
-/** Opens an address in the user's browser, and says so where none can be started. `option` names what asked for it. */
-export function openPage(address: string, option: string): void {
-  const [command = "xdg-open", ...args] = OPENERS[process.platform] ?? ["xdg-open"];
-  const opener = spawn(command, [...args, address], { stdio: "ignore", detached: true });
-  opener.on("error", (error) =>
-    process.stderr.write(
+/** How long a browser has to read the file that leads it to a page, in milliseconds. */
+const FILE_MS = 60_000;
+
+/**
+ * Opens a page in the user's browser, and says so where none can be started. `option` names what asked for it. Every user of
+ * the machine can read a browser's arguments. An address that has a token behind `#` is therefore written to a file that its
+ * owner alone can read, and the browser is given the file. It is deleted after a minute, or with what is returned.
+ */
+export function openPage(address: string, option: string): Disposable {
+  const failed = (error: unknown) =>
+    void process.stderr.write(
       `portcullis: ${option}: no browser could be started (${causeOf(error)}). Open the address by hand.\n`,
-    ),
-  );
-  opener.unref();
+    );
+  let file: string | undefined;
+  try {
+    file = address.includes("#") ? fileTo(address) : undefined;
+    const [command = "xdg-open", ...args] = OPENERS[process.platform] ?? ["xdg-open"];
+    const opened = file === undefined ? address : pathToFileURL(file).href;
+    const opener = spawn(command, [...args, opened], { stdio: "ignore", detached: true });
+    opener.on("error", failed);
+    opener.unref();
+  } catch (error) {
+    failed(error);
+  }
+  const remove = () => {
+    clearTimeout(timer);
+    if (file !== undefined) rmSync(file, { force: true });
+  };
+  const timer = setTimeout(remove, FILE_MS).unref();
+  return { [Symbol.dispose]: remove };
+}
+
+/** Writes a file that leads to an address. */
+function fileTo(address: string): string {
+  // Browsers in a sandbox of their own (snap) see no temporary files, and none whose names begin with a dot.
+  const folder = process.platform === "linux" ? homedir() : tmpdir();
+  const file = join(folder, `portcullis-${randomBytes(16).toString("hex")}.html`);
+  const target = address.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
+  const html = `<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>Portcullis</title><meta http-equiv="refresh" content="0;url=${target}">\n`;
+  writeFileSync(file, html, { flag: "wx", mode: 0o600 });
+  return file;
 }

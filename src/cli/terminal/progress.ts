@@ -1,5 +1,7 @@
 import { byteText } from "../../output/sentences.ts";
 import type { ExecutionEvent } from "../../programs/execute.ts";
+import { oneLine } from "./one-line.ts";
+import { quoted } from "./quoted.ts";
 import { createScreen, type Screen } from "./screen.ts";
 
 const TERMINAL_MS = 100;
@@ -34,9 +36,11 @@ export function showProgress(stream: NodeJS.WriteStream, screen: Screen = create
         bytes += event.line.bytes;
       } else if (event.type === "execution_waiting" && event.held !== undefined) {
         const { approvals, calls } = event.waiting;
-        const waitsFor = [...approvals, ...calls].map(({ tool, callId }) => `${tool} (call ${callId})`).join(", ");
+        const waitsFor = [...approvals, ...calls]
+          .map(({ tool, callId }) => oneLine(`${tool} (call ${callId})`))
+          .join(", ");
         stream.write(
-          `${stream.isTTY ? "\r\u001b[2K" : ""}The program waits for ${waitsFor} and keeps its process: it used ${event.held}. Decide from another terminal: portcullis decide ${event.execution}\n`,
+          `${stream.isTTY ? "\r\u001b[2K" : ""}The program waits for ${waitsFor} and keeps its process: it used ${event.held}. Decide from another terminal: portcullis decide ${quoted(oneLine(event.execution))}\n`,
         );
       }
     },

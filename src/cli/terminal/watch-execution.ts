@@ -12,7 +12,11 @@ const PRINTED = 5;
 /** One execution as lines that fit on a terminal with this many rows: its head, its latest calls, what it waits for, what it printed. */
 export function executionFrame(view: ExecutionView, rows: number, options: SameOptions): readonly string[] {
   const head = [headLine(view), usageLine(view), ""];
-  const foot = [...waitingLines(view, options), ...printedLines(view).slice(-PRINTED), ...endLines(view)];
+  const below = [...waitingLines(view, options), ...printedLines(view).slice(-PRINTED), ...endLines(view)];
+  const foot = fitted(
+    below.flatMap((line) => line.split("\n")),
+    Math.max(1, rows - head.length - 2),
+  );
   const shown = foot.length > 0 ? ["", ...foot] : [];
   const room = Math.max(1, rows - head.length - shown.length - TABLE_HEAD - 1);
   return [...head, ...callLines(view.calls, room), ...shown];
@@ -20,6 +24,12 @@ export function executionFrame(view: ExecutionView, rows: number, options: SameO
 
 /** Lines that a table of calls has beside its rows. */
 const TABLE_HEAD = 2;
+
+/** What does not fit is counted. */
+function fitted(lines: readonly string[], room: number): readonly string[] {
+  if (lines.length <= room) return lines;
+  return [...lines.slice(0, room - 1), `… ${lines.length - room + 1} more lines`];
+}
 
 function headLine({ kind, execution, tenant, state, driven, startedAt, lastAt }: ExecutionView): string {
   const driver = state === "running" && !driven ? ", without a driver" : "";

@@ -8,6 +8,7 @@ import { liveDisplay } from "../../../src/cli/terminal/live-display.ts";
 import { executionFrame } from "../../../src/cli/terminal/watch-execution.ts";
 import { listFrame, listNews } from "../../../src/cli/terminal/watch-list.ts";
 import { echo } from "../../support/tools.ts";
+import { pay } from "../../telemetry/fixtures/pay.ts";
 
 function displayOf(stream: { readonly isTTY: boolean; readonly rows: number }) {
   let written = "";
@@ -54,4 +55,19 @@ test("frames of an execution and of a list fit on any terminal, and have no sequ
   expect(listNews(executions, undefined)).toHaveLength(2);
   expect(listNews(executions, executions)).toEqual([]);
   expect(listNews(executions, undefined).join("")).not.toMatch(/[\u001b\u202e]/);
+});
+
+test("of very many calls that wait, those that do not fit on a terminal are counted", async () => {
+  const journal = createMemoryJournal();
+  await using runtime = await createRuntime({
+    tools: [pay],
+    journal,
+    sandbox: createMemorySandbox(),
+    approve: () => "later",
+  });
+  const program = "await Promise.all(Array.from({ length: 200 }, () => tools.pay({})));";
+  await runtime.execute(program, { execution: "e" });
+  const frame = executionFrame(await viewExecution(journal, "e"), 24, {}).join("\n");
+  expect(frame.split("\n").length).toBeLessThanOrEqual(24 + 3);
+  expect(frame).toMatch(/… 3\d\d more lines/);
 });

@@ -1,0 +1,28 @@
+import { randomBytes } from "node:crypto";
+import { lstatSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+/**
+ * Writes a file that its owner alone can read, whatever is there under its name: a file is replaced, with its mode, and so is
+ * a link, which another user may have made who has guessed the name. What is no file, like `/dev/stdout`, is written to if it
+ * is the user's own.
+ */
+export function writePrivate(file: string, text: string): void {
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found && !found.isFile()) return writeThrough(file, text);
+  const beside = join(dirname(file), `.${randomBytes(8).toString("hex")}.tmp`);
+  try {
+    writeFileSync(beside, text, { flag: "wx", mode: 0o600 });
+    renameSync(beside, file);
+  } catch (error) {
+    rmSync(beside, { force: true });
+    throw error;
+  }
+}
+
+function writeThrough(file: string, text: string): void {
+  const own = new Set([0, process.getuid?.() ?? 0]);
+  if (![statSync(file), lstatSync(file)].every(({ uid }) => own.has(uid)))
+    throw new Error("it is no file, and belongs to another user");
+  writeFileSync(file, text);
+}
