@@ -1,8 +1,10 @@
 import { render } from "preact";
+import { useErrorBoundary } from "preact/hooks";
 import { fileSource, readFileData } from "./data/file-source.ts";
 import { serverSource } from "./data/server-source.ts";
 import { takeToken } from "./data/token.ts";
 import { SourceContext } from "./data/use-source.ts";
+import { Problem } from "./parts/problem.tsx";
 import { linkTo, type Route, useRoute } from "./route.ts";
 import { Compare } from "./screens/compare.tsx";
 import { Execution } from "./screens/execution.tsx";
@@ -23,8 +25,19 @@ function App() {
           Portcullis
         </a>
       </nav>
-      <Screen route={route} />
+      <Guarded key={JSON.stringify(route)} route={route} />
     </SourceContext.Provider>
+  );
+}
+
+/** What cannot be shown leaves the way to other screens. */
+function Guarded({ route }: { readonly route: Route }) {
+  const [error] = useErrorBoundary();
+  if (error === undefined) return <Screen route={route} />;
+  return (
+    <main>
+      <Problem error={error} />
+    </main>
   );
 }
 

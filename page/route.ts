@@ -22,7 +22,7 @@ function decoded(part: string): string {
 }
 
 export function linkTo(screen: "execution" | "compare", ...ids: readonly string[]): string {
-  return `#/${[screen, ...ids.map(encodeURIComponent)].join("/")}`;
+  return `#/${[screen, ...ids.map((id) => encodeURIComponent(id.toWellFormed()))].join("/")}`;
 }
 
 export function useRoute(): Route {

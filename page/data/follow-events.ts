@@ -4,7 +4,7 @@ const LONGEST_MS = 10_000;
 /** Status of the answer where all events were sent. */
 const NO_MORE = 204;
 /** Characters of one line. Longer ones are no events of this server. */
-const LINE_LENGTH = 64 * 1024 * 1024;
+const LINE_LENGTH = 4 * 1024 * 1024;
 
 /**
  * Follows a stream of server-sent events, and calls back for each. What happened meanwhile is asked for with the id of the

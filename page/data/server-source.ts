@@ -14,12 +14,13 @@ export function serverSource(token: () => string | undefined): Source {
   };
   const read = async <Value>(path: string, signal: AbortSignal) =>
     (await (await ask(path, { signal })).json()) as Value;
-  const one = (execution: string) => `/${encodeURIComponent(execution)}`;
+  const one = (execution: string) => `/${encodeURIComponent(execution.toWellFormed())}`;
   return {
     isLive: true,
     list: (asked, signal) => listed((query) => read<Page>(query, signal), asked),
     view: (execution, signal) => read<ExecutionView>(`${one(execution)}/view`, signal),
-    call: (execution, id, signal) => read<CallTexts>(`${one(execution)}/calls/${encodeURIComponent(id)}`, signal),
+    call: (execution, id, signal) =>
+      read<CallTexts>(`${one(execution)}/calls/${encodeURIComponent(id.toWellFormed())}`, signal),
     decide: async (execution, id, decision) => {
       // Written by hand: an object would lose a call with a name like `__proto__`.
       const body = `{"decisions":{${JSON.stringify(id)}:${JSON.stringify(decision)}}}`;

@@ -4,9 +4,17 @@ const KEY = "portcullis.token";
 export function takeToken(): string | undefined {
   const given = /^#token=([^&]{1,1024})$/.exec(location.hash)?.[1];
   if (given === undefined) return sessionStorage.getItem(KEY) ?? undefined;
-  keepToken(decodeURIComponent(given));
+  keepToken(decoded(given));
   history.replaceState(null, "", "#/");
   return sessionStorage.getItem(KEY) ?? undefined;
+}
+
+function decoded(given: string): string {
+  try {
+    return decodeURIComponent(given);
+  } catch {
+    return given;
+  }
 }
 
 export function keepToken(token: string): void {

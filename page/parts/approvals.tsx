@@ -1,7 +1,7 @@
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { WaitingView } from "../../src/views/view.ts";
 import { useSource } from "../data/use-source.ts";
-import { bytes, counted, time } from "../format.ts";
+import { bytes, count, counted, time } from "../format.ts";
 import { prettyJson } from "../pretty-json.ts";
 import { Text } from "../text.tsx";
 
@@ -28,6 +28,7 @@ export function Approvals({ execution, waiting, onDecided }: ApprovalsProps) {
   const all = merged(kept, waiting);
   if (all.length === 0) return null;
   const open = new Set(waiting.map((one) => one.id));
+  const { shown, left } = firstOpen(all, open);
   const isOver = waiting.length === 0;
   return (
     <aside class={`approvals ${isHidden ? "hidden" : ""}`} aria-labelledby={id} data-waiting={waiting.length}>
@@ -47,7 +48,7 @@ export function Approvals({ execution, waiting, onDecided }: ApprovalsProps) {
         )}
       </header>
       {!isHidden &&
-        all.map((one) => (
+        shown.map((one) => (
           <Approval
             key={one.id}
             execution={execution}
@@ -57,8 +58,23 @@ export function Approvals({ execution, waiting, onDecided }: ApprovalsProps) {
             onDecided={onDecided}
           />
         ))}
+      {!isHidden && left > 0 && (
+        <p class="hint" data-left={left}>
+          {`${count(left)} more wait${left === 1 ? "s" : ""}. They follow as these are decided.`}
+        </p>
+      )}
     </aside>
   );
+}
+
+/** Calls that are put into the document to be decided. */
+const AT_ONCE = 50;
+
+/** Those that were decided, and the first of those that wait. */
+function firstOpen(all: readonly WaitingView[], open: ReadonlySet<string>) {
+  let room = AT_ONCE;
+  const shown = all.filter(({ id }) => !open.has(id) || (room -= 1) >= 0);
+  return { shown, left: all.length - shown.length };
 }
 
 function merged(kept: readonly WaitingView[], waiting: readonly WaitingView[]): readonly WaitingView[] {

@@ -11,7 +11,7 @@ export function CallDetails({ execution, call }: { readonly execution: string; r
   const { id, tool, caller, state, detail, at, ms, input, result, effect, attempts, decision, display } = call;
   const whole = (part: "input" | "result") =>
     callOf && (async () => (await callOf(execution, id, new AbortController().signal))[part]);
-  const elsewhere = `All of it: portcullis show ${execution} --json`;
+  const elsewhere = "All of it is in the journal: portcullis show ID --json.";
   return (
     <div class="call-details">
       <h3>

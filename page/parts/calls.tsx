@@ -1,7 +1,8 @@
 import { useId, useMemo, useState } from "preact/hooks";
 import type { CallView } from "../../src/views/view.ts";
 import { bytes, count, duration } from "../format.ts";
-import { Text, visibleText } from "../text.tsx";
+import { Text } from "../text.tsx";
+import { visibleText } from "../visible-text.ts";
 import { type CallRow, callRows } from "./call-groups.ts";
 import { CallDetails } from "./call-details.tsx";
 import { Rows } from "./rows.tsx";

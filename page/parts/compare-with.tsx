@@ -4,7 +4,7 @@ import type { Row } from "../data/source.ts";
 import { useSource } from "../data/use-source.ts";
 import { time } from "../format.ts";
 import { linkTo } from "../route.ts";
-import { visibleText } from "../text.tsx";
+import { visibleText } from "../visible-text.ts";
 
 /** Characters of the source by which other executions of the program are looked for. */
 const SEARCHED = 200;

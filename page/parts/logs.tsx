@@ -1,7 +1,7 @@
 import { useId } from "preact/hooks";
 import type { LogView } from "../../src/views/view.ts";
-import { counted } from "../format.ts";
 import { Text } from "../text.tsx";
+import { droppedText, logPieces } from "./log-pieces.ts";
 
 /** What the program printed. */
 export function Logs({ logs }: { readonly logs: readonly LogView[] }) {
@@ -11,9 +11,9 @@ export function Logs({ logs }: { readonly logs: readonly LogView[] }) {
       <h2 id={id}>Printed</h2>
       <pre tabIndex={0} role="log" aria-labelledby={id}>
         {logs.length === 0 && <span class="hint">Nothing.</span>}
-        {logs.map(({ stream, text, dropped }, index) => (
+        {logPieces(logs).map(({ stream, text, dropped }, index) => (
           <span key={index} class={stream}>
-            {dropped !== undefined && <i>{`… ${counted(dropped, "line")} left out …\n`}</i>}
+            {dropped !== undefined && <i>{droppedText(dropped)}</i>}
             <Text text={text} />
           </span>
         ))}

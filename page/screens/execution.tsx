@@ -6,7 +6,8 @@ import { Approvals } from "../parts/approvals.tsx";
 import { CompareWith } from "../parts/compare-with.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { linkTo } from "../route.ts";
-import { Text, visibleText } from "../text.tsx";
+import { Text } from "../text.tsx";
+import { visibleText } from "../visible-text.ts";
 import { ConversationPanels } from "./conversation.tsx";
 import { HostCallPanels, ProgramPanels } from "./program.tsx";
 

@@ -5,7 +5,8 @@ import { counted, duration, time } from "../format.ts";
 import { linkTo } from "../route.ts";
 import { Problem } from "../parts/problem.tsx";
 import { Rows } from "../parts/rows.tsx";
-import { Text, visibleText } from "../text.tsx";
+import { Text } from "../text.tsx";
+import { visibleText } from "../visible-text.ts";
 
 const ROW_HEIGHT = 60;
 /** Between two looks for what is new, in milliseconds. */

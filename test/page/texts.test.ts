@@ -1,8 +1,10 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { highlight } from "../../page/highlight.ts";
+import { logPieces } from "../../page/parts/log-pieces.ts";
 import { prettyJson } from "../../page/pretty-json.ts";
-import { routeOf } from "../../page/route.ts";
+import { linkTo, routeOf } from "../../page/route.ts";
+import { visibleParts } from "../../page/visible-text.ts";
 
 const pieces = fc.array(
   fc.oneof(
@@ -57,4 +59,34 @@ test("every address leads to a screen, also one that is no address of the page",
       expect(routeOf(`#${hash}`).screen).toMatch(/list|execution|compare/);
     }),
   );
+});
+
+test("any id has an address, also one that is no text of Unicode", () => {
+  fc.assert(fc.property(fc.string({ unit: "binary" }), (id) => void linkTo("execution", id, `\ud800${id}`)));
+});
+
+test("a text of many invisible characters has a bounded number of marks, and nothing of it is left out", () => {
+  for (const [character, shown] of [
+    ["\u200b", "\\u200b"],
+    ["\ud800", "\\ud800"],
+  ] as const) {
+    const parts = visibleParts(`a${character}`.repeat(50_000));
+    expect(parts.length).toBeLessThan(2100);
+    const text = parts.map((part) => part.text).join("");
+    expect(text).toBe(`a${shown}`.repeat(50_000));
+  }
+});
+
+test("printed texts are few pieces however many they were, and nothing of them is left out", () => {
+  const streams = ["stdout", "stderr"] as const;
+  const one = logPieces(Array.from({ length: 50_000 }, (_, turn) => ({ turn, stream: "stdout", text: "x\n" })));
+  expect(one).toEqual([{ stream: "stdout", text: "x\n".repeat(50_000) }]);
+  const logs = Array.from({ length: 50_000 }, (_, turn) => ({
+    turn,
+    stream: streams[turn % 2] ?? "stdout",
+    text: `${turn}\n`,
+  }));
+  const pieces = logPieces(logs);
+  expect(pieces).toHaveLength(2000);
+  expect(pieces.map(({ text }) => text).join("")).toBe(logs.map(({ text }) => text).join(""));
 });

@@ -10,10 +10,12 @@ import { pageText } from "./page-files.ts";
 const FILE_BOUNDS = { each: 64 * 1024, all: 8 * 1024 * 1024 };
 /** Programs of a conversation that are in its file. */
 const PROGRAMS = 200;
+/** Characters of a file, but for one execution. A browser has to read it, and V8 makes no text of 600 million. */
+const FILE_LENGTH = 64 * 1024 * 1024;
 
 export interface HtmlFile {
   readonly html: string;
-  /** Programs of the conversation that are not in it, by their ids: it holds those of the first 200. */
+  /** Programs of the conversation that are not in it, by their ids: it holds the first 200, and fewer if they are large. */
   readonly left: readonly ExecutionId[];
 }
 
@@ -24,20 +26,27 @@ export interface HtmlFile {
 export async function htmlFile(journal: Journal, execution: ExecutionId): Promise<HtmlFile> {
   const view = await viewExecution(journal, execution, FILE_BOUNDS);
   const ids = view.kind === "conversation" ? programsOf(view) : [];
-  return { html: fileOf([view, ...(await viewsOf(journal, ids.slice(0, PROGRAMS)))]), left: ids.slice(PROGRAMS) };
+  const texts = [jsonForHtml(view)];
+  const taken = await addPrograms(journal, ids, texts);
+  return { html: fileOf(texts), left: ids.slice(taken) };
 }
 
 function programsOf({ turns }: ConversationView): readonly ExecutionId[] {
   return turns.flatMap(({ programs }) => programs.flatMap(({ execution }) => execution ?? []));
 }
 
-async function viewsOf(journal: Journal, ids: readonly ExecutionId[]): Promise<readonly ExecutionView[]> {
-  const views: ExecutionView[] = [];
-  for (const id of ids) {
+/** Adds views of programs as far as there is room. Resolves with how many were looked at. */
+async function addPrograms(journal: Journal, ids: readonly ExecutionId[], texts: string[]): Promise<number> {
+  let length = 0;
+  for (const [taken, id] of ids.entries()) {
+    if (taken === PROGRAMS) return taken;
     const view = await viewIfKnown(journal, id);
-    if (view) views.push(view);
+    const text = view ? jsonForHtml(view) : "";
+    length += text.length;
+    if (length > FILE_LENGTH) return taken;
+    if (text !== "") texts.push(text);
   }
-  return views;
+  return ids.length;
 }
 
 /** Undefined for a program that was never begun. */
@@ -50,7 +59,8 @@ async function viewIfKnown(journal: Journal, execution: ExecutionId): Promise<Ex
   }
 }
 
-function fileOf(executions: readonly ExecutionView[]): string {
+/** `executions` are texts of JSON. */
+function fileOf(executions: readonly string[]): string {
   const script = pageText("page.js");
   const style = pageText("page.css");
   const policy = [
@@ -75,7 +85,7 @@ function fileOf(executions: readonly ExecutionView[]): string {
 </head>
 <body>
 <div id="page"><noscript>This page needs JavaScript.</noscript></div>
-<script type="application/json" id="data">${jsonForHtml({ executions })}</script>
+<script type="application/json" id="data">{"executions":[${executions.join(",")}]}</script>
 <script>${script}</script>
 </body>
 </html>
