@@ -9,6 +9,7 @@ import { withTraceparent } from "../telemetry/with-traceparent.ts";
 import type { AnsweredRequest } from "./answered-request.ts";
 import type { OtherRoute } from "./api/app.ts";
 import type { ApiParts } from "./api/parts.ts";
+import { Readings } from "./api/readings.ts";
 import { packageVersion } from "../sandboxes/package-files.ts";
 import { allowedHosts, isLoopback } from "./http/allowed-hosts.ts";
 import { type Key, type Keys, parseKeys, tokenKeys } from "./http/keys.ts";
@@ -56,7 +57,8 @@ export interface PortcullisServer {
   readonly token: string | undefined;
   /**
    * Listens at an address, and takes up what was left open in the journal. Rejects with `option_invalid` for an address that
-   * others can reach where there are no keys, and with `door_unavailable` if it cannot be listened on.
+   * others can reach where there are no keys, with `door_unavailable` if it cannot be listened on, and with `runtime_closed`
+   * for a server that is closed.
    */
   readonly listen: (options?: ListenOptions) => Promise<Listening>;
   /**
@@ -111,6 +113,7 @@ class Server {
   readonly #closing = new AbortController();
   readonly #fetch: (request: Request) => Promise<Response>;
   #listener: HttpListener | undefined;
+  #isListening = false;
   #sweeping: NodeJS.Timeout | undefined;
   #closed: Promise<{ readonly leftOpen: number }> | undefined;
   #recovering: Promise<number> | undefined;
@@ -154,6 +157,7 @@ class Server {
       version: packageVersion(),
       decideCommand: decideCommand ?? decidePath,
       atOnce,
+      isCurrent: (key: Key) => this.#keys.holds(key),
       onError,
     });
     this.#hosts = new Set(allowedHosts("localhost", hostNames));
@@ -167,6 +171,7 @@ class Server {
       atOnce,
       watch: this.#watch,
       open: new OpenRequests(),
+      readings: new Readings(),
       metrics,
       streams,
       closing: this.#closing.signal,
@@ -247,13 +252,25 @@ class Server {
         "option_invalid",
         `listen({ host }): others can reach ${JSON.stringify(host)}, and there are no keys: give createServer({ keys }), or leave out host to serve this machine only.`,
       );
-    if (this.#listener)
+    if (this.#closed) throw closedServer();
+    if (this.#isListening)
       throw new PortcullisError("option_invalid", "listen: this server listens already: create another one.");
     for (const name of allowedHosts(host, [])) this.#hosts.add(name);
     const { connections, headersMs, requestMs, idleMs } = this.#options;
     const onError = (error: unknown) => this.#tell(error);
     const bounds = { connections, headersMs, requestMs, idleMs };
-    this.#listener = await listenHttp({ fetch: this.#fetch, port, host, ...bounds, portOption: "--port", onError });
+    this.#isListening = true;
+    try {
+      this.#listener = await listenHttp({ fetch: this.#fetch, port, host, ...bounds, portOption: "--port", onError });
+    } catch (error) {
+      this.#isListening = false;
+      throw error;
+    }
+    if (this.#closed) {
+      // It was closed before it had anything that could be closed.
+      await this.#listener.close();
+      throw closedServer();
+    }
     void this.#recover().catch(onError);
     this.#sweeping = setInterval(() => void this.#sweep().catch(onError), SWEEP_MS).unref();
     return { url: this.#listener.url };
@@ -311,6 +328,10 @@ class Server {
       // What is told of errors must not make new ones.
     }
   }
+}
+
+function closedServer(): PortcullisError {
+  return new PortcullisError("runtime_closed", "listen: this server was closed: create another one.");
 }
 
 function readKeys(place: string, keys: string | object): Keys {

@@ -125,3 +125,32 @@ test("a server that is told to end under load loses nothing that it has accepted
     expect(shown.outcome, id).toEqual({ type: "completed", value: 15 });
   }
 });
+
+test("a server that is closed listens no more, also one that is closed while it begins to", async () => {
+  await using closed = await openServer();
+  await closed.server.close();
+  await expect(closed.server.listen({ port: 0 })).rejects.toMatchObject({ code: "runtime_closed" });
+
+  await using door = await openServer();
+  const listening = door.server.listen({ port: 0 });
+  const again = door.server.listen({ port: 0 });
+  await expect(again).rejects.toMatchObject({ code: "option_invalid" });
+  const refused = expect(listening).rejects.toMatchObject({ code: "runtime_closed" });
+  await door.server.close();
+  await refused;
+
+  await using taken = await openServer();
+  const { url } = await taken.server.listen({ port: 0 });
+  await using other = await openServer();
+  const port = Number(new URL(url).port);
+  await expect(other.server.listen({ port })).rejects.toMatchObject({ code: "door_unavailable" });
+  expect((await other.server.listen({ port: 0 })).url).not.toBe(url);
+});
+
+test("what a server of others calls methods has few series of its own", async () => {
+  await using door = await openServer();
+  for (let name = 0; name < 600; name += 1) await door.ask(`X${name}`, "/v1/executions", { key: "" });
+  const { text } = await door.ask("GET", "/metrics", { key: keyOf("ops") });
+  expect(text).toContain('portcullis_http_requests_total{route="/v1/executions",method="other",status="401"} 600');
+  expect(text).not.toContain("X1");
+});

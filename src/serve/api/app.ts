@@ -13,7 +13,7 @@ import {
 import { declaredBytes, readJson } from "../http/read-json.ts";
 import { check, ID_LENGTH } from "./bodies.ts";
 import { pathOf } from "./openapi.ts";
-import type { ApiParts } from "./parts.ts";
+import { type ApiParts, refuseRevoked } from "./parts.ts";
 import { ROUTES, type Route } from "./routes.ts";
 
 /** A path that is no line of the table: the page, the MCP door, the document. */
@@ -210,11 +210,11 @@ async function serve(
   if (line.changes && !parts.isReady())
     throw new RequestProblem("server_closing", "The server is closing. Nothing was begun or noted. Try again later.");
   const query = check(line.query, "query", queryOf(request)) as never;
-  const { headers } = request;
+  const { headers, signal } = request;
   const about = (execution: string) => {
     asked.execution = execution;
   };
-  const given = { key, id, call, name, headers, query, about };
+  const given = { key, id, call, name, headers, signal, query, about };
   if (line.body === undefined) return line.handle(parts, { ...given, body: undefined });
   const reading = begin(parts, key, declaredBytes(request, parts.maxBodyBytes));
   const { value, bytes } = await readJson(request, parts.maxBodyBytes).finally(reading);
@@ -237,11 +237,6 @@ function begin({ open }: AppParts, { id }: Key, bytes: number): () => void {
     "too_many_at_once",
     "This key has too much under way: wait for its answers, then try again.",
   );
-}
-
-function refuseRevoked({ isCurrent }: AppParts, key: Key): void {
-  if (!isCurrent(key))
-    throw new RequestProblem("key_unknown", "This key was changed or revoked during the request. Nothing was begun.");
 }
 
 function refuseScope({ scope }: Route, { scopes }: Key): void {

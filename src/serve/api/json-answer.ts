@@ -1,3 +1,5 @@
+import { jsonInParts } from "../../values/json-parts.ts";
+import { Lane } from "../../values/slice-scheduler.ts";
 import type { Key } from "../http/keys.ts";
 import { OpenRequests } from "../http/open-requests.ts";
 import { RequestProblem } from "../http/problems.ts";
@@ -7,9 +9,12 @@ import type { ApiParts } from "./parts.ts";
 /** Length from which an answer counts as held: a client may leave it unread. */
 const COUNTED_LENGTH = 32 * 1024;
 
-/** An answer of JSON. A large one counts as held by the key until it has been read. */
-export function jsonAnswer(parts: Pick<ApiParts, "open">, key: Key, value: unknown): Response {
-  return textAnswer(parts, key, JSON.stringify(value));
+/**
+ * An answer of JSON, which is made in the tenant's share of the host's thread. A large one counts as held by the key until it
+ * has been read.
+ */
+export async function jsonAnswer(parts: Pick<ApiParts, "open">, key: Key, value: unknown): Promise<Response> {
+  return textAnswer(parts, key, await new Lane(key.tenant).work(jsonInParts(value)));
 }
 
 /** Like `jsonAnswer`, of JSON text. */

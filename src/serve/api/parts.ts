@@ -12,6 +12,7 @@ import type { AtOnce } from "../at-once.ts";
 import type { Metrics } from "../metrics.ts";
 import type { ServerRuns } from "../server-runs.ts";
 import type { TenantIds } from "../tenant-ids.ts";
+import type { Readings } from "./readings.ts";
 
 /** What the routes work with. */
 export interface ApiParts {
@@ -27,6 +28,7 @@ export interface ApiParts {
   readonly atOnce: AtOnce;
   readonly watch: JournalWatch;
   readonly open: OpenRequests;
+  readonly readings: Readings;
   readonly metrics: Metrics;
   /** Counts the open streams of events. */
   readonly streams: { readonly add: (by: number) => void };
@@ -52,6 +54,8 @@ export interface ApiRequest<Body, Query> {
   readonly headers: Headers;
   /** Notes which execution it is about, where the path does not tell it. */
   readonly about: (execution: string) => void;
+  /** Aborted when the client leaves. */
+  readonly signal: AbortSignal;
 }
 
 /** The id in the journal of an execution that the key's tenant may see. Rejects with `execution_unknown`. */
@@ -66,4 +70,10 @@ export function takePlace({ atOnce }: ApiParts, key: Key): () => void {
   const release = atOnce.take(key);
   if (release) return release;
   throw new RequestProblem("too_many_at_once", `This key runs ${key.atOnce} executions already, its maximum.`);
+}
+
+/** A request may take its time before anything is begun, and keys change. */
+export function refuseRevoked({ isCurrent }: ApiParts, key: Key): void {
+  if (!isCurrent(key))
+    throw new RequestProblem("key_unknown", "This key was changed or revoked during the request. Nothing was begun.");
 }

@@ -9,7 +9,7 @@ import { events } from "./events.ts";
 import { execute } from "./execute.ts";
 import { list } from "./list.ts";
 import { answer, decide } from "./outside.ts";
-import type { ApiParts, ApiRequest } from "./parts.ts";
+import { type ApiParts, type ApiRequest, refuseRevoked } from "./parts.ts";
 import { health, metrics, ready } from "./server-routes.ts";
 import { show } from "./show.ts";
 import { call, view } from "./view.ts";
@@ -38,6 +38,17 @@ export interface Route<Body extends z.ZodType = z.ZodType, Query extends z.ZodTy
     parts: ApiParts,
     request: ApiRequest<z.output<Body>, z.output<Query>>,
   ) => Response | Promise<Response>;
+}
+
+/** For a route that reads a journal. Keys may change while it waits for its turn. */
+function reading<Body, Query>(
+  handle: (parts: ApiParts, request: ApiRequest<Body, Query>) => Response | Promise<Response>,
+): typeof handle {
+  return (parts, request) =>
+    parts.readings.run(request.key.id, request.signal, () => {
+      refuseRevoked(parts, request.key);
+      return handle(parts, request);
+    });
 }
 
 /** Keeps the types of one route together. */
@@ -103,7 +114,7 @@ export const ROUTES: readonly Route[] = [
     query: LIST_QUERY,
     answers: { 200: LIST },
     problems: JOURNAL,
-    handle: list,
+    handle: reading(list),
   }),
   route({
     method: "GET",
@@ -113,7 +124,7 @@ export const ROUTES: readonly Route[] = [
     query: NO_QUERY,
     answers: { 200: STATUS },
     problems: [...JOURNAL, "execution_unknown", "answer_too_large"],
-    handle: show,
+    handle: reading(show),
   }),
   route({
     method: "GET",
@@ -123,7 +134,7 @@ export const ROUTES: readonly Route[] = [
     query: NO_QUERY,
     answers: { 200: VIEW },
     problems: [...JOURNAL, "execution_unknown", "answer_too_large"],
-    handle: view,
+    handle: reading(view),
   }),
   route({
     method: "GET",
@@ -133,7 +144,7 @@ export const ROUTES: readonly Route[] = [
     query: NO_QUERY,
     answers: { 200: CALL_TEXTS },
     problems: [...JOURNAL, "execution_unknown", "call_unknown", "answer_too_large"],
-    handle: call,
+    handle: reading(call),
   }),
   route({
     method: "GET",
@@ -143,7 +154,7 @@ export const ROUTES: readonly Route[] = [
     query: NO_QUERY,
     answers: { 200: ARTIFACT },
     problems: [...JOURNAL, "execution_unknown", "artifact_unknown", "answer_too_large"],
-    handle: artifact,
+    handle: reading(artifact),
   }),
   route({
     method: "GET",
@@ -165,7 +176,7 @@ export const ROUTES: readonly Route[] = [
     query: NO_QUERY,
     answers: { 200: ACCEPTED },
     problems: SAYING,
-    handle: decide,
+    handle: reading(decide),
   }),
   route({
     method: "POST",
@@ -177,7 +188,7 @@ export const ROUTES: readonly Route[] = [
     query: NO_QUERY,
     answers: { 200: ACCEPTED },
     problems: SAYING,
-    handle: answer,
+    handle: reading(answer),
   }),
   route({
     method: "POST",
@@ -199,7 +210,7 @@ export const ROUTES: readonly Route[] = [
       "journal_redacted",
       "answer_too_large",
     ],
-    handle: cancel,
+    handle: reading(cancel),
   }),
   route({
     method: "GET",

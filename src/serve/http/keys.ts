@@ -97,7 +97,13 @@ export class Keys {
 
   /** These keys in place of those before. A key that has not changed is the same object. */
   inPlaceOf(before: Keys): Keys {
-    return new Keys(this.#keys.map((key) => before.all.find((one) => isDeepStrictEqual(one, key)) ?? key));
+    const known = new Map(before.all.map((key) => [key.id, key]));
+    return new Keys(
+      this.#keys.map((key) => {
+        const one = known.get(key.id);
+        return one && isDeepStrictEqual(one, key) ? one : key;
+      }),
+    );
   }
 
   /** The keys whose ids others have too. */
@@ -137,11 +143,15 @@ export function parseKeys(place: string, written: string): Keys {
   if (!Array.isArray(list) || list.length === 0)
     throw invalid(place, `expected { "keys": [ … ] } with at least one key`);
   const keys = (list as unknown[]).map((one, index) => readKey(`${place}: keys[${index}]`, one));
-  for (const [index, { id, digest }] of keys.entries()) {
-    const before = keys.slice(0, index);
-    if (before.some((key) => key.id === id)) throw invalid(place, `two keys have the id ${JSON.stringify(id)}`);
-    if (before.some((key) => key.digest.equals(digest)))
+  const ids = new Set<string>();
+  const digests = new Set<string>();
+  for (const { id, digest } of keys) {
+    const hex = digest.toString("hex");
+    if (ids.has(id)) throw invalid(place, `two keys have the id ${JSON.stringify(id)}`);
+    if (digests.has(hex))
       throw invalid(place, `the key ${JSON.stringify(id)} is the same as one before it: give each its own`);
+    ids.add(id);
+    digests.add(hex);
   }
   return new Keys(keys);
 }

@@ -1,5 +1,6 @@
-import type { McpHttpHandler } from "@modelcontextprotocol/server";
+import type { AuthInfo, McpHttpHandler } from "@modelcontextprotocol/server";
 import { OpenRequests } from "../http/open-requests.ts";
+import { declaredBytes } from "../http/read-json.ts";
 import { whenOver } from "../http/when-over.ts";
 import type { Principal } from "../principal.ts";
 import { McpSessions } from "./http-sessions.ts";
@@ -11,6 +12,9 @@ const INVALID_REQUEST = -32600;
 const PARSE_ERROR = -32700;
 /** Bytes of the message that begins a session, because the session keeps what the client says of itself. */
 const INITIALIZE_BYTES = 64 * 1024;
+
+/** Where a request has its principal. Its id alone would be that of another key, if the keys change meanwhile. */
+const PRINCIPAL = "principal";
 
 interface Body {
   readonly message: unknown;
@@ -26,19 +30,17 @@ export class HttpDoor implements AsyncDisposable {
   readonly #sessions: McpSessions;
   readonly #handler: McpHttpHandler;
   readonly #open = new OpenRequests();
-  readonly #principals = new Map<string, Principal>();
+  readonly #isCurrent: (principal: Principal) => boolean;
 
-  constructor(door: McpDoor) {
+  /** `isCurrent` tells whether a principal that was let in still may come in: its body may take its time. */
+  constructor(door: McpDoor, isCurrent: (principal: Principal) => boolean) {
     this.#door = door;
+    this.#isCurrent = isCurrent;
     this.#sessions = new McpSessions(door);
-    this.#handler = door.mcp.createMcpHandler(
-      ({ authInfo }) => {
-        const principal = this.#principals.get(authInfo?.clientId ?? "");
-        if (!principal) throw new Error("The request has no principal.");
-        return door.serverFor(principal);
-      },
-      { maxRequestBodySize: MESSAGE_BYTES, onerror: (error) => tellOwn(door, error) },
-    );
+    this.#handler = door.mcp.createMcpHandler(({ authInfo }) => door.serverFor(principalIn(authInfo)), {
+      maxRequestBodySize: MESSAGE_BYTES,
+      onerror: (error) => tellOwn(door, error),
+    });
   }
 
   async fetch(request: Request, principal: Principal): Promise<Response> {
@@ -46,10 +48,12 @@ export class HttpDoor implements AsyncDisposable {
     if (isPost && !this.#door.mcp.isJsonContentType(request.headers.get("content-type")))
       return refusal(415, "A message is sent as application/json.");
     if (!isPost) return this.#counted(request, principal, { message: undefined, bytes: 0 });
-    const over = this.#open.begin(principal.id, declaredBytes(request));
+    const over = this.#open.begin(principal.id, declaredBytes(request, MESSAGE_BYTES));
     if (!over) return tooMany();
     const body = await this.#read(request);
     over();
+    if (!this.#isCurrent(principal))
+      return refusal(401, "This key was changed or revoked during the request. Nothing was begun.");
     return body instanceof Response ? body : this.#counted(request, principal, body);
   }
 
@@ -70,8 +74,8 @@ export class HttpDoor implements AsyncDisposable {
     const { mcp } = this.#door;
     // A key's rate counts requests, so a batch would get past it.
     if (Array.isArray(message)) return refusal(400, "Send one message with each request.", INVALID_REQUEST);
-    this.#principals.set(principal.id, principal);
-    const options = { parsedBody: message, authInfo: { token: "", clientId: principal.id, scopes: [] } };
+    const authInfo = { token: "", clientId: principal.id, scopes: [], extra: { [PRINCIPAL]: principal } };
+    const options = { parsedBody: message, authInfo };
     const isFirst = mcp.isInitializeRequest(message);
     if (!(await mcp.isLegacyRequest(request, message)) || !(isFirst || request.headers.has("mcp-session-id")))
       return this.#handler.fetch(request, options);
@@ -96,18 +100,18 @@ export class HttpDoor implements AsyncDisposable {
   }
 }
 
+function principalIn(authInfo: AuthInfo | undefined): Principal {
+  const principal = authInfo?.extra?.[PRINCIPAL];
+  if (principal === undefined) throw new Error("The request has no principal.");
+  return principal as Principal;
+}
+
 /** How the package begins to tell of requests that it has refused: a client may send thousands of them. */
 const REFUSED = "Rejected inbound request";
 
 /** Tells the operator of what failed, and not of what was refused. */
 function tellOwn(door: McpDoor, error: Error): void {
   if (!error.message.startsWith(REFUSED)) door.onError(error);
-}
-
-/** A body that says nothing of its length counts as one of the largest, until it has been read. */
-function declaredBytes({ headers }: Request): number {
-  const declared = headers.get("content-length");
-  return declared === null ? MESSAGE_BYTES : Math.min(MESSAGE_BYTES, Number(declared));
 }
 
 function tooMany(): Response {

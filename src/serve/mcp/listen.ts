@@ -1,6 +1,6 @@
 import { admit } from "../http/admit.ts";
 import { allowedHosts } from "../http/allowed-hosts.ts";
-import type { Keys } from "../http/keys.ts";
+import type { Key, Keys } from "../http/keys.ts";
 import { STATUS_OF } from "../http/problems.ts";
 import { BOUNDS } from "../http/bounds.ts";
 import { listenHttp } from "../http/listen-http.ts";
@@ -28,7 +28,7 @@ export interface ListeningDoor extends AsyncDisposable {
 /** Opens the door over HTTP. Rejects with `door_unavailable` if the address cannot be listened on. */
 export async function listen(door: McpDoor, { port, host, keys, hostNames }: ListenOptions): Promise<ListeningDoor> {
   for (const key of keys.all) door.callsOf(key);
-  const http = new HttpDoor(door);
+  const http = new HttpDoor(door, (principal) => keys.holds(principal as Key));
   const parts = { hosts: allowedHosts(host, hostNames), keys, rates: new Rates() };
   const fetch = async (request: Request): Promise<Response> => {
     const key = admit(parts, request.headers);

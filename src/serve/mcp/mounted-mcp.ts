@@ -3,20 +3,31 @@ import { HttpDoor } from "./http-door.ts";
 import { McpDoor, type McpDoorOptions } from "./mcp-door.ts";
 import { refusal } from "./refusal.ts";
 
+export interface MountedMcpOptions extends McpDoorOptions {
+  /** Whether a key that was let in still holds. */
+  readonly isCurrent: (key: Key) => boolean;
+}
+
 /** The MCP door as a path of the server. It is opened by its first request, because its package is one that few servers need. */
 export class MountedMcp implements AsyncDisposable {
-  readonly #options: McpDoorOptions;
+  readonly #options: MountedMcpOptions;
   #opening: Promise<HttpDoor> | undefined;
+  #isClosed = false;
 
-  constructor(options: McpDoorOptions) {
+  constructor(options: MountedMcpOptions) {
     this.#options = options;
   }
 
   async fetch(request: Request, key: Key): Promise<Response> {
     if (!key.scopes.includes("run")) return refusal(403, "This key may not run programs: it has no scope run.");
+    if (this.#isClosed) return refusal(503, "The server is closed.");
     let door: HttpDoor;
     try {
-      this.#opening ??= McpDoor.open(this.#options).then((opened) => new HttpDoor(opened));
+      const { isCurrent } = this.#options;
+      this.#opening ??= McpDoor.open(this.#options).then(
+        // Each principal of this door is a key.
+        (opened) => new HttpDoor(opened, (principal) => isCurrent(principal as Key)),
+      );
       door = await this.#opening;
     } catch (error) {
       this.#opening = undefined;
@@ -27,6 +38,7 @@ export class MountedMcp implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
     await (await this.#opening)?.[Symbol.asyncDispose]();
   }
 }

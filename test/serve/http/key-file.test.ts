@@ -14,6 +14,7 @@ import { join } from "node:path";
 import { afterAll, expect, test, vi } from "vitest";
 import { watchDoorKeys } from "../../../src/cli/input/door-keys.ts";
 import { addKey, listKeys, revokeKey } from "../../../src/serve/http/key-file.ts";
+import { parseKeys } from "../../../src/serve/http/keys.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "portcullis-keys-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -83,4 +84,17 @@ test("a server that follows the file learns of what changed before it looked, an
   } finally {
     vi.useRealTimers();
   }
+});
+
+test("ten thousand keys are read, and take the place of those before, one look-up each", () => {
+  const keys = Array.from({ length: 10_000 }, (_, n) => ({
+    id: `key-${n}`,
+    hash: n.toString(16).padStart(64, "0"),
+    tenant: "t",
+  }));
+  const before = parseKeys("keys", JSON.stringify({ keys }));
+  const changed = keys.map((key) => (key.id === "key-7" ? { ...key, tenant: "other" } : key));
+  const after = parseKeys("keys", JSON.stringify({ keys: changed })).inPlaceOf(before);
+  expect(after.all.filter((key, n) => key !== before.all[n]).map(({ id }) => id)).toEqual(["key-7"]);
+  expect(() => parseKeys("keys", JSON.stringify({ keys: [...keys, keys[9000]] }))).toThrow(/two keys have the id/);
 });

@@ -1,0 +1,84 @@
+import { setImmediate } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { createMemoryJournal } from "portcullis/journal";
+import { Readings } from "../../../src/serve/api/readings.ts";
+import { KEYS, keyOf, openServer } from "../servers.ts";
+
+const open = new AbortController().signal;
+
+/** Readings that end one by one. */
+function held() {
+  const readings = new Readings();
+  const begun: string[] = [];
+  const ends: (() => void)[] = [];
+  const read = (key: string, signal = open) =>
+    readings.run(key, signal, () => {
+      begun.push(key);
+      return new Promise<void>((resolve) => ends.push(resolve));
+    });
+  const end = async () => {
+    ends.shift()?.();
+    await setImmediate();
+  };
+  return { readings, begun, read, end };
+}
+
+test("a key reads two things at once, all keys eight, and keys that wait have their turn one after the other", async () => {
+  const { begun, read, end } = held();
+  const all = Array.from("aaaaaabbbcccdddee", (key) => read(key));
+  await setImmediate();
+  expect(begun.join("")).toBe("aabbccdd");
+  for (let left = 0; left < 8; left += 1) await end();
+  expect(begun.slice(8, 10)).toEqual(["a", "e"]);
+  while (begun.length < all.length) await end();
+  for (let left = 0; left < 8; left += 1) await end();
+  await Promise.all(all);
+});
+
+test("what fails gives its place back, one that has left takes none, and there is a bound on those that wait", async () => {
+  const { readings, read, begun, end } = held();
+  for (let times = 0; times < 3; times += 1)
+    await expect(readings.run("a", open, () => Promise.reject(new Error("no")))).rejects.toThrow("no");
+  const running = [read("a"), read("a")];
+  const left = new AbortController();
+  const gone = read("a", left.signal);
+  left.abort();
+  const waiting = Array.from({ length: 999 }, () => read("a"));
+  await expect(read("a")).rejects.toMatchObject({ problem: { code: "too_many_at_once" } });
+  await Promise.all([end(), expect(gone).rejects.toMatchObject({ problem: { code: "request_invalid" } })]);
+  while (begun.length < 1001) await end();
+  await end();
+  await end();
+  await Promise.all([...running, ...waiting]);
+});
+
+test.each(["/view", "", "/calls/1", "/cancel"])(
+  "however often one key asks for %j of an execution, its journal is read by few at once",
+  async (path) => {
+    const memory = createMemoryJournal();
+    let reading = 0;
+    let most = 0;
+    const journal = {
+      ...memory,
+      async *read(...args: Parameters<typeof memory.read>) {
+        reading += 1;
+        most = Math.max(most, reading);
+        try {
+          yield* memory.read(...args);
+        } finally {
+          reading -= 1;
+        }
+      },
+    };
+    await using door = await openServer({ keys: KEYS }, { journal });
+    const program = "await Promise.all(Array.from({ length: 50 }, () => tools.crm.find({}))); return 1";
+    await door.ask("POST", "/v1/executions", { body: { program, execution: "e" } });
+    most = 0;
+    const [method, body] = path === "/cancel" ? ["POST", {}] : ["GET", undefined];
+    const answers = await Promise.all(
+      Array.from({ length: 15 }, () => door.ask(method, `/v1/executions/e${path}`, { key: keyOf("ann"), body })),
+    );
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(most).toBeLessThanOrEqual(4);
+  },
+);
