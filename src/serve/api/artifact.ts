@@ -1,3 +1,5 @@
+import { inSlices } from "../../values/in-slices.ts";
+import { Lane } from "../../values/slice-scheduler.ts";
 import { RequestProblem } from "../http/problems.ts";
 import { textAnswer } from "./json-answer.ts";
 import { type ApiParts, type ApiRequest, ownExecution } from "./parts.ts";
@@ -7,7 +9,7 @@ export async function artifact(parts: ApiParts, { key, id, name }: ApiRequest<un
   const own = await ownExecution(parts, key, id);
   let found: Response | undefined;
   try {
-    for await (const record of parts.runtime.journal.read(own)) {
+    for await (const record of inSlices(parts.runtime.journal.read(own), new Lane(key.tenant))) {
       if (record.type !== "artifact" || record.name !== name) continue;
       await found?.body?.cancel();
       found = textAnswer(parts, key, record.value);
