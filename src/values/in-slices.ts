@@ -1,4 +1,4 @@
-import { Lane } from "./slice-scheduler.ts";
+import type { Lane } from "./slice-scheduler.ts";
 
 /** Time of the host's thread before it is asked for again, in milliseconds. */
 const SLICE_MS = 1;
