@@ -2,6 +2,7 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { WaitingView } from "../../src/views/view.ts";
 import { useSource } from "../data/use-source.ts";
 import { bytes, count, counted, time } from "../format.ts";
+import { firstOpen } from "./first-open.ts";
 import { prettyJson } from "../pretty-json.ts";
 import { Text } from "../text.tsx";
 
@@ -65,16 +66,6 @@ export function Approvals({ execution, waiting, onDecided }: ApprovalsProps) {
       )}
     </aside>
   );
-}
-
-/** Calls that are put into the document to be decided. */
-const AT_ONCE = 50;
-
-/** Those that were decided, and the first of those that wait. */
-function firstOpen(all: readonly WaitingView[], open: ReadonlySet<string>) {
-  let room = AT_ONCE;
-  const shown = all.filter(({ id }) => !open.has(id) || (room -= 1) >= 0);
-  return { shown, left: all.length - shown.length };
 }
 
 function merged(kept: readonly WaitingView[], waiting: readonly WaitingView[]): readonly WaitingView[] {

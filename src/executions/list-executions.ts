@@ -25,7 +25,7 @@ export interface ListedExecution {
   readonly records: number;
   /** Whether a driver holds its lease. One that runs and is not driven was left by a driver that died, or its calls were decided since: `recover` takes it up. */
   readonly driven: boolean;
-  /** Names of the tools whose calls it waits for. */
+  /** Names of the tools whose calls it waits for, each once. */
   readonly waitsFor: readonly string[];
   /**
    * The conversation or program whose call has started it, which waits for the same calls and goes on with it. Told of

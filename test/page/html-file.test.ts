@@ -106,3 +106,25 @@ test("the command names programs of a conversation that are not in its file", as
   const whole = await Promise.all(left.map((id) => htmlFile(one.journal, id)));
   expect(whole.map(({ html }) => /return (\d+);/.exec(html)?.[1])).toEqual(["200", "201", "202"]);
 });
+
+test("programs that would make a conversation's file too long for a text are told, and not in it", async () => {
+  const journal = createMemoryJournal();
+  const long = defineTool({
+    name: "long",
+    description: "d",
+    input: z.object({}),
+    allowedCallers: ["programmatic"],
+    effect: "read",
+    handler: () => "<".repeat(64 * 1024),
+  });
+  await using runtime = await createRuntime({ tools: [long], journal, sandbox: createMemorySandbox() });
+  const program = "await Promise.all(Array.from({ length: 130 }, () => tools.long({}))); return 1;";
+  const { execution } = await runtime.agent({
+    model: scriptedModel([{ programs: [program, program, program] }, { text: "Done." }]),
+    task: "Long.",
+    limits: { totalBytes: 64 * 1024 * 1024 },
+  });
+  const { html, left } = await htmlFile(journal, execution);
+  expect(html.length).toBeLessThan(130 * 1024 * 1024);
+  expect(left).toHaveLength(2);
+});

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { highlight } from "../../page/highlight.ts";
+import { firstOpen } from "../../page/parts/first-open.ts";
 import { logPieces } from "../../page/parts/log-pieces.ts";
 import { prettyJson } from "../../page/pretty-json.ts";
 import { linkTo, routeOf } from "../../page/route.ts";
@@ -89,4 +90,14 @@ test("printed texts are few pieces however many they were, and nothing of them i
   const pieces = logPieces(logs);
   expect(pieces).toHaveLength(2000);
   expect(pieces.map(({ text }) => text).join("")).toBe(logs.map(({ text }) => text).join(""));
+});
+
+test("of thousands of calls that wait the first are shown to be decided, and what was decided stays in its place", () => {
+  const all = Array.from({ length: 10_000 }, (_, id) => ({ id: String(id) }));
+  const ids = (open: ReadonlySet<string>) => firstOpen(all, open).shown.map(({ id }) => Number(id));
+  const open = new Set(all.map(({ id }) => id));
+  expect(ids(open)).toEqual(Array.from({ length: 50 }, (_, id) => id));
+  expect(firstOpen(all, open).left).toBe(9950);
+  open.delete("3");
+  expect(ids(open)).toEqual(Array.from({ length: 51 }, (_, id) => id));
 });

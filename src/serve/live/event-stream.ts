@@ -28,6 +28,8 @@ export interface EventStreamParts {
   /** Ends the stream: the server closes. */
   readonly signal: AbortSignal;
   readonly onError: (error: unknown) => void;
+  /** How often a line is sent where nothing happens, in milliseconds. */
+  readonly heartbeatMs?: number;
 }
 
 /** Place of an event: that of its record, and its place among the events of the record. */
@@ -70,20 +72,24 @@ export function eventStream(parts: EventStreamParts): ReadableStream<Uint8Array>
 
 /** Never rejects: a failure of the journal is the last event. */
 async function* chunksOf(parts: EventStreamParts, signal: AbortSignal): AsyncGenerator<string> {
-  const { watch, execution, isAllowed, onError } = parts;
+  const { watch, execution, isAllowed, onError, heartbeatMs = HEARTBEAT_MS } = parts;
   using watching = watch.watch(execution);
   const wake = () => watch.wake(execution);
   signal.addEventListener("abort", wake, { once: true });
   const reader = new EventChunks(parts);
   try {
     yield ": portcullis\n\n";
+    let saidAt = performance.now();
     while (!signal.aborted && !reader.isOver && isAllowed()) {
       const chunk = await reader.next();
-      if (chunk !== "") yield chunk;
+      // There are records that are no events, and records that the client has.
+      const isQuiet = performance.now() - saidAt >= heartbeatMs;
+      if (chunk !== "" || isQuiet) {
+        yield chunk === "" ? ": still here\n\n" : chunk;
+        saidAt = performance.now();
+      }
       if (!reader.isAtEnd || reader.isOver) continue;
-      const before = performance.now();
-      await watching.wait(reader.position, HEARTBEAT_MS);
-      if (performance.now() - before >= HEARTBEAT_MS) yield ": still here\n\n";
+      await watching.wait(reader.position, Math.max(1, saidAt + heartbeatMs - performance.now()));
     }
   } catch (error) {
     onError(error);

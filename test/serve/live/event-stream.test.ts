@@ -6,6 +6,9 @@ import { join } from "node:path";
 import { createSqliteJournal } from "portcullis";
 import { createMemoryJournal } from "portcullis/journal";
 import { expect, test, vi } from "vitest";
+import { eventStream } from "../../../src/serve/live/event-stream.ts";
+import { JournalWatch } from "../../../src/serve/live/journal-watch.ts";
+import { header } from "../../journal/records.ts";
 import { keyOf, openServer, type OpenServer } from "../servers.ts";
 
 /** Ids of the events in a text of server-sent events. */
@@ -166,4 +169,30 @@ test("a journal that fails is the last event, and says nothing of the host", asy
   expect(text).toContain("event: error");
   expect(text).not.toContain("secret");
   isGone = false;
+});
+
+test("a line is sent where nothing happens for long, also while records are appended that are no events", async () => {
+  const journal = createMemoryJournal();
+  await journal.create(header("quiet"));
+  using watch = new JournalWatch(journal);
+  const closing = new AbortController();
+  const alive = setInterval(() => watch.wake("quiet"), 5);
+  const reader = eventStream({
+    journal,
+    watch,
+    execution: "quiet",
+    tenant: "default",
+    shown: "quiet",
+    after: undefined,
+    isAllowed: () => true,
+    signal: closing.signal,
+    onError: () => {},
+    heartbeatMs: 100,
+  }).getReader();
+  let text = "";
+  while (text.split(": still here").length < 4) text += new TextDecoder().decode((await reader.read()).value);
+  expect(idsIn(text)).toEqual(["0"]);
+  clearInterval(alive);
+  closing.abort();
+  expect((await reader.read()).done).toBe(true);
 });

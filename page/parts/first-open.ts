@@ -1,0 +1,14 @@
+import type { WaitingView } from "../../src/views/view.ts";
+
+/** Calls that are put into the document to be decided. */
+const AT_ONCE = 50;
+
+/** Those that were decided, and the first of those that wait. */
+export function firstOpen<One extends Pick<WaitingView, "id">>(
+  all: readonly One[],
+  open: ReadonlySet<string>,
+): { readonly shown: readonly One[]; readonly left: number } {
+  let room = AT_ONCE;
+  const shown = all.filter(({ id }) => !open.has(id) || (room -= 1) >= 0);
+  return { shown, left: all.length - shown.length };
+}
