@@ -230,7 +230,7 @@ program
       .default([]),
   )
   .addOption(
-    new Option("--model <provider:name>", "a model that may go on with the journal's conversations (repeatable)")
+    new Option("--model <provider:name>", "a model that continues conversations of the journal (repeatable)")
       .argParser(collect)
       .default([]),
   )
@@ -239,9 +239,9 @@ program
   .addOption(limitOption())
   .option(...JOURNAL)
   .option("--at-once <number>", "executions that run at once; 256 by default")
-  .option("--per-tenant <number>", "executions of one tenant that run at once; as many as of all by default")
+  .option("--per-tenant <number>", "executions of one tenant that run at once; as many as --at-once by default")
   .option("--queue <number>", "executions that may wait for a place; 1,000 by default")
-  .option("--drain <seconds>", "how long what runs may take to end when the server is told to; 30 by default")
+  .option("--drain <seconds>", "time that running executions have to end when the server is told to end; 30 by default")
   .option("--log", "print a line of JSON for each request on standard error, without contents")
   .option("--open", "open the page in a browser")
   .action(async (options) => {
@@ -253,7 +253,7 @@ const key = program.command("key").description("add, list or revoke the keys of 
 const KEYS_FILE = ["--keys <file>", "the file of keys, as serve and mcp read it"] as const;
 key
   .command("add")
-  .description("add a key, print it this once, and store its SHA-256; makes the file if there is none")
+  .description("add a key, print it once, and store its SHA-256; creates the file if there is none")
   .argument("<id>", "name of the key")
   .requiredOption(...KEYS_FILE)
   .option("--tenant <name>", "tenant of its executions", "default")
@@ -264,7 +264,7 @@ key
     [],
   )
   .option("--allow-tool <name>", "a tool that it may use, like crm.* (repeatable; default: all)", collect, [])
-  .option("--expires <time>", "when it ends, like 2027-01-31T00:00:00Z")
+  .option("--expires <time>", "when it expires, like 2027-01-31T00:00:00Z")
   .action(async (id: string, options) => {
     const { keyAdd } = await import("./commands/key.ts");
     exitCode = keyAdd(id, options);
@@ -280,7 +280,7 @@ key
   });
 key
   .command("revoke")
-  .description("take a key out of a file")
+  .description("remove a key from a file")
   .argument("<id>", "name of the key")
   .requiredOption(...KEYS_FILE)
   .action(async (id: string, options) => {
@@ -348,7 +348,7 @@ program
   .option("--tenant <name>", "tenant of the execution, where several have one of that id")
   .option(...JOURNAL)
   .option("--json", "print its records, one a line")
-  .option("--html <file>", "write it as a page, one file that needs no server, and print its address")
+  .option("--html <file>", "write it as one HTML file that needs no server, and print the address of the file")
   .action(async (id: string, options) => {
     const { show } = await import("./commands/show.ts");
     exitCode = await show(id, options);
@@ -356,7 +356,7 @@ program
 
 program
   .command("watch")
-  .description("show executions as they go on, or one until it ends")
+  .description("show executions while they run, or one execution until it ends")
   .argument("[execution]", "id of the execution; all by default")
   .option(...JOURNAL)
   .option("--tenant <name>", "only those of one tenant")

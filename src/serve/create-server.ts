@@ -7,7 +7,6 @@ import { readOptions, type Resolved } from "../options/options.ts";
 import type { Runtime } from "../runtime.ts";
 import { withTraceparent } from "../telemetry/with-traceparent.ts";
 import type { AnsweredRequest } from "./answered-request.ts";
-import type { OtherRoute } from "./api/app.ts";
 import type { ApiParts } from "./api/parts.ts";
 import { Readings } from "./api/readings.ts";
 import { packageVersion } from "../sandboxes/package-files.ts";
@@ -20,8 +19,9 @@ import { Rates } from "./http/rates.ts";
 import { AtOnce } from "./at-once.ts";
 import { JournalWatch } from "./live/journal-watch.ts";
 import { MountedMcp } from "./mcp/mounted-mcp.ts";
+import { gaugesOf, OpenStreams } from "./gauges.ts";
 import { Metrics } from "./metrics.ts";
-import { PAGE_HEADERS, PAGE_PATHS, pageFile } from "./page/page-files.ts";
+import { otherRoutes } from "./other-routes.ts";
 import { runtimeFor } from "./runtime-for.ts";
 import {
   CLOSE_RULES,
@@ -35,7 +35,7 @@ import { ServerRuns } from "./server-runs.ts";
 import { TenantIds } from "./tenant-ids.ts";
 
 const LOOPBACK = "127.0.0.1";
-/** How often executions are looked for that others have left or decided, in milliseconds. */
+/** Interval of looking for executions that others have left or decided, in milliseconds. */
 const SWEEP_MS = 10_000;
 
 /** A server that listens. */
@@ -62,19 +62,20 @@ export interface PortcullisServer {
    */
   readonly listen: (options?: ListenOptions) => Promise<Listening>;
   /**
-   * Replaces the keys, from the next request on. Throws `option_invalid` for keys that cannot be read, and then those before
-   * stay; also for keys with tools that there are not, and then those before stay of which there still is one with the id.
+   * Replaces the keys, from the next request on. Throws `option_invalid` for keys that cannot be read; the former keys
+   * then stay. Throws it also for a key with an unknown tool; then the former keys stay whose ids the new keys have
+   * too.
    */
   readonly setKeys: (keys: string | object) => void;
   /**
-   * Takes up executions that drivers have left, and those that were decided since; `listen` does so at once and again and
-   * again. Resolves with their number when they have ended or wait.
+   * Continues executions that other drivers have left, and those that were decided since. `listen` does so at its start
+   * and every ten seconds. Resolves with their number once they have ended or wait.
    */
   readonly recover: () => Promise<number>;
   /**
-   * Takes no further requests, waits for what runs, and leaves the rest open in the journal, where the next start takes it
-   * up; with a journal in memory it is cancelled. Resolves with the number of executions that were left open. The runtime
-   * stays open.
+   * Refuses further requests, waits for running executions, and leaves the rest open in the journal, for the next start
+   * to continue; with a journal in memory the rest is cancelled. Resolves with the number of executions that were left
+   * open. The runtime stays open.
    */
   readonly close: (options?: CloseOptions) => Promise<{ readonly leftOpen: number }>;
 }
@@ -101,7 +102,7 @@ async function loadApp(): Promise<LoadedApp> {
 
 class Server {
   readonly #options: Resolved<typeof SERVER_RULES>;
-  /** What the server runs ends with the server, and nothing else of the runtime does. */
+  /** Executions of the server end with it; other executions of the given runtime continue. */
   readonly #runtime: Runtime;
   #keys: Keys;
   #runtimes: ReadonlyMap<Key, Runtime>;
@@ -120,7 +121,7 @@ class Server {
 
   constructor(runtime: Runtime, options: Resolved<typeof SERVER_RULES>, { createApp, openApiDocument }: LoadedApp) {
     this.#options = options;
-    // The server's own listener only counts, and does not take the place of what an operator reads.
+    // The server's event listener only counts. Failures still go to the operator's console.
     this.#runtime = runtime.derive(runtime.tellsFailures ? {} : { logger: CONSOLE_LOGGER });
     const { journal } = runtime;
     const { keys, models = () => undefined, decideCommand, maxBodyBytes, hostNames = [] } = options;
@@ -137,21 +138,7 @@ class Server {
     this.#watch = new JournalWatch(journal);
     const streams = new OpenStreams();
     const atOnce = new AtOnce();
-    const metrics = new Metrics([
-      { name: "portcullis_executions_running", help: "Executions that run.", read: () => runtime.queue.running },
-      {
-        name: "portcullis_executions_queued",
-        help: "Executions that wait for a place.",
-        read: () => runtime.queue.waiting,
-      },
-      { name: "portcullis_event_streams", help: "Open streams of events.", read: () => streams.open },
-      {
-        name: "portcullis_resident_memory_bytes",
-        help: "Memory of the process.",
-        read: () => process.memoryUsage.rss(),
-      },
-      { name: "portcullis_uptime_seconds", help: "Time since the process started.", read: () => process.uptime() },
-    ]);
+    const metrics = new Metrics(gaugesOf(runtime, streams));
     this.#mcp = new MountedMcp({
       runtime: this.#runtime,
       version: packageVersion(),
@@ -179,22 +166,7 @@ class Server {
       onEvent,
       onError,
     };
-    const document = JSON.stringify(openApiDocument(packageVersion()));
-    const others: readonly OtherRoute[] = [
-      ...PAGE_PATHS.map((path) => ({ path, methods: ["GET"], isOpen: true, handle: () => pageResponse(path) })),
-      {
-        path: "/openapi.json",
-        methods: ["GET"],
-        isOpen: false,
-        handle: () => new Response(document, { headers: { "content-type": "application/json" } }),
-      },
-      {
-        path: "/mcp",
-        methods: ["GET", "POST", "DELETE"],
-        isOpen: false,
-        handle: (request, key) => this.#mcp.fetch(request, key),
-      },
-    ];
+    const others = otherRoutes({ document: () => openApiDocument(packageVersion()), mcp: this.#mcp });
     const current = () => this.#keys;
     const admitted = {
       hosts: this.#hosts,
@@ -225,13 +197,16 @@ class Server {
 
   #setKeys(keys: string | object): void {
     if (this.#token !== undefined)
-      throw new PortcullisError("option_invalid", "setKeys: the server has a token, and no keys: create another one.");
+      throw new PortcullisError(
+        "option_invalid",
+        "setKeys: this server has a token and no keys. Create another server with keys.",
+      );
     const read = readKeys("setKeys(keys)", keys).inPlaceOf(this.#keys);
     try {
       this.#runtimes = this.#runtimesOf(read, this.#runtimes);
       this.#keys = read;
     } catch (error) {
-      // What is wrong with one key must not keep another one that was revoked.
+      // An invalid new key must not keep a revoked key in use.
       this.#keys = this.#keys.still(read);
       throw error;
     } finally {
@@ -240,7 +215,7 @@ class Server {
     }
   }
 
-  /** A key that has not changed keeps its runtime: tools that it names may be gone since, and then it has none of that name. */
+  /** An unchanged key keeps its runtime: a tool that it names may have disappeared since. */
   #runtimesOf({ all }: Keys, before?: ReadonlyMap<Key, Runtime>): ReadonlyMap<Key, Runtime> {
     return new Map(all.map((key) => [key, before?.get(key) ?? runtimeFor(this.#runtime, key)]));
   }
@@ -254,7 +229,10 @@ class Server {
       );
     if (this.#closed) throw closedServer();
     if (this.#isListening)
-      throw new PortcullisError("option_invalid", "listen: this server listens already: create another one.");
+      throw new PortcullisError(
+        "option_invalid",
+        "listen: this server already listens. Create another server to listen again.",
+      );
     for (const name of allowedHosts(host, [])) this.#hosts.add(name);
     const { connections, headersMs, requestMs, idleMs } = this.#options;
     const onError = (error: unknown) => this.#tell(error);
@@ -287,7 +265,7 @@ class Server {
     await this.#recovering;
   }
 
-  /** One recovery at a time: a second one would find what the first has not come to yet. */
+  /** One recovery at a time: a second one would find executions that the first has not reached yet. */
   #recover(): Promise<number> {
     this.#recovering ??= this.#runs.recover().finally(() => {
       this.#recovering = undefined;
@@ -325,7 +303,7 @@ class Server {
     try {
       this.#options.onError?.(error);
     } catch {
-      // What is told of errors must not make new ones.
+      // A failing `onError` must not cause further errors.
     }
   }
 }
@@ -336,22 +314,6 @@ function closedServer(): PortcullisError {
 
 function readKeys(place: string, keys: string | object): Keys {
   return parseKeys(place, typeof keys === "string" ? keys : JSON.stringify(keys));
-}
-
-function pageResponse(path: string): Response {
-  const file = pageFile(path);
-  return new Response(file?.body ?? null, {
-    status: file ? 200 : 404,
-    headers: { ...PAGE_HEADERS, ...(file && { "content-type": file.type }) },
-  });
-}
-
-class OpenStreams {
-  open = 0;
-
-  add(by: number): void {
-    this.open += by;
-  }
 }
 
 function decidePath(execution: string): string {

@@ -8,8 +8,8 @@ const MIB = 1024 * 1024;
 
 export const SERVER_RULES = {
   /**
-   * Who may come in: the content of a key file, `{ "keys": [ … ] }`, as text or parsed (docs/http.md). Without keys there is
-   * one token, for this machine only.
+   * The keys of clients: the content of a key file, `{ "keys": [ … ] }`, as text or parsed (docs/http.md). Without keys
+   * there is one token, for this machine only.
    */
   keys: option<string | object>(
     '{ "keys": [ … ] }, as text or parsed',
@@ -17,7 +17,7 @@ export const SERVER_RULES = {
   ),
   /** The token where there are no keys, of at least 16 characters; a new one by default. */
   token: text({ minLength: 16, maxLength: 1024, expected: "at least 16 characters" }),
-  /** Gives the model of a conversation that is driven on. Without it, conversations stay where they are. */
+  /** Returns the model that continues a conversation. Without it, conversations stay open. */
   models: callback<(conversation: RecoveredConversation) => Model | undefined>(),
   /** Names, beside its own, under which clients may address the server, like that of a proxy. */
   hostNames: array<string>("a list of names of hosts"),
@@ -31,11 +31,14 @@ export const SERVER_RULES = {
   requestMs: wholeNumber({ min: 10, max: 3_600_000, default: BOUNDS.requestMs }),
   /** How long a client may leave an answer unread, and a connection unused, in milliseconds. */
   idleMs: wholeNumber({ min: 10, max: 3_600_000, default: BOUNDS.idleMs }),
-  /** The command that decides a call, for what MCP clients are told; without it they are told the path. */
+  /**
+   * Makes the command by which a person decides a call, which MCP clients are shown. By default they are shown the
+   * path.
+   */
   decideCommand: callback<(execution: string, callId: string, tenant: string) => string>(),
-  /** Told of each request once there is an answer, for a log. What it throws is ignored. */
+  /** Called for each request once there is an answer, for a log. Its errors are ignored. */
   onRequest: callback<(request: AnsweredRequest) => void>(),
-  /** Told of what failed on the host's side, and of what could not be taken up. */
+  /** Called for failures on the host's side, and for executions that could not be taken up. */
   onError: callback<(error: unknown) => void>(),
 };
 
@@ -51,7 +54,7 @@ export const LISTEN_RULES = {
 export type ListenOptions = OptionsOf<typeof LISTEN_RULES>;
 
 export const CLOSE_RULES = {
-  /** How long what runs may take to end by itself, in milliseconds; 30 seconds by default. */
+  /** Time that running executions have to end by themselves, in milliseconds; 30 seconds by default. */
   drainMs: wholeNumber({ min: 0, max: 3_600_000, default: 30_000 }),
 };
 

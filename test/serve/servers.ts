@@ -19,14 +19,7 @@ export const KEYS = {
   ],
 };
 
-export type KeyId = "ann" | "ada" | "bob" | "ops" | "old" | "few" | "one" | "low";
 export const keyOf = (id: string): string => `${id}-0123456789abcdef`;
-
-/** A gate that a test opens. */
-export interface Held {
-  readonly release: () => void;
-  readonly begun: Promise<void>;
-}
 
 export interface OpenServer extends AsyncDisposable {
   readonly server: PortcullisServer;

@@ -1,5 +1,6 @@
 import { Hono } from "hono";
 import type { AnsweredRequest } from "../answered-request.ts";
+import type { OtherRoute } from "../other-routes.ts";
 import { type AdmitParts, admit, refuseForeign } from "../http/admit.ts";
 import type { Key } from "../http/keys.ts";
 import {
@@ -15,16 +16,6 @@ import { check, ID_LENGTH } from "./bodies.ts";
 import { pathOf } from "./openapi.ts";
 import { type ApiParts, refuseRevoked } from "./parts.ts";
 import { ROUTES, type Route } from "./routes.ts";
-
-/** A path that is no line of the table: the page, the MCP door, the document. */
-export interface OtherRoute {
-  /** As hono writes it. */
-  readonly path: string;
-  readonly methods: readonly string[];
-  /** Whether it is for all, without a key. */
-  readonly isOpen: boolean;
-  readonly handle: (request: Request, key: Key) => Response | Promise<Response>;
-}
 
 export interface AppParts extends ApiParts {
   /** Told of each request once there is an answer. It does not throw. */
@@ -57,7 +48,7 @@ interface Asked {
   execution?: string | undefined;
 }
 
-/** The door as a web-standard function: each request is let in, checked by the line of its route, and handled. It never rejects. */
+/** The server as a web-standard function: each request is admitted, checked against its route, and handled. It never rejects. */
 export function createApp(parts: AppParts): (request: Request) => Promise<Response> {
   const app = new Hono();
   app.use(async (context, next) => {
@@ -103,14 +94,14 @@ export function createApp(parts: AppParts): (request: Request) => Promise<Respon
   };
 }
 
-/** The path of a request to none. */
+/** The path of a request to an unknown path. */
 const UNKNOWN = "(unknown)";
 const NOTHING_HERE: Problem = {
   code: "path_unknown",
-  message: "There is nothing at this path. GET /openapi.json tells what there is.",
+  message: "There is no such path. GET /openapi.json lists the paths.",
 };
 
-/** Refuses what has a key: what there is, is told to those who may come in. */
+/** Refuses a request that has a valid key: others do not learn which paths exist. */
 function refuse(parts: AppParts, asked: Asked, problem: Problem): Promise<Response> {
   return answered(parts, asked, () => {
     keyOf(parts, { isOpen: false }, asked);
@@ -208,7 +199,7 @@ async function serve(
   const key = keyOf(parts, { isOpen: line.scope === "none" }, asked);
   refuseScope(line, key);
   if (line.changes && !parts.isReady())
-    throw new RequestProblem("server_closing", "The server is closing. Nothing was begun or noted. Try again later.");
+    throw new RequestProblem("server_closing", "The server is closing. The request changed nothing. Try again later.");
   const query = check(line.query, "query", queryOf(request)) as never;
   const { headers, signal } = request;
   const about = (execution: string) => {
@@ -235,13 +226,13 @@ function begin({ open }: AppParts, { id }: Key, bytes: number): () => void {
   if (over) return over;
   throw new RequestProblem(
     "too_many_at_once",
-    "This key has too much under way: wait for its answers, then try again.",
+    "The open requests of this key hold too many bytes: wait for their answers, then try again.",
   );
 }
 
 function refuseScope({ scope }: Route, { scopes }: Key): void {
   if (scope === "none" || scope === "any" || scopes.includes(scope)) return;
-  throw new RequestProblem("scope_missing", `This key may not do that: it has no scope ${scope}.`);
+  throw new RequestProblem("scope_missing", `This request needs the scope ${scope}, which this key does not have.`);
 }
 
 /** A parameter that is given twice is refused with its name, as an unknown one is. */

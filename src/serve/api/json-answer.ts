@@ -29,5 +29,8 @@ export function textAnswer({ open }: Pick<ApiParts, "open">, { id }: Key, text: 
       "answer_too_large",
       `The answer has ${text.length} characters, more than the server gives at once: let programs fetch and keep smaller parts.`,
     );
-  throw new RequestProblem("too_many_at_once", "This key has too much under way: read its answers, then ask again.");
+  throw new RequestProblem(
+    "too_many_at_once",
+    "The open requests of this key hold too many bytes: read its answers, then try again.",
+  );
 }

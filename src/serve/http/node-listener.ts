@@ -4,7 +4,7 @@ import { problemOf, problemResponse } from "./problems.ts";
 
 /** How long the rest of a refused body is read. */
 const DISCARD_MS = 5000;
-/** What the web's requests can be made with. Others are refused here. */
+/** Methods that a web-standard `Request` can have. Others are refused here. */
 const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
 export type Fetch = (request: Request) => Promise<Response>;
@@ -15,7 +15,7 @@ export interface ListenerOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Serves node's requests by a function of the web's. A client that leaves aborts the request's signal. */
+/** Serves node's requests by a web-standard function. A client that leaves aborts the request's signal. */
 export function nodeListener(fetch: Fetch, { idleMs, onError }: ListenerOptions): RequestListener {
   return (incoming, outgoing) => {
     serve(fetch, incoming, outgoing, { idleMs, onError }).catch((error: unknown) => {
@@ -46,7 +46,7 @@ async function serve(
   if (!incoming.complete) discard(incoming);
 }
 
-/** What has read the body before would leave an empty one, which its client did not send. */
+/** A body that was read before would arrive here as an empty one, which its client did not send. */
 async function answer(
   fetch: Fetch,
   incoming: IncomingMessage,
@@ -62,7 +62,7 @@ async function answer(
 const READ_BEFORE =
   "The body of a request was read before Portcullis had it: mount it before what reads bodies, like express.json().";
 
-/** Reads on what the client still sends of a body that was refused: it reads the answer when it has sent all, if ever. */
+/** Reads the rest of a refused body: many clients read the answer only after they have sent all. */
 function discard(incoming: IncomingMessage): void {
   const timer = setTimeout(() => incoming.destroy(), DISCARD_MS).unref();
   incoming.once("close", () => clearTimeout(timer));
@@ -74,7 +74,7 @@ function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
   const headers = new Headers();
   for (let at = 0; at < rawHeaders.length; at += 2) headers.append(rawHeaders[at] ?? "", rawHeaders[at + 1] ?? "");
   const hasBody = method !== "GET" && method !== "HEAD";
-  // What the client calls this host stands in the headers, and is checked there.
+  // The client's name for this host is in the headers, and is checked there.
   const address = new URL("http://localhost");
   const query = url.indexOf("?");
   address.pathname = query < 0 ? url : url.slice(0, query);
@@ -87,7 +87,7 @@ function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
   });
 }
 
-/** Nothing is read before it is asked for: most requests that are refused are refused by their headers. */
+/** The body is read on demand: most refused requests are refused by their headers. */
 function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
   let chunks: AsyncIterator<Buffer> | undefined;
   return new ReadableStream<Uint8Array>(
@@ -106,7 +106,7 @@ function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
   );
 }
 
-/** A reader that is slow holds the body up. */
+/** Passes the body on as fast as the client reads. */
 async function pass(
   body: ReadableStream<Uint8Array>,
   outgoing: ServerResponse,
@@ -123,7 +123,10 @@ async function pass(
   }
 }
 
-/** Resolves when more can be written, or nothing can any more. It leaves no listener behind. A client that reads nothing is left. */
+/**
+ * Resolves when more can be written, or the connection has closed. Ends the connection of a client that reads nothing
+ * for `idleMs`. Leaves no listener behind.
+ */
 async function drained(outgoing: ServerResponse, idleMs: number): Promise<void> {
   const over = new AbortController();
   const { signal } = over;

@@ -6,7 +6,7 @@ import { problemOf } from "../http/problems.ts";
 import { type JournalEvent, JournalEvents, LAST_EVENTS } from "./journal-events.ts";
 import type { JournalWatch } from "./journal-watch.ts";
 
-/** How often a line is sent where nothing happens, in milliseconds: a connection that is gone is noticed by it. */
+/** Interval of lines without an event, in milliseconds: by them a lost connection is noticed. */
 const HEARTBEAT_MS = 15_000;
 /** Characters of events that are made at a time. No more are read from the journal before the client has taken them. */
 const CHUNK_LENGTH = 64 * 1024;
@@ -62,7 +62,7 @@ export function eventStream(parts: EventStreamParts): ReadableStream<Uint8Array>
       },
       async cancel() {
         left.abort();
-        // It may rest at a chunk that was taken, and would hold its watch for ever.
+        // The generator may be suspended at a chunk that was read, and would hold its watch for ever.
         await chunks.return(undefined);
       },
     },
@@ -105,7 +105,7 @@ class EventChunks {
   readonly #parts: EventStreamParts;
   readonly #events = new JournalEvents();
   readonly #lane: Lane;
-  /** All records that there were have been read. */
+  /** All existing records have been read. */
   isAtEnd = false;
   /** The last event was given. */
   isOver = false;
