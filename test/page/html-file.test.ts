@@ -120,11 +120,12 @@ test("programs that would make a conversation's file too long for a text are tol
   await using runtime = await createRuntime({ tools: [long], journal, sandbox: createMemorySandbox() });
   const program = "await Promise.all(Array.from({ length: 130 }, () => tools.long({}))); return 1;";
   const { execution } = await runtime.agent({
-    model: scriptedModel([{ programs: [program, program, program] }, { text: "Done." }]),
+    model: scriptedModel([{ programs: Array.from({ length: 6 }, () => program) }, { text: "Done." }]),
     task: "Long.",
     limits: { totalBytes: 64 * 1024 * 1024 },
   });
   const { html, left } = await htmlFile(journal, execution);
-  expect(html.length).toBeLessThan(130 * 1024 * 1024);
-  expect(left).toHaveLength(2);
+  expect(html.length).toBeLessThan(80 * 1024 * 1024);
+  expect(left.length).toBeGreaterThan(0);
+  expect(left.length).toBeLessThan(6);
 });
