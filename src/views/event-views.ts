@@ -32,7 +32,8 @@ function textOf(record: JournalRecord): string | undefined {
     case "violation":
       return `The guest broke the protocol: ${record.detail}`;
     case "restart":
-      return `The engine died and was replaced: ${record.detail}`;
+      // Why is for the operator: an engine's last words have paths of the host.
+      return "The engine died and was replaced.";
     case "egress":
       return `Connection to ${record.host}:${record.port}: ${record.outcome}${record.detail === "" ? "" : `, ${record.detail}`}; ${record.bytesUp} bytes sent, ${record.bytesDown} received in ${Math.round(record.ms)} ms.`;
     case "retry":

@@ -15,10 +15,13 @@ export const PROBLEM = z.strictObject({
   }),
 });
 
+/** A recursive schema of JSON is more than generators of clients can read. */
+const json = z.unknown().meta({ description: "JSON" });
+
 const approval = z.strictObject({
   callId: z.string(),
   tool: z.string(),
-  input: z.json(),
+  input: json,
   inputDigest: z.string(),
   since: count,
   why: z.enum(["approval", "outcome_unknown"]),
@@ -27,11 +30,20 @@ const approval = z.strictObject({
 const waiting = z.strictObject({
   type: z.literal("waiting"),
   approvals: z.array(approval),
-  calls: z.array(z.strictObject({ callId: z.string(), tool: z.string(), input: z.json(), since: count })),
+  calls: z.array(z.strictObject({ callId: z.string(), tool: z.string(), input: json, since: count })),
 });
 
-const outcome = z
-  .union([waiting, z.looseObject({ type: z.enum(["completed", "failed", "stopped", "crashed", "cancelled"]) })])
+const fault = z.looseObject({ name: z.string(), message: z.string(), code: z.string().optional() });
+
+export const OUTCOME = z
+  .discriminatedUnion("type", [
+    z.strictObject({ type: z.literal("completed"), value: json.optional() }),
+    z.strictObject({ type: z.literal("failed"), fault }),
+    z.strictObject({ type: z.literal("stopped"), limit: z.string(), allowed: count, seen: count }),
+    z.strictObject({ type: z.literal("crashed"), code: z.string() }),
+    z.strictObject({ type: z.literal("cancelled") }),
+    waiting,
+  ])
   .meta({ description: "as `report.outcome` of the library" });
 
 const callLine = z
@@ -47,7 +59,7 @@ const callLine = z
   .meta({ description: "one call, as in `report.calls` of the library" });
 
 const report = {
-  outcome,
+  outcome: OUTCOME,
   output: z.looseObject({ text: z.string(), isError: z.boolean() }),
   usage: z.looseObject({ calls: count, bytesIn: count, bytesOut: count }),
   calls: z.array(callLine),
@@ -75,7 +87,7 @@ export const STATUS = z
 
 export const ACCEPTED = z.strictObject({ execution, state });
 
-const listed = z.strictObject({
+export const LISTED = z.strictObject({
   ...about,
   tenant: z.string(),
   driven: z.boolean().meta({ description: "whether a driver has it" }),
@@ -88,7 +100,7 @@ const listed = z.strictObject({
 });
 
 export const LIST = z.strictObject({
-  executions: z.array(listed),
+  executions: z.array(LISTED),
   cursor: z.string().optional().meta({ description: "for the next page; missing on the last one" }),
 });
 
@@ -105,3 +117,19 @@ export const CALL_TEXTS = z.strictObject({
   result: z.string().optional().meta({ description: "JSON text" }),
 });
 export const ARTIFACT = z.unknown().meta({ description: "the value, as JSON" });
+
+/** Names of the schemas in the document, of which generators make the names of types. */
+export const ANSWER_NAMES: ReadonlyMap<z.ZodType, string> = new Map<z.ZodType, string>([
+  [PROBLEM, "Problem"],
+  [OUTCOME, "Outcome"],
+  [REPORT, "Report"],
+  [STATUS, "Status"],
+  [ACCEPTED, "Accepted"],
+  [LISTED, "Listed"],
+  [LIST, "List"],
+  [HEALTH, "Health"],
+  [READY, "Ready"],
+  [VIEW, "View"],
+  [CALL_TEXTS, "CallTexts"],
+  [ARTIFACT, "Artifact"],
+]);

@@ -77,7 +77,12 @@ export const LIST_QUERY = z.strictObject({
   state: z.enum(["running", "waiting", "ended", "unreadable"]).optional(),
   tool: z.string().min(1).max(NAME_LENGTH).optional().meta({ description: "name of a tool, or a part of one" }),
   text: z.string().min(1).max(TEXT_LENGTH).optional().meta({ description: "part of the id, the program or the task" }),
-  cursor: z.coerce.number().int().min(0).optional().meta({ description: "that of the page before" }),
+  cursor: z
+    .string()
+    .regex(/^\d{1,15}$/, "that of the page before")
+    .transform(Number)
+    .optional()
+    .meta({ description: "that of the page before" }),
   limit: z.coerce.number().int().min(1).max(MOST_OF_PAGE).default(PAGE),
 });
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { PROBLEM } from "./answers.ts";
+import { ANSWER_NAMES } from "./answers.ts";
 import type { ProblemCode } from "../http/problems.ts";
 import { STATUS_OF } from "../http/problems.ts";
 import { ROUTES, type Route } from "./routes.ts";
@@ -38,7 +38,7 @@ export function openApiDocument(version: string): object {
     },
     components: {
       securitySchemes: { key: { type: "http", scheme: "bearer" } },
-      schemas: { Problem: schemaOf(PROBLEM, "output") },
+      schemas: components(),
     },
     security: [{ key: [] }],
     paths: Object.fromEntries(
@@ -62,7 +62,7 @@ function operationOf(line: Route): object {
     parameters: [...pathParameters(path), ...queryParameters(query)],
     ...(body === undefined
       ? {}
-      : { requestBody: { required: true, content: { "application/json": { schema: schemaOf(body, "input") } } } }),
+      : { requestBody: { required: true, content: { "application/json": { schema: schemaOf(body) } } } }),
     responses: Object.fromEntries([...good, ...bad]),
   };
 }
@@ -73,14 +73,14 @@ function answerOf(answer: Route["answers"][number]): object {
     return { description: "As asked", content: { [answer.type]: { schema: { type: "string" } } } };
   return {
     description: "As asked",
-    content: { "application/json": { schema: schemaOf(answer, "output") } },
+    content: { "application/json": { schema: { $ref: refOf(nameOf(answer)) } } },
   };
 }
 
 function problemAnswer(codes: readonly ProblemCode[]): object {
   return {
     description: codes.map((code) => `\`${code}\``).join(", "),
-    content: { "application/json": { schema: { $ref: "#/components/schemas/Problem" } } },
+    content: { "application/json": { schema: { $ref: refOf("Problem") } } },
   };
 }
 
@@ -95,7 +95,7 @@ function pathParameters(path: string): readonly object[] {
 }
 
 function queryParameters(query: z.ZodType): readonly object[] {
-  const { properties = {}, required = [] } = schemaOf(query, "input") as {
+  const { properties = {}, required = [] } = schemaOf(query) as {
     readonly properties?: Readonly<Record<string, object>>;
     readonly required?: readonly string[];
   };
@@ -107,7 +107,36 @@ function queryParameters(query: z.ZodType): readonly object[] {
   }));
 }
 
-function schemaOf(schema: z.ZodType, io: "input" | "output"): object {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: "any", reused: "inline" });
+/** The schemas of all answers. One that is a part of another is referred to. */
+function components(): object {
+  const registry = z.registry<{ id: string }>();
+  for (const [schema, id] of ANSWER_NAMES) registry.add(schema, { id });
+  const { schemas } = z.toJSONSchema(registry, { ...AS_WRITTEN, io: "output", uri: refOf });
+  return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, bare(schema)]));
+}
+
+function nameOf(answer: z.ZodType): string {
+  const name = ANSWER_NAMES.get(answer);
+  if (name === undefined) throw new Error("An answer has no name in ANSWER_NAMES.");
+  return name;
+}
+
+function refOf(name: string): string {
+  return `#/components/schemas/${name}`;
+}
+
+const AS_WRITTEN = { unrepresentable: "any", reused: "inline" } as const;
+
+/** Of what is sent. */
+function schemaOf(schema: z.ZodType): object {
+  return bare(z.toJSONSchema(schema, { ...AS_WRITTEN, io: "input" }));
+}
+
+/** Without what a document of OpenAPI says itself. */
+function bare({
+  $schema: _,
+  $id: __,
+  ...rest
+}: object & { readonly $schema?: unknown; readonly $id?: unknown }): object {
   return rest;
 }

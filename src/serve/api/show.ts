@@ -23,8 +23,9 @@ export function reportAnswer({ ids }: ApiParts, { tenant }: Key, report: Report)
   return { execution: ids.shown(tenant, report.execution), kind: "program", state, ...bodyOf(report) };
 }
 
-/** Without `value`, which is in the outcome too, and with artifacts as they are listed. */
-function bodyOf({ outcome, output, usage, calls, logs, artifacts, notes, remarks }: Report) {
+/** Without `value`, which is in the outcome too, without what is for the operator, and with artifacts as they are listed. */
+function bodyOf({ outcome: ending, output, usage, calls, logs, artifacts, notes, remarks }: Report) {
+  const outcome = ending.type === "crashed" ? { type: ending.type, code: ending.code } : ending;
   const kept = artifacts.map(({ name, bytes, shape }) => ({ name, bytes, shape }));
   return { outcome, output, usage, calls, logs, artifacts: kept, notes, remarks };
 }

@@ -205,11 +205,12 @@ function word(whole: string): string {
   return cutMiddle(whole, WORD_BYTES);
 }
 
-/** The fields of an ending without its value, which `GET /v1/executions/:id` gives. */
+/** The fields of an ending without its value, which `GET /v1/executions/:id` gives, and without the `detail` of a crash, which is for the operator. */
 function endingOf(json: string): unknown {
   return short(parse(json), 0);
 }
 
+const LEFT_OUT: ReadonlySet<string> = new Set(["value", "answer", "detail"]);
 /** Depth of an ending's own fields: `fault.message`. */
 const ENDING_DEPTH = 2;
 
@@ -217,7 +218,7 @@ function short(value: unknown, depth: number): unknown {
   if (typeof value === "string") return word(value);
   if (typeof value === "number" || typeof value === "boolean" || value === null) return value;
   if (!isFields(value) || depth >= ENDING_DEPTH) return undefined;
-  const fields = Object.entries(value).filter(([name]) => name !== "value" && name !== "answer");
+  const fields = Object.entries(value).filter(([name]) => !LEFT_OUT.has(name));
   return Object.fromEntries(fields.map(([name, field]) => [word(name), short(field, depth + 1)]));
 }
 

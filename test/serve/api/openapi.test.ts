@@ -1,8 +1,10 @@
+import { validate } from "@scalar/openapi-parser";
 import { expect, test } from "vitest";
 import type { z } from "zod";
 import { PROBLEM } from "../../../src/serve/api/answers.ts";
 import { pathOf, problemsOf } from "../../../src/serve/api/openapi.ts";
 import { ROUTES } from "../../../src/serve/api/routes.ts";
+import { resolveReference } from "../../../src/tools/schema.ts";
 import { keyOf, openServer } from "../servers.ts";
 import { z as zod } from "zod";
 
@@ -25,6 +27,16 @@ test("the document has each route with its statuses, and each schema in it can b
     Object.values(operations as object).map(({ operationId }) => operationId),
   );
   expect(new Set(ids).size).toBe(ids.length);
+});
+
+test("a generator of clients can read it: it is valid, and each reference leads somewhere", async () => {
+  await using door = await openServer();
+  const { json, text } = await door.ask("GET", "/openapi.json");
+  expect((await validate(json)).errors ?? []).toEqual([]);
+  const references = new Set([...text.matchAll(/"\$ref":"([^"]+)"/g)].map(([, reference = ""]) => reference));
+  expect(references.size).toBeGreaterThan(5);
+  for (const reference of references) expect(resolveReference(json, reference), reference).toBeTypeOf("object");
+  expect(text).not.toMatch(/__schema|__shared|\$defs|\$id/);
 });
 
 /** The zod schema that the document was made of, for an answer that was given. */
