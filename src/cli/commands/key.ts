@@ -3,6 +3,7 @@ import { addKey, listKeys, revokeKey } from "../../serve/http/key-file.ts";
 import { SCOPES, type Scope } from "../../serve/http/keys.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
+import { oneLine } from "../terminal/one-line.ts";
 import { printJson, printTable } from "../terminal/print.ts";
 import { writeStdout } from "../terminal/standard-streams.ts";
 
@@ -37,7 +38,7 @@ export function keyAdd(id: string, { keys, tenant, scope, allowTool, expires }: 
 
 /** `portcullis key list`. No key is printed, and no hash of one. */
 export function keyList({ keys: path, json = false }: KeyOptions): number {
-  if (!existsSync(path)) throw new Failure(EXIT.usage, `There is no file ${path}. portcullis key add creates it.`);
+  refuseNoFile(path);
   const { all } = listKeys(path);
   if (json) for (const { digest: _, isPlain: __, ...key } of all) printJson(key);
   else
@@ -48,7 +49,7 @@ export function keyList({ keys: path, json = false }: KeyOptions): number {
         tenant,
         scopes.join(", "),
         tools?.join(", ") ?? "all",
-        expires,
+        expires === "never" || Date.parse(expires) > Date.now() ? expires : `${expires}, has expired`,
       ]),
     );
   return EXIT.completed;
@@ -56,7 +57,13 @@ export function keyList({ keys: path, json = false }: KeyOptions): number {
 
 /** `portcullis key revoke`. */
 export function keyRevoke(id: string, { keys }: KeyOptions): number {
+  refuseNoFile(keys);
   revokeKey(keys, id);
   process.stderr.write(`portcullis: ${id} is out of ${keys}. A server with this file refuses it within seconds.\n`);
   return EXIT.completed;
+}
+
+function refuseNoFile(path: string): void {
+  if (!existsSync(path))
+    throw new Failure(EXIT.usage, `There is no file ${oneLine(path)}. portcullis key add creates it.`);
 }

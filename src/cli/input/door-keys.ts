@@ -11,7 +11,11 @@ const KEYS_BYTES = 1024 * 1024;
 /** The keys of a file, and its text. Says so where others can read keys in it. */
 export function readDoorKeys(path: string): { readonly keys: Keys; readonly text: string } {
   const found = statSync(path, { throwIfNoEntry: false });
-  if (!found?.isFile()) throw new Failure(EXIT.usage, `--keys: there is no file ${path}.`);
+  if (!found?.isFile())
+    throw new Failure(
+      EXIT.usage,
+      `--keys: there is no file ${path}. Create it with: portcullis key add ID --keys ${path}`,
+    );
   if (found.size > KEYS_BYTES)
     throw new Failure(EXIT.usage, `--keys: ${path} has ${found.size} bytes, at most ${KEYS_BYTES} are read.`);
   const text = readFileSync(path, "utf8");

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { faultText } from "./fault-text.ts";
 import { RequestProblem } from "../http/problems.ts";
 import { PREFIX_LENGTH, withoutPrefixes } from "../tenant-ids.ts";
 import { LIMIT_RULES } from "../../programs/limits.ts";
@@ -67,7 +68,9 @@ const decision = z.strictObject({
 
 export const DECISIONS_BODY = z.strictObject({ decisions: byCall(decision) });
 
-const clientResult = z.union([z.strictObject({ value: z.unknown() }), z.strictObject({ error: z.string().min(1) })]);
+const clientResult = z.union([z.strictObject({ value: z.unknown() }), z.strictObject({ error: z.string().min(1) })], {
+  error: "expected either { value } or { error }, which is a sentence",
+});
 
 export const RESULTS_BODY = z.strictObject({ results: byCall(clientResult) });
 
@@ -100,12 +103,7 @@ export function check<Schema extends z.ZodType>(schema: Schema, what: string, va
   refuseWide(what, value, FRAME_DEPTH);
   const read = schema.safeParse(value);
   if (read.success) return read.data;
-  const [issue] = read.error.issues;
-  const place = [what, ...(issue?.path ?? []).map(String)].join(".");
-  throw new RequestProblem(
-    "request_invalid",
-    cleanText(cutMiddle(`${place}: ${issue?.message ?? "invalid"}.`, FAULT_BYTES)),
-  );
+  throw new RequestProblem("request_invalid", cleanText(cutMiddle(faultText(schema, what, read.error), FAULT_BYTES)));
 }
 
 /** Checking each of a body's fields would hold up all clients of the server, where there are hundreds of thousands. */

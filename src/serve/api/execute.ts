@@ -27,6 +27,7 @@ export async function execute(parts: ApiParts, request: ExecuteRequest): Promise
   const runtime = parts.runtimeOf(key);
   if (!runtime) throw new RequestProblem("key_unknown", "This key was changed or revoked during the request.");
   refuseAboveLimits(body.limits, runtime);
+  refuseLanguage(body.language, runtime);
   const result = schemaOf(body.result);
   const id = body.execution === undefined ? execution : await parts.ids.stored(key.tenant, execution);
   about(execution);
@@ -106,6 +107,11 @@ async function isTheSame({ runtime }: ApiParts, { key, body }: ExecuteRequest, i
     header.language === (body.language ?? "javascript") &&
     header.result === digestOf(body.result)
   );
+}
+
+function refuseLanguage(language: ExecuteRequest["body"]["language"], { sandbox }: Runtime): void {
+  if (language !== undefined && !sandbox.languages.includes(language))
+    throw new RequestProblem("request_invalid", `body.language: this server runs ${sandbox.languages.join(" and ")}.`);
 }
 
 function digestOf(result: JsonSchema | undefined): string | undefined {

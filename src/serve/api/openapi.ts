@@ -134,8 +134,8 @@ function schemaOf(schema: z.ZodType): object {
 
 /** Without what a document of OpenAPI says itself. */
 function bare({
-  $schema: _,
-  $id: __,
+  $schema: _schema,
+  $id: _id,
   ...rest
 }: object & { readonly $schema?: unknown; readonly $id?: unknown }): object {
   return rest;

@@ -36,7 +36,14 @@ interface Written {
 /** Adds a key to a file, which is made where there is none. Returns the key, which is written nowhere: the file has its SHA-256. */
 export function addKey(path: string, { id, ...rest }: NewKey): string {
   const key = randomBytes(KEY_BYTES).toString("base64url");
-  change(path, (keys) => [...keys, { id, hash: hash("sha256", key), ...rest }]);
+  change(path, (keys) => {
+    if (keys.some((one) => one["id"] === id))
+      throw new PortcullisError(
+        "option_invalid",
+        `${path} has a key ${JSON.stringify(id)} already: choose another id, or revoke that one first.`,
+      );
+    return [...keys, { id, hash: hash("sha256", key), ...rest }];
+  });
   return key;
 }
 

@@ -136,8 +136,8 @@ export function parseKeys(place: string, written: string): Keys {
   let parsed: unknown;
   try {
     parsed = JSON.parse(written);
-  } catch {
-    throw invalid(place, `it is not JSON: expected { "keys": [ … ] }`);
+  } catch (error) {
+    throw invalid(place, `it is not JSON${positionIn(error)}: expected { "keys": [ … ] }`);
   }
   const list = fieldOf(parsed, "keys");
   if (!Array.isArray(list) || list.length === 0)
@@ -154,6 +154,12 @@ export function parseKeys(place: string, written: string): Keys {
     digests.add(hex);
   }
   return new Keys(keys);
+}
+
+/** Where the text is wrong. The rest of the message has a part of the text, which may be of a key. */
+function positionIn(error: unknown): string {
+  const found = / \((line \d+ column \d+)\)$/.exec((error as Error).message);
+  return found ? ` at ${found[1]}` : "";
 }
 
 function readKey(place: string, written: unknown): Key {

@@ -4,8 +4,8 @@ import { problemOf, problemResponse } from "./problems.ts";
 
 /** How long the rest of a refused body is read. */
 const DISCARD_MS = 5000;
-/** Methods that a web-standard `Request` can have. Others are refused here. */
-const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+/** Methods that a web-standard `Request` cannot have. */
+const NO_REQUEST: ReadonlySet<string> = new Set(["CONNECT", "TRACE", "TRACK"]);
 
 export type Fetch = (request: Request) => Promise<Response>;
 
@@ -36,9 +36,9 @@ async function serve(
   outgoing.once("close", () => {
     if (!outgoing.writableFinished) left.abort(new Error("The client has left."));
   });
-  const response = METHODS.has(incoming.method ?? "")
-    ? await answer(fetch, incoming, left.signal, onError)
-    : new Response(null, { status: 405 });
+  const response = NO_REQUEST.has(incoming.method ?? "")
+    ? problemResponse({ code: "method_unknown", message: "Requests with this method are not answered." })
+    : await answer(fetch, incoming, left.signal, onError);
   if (outgoing.destroyed) return void response.body?.cancel().catch(() => {});
   outgoing.writeHead(response.status, [...response.headers].flat());
   if (response.body) await pass(response.body, outgoing, { left: left.signal, idleMs });

@@ -116,7 +116,12 @@ export function problemOf(error: unknown): Problem {
   if (error instanceof RequestProblem) return error.problem;
   const known = PortcullisError.is(error) && Object.hasOwn(RUNTIME_STATUS, error.code);
   const code: ProblemCode = known ? (error.code as keyof typeof RUNTIME_STATUS) : "server_failed";
-  return { code, message: SENTENCES[code] ?? withoutPrefixes((error as Error).message) };
+  return { code, message: SENTENCES[code] ?? forClients(withoutPrefixes((error as Error).message)) };
+}
+
+/** Clients have no command line. */
+function forClients(message: string): string {
+  return message.replace(/: portcullis show$/, ": GET /v1/executions/ID");
 }
 
 /** Whether the operator is told of it. */

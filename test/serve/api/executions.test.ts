@@ -147,3 +147,34 @@ test("limits only narrow, and a key's tools are the only ones", async () => {
   const wideKey = { keys: [{ id: "x", key: keyOf("x"), tenant: "t", limits: { calls: 1_000_000 } }] };
   await expect(openServer({ keys: wideKey })).rejects.toMatchObject({ code: "option_invalid" });
 });
+
+test.each([
+  ["a misspelt field", { progam: "return 1" }, 'body: there is no field "progam", did you mean program?'],
+  [
+    "a misspelt limit",
+    { program: "return 1", limits: { call: 3 } },
+    'body.limits: there is no field "call", did you mean calls?',
+  ],
+  ["a missing field", { wait: true }, "body.program: it is missing, expected string."],
+  [
+    "another field",
+    { program: "return 1", zzzzzzzzzz: 1 },
+    "The fields are program, language, limits, result, execution, wait.",
+  ],
+  ["another language", { program: "return 1", language: "python" }, "body.language: this server runs javascript."],
+])("a request with %s is told what to write", async (_name, body, message) => {
+  await using door = await openServer();
+  const { status, json } = await door.ask("POST", "/v1/executions", { body });
+  expect([status, json.error.code]).toEqual([400, "request_invalid"]);
+  expect(json.error.message).toContain(message);
+});
+
+test("clients are not told of commands of the operator", async () => {
+  await using door = await openServer();
+  await door.ask("POST", "/v1/executions", { body: { program: PAY, execution: "e" } });
+  const body = { decisions: { 7: { allow: true, note: "no" } } };
+  const unknown = await door.ask("POST", "/v1/executions/e/decisions", { body });
+  expect(unknown.json.error.message).toContain("Look at what the execution waits for: GET /v1/executions/ID");
+  const misspelt = await door.ask("POST", "/v1/executions/e/decisions", { body: { decisions: { 1: { alow: true } } } });
+  expect(misspelt.json.error.message).toBe('body.decisions.1: there is no field "alow", did you mean allow?');
+});

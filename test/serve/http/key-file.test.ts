@@ -55,7 +55,7 @@ test("a change that is refused leaves the file and no lock", () => {
   const path = join(folder, "refused.json");
   addKey(path, { id: "a", tenant: "t" });
   const before = readFileSync(path, "utf8");
-  expect(() => addKey(path, { id: "a", tenant: "t" })).toThrow(/two keys have the id/);
+  expect(() => addKey(path, { id: "a", tenant: "t" })).toThrow(/has a key "a" already/);
   expect(() => revokeKey(path, "a")).toThrow(/only key/);
   expect(readFileSync(path, "utf8")).toBe(before);
   expect(readdirSync(folder).filter((name) => name.endsWith(".lock"))).toEqual([]);
@@ -96,5 +96,5 @@ test("ten thousand keys are read, and take the place of those before, one look-u
   const changed = keys.map((key) => (key.id === "key-7" ? { ...key, tenant: "other" } : key));
   const after = parseKeys("keys", JSON.stringify({ keys: changed })).inPlaceOf(before);
   expect(after.all.filter((key, n) => key !== before.all[n]).map(({ id }) => id)).toEqual(["key-7"]);
-  expect(() => parseKeys("keys", JSON.stringify({ keys: [...keys, keys[9000]] }))).toThrow(/two keys have the id/);
+  expect(() => parseKeys("keys", JSON.stringify({ keys: [...keys, keys[9000]] }))).toThrow(/has a key "a" already/);
 });

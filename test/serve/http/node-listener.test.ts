@@ -1,7 +1,7 @@
 import { once } from "node:events";
-import { createServer, type RequestListener } from "node:http";
+import { createServer, type IncomingMessage, request, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
-import { buffer } from "node:stream/consumers";
+import { buffer, text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import { keyOf, openServer } from "../servers.ts";
 
@@ -40,4 +40,15 @@ test("where a body was read before, the operator is told what to change, and the
   expect([answered.status, await answered.json()]).toMatchObject([500, { error: { code: "server_failed" } }]);
   expect(String(door.errors)).toContain("express.json()");
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
+});
+
+test.each(["PROPFIND", "TRACE", "PUT"])("%s is refused with a code, by node's parser alone or not", async (method) => {
+  await using door = await openServer();
+  const url = await serve(door.server.listener);
+  const asked = request(`${url}/v1/executions`, { method, headers: { authorization: `Bearer ${keyOf("ann")}` } }).end();
+  const [answered] = (await once(asked, "response")) as [IncomingMessage];
+  expect([answered.statusCode, JSON.parse(await text(answered))]).toMatchObject([
+    405,
+    { error: { code: "method_unknown" } },
+  ]);
 });

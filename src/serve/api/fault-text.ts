@@ -1,0 +1,34 @@
+import { z } from "zod";
+import { nearest } from "../../options/nearest.ts";
+
+/** Characters of an unknown field's name. */
+const NAME_LENGTH = 128;
+
+/** What is wrong with what a client has sent, and where: an unknown field first, for which another one may seem to be missing. */
+export function faultText(schema: z.ZodType, what: string, { issues }: z.ZodError): string {
+  const issue = issues.find(({ code }) => code === "unrecognized_keys") ?? issues[0];
+  const path = issue?.path ?? [];
+  const place = [what, ...path.map(String)].join(".");
+  if (issue?.code !== "unrecognized_keys") return `${place}: ${plain(issue?.message ?? "invalid")}.`;
+  return `${place}: ${unknownText(issue.keys[0] ?? "", fieldsAt(schema, path))}`;
+}
+
+function unknownText(name: string, fields: readonly string[]): string {
+  const shown = JSON.stringify(name.slice(0, NAME_LENGTH));
+  const [meant] = nearest(name, fields);
+  if (meant !== undefined) return `there is no field ${shown}, did you mean ${meant}?`;
+  return `there is no field ${shown}. ${fields.length === 0 ? "It takes none." : `The fields are ${fields.join(", ")}.`}`;
+}
+
+function plain(message: string): string {
+  return message.replace(/^Invalid input: expected ([\w ]{1,40}), received undefined$/, "it is missing, expected $1");
+}
+
+/** Names of the fields that may stand at a path. */
+function fieldsAt(schema: unknown, path: readonly PropertyKey[]): readonly string[] {
+  const own = schema instanceof z.ZodOptional || schema instanceof z.ZodDefault ? schema.unwrap() : schema;
+  const [name, ...below] = path;
+  if (own instanceof z.ZodRecord && name !== undefined) return fieldsAt(own.valueType, below);
+  if (!(own instanceof z.ZodObject)) return [];
+  return name === undefined ? Object.keys(own.shape) : fieldsAt(own.shape[String(name)], below);
+}
