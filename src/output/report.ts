@@ -36,6 +36,8 @@ export interface Usage {
   readonly calls: number;
   /** UTF-8 bytes of JSON that tools returned. */
   readonly bytesIn: number;
+  /** UTF-8 bytes of JSON that the program was handed: results, and values that it has loaded. */
+  readonly bytesSeen: number;
   /** UTF-8 bytes of `output.text`. */
   readonly bytesOut: number;
   /** Time waiting for an engine or a container, including the wait for a replacement. */
@@ -140,6 +142,7 @@ export function reportOf<Value = unknown>(execution: Execution, limits: Limits, 
     usage: {
       calls: calls.length,
       bytesIn: execution.resultBytes - keptBytes(calls),
+      bytesSeen: execution.seenBytes,
       bytesOut: Buffer.byteLength(text),
       queuedMs: execution.queuedMs,
       runningMs: execution.runningMs,

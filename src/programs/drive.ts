@@ -80,6 +80,8 @@ export interface Driven {
   readonly approvalMs: number;
   readonly peakMemoryBytes: number;
   readonly connections: ConnectionTotals;
+  /** UTF-8 bytes of the results that the program was handed. */
+  readonly seenBytes: number;
 }
 
 /** What there is of a program that no driver has run, beside its ending. */
@@ -97,6 +99,7 @@ export const NOT_DRIVEN: Omit<Driven, "ending"> = {
   approvalMs: 0,
   peakMemoryBytes: 0,
   connections: NO_CONNECTIONS,
+  seenBytes: 0,
 };
 
 /** Drives one program from its start to its ending: sends it events, journals its turns, carries out its commands. Rejects only if the journal does, or if the sandbox cannot open a guest. */
@@ -179,7 +182,7 @@ class Driver {
       this.#endWith({ type: "cancelled" });
       await this.#guests[Symbol.asyncDispose]();
     }
-    const { turns, restarts, connections } = this.#state;
+    const { turns, restarts, connections, seenBytes } = this.#state;
     const { queuedMs, peakMemoryBytes, evictions, notEvicted } = this.#guests;
     const { runningMs, wallMs, approvalMs } = this.#clocks;
     const { logs } = this.#logs;
@@ -187,7 +190,7 @@ class Driver {
     const ending = await this.#ended.promise;
     const words = { logs, notes: this.#notes, remarks: this.#remarks };
     const counts = { turns, restarts, evictions, notEvicted };
-    return { ending, ...words, ...counts, ...times, peakMemoryBytes, connections };
+    return { ending, ...words, ...counts, ...times, peakMemoryBytes, connections, seenBytes };
   }
 
   /** Opens a guest and takes its turns; opens the next one if it dies. */

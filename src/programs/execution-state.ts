@@ -1,5 +1,5 @@
 import { approverOf } from "../gate/answer.ts";
-import type { GuestFrame, UnreplayableCause } from "../../bridge/frames.ts";
+import type { GuestFrame, HostFrame, UnreplayableCause } from "../../bridge/frames.ts";
 import type {
   AnsweredRecord,
   CallRecord,
@@ -10,7 +10,7 @@ import type {
   RetryRecord,
 } from "../journal/record.ts";
 import { RUN_PROGRAM } from "../tools/tool-name.ts";
-import { readingRecord, readTurn } from "./history.ts";
+import { type PastTurn, readingRecord, readTurn } from "./history.ts";
 
 export { RUN_PROGRAM };
 
@@ -60,7 +60,14 @@ export function isAnswered({ decided, answered }: CallFacts): boolean {
 /** The part of an event that changes the state. */
 export type EventHead =
   | { readonly kind: "start" | "stop"; readonly now: number }
-  | { readonly kind: "answer" | "fire"; readonly now: number; readonly id: number };
+  | { readonly kind: "fire"; readonly now: number; readonly id: number }
+  | {
+      readonly kind: "answer";
+      readonly now: number;
+      readonly id: number;
+      /** UTF-8 bytes of the result that it hands to the program; 0 for a failure. */
+      readonly resultBytes: number;
+    };
 
 /** Totals of a program's connections to hosts outside its sandbox, refused ones included. Bytes are of all connections together. */
 export interface ConnectionTotals {
@@ -99,6 +106,8 @@ export interface ExecutionState {
   /** The first thing the program used that a replay cannot reproduce. */
   unreplayable: Unreplayable | undefined;
   connections: ConnectionTotals;
+  /** UTF-8 bytes of the results that the program was handed. */
+  seenBytes: number;
   restarts: number;
   /** Whether a driver has taken the execution up since the last turn. */
   isTakenUp: boolean;
@@ -130,6 +139,7 @@ export function initialState(): ExecutionState {
     timers: new Map(),
     unreplayable: undefined,
     connections: NO_CONNECTIONS,
+    seenBytes: 0,
     restarts: 0,
     isTakenUp: false,
     isHanded: false,
@@ -155,8 +165,7 @@ export function applyRecord(state: ExecutionState, record: JournalRecord): void 
     state.unreplayable ??= "redaction";
   switch (record.type) {
     case "turn": {
-      const { event, commands } = readTurn(record);
-      return applyTurn(state, event, commands);
+      return applyTurn(state, readTurn(record));
     }
     case "header":
       state.header = record;
@@ -218,9 +227,16 @@ export function applyRecord(state: ExecutionState, record: JournalRecord): void 
 }
 
 /** Applies a turn whose frames are already parsed: first its event, then its commands. */
-export function applyTurn(state: ExecutionState, event: EventHead, commands: readonly GuestFrame[]): void {
-  beginTurn(state, event);
+export function applyTurn(state: ExecutionState, { event, commands }: PastTurn): void {
+  beginTurn(state, headOf(event));
   for (const command of commands) applyCommand(state, command);
+}
+
+/** The part of a frame that changes the state. */
+export function headOf(event: HostFrame): EventHead {
+  if (event.kind !== "answer") return event;
+  const { kind, now, id, ok, body } = event;
+  return { kind, now, id, resultBytes: ok ? Buffer.byteLength(body) : 0 };
 }
 
 /** Applies a turn's event. Its commands follow with `applyCommand`. */
@@ -232,8 +248,10 @@ export function beginTurn(state: ExecutionState, event: EventHead): void {
   state.isHanded = false;
   state.silent.clear();
   state.now = Math.max(state.now, event.now);
-  if (event.kind === "answer") state.calls.delete(event.id);
-  else if (event.kind === "fire") state.timers.delete(event.id);
+  if (event.kind === "answer") {
+    state.calls.delete(event.id);
+    state.seenBytes += event.resultBytes;
+  } else if (event.kind === "fire") state.timers.delete(event.id);
   else if (event.kind === "stop") {
     state.stopped = true;
     state.calls.clear();

@@ -13,7 +13,8 @@ export interface GuestEvent {
 export function answerEvent(now: number, id: number, answer: Answer): GuestEvent {
   const { ok } = answer;
   const body = ok ? answer.text : JSON.stringify({ code: answer.code, tool: answer.tool, message: answer.message });
-  return { head: { kind: "answer", now, id }, text: answerText(now, id, ok, body) };
+  const head = { kind: "answer", now, id, resultBytes: ok ? answer.bytes : 0 } as const;
+  return { head, text: answerText(now, id, ok, body) };
 }
 
 export function fireEvent(now: number, id: number): GuestEvent {

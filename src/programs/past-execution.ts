@@ -23,8 +23,6 @@ export interface Past {
   readonly lines: readonly CallLine[];
   /** UTF-8 bytes of all results that were returned. */
   readonly resultBytes: number;
-  /** UTF-8 bytes of the results that the program was given. */
-  readonly seenBytes: number;
   /** UTF-8 bytes of the inputs of all calls. */
   readonly inputBytes: number;
   /** Calls made, whatever became of them. */
@@ -46,7 +44,6 @@ export async function readPast(records: AsyncIterable<JournalRecord> | Iterable<
   const state = initialState();
   const past = new PastCalls();
   let logs: LogCollector | undefined;
-  let seenBytes = 0;
   const remembered: RememberedDecision[] = [];
   let outcome: OutcomeRecord | undefined;
   const artifacts: PastArtifact[] = [];
@@ -61,8 +58,7 @@ export async function readPast(records: AsyncIterable<JournalRecord> | Iterable<
   const take = (record: JournalRecord) => {
     if (record.type === "turn") {
       const turn = readTurn(record);
-      applyTurn(state, turn.event, turn.commands);
-      if (turn.event.kind === "answer" && turn.event.ok) seenBytes += Buffer.byteLength(turn.event.body);
+      applyTurn(state, turn);
       for (const command of turn.commands) noteCommand(command, state.now);
       return;
     }
@@ -85,7 +81,6 @@ export async function readPast(records: AsyncIterable<JournalRecord> | Iterable<
     // The program's own approval is none of its calls.
     lines: past.lines.filter(({ callId }) => callId !== PROGRAM_CALL),
     resultBytes,
-    seenBytes,
     inputBytes,
     calls,
     openCalls: state.calls.size,

@@ -1,4 +1,4 @@
-import type { Unreplayable } from "./execution-state.ts";
+import { headOf, type Unreplayable } from "./execution-state.ts";
 import type { TurnRecord } from "../journal/record.ts";
 import { readEvent } from "./history.ts";
 import type { GuestEvent } from "./guest-event.ts";
@@ -96,7 +96,7 @@ function afterTheEnd(turn: number, { commands, event }: TurnRecord): Replayed & 
 
 /** A journalled event, to be sent to a guest again. Throws `journal_invalid` for a malformed frame. */
 export function eventOf(text: string): GuestEvent {
-  return { head: readEvent(text), text };
+  return { head: headOf(readEvent(text)), text };
 }
 
 function compare(turn: number, recorded: readonly string[], replayed: readonly string[]): Divergence | undefined {

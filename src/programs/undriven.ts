@@ -20,7 +20,7 @@ export function undriven(
   ending: Ending,
 ): Execution {
   const { state, logs, lines, resultBytes, outcome } = past;
-  const { turns, restarts, connections, settled } = state;
+  const { turns, restarts, connections, seenBytes, settled } = state;
   const place = scope.artifacts ?? {
     space: new ArtifactSpace(scope.journal, execution, past.artifacts),
     prefix: "",
@@ -37,6 +37,7 @@ export function undriven(
     turns,
     restarts,
     connections,
+    seenBytes,
     calls: lines,
     resultBytes,
     approvedBy: approverOfProgram(state),

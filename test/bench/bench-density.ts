@@ -44,7 +44,7 @@ async function run(runtime: Runtime, index: number) {
   const report = await runtime.execute(program(index % KINDS), { tenant: `tenant ${index % TENANTS}` });
   const { outcome, output, logs, notes, remarks, usage } = report;
   const calls = report.calls.map(({ callId, tool, bytes, outcome: end }) => ({ callId, tool, bytes, end: end.type }));
-  const counts = [usage.calls, usage.turns, usage.restarts, usage.bytesIn, usage.bytesOut];
+  const counts = [usage.calls, usage.turns, usage.restarts, usage.bytesIn, usage.bytesSeen, usage.bytesOut];
   return { same: JSON.stringify({ outcome, output, logs, notes, remarks, calls, counts }), usage };
 }
 

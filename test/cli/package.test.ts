@@ -66,6 +66,7 @@ test("an install brings these packages and no other, of less than 40 MB", () => 
     "leven",
     "node-gyp-build",
     "p-queue",
+    "tinyqueue",
     "zod",
   ]);
   const bytes = installed.reduce((sum, path) => sum + bytesOnDisk(path), 0);

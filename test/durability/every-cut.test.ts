@@ -75,7 +75,7 @@ function factsOf({ outcome, logs, calls, usage }: Report) {
     "code" in ended ? ended.code : "",
   ]);
   lines.sort(([one], [other]) => Number(one) - Number(other));
-  return { outcome, logs: logs.text, lines, bytes: usage.bytesIn };
+  return { outcome, logs: logs.text, lines, bytes: usage.bytesIn, seen: usage.bytesSeen };
 }
 
 /** A journal that holds the first records of an execution, as its host left it when it died. */

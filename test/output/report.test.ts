@@ -43,6 +43,7 @@ function report(ending: Ending, changes: Partial<Execution> = {}, outputBytes = 
     approvalMs: 30,
     peakMemoryBytes: 4096,
     connections: { count: 2, bytesUp: 10, bytesDown: 20 },
+    seenBytes: 11,
     calls: [],
     resultBytes: 12,
     ...changes,
@@ -305,6 +306,7 @@ test("the usage is that of the execution, with the bytes that go back", () => {
   expect(usage).toEqual({
     calls: 2,
     bytesIn: 12,
+    bytesSeen: 11,
     bytesOut: 4,
     queuedMs: 5,
     runningMs: 20,

@@ -71,11 +71,11 @@ async function run(sandbox: Sandbox, program: string, journal = createMemoryJour
 /** What does not depend on the clock, the seed and the machine. */
 function comparable({ report, printed, records }: Awaited<ReturnType<typeof run>>) {
   const { execution, usage, calls, ...rest } = report;
-  const { turns, restarts, calls: made, bytesIn, bytesOut } = usage;
+  const { turns, restarts, calls: made, bytesIn, bytesSeen, bytesOut } = usage;
   return {
     rest,
     printed,
-    usage: { turns, restarts, made, bytesIn, bytesOut },
+    usage: { turns, restarts, made, bytesIn, bytesSeen, bytesOut },
     calls: inOrder(calls.map(({ callId, tool: name, outcome, bytes }) => [callId, name, bytes, outcome.type])),
     // Which of several answers is there first is the host's business.
     turns: inOrder(records.flatMap((record) => (record.type === "turn" ? [withoutClock(record)] : []))),

@@ -45,7 +45,9 @@ test("the state of a log is the fold of what its journal holds", async () => {
   await log.append({ type: "restart", detail: "it died", at: AT });
   expect(log.state).toEqual(foldExecution(await Array.fromAsync(journal.read("one"))));
   const answer = answerText(AT + 5, 2, true, "1");
-  await appendTurns(log, [[{ head: { kind: "answer", now: AT + 5, id: 2 }, text: answer }, turnOf(call(4))]]);
+  await appendTurns(log, [
+    [{ head: { kind: "answer", now: AT + 5, id: 2, resultBytes: 1 }, text: answer }, turnOf(call(4))],
+  ]);
   await log.append(outcome);
   expect(log.state).toEqual(foldExecution(await Array.fromAsync(journal.read("one"))));
   expect([...log.state.calls.keys()]).toEqual([1, 4]);

@@ -66,7 +66,7 @@ test("a program's view has its calls with turns, sizes, lines and texts, its log
   expect(view.output?.text).toBe(report.output.text);
   expect(view.funnel).toMatchObject({
     fetched: { bytes: report.usage.bytesIn },
-    seen: { bytes: 28 },
+    seen: { bytes: report.usage.bytesSeen },
     returned: { bytes: report.usage.bytesOut },
   });
   expect(view.limits.find(({ name }) => name === "calls")).toEqual({ name: "calls", used: 3, allowed: 10_000 });

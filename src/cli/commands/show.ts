@@ -202,12 +202,12 @@ function decisionsText(decisions: readonly DecisionRecord[]): string {
 }
 
 function endText(past: Past, lines: Past["lines"]): string {
-  const { state, seenBytes, outcome } = past;
+  const { state, outcome } = past;
   const isProgram = state.header?.kind === "program";
   // Only a program's calls are counted where it made them; those of others are known once they have ended.
   const calls = isProgram ? past.calls : lines.length;
   const resultBytes = isProgram ? past.resultBytes : lines.reduce((bytes, line) => bytes + line.bytes, 0);
-  const fetched = `${calls} ${calls === 1 ? "call" : "calls"} made, ${byteText(resultBytes)} returned by tools${isProgram ? `, ${byteText(seenBytes)} given to the program` : ""}`;
+  const fetched = `${calls} ${calls === 1 ? "call" : "calls"} made, ${byteText(resultBytes)} returned by tools${isProgram ? `, ${byteText(state.seenBytes)} given to the program` : ""}`;
   if (outcome) {
     const returned = state.settled?.body;
     const value =

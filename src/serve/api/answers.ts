@@ -61,7 +61,7 @@ const callLine = z
 const report = {
   outcome: OUTCOME,
   output: z.looseObject({ text: z.string(), isError: z.boolean() }),
-  usage: z.looseObject({ calls: count, bytesIn: count, bytesOut: count }),
+  usage: z.looseObject({ calls: count, bytesIn: count, bytesSeen: count, bytesOut: count }),
   calls: z.array(callLine),
   logs: z.looseObject({ text: z.string(), lines: count, bytes: count, dropped: count }),
   artifacts: z.array(z.strictObject({ name: z.string(), bytes: count, shape: z.string() })),

@@ -35,7 +35,7 @@ const withoutMeasures = ({ outcome, output, logs, notes, remarks, calls, usage }
   notes,
   remarks,
   calls: calls.map(({ callId, tool: name, bytes, outcome: end }) => ({ callId, name, bytes, end })),
-  counts: [usage.calls, usage.turns, usage.restarts, usage.bytesIn, usage.bytesOut],
+  counts: [usage.calls, usage.turns, usage.restarts, usage.bytesIn, usage.bytesSeen, usage.bytesOut],
 });
 
 test.each<{
