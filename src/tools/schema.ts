@@ -1,7 +1,7 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import { describe, PortcullisError } from "../errors.ts";
 import { type CompiledSchema, compileSchema, refuseLarge } from "./json-schema/compile-schema.ts";
-import { evaluate } from "./json-schema/evaluate.ts";
+import { evaluate, MAX_STEPS } from "./json-schema/evaluate.ts";
 import type { Failure } from "./json-schema/findings.ts";
 
 /** A schema that validates and can give its JSON Schema: of zod, arktype, another library with Standard JSON Schema, or `jsonSchema()`. */
@@ -67,7 +67,7 @@ const lazySchemas = new WeakMap<Schema, Required<LazyOptions>>();
  */
 export function lazySchema(
   make: () => JsonSchema,
-  { identify = () => JSON.stringify(make()), checks = true }: LazyOptions = {},
+  { identify = () => JSON.stringify(make()), checks = true, maxSteps = MAX_STEPS }: LazyOptions = {},
 ): Schema {
   let compiled: CompiledSchema | undefined;
   const schema: Schema = {
@@ -77,13 +77,13 @@ export function lazySchema(
       validate(value) {
         if (!checks) return { value };
         compiled ??= compileSchema(make());
-        const failure = evaluate(compiled, value);
+        const failure = evaluate(compiled, value, maxSteps);
         return failure ? { issues: [issueOf(failure)] } : { value };
       },
       jsonSchema: { input: make, output: make },
     },
   };
-  lazySchemas.set(schema, { identify, checks });
+  lazySchemas.set(schema, { identify, checks, maxSteps });
   return schema;
 }
 
@@ -91,16 +91,22 @@ interface LazyOptions {
   /** Gives what tells its contents apart. */
   readonly identify?: () => string;
   readonly checks?: boolean;
+  /** Steps of one check of a value. */
+  readonly maxSteps?: number;
 }
+
+/** Steps of one check against a schema that a client has sent or a journal has kept: a tenth of a second of the host's thread at most. */
+const FOREIGN_STEPS = 250_000;
 
 /**
  * Like `jsonSchema`, for many that are held for a long time: it is read once to be refused at once, and then only its text is
- * kept until a value is checked. What it is made into may take a thousand times as much memory.
+ * kept until a value is checked. What it is made into may take a thousand times as much memory. It comes from a client or a
+ * journal, so a check of a value has fewer steps.
  */
 export function storedSchema(schema: JsonSchema): Schema {
   jsonSchema(schema);
   const text = JSON.stringify(schema);
-  return lazySchema(() => JSON.parse(text) as JsonSchema);
+  return lazySchema(() => JSON.parse(text) as JsonSchema, { maxSteps: FOREIGN_STEPS });
 }
 
 /** Whether the JSON Schema of a schema is all that it checks, and it gives values out as they are. */

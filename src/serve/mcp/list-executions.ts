@@ -1,6 +1,8 @@
 import type { McpRuns } from "../../loops/mcp-runs.ts";
-import type { ListedExecution } from "../../executions/list-executions.ts";
+import { type ListedExecution, listedExecution } from "../../executions/list-executions.ts";
 import type { Runtime } from "../../runtime.ts";
+import { inSlices } from "../../values/in-slices.ts";
+import { Lane } from "../../values/slice-scheduler.ts";
 import { idPrefixOf, ownerOf, type Principal } from "../principal.ts";
 
 /** Programs that are listed, and executions of the tenant that are looked at for them. */
@@ -18,17 +20,20 @@ export interface ListedProgram {
 
 /** The latest programs of a principal. */
 export async function listExecutionsOf(
-  runtime: Runtime,
+  { journal }: Pick<Runtime, "journal">,
   principal: Principal,
   runs: McpRuns,
 ): Promise<readonly ListedProgram[]> {
   const listed: ListedProgram[] = [];
   const prefix = idPrefixOf(principal);
+  const { tenant } = principal;
   let lookedAt = 0;
-  for await (const { id, kind, state, startedAt, waitsFor } of runtime.executions({ tenant: principal.tenant })) {
+  for await (const summary of inSlices(journal.list({ tenant }), new Lane(tenant))) {
     lookedAt += 1;
     if (lookedAt > LOOKED_AT || listed.length >= LISTED) break;
-    if (kind !== "program" || !id.startsWith(prefix)) continue;
+    // The records of one that is open are all read.
+    if (summary.kind !== "program" || !summary.execution.startsWith(prefix)) continue;
+    const { id, state, startedAt, waitsFor } = await listedExecution(journal, summary);
     const isHere = runs.find(id, ownerOf(principal))?.isOver === false;
     listed.push({
       execution: id,

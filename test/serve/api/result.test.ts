@@ -1,3 +1,4 @@
+import { jsonSchema } from "portcullis";
 import { createMemoryJournal } from "portcullis/journal";
 import { expect, test } from "vitest";
 import { openServer } from "../servers.ts";
@@ -58,4 +59,19 @@ test.each([
   }
   expect((await door.ask("GET", "/v1/executions")).json.executions).toEqual([]);
   expect(door.errors).toEqual([]);
+});
+
+test("a schema that a client has sent may take fewer steps than one of the host", async () => {
+  await using door = await openServer();
+  const result = { allOf: Array.from({ length: 40 }, (_, n) => ({ items: { minimum: -n } })) };
+  const program = "return Array.from({ length: 39_000 }, (_, n) => n)";
+  const { json } = await door.ask("POST", "/v1/executions", { body: { program, result } });
+  expect(json.outcome.fault).toMatchObject({
+    code: "result_invalid",
+    message: expect.stringContaining("takes too long to be checked") as string,
+  });
+  const own = await door.runtime.execute(program, { result: jsonSchema(result) });
+  expect(own.outcome.type).toBe("completed");
+  const few = await door.ask("POST", "/v1/executions", { body: { program, result: { items: { minimum: 0 } } } });
+  expect(few.json.outcome.type).toBe("completed");
 });

@@ -1,3 +1,4 @@
+import { createMemoryJournal, type Journal } from "portcullis/journal";
 import { describe, expect, test } from "vitest";
 import { KEYS, keyOf, openServer } from "../servers.ts";
 import { CLIENTS } from "./clients.ts";
@@ -126,4 +127,26 @@ test("a server that is closed opens no door for MCP", async () => {
   const { request, finish } = slowMessage(START, "ann");
   finish();
   expect((await door.server.fetch(request)).status).toBe(503);
+});
+
+test("to list the programs of a client no records of other executions are read", async () => {
+  const memory = createMemoryJournal();
+  const read: string[] = [];
+  const journal: Journal = {
+    ...memory,
+    read: (execution, options) => {
+      read.push(execution);
+      return memory.read(execution, options);
+    },
+  };
+  await using door = await openServer({ keys: KEYS }, { journal });
+  for (let n = 0; n < 10; n += 1)
+    await door.ask("POST", "/v1/executions", { body: { program: PAY, execution: `waits-${n}` } });
+  const { url } = await door.server.listen({ port: 0 });
+  await using client = await CLIENTS[3].connect({ url: `${url}/mcp`, token: keyOf("ann") });
+  await client.call("run_program", { code: PAY });
+  read.length = 0;
+  const { text } = await client.call("result", {});
+  expect(text).toContain("waiting");
+  expect(new Set(read).size).toBe(1);
 });
