@@ -17,7 +17,7 @@ import { EXIT } from "../exit-code.ts";
 import { Failure, reasonOf } from "../failure.ts";
 import { findExecution } from "../input/find-execution.ts";
 import { existingJournal } from "../input/open-journal.ts";
-import { oneLine } from "../terminal/one-line.ts";
+import { oneLine, shortLine } from "../terminal/one-line.ts";
 import { quoted } from "../terminal/quoted.ts";
 import { printJson } from "../terminal/print.ts";
 import { writeStdout } from "../terminal/standard-streams.ts";
@@ -111,9 +111,9 @@ function turnsText(past: PastConversation): string {
           ? `${call.tool} ${call.inputText}`
           : `its program, execution ${childExecution(header.execution, call.id)}`;
       const result = results.get(call.id);
-      return `  call ${call.id}: ${shortLine(what)} → ${result ? shortLine(result.text) : "no result yet"}`;
+      return `  call ${call.id}: ${shortLine(what, LINE_LENGTH)} → ${result ? shortLine(result.text, LINE_LENGTH) : "no result yet"}`;
     });
-    return [...said.map(saidText), `turn ${index + 1}: ${shortLine(turn.text)}`, ...calls].join("\n");
+    return [...said.map(saidText), `turn ${index + 1}: ${shortLine(turn.text, LINE_LENGTH)}`, ...calls].join("\n");
   });
   return [...texts, ...past.said.map(saidText), ...(isResting(past) ? [RESTS] : [])].join("\n\n");
 }
@@ -122,7 +122,7 @@ const RESTS = "It waits for a message of the user: continue it with runtime.conv
 
 function saidText({ by, message }: SaidMessage): string {
   const text = typeof message === "string" ? message : message.map(partText).join(" ");
-  return `${by === "user" ? "the user" : "the host"}: ${shortLine(text)}`;
+  return `${by === "user" ? "the user" : "the host"}: ${shortLine(text, LINE_LENGTH)}`;
 }
 
 function partText(part: MessagePart): string {
@@ -131,11 +131,6 @@ function partText(part: MessagePart): string {
 
 /** Length of a text of a turn in its line, in UTF-16 code units. */
 const LINE_LENGTH = 200;
-
-function shortLine(text: string): string {
-  const line = oneLine(text.slice(0, LINE_LENGTH));
-  return text.length > LINE_LENGTH ? `${line}…` : line;
-}
 
 async function* noting(
   records: AsyncIterable<JournalRecord>,

@@ -7,3 +7,9 @@ import { cleanText } from "../../output/clean-text.ts";
 export function oneLine(text: string): string {
   return cleanText(text).replaceAll(/[\n\t]/g, " ");
 }
+
+/** The beginning of a foreign text in one line, of at most `length` UTF-16 code units and `…` for the rest. */
+export function shortLine(text: string, length: number): string {
+  const line = oneLine(text.slice(0, length));
+  return text.length > length ? `${line}…` : line;
+}

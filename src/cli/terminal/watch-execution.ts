@@ -1,6 +1,6 @@
 import { byteText } from "../../output/sentences.ts";
 import type { CallView, ExecutionView, WaitingView } from "../../views/view.ts";
-import { oneLine } from "./one-line.ts";
+import { oneLine, shortLine } from "./one-line.ts";
 import { table } from "./table.ts";
 import { decideCommand, resumeCommand, type SameOptions } from "./waiting-hints.ts";
 
@@ -151,8 +151,7 @@ function turnNews(view: ExecutionView, before: ExecutionView | undefined): reado
 }
 
 function short(text: string): string {
-  const line = oneLine(text.slice(0, TEXT_LENGTH));
-  return text.length > TEXT_LENGTH ? `${line}…` : line;
+  return shortLine(text, TEXT_LENGTH);
 }
 
 function secondsText(ms: number): string {

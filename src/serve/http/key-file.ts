@@ -33,7 +33,10 @@ interface Written {
   readonly keys: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** Adds a key to a file, which is made where there is none. Returns the key, which is written nowhere: the file has its SHA-256. */
+/**
+ * Adds a key to a file, and creates the file if there is none. Returns the key, which is stored nowhere: the file has
+ * its SHA-256.
+ */
 export function addKey(path: string, { id, ...rest }: NewKey): string {
   const key = randomBytes(KEY_BYTES).toString("base64url");
   change(path, (keys) => {
@@ -47,7 +50,10 @@ export function addKey(path: string, { id, ...rest }: NewKey): string {
   return key;
 }
 
-/** Takes a key out of a file. Throws `option_invalid` where there is none of that id, and for the last one: a file has at least one key. */
+/**
+ * Removes a key from a file. Throws `option_invalid` if there is no key of that id, and for the last key: a file has at
+ * least one.
+ */
 export function revokeKey(path: string, id: string): void {
   change(path, (keys) => {
     const left = keys.filter((key) => key["id"] !== id);
@@ -93,7 +99,6 @@ function pathOfFile(path: string): string {
 
 function take(lock: string): void {
   try {
-    // eslint-disable-next-line no-bitwise
     closeSync(openSync(lock, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600));
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== "EEXIST") throw cause;
@@ -126,7 +131,6 @@ function write(path: string, written: Written): void {
   const text = `${JSON.stringify(written, undefined, 2)}\n`;
   parseKeys(path, text);
   const beside = join(dirname(path), `.${randomBytes(8).toString("hex")}.keys`);
-  // eslint-disable-next-line no-bitwise
   const file = openSync(beside, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
   try {
     keepRights(file, path);
