@@ -8,7 +8,6 @@ import type { Runtime } from "../runtime.ts";
 import { withTraceparent } from "../telemetry/with-traceparent.ts";
 import type { AnsweredRequest } from "./answered-request.ts";
 import type { ApiParts } from "./api/parts.ts";
-import { Readings } from "./api/readings.ts";
 import { packageVersion } from "../sandboxes/package-files.ts";
 import { allowedHosts, isLoopback } from "./http/allowed-hosts.ts";
 import { type Key, type Keys, parseKeys, tokenKeys } from "./http/keys.ts";
@@ -22,6 +21,7 @@ import { MountedMcp } from "./mcp/mounted-mcp.ts";
 import { gaugesOf, OpenStreams } from "./gauges.ts";
 import { Metrics } from "./metrics.ts";
 import { otherRoutes } from "./other-routes.ts";
+import { Readings } from "./readings.ts";
 import { runtimeFor } from "./runtime-for.ts";
 import {
   CLOSE_RULES,
@@ -138,12 +138,14 @@ class Server {
     this.#watch = new JournalWatch(journal);
     const streams = new OpenStreams();
     const atOnce = new AtOnce();
+    const readings = new Readings();
     const metrics = new Metrics(gaugesOf(runtime, streams));
     this.#mcp = new MountedMcp({
       runtime: this.#runtime,
       version: packageVersion(),
       decideCommand: decideCommand ?? decidePath,
       atOnce,
+      readings,
       isCurrent: (key: Key) => this.#keys.holds(key),
       onError,
     });
@@ -158,7 +160,7 @@ class Server {
       atOnce,
       watch: this.#watch,
       open: new OpenRequests(),
-      readings: new Readings(),
+      readings,
       metrics,
       streams,
       closing: this.#closing.signal,

@@ -69,6 +69,11 @@ export class ServerRuns {
     await Promise.allSettled(runs.map(({ ended }) => ended));
   }
 
+  /** Resolves when what runs here of an execution has ended. */
+  async settled(id: ExecutionId): Promise<void> {
+    await Promise.allSettled([...(this.#runs.get(id) ?? [])].map(({ ended }) => ended));
+  }
+
   /** Takes up nothing more. */
   stop(): void {
     this.#isStopped = true;

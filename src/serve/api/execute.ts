@@ -37,11 +37,33 @@ export async function execute(parts: ApiParts, request: ExecuteRequest): Promise
     parts.onEvent(event);
     if (event.type === "execution_started" && event.execution === id) begun.resolve();
   };
-  const running = parts.runs
-    .run(id, (signal) => run(runtime, request, { id, signal, onEvent, ...result }))
-    .finally(release);
+  const drive = () => parts.runs.run(id, (signal) => run(runtime, request, { id, signal, onEvent, ...result }));
+  const isKnown = await isTheSame(parts, request, id).catch((error: unknown) => {
+    release();
+    throw error;
+  });
+  const running = (isKnown ? again(parts, request, id, drive) : drive()).finally(release);
   if (wait) return jsonAnswer(parts, key, reportAnswer(parts, key, await running));
-  return inJournal(parts, request, id, { begun: begun.promise, running });
+  return inJournal(parts, request, id, { isKnown, begun: begun.promise, running });
+}
+
+/**
+ * Asks for an execution that there is: for one that has ended like other requests that read a journal, for one that runs here
+ * once it is over, so that each of those who ask does not read it all at once.
+ */
+async function again(
+  { runtime, runs, readings }: ApiParts,
+  { key, signal }: ExecuteRequest,
+  id: ExecutionId,
+  drive: () => Promise<Report>,
+): Promise<Report> {
+  for (;;) {
+    const { ended } = await runtime.journal.find(id);
+    if (ended) return readings.run(key.id, signal, drive);
+    // Between this and its beginning no other one can begin.
+    if (!runs.has(id)) return drive();
+    await runs.settled(id);
+  }
 }
 
 interface RunOptions {
@@ -74,6 +96,8 @@ function schemaOf(result: JsonSchema | undefined): { readonly result?: Schema } 
 }
 
 interface Beginning {
+  /** The journal has it already. */
+  readonly isKnown: boolean;
   /** Resolves when the journal has the execution. */
   readonly begun: Promise<void>;
   readonly running: Promise<Report>;
@@ -84,14 +108,14 @@ async function inJournal(
   parts: ApiParts,
   request: ExecuteRequest,
   id: ExecutionId,
-  { begun, running }: Beginning,
+  { isKnown, begun, running }: Beginning,
 ): Promise<Response> {
   running.catch((error: unknown) => {
     if (!isTold(error)) parts.onError(error);
   });
   const accepted = () =>
     Response.json({ execution: parts.ids.shown(request.key.tenant, id), state: "running" }, { status: 202 });
-  if (await isTheSame(parts, request, id)) return accepted();
+  if (isKnown) return accepted();
   const report = await Promise.race([begun, running]);
   return report ? jsonAnswer(parts, request.key, reportAnswer(parts, request.key, report)) : accepted();
 }
@@ -128,5 +152,6 @@ function refuseAboveLimits(limits: ExecuteRequest["body"]["limits"], { limits: a
 
 /** Whether the journal tells, or the server's own closing, what became of it. */
 function isTold(error: unknown): boolean {
+  if (error instanceof RequestProblem) return true;
   return PortcullisError.is(error) && ["runtime_suspended", "execution_exists", "busy"].includes(error.code);
 }

@@ -12,7 +12,7 @@ import type { AtOnce } from "../at-once.ts";
 import type { Metrics } from "../metrics.ts";
 import type { ServerRuns } from "../server-runs.ts";
 import type { TenantIds } from "../tenant-ids.ts";
-import type { Readings } from "./readings.ts";
+import type { Readings } from "../readings.ts";
 
 /** What the routes work with. */
 export interface ApiParts {

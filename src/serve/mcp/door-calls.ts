@@ -17,8 +17,10 @@ import type { Runtime } from "../../runtime.ts";
 import { isOfFunction, SEARCH_TOOLS } from "../../tools/tool-name.ts";
 import type { ToolSet } from "../../tools/tool-set.ts";
 import { fieldOf, type Fields, textOf } from "../../values/fields.ts";
+import { findIfKnown } from "../../journal/find-if-known.ts";
 import type { AtOnce } from "../at-once.ts";
 import type { LinkedValues } from "../linked-values.ts";
+import type { Readings } from "../readings.ts";
 import { idPrefixOf, ownerOf, type Principal } from "../principal.ts";
 import { directResult } from "./direct-results.ts";
 import { listExecutionsOf } from "./list-executions.ts";
@@ -36,6 +38,7 @@ export interface DoorCallsParts {
   readonly runs: McpRuns;
   readonly kept: LinkedValues;
   readonly atOnce: AtOnce;
+  readonly readings: Readings;
   readonly approve?: Approve;
   readonly decideCommand?: (execution: string, callId: string, tenant: string) => string;
   readonly onError?: (error: unknown) => void;
@@ -214,12 +217,19 @@ export class DoorCalls {
 
   async #reported(run: () => Promise<Report>, execution = ""): Promise<LinkedResult> {
     try {
-      return await this.#resultOf(await run());
+      return await this.#inTurn(execution, async () => this.#resultOf(await run()));
     } catch (error) {
       if (PortcullisError.is(error) && error.code === "execution_unknown") return unknownExecution(execution);
       if (PortcullisError.is(error) && TOLD.has(error.code)) return errorResult(error.message);
       return this.#failed(error);
     }
+  }
+
+  /** What has ended is only read, as often as it is asked for. */
+  async #inTurn<Value>(execution: string, work: () => Promise<Value>): Promise<Value> {
+    const { runtime, principal, readings } = this.#parts;
+    const found = execution === "" ? undefined : await findIfKnown(runtime.journal, execution);
+    return found?.ended ? readings.run(principal.id, undefined, work) : work();
   }
 
   async #resultOf(report: Report): Promise<LinkedResult> {

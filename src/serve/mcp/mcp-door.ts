@@ -5,6 +5,7 @@ import { McpRuns } from "../../loops/mcp-runs.ts";
 import type { Runtime } from "../../runtime.ts";
 import { fieldOf, textOf } from "../../values/fields.ts";
 import { AtOnce } from "../at-once.ts";
+import { Readings } from "../readings.ts";
 import { LinkedValues } from "../linked-values.ts";
 import { ownerOf, type Principal } from "../principal.ts";
 import { DoorCalls } from "./door-calls.ts";
@@ -28,6 +29,8 @@ export interface McpDoorOptions {
   readonly patienceMs?: number;
   /** Counts executions of principals together with other doors; by default the door's own alone. */
   readonly atOnce?: AtOnce;
+  /** Takes what has ended in turn together with other doors; by default the door's own alone. */
+  readonly readings?: Readings;
   /** Told of what failed on the host's side. */
   readonly onError?: (error: unknown) => void;
 }
@@ -42,14 +45,16 @@ export class McpDoor {
   readonly #runs: McpRuns;
   readonly #kept = new LinkedValues();
   readonly #atOnce: AtOnce;
+  readonly #readings: Readings;
   /** By id of the principal, which may have other rights later. */
   readonly #calls = new Map<string, { readonly of: Principal; readonly calls: DoorCalls }>();
 
   private constructor(mcp: ServerPackage, options: McpDoorOptions) {
-    const { decideCommand, patienceMs = PATIENCE_MS, atOnce = new AtOnce() } = options;
+    const { decideCommand, patienceMs = PATIENCE_MS, atOnce = new AtOnce(), readings = new Readings() } = options;
     this.mcp = mcp;
     this.#options = options;
     this.#atOnce = atOnce;
+    this.#readings = readings;
     this.#runs = new McpRuns({
       canWait: decideCommand !== undefined,
       patience: { ms: patienceMs, answer: stillRuns },
@@ -78,6 +83,7 @@ export class McpDoor {
       runs: this.#runs,
       kept: this.#kept,
       atOnce: this.#atOnce,
+      readings: this.#readings,
     });
     this.#calls.set(principal.id, { of: principal, calls });
     return calls;

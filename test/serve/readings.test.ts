@@ -1,8 +1,8 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { createMemoryJournal } from "portcullis/journal";
-import { Readings } from "../../../src/serve/api/readings.ts";
-import { KEYS, keyOf, openServer } from "../servers.ts";
+import { createMemoryJournal, type Journal } from "portcullis/journal";
+import { Readings } from "../../src/serve/readings.ts";
+import { KEYS, keyOf, openServer } from "./servers.ts";
 
 const open = new AbortController().signal;
 
@@ -82,3 +82,37 @@ test.each(["/view", "", "/calls/1", "/cancel"])(
     expect(most).toBeLessThanOrEqual(4);
   },
 );
+
+test("an execution that is asked for again and again by its id is read by few at once, whether it has ended or waits", async () => {
+  const memory = createMemoryJournal();
+  let reading = 0;
+  let most = 0;
+  const journal: Journal = {
+    ...memory,
+    async *read(execution, options) {
+      reading += 1;
+      most = Math.max(most, reading);
+      try {
+        for await (const record of memory.read(execution, options)) {
+          // The first is looked at to know whether it is the same program.
+          if (record.type !== "header") await setImmediate();
+          yield record;
+        }
+      } finally {
+        reading -= 1;
+      }
+    },
+  };
+  await using door = await openServer({ keys: KEYS }, { journal });
+  for (const program of ["await tools.crm.find({}); return 1", "return await tools.bank.pay({ amount: 1 })"]) {
+    const body = { program, execution: program.slice(0, 10) };
+    const run = (more: object) => door.ask("POST", "/v1/executions", { body: { ...body, ...more } });
+    const { json } = await run({});
+    most = 0;
+    const answers = await Promise.all(Array.from({ length: 15 }, (_, n) => run({ wait: n > 5 })));
+    for (const answer of answers.slice(6)) expect(answer.json).toEqual(json);
+    expect(answers.slice(0, 6).map(({ status }) => status)).toEqual(Array.from({ length: 6 }, () => 202));
+    expect(most).toBeLessThanOrEqual(4);
+  }
+  expect(door.errors).toEqual([]);
+});

@@ -1,4 +1,4 @@
-import { RequestProblem } from "../http/problems.ts";
+import { RequestProblem } from "./http/problems.ts";
 
 /** Readings of one key at once, and of all keys. What one holds of a journal is not known before it is read. */
 const OWN = 2;
@@ -14,10 +14,10 @@ export class Readings {
   #all = 0;
 
   /** Rejects with a `RequestProblem` where too many of the key wait, and for a client that has left meanwhile. */
-  async run<Value>(key: string, signal: AbortSignal, read: () => Value | Promise<Value>): Promise<Value> {
+  async run<Value>(key: string, signal: AbortSignal | undefined, read: () => Value | Promise<Value>): Promise<Value> {
     await this.#turn(key);
     try {
-      if (signal.aborted) throw new RequestProblem("request_invalid", "The client has left.");
+      if (signal?.aborted) throw new RequestProblem("request_invalid", "The client has left.");
       return await read();
     } finally {
       this.#end(key);
