@@ -52,12 +52,12 @@ function isRepeated(call: OpenCall, { answer, error }: Failed, { attempts, on = 
   }
 }
 
-/** What a handler has said on purpose, and a result that is too large, would be the same again. */
+/** A deliberate failure (`tool_failed`) and a result that is too large would be the same again. */
 function isWorthAnother(error: unknown): boolean {
   return !PortcullisError.is(error) || (error.code !== "tool_failed" && error.code !== "result_too_large");
 }
 
-/** A part is by chance, so that calls that failed together are not made again together. */
+/** A random part spreads the attempts of calls that failed together. */
 function delayOf({ delayMs }: Retry, attempt: number): number {
   return delayMs * 2 ** (attempt - 1) * (1 - Math.random() / 4);
 }

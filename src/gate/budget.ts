@@ -108,7 +108,7 @@ export class Budget {
     this.#resultBytes += resultBytes;
   }
 
-  /** Counts a call on arrival, whatever its outcome. */
+  /** Counts a call on arrival, before its outcome is known. */
   arrive(): void {
     this.#calls += 1;
     this.#above?.arrive();

@@ -6,7 +6,7 @@ import type { CallIdentity, OpenCall, ParentCall, WorkScope } from "./open-call.
 import type { CallSpans } from "../telemetry/telemetry.ts";
 import type { Caller } from "../tools/tool.ts";
 
-/** Stands for the name of a tool that there is not, where texts are redacted. */
+/** Stands for the name of an unknown tool, where texts are redacted. */
 const UNKNOWN_TOOL = "(unknown)";
 
 /** The journal of a session. */
@@ -54,7 +54,7 @@ export interface LedgerParts {
   readonly past?: { readonly lines: readonly CallLine[] } | undefined;
 }
 
-/** What becomes known of a session's calls: records for the journal, lines for the report, events for listeners. */
+/** Keeps the facts of a session's calls: records for the journal, lines for the report, events for listeners. */
 export class CallLedger {
   readonly lines: CallLine[] = [];
   readonly #parts: LedgerParts;
@@ -161,7 +161,7 @@ export class CallLedger {
     const end = { outcome: "refused", code, bytes: 0 };
     if (call.span) call.span.end(end);
     else this.#parts.spans?.refused({ ...call.identity, ...end });
-    // The name of a tool that there is not may be any text.
+    // The name of an unknown tool may be any text.
     const isForeign = code === "tool_unknown" && this.#parts.scope?.redactor !== undefined;
     this.#list(isForeign ? { ...line, tool: UNKNOWN_TOOL } : line, error ?? call.noticed);
   }

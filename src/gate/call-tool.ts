@@ -12,7 +12,7 @@ import type { WorkScope } from "./open-call.ts";
 import { redactAnswer } from "./redact-answer.ts";
 import type { GateSession } from "./session.ts";
 
-/** What a call of `runtime.call` has come to. */
+/** The result of `runtime.call`. */
 export type CallAnswer =
   /** `parts` are images, files and links of a tool that was called as `direct`. */
   | { readonly ok: true; readonly value: unknown; readonly parts?: readonly ContentPart[] }

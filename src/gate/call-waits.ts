@@ -2,10 +2,10 @@ import type { DecisionRecord, ResultRecord } from "../journal/record.ts";
 import type { SlicedWork } from "../values/slice-scheduler.ts";
 import type { OpenCall, WorkBelow } from "./open-call.ts";
 
-/** What others than the driver append about a call. */
+/** Records about a call that others than the driver append. */
 export type OutsideRecord = DecisionRecord | ResultRecord;
 
-/** What ends the waiting of a held call: a record, or the end of the time that it may wait. */
+/** The end of a held call's wait: a record, or the end of its time. */
 export type Arrival = OutsideRecord | { readonly type: "expired" };
 
 /** Longest delay of a timer, in milliseconds. */
@@ -14,7 +14,10 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 /** Interval at which work that a call has started is checked for whether it waits for approvals alone, and held calls for whether their time is over. */
 const LOOK_MS = 20;
 
-/** What the open calls of a session wait for: approvals, records from outside this process, and work that they have started. */
+/**
+ * The waits of a session's open calls: for approvals, for records from outside this process, and for work that they
+ * have started.
+ */
 export class CallWaits {
   readonly #open: ReadonlyMap<string, OpenCall>;
   /** How long a call may be held, in milliseconds. */
@@ -121,7 +124,7 @@ export class CallWaits {
     return this.#arrived.get(callId);
   }
 
-  /** What ends the waiting of a held call. */
+  /** The functions that end the wait of a held call. */
   arrivalOf(callId: string): Promise<Arrival> | undefined {
     return this.#outside.get(callId)?.promise;
   }

@@ -74,7 +74,7 @@ export class FailureLog {
   }
 }
 
-/** What an error says, behind a colon. Its message may be no text, and its getters may throw. */
+/** The message of an error, behind a colon. It may be no text, and its getter may throw. */
 function messageOf(error: unknown): string {
   try {
     if (!(error instanceof Error)) return "";

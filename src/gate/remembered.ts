@@ -9,7 +9,7 @@ export interface RememberedDecision {
   readonly decision: DecisionRecord;
 }
 
-/** What the journal says of a call when a decision about it was appended. */
+/** The call's facts in the journal when a decision about it was appended. */
 interface DecidedCall {
   readonly tool: string;
   /** JSON text. */
@@ -33,7 +33,7 @@ export function rememberedIn(
   });
 }
 
-/** What was decided about a tool does not hold for another one of that name. */
+/** A decision about a tool does not hold for a changed tool of the same name. */
 export function stillMeant(
   remembered: readonly RememberedDecision[],
   changedTools: readonly string[],

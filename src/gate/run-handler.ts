@@ -33,7 +33,7 @@ export interface Failed {
 /** The outcome of a handler. */
 export type Handled = Succeeded | Failed;
 
-/** What a handler returned, which is not checked yet. */
+/** The unchecked value of a handler. */
 export class Returned {
   readonly value: unknown;
 
@@ -57,7 +57,7 @@ export async function runHandler(
   let value: unknown;
   try {
     const returned = handler(input, context);
-    // What is there at once needs no timer, and nothing that ends it.
+    // A value that is returned at once needs no timer and no race.
     value = isThenable(returned) ? await withinTime(call, returned, allowedMs) : returned;
   } catch (error) {
     return failed(thrownFailure(call, error, context), error);
@@ -66,7 +66,7 @@ export async function runHandler(
   return new Returned(value);
 }
 
-/** What a handler has promised, or OVER as soon as its time is over or its call has ended. */
+/** The value of a handler's promise, or OVER as soon as its time is over or its call has ended. */
 async function withinTime(call: OpenCall, returned: PromiseLike<unknown>, allowedMs: number): Promise<unknown> {
   const promised = Promise.resolve(returned);
   if (call.isOver) {

@@ -14,11 +14,14 @@ import { StoredText } from "./stored-text.ts";
 /** Where the programs of a session keep values. */
 export interface ArtifactPlace {
   readonly space: ArtifactSpace;
-  /** What tells this session's calls from those of other programs of the same conversation: `call_2/`, or nothing. */
+  /**
+   * The prefix that tells this session's calls from those of other programs of the same conversation: `call_2/`, or
+   * nothing.
+   */
   readonly prefix: string;
 }
 
-/** What `save` gives back. */
+/** The result of `save`. */
 interface Handle {
   readonly artifact: string;
   readonly bytes: number;

@@ -35,7 +35,7 @@ import { SessionSearch } from "./session-search.ts";
 import type { ToolQueues } from "./tool-queues.ts";
 import type { UnreadAnswers } from "./unread-answers.ts";
 
-/** What all sessions of a gate share. */
+/** The parts that all sessions of a gate share. */
 export interface SharedRules {
   readonly tools: ToolSet;
   readonly search: ToolSearch;
@@ -69,7 +69,7 @@ export interface SessionOptions {
   readonly artifacts?: ArtifactPlace | undefined;
   /** Bounds the answers that the owner has not read; a model reads them all at once. The owner calls `noteRead`. */
   readonly unread?: UnreadAnswers | undefined;
-  /** What an execution that is taken up again has used already. */
+  /** The budget that earlier drivers of the execution have used. */
   readonly past?: PastUse | undefined;
   /** Tokens that models may use; unlimited by default. */
   readonly maxTokens?: number;
@@ -79,7 +79,7 @@ export interface SessionOptions {
   readonly onEvent: (event: CallEvent) => void;
 }
 
-/** What earlier drivers of an execution have used. Its open calls count among `calls`, and arrive again. */
+/** The budget that earlier drivers of an execution have used. Its open calls count among `calls`, and arrive again. */
 export interface PastUse {
   readonly calls: number;
   readonly openCalls: number;
@@ -95,7 +95,10 @@ export interface PastUse {
  */
 export class GateSession implements ParentSession, WorkBelow {
   readonly share: Share;
-  /** Whether the owner waits for its calls alone. A program that runs or has set a timer does not, nor does a model that is asked. */
+  /**
+   * Whether the owner waits only for its calls. A running program, a program with timers and a model that was asked do
+   * more.
+   */
   isOwnerIdle: () => boolean = () => true;
   /** Called with the id of a call that begins to wait for a decision or a result from outside, and for nothing else. */
   onWaiting: (callId: string) => void = () => {};
@@ -189,7 +192,7 @@ export class GateSession implements ParentSession, WorkBelow {
     return { calls, open: this.#calls.size, resultBytes };
   }
 
-  /** What another session of the same execution goes on from. */
+  /** The used budget, from which another session of the same execution continues. */
   get pastUse(): PastUse {
     const { calls, inputBytes, resultBytes } = this.budget;
     const lines = [...this.lines];
@@ -258,7 +261,7 @@ export class GateSession implements ParentSession, WorkBelow {
     return refusal && this.#calls.refuse(about, refusal);
   }
 
-  /** What a call would change, for an owner that orders its calls. Of a tool that there is not, nothing. */
+  /** The effect of a call, for an owner that orders its calls. An unknown tool has none. */
   async effectOf({ tool: name, inputText }: Pick<CallRequest, "tool" | "inputText">): Promise<Effect> {
     const tool = this.#tools.get(name);
     return tool ? askEffect(tool, inputText, this.#options.limits, this.share) : "read";

@@ -22,7 +22,7 @@ export interface ClockAlarm {
   readonly seen: number;
 }
 
-/** What the clocks look at. */
+/** The readings that the clocks need. */
 export interface ClockReadings {
   /** The `processorMs` of the current guest's `ResourceUsage`. */
   readonly processorMs: () => number | undefined;

@@ -29,7 +29,7 @@ export interface Decision {
 /** The result of a call that a client answers. */
 export type ClientResult = { readonly value: unknown } | { readonly error: string };
 
-/** What the outside says about calls of an execution that wait, by call id. */
+/** Decisions and results for the waiting calls of an execution, by call id. */
 export interface Said {
   readonly decisions?: Readonly<Record<string, Decision>> | undefined;
   readonly results?: Readonly<Record<string, ClientResult>> | undefined;
@@ -94,7 +94,7 @@ export function recordsOf(
   ];
 }
 
-/** What a decision may have. A field that is dropped silently would be lost: the first decision holds. */
+/** The fields of a decision. A field that was dropped silently would be lost, because the first decision holds. */
 const DECISION_FIELDS = {
   allow: flag(),
   done: object<NonNullable<Decision["done"]>>("{ value }"),

@@ -84,7 +84,7 @@ export interface Driven {
   readonly seenBytes: number;
 }
 
-/** What there is of a program that no driver has run, beside its ending. */
+/** The report of a program that no driver has run, without its ending. */
 export const NOT_DRIVEN: Omit<Driven, "ending"> = {
   logs: { text: "", lines: 0, bytes: 0, dropped: 0 },
   notes: [],

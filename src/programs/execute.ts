@@ -60,7 +60,7 @@ export type ExecutionEvent =
   | { readonly type: "execution_ended"; readonly execution: ExecutionId; readonly outcome: Outcome }
   | CallEvent;
 
-/** One ended execution of one program. */
+/** The result of one execution of one program. */
 export interface Execution extends Driven {
   readonly execution: ExecutionId;
   readonly calls: readonly CallLine[];
@@ -70,15 +70,15 @@ export interface Execution extends Driven {
   readonly redacted?: number;
   /** Who approved the program itself; undefined where it needed no approval. */
   readonly approvedBy?: string | undefined;
-  /** What it has kept; undefined for a program that was refused before it started. */
+  /** Values that it has kept; undefined for a program that was refused before it started. */
   readonly kept?: Kept;
 }
 
-/** What a program has kept outside of its result. */
+/** The values that a program has kept outside of its result. */
 export interface Kept {
   /** Its own artifacts, and those of its conversation. */
   readonly place: ArtifactPlace;
-  /** What holds its value, if that is too large for a model. */
+  /** The artifact with its value, if the value is too large for a model. */
   readonly value?: KeptValue | undefined;
 }
 
@@ -135,7 +135,7 @@ export async function execute(
   return driveExecution(scope, log, { map, result, span, start: (now) => startFrame(now, scope, program, visible) });
 }
 
-/** What drives an execution from where its log is. */
+/** The parts that drive an execution from the end of its log. */
 export interface Work {
   readonly map: SourceMap;
   /** Text of the `start` frame. */
@@ -216,13 +216,14 @@ async function untilEnded(
       value = await keepLarge(place, text, VALUE_CALL, limits, { lane: share.lane, redactor });
     shown = redactor ? await redactShown(driven, redactor, limits.outputBytes, share.lane) : driven;
   } catch (error) {
-    // Its next driver, or that of the conversation it belongs to, goes on with it.
+    // Its next driver, or that of its conversation, continues it.
     if (leavesOpen(error)) {
       await log.leave(error);
       throw error;
     }
     await session.ended.catch(() => {});
-    // What was taken up, and came no further here, may go on elsewhere. Without an outcome anything else would seem to run.
+    // An execution that was taken up and could not continue here may continue elsewhere. A new one without an outcome
+    // would seem to run for ever.
     const { isTakenUp } = log.state;
     if (!isTakenUp) {
       const ending: Ending = { type: "crashed", code: "engine_died", detail: String(error) };

@@ -23,7 +23,7 @@ export type Unreplayable = UnreplayableCause | "redaction";
 /** Records that a replay gives to a program, or begins with. */
 const REPLAYED: ReadonlySet<string> = new Set(["header", "turn", "decision", "result"]);
 
-/** What records say of a call. */
+/** The facts of a call in its records. */
 export interface CallFacts {
   /** The gate's latest decision, if it has decided. */
   decided?: CallRecord;

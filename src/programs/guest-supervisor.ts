@@ -19,7 +19,10 @@ const REPLAYS_WITHOUT_PROGRESS = 3;
 /** Maximum number of replays of one execution. */
 const REPLAYS = 20;
 
-/** What the host does in a millisecond of a replay: bytes of text that it moves to a guest, and turns that it reads and compares. */
+/**
+ * The host's work in a millisecond of a replay: bytes of text that it moves to a guest, and turns that it reads and
+ * compares.
+ */
 const BYTES_PER_MS = 100_000;
 const TURNS_PER_MS = 100;
 /** The part of `runningMs` that replays after evictions may take. The rest is for those after the death of an engine. */
@@ -254,7 +257,7 @@ export class GuestSupervisor implements AsyncDisposable {
     const { turns } = log.state;
     const { lane } = share;
     clocks.leave();
-    // An execution that was taken up may go on elsewhere, as long as it has not had a guest here.
+    // An execution that was taken up may continue elsewhere, as long as it has not had a guest here.
     const mayGoElsewhere = log.state.isTakenUp && !this.#hasOpened;
     const hasBegun = turns > 0 && this.#hasOpened;
     const onConnection = (connection: Connection) => this.#noteConnection(connection);
@@ -291,7 +294,8 @@ export class GuestSupervisor implements AsyncDisposable {
       clocks.arrive();
     }
     if (end?.type !== "memory" || !this.#isReturning) return end;
-    // It has been there without exceeding its limit. So another guest gets it there too, and then it keeps that one.
+    // The program has reached this point within its limit before. So another guest can replay it too, and then the
+    // program keeps that guest.
     this.#tookMemory = true;
     return { type: "died", detail: "the replay of the program, which had been evicted, took too much memory" };
   }

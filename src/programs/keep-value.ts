@@ -34,7 +34,7 @@ export async function keepLarge(
 /** The call under which the value of a program itself is kept. */
 export const VALUE_CALL = "value";
 
-/** What was kept of a program's value before. */
+/** The artifact of a program's value that an earlier driver has kept. */
 export function keptBefore({ space, prefix }: ArtifactPlace): KeptValue | undefined {
   const kept = space.savedBy(prefix + VALUE_CALL);
   return kept && { name: kept.name, isShared: prefix !== "" };

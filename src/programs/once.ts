@@ -8,7 +8,7 @@ import type { Scope } from "./scope.ts";
 /** How something is run under an id of the caller's choice. */
 export interface OnceParts<Ended> {
   readonly execution: ExecutionId;
-  /** What tells it from others, for the error: `program, language or tenant`. */
+  /** The properties that tell it from others, for the error: `program, language or tenant`. */
   readonly what: string;
   /** The program or the task. */
   readonly text: string;
@@ -37,7 +37,7 @@ export async function once<Ended>(
   const isOwn = header?.tenant === tenant;
   const isOfCaller = header?.parent?.execution === above?.execution && header?.parent?.call === above?.callId;
   const redacted = header?.redacted === undefined ? undefined : await redactor?.text(text, { to: "journal" });
-  // Where nothing is left of a text, it could be any other.
+  // A text that was redacted as a whole could be any text.
   const written = redacted && redacted.taken < text.length ? redacted.text : text;
   const isText = (journalled: string) => journalled === text || journalled === written;
   if (!header || !isOwn || !isOfCaller || !isSame(header, isText))

@@ -46,7 +46,9 @@ export type Outcome =
   /** The engine or the bridge broke. `detail` is for the operator. */
   | { readonly type: "crashed"; readonly code: CrashCode; readonly detail: string }
   | { readonly type: "cancelled" }
-  /** It has no outcome yet: only decisions or clients' results bring it further. `runtime.resume` takes it up again. */
+  /**
+   * It has no outcome yet: it continues only with decisions or clients' results. `runtime.resume` takes it up again.
+   */
   | Waiting;
 
 /** A completed outcome with the fields the host needs to report the value. */
@@ -55,7 +57,7 @@ export interface Completed extends Extract<Outcome, { type: "completed" }> {
   readonly counts?: ReadonlyMap<object, number>;
   /** The whole value, as the JSON text that crossed the bridge. */
   readonly text: string | undefined;
-  /** What the schema of the result has made of the value, where there is one. */
+  /** The value as the schema of the result has transformed it, where there is a schema. */
   readonly checked?: { readonly value: unknown };
 }
 

@@ -3,7 +3,7 @@ import type { CallLine } from "../gate/call-line.ts";
 import type { AnsweredRecord, CallRecord, RetryRecord } from "../journal/record.ts";
 import type { Caller, Effect } from "../tools/tool.ts";
 
-/** What is known of a call before it ends. */
+/** The facts of a call before it ends. */
 interface BegunCall {
   readonly tool: string;
   readonly caller: Caller;
@@ -28,7 +28,7 @@ export class PastCalls {
     return [...this.#lines.values()];
   }
 
-  /** Calls made, whatever became of them. */
+  /** Number of calls that were made. */
   get calls(): number {
     return this.#calls;
   }

@@ -25,7 +25,7 @@ export interface Past {
   readonly resultBytes: number;
   /** UTF-8 bytes of the inputs of all calls. */
   readonly inputBytes: number;
-  /** Calls made, whatever became of them. */
+  /** Number of calls that it has made. */
   readonly calls: number;
   /** Those of them that are open. */
   readonly openCalls: number;

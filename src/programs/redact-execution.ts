@@ -12,7 +12,7 @@ const TO_MODEL: About = { to: "model" };
 
 type Shown = Pick<Driven, "ending" | "logs" | "notes" | "remarks">;
 
-/** What of an execution may be shown: a model reads it, and the host's report has no more. Before it is shortened. */
+/** Redacts the texts of an execution that a model or the host's report shows, before they are shortened. */
 export async function redactShown<One extends Shown>(
   shown: One,
   redactor: Redactor,
@@ -111,7 +111,7 @@ async function redactCompleted(ending: Completed, { json }: Ways, { outputBytes,
   return { type: "completed", value: undefined, ...returned, text, ...(checked && { checked: { value } }) };
 }
 
-/** What a conversation waits for, as its report tells it. */
+/** The waiting calls of a conversation, as its report shows them. */
 export async function shownWaiting(waiting: Waiting, redactor: Redactor | undefined): Promise<Waiting> {
   if (!redactor) return waiting;
   return redactWaiting(waiting, { json: async (given) => (await redactor.json(given, TO_MODEL)).text });

@@ -57,7 +57,7 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
   const findCall = openCallsOf(past.state);
   const records = recordsOf(findCall, header, work);
   const waiting = waitingOf(past.state);
-  // One that cannot be replayed waits where it is driven. Without its driver it has ended.
+  // An execution that cannot be replayed waits where it is driven. Without its driver it has ended.
   const canGoOn = past.state.unreplayable === undefined || isDriven(scope.journal, await scope.journal.find(execution));
   if (waiting && records.length === 0 && canGoOn && !work.asks)
     return shownExecution(undriven(own, execution, past, waiting), own);
@@ -103,7 +103,7 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
   });
 }
 
-/** What a call has started is taken up with its caller: the result belongs there. */
+/** An execution that a call has started is taken up with its caller, which needs its result. */
 export function refuseOfAnother(
   { above }: Pick<Scope, "above">,
   execution: ExecutionId,

@@ -170,7 +170,10 @@ export class TrackedLog implements GateLog {
     await this.#log.end(hasOutcome);
   }
 
-  /** Ends the driving of an execution that goes on elsewhere. One that is left on purpose is not what its driver died of. */
+  /**
+   * Ends the driving of an execution that continues elsewhere. An execution that is left on purpose does not count as
+   * the cause of its driver's death.
+   */
   async leave(error: PortcullisError): Promise<void> {
     try {
       if (!isHeadMoved(error)) await this.hand("host");
@@ -188,7 +191,7 @@ export class TrackedLog implements GateLog {
         if (!ended) await this.#journal.append(this.execution, records, [{ type: "alive", driver, at: Date.now() }]);
         return;
       } catch (error) {
-        // The driver that has it now has appended in the meantime. Without this record the execution goes on too.
+        // The present driver has appended in the meantime. The execution continues without this record too.
         if (!isHeadMoved(error)) return;
       }
     }

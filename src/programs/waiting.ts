@@ -48,7 +48,10 @@ export function isExpired(header: Pick<Header, "limits"> | undefined, call: Call
   return waitMs !== undefined && isWaiting(call) && (call.decided?.at ?? 0) + waitMs <= Date.now();
 }
 
-/** What an open execution waits for; undefined if it can go on by itself, as where a call has waited too long. Throws `journal_invalid` for an input that is not JSON. */
+/**
+ * The calls that an open execution waits for; undefined if it can continue by itself, as when a call has waited too
+ * long. Throws `journal_invalid` for an input that is not JSON.
+ */
 export function waitingOf(state: ExecutionState): Waiting | undefined {
   const { header, timers, settled, stopped, outcome } = state;
   const open = openCalls(state);
@@ -58,7 +61,7 @@ export function waitingOf(state: ExecutionState): Waiting | undefined {
     : undefined;
 }
 
-/** What calls wait for that wait. Throws `journal_invalid` for an input that is not JSON. */
+/** The waiting calls, by what they wait for. Throws `journal_invalid` for an input that is not JSON. */
 export function waitingFor(open: readonly UnansweredCall[], execution = ""): Waiting {
   const inputOf = ({ id, inputText }: UnansweredCall) => parse(inputText, execution, id);
   return {

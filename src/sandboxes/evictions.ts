@@ -10,7 +10,7 @@ export interface EvictionOptions<Place> {
   readonly evict: "needed" | "never";
   /** How long a program may wait in its place, also where no other needs it; undefined for as long as it likes. */
   readonly evictAfterMs: number | undefined;
-  /** What a change of places costs beside a replay, in milliseconds of processor time. */
+  /** Cost of a change of places beside a replay, in milliseconds of processor time. */
   readonly changeMs: number;
   /** Whether memory is short. */
   readonly isShort: () => boolean;

@@ -17,7 +17,7 @@ export interface Sandbox extends AsyncDisposable {
    * once the signal is aborted.
    */
   open(options: OpenOptions, signal: AbortSignal): Promise<Guest>;
-  /** What it has under way, for metrics; undefined before its first guest. Optional. */
+  /** Its load, for metrics; undefined before its first guest. Optional. */
   readonly load?: SandboxLoad | undefined;
   /** Starts guests ahead of the first program. Optional, and may be called more than once. */
   warm?(): Promise<void>;
@@ -105,7 +105,10 @@ export interface Guest extends AsyncDisposable {
   release(): void;
 }
 
-/** What giving up the guest of a program that waits costs, and what the program has to pay for it, in milliseconds. */
+/**
+ * The costs of evicting the guest of a waiting program, and the time that the program has earned for it, in
+ * milliseconds.
+ */
 export interface Offer {
   /** Processor time that bringing another guest to the same state takes, about. A guest is evicted only after it has waited for as long. */
   readonly costMs: number;

@@ -6,7 +6,7 @@ import { nodesIn } from "./syntax-nodes.ts";
 /** Maximum of declarations that a name is followed through. Declarations may refer to each other. */
 const MAX_STEPS = 32;
 
-/** What the names of a program stand for. A name counts only if the program declares it once and never assigns it again. */
+/** The meaning of a program's names. A name counts only if the program declares it once and never assigns it again. */
 export class ProgramNames {
   /** Names of methods and fields that the program gives to objects of its own. */
   readonly methods = new Set<string>();
@@ -14,7 +14,7 @@ export class ProgramNames {
   readonly #declared = new Map<string, number>();
   readonly #functions = new Map<string, Node>();
   readonly #constants = new Map<string, Node>();
-  /** What a name is taken from by destructuring: `const { find } = tools.crm`. */
+  /** The source of a destructured name: `const { find } = tools.crm`. */
   readonly #parts = new Map<string, { readonly from: Node; readonly key: string }>();
   #hidesTools = false;
 

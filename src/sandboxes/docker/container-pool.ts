@@ -11,7 +11,7 @@ import type { PoolCounts, PoolOptions } from "./pool-options.ts";
 /** Kinds of containers that are kept warm at once: two, so that alternating between two languages keeps both warm. */
 const WARM_KINDS = 2;
 
-/** What removing a container and starting another one takes, in milliseconds of processor time. */
+/** Cost of removing a container and starting another one, in milliseconds of processor time. */
 const CHANGE_MS = 500;
 
 interface Idle {

@@ -57,7 +57,7 @@ export function removeLeftFolders(): void {
     try {
       rmSync(path, { recursive: true, force: true });
     } catch {
-      // It is small, and the next host tries again.
+      // The folder is small, and the next host tries again.
     }
   }
 }

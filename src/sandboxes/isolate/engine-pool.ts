@@ -29,7 +29,10 @@ const RUNNING_PER_CORE = 2;
 /** How long to wait for a busy engine while so many run before another one is started, in milliseconds. */
 const CROWDED_MS = 500;
 
-/** For so many times as long as a start takes an engine serves its tenant before another tenant's gets one in its place. */
+/**
+ * An engine serves its tenant for this many times the duration of a start, before an engine of another tenant takes its
+ * place.
+ */
 const TURN_STARTS = 3;
 
 /** Processor time that giving an engine to another program takes: a new isolate, and the way there. */
@@ -262,7 +265,7 @@ export class EnginePool {
     const unserved = this.#waiting.unserved(held, coming);
     if (unserved > 0 && unserved <= this.#comingForAny) return undefined;
     for (const tenant of this.#waiting.wanting(held, coming)) {
-      // It gets another engine soon.
+      // This tenant gets another engine soon.
       if (this.#all.size < this.#options.engines && !this.#isAtBound(tenant, held)) continue;
       const occupied = this.#evictions.longest(this.#waiting.mayLoseTo(tenant, held));
       if (occupied) return { occupied, tenant };
