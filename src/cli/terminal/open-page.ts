@@ -31,6 +31,9 @@ export function openPage(address: string, option: string): Disposable {
     const opened = file === undefined ? address : pathToFileURL(file).href;
     const opener = spawn(command, [...args, opened], { stdio: "ignore", detached: true });
     opener.on("error", failed);
+    opener.on("exit", (code) => {
+      if (code) failed(new Error(`${command} ended with exit code ${code}`));
+    });
     opener.unref();
   } catch (error) {
     failed(error);

@@ -11,7 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, afterEach, expect, test, vi } from "vitest";
+import { afterAll, afterEach, expect, onTestFinished, test, vi } from "vitest";
 import { openPage } from "../../../src/cli/terminal/open-page.ts";
 
 const ADDRESS = "http://127.0.0.1:7332/#token=a-secret";
@@ -65,3 +65,16 @@ ofLinux(
     expect(said.join("")).toMatch(/--open: no browser could be started .* Open the address by hand\./);
   },
 );
+
+ofLinux("a browser that could not be started after all is told, too", async () => {
+  const failing = mkdtempSync(join(tmpdir(), "portcullis-"));
+  onTestFinished(() => rmSync(failing, { recursive: true }));
+  writeFileSync(join(failing, "xdg-open"), "#!/bin/sh\nexit 3\n");
+  chmodSync(join(failing, "xdg-open"), 0o755);
+  vi.stubEnv("PATH", `${failing}:${process.env["PATH"] ?? ""}`);
+  const said: string[] = [];
+  const write = vi.spyOn(process.stderr, "write").mockImplementation((text) => said.push(String(text)) > 0);
+  onTestFinished(() => write.mockRestore());
+  using _ = openPage("http://127.0.0.1:7332/", "--open");
+  await expect.poll(() => said.join("")).toContain("xdg-open ended with exit code 3");
+});
