@@ -50,6 +50,7 @@ export function strayFailure(reason: string, cause?: unknown): Failure {
 /** Describes a thrown value in one line for a terminal. The value may be anything, and its getters may throw. */
 export function reasonOf(thrown: unknown): string {
   try {
+    if (PortcullisError.is(thrown)) return oneLine(thrown.message);
     const text = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : `${describe(thrown)} was thrown.`;
     return oneLine(text);
   } catch {

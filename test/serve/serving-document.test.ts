@@ -30,7 +30,7 @@ const optionsIn = (command: string) => (command.split(/\bserve\s/)[1] ?? "").mat
 
 test("every block is of a language that is checked here or with those of all documents", () => {
   const languages = new Set(blocks.map(({ language }) => language));
-  expect([...languages].toSorted()).toEqual(["caddyfile", "ini", "json", "nginx", "sh", "shell"]);
+  expect([...languages].toSorted()).toEqual(["caddyfile", "ini", "json", "nginx", "sh", "shell", "yaml"]);
   expect(textsIn("shell")).toHaveLength(3);
 });
 
@@ -90,4 +90,22 @@ test("the commands of the backup make a whole copy of a journal that is in use",
   expect(checked.code).toBe(0);
   const { stdout } = await portcullis(["executions", "--journal", join(folder, "backup.db")]);
   expect(stdout).toContain("one");
+});
+
+test("the table of metrics has those that the server counts", () => {
+  const table = document.slice(document.indexOf("<!-- metrics -->"));
+  const listed = [...table.matchAll(/^\| `(portcullis_\w+)`/gm)].map(([, name]) => name);
+  const counted = ["metrics.ts", "gauges.ts"].flatMap(
+    (file) => read(`src/serve/${file}`).match(/portcullis_\w+/g) ?? [],
+  );
+  expect(listed.toSorted()).toEqual([...new Set(counted)].toSorted());
+});
+
+test("a key that is revoked is refused: the service and the container read the file of keys itself", () => {
+  const unit = blockWith("ini", "ExecStart");
+  expect(unit).toMatch(/--keys \/etc\/portcullis\/keys\.json /);
+  expect(unit).not.toMatch(/LoadCredential/);
+  const run = blockWith("shell", "docker run");
+  const [, target = ""] = /--mount type=bind,source=\S+,target=([^,\s]+),readonly/.exec(run) ?? [];
+  expect(run).toContain(`--keys ${target}/keys.json `);
 });

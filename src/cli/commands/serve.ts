@@ -85,6 +85,7 @@ export async function serve(options: ServeOptions): Promise<number> {
     });
     if (signal.aborted) return EXIT.completed;
     const { url } = await server.listen({ port, ...(options.host === undefined ? {} : { host: options.host }) });
+    void server.recover().then(tellRecovered, () => {});
     stack.use(outlastErrors((error) => tell(reasonOf(error))));
     if (options.keys !== undefined && keys !== undefined)
       stack.use(
@@ -112,6 +113,16 @@ function changeKeys(server: PortcullisServer, text: string): void {
       `the new keys are not all valid: ${causeOf(error)}. The server keeps its former keys, except those that are no longer in the file.`,
     );
   }
+}
+
+/** `onError` is told of what fails at it. */
+function tellRecovered(taken: number): void {
+  if (taken > 0)
+    tell(
+      taken === 1
+        ? "1 execution that was left open before has ended or waits."
+        : `${taken} executions that were left open before have ended or wait.`,
+    );
 }
 
 /** Ends the server, and reports how many executions it left open. */
