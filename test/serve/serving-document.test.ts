@@ -98,7 +98,7 @@ test("the table of metrics has those that the server counts", () => {
   const counted = ["metrics.ts", "gauges.ts"].flatMap(
     (file) => read(`src/serve/${file}`).match(/portcullis_\w+/g) ?? [],
   );
-  expect(listed.toSorted()).toEqual([...new Set(counted)].toSorted());
+  expect(new Set(listed)).toEqual(new Set(counted));
 });
 
 test("a key that is revoked is refused: the service and the container read the file of keys itself", () => {
