@@ -90,16 +90,20 @@ test("an execution that is asked for again and again by its id is read by few at
   const journal: Journal = {
     ...memory,
     async *read(execution, options) {
-      reading += 1;
-      most = Math.max(most, reading);
+      let isWhole = false;
       try {
         for await (const record of memory.read(execution, options)) {
           // The first is looked at to know whether it is the same program.
-          if (record.type !== "header") await setImmediate();
+          if (record.type !== "header" && !isWhole) {
+            isWhole = true;
+            reading += 1;
+            most = Math.max(most, reading);
+          }
+          if (isWhole) await setImmediate();
           yield record;
         }
       } finally {
-        reading -= 1;
+        if (isWhole) reading -= 1;
       }
     },
   };
@@ -110,7 +114,7 @@ test("an execution that is asked for again and again by its id is read by few at
     const { json } = await run({});
     most = 0;
     const answers = await Promise.all(Array.from({ length: 15 }, (_, n) => run({ wait: n > 5 })));
-    for (const answer of answers.slice(6)) expect(answer.json).toEqual(json);
+    for (const answer of answers.slice(6)) expect(answer.json.outcome).toEqual(json.outcome);
     expect(answers.slice(0, 6).map(({ status }) => status)).toEqual(Array.from({ length: 6 }, () => 202));
     expect(most).toBeLessThanOrEqual(4);
   }
