@@ -241,7 +241,14 @@ class Server {
     const bounds = { connections, headersMs, requestMs, idleMs };
     this.#isListening = true;
     try {
-      this.#listener = await listenHttp({ fetch: this.#fetch, port, host, ...bounds, portOption: "--port", onError });
+      this.#listener = await listenHttp({
+        fetch: this.#fetch,
+        port,
+        host,
+        ...bounds,
+        portOption: "--port, or listen({ port })",
+        onError,
+      });
     } catch (error) {
       this.#isListening = false;
       throw error;

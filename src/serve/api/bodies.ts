@@ -27,9 +27,9 @@ const execution = z
   .string()
   .min(1)
   .max(ID_LENGTH)
-  .regex(/^\P{C}*$/u, "no control characters")
-  .regex(/^(?!\.{1,2}$)/, "not . or .., which no path can have")
-  .refine((id) => withoutPrefixes(id) === id, "not like an id that the server makes")
+  .regex(/^\P{C}*$/u, "expected an id without control characters")
+  .regex(/^(?!\.{1,2}$)/, "expected an id other than . and .., which no path can have")
+  .refine((id) => withoutPrefixes(id) === id, "expected an id that is not like one of the server")
   .meta({ description: "id of the execution" });
 
 const limits = z
@@ -82,7 +82,7 @@ export const LIST_QUERY = z.strictObject({
   text: z.string().min(1).max(TEXT_LENGTH).optional().meta({ description: "part of the id, the program or the task" }),
   cursor: z
     .string()
-    .regex(/^\d{1,15}$/, "that of the page before")
+    .regex(/^\d{1,15}$/, "expected the cursor of the page before")
     .transform(Number)
     .optional()
     .meta({ description: "that of the page before" }),

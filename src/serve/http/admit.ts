@@ -30,7 +30,7 @@ export function refuseForeign(
     return {
       code: "host_unknown",
       message:
-        "The server is not known under the host that the request names. Its operator can add a name with --host-name.",
+        "The server is not known under the host that the request names. Its operator can add a name with --host-name, or createServer({ hostNames }).",
     };
   const origin = headers.get("origin");
   if (origin !== null && !hosts.has(originHostOf(origin) ?? ""))

@@ -18,6 +18,7 @@ export async function readJson(request: Request, most: number): Promise<ReadBody
     throw new RequestProblem("body_not_json", "Send the body as application/json.");
   if (Number(request.headers.get("content-length") ?? 0) > most) throw tooLarge(most);
   const bytes = await readBytes(request, most);
+  if (bytes.length === 0) throw new RequestProblem("request_invalid", "The body is empty: send JSON, at least {}.");
   try {
     return {
       value: JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) as unknown,

@@ -161,6 +161,7 @@ test.each([
     { program: "return 1", zzzzzzzzzz: 1 },
     "The fields are program, language, limits, result, execution, wait.",
   ],
+  ["an empty body", "", "The body is empty: send JSON, at least {}."],
   ["another language", { program: "return 1", language: "python" }, "body.language: this server runs javascript."],
 ])("a request with %s is told what to write", async (_name, body, message) => {
   await using door = await openServer();
@@ -177,4 +178,14 @@ test("clients are not told of commands of the operator", async () => {
   expect(unknown.json.error.message).toContain("Look at what the execution waits for: GET /v1/executions/ID");
   const misspelt = await door.ask("POST", "/v1/executions/e/decisions", { body: { decisions: { 1: { alow: true } } } });
   expect(misspelt.json.error.message).toBe('body.decisions.1: there is no field "alow", did you mean allow?');
+});
+
+test.each([true, false])("a source that is not valid has a report and no execution, with wait: %s", async (wait) => {
+  await using door = await openServer();
+  const { status, json } = await door.ask("POST", "/v1/executions", {
+    body: { program: "return (", execution: "e", wait },
+  });
+  expect([status, json.outcome.fault.code]).toEqual([200, "syntax"]);
+  expect((await door.ask("GET", "/v1/executions/e")).status).toBe(404);
+  expect(door.errors).toEqual([]);
 });
