@@ -124,7 +124,7 @@ export class CallWaits {
     return this.#arrived.get(callId);
   }
 
-  /** The functions that end the wait of a held call. */
+  /** The end of a held call's wait; undefined for a call that does not wait. */
   arrivalOf(callId: string): Promise<Arrival> | undefined {
     return this.#outside.get(callId)?.promise;
   }

@@ -61,7 +61,7 @@ export function waitingOf(state: ExecutionState): Waiting | undefined {
     : undefined;
 }
 
-/** The waiting calls, by what they wait for. Throws `journal_invalid` for an input that is not JSON. */
+/** Sorts waiting calls into approvals and calls of clients. Throws `journal_invalid` for an input that is not JSON. */
 export function waitingFor(open: readonly UnansweredCall[], execution = ""): Waiting {
   const inputOf = ({ id, inputText }: UnansweredCall) => parse(inputText, execution, id);
   return {
