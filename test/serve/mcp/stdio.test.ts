@@ -336,7 +336,12 @@ describe("bad input is one sentence", () => {
     ["--keys without --http", 2, () => ["--tools", tools, "--keys", "k.json"], "--keys goes with --http"],
     ["an open address without keys", 2, () => http("--host", "0.0.0.0"), "can be reached by others: add --keys FILE"],
     ["no file of keys", 2, () => http("--keys", "/no/such"), "--keys: there is no file /no/such."],
-    ["keys that are no JSON", 2, () => http("--keys", keys("{")), 'it is not JSON: expected { "keys"'],
+    [
+      "keys that are no JSON",
+      2,
+      () => http("--keys", keys("{")),
+      'it is not JSON at line 1 column 2: expected { "keys"',
+    ],
     ["no keys", 2, () => http("--keys", keys({ keys: [] })), "with at least one key"],
     [
       "a short key",
