@@ -1,9 +1,12 @@
 import { PROGRAM_CALL } from "../programs/execution-state.ts";
 import type { JournalRecord } from "../journal/record.ts";
+import { cutMiddle } from "../values/cut-middle.ts";
 import type { EventView } from "./view.ts";
 
 /** Number of events that a view lists. Later ones are counted in a last line. */
 const KEPT = 500;
+/** Bytes of the sentence of one: it may name all tools, or quote a provider. */
+const TEXT_BYTES = 2048;
 
 /** The events of an execution beside its turns and calls. */
 export class EventViews {
@@ -19,7 +22,8 @@ export class EventViews {
   note(record: JournalRecord): void {
     const text = textOf(record);
     if (text === undefined || !("at" in record)) return;
-    if (this.#events.length < KEPT) this.#events.push({ type: record.type, text, at: record.at });
+    if (this.#events.length < KEPT)
+      this.#events.push({ type: record.type, text: cutMiddle(text, TEXT_BYTES), at: record.at });
     else this.#left += 1;
   }
 }

@@ -18,6 +18,8 @@ const LOOKED_THROUGH = 32 * 1024 * 1024;
 /** Characters that a record counts for. */
 const RECORD_LENGTH = 512;
 const TITLE_LENGTH = 200;
+/** Tools that a row names: a conversation may have thousands. */
+const TOOLS = 100;
 
 /**
  * Executions, the latest first. Of those that have ended only the first and the last record are read. A list may be shorter
@@ -72,7 +74,14 @@ async function rowOf(
   if (!fits(filter, tools, `${summary.execution}\n${text}`)) return undefined;
   const { id: execution, ...listed } = await listedExecution(journal, summary);
   if (filter.state !== undefined && filter.state !== listed.state) return undefined;
-  return { execution, ...listed, title, by, tools, ...(summary.ended ? await endOf(journal, summary) : {}) };
+  return {
+    execution,
+    ...listed,
+    title,
+    by,
+    tools: tools.slice(0, TOOLS),
+    ...(summary.ended ? await endOf(journal, summary) : {}),
+  };
 }
 
 function fits({ tool, text }: ListFilter, tools: readonly string[], searched: string): boolean {

@@ -23,7 +23,7 @@ export interface ListRow {
   readonly title: string;
   /** Language of a program, name of the model of a conversation, caller of a call. */
   readonly by: string;
-  /** Of a program: tools that its source names. Of a conversation: its tools. */
+  /** Of a program: tools that its source writes. Of a conversation: its tools. The first 100 of them. */
   readonly tools: readonly string[];
   /** Type of the ending, like `completed`. */
   readonly outcome?: string;

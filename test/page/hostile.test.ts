@@ -80,3 +80,17 @@ withBrowser("an input is shown whole before it is decided, however long it is", 
   const { page } = await one.show("e1");
   await untilText(page, "[data-approval] .whole", /the very end/);
 });
+
+withBrowser("hundreds of thousands of invisible characters are shown whole, in few elements", async () => {
+  await using one = await startPage(open);
+  const program = `await tools.bank.pay({ n: 1, text: "a\\u200b".repeat(100_000) + "end" }); // ${"b\u200b".repeat(5000)}`;
+  await one.runtime.execute(program, { execution: "e1" });
+  const { page, problems } = await one.show("e1");
+  await untilText(page, "[data-approval] .whole", /a\\u200ba\\u200bend/);
+  expect((await page.$$("[data-approval] .unsafe")).length).toBeLessThan(1100);
+  expect((await textOf(page, "[data-approval] .whole")).length).toBeGreaterThan(7 * 100_000);
+  expect((await page.$$('[data-part="program"] .unsafe')).length).toBeLessThan(1100);
+  await page.locator("[data-approval] .deny").click();
+  await page.waitForSelector('main[data-state="ended"]');
+  expect(problems).toEqual([]);
+});

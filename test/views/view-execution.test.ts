@@ -210,3 +210,16 @@ test("many calls that wait for one tool are one name in a list", async () => {
   await one.runtime.execute("await Promise.all([1, 2, 3].map((n) => tools.pay({ n })));", { execution: "e1" });
   expect((await listView(one.journal)).executions).toMatchObject([{ state: "waiting", waitsFor: ["pay"] }]);
 });
+
+test("a row names a hundred tools, and is found by any of them; a sentence about very many is cut", async () => {
+  const journal = createMemoryJournal();
+  const many = Array.from({ length: 5000 }, (_, n) => ({ name: `shop.tool_${n}`, digest: "ab" }));
+  const source = many.map(({ name }) => `tools.${name}();`).join("\n");
+  await journal.create(header("many", { tools: many, source }));
+  await journal.append("many", 1, [{ type: "violation", detail: "x".repeat(100_000), at: 1 }]);
+  const [row] = (await listView(journal, { tool: "tool_4999" })).executions;
+  expect(row?.tools).toHaveLength(100);
+  const { events } = await viewExecution(journal, "many");
+  expect(events[0]?.text.length).toBeLessThan(2200);
+  expect(events[0]?.text).toContain("bytes left out");
+});

@@ -15,6 +15,10 @@ export async function list(
   const { tenant } = key;
   const { cursor, ...filter } = query;
   const { executions, next } = await listView(runtime.journal, { ...filter, before: cursor, tenant });
-  const own = executions.map((row) => ({ ...row, execution: ids.shown(tenant, row.execution) }));
+  const own = executions.map(({ execution, parent, ...row }) => ({
+    ...row,
+    execution: ids.shown(tenant, execution),
+    ...(parent !== undefined && { parent: ids.shown(tenant, parent) }),
+  }));
   return jsonAnswer({ open }, key, { executions: own, ...(next === undefined ? {} : { cursor: String(next) }) });
 }

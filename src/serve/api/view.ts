@@ -6,8 +6,10 @@ import { type ApiParts, type ApiRequest, ownExecution } from "./parts.ts";
 /** `GET /v1/executions/:id/view`: what the page shows of it. */
 export async function view(parts: ApiParts, { key, id }: ApiRequest<unknown, unknown>): Promise<Response> {
   const own = await ownExecution(parts, key, id);
-  const { execution, ...shown } = await viewExecution(parts.runtime.journal, own);
-  return jsonAnswer(parts, key, { execution: parts.ids.shown(key.tenant, execution), ...shown });
+  const { execution, parent, ...shown } = await viewExecution(parts.runtime.journal, own);
+  const shownId = (one: string) => parts.ids.shown(key.tenant, one);
+  const above = parent && { parent: { ...parent, execution: shownId(parent.execution) } };
+  return jsonAnswer(parts, key, { execution: shownId(execution), ...above, ...shown });
 }
 
 /** `GET /v1/executions/:id/calls/:call`: the whole texts of one call. */
