@@ -14,6 +14,7 @@ import { insetText } from "../output/foreign-text.ts";
 import { checkOptions, type OptionPlace } from "../options/options.ts";
 import { LIMIT_RULES, type Limits } from "../programs/limits.ts";
 import { LISTEN_RULES } from "../serve/server-options.ts";
+import { flushTelemetry } from "../telemetry/flush.ts";
 import { FOUND_DEFAULT } from "../tools/search/search-tool.ts";
 
 let exitCode: number = EXIT.completed;
@@ -521,8 +522,12 @@ function printFailure({ message, details, exitCode }: Failure): number {
   return exitCode;
 }
 
+/** How long the exporters of telemetry may take for what is left, in milliseconds. */
+const TELEMETRY_MS = 2000;
+
 /** Exits once all output is written, even while tools still hold timers, connections or running handlers. */
 async function finish(code: number): Promise<never> {
+  await flushTelemetry(TELEMETRY_MS);
   const lost = await flush();
   if (lost) {
     printFailure(lost);
