@@ -1,6 +1,8 @@
 import type { ExecutionId } from "../../journal/execution-id.ts";
 import { findIfKnown } from "../../journal/find-if-known.ts";
 import type { Journal } from "../../journal/journal.ts";
+import { inSlices } from "../../values/in-slices.ts";
+import { Lane } from "../../values/slice-scheduler.ts";
 
 /** Interval of asking the journal for records of other processes, in milliseconds. */
 const POLL_MS = 500;
@@ -28,6 +30,7 @@ export class JournalWatch implements Disposable {
   readonly #watchers = new Map<ExecutionId, Set<Watcher>>();
   #polling: NodeJS.Timeout | undefined;
   #isPolling = false;
+  readonly #lane = new Lane("");
 
   constructor(journal: Journal) {
     this.#journal = journal;
@@ -72,7 +75,7 @@ export class JournalWatch implements Disposable {
     if (this.#isPolling) return;
     this.#isPolling = true;
     try {
-      for (const [id, watchers] of this.#watchers) {
+      for await (const [id, watchers] of inSlices(this.#watchers, this.#lane)) {
         const resting = [...watchers].filter(({ resolve }) => resolve);
         if (resting.length === 0) continue;
         const records = (await findIfKnown(this.#journal, id))?.records ?? Number.POSITIVE_INFINITY;
