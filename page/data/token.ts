@@ -17,6 +17,10 @@ function decoded(given: string): string {
   }
 }
 
+export function hasKey(): boolean {
+  return sessionStorage.getItem(KEY) !== null;
+}
+
 export function keepToken(token: string): void {
   sessionStorage.setItem(KEY, token);
 }

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { Refused } from "../data/source.ts";
-import { keepToken } from "../data/token.ts";
+import { hasKey, keepToken } from "../data/token.ts";
 import { Text } from "../text.tsx";
 
 const UNAUTHORIZED = 401;
@@ -22,7 +22,16 @@ export function Problem({ error }: { readonly error: unknown }) {
   };
   return (
     <form class="problem" onSubmit={onSubmit}>
-      <p role="alert">This server needs a key. It is kept for this tab alone.</p>
+      <p role="alert">
+        {hasKey() ? (
+          <>
+            The server refuses the key of this tab. <Text text={message} />
+          </>
+        ) : (
+          "This server needs a key."
+        )}{" "}
+        A key is kept for this tab alone.
+      </p>
       <label>
         Key{" "}
         <input

@@ -66,7 +66,7 @@ export function List() {
         <Field name="Text" onText={(text) => set({ text })} />
       </form>
       <p id={id} class="list-count" role="status">
-        {value ? counted(rows.length, "execution") : "Loading …"}
+        {value ? counted(rows.length, "execution") : error === undefined && "Loading …"}
         {value?.hasMore && (
           <button type="button" onClick={() => set({ pages: pages + 1 })}>
             Older ones

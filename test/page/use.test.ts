@@ -2,7 +2,7 @@
 import type { Page, SerializedAXNode } from "puppeteer-core";
 import { expect } from "vitest";
 import { shoot, textOf, untilText, useBrowser, withBrowser } from "./browser.ts";
-import { startPage } from "./start-page.ts";
+import { startPage, TOKEN } from "./start-page.ts";
 
 const { open } = useBrowser();
 
@@ -225,3 +225,23 @@ withBrowser("every control and part has a name for screen readers", async () => 
   await page.locator(".call-line").click();
   expect(await unnamed(page)).toEqual([]);
 });
+
+withBrowser(
+  "a page without a key asks for one, says why another one is refused, and goes on with a valid one",
+  async () => {
+    await using one = await startPage(open);
+    await one.runtime.execute("return 1", { execution: "seen" });
+    const { page } = await open(new URL("/", one.url).href);
+    const give = async (key: string) => {
+      await page.waitForSelector("form.problem input");
+      await page.type("form.problem input", key);
+      await Promise.all([page.waitForNavigation(), page.click("form.problem button")]);
+    };
+    await untilText(page, "form.problem", /^This server needs a key\./);
+    expect(await textOf(page, "main")).not.toContain("Loading");
+    await give("none-that-the-server-has");
+    await untilText(page, "form.problem", /^The server refuses the key of this tab\. .*no valid key/);
+    await give(TOKEN);
+    await page.waitForSelector('[data-execution="seen"]');
+  },
+);
