@@ -2,7 +2,7 @@ import type { ExecutionId } from "../../journal/execution-id.ts";
 import type { Journal } from "../../journal/journal.ts";
 import { inSlices } from "../../values/in-slices.ts";
 import { Lane } from "../../values/slice-scheduler.ts";
-import { problemOf } from "../http/problems.ts";
+import { isOperators, problemOf } from "../http/problems.ts";
 import { type JournalEvent, JournalEvents, LAST_EVENTS } from "./journal-events.ts";
 import type { JournalWatch } from "./journal-watch.ts";
 
@@ -92,8 +92,10 @@ async function* chunksOf(parts: EventStreamParts, signal: AbortSignal): AsyncGen
       await watching.wait(reader.position, Math.max(1, saidAt + heartbeatMs - performance.now()));
     }
   } catch (error) {
-    onError(error);
-    const { code, message } = problemOf(error);
+    const problem = problemOf(error);
+    // An execution that was deleted meanwhile is no failure of the host.
+    if (isOperators(problem)) onError(error);
+    const { code, message } = problem;
     yield `event: error\ndata: ${JSON.stringify({ error: { code, message } })}\n\n`;
   } finally {
     signal.removeEventListener("abort", wake);

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createSqliteJournal } from "portcullis";
-import { createMemoryJournal } from "portcullis/journal";
+import { createSqliteJournal, PortcullisError } from "portcullis";
+import { createMemoryJournal, type Journal } from "portcullis/journal";
 import { expect, test, vi } from "vitest";
 import { eventStream } from "../../../src/serve/live/event-stream.ts";
 import { JournalWatch } from "../../../src/serve/live/journal-watch.ts";
@@ -195,4 +195,35 @@ test("a line is sent where nothing happens for long, also while records are appe
   clearInterval(alive);
   closing.abort();
   expect((await reader.read()).done).toBe(true);
+});
+
+test.each([
+  ["execution_unknown", 0],
+  ["journal_gone", 1],
+] as const)("a stream that ends with %s says so, and tells the operator %i times", async (code, times) => {
+  const memory = createMemoryJournal();
+  await memory.create(header("lost"));
+  const journal: Journal = {
+    ...memory,
+    // eslint-disable-next-line require-yield
+    async *read() {
+      throw new PortcullisError(code, "It is lost.");
+    },
+  };
+  using watch = new JournalWatch(journal);
+  const errors: unknown[] = [];
+  const stream = eventStream({
+    journal,
+    watch,
+    execution: "lost",
+    tenant: "default",
+    shown: "lost",
+    after: undefined,
+    isAllowed: () => true,
+    signal: new AbortController().signal,
+    onError: (error) => errors.push(error),
+  });
+  const text = await new Response(stream).text();
+  expect(text).toContain(`event: error\ndata: {"error":{"code":"${code}"`);
+  expect(errors).toHaveLength(times);
 });
