@@ -1,5 +1,6 @@
 import { isResting, readOwnConversation, waitingOfConversation } from "../agent/past-conversation.ts";
 import type { AgentEnding } from "../agent/ending.ts";
+import { type Artifact, ArtifactSpace } from "../journal/artifact-space.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { isDriven } from "../programs/driven-here.ts";
 import type { Execution } from "../programs/execute.ts";
@@ -18,6 +19,8 @@ export interface ConversationStatus {
   readonly model: string;
   readonly task: string;
   readonly turns: number;
+  /** What its programs have kept, by name. */
+  readonly artifacts: readonly Artifact[];
   /** Missing while it goes on by itself. */
   readonly ending?: AgentEnding | Waiting;
 }
@@ -58,7 +61,8 @@ async function programEnded(scope: Scope, execution: ExecutionId, driven: boolea
 async function conversationStatus(scope: Scope, execution: ExecutionId): Promise<ConversationStatus> {
   const past = await readOwnConversation(scope, execution);
   const { parseEnding } = await import("../agent/parse-message.ts");
-  const about = { model: past.model, task: past.header.task, turns: past.turns.length };
+  const artifacts = new ArtifactSpace(scope.journal, execution, past.artifacts).all;
+  const about = { model: past.model, task: past.header.task, turns: past.turns.length, artifacts };
   if (past.outcome) return { ...about, ending: parseEnding(execution, past.outcome.outcome) };
   const rested = isResting(past) ? past.rest?.ending : undefined;
   if (rested !== undefined) return { ...about, ending: parseEnding(execution, rested) };

@@ -58,13 +58,15 @@ const callLine = z
   })
   .meta({ description: "one call, as in `report.calls` of the library" });
 
+const artifacts = z.array(z.strictObject({ name: z.string(), bytes: count, shape: z.string() }));
+
 const report = {
   outcome: OUTCOME,
   output: z.looseObject({ text: z.string(), isError: z.boolean() }),
   usage: z.looseObject({ calls: count, bytesIn: count, bytesSeen: count, bytesOut: count }),
   calls: z.array(callLine),
   logs: z.looseObject({ text: z.string(), lines: count, bytes: count, dropped: count }),
-  artifacts: z.array(z.strictObject({ name: z.string(), bytes: count, shape: z.string() })),
+  artifacts,
   notes: z.array(z.string()),
   remarks: z.array(z.string()),
 };
@@ -79,7 +81,7 @@ export const STATUS = z
     z.strictObject({ ...about, ...report }),
     z.strictObject({
       ...about,
-      conversation: z.looseObject({ model: z.string(), task: z.string(), turns: count }),
+      conversation: z.looseObject({ model: z.string(), task: z.string(), turns: count, artifacts }),
     }),
     z.strictObject(about),
   ])

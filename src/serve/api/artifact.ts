@@ -21,7 +21,7 @@ export async function artifact(parts: ApiParts, { key, id, name }: ApiRequest<un
   if (!found)
     throw new RequestProblem(
       "artifact_unknown",
-      "This execution has kept nothing under this name. GET /v1/executions/ID lists what a program has kept, and /view what a conversation has.",
+      "This execution has kept nothing under this name. GET /v1/executions/ID lists the names that there are.",
     );
   // A browser saves it, and shows nothing of it.
   found.headers.set("content-disposition", "attachment");

@@ -1,3 +1,5 @@
+import type { Artifact } from "../../journal/artifact-space.ts";
+import { cleanText } from "../../output/clean-text.ts";
 import type { Report } from "../../output/report.ts";
 import type { Key } from "../http/keys.ts";
 import { jsonAnswer } from "./json-answer.ts";
@@ -14,7 +16,8 @@ export async function statusAnswer({ runtime, ids }: ApiParts, { tenant }: Key, 
   const { kind, state, startedAt, records, waitsFor } = listed;
   const about = { execution: ids.shown(tenant, id), kind, state, startedAt, records, waitsFor };
   if (report) return { ...about, ...bodyOf(report) };
-  return conversation ? { ...about, conversation } : about;
+  if (!conversation) return about;
+  return { ...about, conversation: { ...conversation, artifacts: conversation.artifacts.map(artifactLine) } };
 }
 
 /** A report as it is answered. */
@@ -26,6 +29,9 @@ export function reportAnswer({ ids }: ApiParts, { tenant }: Key, report: Report)
 /** Without `value`, which is in the outcome too, without what is for the operator, and with artifacts as they are listed. */
 function bodyOf({ outcome: ending, output, usage, calls, logs, artifacts, notes, remarks }: Report) {
   const outcome = ending.type === "crashed" ? { type: ending.type, code: ending.code } : ending;
-  const kept = artifacts.map(({ name, bytes, shape }) => ({ name, bytes, shape }));
-  return { outcome, output, usage, calls, logs, artifacts: kept, notes, remarks };
+  return { outcome, output, usage, calls, logs, artifacts: artifacts.map(artifactLine), notes, remarks };
+}
+
+function artifactLine({ name, bytes, shape }: Pick<Artifact, "name" | "bytes" | "shape">) {
+  return { name, bytes, shape: cleanText(shape) };
 }
