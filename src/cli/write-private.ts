@@ -3,9 +3,9 @@ import { lstatSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path";
 
 /**
- * Writes a file that its owner alone can read, whatever is there under its name: a file is replaced, with its mode, and so is
- * a link, which another user may have made who has guessed the name. What is no file, like `/dev/stdout`, is written to if it
- * is the user's own.
+ * Writes a file that only its owner can read. It replaces an existing file with its mode, and also a link, which
+ * another user who has guessed the name may have made. It writes to anything else, like `/dev/stdout`, only if that is
+ * the user's own.
  */
 export function writePrivate(file: string, text: string): void {
   const found = statSync(file, { throwIfNoEntry: false });

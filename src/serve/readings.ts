@@ -1,19 +1,19 @@
 import { RequestProblem } from "./http/problems.ts";
 
-/** Readings of one key at once, and of all keys. What one holds of a journal is not known before it is read. */
+/** Readings at once, of one key and of all keys. The size of a journal is not known before it is read. */
 const OWN = 2;
 const ALL = 8;
-/** Readings of one key that wait. */
+/** Maximum of waiting readings of one key. */
 const WAITING = 1000;
 
-/** Lets few requests at once read journals, keys in turn: an execution may have some hundred megabytes. */
+/** Lets only a few requests at once read journals, keys in turn: an execution may have some hundred megabytes. */
 export class Readings {
   readonly #running = new Map<string, number>();
-  /** Starts of those that wait. The key whose turn is next comes first. */
+  /** Starts of waiting readings. The key whose turn is next comes first. */
   readonly #waiting = new Map<string, readonly (() => void)[]>();
   #all = 0;
 
-  /** Rejects with a `RequestProblem` where too many of the key wait, and for a client that has left meanwhile. */
+  /** Rejects with a `RequestProblem` if too many readings of the key wait, or the client has left meanwhile. */
   async run<Value>(key: string, signal: AbortSignal | undefined, read: () => Value | Promise<Value>): Promise<Value> {
     await this.#turn(key);
     try {

@@ -1,11 +1,11 @@
 import type { Lane } from "./slice-scheduler.ts";
 
-/** Time of the host's thread before it is asked for again, in milliseconds. */
+/** Time of the host's thread before this reader asks for another slice, in milliseconds. */
 const SLICE_MS = 1;
 
 /**
- * Passes items on, and shares the host's thread with all other sliced work in between: a store in memory gives all of its
- * items in one go, and there may be hundreds of readers.
+ * Passes items on, and shares the host's thread with all other sliced work in between: a store in memory yields all of
+ * its items without a pause, and there may be hundreds of readers.
  */
 export async function* inSlices<Item>(
   items: AsyncIterable<Item> | Iterable<Item>,

@@ -40,12 +40,12 @@ test.each([
 });
 
 test.each([
-  ["show", ["show", "both"], /^portcullis: Several tenants have an execution both: bolt, acme\. Add --tenant /],
+  ["show", ["show", "both"], /^portcullis: Several tenants have an execution both: bolt, acme\. Choose one with --tenant/],
   ["watch", ["watch", "both"], /^portcullis: Several tenants have an execution both/],
   [
     "decide",
     ["decide", "mine", "1", "--allow"],
-    /^portcullis: Tenant default has no execution mine, and another has: give --tenant, which is acme\.$/m,
+    /^portcullis: Tenant default has no execution mine, but another tenant has: choose it with --tenant \(acme\)\.$/m,
   ],
   ["show of none", ["show", "none"], /no execution "none"/],
   ["show of another tenant", ["show", "mine", "--tenant", "bolt"], /which is acme/],

@@ -7,13 +7,13 @@ import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import { oneLine } from "../terminal/one-line.ts";
 
-/** Tenants that are named where several have an execution of a name. */
+/** Number of tenants that an error names. */
 const NAMED = 5;
 
 /**
- * The id in the journal of an execution that a person names: by that id, or by the one that a client of a server has chosen for
- * it. Without a tenant, those of all are looked for. Throws where several tenants have one of that name, or only another tenant
- * has, and `execution_unknown` where there is none.
+ * The id in the journal of an execution that a person names: by that id, or by the id that a client of a server has
+ * chosen. Without a tenant it looks in all tenants. Throws if several tenants have an execution of that name, or only
+ * another tenant has one, and `execution_unknown` if there is none.
  */
 export async function findExecution(journal: Journal, id: string, tenant?: string): Promise<ExecutionId> {
   const own = await findIfKnown(journal, id);
@@ -30,8 +30,8 @@ function othersText(id: string, tenants: readonly string[], tenant: string | und
   const more = tenants.length > NAMED ? ` and ${tenants.length - NAMED} more` : "";
   const names = tenants.slice(0, NAMED).map(oneLine).join(", ") + more;
   return tenant === undefined
-    ? `Several tenants have an execution ${oneLine(id)}: ${names}. Add --tenant with the one that is meant.`
-    : `Tenant ${oneLine(tenant)} has no execution ${oneLine(id)}, and another has: give --tenant, which is ${names}.`;
+    ? `Several tenants have an execution ${oneLine(id)}: ${names}. Choose one with --tenant.`
+    : `Tenant ${oneLine(tenant)} has no execution ${oneLine(id)}, but another tenant has: choose it with --tenant (${names}).`;
 }
 
 /** The tenants whose clients have chosen an id. */

@@ -4,7 +4,7 @@ import { RequestProblem } from "../http/problems.ts";
 import { textAnswer } from "./json-answer.ts";
 import { type ApiParts, type ApiRequest, ownExecution } from "./parts.ts";
 
-/** `GET /v1/executions/:id/artifacts/:name`: what was kept last under the name, as JSON. */
+/** `GET /v1/executions/:id/artifacts/:name`: the latest value under the name, as JSON. */
 export async function artifact(parts: ApiParts, { key, id, name }: ApiRequest<unknown, unknown>): Promise<Response> {
   const own = await ownExecution(parts, key, id);
   let found: Response | undefined;
@@ -21,9 +21,9 @@ export async function artifact(parts: ApiParts, { key, id, name }: ApiRequest<un
   if (!found)
     throw new RequestProblem(
       "artifact_unknown",
-      "This execution has kept nothing under this name. GET /v1/executions/ID lists the names that there are.",
+      "This execution keeps no value of this name. GET /v1/executions/ID lists the existing names.",
     );
-  // A browser saves it, and shows nothing of it.
+  // A browser saves it and does not show it.
   found.headers.set("content-disposition", "attachment");
   return found;
 }

@@ -4,7 +4,10 @@ import { nearest } from "../../options/nearest.ts";
 /** Characters of an unknown field's name. */
 const NAME_LENGTH = 128;
 
-/** What is wrong with what a client has sent, and where: an unknown field first, for which another one may seem to be missing. */
+/**
+ * The message about a fault of a request and its place. An unknown field comes first: because of it another field may
+ * seem to be missing.
+ */
 export function faultText(schema: z.ZodType, what: string, { issues }: z.ZodError): string {
   const issue = issues.find(({ code }) => code === "unrecognized_keys") ?? issues[0];
   const path = issue?.path ?? [];
