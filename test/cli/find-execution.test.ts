@@ -40,7 +40,11 @@ test.each([
 });
 
 test.each([
-  ["show", ["show", "both"], /^portcullis: Several tenants have an execution both: bolt, acme\. Choose one with --tenant/],
+  [
+    "show",
+    ["show", "both"],
+    /^portcullis: Several tenants have an execution both: bolt, acme\. Choose one with --tenant/,
+  ],
   ["watch", ["watch", "both"], /^portcullis: Several tenants have an execution both/],
   [
     "decide",
@@ -48,7 +52,7 @@ test.each([
     /^portcullis: Tenant default has no execution mine, but another tenant has: choose it with --tenant \(acme\)\.$/m,
   ],
   ["show of none", ["show", "none"], /no execution "none"/],
-  ["show of another tenant", ["show", "mine", "--tenant", "bolt"], /which is acme/],
+  ["show of another tenant", ["show", "mine", "--tenant", "bolt"], /choose it with --tenant \(acme\)/],
 ])("where it is not clear which is meant, %s says what to add", async (_name, args, expected) => {
   const { code, stdout, stderr } = await run(...args);
   expect([code, stdout]).toEqual([2, ""]);
