@@ -1,6 +1,6 @@
 /*
  * `make bench`: what the runtime costs, each figure beside its floor in the same run: the same program as a function in
- * this very process, with no wall at all.
+ * this very process, without isolation.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -48,7 +48,7 @@ async function run(runtime: Runtime, name: Name): Promise<void> {
     throw new Error(`${name}: ${JSON.stringify(outcome)}`);
 }
 
-/** The same program without any wall. */
+/** The same program without isolation. */
 async function floor(name: Name): Promise<void> {
   await new AsyncFunction("tools", programs[name](named))(handlers);
 }
@@ -59,7 +59,7 @@ const ready = async () => {
   while (sandbox.pool.counts.idle < 2) await new Promise((resolve) => setImmediate(resolve));
 };
 
-// As much as a server has run before anybody looks: everything is compiled, on both sides of the walls.
+// As much as a server has run before anybody looks: everything is compiled, on both sides of the bridge.
 for (let round = 0; round < 20; round += 1) {
   await run(runtime, "awaited");
   await run(runtime, "atOnce");
@@ -175,7 +175,7 @@ async function memory(): Promise<void> {
 }
 
 process.stdout.write(
-  `${markdown(["", "Portcullis", "floor: the same in this process, no wall; of searches: plain BM25; of tokens: all stubs", "aim"], rows)}\n\n`,
+  `${markdown(["", "Portcullis", "floor: the same in this process, no isolation; of searches: plain BM25; of tokens: all stubs", "aim"], rows)}\n\n`,
 );
 process.stdout.write(
   `node ${process.versions.node}, ${cpus().length} × ${cpus()[0]?.model ?? "unknown"}, ${new Date().toISOString().slice(0, 10)}; medians\n`,

@@ -98,7 +98,7 @@ const rows = WORKLOADS.flatMap((workload) => {
 });
 const head = ["", "floor, cold", "Portcullis, cold", "against it", "floor, warm", "Portcullis, warm", "against it"];
 const sections = [
-  ["Against the floor, raw isolated-vm without a wall", markdown(head, rows)],
+  ["Against the floor, raw isolated-vm without a process of its own", markdown(head, rows)],
   ["All packages, warm", packageTable("warm")],
   ["All packages, the first run of a process", packageTable("cold")],
 ];
