@@ -17,7 +17,7 @@ export async function cancel(parts: ApiParts, { key, id }: ApiRequest<unknown, u
   for (let tries = 1; !(await isEnded(parts, key, own)); tries += 1)
     try {
       if (parts.runs.has(own)) await parts.runs.cancel(own);
-      else await cancelLeft(parts, key, own);
+      else if (!(await cancelLeft(parts, key, own))) continue;
       break;
     } catch (error) {
       // Another client has said something about it, or has cancelled it too.
@@ -30,11 +30,13 @@ async function isEnded({ runtime }: ApiParts, { tenant }: Key, id: ExecutionId):
   return (await findOwn({ journal: runtime.journal, tenant }, id)).ended;
 }
 
-/** Ends an execution that is open and that no one drives here: it is taken up only to be ended. */
-async function cancelLeft({ runtime, runs, models, onEvent }: ApiParts, key: Key, id: ExecutionId): Promise<void> {
+/** Ends an execution that is open and that no one drives here: it is taken up only to be ended. False for one that has begun to run here meanwhile. */
+async function cancelLeft({ runtime, runs, models, onEvent }: ApiParts, key: Key, id: ExecutionId): Promise<boolean> {
   const { tenant } = key;
   const { listed, conversation } = await runtime.status(id, { tenant });
-  if (listed.state === "ended") return;
+  if (listed.state === "ended") return true;
+  // Another client has decided it while it was read.
+  if (runs.has(id)) return false;
   if (listed.kind === "call" || drivenHere(runtime.journal, id))
     throw new RequestProblem(
       "execution_driven",
@@ -42,7 +44,10 @@ async function cancelLeft({ runtime, runs, models, onEvent }: ApiParts, key: Key
     );
   const signal = AbortSignal.abort(new Error("A client has cancelled it."));
   const options = { tenant, signal, onEvent, approve: () => "later" as const };
-  if (!conversation) return void (await runs.run(id, () => runtime.resume(id, options)));
+  if (!conversation) {
+    await runs.run(id, () => runtime.resume(id, options));
+    return true;
+  }
   const model = models({ execution: id, tenant, ...conversation });
   if (!model)
     throw new RequestProblem(
@@ -50,4 +55,5 @@ async function cancelLeft({ runtime, runs, models, onEvent }: ApiParts, key: Key
       `The server has no model ${conversation.model} to continue the conversation with.`,
     );
   await runs.run(id, () => runtime.resumeAgent(id, { ...options, model }));
+  return true;
 }
