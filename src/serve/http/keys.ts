@@ -158,7 +158,7 @@ export function parseKeys(place: string, written: string): Keys {
 
 /** Where the text is wrong. The rest of the message has a part of the text, which may be of a key. */
 function positionIn(error: unknown): string {
-  const found = / \((line \d+ column \d+)\)$/.exec((error as Error).message);
+  const found = / \((line \d{1,9} column \d{1,9})\)$/.exec((error as Error).message);
   return found ? ` at ${found[1]}` : "";
 }
 

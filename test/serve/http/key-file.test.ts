@@ -100,3 +100,16 @@ test("ten thousand keys are read, and take the place of those before, one look-u
     /two keys have the id "key-9000"/,
   );
 });
+
+test.each([
+  [
+    "where node says where",
+    '{ "keys": [\n  { "id": "a", "key": "secret-0123456789", }\n] }',
+    / at line 2 column \d+: /,
+  ],
+  ["where it does not", '{ "keys": [ { "id": "a", "key": secret-0123456789 } ] }', /is not JSON: /],
+])("a file that is not JSON is told without any of its text, with the place %s", (_name, text, place) => {
+  const read = () => parseKeys("keys.json", text);
+  expect(read).toThrow(place);
+  expect(read).not.toThrow(/secret/);
+});
