@@ -48,7 +48,7 @@ export class TurnReader {
   readonly #events: Closes[] = [];
   /** How many of those events have had their turns. They stay in the list, because removing the first entry of a long list is slow. */
   #ended = 0;
-  readonly #open = new Set<number>();
+  readonly #calls = new Set<number>();
   readonly #timers = new Set<number>();
   #lastId = 0;
   #commands: GuestFrame[] = [];
@@ -84,8 +84,9 @@ export class TurnReader {
     if (this.#commands.length === 0) this.#close(this.#events[this.#ended]);
     this.#check(frame);
     if (frame.kind === "turn_end") {
-      if (frame.open !== this.#open.size)
-        throw new BridgeViolation(`The guest counts ${frame.open} open calls and timers, the host ${this.#open.size}.`);
+      const open = this.#calls.size + this.#timers.size;
+      if (frame.open !== open)
+        throw new BridgeViolation(`The guest counts ${frame.open} open calls and timers, the host ${open}.`);
       return this.#endTurn(false);
     }
     this.#commands.push(frame);
@@ -114,12 +115,10 @@ export class TurnReader {
         if (frame.id <= this.#lastId)
           throw new BridgeViolation(`The guest used the id ${frame.id} after ${this.#lastId}: ids only rise.`);
         this.#lastId = frame.id;
-        this.#open.add(frame.id);
-        if (frame.kind === "timer") {
-          this.#timers.add(frame.id);
-          if (this.#timers.size > TIMERS_AT_ONCE)
-            throw new BridgeViolation(`The guest has more than ${TIMERS_AT_ONCE} timers open.`);
-        }
+        if (frame.kind === "call") this.#calls.add(frame.id);
+        else this.#timers.add(frame.id);
+        if (this.#timers.size > TIMERS_AT_ONCE)
+          throw new BridgeViolation(`The guest has more than ${TIMERS_AT_ONCE} timers open.`);
         return;
       case "clear":
         // The timer may have fired while the guest cleared it, so only an id that was never used is a violation.
@@ -138,9 +137,9 @@ export class TurnReader {
 
   #close(closes: Closes): void {
     if (closes === "calls") {
-      for (const id of this.#open) if (!this.#timers.has(id)) this.#open.delete(id);
+      this.#calls.clear();
     } else if (closes !== undefined) {
-      this.#open.delete(closes);
+      this.#calls.delete(closes);
       this.#timers.delete(closes);
     }
   }

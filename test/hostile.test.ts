@@ -26,8 +26,12 @@ const LIMITS = { memoryBytes: 64 * MIB, runningMs: 1000, wallMs: 5000 };
 /** Time from a limit to its ending. */
 const OVER_MS = 1000;
 const KEPT_BYTES = 64 * MIB;
-/** Of resident memory: what is held, as long again of what is on its way, and garbage that nothing has collected yet. What is held alone is told by host-memory.test.ts. */
-const PEAK_BYTES = 3 * KEPT_BYTES;
+/**
+ * Of resident memory: what is held, as much again of what is on its way, and garbage that V8 has not collected yet. V8 lets
+ * that grow with the heap of this process, some 115 MB, and the faster the host is, the more of it a program makes in its
+ * time. SECURITY.md promises what is held alone, which host-memory.test.ts measures.
+ */
+const PEAK_BYTES = 4 * KEPT_BYTES;
 const CPU_AFTER_MS = 50;
 /** How long no engine of a host that was killed may be left. */
 const ORPHAN_MS = 2000;
