@@ -38,7 +38,7 @@ export async function execute(parts: ApiParts, request: ExecuteRequest): Promise
     if (event.type === "execution_started" && event.execution === id) begun.resolve();
   };
   const drive = () => parts.runs.run(id, (signal) => run(runtime, request, { id, signal, onEvent, ...result }));
-  const isKnown = await isTheSame(parts, request, id).catch((error: unknown) => {
+  const isKnown = await isTheSame(parts, request, id, result.result).catch((error: unknown) => {
     release();
     throw error;
   });
@@ -121,7 +121,12 @@ async function inJournal(
 }
 
 /** Whether the journal has this program under the id already. One whose text was redacted is compared by the runtime, which takes as long as it runs. */
-async function isTheSame({ runtime }: ApiParts, { key, body }: ExecuteRequest, id: ExecutionId): Promise<boolean> {
+async function isTheSame(
+  { runtime }: ApiParts,
+  { key, body }: ExecuteRequest,
+  id: ExecutionId,
+  result: Schema | undefined,
+): Promise<boolean> {
   if (body.execution === undefined || !(await findIfKnown(runtime.journal, id))) return false;
   const header = await headerOf(runtime.journal, id);
   return (
@@ -129,17 +134,13 @@ async function isTheSame({ runtime }: ApiParts, { key, body }: ExecuteRequest, i
     header.tenant === key.tenant &&
     header.source === body.program &&
     header.language === (body.language ?? "javascript") &&
-    header.result === digestOf(body.result)
+    header.result === resultSchemaOf(result, "body.result")?.digest
   );
 }
 
 function refuseLanguage(language: ExecuteRequest["body"]["language"], { sandbox }: Runtime): void {
   if (language !== undefined && !sandbox.languages.includes(language))
     throw new RequestProblem("request_invalid", `body.language: this server runs ${sandbox.languages.join(" and ")}.`);
-}
-
-function digestOf(result: JsonSchema | undefined): string | undefined {
-  return resultSchemaOf(schemaOf(result).result, "body.result")?.digest;
 }
 
 function refuseAboveLimits(limits: ExecuteRequest["body"]["limits"], { limits: allowed }: Runtime): void {
