@@ -89,6 +89,18 @@ test("no timer of a turn fires before all of that turn are set, and those that a
   expect(driven.fired).toEqual([2, 1, 3]);
 });
 
+test("a timer of an earlier turn that is due meanwhile does not make those of this turn fire before all are set", () => {
+  const driven = new Driven();
+  driven.turn([1, 10]);
+  driven.timers.beginTurn();
+  driven.set(2, 5);
+  vi.advanceTimersByTime(20);
+  expect(driven.fired).toEqual([]);
+  driven.set(3, 1);
+  driven.timers.endTurn();
+  expect(driven.fired).toEqual([3, 2, 1]);
+});
+
 test("a timer that is cleared does not fire, whether its turn is over or not, and neither do others when all are", () => {
   const driven = new Driven();
   driven.timers.beginTurn();
@@ -128,13 +140,16 @@ test("a hundred thousand timers that are set and cleared leave nothing behind, a
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("a delay beyond node's longest is waited for in parts", () => {
+test("a delay beyond node's longest, which node makes 1 ms, is waited for in parts", () => {
+  const delays = vi.spyOn(globalThis, "setTimeout");
   const driven = new Driven();
   driven.turn([1, 2 ** 31 + 1000]);
   vi.advanceTimersByTime(2 ** 31);
   expect(driven.fired).toEqual([]);
   vi.advanceTimersByTime(1000);
   expect(driven.fired).toEqual([1]);
+  expect(Math.max(...delays.mock.calls.map(([, ms]) => ms ?? 0))).toBe(2 ** 31 - 1);
+  delays.mockRestore();
 });
 
 test("timers that were set together fire in the order of their times, however long arming takes", async () => {
