@@ -3,6 +3,8 @@ import { describe, PortcullisError } from "../errors.ts";
 import { type Header, JOURNAL_FORMAT, type JournalRecord } from "./record.ts";
 
 const text = z.string();
+/** A store finds an execution by it. Stores keep lone surrogates as another character. */
+const key = text.min(1).refine((one) => one.isWellFormed(), "it has half a character (a lone surrogate)");
 /** Milliseconds, a count or a size. */
 const amount = z.number().nonnegative();
 /** Milliseconds since 1970, up to the last that a `Date` can be. */
@@ -21,8 +23,8 @@ const redacted = z.int().positive().exactOptional();
 const headerBase = {
   type: z.literal("header"),
   format: z.literal(JOURNAL_FORMAT),
-  execution: text.min(1),
-  tenant: text.min(1),
+  execution: key,
+  tenant: key,
   startedAt: at,
   tools,
   limits: z.record(text, amount),

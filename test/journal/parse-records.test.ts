@@ -43,6 +43,8 @@ test.for<[string, unknown, RegExp]>([
     [header("one", { startedAt: 8.64e15 + 1 })],
     /record 0, header \(program\) \(startedAt\)/,
   ],
+  ["an id that no store keeps as it is", [header("\ud800")], /record 0, header \(program\) \(execution\)/],
+  ["a tenant that no store keeps as it is", [header("one", { tenant: "\udfff" })], /\(tenant\).*lone surrogate/],
   ["a time that is no whole number", [header("one"), { ...outcome, at: 0.5 }], /record 1, outcome \(at\): /],
   [
     "a lease without an end",
