@@ -1,27 +1,84 @@
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
-import { defineConfig } from "vitest/config";
+import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 import packageJson from "./package.json" with { type: "json" };
 
-/** Tests that measure the host beside hostile programs, and tests that share the Docker daemon. They run one at a time, after the others. */
-const ALONE = [
-  "test/hostile.test.ts",
-  "test/hostile-docker.test.ts",
-  "test/host-memory.test.ts",
-  "test/durability/gigabyte.test.ts",
-  "test/durability/kill.test.ts",
-  "test/durability/locked.test.ts",
-  "test/serve/hostile-requests.test.ts",
-  "test/serve/load.test.ts",
-  "test/linear-time.test.ts",
+/**
+ * Tests that hold neither a process nor a clock: their files follow each other in one process, which loads once what they
+ * share. Left out are those that measure the memory of their process.
+ */
+const PURE = "test/{tools,values,option-rules,output,gate}/**/!(byte-list|session).test.ts";
+
+/** Tests that share the Docker daemon, each with containers of its own. Processes that wait for containers leave the cores to others. */
+const CONTAINERS = [
   "test/bridge/vectors.test.ts",
   "test/cli/docker.test.ts",
-  "test/page/many-calls.test.ts",
   "test/serve/image/server-image.test.ts",
   "test/sandboxes/docker/**/*.test.ts",
 ];
 
+/** Tests that measure this machine beside hostile programs or load, or change what the Docker daemon has for all. One at a time, after the others. */
+const ALONE = [
+  "test/hostile.test.ts",
+  "test/hostile-docker.test.ts",
+  "test/durability/kill.test.ts",
+  "test/durability/locked.test.ts",
+  "test/serve/hostile-requests.test.ts",
+  "test/serve/load.test.ts",
+  "test/sandboxes/docker/build-image.test.ts",
+  "test/sandboxes/docker/leftovers.test.ts",
+  "test/sandboxes/docker/deaf-container.test.ts",
+  "test/sandboxes/docker/processor-time.test.ts",
+];
+
+/** Files that take a minute or more: they begin first, so that no core waits for them at the end. */
+const LONGEST = [
+  "test/read-journals.test.ts",
+  "test/durability/gigabyte.test.ts",
+  "test/durability/every-cut.test.ts",
+  "test/host-memory.test.ts",
+  "test/package/package.test.ts",
+  "test/programs/execute-python.test.ts",
+  "test/programs/execute.test.ts",
+  "test/serve/mcp/stdio.test.ts",
+];
+
+class LongestFirst extends BaseSequencer {
+  /** Keeps the order of projects. */
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    // oxlint-disable-next-line unicorn/no-array-sort -- it is no array that sorts itself
+    const sorted = await super.sort(files);
+    const projects = [...new Set(sorted.map(({ project }) => project))];
+    const placeOf = ({ moduleId }: TestSpecification) =>
+      LONGEST.some((path) => moduleId.endsWith(`/${path}`)) ? 0 : 1;
+    return sorted.toSorted(
+      (one, other) => projects.indexOf(one.project) - projects.indexOf(other.project) || placeOf(one) - placeOf(other),
+    );
+  }
+}
+
+const NOT_TESTS = ["**/node_modules/**"];
+
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+/** Files of tests that are run in one way, beside those of the same group, and after those of the groups before it. */
+function project(
+  name: string,
+  { exclude = [], ...test }: NonNullable<TestProjectInlineConfiguration["test"]>,
+  group: number,
+) {
+  return {
+    extends: true as const,
+    test: {
+      maxWorkers: availableParallelism(),
+      ...test,
+      name,
+      exclude: [...NOT_TESTS, ...exclude],
+      sequence: { groupOrder: group },
+    },
+  };
+}
 
 export default defineConfig({
   // The examples import this package by its name, as its users do.
@@ -35,22 +92,16 @@ export default defineConfig({
   test: {
     globalSetup: ["test/docker-support/stop-engine.ts"],
     pool: "forks",
+    sequence: { sequencer: LongestFirst },
     // Tests start the command line from its sources about a hundred times: node keeps what it compiled, which halves a start.
     env: { NODE_COMPILE_CACHE: source("node_modules/.cache/node-compile") },
     testTimeout: 30_000,
     hookTimeout: 30_000,
     projects: [
-      {
-        extends: true,
-        test: {
-          name: "rooms",
-          include: ["test/**/*.test.ts"],
-          exclude: ["**/node_modules/**", ...ALONE],
-          maxWorkers: availableParallelism(),
-          sequence: { groupOrder: 0 },
-        },
-      },
-      { extends: true, test: { name: "alone", include: ALONE, maxWorkers: 1, sequence: { groupOrder: 1 } } },
+      project("rooms", { include: ["test/**/*.test.ts"], exclude: [PURE, ...CONTAINERS, ...ALONE] }, 0),
+      project("together", { include: [PURE], isolate: false }, 0),
+      project("containers", { include: CONTAINERS, exclude: ALONE }, 1),
+      project("alone", { include: ALONE, maxWorkers: 1 }, 2),
     ],
   },
 });

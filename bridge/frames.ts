@@ -47,10 +47,10 @@ export interface ErrorBody {
 export interface FaultBody {
   readonly name: string;
   readonly message: string;
-  /** Code of the tool error or guest check, where the program threw one. */
+  /** Code of the tool error or guest check, if the program threw one. */
   readonly code?: string;
   readonly tool?: string;
-  /** A tool whose promise the program has used as if it were the result, before it failed with another error. */
+  /** A tool whose promise the program used as if it were the result. The program then failed with another error. */
   readonly unawaited?: string;
   /** Position in the source that the guest was given, both counted from 1. */
   readonly line?: number;
@@ -100,7 +100,7 @@ export type GuestFrame =
       readonly ok: boolean;
       /** Sentences about what the guest changed to make the value JSON. */
       readonly notes: readonly string[];
-      /** The value, or a `FaultBody`; absent where the program returned nothing. */
+      /** The value, or a `FaultBody`; absent if the program returned nothing. */
       readonly body?: string;
     };
 

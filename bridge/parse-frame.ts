@@ -32,13 +32,13 @@ const wait: Field = (value) =>
 const notes: Field = (value) =>
   Array.isArray(value) && value.length <= 8 && value.every((note) => typeof note === "string" && note.length <= 256);
 
-/** The call whose body is a value to be kept, and whose header names it. */
+/** The call with a value to be kept as its body, and the value's name in its header. */
 const SAVE_ARTIFACT = "save_artifact";
 
 interface Form {
   readonly fields: readonly (readonly [string, Field])[];
   readonly body: "required" | "allowed" | "forbidden";
-  /** Further fields of a frame with these. */
+  /** Further fields of a frame with these fields. */
   readonly more?: (header: Readonly<Record<string, unknown>>) => Form["fields"];
 }
 
@@ -105,7 +105,7 @@ const GUEST_FORMS: Forms = new Map<string, Form>([
 
 /**
  * Parses a frame that a guest sent, which may be an attacker's. It must have exactly the known fields, each of its type
- * and within its bounds, and a body exactly where its kind has one. The body stays text.
+ * and within its bounds, and a body only if its kind has one. The body stays text.
  */
 export function parseGuestFrame(text: string): GuestFrame | MalformedFrame {
   return parseFrame(text, GUEST_FORMS) as GuestFrame | MalformedFrame;
@@ -186,7 +186,7 @@ function parseFrame(text: string, forms: Forms): object {
       `its kind is ${String(header.kind)}, and it ${body === undefined ? "lacks its body" : "has a body"}`,
     );
   }
-  // It has no such field of its own: that would not belong there.
+  // A frame of the host has no field `body` in its header.
   if (body !== undefined) header.body = body;
   return header;
 }

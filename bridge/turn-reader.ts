@@ -5,7 +5,7 @@ import { MalformedFrame, parseGuestFrame, TIMERS_AT_ONCE } from "./parse-frame.t
 export interface GuestTurn {
   /** Frames that it sent, including a final `settled` and without a final `turn_end`. */
   readonly commands: readonly GuestFrame[];
-  /** Their texts, as they crossed the bridge. */
+  /** The texts of `commands`, as they crossed the bridge. */
   readonly texts: readonly string[];
   /** Whether the program has settled. */
   readonly settled: boolean;
@@ -17,12 +17,12 @@ export class BridgeViolation extends Error {}
 /** Ended events that are kept, so that dropping them takes little time for each. */
 const EVENTS_KEPT = 10_000;
 
-/** Memory that a kept command takes besides its text, as a number of characters. */
-const COMMAND_LENGTH = 256;
+/** Memory that a kept command takes besides its text, in bytes. */
+const COMMAND_BYTES = 256;
 
 /** The commands of a turn are longer than the allowed length. */
 export class TextTooLong extends Error {
-  /** Length of the commands read so far, in characters. */
+  /** Memory of the commands read so far, in bytes. */
   readonly length: number;
   constructor(length: number) {
     super("The guest sent more in one turn than can be held.");
@@ -34,32 +34,32 @@ export class TextTooLong extends Error {
 export type Closes = number | "calls" | undefined;
 
 /**
- * Groups a guest's frames into turns, and checks that it keeps the protocol: it sends `ready` first and once, sends
- * other frames only after it was handed an event, numbers calls and timers in strictly increasing order, agrees with
- * the host on how many are open, and sends nothing after `settled`.
+ * Groups a guest's frames into turns, and checks that the guest keeps the protocol. It sends `ready` first and once,
+ * other frames only after it was handed an event, and nothing after `settled`. It numbers calls and timers in strictly
+ * increasing order, and agrees with the host on how many are open.
  */
 export class TurnReader {
   readonly #language: Language;
-  readonly #maxLength: number;
+  readonly #maxBytes: number;
   #greeted = false;
   #settled = false;
   #unreplayable = false;
   /** What each event that was handed over closes. */
   readonly #events: Closes[] = [];
-  /** How many of those events have had their turns. They stay in the list, because removing the first entry of a long list is slow. */
+  /** Number of `#events` that have had their turns. They stay, because removing a long list's first entry is slow. */
   #ended = 0;
   readonly #calls = new Set<number>();
   readonly #timers = new Set<number>();
   #lastId = 0;
   #commands: GuestFrame[] = [];
   #texts: string[] = [];
-  /** Length of the turn's commands so far, in characters. */
-  #length = 0;
+  /** Memory of the turn's commands so far. */
+  #bytes = 0;
 
-  /** `maxLength` limits the commands of one turn, in characters, because a turn is read as a whole. */
-  constructor(language: Language, maxLength: number) {
+  /** `maxBytes` limits the memory of one turn's commands, because a turn is read as a whole. */
+  constructor(language: Language, maxBytes: number) {
     this.#language = language;
-    this.#maxLength = maxLength;
+    this.#maxBytes = maxBytes;
   }
 
   /** Events handed over whose turns have not ended. */
@@ -72,8 +72,11 @@ export class TurnReader {
     this.#events.push(closes);
   }
 
-  /** Reads the next frame, and returns the turn that it ends, if it ends one. Throws a `BridgeViolation` or a `TextTooLong`. */
-  read(text: string): GuestTurn | undefined {
+  /**
+   * Reads the next frame, whose text takes `bytes` of memory, and returns the turn that it ends, if it ends one. Throws a
+   * `BridgeViolation` or a `TextTooLong`.
+   */
+  read(text: string, bytes: number): GuestTurn | undefined {
     const frame = parseGuestFrame(text);
     if (frame instanceof MalformedFrame)
       throw new BridgeViolation(`The guest sent a malformed frame: ${frame.reason}.`);
@@ -91,8 +94,8 @@ export class TurnReader {
     }
     this.#commands.push(frame);
     this.#texts.push(text);
-    this.#length += text.length + COMMAND_LENGTH;
-    if (this.#length > this.#maxLength) throw new TextTooLong(this.#length);
+    this.#bytes += bytes + COMMAND_BYTES;
+    if (this.#bytes > this.#maxBytes) throw new TextTooLong(this.#bytes);
     if (frame.kind === "settled") return this.#endTurn(true);
     return undefined;
   }
@@ -148,7 +151,7 @@ export class TurnReader {
     const turn = { commands: this.#commands, texts: this.#texts, settled };
     this.#commands = [];
     this.#texts = [];
-    this.#length = 0;
+    this.#bytes = 0;
     this.#ended += 1;
     if (this.#ended === this.#events.length || this.#ended === EVENTS_KEPT) {
       this.#events.splice(0, this.#ended);

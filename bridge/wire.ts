@@ -1,3 +1,5 @@
+import { isUtf8 } from "node:buffer";
+
 /** Frames on a stream of bytes: a prefix of four bytes, big-endian, with the length of the text in bytes; then the text in UTF-8. */
 
 const PREFIX_BYTES = 4;
@@ -22,15 +24,13 @@ export function encodePrefix(bytes: number): Buffer {
   return prefix;
 }
 
-/** A frame larger than its reader allows. It is found by the prefix, before any of its bytes are kept. */
-export interface OversizeFrame {
-  readonly bytes: number;
-  readonly allowed: number;
-}
+/** A frame that its reader does not take: larger than allowed, which the prefix says before any byte is kept, or no text. */
+export type RefusedFrame = { readonly bytes: number; readonly allowed: number } | "no text";
 
 /**
- * Splits a stream into frames. It holds at most one unfinished frame, of at most the allowed size. After an oversize
- * frame it reads nothing more, because what follows may not be a prefix.
+ * Splits a stream into frames. It holds at most one unfinished frame, of at most the allowed size. After a frame
+ * that it refuses it reads nothing more, because what follows may not be a prefix. Bytes that are not UTF-8 are refused and
+ * not replaced: each of them would become three bytes of text.
  */
 export class FrameDecoder {
   #allowed: number;
@@ -38,7 +38,7 @@ export class FrameDecoder {
   #partial: Buffer | undefined;
   #filled = 0;
   #isPrefix = false;
-  #oversize: OversizeFrame | undefined;
+  #refused: RefusedFrame | undefined;
 
   constructor(allowed: number) {
     this.#allowed = allowed;
@@ -49,15 +49,15 @@ export class FrameDecoder {
     this.#allowed = bytes;
   }
 
-  /** Set once a prefix announced more than is allowed. */
-  get oversize(): OversizeFrame | undefined {
-    return this.#oversize;
+  /** The frame after which nothing more is read. */
+  get refused(): RefusedFrame | undefined {
+    return this.#refused;
   }
 
   /** Reads a chunk and returns the frames that it completed, in order. */
   push(chunk: Buffer): string[] {
     const frames: string[] = [];
-    for (let at = 0; at < chunk.length && !this.#oversize;) {
+    for (let at = 0; at < chunk.length && !this.#refused;) {
       if (this.#partial) {
         at += this.#fill(this.#partial, chunk, at, frames);
         continue;
@@ -73,7 +73,7 @@ export class FrameDecoder {
         this.#expect(length, false);
         continue;
       }
-      frames.push(chunk.toString("utf8", at, at + length));
+      this.#take(chunk.subarray(at, at + length), frames);
       at += length;
     }
     return frames;
@@ -86,7 +86,7 @@ export class FrameDecoder {
     if (this.#filled < partial.length) return copied;
     this.#partial = undefined;
     if (!this.#isPrefix) {
-      frames.push(partial.toString("utf8"));
+      this.#take(partial, frames);
       return copied;
     }
     const length = this.#allow(partial.readUInt32BE(0));
@@ -95,16 +95,21 @@ export class FrameDecoder {
     return copied;
   }
 
+  #take(bytes: Buffer, frames: string[]): void {
+    if (isUtf8(bytes)) frames.push(bytes.toString("utf8"));
+    else this.#refused = "no text";
+  }
+
   #expect(length: number, isPrefix: boolean): void {
     this.#partial = Buffer.allocUnsafeSlow(length);
     this.#filled = 0;
     this.#isPrefix = isPrefix;
   }
 
-  /** The length in a prefix; undefined where it is not allowed. */
+  /** The length in a prefix; undefined if it is not allowed. */
   #allow(length: number): number | undefined {
     if (length <= this.#allowed) return length;
-    this.#oversize = { bytes: length, allowed: this.#allowed };
+    this.#refused = { bytes: length, allowed: this.#allowed };
     return undefined;
   }
 }

@@ -1,1 +1,1 @@
-export type { Person, Ran, Scene } from "../src/cli/scene.ts";
+export type { Person, Ran, Scene } from "../src/cli/commands/measure/demo.ts";

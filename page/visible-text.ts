@@ -11,7 +11,7 @@ export interface VisiblePart {
   readonly isUnsafe?: true;
 }
 
-/** The parts of a text, those that are invisible, reorder text or control a terminal as escapes. Nothing is left out. */
+/** The parts of a text. Characters that are invisible, reorder text or control a terminal are escapes. Nothing is left out. */
 export function visibleParts(text: string): readonly VisiblePart[] {
   const whole = text.replaceAll("\r\n", "\n");
   const parts: VisiblePart[] = [];
@@ -25,7 +25,7 @@ export function visibleParts(text: string): readonly VisiblePart[] {
   return from < whole.length ? [...parts, { text: whole.slice(from) }] : parts;
 }
 
-/** The same as text alone, for names of elements. */
+/** Like `visibleParts`, but text alone, for names of elements. */
 export function visibleText(text: string): string {
   return text.replaceAll(EITHER, written);
 }

@@ -10,4 +10,5 @@ if (Number.parseInt(process.versions.node, 10) < OLDEST) {
   );
   process.exit(5);
 }
-await import("./cli/main.ts");
+const { runProcess } = await import("./cli/run-process.ts");
+runProcess();

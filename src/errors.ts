@@ -8,7 +8,7 @@ export const ERROR_CODES = {
   tool_invalid: "A tool definition is invalid. The message names the tool, the field and the fix.",
   tool_failed: "Thrown by a handler. Its message tells the program why the tool failed.",
   source_unavailable:
-    "A source of tools cannot be reached, its answers are invalid, or its library is missing. Thrown where a source is made, and by the handlers of its tools; the program is told the message.",
+    "A source of tools cannot be reached, its answers are invalid, or its library is missing. Thrown when a source is made, and by the handlers of its tools; the program is told the message.",
   door_unavailable:
     "A door for clients cannot be opened: its library is missing, or its address cannot be listened on. The message says which.",
   source_invalid:
@@ -26,7 +26,7 @@ export const ERROR_CODES = {
   model_unavailable: "A model cannot be called: its key or its SDK is missing. The message says which.",
   runtime_closed: "The runtime was closed and takes no further programs.",
   runtime_suspended:
-    "The runtime was suspended: the execution stays open in the journal, and goes on where it is taken up (`recover`, `resume`).",
+    "The runtime was suspended: the execution stays open in the journal, and goes on when it is taken up (`recover`, `resume`).",
   execution_unknown: "The journal holds no execution with this id.",
   execution_exists: "The journal already holds an execution with this id.",
   journal_invalid: "The records of an execution are invalid. The message names the first invalid record.",
@@ -42,6 +42,7 @@ export const ERROR_CODES = {
     "The call has waited for longer than its execution allows (limit `waitMs`), and takes no decision or result any more.",
   call_open: "Calls of the conversation's last turn have no answer yet. The message says how to go on.",
   conversation_busy: "Something of this conversation is under way already. Wait for it, or interrupt it.",
+  conversation_interrupted: "What was under way was interrupted: `signal.reason` of its handlers. Say more to go on.",
   conversation_ended: "The conversation was disposed of, and takes nothing more. It can be continued from the journal.",
   decision_exists: "The call was decided or answered already. The message says by whom.",
   tools_changed: "Tools of an execution are gone or changed since it began. The message names them.",
@@ -74,7 +75,12 @@ export class PortcullisError extends Error {
 
   /** Whether a value is a `PortcullisError`, of this or another copy of the package. */
   static is(value: unknown): value is PortcullisError {
-    return typeof value === "object" && value !== null && BRAND in value;
+    try {
+      return typeof value === "object" && value !== null && BRAND in value;
+    } catch {
+      // A revoked proxy.
+      return false;
+    }
   }
 }
 
@@ -90,6 +96,7 @@ export function describe(value: unknown): string {
   if (typeof value === "bigint") return `${value}n`;
   if (typeof value === "function") return "a function";
   if (typeof value !== "object" || value === null) return String(value);
+  if (value instanceof Promise) return "a promise";
   const text = jsonOrNothing(value);
   if (text !== undefined && text.length <= 60) return text;
   return Array.isArray(value) ? `an array of ${value.length}` : "an object";

@@ -9,7 +9,7 @@ export type {
   SearchToolsOptions,
 } from "./runtime.ts";
 
-export type { ExecutionEvent } from "./programs/execute.ts";
+export type { ExecutionEvent } from "./programs/execution.ts";
 export type { ExecuteOptions } from "./programs/execute-options.ts";
 export type { Unrecovered } from "./executions/recover.ts";
 export type { RecoveredConversation, RecoveredExecution, RecoverOptions } from "./executions/recover-options.ts";
@@ -23,28 +23,29 @@ export type { SqliteJournal, SqliteJournalOptions } from "./journal/sqlite/sqlit
 export type { ExecutionId } from "./journal/execution-id.ts";
 
 export { agentAsTool } from "./agent/agent-as-tool.ts";
-export type { ResumeAgentOptions } from "./agent/resume-agent-options.ts";
+export type { ResumeAgentOptions } from "./agent/agent-options.ts";
 export type { AgentReport } from "./agent/agent-report.ts";
 export type { AgentToolOptions } from "./agent/agent-as-tool.ts";
 export type { AgentOptions } from "./agent/agent-options.ts";
 export type { AgentEnding } from "./agent/ending.ts";
 export type { AgentEvent } from "./agent/event.ts";
 export type { ConverseOptions } from "./agent/agent-options.ts";
-export type { Talk } from "./agent/talk.ts";
+export type { Talk } from "./agent/converse.ts";
 
-export type { AsToolOptions, LoopTools } from "./loops/loops.ts";
+export type { AsToolOptions, LoopTools } from "./frameworks/loops.ts";
 
-export { anthropic, gemini, openai, openaiChat } from "./models/providers.ts";
+export { anthropic, gemini, openai, openaiChat } from "./models/provider/providers.ts";
 
 export { content } from "./tools/content.ts";
 export type { Content, PartHandle, PartInput } from "./tools/content.ts";
 export { redactSecrets } from "./redaction/redact-secrets.ts";
 export { defineTool } from "./tools/define-tool.ts";
 export { jsonSchema } from "./tools/schema.ts";
-export type { DeclarationOptions } from "./tools/declarations.ts";
-export type { Redact, RedactFinding, RedactRequest } from "./redaction/redact.ts";
+export type { DeclarationOptions } from "./tools/declarations/declarations.ts";
+export type { Redact, RedactFinding, RedactRequest } from "./redaction/redact-option.ts";
 export type { ToolOptions } from "./tools/define-tool.ts";
-export type { JsonSchema, Schema } from "./tools/schema.ts";
+export type { JsonSchema } from "./tools/json-schema/json-schema.ts";
+export type { Schema } from "./tools/schema.ts";
 export type { CallContext, Caller, Effect, Tool, ToolAudience } from "./tools/tool.ts";
 export type { FoundTool } from "./tools/search/tool-search.ts";
 export type { ToolSet } from "./tools/tool-set.ts";
@@ -58,7 +59,7 @@ export type { OpenApiOptions, OpenApiPolicies, OpenApiSource } from "./sources/o
 export { fromOpenAIAgents } from "./sources/from-openai-agents.ts";
 export type { ToolPolicies, ToolPolicy } from "./sources/tool-policy.ts";
 
-export type { ApprovalRequest, Approve } from "./gate/approval.ts";
+export type { ApprovalRequest, Approve } from "./gate/approve/approval.ts";
 export type { CallAnswer } from "./gate/call-tool.ts";
 export type { Logger } from "./gate/failure-log.ts";
 

@@ -1,21 +1,26 @@
-export { replayTranscript } from "./agent/replay-transcript.ts";
-export type { ReplayedTranscript, TranscriptViewer } from "./agent/replay-transcript.ts";
-export type { Notice, SaidMessage } from "./agent/said.ts";
-export type { Step, StepCall } from "./agent/talk.ts";
-export type { ContextDocument, Instructions } from "./agent/instructions.ts";
-export type { AgentUsage, ProgramsOption, Transcript, TranscriptTurn } from "./agent/transcript.ts";
+export type { Notice, SaidMessage } from "./agent/prompt/said-message.ts";
+export type { Step, StepCall } from "./agent/converse.ts";
+export type { ContextDocument, Instructions } from "./agent/prompt/instructions.ts";
+export type { AgentUsage, Transcript, TranscriptTurn } from "./agent/from-journal/transcript.ts";
+export type { ProgramsOption } from "./agent/prompt/programs-option.ts";
 export type { FailureCode, RefusalCode } from "./gate/answer.ts";
 export type { FailureEntry } from "./gate/failure-log.ts";
 export type { CallLine, CallOutcome } from "./gate/call-line.ts";
 export type { CallEvent } from "./gate/call-ledger.ts";
-export type { Output, Usage } from "./output/report.ts";
-export type { Stub } from "./output/stub.ts";
-export type { ConnectionTotals } from "./programs/execution-state.ts";
-export type { Logs } from "./programs/log-collector.ts";
-export type { CrashCode, Fault, StoppedBy } from "./programs/outcome.ts";
-export type { Divergence, Replayed } from "./programs/replay-turns.ts";
+export type { Output, Usage } from "./output/report-shape.ts";
+export type { Stub } from "./output/large-value.ts";
+export type {
+  ConnectionTotals,
+  CrashCode,
+  Fault,
+  Logs,
+  StoppedBy,
+  Waiting,
+  WaitingApproval,
+  WaitingCall,
+} from "./programs/outcome.ts";
+export type { Divergence, Replayed } from "./programs/guest/replay-turns.ts";
 export type { ExecutionStatus } from "./host/runtime.ts";
-export type { ConversationStatus } from "./executions/status.ts";
-export type { ListedExecution } from "./executions/list-executions.ts";
-export type { Waiting, WaitingApproval, WaitingCall } from "./programs/waiting.ts";
+export type { ConversationStatus } from "./executions/conversation-status.ts";
+export type { ListedExecution } from "./executions/listed-execution.ts";
 export type { ReportArtifact } from "./output/artifacts.ts";

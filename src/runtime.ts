@@ -1,6 +1,7 @@
-import { readOptions, optionsIn } from "./options/options.ts";
+import { readOptions, optionsIn } from "./option-rules/options.ts";
 import { placesOf } from "./host/places.ts";
 import { createMemoryJournal } from "./journal/memory-journal.ts";
+import { preparingThread } from "./programs/prepare/preparing-thread.ts";
 import { defaultLimitsFor, resolveLimits } from "./programs/limits.ts";
 import { RUNTIME_RULES, type RuntimeOptions, SEARCH_RULES } from "./host/options.ts";
 import type { Runtime } from "./host/runtime.ts";
@@ -24,9 +25,10 @@ export async function createRuntime<Context = unknown>(options: RuntimeOptions<C
   const tools = new CurrentTools(read.tools, "createRuntime({ tools })");
   const limits = resolveLimits(defaultLimitsFor(journal), read.limits, optionsIn("createRuntime", "limits"));
   const sandbox = await sandboxOf(read.sandbox ?? "isolate");
-  // Engines start while the host loads what programs need.
-  const warming = sandbox.warm?.();
-  const [{ Runtime, openGate }] = await Promise.all([import("./host/runtime.ts"), warming]);
+  // Engines, and the thread that reads programs, start while the host loads what programs need.
+  // A thread that cannot be started rejects like a sandbox that cannot: where both fail, the sandbox says what is wrong.
+  const reading = async () => preparingThread.start();
+  const [{ Runtime, openGate }] = await Promise.all([import("./host/runtime.ts"), sandbox.warm?.(), reading()]);
   const { approve, approvePrograms, leaseMs, onEvent, logger } = read;
   return new Runtime<Context>({
     sandbox,

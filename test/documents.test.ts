@@ -42,6 +42,24 @@ describe("every link of a document leads to a file, and to a heading where it na
   });
 });
 
+/** Every file of the sources, by its own name too: a document may say "each adapter has its `content.ts`". */
+const sources = new Set(filesIn("src").flatMap((file) => [file, posix.basename(file)]));
+
+describe("every file that the README of a room names is there", () => {
+  test.each(documents.filter((document) => document.startsWith("src/")))("%s", (document) => {
+    const names = [...proseOf(document).matchAll(/`([\w./-]+\.(?:ts|js|json))`/g)].map(([, name = ""]) => name);
+    const gone = names.filter((name) => {
+      const file = posix.join(posix.dirname(document), name);
+      return (
+        !sources.has(name) &&
+        !statSync(root + file, { throwIfNoEntry: false }) &&
+        !statSync(root + name, { throwIfNoEntry: false })
+      );
+    });
+    expect(gone).toEqual([]);
+  });
+});
+
 /** What is held to say who does a thing: a file, or a folder with all that is below it. */
 const PLAIN = ["README.md", "SECURITY.md", "docs", "src", "bridge"];
 

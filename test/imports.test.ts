@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
@@ -169,32 +169,56 @@ test("the main entry loads what defines tools and starts an engine, and the rest
     "src/sources/mcp/",
     "src/sources/openapi/",
     "src/models/anthropic/",
-    "src/loops/",
+    "src/frameworks/",
   ];
   expect(loaded.filter((one) => later.some((folder) => one.startsWith(folder)))).toEqual([]);
-  for (const one of ["src/programs/drive.ts", "src/gate/gate.ts", "src/agent/agent-loop.ts"])
+  for (const one of ["src/programs/drive/drive.ts", "src/gate/gate.ts", "src/agent/agent.ts"])
     expect(loaded).not.toContain(one);
 });
 
 test("what a runtime loads to run programs leaves out the conversation, the sources and the containers", () => {
   const loaded = loadedWith("src/host/runtime.ts");
-  for (const one of ["src/agent/agent-loop.ts", "src/programs/resume.ts", "src/executions/recover.ts"])
+  for (const one of ["src/agent/agent.ts", "src/programs/resume.ts", "src/executions/recover.ts"])
     expect(loaded).not.toContain(one);
   expect([...loaded].filter((one) => /^src\/(?:sources|sandboxes\/docker)\//.test(one))).toEqual([]);
+});
+
+test("what parses programs is loaded by its thread alone", () => {
+  const folder = "src/programs/prepare/thread/";
+  const entry = "src/programs/prepare/thread/thread.js";
+  const loading = imports.filter(
+    ({ file, target, typesOnly }) => !typesOnly && !file.startsWith(folder) && target.startsWith(folder),
+  );
+  expect(loading.map(found)).toEqual([`src/programs/prepare/preparing-thread.ts imports ${entry}`]);
+  expect(loadedWith("src/programs/prepare/preparing-thread.ts")).not.toContain(entry);
+  const parsers = [...loadedWith(entry)].filter((one) => !isOwn({ target: one }));
+  expect(parsers).toEqual(["acorn"]);
+  expect([...loadedWith("src/host/runtime.ts")]).not.toContain("acorn");
 });
 
 test("the reader of imports finds every form of them", () => {
   expect(imports.length).toBeGreaterThan(files.length);
   const has = (file: string, target: string, typesOnly: boolean) =>
     imports.some((one) => one.file === file && one.target === target && one.typesOnly === typesOnly);
-  expect(has("src/gate/tool-queues.ts", "p-queue", false)).toBe(true);
-  expect(has("src/output/report.ts", "src/programs/execute.ts", true)).toBe(true);
+  expect(has("src/gate/queues/tool-queues.ts", "p-queue", false)).toBe(true);
+  expect(has("src/output/report.ts", "src/programs/execution.ts", true)).toBe(true);
   expect(has("src/index.ts", "src/errors.ts", false)).toBe(true);
-  expect(has("src/programs/prepare/type-stripper.ts", "src/programs/prepare/strip-types.js", false)).toBe(true);
-  expect(has("src/programs/prepare/strip-types.js", "amaro", false)).toBe(true);
+  expect(has("src/programs/prepare/preparing-thread.ts", "src/programs/prepare/thread/thread.js", false)).toBe(true);
+  expect(has("src/programs/prepare/thread/types/strip-types.ts", "amaro", false)).toBe(true);
   expect(has("src/sandboxes/memory.ts", "bridge/guest/guest.js", false)).toBe(true);
   expect(has("src/sandboxes/isolate/engine-process.ts", "src/sandboxes/isolate/engine.js", false)).toBe(true);
   expect(has("src/sandboxes/isolate/platform.ts", "isolated-vm", false)).toBe(true);
   expect(has("src/sandboxes/isolate/platform.ts", "node-gyp-build", false)).toBe(true);
   expect(has("src/sandboxes/docker/daemon.ts", "dockerode", false)).toBe(true);
+});
+
+test("each room has a folder of tests", () => {
+  const rooms = readdirSync(posix.join(root, "src"), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const withoutTests = rooms.filter(({ name }) => {
+    const folder = posix.join(root, "test", name);
+    return (
+      !existsSync(folder) || !readdirSync(folder, { recursive: true }).some((file) => String(file).endsWith(".test.ts"))
+    );
+  });
+  expect(withoutTests.map(({ name }) => name)).toEqual([]);
 });

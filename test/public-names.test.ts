@@ -35,12 +35,12 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
   },
   "portcullis/reports": {
     values: `
-      replayTranscript`,
+      `,
     types: `
       AgentUsage CallEvent CallLine CallOutcome ConnectionTotals ContextDocument ConversationStatus CrashCode Divergence ExecutionStatus FailureCode FailureEntry Fault Instructions ListedExecution Logs Notice
       Output
-      ProgramsOption RefusalCode Replayed ReplayedTranscript ReportArtifact SaidMessage Step StepCall StoppedBy Stub Transcript TranscriptTurn
-      TranscriptViewer Usage Waiting WaitingApproval WaitingCall`,
+      ProgramsOption RefusalCode Replayed ReportArtifact SaidMessage Step StepCall StoppedBy Stub Transcript TranscriptTurn
+      Usage Waiting WaitingApproval WaitingCall`,
   },
   "portcullis/sandboxes": {
     values: `

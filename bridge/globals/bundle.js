@@ -23,8 +23,8 @@ const BUFFER_INHERITS =
   "Object.setPrototypeOf(Buffer.prototype, Uint8Array.prototype)\nObject.setPrototypeOf(Buffer, Uint8Array)\n";
 
 /**
- * Lets Buffer inherit from Uint8Array after its methods are assigned. An assignment of a method fails where the program
- * has frozen the prototype that has one of the same name.
+ * Lets Buffer inherit from Uint8Array after its methods are assigned. Assigning a method fails if the program has
+ * frozen the prototype that has a method of the same name.
  *
  * @param {string} source
  */

@@ -110,7 +110,8 @@ export class AbortSignal extends EventTarget {
   #aborted = false;
   #reason = undefined;
   #dependents = [];
-  onabort = null;
+  #onabort = null;
+  #calls = undefined;
 
   static {
     abortSignal = (signal, reason) => signal.#abort(reason);
@@ -123,6 +124,25 @@ export class AbortSignal extends EventTarget {
 
   get aborted() {
     return this.#aborted;
+  }
+
+  get onabort() {
+    return this.#onabort;
+  }
+
+  /** It is called in the order in which it and the listeners were first set. */
+  set onabort(callback) {
+    const isCallback = typeof callback === "function" || (typeof callback === "object" && callback !== null);
+    this.#onabort = isCallback ? callback : null;
+    if (!isCallback) {
+      this.removeEventListener("abort", this.#calls);
+      this.#calls = undefined;
+    } else if (this.#calls === undefined) {
+      this.#calls = (event) => {
+        if (typeof this.#onabort === "function") this.#onabort(event);
+      };
+      this.addEventListener("abort", this.#calls);
+    }
   }
 
   get reason() {
@@ -138,7 +158,6 @@ export class AbortSignal extends EventTarget {
     this.#aborted = true;
     this.#reason = reason === undefined ? new DOMException("This operation was aborted", "AbortError") : reason;
     const event = new Event("abort");
-    if (typeof this.onabort === "function") timers.run(() => this.onabort(event));
     this.dispatchEvent(event);
     const dependents = this.#dependents;
     this.#dependents = [];

@@ -84,6 +84,10 @@ LOAD_ARTIFACT = "load_artifact"
 FUNCTIONS = {SEARCH_TOOLS: "searchTools", SAVE_ARTIFACT: "save", LOAD_ARTIFACT: "load"}
 # Maximum length of the name of a kept value. The host checks the rest of it.
 NAME_LENGTH = 100
+# Most notes on a value.
+NOTES = 8
+# Most tasks and calls that are kept because they failed.
+FAILED_KEPT = 1_000
 PROGRAM_FUNCTION = "__program__"
 # An object's address in its default text. It differs in each run of a program.
 ADDRESS = re.compile(r" at 0x[0-9a-f]{6,16}(?=[>\s,])")
@@ -343,7 +347,7 @@ class PlainCopy:
             )
 
     def note(self, text):
-        if self.notes is not None and len(self.notes) < 8:
+        if self.notes is not None and len(self.notes) < NOTES:
             self.notes.append(shorten(text, 256))
 
     def refuse(self, thing, advice):
@@ -750,8 +754,11 @@ class Loop(asyncio.AbstractEventLoop):
         if not asyncio.iscoroutine(coro) and inspect.isawaitable(coro):
             coro = result_of(coro)  # Programs often make a task of a call, which is a future.
         if self._task_factory is not None:
-            return self._task_factory(self, coro, **({} if context is None else {"context": context}))
-        return Task(coro, loop=self, name=name, context=context)
+            task = self._task_factory(self, coro, **({} if context is None else {"context": context}))
+        else:
+            task = Task(coro, loop=self, name=name, context=context)
+        task.add_done_callback(self._guest.keep_failed)
+        return task
 
     def set_task_factory(self, factory):
         self._task_factory = factory
@@ -1264,6 +1271,7 @@ class Guest:
         # Frames of this turn. None replaces a command that was taken back.
         self._outbox = []
         self._turn = 0
+        self._failed = []
         self._calls = {}
         # For each tool that has exactly one required field, that field.
         self._positional = {}
@@ -1411,10 +1419,31 @@ class Guest:
             except BaseException as error:
                 self.fail(error)
                 return
+        self._note_failed(notes)
         self._settle({"kind": "settled", "ok": True, "notes": notes}, body)
 
     def fail(self, error):
         self._fail_with(describe_fault(error, self._program))
+
+    def keep_failed(self, future):
+        """Keeps a task or a call whose exception nothing has retrieved yet."""
+        if not getattr(future, "_log_traceback", False):
+            return
+        if len(self._failed) >= FAILED_KEPT:
+            self._failed = [other for other in self._failed if other._log_traceback]
+        if len(self._failed) < FAILED_KEPT:
+            self._failed.append(future)
+
+    def _note_failed(self, notes):
+        """Notes that tasks or calls failed, and that nothing has awaited them."""
+        failed = [future for future in self._failed if future._log_traceback]
+        if not failed or len(notes) == NOTES:
+            return
+        fault = describe_fault(failed[0]._exception, self._program)
+        more = len(failed) - 1
+        others = "" if more == 0 else f" ({more} {'other' if more == 1 else 'others'} failed too.)"
+        told = shorten(f"A task or call failed, and the program did not await it: {fault['name']}: {fault['message']}", 256 - len(others))
+        notes.append(told + others)
 
     def exit_with(self, error):
         if error.code in (None, 0, False):
@@ -1442,6 +1471,7 @@ class Guest:
             self._send_call(call, tool, inputs, fields)
         except ToolError as error:
             call.set_exception(error)
+            self.keep_failed(call)
         return call
 
     def _send_call(self, call, tool, inputs, fields):
@@ -1513,6 +1543,7 @@ class Guest:
         else:
             value = parse_json(body)
             call.set_exception(ToolError(value["code"], value["tool"], value["message"]))
+            self.keep_failed(call)
 
     # -- timers
 

@@ -30,7 +30,7 @@ export default async function desk({ heading, print, model, person, signal }: Sc
     tools,
     approve,
     onEvent: (event) => {
-      if (event.type === "call_ended") print(`  · ${event.line.tool}: ${event.line.outcome.type}`);
+      if (event.type === "call_ended") print(`  · ${event.tool}: ${event.outcome.type}`);
     },
   });
   await using talk = await runtime.converse({

@@ -1,7 +1,7 @@
 import type { ExecutionView } from "../../src/views/view.ts";
 import { type AskedList, Refused, type Row, type Source } from "./source.ts";
 
-/** What a file of `portcullis show --html` holds. The first one is what it shows. */
+/** What a file of `portcullis show --html` holds. It shows the first execution. */
 export interface FileData {
   readonly executions: readonly ExecutionView[];
 }

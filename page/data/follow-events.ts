@@ -1,9 +1,9 @@
 /** Wait before a stream that broke off is opened again, in milliseconds; it doubles up to the longest. */
 const AGAIN_MS = 500;
 const LONGEST_MS = 10_000;
-/** Status of the answer where all events were sent. */
+/** Status of the answer if all events were sent. */
 const NO_MORE = 204;
-/** Characters of one line. Longer ones are no events of this server. */
+/** Characters of one line. Longer lines are no events of this server. */
 const LINE_LENGTH = 4 * 1024 * 1024;
 
 /**

@@ -38,10 +38,9 @@ export function serverSource(token: () => string | undefined): Source {
   };
 }
 
-/** One part of the server's list. */
 interface Page {
   readonly executions: readonly Row[];
-  /** Leads to the next one; missing on the last one. */
+  /** Leads to the next part; missing in the last part. */
   readonly cursor?: string;
 }
 

@@ -1,4 +1,4 @@
-import type { ListFilter, ListRow } from "../../src/views/list.ts";
+import type { ListFilter, ListRow } from "../../src/views/list/list.ts";
 import type { CallTexts, ExecutionView } from "../../src/views/view.ts";
 
 /** Where the page has executions from: a server, or the file that it stands in. */
@@ -7,7 +7,7 @@ export interface Source {
   readonly isLive: boolean;
   list(asked: AskedList, signal: AbortSignal): Promise<Listed>;
   view(execution: string, signal: AbortSignal): Promise<ExecutionView>;
-  /** The whole texts of a call; missing where they cannot be had. */
+  /** The whole texts of a call; missing if they cannot be had. */
   readonly call?: (execution: string, id: string, signal: AbortSignal) => Promise<CallTexts>;
   readonly decide?: (execution: string, id: string, decision: Decision) => Promise<void>;
   /** Calls back whenever something has happened to the execution, until the signal aborts. */
@@ -21,7 +21,7 @@ export interface AskedList extends Pick<ListFilter, "state" | "tool" | "text"> {
 
 export interface Listed {
   readonly executions: readonly Row[];
-  /** There are older ones. */
+  /** Whether there are older executions. */
   readonly hasMore: boolean;
 }
 

@@ -63,7 +63,6 @@ export function useAsked<Value>(
   return { ...(asked.keys === key ? asked : {}), again };
 }
 
-/** One execution, as it is now. */
 export function useExecution(execution: string): Asked<ExecutionView> & { readonly again: () => void } {
   const source = useSource();
   return useAsked(

@@ -1,5 +1,6 @@
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { WaitingView } from "../../src/views/view.ts";
+import { WAITS } from "../../src/views/words.ts";
 import { useSource } from "../data/use-source.ts";
 import { bytes, count, counted, time } from "../format.ts";
 import { firstOpen } from "./first-open.ts";
@@ -13,8 +14,8 @@ export interface ApprovalsProps {
 }
 
 /**
- * What waits for a person. One that was decided stays in its place, with its buttons off: another one that took its place
- * could be decided by a second click.
+ * The calls that wait for a person. A decided call stays in its place, with its buttons off: otherwise a second click
+ * could decide the call that took its place.
  */
 export function Approvals({ execution, waiting, onDecided }: ApprovalsProps) {
   const id = useId();
@@ -120,7 +121,7 @@ function Approval({ execution, waiting, isOpen, isShort, onDecided }: ApprovalPr
       {!isShort && (
         <>
           <p class="hint">
-            {WHY[why]} It waits since {time(since)}.
+            It {WAITS[why]}.{why === "outcome_unknown" && UNKNOWN} Since {time(since)}.
             {inputDigest !== undefined && (
               <span title="SHA-256 of the input"> SHA-256 {inputDigest.slice(0, 12)}…</span>
             )}
@@ -177,12 +178,7 @@ function Approval({ execution, waiting, isOpen, isShort, onDecided }: ApprovalPr
   );
 }
 
-const WHY = {
-  approval: "It needs a decision before it runs.",
-  outcome_unknown:
-    "Its host died while it ran, so it may have taken effect. Allow runs it again; Deny tells the program that its outcome is unknown.",
-  result: "It waits for the result of its client.",
-} as const;
+const UNKNOWN = " Allow runs it again; Deny tells the program that its outcome is unknown.";
 
 /** All of an input is in the document, whatever its size: who decides has to be able to read it. */
 function WholeInput({ tool, text, name }: { readonly tool: string; readonly text: string; readonly name: string }) {

@@ -1,8 +1,8 @@
 import type { CallView, DecisionView } from "../../src/views/view.ts";
+import { callText, decisionText } from "../../src/views/words.ts";
 import { useSource } from "../data/use-source.ts";
 import { bytes, duration, time } from "../format.ts";
 import { Text } from "../text.tsx";
-import { WORDS } from "./calls.tsx";
 import { TextBlock } from "./text-block.tsx";
 
 /** One call with its input, its result and what was decided about it. */
@@ -18,14 +18,14 @@ export function CallDetails({ execution, call }: { readonly execution: string; r
         Call <Text text={id} />: <Text text={tool} />
       </h3>
       <dl class="facts">
-        <Fact name="state" value={detail === undefined ? WORDS[state] : `${WORDS[state]}: ${detail}`} />
+        <Fact name="state" value={detail === undefined ? callText({ state }) : `${callText({ state })}: ${detail}`} />
         <Fact name="caller" value={caller} />
         <Fact name="made" value={time(at)} />
         {ms !== undefined && <Fact name="took" value={duration(ms)} />}
         {state === "value" && <Fact name="returned" value={bytes(call.bytes)} />}
         {effect !== undefined && <Fact name="effect" value={effect} />}
         {attempts !== undefined && <Fact name="attempts" value={String(attempts)} />}
-        {decision && <Fact name="decision" value={decisionText(decision)} />}
+        {decision && <Fact name="decision" value={decisionFact(decision)} />}
       </dl>
       <h4>Input</h4>
       <TextBlock head={input} name={`Input of call ${id}`} isJson whole={whole("input")} elsewhere={elsewhere} />
@@ -62,8 +62,9 @@ function Fact({ name, value }: { readonly name: string; readonly value: string }
   );
 }
 
-function decisionText({ decision, by, note, at }: DecisionView): string {
+function decisionFact(decision: DecisionView): string {
+  const { by, note, at } = decision;
   const who = by === undefined ? "" : ` by ${by}`;
   const why = note === undefined ? "" : `: ${note}`;
-  return `${decision === "done" ? "said to be done" : decision}${who}, ${time(at)}${why}`;
+  return `${decisionText(decision)}${who}, ${time(at)}${why}`;
 }

@@ -3,7 +3,7 @@ import type { CallState, CallView } from "../../src/views/view.ts";
 /** So many equal calls are one row until it is opened. */
 const EQUAL_CALLS = 12;
 
-/** A row of the calls: one call, or many equal ones. */
+/** A row of the calls: one call, or many equal calls. */
 export type CallRow =
   | { readonly type: "call"; readonly call: CallView; readonly level: 1 | 2 }
   | { readonly type: "group"; readonly group: CallGroup };
@@ -19,7 +19,7 @@ export interface CallGroup {
   readonly bytes: number;
 }
 
-/** The calls in the order in which they were made, equal ones together where they are many. */
+/** The calls in the order in which they were made. Equal calls are together if there are many of them. */
 export function callRows(calls: readonly CallView[], open: ReadonlySet<string>): readonly CallRow[] {
   return groupsOf(calls).flatMap((group): CallRow[] => {
     if (group.calls.length < EQUAL_CALLS) return group.calls.map((call) => ({ type: "call", call, level: 1 }));

@@ -1,5 +1,6 @@
 import { useId, useMemo, useState } from "preact/hooks";
 import type { CallView } from "../../src/views/view.ts";
+import { callText } from "../../src/views/words.ts";
 import { bytes, count, duration } from "../format.ts";
 import { Text } from "../text.tsx";
 import { visibleText } from "../visible-text.ts";
@@ -10,7 +11,7 @@ import { Rows } from "./rows.tsx";
 export interface CallsProps {
   readonly execution: string;
   readonly calls: readonly CallView[];
-  /** Calls that are not among them. */
+  /** Number of calls that are not among `calls`. */
   readonly left?: number | undefined;
   /** Milliseconds since 1970. */
   readonly from: number;
@@ -19,7 +20,7 @@ export interface CallsProps {
 
 const ROW_HEIGHT = 28;
 
-/** The calls over time. Equal ones are one row, which is opened on demand; one that is chosen is shown whole beside them. */
+/** The calls over time. Equal calls are one row, which is opened on demand. The chosen call is shown whole beside them. */
 export function Calls({ execution, calls, left = 0, from, until }: CallsProps) {
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const [active, setActive] = useState(0);
@@ -170,7 +171,7 @@ function CallLine({ id, row, scale, isActive, isOpen, place, onClick }: CallLine
 function groupFacts({ group }: CallRow & { readonly type: "group" }) {
   const { tool, state, detail, calls, ms, bytes: size } = group;
   const mean = ms / Math.max(1, calls.length);
-  const word = detail === "" ? WORDS[state] : detail;
+  const word = callText({ state, detail });
   return {
     tool,
     state,
@@ -184,7 +185,7 @@ function groupFacts({ group }: CallRow & { readonly type: "group" }) {
 
 function callFacts({ call }: CallRow & { readonly type: "call" }) {
   const { id, tool, state, detail = "", ms, bytes: size } = call;
-  const word = detail === "" ? WORDS[state] : detail;
+  const word = callText({ state, detail });
   const took = ms === undefined ? "" : duration(ms);
   return {
     tool,
@@ -196,15 +197,6 @@ function callFacts({ call }: CallRow & { readonly type: "call" }) {
     name: `call ${id} of ${tool}, ${word}${took === "" ? "" : `, ${took}`}${state === "value" ? `, ${bytes(size)}` : ""}`,
   };
 }
-
-export const WORDS = {
-  open: "runs",
-  waiting: "waits",
-  value: "done",
-  refused: "refused",
-  failed: "failed",
-  aborted: "given up",
-} as const;
 
 const STRIP_WIDTH = 200;
 const BINS = 100;

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import type { ProgramView } from "../../src/views/view.ts";
 import type { Row } from "../data/source.ts";
+import { stateText } from "../../src/views/words.ts";
 import { useSource } from "../data/use-source.ts";
 import { time } from "../format.ts";
 import { linkTo } from "../route.ts";
@@ -33,7 +34,7 @@ export function CompareWith({ view }: { readonly view: ProgramView }) {
         <option value="">{others?.length === 0 ? "no other execution of it" : "another execution …"}</option>
         {others?.map(({ execution, startedAt, outcome, state }) => (
           <option key={execution} value={execution}>
-            {`${time(startedAt)}, ${outcome ?? state}, ${visibleText(execution)}`}
+            {`${time(startedAt)}, ${stateText({ state, outcome })}, ${visibleText(execution)}`}
           </option>
         ))}
       </select>

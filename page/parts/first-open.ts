@@ -3,7 +3,7 @@ import type { WaitingView } from "../../src/views/view.ts";
 /** Calls that are put into the document to be decided. */
 const AT_ONCE = 50;
 
-/** Those that were decided, and the first of those that wait. */
+/** The calls that were decided, and the first calls that wait. */
 export function firstOpen<One extends Pick<WaitingView, "id">>(
   all: readonly One[],
   open: ReadonlySet<string>,

@@ -1,5 +1,6 @@
 import { useId } from "preact/hooks";
 import type { FunnelPart, FunnelView } from "../../src/views/view.ts";
+import { FUNNEL } from "../../src/views/words.ts";
 import { bytes, count } from "../format.ts";
 
 const WIDTH = 400;
@@ -7,20 +8,21 @@ const WIDTH = 400;
 /** What tools returned, what the program was handed, what the model gets. */
 export function Funnel({ funnel }: { readonly funnel: FunnelView }) {
   const id = useId();
-  const { fetched, seen, returned } = funnel;
-  const most = Math.max(1, fetched.bytes, seen?.bytes ?? 0, returned?.bytes ?? 0);
+  const most = Math.max(1, ...FUNNEL.map(([name]) => funnel[name]?.bytes ?? 0));
   return (
     <section class="panel funnel" aria-labelledby={id}>
       <h2 id={id}>Funnel</h2>
-      <Part name="fetched" what="returned by tools" part={fetched} most={most} />
-      {seen && <Part name="seen" what="handed to the program" part={seen} most={most} />}
-      <Part name="returned" what="given to the model" part={returned} most={most} />
+      {FUNNEL.map(([name, what]) =>
+        name === "seen" && !funnel.seen ? null : (
+          <Part key={name} name={name} what={what} part={funnel[name]} most={most} />
+        ),
+      )}
     </section>
   );
 }
 
 interface PartProps {
-  readonly name: "fetched" | "seen" | "returned";
+  readonly name: keyof FunnelView;
   readonly what: string;
   readonly part: FunnelPart | undefined;
   readonly most: number;

@@ -6,7 +6,6 @@ const WIDTH = 200;
 /** Share of a limit from which its bar warns. */
 const CLOSE = 0.8;
 
-/** What was used of each limit. */
 export function Limits({
   limits,
   reached,

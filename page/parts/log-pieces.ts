@@ -4,7 +4,7 @@ import { counted } from "../format.ts";
 /** What was printed to one stream. */
 export type LogPiece = Omit<LogView, "turn">;
 
-/** Pieces that are told apart. The rest is one: a browser stands still for a million elements. */
+/** Pieces that are told apart. The rest is one piece: a browser stands still for a million elements. */
 const PIECES = 2000;
 
 /** Printed texts of one stream that follow each other are one piece. None of them is left out. */

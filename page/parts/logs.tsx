@@ -3,7 +3,6 @@ import type { LogView } from "../../src/views/view.ts";
 import { Text } from "../text.tsx";
 import { droppedText, logPieces } from "./log-pieces.ts";
 
-/** What the program printed. */
 export function Logs({ logs }: { readonly logs: readonly LogView[] }) {
   const id = useId();
   return (

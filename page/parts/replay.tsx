@@ -4,7 +4,6 @@ import { count, counted, duration } from "../format.ts";
 import { Text } from "../text.tsx";
 
 export interface ReplayProps {
-  /** Number of turns. */
   readonly turns: number;
   /** The turn that is shown, from 0; undefined for the end. */
   readonly turn: number | undefined;
@@ -13,7 +12,7 @@ export interface ReplayProps {
   readonly text: string;
 }
 
-/** A slider over the turns: the page shows what was known after the one that is chosen. */
+/** A slider over the turns: the page shows what was known after the chosen turn. */
 export function Replay({ turns, turn, onTurn, text }: ReplayProps) {
   const id = useId();
   const last = Math.max(0, turns - 1);

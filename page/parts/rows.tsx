@@ -6,7 +6,7 @@ export interface RowsProps {
   /** Height of every row, in pixels. */
   readonly rowHeight: number;
   readonly render: (index: number) => ComponentChildren;
-  /** The row that has to be in sight; missing where none has. */
+  /** The row that has to be in sight; missing if none has. */
   readonly shown?: number | undefined;
   readonly class?: string;
 }
@@ -14,7 +14,7 @@ export interface RowsProps {
 /** Rows that are rendered beyond each edge. */
 const BEYOND = 8;
 
-/** Rows of equal height, of which only those in sight are in the document. Where rows are added, none is laid out anew. */
+/** Rows of equal height. Only rows in sight are in the document. When rows are added, no other row is laid out anew. */
 export function Rows({ count, rowHeight, render, shown, class: name = "" }: RowsProps) {
   const box = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);

@@ -12,9 +12,9 @@ export interface TextBlockProps {
   /** What the text is, for screen readers. */
   readonly name: string;
   readonly isJson?: boolean;
-  /** Fetches the whole; missing where it cannot be had. */
+  /** Fetches the whole; missing if it cannot be had. */
   readonly whole?: (() => Promise<string | undefined>) | undefined;
-  /** How to get the whole where it cannot be had here. */
+  /** How to get the whole if it cannot be had here. */
   readonly elsewhere?: string | undefined;
 }
 

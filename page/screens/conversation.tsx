@@ -1,10 +1,10 @@
 import { useState } from "preact/hooks";
 import type { CallView, ConversationView, ModelTurnView, ProgramCallView, SaidView } from "../../src/views/view.ts";
+import { callText, RESTS, turnText } from "../../src/views/words.ts";
 import { useExecution } from "../data/use-source.ts";
-import { bytes, count, counted, duration } from "../format.ts";
+import { bytes, duration } from "../format.ts";
 import { CallDetails } from "../parts/call-details.tsx";
 import { callsAt } from "../parts/call-groups.ts";
-import { WORDS } from "../parts/calls.tsx";
 import { Funnel } from "../parts/funnel.tsx";
 import { Limits } from "../parts/limits.tsx";
 import { Notes, Output } from "../parts/panels.tsx";
@@ -24,7 +24,12 @@ export function ConversationPanels({ view }: { readonly view: ConversationView }
   const at = turn ?? turns.length - 1;
   return (
     <div class="panels">
-      <Replay turns={turns.length} turn={turn} onTurn={setTurn} text={turnFacts(turns[at])} />
+      <Replay
+        turns={turns.length}
+        turn={turn}
+        onTurn={setTurn}
+        text={turns[at] ? turnText(turns[at]) : "The model has not answered yet."}
+      />
       <section class="panel turns" aria-label="Turns" data-count={turns.length}>
         <h2>Turns</h2>
         <ol>
@@ -38,7 +43,7 @@ export function ConversationPanels({ view }: { readonly view: ConversationView }
             <Turn key={index} view={view} turn={one} number={index + 1} calls={calls} isLast={index === turn} />
           ))}
           {turn === undefined && said.map((one, index) => <Said key={index} said={one} />)}
-          {turn === undefined && rests && <li class="hint">It waits for the user to say more.</li>}
+          {turn === undefined && rests && <li class="hint">{RESTS}</li>}
         </ol>
       </section>
       <Funnel funnel={view.funnel} />
@@ -62,13 +67,6 @@ export function ConversationPanels({ view }: { readonly view: ConversationView }
   );
 }
 
-function turnFacts(turn: ModelTurnView | undefined): string {
-  if (!turn) return "The model has not answered yet.";
-  const { calls, programs, inputTokens, outputTokens, end } = turn;
-  const tokens = `${count(inputTokens)} tokens in, ${count(outputTokens)} out`;
-  return `${end}: ${counted(calls.length, "direct call")}, ${counted(programs.length, "program")}, ${tokens}`;
-}
-
 interface TurnProps {
   readonly view: ConversationView;
   readonly turn: ModelTurnView;
@@ -86,7 +84,7 @@ function Turn({ view, turn, number, calls, isLast }: TurnProps) {
       ))}
       <li class="turn" data-turn={number}>
         <header>
-          <b>Turn {number}</b> <small>{turnFacts(turn)}</small>
+          <b>Turn {number}</b> <small>{turnText(turn)}</small>
           {turn.model !== view.model && (
             <small>
               {" "}
@@ -117,7 +115,7 @@ function Said({ said }: { readonly said: SaidView }) {
 }
 
 function DirectCall({ execution, call }: { readonly execution: string; readonly call: CallView }) {
-  const { id, tool, state, detail, ms, bytes: size } = call;
+  const { id, tool, state, ms, bytes: size } = call;
   const [isOpen, setOpen] = useState(false);
   return (
     <details
@@ -129,7 +127,7 @@ function DirectCall({ execution, call }: { readonly execution: string; readonly 
       <summary>
         <Text text={tool} />{" "}
         <span class={`call-state ${state}`}>
-          <Text text={detail ?? WORDS[state]} />
+          <Text text={callText(call)} />
         </span>{" "}
         <small>
           {ms === undefined ? "" : duration(ms)} {state === "value" ? bytes(size) : ""}
@@ -177,7 +175,7 @@ function NestedProgram({ program, isLast }: { readonly program: ProgramCallView;
   );
 }
 
-/** A program that was never begun, as one that was forbidden, has no execution. */
+/** A program that was never begun, for instance because it was forbidden, has no execution. */
 function Nested({ execution, program }: { readonly execution: string; readonly program: ProgramCallView }) {
   const { value, error } = useExecution(execution);
   if (value?.kind === "program")

@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import type { ExecutionView } from "../../src/views/view.ts";
+import { byText, stateText } from "../../src/views/words.ts";
 import { useExecution } from "../data/use-source.ts";
 import { duration, time } from "../format.ts";
 import { Approvals } from "../parts/approvals.tsx";
@@ -11,7 +12,6 @@ import { visibleText } from "../visible-text.ts";
 import { ConversationPanels } from "./conversation.tsx";
 import { HostCallPanels, ProgramPanels } from "./program.tsx";
 
-/** One execution or conversation, as it runs. */
 export function Execution({ execution }: { readonly execution: string }) {
   const { value: view, error, again } = useExecution(execution);
   useEffect(() => {
@@ -45,8 +45,6 @@ const WHAT = { program: "Program", conversation: "Conversation", call: "Call of 
 function Head({ view }: { readonly view: ExecutionView }) {
   const { execution, kind, state, tenant, startedAt, lastAt, outcome, parent, driven, versions } = view;
   const now = useNow(state === "running" && driven);
-  const word = state === "ended" ? (outcome?.type ?? "ended") : state;
-  const by = kind === "program" ? `${view.language} in ${view.sandbox}` : kind === "conversation" ? view.model : "";
   return (
     <header class="execution-head">
       <h1>
@@ -54,14 +52,17 @@ function Head({ view }: { readonly view: ExecutionView }) {
       </h1>
       <p>
         <span class={`state ${state} ${outcome?.type ?? ""}`} role="status">
-          <Text text={word} />
+          <Text text={stateText({ state, driven, outcome: outcome?.type })} />
         </span>{" "}
         <span class="head-time">
           {duration(Math.max(0, (state === "running" && driven ? now : lastAt) - startedAt))}
         </span>{" "}
         <span class="hint">
-          <Text text={[by, `tenant ${tenant}`, `began ${time(startedAt)}`].filter((part) => part !== "").join(" · ")} />
-          {state !== "ended" && !driven && " · no driver has it"}
+          <Text
+            text={[byText(view), `tenant ${tenant}`, `began ${time(startedAt)}`]
+              .filter((part) => part !== "")
+              .join(" · ")}
+          />
         </span>
         {parent && (
           <>

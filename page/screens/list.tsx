@@ -1,4 +1,5 @@
 import { useId, useState } from "preact/hooks";
+import { stateText } from "../../src/views/words.ts";
 import type { AskedList, Row } from "../data/source.ts";
 import { useAsked, useSource } from "../data/use-source.ts";
 import { counted, duration, time } from "../format.ts";
@@ -12,7 +13,7 @@ const ROW_HEIGHT = 60;
 /** Between two looks for what is new, in milliseconds. */
 const EVERY_MS = 1500;
 
-const STATES = ["running", "waiting", "ended", "unreadable"] as const;
+const STATES = ["running", "waiting", "ended", "unread", "unreadable"] as const;
 
 /** Executions and conversations as they run, the latest first. */
 export function List() {
@@ -97,14 +98,13 @@ function Field({ name, onText }: { readonly name: string; readonly onText: (text
 }
 
 function Line({ row }: { readonly row: Row }) {
-  const { execution, kind, state, tenant, startedAt, title, by, waitsFor, outcome, ms, driven = true } = row;
-  const word = state === "ended" ? (outcome ?? "ended") : state === "running" && !driven ? "left" : state;
+  const { execution, kind, state, tenant, startedAt, title, by, waitsFor, outcome, ms } = row;
   const first = title.split("\n", 1)[0] ?? "";
   return (
     <div role="listitem" data-execution={execution} data-state={state}>
       <a class="list-row" href={linkTo("execution", execution)}>
         <span class={`state ${state} ${outcome ?? ""}`}>
-          <Text text={word} />
+          <Text text={stateText(row)} />
         </span>
         <span class="list-title">
           <Text text={first === "" ? kind : first} />

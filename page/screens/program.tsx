@@ -30,7 +30,6 @@ export function ProgramPanels({ view }: { readonly view: ProgramView }) {
   );
 }
 
-/** All of one call of a host. */
 export function HostCallPanels({ view }: { readonly view: HostCallView }) {
   return (
     <div class="panels">

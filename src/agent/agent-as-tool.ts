@@ -1,18 +1,17 @@
 import { PortcullisError } from "../errors.ts";
-import { originOf } from "../gate/open-call.ts";
-import { type OptionsOf, readOptions, required, wholeNumber, words } from "../options/options.ts";
+import { originOf } from "../gate/run/handler-context.ts";
+import { type OptionsOf, readOptions, required, wholeNumber, words } from "../option-rules/options.ts";
 import { ALLOWED_CALLERS, defineTool, TIMEOUT_MS } from "../tools/define-tool.ts";
 import { jsonSchema } from "../tools/schema.ts";
 import type { CallContext, Tool } from "../tools/tool.ts";
 import { TOOLS, ToolSet } from "../tools/tool-set.ts";
 import type { AgentReport } from "./agent-report.ts";
-import { checkOpening } from "./check-opening.ts";
-import { childExecution } from "./child-execution.ts";
-import { INSTRUCTION_RULES, MAX_TOKENS, MODEL, PROGRAMS, programsFor } from "./agent-options.ts";
-import { MAX_TURNS } from "./max-turns.ts";
-import { AgentScope } from "./agent-scope.ts";
-import { ownInstructions } from "./instructions.ts";
-import { MODEL_RULES, modelSettings } from "./settings.ts";
+import { checkOpening, programsFor, ROLES } from "./prompt/programs-option.ts";
+import { childExecution } from "./calls/child-execution.ts";
+import { INSTRUCTION_RULES, MAX_TOKENS, MAX_TURNS, MODEL, PROGRAMS, withModels } from "./agent-options.ts";
+import { isAgentScope } from "./agent-scope.ts";
+import { ownInstructions } from "./prompt/instructions.ts";
+import { MODEL_RULES, modelSettings } from "./conversation-settings.ts";
 
 const SUBJECT = "agentAsTool";
 
@@ -53,23 +52,24 @@ export type AgentToolOptions<Context = unknown> = Omit<OptionsOf<typeof AGENT_TO
  */
 export function agentAsTool<Context = unknown>(options: AgentToolOptions<Context>): Tool<Context> {
   const read = readOptions(SUBJECT, options, AGENT_TOOL_RULES);
-  const { name, description, model, allowedCallers, maxTurns, maxTokens, concurrency, timeoutMs } = read;
+  const { name, description, allowedCallers, maxTurns, maxTokens, concurrency, timeoutMs } = read;
+  const { model } = withModels(read);
   const tools = new ToolSet(read.tools, `${SUBJECT}({ tools })`);
   const programs = programsFor(read.programs, tools);
   // An opening that the model does not support is an error of the definition, not of a call.
   checkOpening(model, tools, programs, SUBJECT);
-  const instructions = ownInstructions(read, model.name, tools.all);
+  const instructions = ownInstructions(read, model.name, tools.visibleTo(ROLES[programs].visibleTo));
   const settings = modelSettings(read);
   const about = { programs, instructions, settings };
   const ask = async (task: string, context: CallContext): Promise<AgentReport> => {
     const origin = originOf(context);
-    if (!origin || !(origin.scope instanceof AgentScope))
+    if (!origin || !isAgentScope(origin.scope))
       throw new PortcullisError("option_invalid", `${name} is an agent, and can only be called in a runtime.`);
     const { scope } = origin;
     const above = { session: origin, execution: context.execution, callId: context.callId };
     const { tenant, context: given } = scope;
     const gate = scope.gate.beside(tools).for({ tenant, context: given, model: model.name }, scope.onSwitchFailed);
-    const inner = scope.with({ gate, above, signal: context.signal });
+    const inner = { ...scope, gate, above, signal: context.signal };
     const { execution, callId } = context;
     const { runAgentOnce } = await import("./resume-agent.ts");
     return runAgentOnce(inner, { model, ...about, maxTurns, maxTokens }, task, childExecution(execution, callId));
@@ -81,16 +81,15 @@ export function agentAsTool<Context = unknown>(options: AgentToolOptions<Context
     output: jsonSchema<string>({ type: "string" }),
     allowedCallers,
     effect: tools.all.every(({ effect }) => effect === "read") ? "read" : "write",
-    // Its conversation has a journal of its own: it goes on where its host died.
+    // Its conversation has a journal of its own, from which it goes on if its host died.
     onUnknown: "retry",
     concurrency,
     timeoutMs,
     async handler({ task }, context) {
       const { ending } = await ask(task, context);
       if (ending.type === "answered") return ending.answer;
-      // What a provider says of a key or an account is for the operator.
-      const { agentEndingText } = await import("./ending.ts");
-      const why = ending.type === "provider_failed" ? "Its model could not be reached." : agentEndingText(ending);
+      const { agentEndingText, clientEnding } = await import("./ending-text.ts");
+      const why = agentEndingText(clientEnding(ending));
       throw new PortcullisError("tool_failed", `${name} has no answer. ${why}`, { cause: ending });
     },
   });

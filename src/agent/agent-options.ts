@@ -1,5 +1,6 @@
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Model } from "../models/model.ts";
+import { isModelName, MODEL_NAMES, type ModelName, modelOf } from "../models/model-name.ts";
 import {
   abortSignal,
   array,
@@ -13,7 +14,7 @@ import {
   wholeNumber,
   withDefault,
   words,
-} from "../options/options.ts";
+} from "../option-rules/options.ts";
 import { APPROVE, CONTEXT, EXECUTION, LANGUAGE, TENANT, type WithContext } from "../programs/execute-options.ts";
 import { LIMITS_OPTION } from "../programs/limits.ts";
 import type { Tool } from "../tools/tool.ts";
@@ -21,16 +22,23 @@ import type { ToolSet } from "../tools/tool-set.ts";
 import type { AgentEvent } from "./event.ts";
 import type { Schema } from "../tools/schema.ts";
 import type { AgentRequest, StopWhen } from "./agent-report.ts";
-import { answerInstructions, answerSchemaOf } from "./answer-schema.ts";
-import { checkOpening } from "./check-opening.ts";
-import type { Compact } from "./compact.ts";
-import { type ContextDocument, type Instructions, ownInstructions } from "./instructions.ts";
-import { MAX_TURNS } from "./max-turns.ts";
-import { LOOP_RULES, MODEL_RULES, modelSettings } from "./settings.ts";
-import { type ProgramsOption, PROGRAMS_OPTIONS, type Transcript } from "./transcript.ts";
+import { answerInstructions, answerSchemaOf } from "./prompt/answer-schema.ts";
+import type { Compact } from "./prompt/compact.ts";
+import { type ContextDocument, type Instructions, ownInstructions } from "./prompt/instructions.ts";
+import { LOOP_RULES, MODEL_RULES, modelSettings } from "./conversation-settings.ts";
+import { checkOpening, PROGRAMS_OPTIONS, programsFor, ROLES } from "./prompt/programs-option.ts";
+import type { Transcript } from "./from-journal/transcript.ts";
+import { RESUME_RULES } from "../programs/resume-options.ts";
 
-export const MODEL = required(option<Model>("a model, like anthropic({ model: … })", isModel));
+export const MODEL = required(
+  option<Model | ModelName>(
+    `a model, like anthropic({ model: … }), or its name: ${MODEL_NAMES}`,
+    (value) => isModel(value) || isModelName(value),
+  ),
+);
 export const PROGRAMS = oneOf(PROGRAMS_OPTIONS);
+/** Turns of a model in one conversation. */
+export const MAX_TURNS = wholeNumber({ min: 1, max: 10_000, default: 20 });
 export const MAX_TOKENS = wholeNumber({ min: 1, default: 1_000_000 });
 
 /** What the developer says to the model before it begins. */
@@ -46,24 +54,23 @@ export const INSTRUCTION_RULES = {
 
 export const ANSWER = option<Schema>("a schema, like z.object({ … }) or jsonSchema({ … })", isSchemaLike);
 
-/** What is decided while a conversation runs, also where it is taken up again. */
+/** What is decided while a conversation runs, also if it is taken up again. */
 export const RUN_RULES = {
-  /** Models that go on where the one before them fails for good, in this order. */
-  fallbacks: option<readonly Model[]>("an array of models", areModels),
+  /** Models that go on if the model before them fails for good, in this order. */
+  fallbacks: option<readonly (Model | ModelName)[]>("an array of models, or of their names", areModels),
   /** Asked after the calls of each turn; true ends the conversation as `stopped`. What it throws rejects. */
   stopWhen: callback<StopWhen>(),
   /**
-   * Makes the history shorter where the context is nearly full: gets the turns and returns those to keep, in order, with
-   * other results or messages where wanted. By default old results are dropped, with a handle in their place.
+   * Makes the history shorter if the context is nearly full: gets the turns and returns the turns to keep, in order,
+   * with other results or messages if wanted. By default old results are dropped, with a handle in their place.
    */
   compact: callback<Compact>(),
 };
 
-/** Options of `agent` and of `converse`. */
 const CONVERSATION_RULES = {
   /**
    * Id of the conversation, chosen by the caller. The same id again gives the same conversation: it joins the running
-   * one, takes up one whose host died, or gives its report, and never begins a second one.
+   * one, takes it up if its host died, or gives its report, and never begins a second one.
    */
   execution: EXECUTION,
   /** The tools of the conversation: tools, or names of the runtime's, like `"crm.find"` or `"crm.*"`. All of the runtime's by default. */
@@ -82,7 +89,7 @@ const CONVERSATION_RULES = {
   maxTurns: MAX_TURNS,
   /**
    * Maximum of input and output tokens, all turns together; a million by default. A turn that has started is finished,
-   * also one of each agent that is working for the conversation; then no further turn starts.
+   * also a turn of each agent that is working for the conversation; then no further turn starts.
    */
   maxTokens: MAX_TOKENS,
   /** Changes to the limits of the runtime. */
@@ -114,13 +121,45 @@ export const CONVERSE_RULES = {
   model: MODEL,
   ...CONVERSATION_RULES,
   /**
-   * The conversation to go on with: its id in the journal, or its transcript. One that has not ended is taken over and keeps
-   * what it began with. One that has ended stays as it is: the new conversation begins with its turns.
+   * The conversation to go on with: its id in the journal, or its transcript. A conversation that has not ended is
+   * taken over and keeps what it began with. A conversation that has ended stays as it is: the new conversation begins
+   * with its turns.
    */
   continue: option<ExecutionId | Transcript>("the id of a conversation, or a transcript", isContinued),
   /** Take an open conversation up although tools have changed or are gone. */
   allowChangedTools: withDefault(flag(), false),
 };
+
+export const RESUME_AGENT_RULES = {
+  ...RESUME_RULES,
+  /** The model that the conversation began with. */
+  model: MODEL,
+  /** Schema of the answer, with which the conversation began; by default the journal's, which changes no value. */
+  answer: ANSWER,
+  ...RUN_RULES,
+  /** Called with each event as it happens. Errors that it throws are ignored. */
+  onEvent: callback<(event: AgentEvent) => void>(),
+};
+
+interface GivenModels {
+  readonly model: Model | ModelName;
+  readonly fallbacks?: readonly (Model | ModelName)[];
+}
+
+/** Options that were read, with a model in place of each name. Throws `model_unavailable` if there is no key. */
+export function withModels<Read extends GivenModels>(
+  read: Read,
+): Omit<Read, keyof GivenModels> & { readonly model: Model; readonly fallbacks?: readonly Model[] } {
+  const { model, fallbacks, ...rest } = read;
+  return {
+    ...rest,
+    model: modelOf(model),
+    ...(fallbacks === undefined ? {} : { fallbacks: fallbacks.map((one) => modelOf(one)) }),
+  };
+}
+
+/** Options that were read, with a model in place of each name. */
+export type WithModels<Read extends GivenModels> = ReturnType<typeof withModels<Read>>;
 
 type OptionsWith<Rules, Context, Answer> = Omit<WithContext<OptionsOf<Rules>, Context>, "tools" | "answer"> & {
   /** Schema of the answer, like `z.object({ … })`: the model answers in JSON, and `report.answer` is the value. */
@@ -131,6 +170,14 @@ type OptionsWith<Rules, Context, Answer> = Omit<WithContext<OptionsOf<Rules>, Co
 
 export type AgentOptions<Context = unknown, Answer = string> = OptionsWith<typeof AGENT_RULES, Context, Answer>;
 export type ConverseOptions<Context = unknown, Answer = string> = OptionsWith<typeof CONVERSE_RULES, Context, Answer>;
+
+export type ResumeAgentOptions<Context = unknown, Answer = string> = Omit<
+  WithContext<OptionsOf<typeof RESUME_AGENT_RULES>, Context>,
+  "answer"
+> & {
+  /** Schema of the answer, with which the conversation began; by default the journal's, which changes no value. */
+  readonly answer?: Schema<unknown, Answer>;
+};
 
 /** Options that a conversation keeps from its beginning. */
 export const KEPT_OPTIONS = [
@@ -148,7 +195,10 @@ export const KEPT_OPTIONS = [
 
 /** The conversation to hold, of options that were read. `subject` is the function that was called, for errors. */
 export function requestOf(
-  options: Resolved<typeof CONVERSATION_RULES> & { readonly model: Model },
+  options: Omit<Resolved<typeof CONVERSATION_RULES>, "fallbacks"> & {
+    readonly model: Model;
+    readonly fallbacks?: readonly Model[];
+  },
   tools: ToolSet,
   subject: string,
 ): AgentRequest {
@@ -156,7 +206,8 @@ export function requestOf(
   const programs = programsFor(options.programs, tools);
   const answer = answerSchemaOf(options.answer, `${subject}({ answer })`);
   const ofAnswer = answer ? answerInstructions(answer) : undefined;
-  const instructionsFor = (name: string) => ownInstructions({ ...options, answer: ofAnswer }, name, tools.all);
+  const instructionsFor = (name: string) =>
+    ownInstructions({ ...options, answer: ofAnswer }, name, tools.visibleTo(ROLES[programs].visibleTo));
   for (const other of fallbacks ?? []) {
     checkOpening(other, tools, programs, subject);
     instructionsFor(other.name);
@@ -179,7 +230,7 @@ export function requestOf(
 }
 
 function areModels(value: unknown): boolean {
-  return Array.isArray(value) && value.every(isModel);
+  return Array.isArray(value) && value.every((one) => isModel(one) || isModelName(one));
 }
 
 function isSchemaLike(value: unknown): boolean {
@@ -209,9 +260,4 @@ export function isModel(value: unknown): value is Model {
   if (typeof value !== "object" || value === null) return false;
   const { name, converse } = value as Partial<Model>;
   return typeof name === "string" && typeof converse === "function";
-}
-
-/** The default is `local` if there is a tool that programs may call. */
-export function programsFor(option: ProgramsOption | undefined, tools: ToolSet): ProgramsOption {
-  return option ?? (tools.visibleTo(["programmatic"]).length > 0 ? "local" : "none");
 }

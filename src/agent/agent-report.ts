@@ -1,12 +1,14 @@
 import type { CallLine } from "../gate/call-line.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Model, ModelSettings, ModelUsage } from "../models/model.ts";
-import type { ReportArtifact } from "../output/artifacts.ts";
-import type { AnswerSchema } from "./answer-schema.ts";
-import type { Compact } from "./compact.ts";
+import type { ArtifactSpace } from "../journal/artifact-space.ts";
+import { type ReportArtifact, reportArtifacts } from "../output/artifacts.ts";
+import type { AnswerSchema } from "./prompt/answer-schema.ts";
+import type { Compact } from "./prompt/compact.ts";
 import type { AgentEnding } from "./ending.ts";
-import type { SaidMessage } from "./said.ts";
-import type { AgentUsage, ProgramsOption, Transcript, TranscriptTurn } from "./transcript.ts";
+import { copiedTurns, type KnownState } from "./from-journal/conversation-state.ts";
+import { type AgentUsage, type Transcript, type TranscriptTurn, transcriptTurns } from "./from-journal/transcript.ts";
+import { type ProgramsOption, programsOf } from "./prompt/programs-option.ts";
 
 /** A conversation to hold, checked. */
 export interface AgentRequest extends LoopRules {
@@ -14,14 +16,14 @@ export interface AgentRequest extends LoopRules {
   readonly programs: ProgramsOption;
   readonly maxTurns: number;
   readonly maxTokens: number;
-  /** System text of the developer's; missing where there is none. */
+  /** The developer's system text; missing if there is none. */
   readonly instructions?: string | undefined;
   readonly settings?: ModelSettings | undefined;
 }
 
 /** What a developer decides about a conversation while it runs. None of it is in the journal. */
 export interface LoopRules {
-  /** Models that take its place, one after the other, where it fails for good. */
+  /** Models that take the model's place, one after the other, if it fails for good. */
   readonly fallbacks?: readonly Model[] | undefined;
   readonly stopWhen?: StopWhen | undefined;
   readonly compact?: Compact | undefined;
@@ -46,11 +48,11 @@ export interface AgentReport<Answer = string> {
   /** Id of the conversation in the journal. */
   readonly execution: ExecutionId;
   readonly ending: AgentEnding;
-  /** Undefined unless the ending is `answered`. The model's text, or its value where there is a schema. */
+  /** Undefined unless the ending is `answered`. The model's text, or its value if there is a schema. */
   readonly answer: Answer | undefined;
   /**
-   * All calls: the model's own, and those of its programs and of agents that it called. The id of a call that a local
-   * program or an agent made begins with the id of the call that started it, like `call_2/17`.
+   * All calls: the model's own calls, and calls of its programs and of agents that it called. The id of a call that a
+   * local program or an agent made begins with the id of the call that started it, like `call_2/17`.
    */
   readonly calls: readonly CallLine[];
   readonly usage: AgentUsage;
@@ -59,49 +61,41 @@ export interface AgentReport<Answer = string> {
   readonly transcript: Transcript;
 }
 
-/** What has become of a conversation, for its report. */
-export interface AgentFacts {
-  readonly execution: ExecutionId;
+/** What a report tells beside the conversation's state. */
+export interface ReportFacts {
   readonly ending: AgentEnding;
-  /** The value of the answer, where it has a schema. */
-  readonly value?: unknown;
-  readonly task: string;
-  readonly turns: readonly TranscriptTurn[];
-  /** Said after the last turn. */
-  readonly said: readonly SaidMessage[];
-  /** Number of turns that were copied from a conversation that this one continues. */
-  readonly copied: number;
-  /** Names of its tools. */
-  readonly tools: readonly string[];
+  /** The value of the answer, if it has a schema. */
+  readonly value: unknown;
   readonly lines: readonly CallLine[];
-  /** Number of calls, with those below it. */
+  /** Number of calls, including the calls of its programs and agents. */
   readonly calls: number;
   readonly usage: ModelUsage;
-  readonly artifacts: readonly ReportArtifact[];
+  readonly artifacts: ArtifactSpace;
 }
 
-/** The report of a conversation. */
+/** The report of a conversation in this state. Throws `journal_invalid` for a header that no conversation has. */
 export function agentReport<Answer = string>(
-  { model, programs }: Pick<AgentRequest, "programs"> & { readonly model: Pick<Model, "name"> },
-  { execution, ending, value, task, turns, said, copied, tools, lines, calls, usage, artifacts }: AgentFacts,
+  state: KnownState,
+  { ending, value, lines, calls, usage, artifacts }: ReportFacts,
 ): AgentReport<Answer> {
+  const { header, turns, said } = state;
   return {
-    execution,
+    execution: header.execution,
     ending,
     answer: (ending.type === "answered" ? (value === undefined ? ending.answer : value) : undefined) as
       | Answer
       | undefined,
     calls: lines,
-    usage: { ...usage, turns: turns.length - copied, calls },
-    artifacts,
+    usage: { ...usage, turns: turns.length - copiedTurns(state), calls },
+    artifacts: reportArtifacts(artifacts),
     transcript: {
       format: 1,
-      model: model.name,
-      task,
-      programs,
-      tools,
-      turns,
-      ...(said.length > 0 ? { said } : {}),
+      model: state.model,
+      task: header.task,
+      programs: programsOf(header.programs),
+      tools: state.tools.map(({ name }) => name),
+      turns: transcriptTurns(turns),
+      ...(said.length > 0 ? { said: [...said] } : {}),
       ending,
     },
   };

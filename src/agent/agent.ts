@@ -1,22 +1,22 @@
 import { randomUUID } from "node:crypto";
 import { headerBase } from "../gate/header-base.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
-import { ExecutionLog } from "../journal/execution-log.ts";
 import type { ContinuedRef } from "../journal/record.ts";
 import type { Opening } from "../models/model.ts";
 import { shownDigest } from "../tools/tool-digest.ts";
-import { beginSpan } from "./conversation-span.ts";
-import { driveConversation } from "./drive-conversation.ts";
+import { beginSpan } from "./drive/conversation-span.ts";
+import { driveConversation } from "./drive/drive-conversation.ts";
 import type { AgentReport, AgentRequest } from "./agent-report.ts";
 import type { AgentScope } from "./agent-scope.ts";
-import { LiveConversation } from "./live-conversation.ts";
-import { openingFor } from "./opening.ts";
-import { headerSettings } from "./settings.ts";
+import { ConversationLog } from "./drive/conversation-log.ts";
+import { LiveConversation } from "./drive/live-conversation.ts";
+import { openingFor } from "./prompt/opening.ts";
+import { headerSettings } from "./conversation-settings.ts";
 
 /**
  * Runs a conversation: asks the model for a turn, answers its calls, asks for the next turn, until the model answers, a
  * limit is reached, or only the outside can bring it further. Every failure of the model or its provider is an ending.
- * Rejects for requests that the model does not support, where the journal cannot be written or the sandbox has no guest,
+ * Rejects for requests that the model does not support, if the journal cannot be written or the sandbox has no guest,
  * and with `execution_exists`.
  */
 export async function runAgent<Answer = string>(
@@ -29,13 +29,13 @@ export async function runAgent<Answer = string>(
 }
 
 export interface Beginning {
-  /** What the model is asked first; empty where the user says it later. */
+  /** What the model is asked first; empty if the user says it later. */
   readonly task: string;
   readonly execution: ExecutionId;
   readonly continues?: ContinuedRef;
-  /** Name of the model that made the first turns, where they were copied. */
+  /** Name of the model that made the first turns, if they were copied. */
   readonly model?: string;
-  /** Whether it goes on after an ending. */
+  /** Whether the conversation goes on after an ending. */
   readonly rests?: boolean;
 }
 
@@ -49,7 +49,7 @@ export async function beginConversation(
   const { gate, journal, language, leaseMs, tenant, limits, onEvent } = scope;
   const opening = openingFor(model, gate.search, { ...request, language, tenant, limits });
   const conversation = await model.converse(opening);
-  // One that its developer holds has a span for each message.
+  // A conversation that its developer holds has a span for each message.
   const span = rests ? undefined : beginSpan(scope, { execution, model: model.name });
   const about = { kind: "conversation", model: first, task, programs, language, maxTurns, maxTokens } as const;
   const header = {
@@ -61,10 +61,10 @@ export async function beginConversation(
     ...headerSettings(request),
     ...(continues ? { continues } : {}),
   };
-  const log = await ExecutionLog.create(journal, header, { driver: randomUUID(), leaseMs });
-  onEvent({ type: "conversation_started", execution, model: model.name });
+  const log = await ConversationLog.create(journal, header, { driver: randomUUID(), leaseMs });
+  onEvent({ type: "conversation_started", execution, model: model.name, task });
   if (task !== "") conversation.say(task);
-  return new LiveConversation({ scope, log, request, opening, task, conversation, rests, span });
+  return new LiveConversation({ scope, log, request, opening, conversation, rests, span });
 }
 
 /** The definitions that the model is shown with the first request. */

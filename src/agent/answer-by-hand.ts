@@ -1,14 +1,12 @@
 import { optionError, PortcullisError } from "../errors.ts";
 import type { ModelCall, ToolCall } from "../models/model.ts";
 import type { ClientResult } from "../programs/decide.ts";
-import { keepLarge } from "../programs/keep-value.ts";
-import { jsonTextOf } from "../values/json-text.ts";
-import { refusal, resultOfAnswer } from "./call-result.ts";
-import { toolOf } from "./give-up-calls.ts";
-import type { LiveConversation } from "./live-conversation.ts";
-import { cancelPrograms } from "./past-conversation.ts";
+import { jsonTextOf } from "../values/json/json-text.ts";
+import { refusal, resultOfAnswer, toolOf } from "./calls/call-result.ts";
+import type { LiveConversation } from "./drive/live-conversation.ts";
+import { cancelPrograms } from "./from-journal/past-conversation.ts";
 
-/** Answers a call in place of its tool. Throws `call_unknown` for one that is not open, and `option_invalid` for what is no answer. */
+/** Answers a call in place of its tool. Throws `call_unknown` if the call is not open, and `option_invalid` for a wrong answer. */
 export async function answerByHand(live: LiveConversation, callId: string, answer: ClientResult): Promise<void> {
   const { open, scope } = live;
   const call = open?.turn.calls.find(({ id }) => id === callId);
@@ -21,19 +19,15 @@ export async function answerByHand(live: LiveConversation, callId: string, answe
   // A program that the call has begun ends with it.
   const past = await live.refresh();
   const begun = past.open.get(callId);
-  if (begun?.program) await cancelPrograms(scope, live.execution, { ...past, open: new Map([[callId, begun]]) });
-  if (text.error !== undefined) return live.takeResult(refusal(call, text.error, toolOf(call)));
+  if (begun?.program) await cancelPrograms(scope, { ...past, open: new Map([[callId, begun]]) });
+  if (text.error !== undefined) return live.takeResult(refusal(call, text.error));
   const share = scope.gate.held.share(scope.tenant, 0);
   try {
     const value = { ok: true, text: text.value, bytes: Buffer.byteLength(text.value) } as const;
     const ways = {
       outputBytes: scope.limits.outputBytes,
       lane: share.lane,
-      keep: (id: string, json: string) =>
-        keepLarge({ space: live.artifacts, prefix: "" }, json, id, scope.limits, {
-          lane: share.lane,
-          redactor: scope.redactor,
-        }),
+      keep: live.keeperFor(share.lane),
       redactor: scope.redactor,
       loads: live.request.programs === "local",
     };
@@ -53,7 +47,7 @@ function textOf(answer: unknown): { readonly value: string; readonly error?: und
   return { value: text };
 }
 
-/** The result of a program is shown like that of a call. */
+/** The result of a program is shown like the result of a call. */
 function asToolCall(call: ModelCall): ToolCall {
   if (call.type === "tool_call") return call;
   return { type: "tool_call", id: call.id, tool: toolOf(call), caller: "direct", inputText: "" };

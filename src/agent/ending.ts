@@ -1,55 +1,44 @@
-import type { ProviderFailure } from "../models/model.ts";
-import { waitingText } from "../output/sentences.ts";
-import type { Waiting } from "../programs/waiting.ts";
+import { z } from "zod";
+import type { ProviderFailureCode } from "../models/model.ts";
+import { WAITING } from "../programs/outcome.ts";
+import type { Shape } from "../values/shape.ts";
 
-/** How a conversation ended, or why it rests. */
-export type AgentEnding =
+const text = z.string();
+const count = z.number().nonnegative();
+
+const PROVIDER_FAILURE = z.object({
+  /** A journal may have the code of a later version, which is only shown. */
+  code: text as z.ZodType as z.ZodType<ProviderFailureCode>,
+  /** A sentence for the operator: no client sees it. */
+  message: text,
+  /** HTTP status, if the provider answered. */
+  status: z.number().exactOptional(),
+});
+
+/** How a conversation ended, as the journal has it. */
+export const JOURNAL_ENDING = z.discriminatedUnion("type", [
   /** `wrappedUp`: it was the last turn that was left, and could make no calls. */
-  | { readonly type: "answered"; readonly answer: string; readonly wrappedUp?: true }
+  z.object({ type: z.literal("answered"), answer: text, wrappedUp: z.literal(true).exactOptional() }),
   /** The model did not finish within its turns. */
-  | { readonly type: "turns_spent"; readonly allowed: number }
+  z.object({ type: z.literal("turns_spent"), allowed: count }),
   /** The model did not finish within its tokens. `seen` is what it used. */
-  | { readonly type: "tokens_spent"; readonly allowed: number; readonly seen: number }
+  z.object({ type: z.literal("tokens_spent"), allowed: count, seen: count }),
   /** The model or its provider refused the task. */
-  | { readonly type: "refused"; readonly reason: string }
+  z.object({ type: z.literal("refused"), reason: text }),
   /** The last turn is incomplete; its calls were not made. */
-  | { readonly type: "cut_off"; readonly reason: string }
+  z.object({ type: z.literal("cut_off"), reason: text }),
   /** The model made the same calls again and again, with the same answers, also after it was told. */
-  | { readonly type: "stuck"; readonly tool: string; readonly times: number }
+  z.object({ type: z.literal("stuck"), tool: text, times: count }),
   /** `stopWhen` said so. */
-  | { readonly type: "stopped" }
+  z.object({ type: z.literal("stopped") }),
   /** The answer does not fit the schema, also after the model was told why. */
-  | { readonly type: "answer_invalid"; readonly answer: string; readonly reason: string }
-  | { readonly type: "provider_failed"; readonly failure: ProviderFailure }
-  | { readonly type: "cancelled" }
-  /** Only decisions or results from outside bring it further. It has no outcome in the journal; `resumeAgent` goes on. */
-  | Waiting;
+  z.object({ type: z.literal("answer_invalid"), answer: text, reason: text }),
+  z.object({ type: z.literal("provider_failed"), failure: PROVIDER_FAILURE }),
+  z.object({ type: z.literal("cancelled") }),
+]);
 
-type EndingTexts = {
-  readonly [Type in AgentEnding["type"]]: (ending: Extract<AgentEnding, { readonly type: Type }>) => string;
-};
+/** An ending, or `waiting`: only decisions or results from outside bring the conversation further. Its journal has no outcome then. */
+export const AGENT_ENDING = z.discriminatedUnion("type", [...JOURNAL_ENDING.options, WAITING]);
 
-/** One entry for each type of ending, which the compiler checks: the list of endings below comes from it. */
-const TEXTS: EndingTexts = {
-  answered: ({ answer }) => answer,
-  turns_spent: ({ allowed }) =>
-    `The model had ${allowed} turns (maxTurns) and had not finished. Allow more, or ask for less.`,
-  tokens_spent: ({ allowed, seen }) =>
-    `The model may use ${allowed} tokens (maxTokens) and has used ${seen}. Allow more, or ask for less.`,
-  refused: ({ reason }) => `The model would not do it: ${reason}`,
-  cut_off: ({ reason }) => `The model's last turn was cut off, and nothing of it was done: ${reason}`,
-  stuck: ({ tool, times }) =>
-    `The model called ${tool} ${times} times in a row with the same input, and got the same answer each time.`,
-  stopped: () => "The conversation was stopped by `stopWhen`.",
-  answer_invalid: ({ reason }) => `The model's answer does not fit the schema, also when it was asked again: ${reason}`,
-  provider_failed: ({ failure }) => failure.message,
-  cancelled: () => "The conversation was cancelled.",
-  waiting: (waiting) => waitingText("conversation", waiting),
-};
-
-export const AGENT_ENDINGS: ReadonlySet<string> = new Set(Object.keys(TEXTS));
-
-/** An ending in a sentence, for the author of the task. */
-export function agentEndingText(ending: AgentEnding): string {
-  return (TEXTS[ending.type] as (ending: AgentEnding) => string)(ending);
-}
+/** How a conversation ended, or why it rests. `waiting`: `resumeAgent` goes on. */
+export type AgentEnding = Shape<typeof AGENT_ENDING>;

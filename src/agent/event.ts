@@ -1,8 +1,7 @@
-import type { ExecutionId } from "../journal/execution-id.ts";
+import type { Told } from "../gate/call-ledger.ts";
 import type { ModelUsage } from "../models/model.ts";
-import type { ExecutionEvent } from "../programs/execute.ts";
-import type { Outcome } from "../programs/outcome.ts";
-import type { Waiting } from "../programs/waiting.ts";
+import type { ExecutionEvent } from "../programs/execution.ts";
+import type { Outcome, Waiting } from "../programs/outcome.ts";
 import type { AgentEnding } from "./ending.ts";
 
 /**
@@ -10,43 +9,48 @@ import type { AgentEnding } from "./ending.ts";
  * called.
  */
 export type AgentEvent =
-  | { readonly type: "conversation_started"; readonly execution: ExecutionId; readonly model: string }
-  | { readonly type: "text"; readonly execution: ExecutionId; readonly text: string }
-  /** A piece of a summary of the model's reasoning, where `reasoning.summary` asks for it. */
-  | { readonly type: "reasoning"; readonly execution: ExecutionId; readonly text: string }
+  | (Told & { readonly type: "conversation_started"; readonly model: string; readonly task: string })
+  | (Told & { readonly type: "text"; readonly text: string })
+  /** A piece of a summary of the model's reasoning, if `reasoning.summary` asks for it. */
+  | (Told & { readonly type: "reasoning"; readonly text: string })
   /** A piece of the input that the model writes for a call. For display: it may never become whole, and nothing runs before it is. */
-  | {
+  | (Told & {
       readonly type: "argument";
-      readonly execution: ExecutionId;
       /** Position of the call in its turn, from 0. */
       readonly index: number;
       /** `run_program` for programs. */
       readonly tool: string;
       readonly text: string;
-    }
-  /** The model before has failed for good, and this one goes on. */
-  | { readonly type: "model_changed"; readonly execution: ExecutionId; readonly model: string }
-  | { readonly type: "turn_ended"; readonly execution: ExecutionId; readonly turn: number; readonly usage: ModelUsage }
-  | {
+    })
+  /** The previous model has failed for good, and `model` goes on. */
+  | (Told & { readonly type: "model_changed"; readonly model: string })
+  /** A turn of the model: its text, and its calls before they are made. */
+  | (Told & {
+      readonly type: "turn_ended";
+      readonly turn: number;
+      readonly text: string;
+      /** `tool` is `run_program` for programs. */
+      readonly calls: readonly { readonly callId: string; readonly tool: string }[];
+      readonly usage: ModelUsage;
+    })
+  | (Told & {
       readonly type: "program_started";
-      readonly execution: ExecutionId;
       readonly callId: string;
       readonly source: string;
       readonly hosted: boolean;
-    }
-  | {
+    })
+  | (Told & {
       readonly type: "program_ended";
-      readonly execution: ExecutionId;
       readonly callId: string;
       /** Of a program that ran locally. */
       readonly outcome?: Outcome;
       readonly isError: boolean;
       readonly hosted: boolean;
-    }
-  | { readonly type: "conversation_waiting"; readonly execution: ExecutionId; readonly waiting: Waiting }
+    })
+  | (Told & { readonly type: "conversation_waiting"; readonly waiting: Waiting })
   /** It has come to an ending, and the user may say more. */
-  | { readonly type: "conversation_resting"; readonly execution: ExecutionId; readonly ending: AgentEnding }
-  | { readonly type: "conversation_ended"; readonly execution: ExecutionId; readonly ending: AgentEnding }
+  | (Told & { readonly type: "conversation_resting"; readonly ending: AgentEnding })
+  | (Told & { readonly type: "conversation_ended"; readonly ending: AgentEnding })
   | ExecutionEvent;
 
 const EXECUTION_EVENT_OF_EACH_TYPE: Readonly<Record<ExecutionEvent["type"], true>> = {

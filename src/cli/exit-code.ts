@@ -39,7 +39,6 @@ function wasRefused({ usage, calls }: Report, code: string): boolean {
     : calls.some(({ outcome }) => outcome.type === "refused" && outcome.code === code);
 }
 
-/** The exit code of a conversation. */
 export function agentExitCodeOf(ending: AgentEnding): number {
   switch (ending.type) {
     case "answered":

@@ -11,8 +11,8 @@ interface Guard {
 const guards: Guard[] = [];
 
 /**
- * Waits for work that runs foreign code. Rejects with a `Failure` where that code ends the process instead of throwing:
- * by an unhandled error, a promise that can never settle, or `process.exit`. Of nested guards the innermost reports.
+ * Waits for work that runs foreign code. Rejects with a `Failure` if that code ends the process instead of throwing: by
+ * an unhandled error, a promise that can never settle, or `process.exit`. Of nested guards the innermost reports.
  */
 export async function guarded<Value>(work: () => Promise<Value>, failure: Guard["failure"]): Promise<Value> {
   const { promise: broken, reject: fail } = Promise.withResolvers<never>();
@@ -28,8 +28,8 @@ export async function guarded<Value>(work: () => Promise<Value>, failure: Guard[
 let outlast: ((error: unknown) => void) | undefined;
 
 /**
- * Until it is disposed of, errors that would end the process are told, and it goes on: a server has other clients than the
- * one whose call left a rejection behind.
+ * Until disposed of, tells errors that would end the process, and lets it go on: a server has other clients than the
+ * client whose call left a rejection behind.
  */
 export function outlastErrors(tell: (error: unknown) => void): Disposable {
   outlast = tell;

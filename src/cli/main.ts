@@ -1,20 +1,20 @@
-import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { Command, CommanderError, Help, InvalidArgumentError, Option } from "commander";
 import { EXIT } from "./exit-code.ts";
-import { type Failure, failureOf, strayFailure } from "./failure.ts";
-import { guarded, listenToProcess } from "./guarded.ts";
-import { APPROVE_MODES } from "./input/parse-approve.ts";
-import { parseLimit } from "./input/parse-limit.ts";
-import { PROVIDERS } from "../models/providers.ts";
-import { flush, listenToStreams } from "./terminal/standard-streams.ts";
+import { Failure, failureOf, strayFailure } from "./failure.ts";
+import { guarded } from "./guarded.ts";
+import { APPROVE_MODES } from "./input/option-values.ts";
+import { parseLimit } from "./input/units.ts";
+import { PROVIDERS } from "../models/provider/providers.ts";
+import { standardStreams, type Streams, useStreams, writeStderr } from "./terminal/standard-streams.ts";
 import { version } from "./package-json.ts";
+import { completeHint, type Given } from "./terminal/executions/waiting-hints.ts";
 import { oneLine } from "./terminal/one-line.ts";
-import { MAX_TURNS } from "../agent/max-turns.ts";
+import { MAX_TURNS } from "../agent/agent-options.ts";
 import { AT_ONCE, CUT_TOKENS, REPEAT, WINDOW_TOKENS } from "../comparison/compare-numbers.ts";
 import { insetText } from "../output/foreign-text.ts";
-import { checkOptions, type OptionPlace } from "../options/options.ts";
+import { checkOptions, type OptionPlace } from "../option-rules/options.ts";
 import { LIMIT_RULES, type Limits } from "../programs/limits.ts";
 import { LISTEN_RULES } from "../serve/server-options.ts";
-import { flushTelemetry } from "../telemetry/flush.ts";
 import { FOUND_DEFAULT } from "../tools/search/search-tool.ts";
 
 let exitCode: number = EXIT.completed;
@@ -28,51 +28,102 @@ function collectLimit(text: string, before: Partial<Limits>): Partial<Limits> {
   return { ...before, ...checkOptions(LIMIT_FLAG, { [limit.name]: limit.value }, LIMIT_RULES) };
 }
 
-/** `--limit` of the commands that run programs. */
-const limitOption = () =>
-  new Option(
-    "--limit <name=value>",
-    `change a limit (repeatable); values may end in KiB, MiB, ms, s, min, h, d (${Object.keys(LIMIT_RULES).join(", ")})`,
-  )
-    .argParser(collectLimit)
-    .default({});
-
-function collect(text: string, before: readonly string[]): readonly string[] {
-  return [...before, text];
+/** An option that may be given several times. */
+function repeatable(flags: string, description: string): Option {
+  const collect = (text: string, before: readonly string[]) => [...before, text];
+  return new Option(flags, description).argParser(collect).default([]);
 }
 
-/** `--approve` of the commands that make calls. */
-const approveOption = () =>
-  new Option("--approve <how>", `how calls that need approval are decided: ${APPROVE_MODES.join(", ")}`).default("ask");
-
-/** `--approve-program` of the commands that run programs of others. */
-const APPROVE_PROGRAM = [
+// Options that several commands have.
+const LIMIT = new Option(
+  "--limit <name=value>",
+  `change a limit (repeatable); values may end in KiB, MiB, ms, s, min, h, d (${Object.keys(LIMIT_RULES).join(", ")})`,
+)
+  .argParser(collectLimit)
+  .default({});
+/** Option of the commands that make calls. */
+const APPROVE = new Option(
+  "--approve <how>",
+  `how calls that need approval are decided: ${APPROVE_MODES.join(", ")}`,
+).default("ask");
+/** Option of the commands that run others' programs. */
+const APPROVE_PROGRAM = new Option(
   "--approve-program",
   "hold each program itself for a decision before it starts, as --approve says",
-] as const;
-const ARTIFACTS = ["--artifacts <folder>", "write what programs have kept to files of this folder"] as const;
-const TOOLS = ["--tools <module>", "module whose default export is an array of tools"] as const;
-
-/** `--mcp`, `--openapi` and `--allow` of the commands that take tools of sources. */
-const mcpOption = () =>
-  new Option("--mcp <file>", "configuration file of MCP servers, like .mcp.json (repeatable)")
-    .argParser(collect)
-    .default([]);
-const openApiOption = () =>
-  new Option("--openapi <file>", "JSON file that describes an API: name, spec, baseUrl, auth (repeatable)")
-    .argParser(collect)
-    .default([]);
-const allowOption = () =>
-  new Option(
+);
+const ARTIFACTS = new Option("--artifacts <folder>", "write what programs have kept to files of this folder");
+/** Options of the commands that take tools. */
+const TOOLS = [
+  new Option("--tools <module>", "module whose default export is an array of tools"),
+  repeatable("--mcp <file>", "configuration file of MCP servers, like .mcp.json (repeatable)"),
+  repeatable("--openapi <file>", "JSON file that describes an API: name, spec, baseUrl, auth (repeatable)"),
+  repeatable(
     "--allow <tools=effect>",
     "programs may call these tools of sources: files.*=read, files.write_file=write (repeatable)",
-  )
-    .argParser(collect)
-    .default([]);
+  ),
+];
+const SANDBOX = new Option("--sandbox <name>", "sandbox for programs: isolate or docker").default("isolate");
+/** Options of the commands that serve over HTTP. */
+const SERVER = [
+  new Option("--host <address>", "address to listen on; another than the loopback's needs --keys (default: 127.0.0.1)"),
+  new Option("--keys <file>", "JSON file of the keys of clients (default: one token, printed at the start)"),
+  repeatable("--host-name <name>", "a further name under which clients may address it (repeatable)"),
+  new Option("--at-once <number>", "executions that run at once; 256 by default"),
+  new Option("--per-tenant <number>", "executions of one tenant that run at once; by default one less than --at-once"),
+  new Option("--queue <number>", "executions that may wait for a place; 1,000 by default"),
+  new Option("--log", "print a line of JSON for each request on standard error, without contents"),
+];
+const BASE_URL = new Option("--base-url <url>", "a server that speaks the protocol of the model's provider");
+const TENANT = new Option("--tenant <name>", "tenant of the execution (default: default)");
+const EXECUTION = new Option(
+  "--execution <id>",
+  "id of the execution: the same id again gives the same execution; needs a journal",
+);
+const JOURNAL = new Option("--journal <file>", "file of the journal (default: the variable PORTCULLIS_JOURNAL)");
+const REPORT_JSON = new Option("--json", "print the whole report as one JSON document");
+const JSON_LINE = new Option("--json", "print what was done as one JSON document");
+const JSON_LINES = new Option("--json", "print one JSON document a line");
+const KEYS_FILE = new Option("--keys <file>", "the file of keys, as serve and mcp read it").makeOptionMandatory();
 
-const program = new Command("portcullis")
+/** Lists and records are empty by default; the description of their option says so. */
+function optionDescription(option: Option): string {
+  const value: unknown = option.defaultValue;
+  const isEmpty = typeof value === "object" && value !== null && Object.keys(value).length === 0;
+  return isEmpty ? option.description : new Help().optionDescription(option);
+}
+
+type Action = Parameters<Command["action"]>[0];
+
+class PortcullisCommand extends Command {
+  override createCommand(name: string): PortcullisCommand {
+    return new PortcullisCommand(name);
+  }
+
+  addOptions(...options: readonly Option[]): this {
+    for (const option of options) this.addOption(option);
+    return this;
+  }
+
+  example(command: string): this {
+    return this.addHelpText("after", `\nExample:\n  ${command}`);
+  }
+
+  /** `work` resolves with the exit code. */
+  runs(work: (...given: Parameters<Action>) => number | Promise<number>): this {
+    return this.action(async (...given) => {
+      exitCode = await work(...given);
+    });
+  }
+}
+
+const program = new PortcullisCommand("portcullis")
   .description("Runs programs that models write: in a sandbox, with only the tools that you allow.")
   .version(version)
+  .configureHelp({ optionDescription })
+  .configureOutput({
+    writeOut: (text) => void standardStreams().stdout.write(text),
+    writeErr: (text) => void standardStreams().stderr.write(text),
+  })
   .exitOverride()
   .showHelpAfterError("(add --help for all options)")
   .addHelpText(
@@ -80,217 +131,149 @@ const program = new Command("portcullis")
     "\nExit codes: 0 completed, 1 the program failed, 2 wrong usage, 3 refused, 4 stopped by a limit, 5 this machine or the tools cannot run it, 6 waiting for decisions or results, 130 cancelled (143 by SIGTERM, 129 by SIGHUP).",
   );
 
-const JOURNAL = ["--journal <file>", "file of the journal (default: the variable PORTCULLIS_JOURNAL)"] as const;
-
 program
   .command("run")
+  .helpGroup("Run programs:")
+  .example(`portcullis run program.js --tools ./tools.js`)
   .description("run a program and print the result as a model would read it")
   .argument("<program>", "file with the program's source, or - for standard input")
-  .option(...TOOLS)
-  .addOption(mcpOption())
-  .addOption(openApiOption())
-  .addOption(allowOption())
-  .option("--sandbox <name>", "sandbox to run it in: isolate or docker", "isolate")
+  .addOptions(...TOOLS, SANDBOX)
   .option(
     "--language <name>",
     "language of the program: javascript, or python in docker (default: python for a .py file, else javascript)",
   )
-  .addOption(limitOption())
-  .addOption(approveOption())
-  .option(...APPROVE_PROGRAM)
-  .option("--tenant <name>", "tenant that the program runs for")
-  .option("--execution <id>", "id of the execution: the same id again gives the same execution")
+  .addOptions(LIMIT, APPROVE, APPROVE_PROGRAM, TENANT, EXECUTION)
   .option("--result <schema.json>", "file with the JSON Schema of what the program has to return")
-  .option(...JOURNAL)
-  .option(...ARTIFACTS)
-  .option("--json", "print the whole report as one JSON document")
-  .action(async (file: string, options) => {
-    const { run } = await import("./commands/run.ts");
-    exitCode = await run(file, options);
-  });
+  .addOptions(JOURNAL, ARTIFACTS, REPORT_JSON)
+  .runs(async (file, options) => (await import("./commands/run/run.ts")).run(file, options));
 
 program
   .command("ask")
+  .helpGroup("Run programs:")
+  .example(`portcullis ask "Which order is late?" --model anthropic:claude-sonnet-4-5 --tools ./tools.js`)
   .description("give a task to a model that may call the tools")
   .argument("<task>", "the task, as text")
   .requiredOption(
     "--model <provider:name>",
     `the model: ${[...PROVIDERS.keys()].join(", ")}, a colon, its name; or a module whose default export is a model`,
   )
-  .option(...TOOLS)
-  .addOption(mcpOption())
-  .addOption(openApiOption())
-  .addOption(allowOption())
+  .addOptions(...TOOLS)
   .option("--programs <where>", "where its programs run: local, hosted (at the provider) or none")
-  .option("--sandbox <name>", "sandbox for programs that run locally: isolate or docker", "isolate")
-  .option("--base-url <url>", "a server that speaks the provider's protocol")
+  .addOptions(SANDBOX, BASE_URL)
   .option("--max-turns <number>", `maximum number of turns; ${MAX_TURNS.default} by default`)
-  .option("--instructions <file>", "text of your own for the model, beside that of the package")
+  .option("--instructions <file>", "text of your own for the model, beside the text of the package")
   .addOption(
-    new Option("--context <file>", "a document that the model has before it begins, like AGENTS.md (repeatable)")
-      .argParser(collect)
-      .default([]),
+    repeatable("--context <file>", "a document that the model has before it begins, like AGENTS.md (repeatable)"),
   )
   .option("--tool-choice <choice>", "auto, none, required, or the name of a tool that the model has to call first")
   .option("--no-parallel-calls", "one call in a turn")
   .option("--reasoning <effort>", "how much the model reasons: low, medium or high")
   .option("--max-output-tokens <number>", "maximum number of output tokens of one turn")
   .addOption(
-    new Option("--fallback <provider:name>", "a model that goes on where the one before it fails for good (repeatable)")
-      .argParser(collect)
-      .default([]),
+    repeatable("--fallback <provider:name>", "a model that goes on if the model before it fails for good (repeatable)"),
   )
   .option("--answer <file>", "JSON Schema that the answer has to fit")
-  .option(...JOURNAL)
-  .addOption(approveOption())
-  .option(...APPROVE_PROGRAM)
+  .addOptions(LIMIT, TENANT, EXECUTION, JOURNAL, APPROVE, APPROVE_PROGRAM)
   .option("--no-stream", "request each turn as one reply, not as a stream")
-  .option(...ARTIFACTS)
+  .addOption(ARTIFACTS)
   .option("--json", "print ending, answer, turns, calls and usage as one JSON document")
-  .action(async (task: string, options) => {
-    const { ask } = await import("./commands/ask.ts");
-    exitCode = await ask(task, options);
-  });
+  .runs(async (task, options) => (await import("./commands/run/ask.ts")).ask(task, options));
 
 program
   .command("tools")
+  .helpGroup("Tools:")
+  .example(`portcullis tools search "open orders" --mcp .mcp.json`)
   .description(
     "list tools, and the tokens that each takes in a model's context, as JSON and as typed stubs; search WORDS finds tools, show NAME prints one",
   )
   .argument("[action...]", "nothing, or: search WORDS, show NAME")
-  .option(...TOOLS)
-  .addOption(mcpOption())
-  .addOption(openApiOption())
-  .addOption(allowOption())
+  .addOptions(...TOOLS)
   .option("--json", "print as JSON")
   .option("--stubs", "print the typed stubs instead")
   .option("--limit <number>", `maximum of tools that search finds; ${FOUND_DEFAULT} by default`)
   .option("--check", "list the tools of servers that no caller may call, with the line to add, and what was left out")
-  .option(
-    "--advise [report]",
-    "advise which tools to call directly, from a report of bench (default: bench/report.json)",
-  )
-  .action(async (words, options) => {
-    const { listTools } = await import("./commands/list-tools.ts");
-    exitCode = await listTools(words, options);
-  });
+  .runs(async (words, options) => (await import("./commands/tools/list-tools.ts")).listTools(words, options));
 
 program
   .command("mcp")
+  .helpGroup("Serve:")
+  .example(`portcullis mcp --tools ./tools.js --journal portcullis.db`)
   .description(
     "serve run_program, and the tools that may be called directly, to MCP clients: on the standard streams, or over HTTP",
   )
-  .option(...TOOLS)
-  .addOption(mcpOption())
-  .addOption(openApiOption())
-  .addOption(allowOption())
-  .option("--http <port>", `serve over HTTP at /mcp on this port, 0 for any that is free`)
-  .option("--host <address>", "with --http, the address to listen on; another than the loopback's needs --keys")
+  .addOptions(...TOOLS)
   .option(
-    "--keys <file>",
-    "with --http, JSON file of the keys that clients may use (default: one key, printed at the start)",
+    "--http <port>",
+    "serve over HTTP at /mcp on this port, 0 for any that is free; the options of a server go with it",
   )
-  .addOption(
-    new Option("--host-name <name>", "with --http, a further name under which clients may address it (repeatable)")
-      .argParser(collect)
-      .default([]),
-  )
-  .option("--sandbox <name>", "sandbox for the programs: isolate or docker", "isolate")
-  .addOption(limitOption())
+  .addOptions(...SERVER)
+  .option("--drain <seconds>", "time that running executions have to end when the server is told to end; 0 by default")
+  .addOptions(SANDBOX, LIMIT)
   .option(
     "--approve <how>",
-    `how calls that need approval are decided: ${APPROVE_MODES.join(", ")}; ask: by the client's user, or later where the client cannot ask and there is a journal`,
+    `how calls that need approval are decided: ${APPROVE_MODES.join(", ")}; ask: by the client's user, or later if the client cannot ask and there is a journal`,
     "ask",
   )
-  .option("--tenant <name>", "tenant of the programs, where no key names one")
-  .option(...JOURNAL)
+  .option("--tenant <name>", "tenant of the programs, if no key names one")
+  .addOption(JOURNAL)
   .option(
-    "--patience <seconds>",
-    "how long a request waits for its program before it says how to get the result; 50 by default",
+    "--patience <time>",
+    "how long a request waits for its program before it says how to get the result: 50, 50s, 2min; 50 s by default",
   )
   .option("--check", "connect, print what would be served, its tokens and its problems, and exit")
   .option("--json", "with --check, print as JSON")
-  .action(async (options) => {
-    const { mcp } = await import("./commands/mcp.ts");
-    exitCode = await mcp(options);
-  });
+  .runs(async (options) => (await import("./commands/serve/mcp.ts")).mcp(options));
 
 program
   .command("serve")
+  .helpGroup("Serve:")
+  .example(`portcullis serve --tools ./tools.js --journal portcullis.db --keys keys.json`)
   .description("serve programs over HTTP, with MCP at /mcp and a page to look at, until it is told to end")
-  .option(...TOOLS)
-  .addOption(mcpOption())
-  .addOption(openApiOption())
-  .addOption(allowOption())
+  .addOptions(...TOOLS)
   .option("--port <number>", `port to listen on, 0 for any that is free; ${LISTEN_RULES.port.default} by default`)
-  .option("--host <address>", "address to listen on; another than the loopback's needs --keys (default: 127.0.0.1)")
-  .option("--keys <file>", "JSON file of the keys of clients (default: one token, printed at the start)")
-  .addOption(
-    new Option("--host-name <name>", "a further name under which clients may address it (repeatable)")
-      .argParser(collect)
-      .default([]),
+  .addOptions(...SERVER)
+  .addOption(repeatable("--model <provider:name>", "a model that continues conversations of the journal (repeatable)"))
+  .addOptions(BASE_URL, SANDBOX, LIMIT, JOURNAL)
+  .option(
+    "--drain <time>",
+    "how long running executions may take to end when the server is told to end: 30, 30s, 2min; 30 s by default",
   )
-  .addOption(
-    new Option("--model <provider:name>", "a model that continues conversations of the journal (repeatable)")
-      .argParser(collect)
-      .default([]),
-  )
-  .option("--base-url <url>", "a server that speaks the protocol of the models' provider")
-  .option("--sandbox <name>", "sandbox for the programs: isolate or docker", "isolate")
-  .addOption(limitOption())
-  .option(...JOURNAL)
-  .option("--at-once <number>", "executions that run at once; 256 by default")
-  .option("--per-tenant <number>", "executions of one tenant that run at once; as many as --at-once by default")
-  .option("--queue <number>", "executions that may wait for a place; 1,000 by default")
-  .option("--drain <seconds>", "time that running executions have to end when the server is told to end; 30 by default")
-  .option("--log", "print a line of JSON for each request on standard error, without contents")
   .option("--open", "open the page in a browser")
-  .action(async (options) => {
-    const { serve } = await import("./commands/serve.ts");
-    exitCode = await serve(options);
-  });
+  .runs(async (options) => (await import("./commands/serve/serve.ts")).serve(options));
 
-const key = program.command("key").description("add, list or revoke the keys of a server's clients");
-const KEYS_FILE = ["--keys <file>", "the file of keys, as serve and mcp read it"] as const;
+const key = program
+  .command("key")
+  .helpGroup("Serve:")
+  .description("add, list or revoke the keys of a server's clients");
 key
   .command("add")
   .description("add a key, print it once, and store its SHA-256; creates the file if there is none")
   .argument("<id>", "name of the key")
-  .requiredOption(...KEYS_FILE)
+  .addOption(KEYS_FILE)
   .option("--tenant <name>", "tenant of its executions", "default")
-  .option(
-    "--scope <name>",
-    "what it may do: run, decide, read or admin (repeatable; default: all but admin)",
-    collect,
-    [],
+  .addOption(
+    repeatable("--scope <name>", "what it may do: run, decide, read or admin (repeatable; default: all but admin)"),
   )
-  .option("--allow-tool <name>", "a tool that it may use, like crm.* (repeatable; default: all)", collect, [])
+  .addOption(repeatable("--allow-tool <name>", "a tool that it may use, like crm.* (repeatable; default: all)"))
   .option("--expires <time>", "when it expires, like 2027-01-31T00:00:00Z")
-  .action(async (id: string, options) => {
-    const { keyAdd } = await import("./commands/key.ts");
-    exitCode = keyAdd(id, options);
-  });
+  .addOption(JSON_LINE)
+  .runs(async (id, options) => (await import("./commands/serve/key.ts")).keyAdd(id, options));
 key
   .command("list")
   .description("list the keys of a file, without the keys themselves")
-  .requiredOption(...KEYS_FILE)
-  .option("--json", "print one JSON document a line")
-  .action(async (options) => {
-    const { keyList } = await import("./commands/key.ts");
-    exitCode = keyList(options);
-  });
+  .addOptions(KEYS_FILE, JSON_LINES)
+  .runs(async (options) => (await import("./commands/serve/key.ts")).keyList(options));
 key
   .command("revoke")
   .description("remove a key from a file")
   .argument("<id>", "name of the key")
-  .requiredOption(...KEYS_FILE)
-  .action(async (id: string, options) => {
-    const { keyRevoke } = await import("./commands/key.ts");
-    exitCode = keyRevoke(id, options);
-  });
+  .addOptions(KEYS_FILE, JSON_LINE)
+  .runs(async (id, options) => (await import("./commands/serve/key.ts")).keyRevoke(id, options));
 
 program
   .command("bench")
+  .helpGroup("Measure:")
+  .example(`portcullis bench flights`)
   .description("measure the tokens that programs save against direct calls, without a request to a provider")
   .argument("[task...]", "tasks of the package (the examples); all by default")
   .option(
@@ -298,10 +281,9 @@ program
     "your own task, as a JSON file (format: examples/README.md), or names of the package's tasks: a,b",
   )
   .option("--tools <module>", "tools of your own task: a module whose default export is an array of tools")
-  .option("--sandbox <name>", "sandbox to run programs in: isolate or docker", "isolate")
+  .addOption(SANDBOX)
   .option("--language <name>", "language of the programs: javascript, or python in docker", "javascript")
-  .addOption(limitOption())
-  .addOption(approveOption())
+  .addOptions(LIMIT, APPROVE)
   .option("--at-once <number>", `calls that a model makes at once; ${AT_ONCE.default} by default`)
   .option(
     "--cut <tokens>",
@@ -325,49 +307,37 @@ program
     "folder for report.json and report.md; with --live, for live.json and each conversation, a new folder by default",
   )
   .option("--json", "print the report as JSON")
-  .action(async (tasks: string[], options) => {
-    const { bench } = await import("./commands/bench.ts");
-    exitCode = await bench(tasks, options);
-  });
+  .runs(async (tasks, options) => (await import("./commands/measure/bench.ts")).bench(tasks, options));
 
 program
   .command("executions")
+  .helpGroup("Look at executions:")
+  .example(`portcullis executions --journal portcullis.db --open`)
   .description("list the executions and conversations of a journal, the latest first")
-  .option(...JOURNAL)
-  .option("--open", "only those without an outcome")
-  .option("--tenant <name>", "only those of one tenant")
-  .option("--json", "print one JSON document a line")
-  .action(async (options) => {
-    const { executions } = await import("./commands/executions.ts");
-    exitCode = await executions(options);
-  });
+  .addOption(JOURNAL)
+  .option("--open", "only executions without an outcome")
+  .option("--tenant <name>", "only executions of this tenant")
+  .option("--follow", "show executions as they go on, open executions first, until Ctrl-C")
+  .addOption(JSON_LINES)
+  .runs(async (options) => (await import("./commands/journal/executions.ts")).executions(options));
 
 program
   .command("show")
+  .helpGroup("Look at executions:")
+  .example(`portcullis show EXECUTION --journal portcullis.db`)
   .description("show one execution: its program, calls, decisions and outcome")
   .argument("<execution>", "id of the execution; also the one that a client of a server has chosen")
-  .option("--tenant <name>", "tenant of the execution, where several have one of that id")
-  .option(...JOURNAL)
+  .option("--tenant <name>", "tenant of the execution, if several have one of that id")
+  .addOption(JOURNAL)
+  .option("--follow", "show it while it runs and until it ends, also one that is not there yet")
   .option("--json", "print its records, one a line")
   .option("--html <file>", "write it as one HTML file that needs no server, and print the address of the file")
-  .action(async (id: string, options) => {
-    const { show } = await import("./commands/show.ts");
-    exitCode = await show(id, options);
-  });
-
-program
-  .command("watch")
-  .description("show executions while they run, or one execution until it ends")
-  .argument("[execution]", "id of the execution; all by default")
-  .option(...JOURNAL)
-  .option("--tenant <name>", "only those of one tenant")
-  .action(async (id: string | undefined, options) => {
-    const { watch } = await import("./commands/watch.ts");
-    exitCode = await watch(id, options);
-  });
+  .runs(async (id, options) => (await import("./commands/journal/show.ts")).show(id, options));
 
 program
   .command("decide")
+  .helpGroup("Go on with executions:")
+  .example(`portcullis decide EXECUTION 1 --allow --by ana --journal portcullis.db`)
   .description("allow or deny a call that waits, or say that it was done; runs nothing")
   .argument("<execution>", "id of the execution")
   .argument("<call>", "id of the call")
@@ -377,166 +347,133 @@ program
   .option("--by <name>", "who decides, for the journal")
   .option("--note <text>", "why, for the journal; the program reads the note of a denial")
   .option("--remember", "decide later calls of the execution with the same tool and input alike")
-  .option("--tenant <name>", "tenant of the execution")
-  .option(...JOURNAL)
-  .action(async (execution: string, call: string, options) => {
-    const { decide } = await import("./commands/decide.ts");
-    exitCode = await decide(execution, call, options);
-  });
+  .addOptions(TENANT, JOURNAL, JSON_LINE)
+  .runs(async (execution, call, options) =>
+    (await import("./commands/run/decide.ts")).decide(execution, call, options),
+  );
 
 program
   .command("resume")
+  .helpGroup("Go on with executions:")
+  .example(`portcullis resume EXECUTION --tools ./tools.js --journal portcullis.db`)
   .description("take up an execution that waits, or whose host died, and print its report")
   .argument("<execution>", "id of the execution")
   .option(
     "--model <provider:name>",
     "the model of a conversation, or a module that exports it by default (default: the one it began with)",
   )
-  .option("--base-url <url>", "a server that speaks the provider's protocol")
-  .option(...TOOLS)
-  .addOption(mcpOption())
-  .addOption(openApiOption())
-  .addOption(allowOption())
-  .option("--sandbox <name>", "sandbox to run it in: isolate or docker", "isolate")
-  .addOption(approveOption())
-  .option("--result <call=json>", "result of a call that a client answers (repeatable)", collect, [])
+  .addOptions(BASE_URL, ...TOOLS, SANDBOX, APPROVE)
+  .addOption(repeatable("--result <call=json>", "result of a call that a client answers (repeatable)"))
   .option(
     "--result-schema <schema.json>",
     "the JSON Schema of what the program has to return, if it began with one that the journal has not kept",
   )
   .option("--allow-changed-tools", "go on although tools are gone or changed")
-  .option("--tenant <name>", "tenant of the execution")
-  .option(...JOURNAL)
-  .option(...ARTIFACTS)
-  .option("--json", "print the whole report as one JSON document")
-  .action(async (execution: string, options) => {
-    const { resume } = await import("./commands/resume.ts");
-    exitCode = await resume(execution, options);
-  });
+  .addOptions(TENANT, JOURNAL, ARTIFACTS, REPORT_JSON)
+  .runs(async (execution, options) => (await import("./commands/run/resume.ts")).resume(execution, options));
 
 program
   .command("recover")
+  .helpGroup("Go on with executions:")
+  .example(`portcullis recover --tools ./tools.js --journal portcullis.db`)
   .description("take up every execution whose host died, and print the reports")
   .option(
     "--model <provider:name>",
     "the model of a conversation, or a module that exports it by default; without it, conversations stay open",
   )
-  .option("--base-url <url>", "a server that speaks the provider's protocol")
-  .option(...TOOLS)
-  .addOption(mcpOption())
-  .addOption(openApiOption())
-  .addOption(allowOption())
-  .option("--sandbox <name>", "sandbox to run them in: isolate or docker", "isolate")
+  .addOptions(BASE_URL, ...TOOLS, SANDBOX)
+  .option("--tenant <name>", "only executions of this tenant")
+  .addOption(repeatable("--execution <id>", "only this execution (repeatable; default: all)"))
   .option("--concurrency <n>", "number of executions that are taken up at once, 8 by default")
-  .addOption(approveOption())
-  .option(...JOURNAL)
+  .addOptions(APPROVE, JOURNAL)
   .option("--json", "print each report as one JSON document a line")
-  .action(async (options) => {
-    const { recover } = await import("./commands/resume.ts");
-    exitCode = await recover(options);
-  });
+  .runs(async (options) => (await import("./commands/run/resume.ts")).recover(options));
 
-const journal = program.command("journal").description("export, import, prune or check a journal");
+const journal = program
+  .command("journal")
+  .helpGroup("Look at executions:")
+  .description("export, import, prune or check a journal");
 journal
   .command("export")
   .description("print executions as JSON lines, the oldest first")
   .argument("[execution...]", "ids of executions; all by default")
-  .option(...JOURNAL)
-  .action(async (ids: string[], options) => {
-    const { exportJournal } = await import("./commands/journal.ts");
-    exitCode = await exportJournal(ids, options);
-  });
+  .addOption(JOURNAL)
+  .runs(async (ids, options) => (await import("./commands/journal/journal.ts")).exportJournal(ids, options));
 journal
   .command("import")
-  .description("add the executions of JSON lines on standard input, and create the journal if it does not exist")
-  .option(...JOURNAL)
-  .action(async (options) => {
-    const { importJournal } = await import("./commands/journal.ts");
-    exitCode = await importJournal(options);
-  });
+  .description("add the executions of JSON lines, and create the journal if it does not exist")
+  .argument("[file]", "file of JSON lines, as export prints them, or - for standard input", "-")
+  .option("--skip-existing", "pass over executions whose ids the journal has already")
+  .addOptions(JOURNAL, JSON_LINE)
+  .runs(async (file, options) => (await import("./commands/journal/journal.ts")).importJournal(file, options));
 journal
   .command("prune")
   .description("delete old executions that have ended")
-  .requiredOption("--older-than <age>", "age like 30d, 12h or 5m")
-  .option("--open", "also those without an outcome that no driver holds")
-  .option(...JOURNAL)
-  .action(async (options) => {
-    const { pruneJournal } = await import("./commands/journal.ts");
-    exitCode = await pruneJournal(options);
-  });
+  .requiredOption("--older-than <age>", "age like 30d, 12h or 5min")
+  .option("--open", "also executions without an outcome that no driver holds")
+  .addOptions(JOURNAL, JSON_LINE)
+  .runs(async (options) => (await import("./commands/journal/journal.ts")).pruneJournal(options));
 journal
   .command("check")
   .description("read everything, and list what is damaged")
-  .option(...JOURNAL)
-  .action(async (options) => {
-    const { checkJournal } = await import("./commands/journal.ts");
-    exitCode = await checkJournal(options);
-  });
+  .addOption(JOURNAL)
+  .option("--json", "print each damaged place as one JSON document a line")
+  .runs(async (options) => (await import("./commands/journal/journal.ts")).checkJournal(options));
 
 program
   .command("doctor")
+  .helpGroup("Set up:")
+  .example(`portcullis doctor`)
   .description("check whether this machine can run programs, and list what is missing")
   .option("--json", "print as JSON")
   .option("--clean", "first end engines and remove containers that dead hosts have left")
-  .action(async (options) => {
-    const { doctor } = await import("./commands/doctor.ts");
-    exitCode = await doctor(options);
-  });
+  .runs(async (options) => (await import("./commands/doctor.ts")).doctor(options));
 
 program
   .command("image")
+  .helpGroup("Set up:")
+  .example(`portcullis image build`)
   .description("build or check the image that --sandbox docker runs programs in")
   .argument("<build|check>", "build the image, or check it")
-  .option("--network <name>", "network of the build: host, where the Docker daemon gives builds no network")
+  .option("--network <name>", "network of the build: host, if the Docker daemon gives builds no network")
   .option("--base <image>", "Debian base image, by digest for a repeatable build (default: debian:bookworm-slim)")
-  .action(async (what: string, options) => {
-    const { image } = await import("./commands/image.ts");
-    exitCode = await image(what, options);
-  });
+  .addOption(JSON_LINE)
+  .runs(async (what, options) => (await import("./commands/image.ts")).image(what, options));
 
 program
   .command("demo")
+  .helpGroup("Measure:")
+  .example(`portcullis demo flights`)
   .description("run the examples on real data and check their answers")
   .argument("[example...]", "any folder of examples/ (default: flights and licenses)")
-  .option("--sandbox <name>", "sandbox to run them in: isolate or docker", "isolate")
+  .addOption(SANDBOX)
   .option("--model <provider:name>", "for desk: a model in place of the scripted one; on a terminal you take part")
-  .option("--page", "show the executions on the page while they run and afterwards, and print its address")
-  .action(async (examples: string[], options) => {
-    const { demo } = await import("./commands/demo.ts");
-    exitCode = await demo(examples, options);
-  });
+  .runs(async (examples, options) => (await import("./commands/measure/demo.ts")).demo(examples, options));
 
-/** Resolves with the exit code, and does not reject. */
-async function main(): Promise<number> {
+/** The arguments of the command, for the commands that its errors name. */
+let given: Given = {};
+program.hook("preAction", (_, command) => {
+  const { journal, keys } = command.opts<Given>();
+  const named = command.registeredArguments[0]?.name() === "execution" ? command.args[0] : undefined;
+  given = { journal, keys, execution: named };
+});
+
+/** Runs one command. Resolves with its exit code, and does not reject. A process runs one command at a time. */
+export async function main(args: readonly string[], streams: Streams): Promise<number> {
+  useStreams(streams);
+  [exitCode, given] = [EXIT.completed, {}];
   try {
-    await guarded(() => program.parseAsync(), strayFailure);
+    await guarded(() => program.parseAsync(args, { from: "user" }), strayFailure);
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.completed : EXIT.usage;
-    return printFailure(failureOf(error));
+    const failure = failureOf(error);
+    return printFailure(new Failure(failure.exitCode, completeHint(failure.message, given), failure));
   }
 }
 
-function printFailure({ message, details, exitCode }: Failure): number {
-  process.stderr.write(`portcullis: ${oneLine(message)}\n${details === "" ? "" : `${insetText(details)}\n`}`);
+/** Says why a command has no result, and gives its exit code. */
+export function printFailure({ message, details, exitCode }: Failure): number {
+  writeStderr(`portcullis: ${oneLine(message)}\n${details === "" ? "" : `${insetText(details)}\n`}`);
   return exitCode;
 }
-
-/** How long the exporters of telemetry may take for what is left, in milliseconds. */
-const TELEMETRY_MS = 2000;
-
-/** Exits once all output is written, even while tools still hold timers, connections or running handlers. */
-async function finish(code: number): Promise<never> {
-  await flushTelemetry(TELEMETRY_MS);
-  const lost = await flush();
-  if (lost) {
-    printFailure(lost);
-    await flush();
-  }
-  process.exit(lost?.exitCode ?? code);
-}
-
-listenToStreams();
-listenToProcess();
-// Not awaited at the top level: node would exit with its own code if the promise never settled.
-void main().then(finish);

@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-/** Fields of this package's own `package.json`. */
 export const { version, devDependencies } = JSON.parse(
   readFileSync(fileURLToPath(import.meta.resolve("portcullis/package.json")), "utf8"),
 ) as { readonly version: string; readonly devDependencies: Readonly<Record<string, string>> };

@@ -1,12 +1,13 @@
 import { lstat, mkdir, readFile, writeFile } from "node:fs/promises";
 import { extname, join } from "node:path";
-import { artifactNameFault } from "../gate/artifact-name.ts";
+import { artifactNameFault } from "../gate/artifacts/artifact-name.ts";
 import type { ReportArtifact } from "../output/artifacts.ts";
 import { EXIT } from "./exit-code.ts";
 import { causeOf, Failure, reasonOf } from "./failure.ts";
 import { oneLine } from "./terminal/one-line.ts";
+import { writeStderr } from "./terminal/standard-streams.ts";
 
-/** Makes the folder, before anything runs whose artifacts it could not take. `folder` undefined makes none. */
+/** Makes the folder for artifacts, before anything runs. If `folder` is undefined, makes none. */
 export async function makeArtifactsFolder(folder: string | undefined): Promise<void> {
   if (folder === undefined) return;
   try {
@@ -17,9 +18,9 @@ export async function makeArtifactsFolder(folder: string | undefined): Promise<v
 }
 
 /**
- * Writes artifacts to files of a folder, one after the other, and says which. A text is written as it is, under its name;
- * any other value as JSON. A file that is there already and has another content stays as it is. Resolves with the exit
- * code: 0, or that of a failure where an artifact was not written. `folder` undefined writes none.
+ * Writes artifacts to files of a folder, one after the other, and says which. A text is written as it is, under its
+ * name; any other value as JSON. A file that is there already and has another content stays as it is. Resolves with the
+ * exit code: 0, or a failure's if an artifact was not written. If `folder` is undefined, writes none.
  */
 export async function writeArtifacts(
   folder: string | undefined,
@@ -30,7 +31,7 @@ export async function writeArtifacts(
   for (const artifact of artifacts) {
     const said = await writeOne(folder, artifact);
     if (!said.written) code = EXIT.environment;
-    process.stderr.write(`portcullis: ${oneLine(said.text)}\n`);
+    writeStderr(`portcullis: ${oneLine(said.text)}\n`);
   }
   return code;
 }
@@ -41,7 +42,7 @@ interface Said {
 }
 
 async function writeOne(folder: string, { name, bytes, read }: ReportArtifact): Promise<Said> {
-  // Its record may be from a journal that was made elsewhere, and a name of many kinds would leave the folder.
+  // The record may be from a journal that was made elsewhere, and many names would lead out of the folder.
   const fault = artifactNameFault(name);
   if (fault !== undefined) return { written: false, text: `an artifact was not written: ${fault}` };
   try {

@@ -8,7 +8,7 @@ import {
   type Resolved,
   text,
   withDefault,
-} from "../options/options.ts";
+} from "../option-rules/options.ts";
 import { AT_ONCE, CUT_TOKENS, WINDOW_TOKENS } from "./compare-numbers.ts";
 import { factorsOf } from "./accounting/accounting.ts";
 import { PRICES, priceOf, type PriceTable, readPrices, REFERENCE_PRICE } from "./accounting/prices.ts";
@@ -50,7 +50,7 @@ const COMPARE_RULES = {
 
 export type CompareOptions = OptionsOf<typeof COMPARE_RULES>;
 
-/** The options checked, with their defaults. Throws `option_invalid` for a wrong one. */
+/** The options checked, with their defaults. Throws `option_invalid` for a wrong option. */
 export function readCompareOptions(options: CompareOptions): Resolved<typeof COMPARE_RULES> {
   return readOptions("compare", options, COMPARE_RULES);
 }

@@ -19,15 +19,17 @@ import { isVisible, type ToolSet } from "../tools/tool-set.ts";
 import { type CompareOptions, comparisonRequest, readCompareOptions } from "./compare-options.ts";
 import type { ComparisonRequest } from "./comparison-request.ts";
 import { checkTask, type ComparisonTask } from "./comparison-task.ts";
-import type { ConversationRun, TaskRun } from "./conversations/task-run.ts";
+import { asPlainLoop } from "./conversations/conversation-run.ts";
+import type { ConversationRun, TaskRun } from "./conversations/conversation-run.ts";
 import { runTask } from "./conversations/run-task.ts";
 import type { Runtime } from "../runtime.ts";
 
 /**
  * Does a task by a program and by direct calls in the runtime, with a scripted model, and resolves with the tokens that
  * each would pass through a model of each provider. No provider is called. Every call is made several times; calls of
- * tools that change something, and of agents, are not made. Rejects with a `PortcullisError` where an option or the task is wrong, the runtime
- * is closed, the sandbox cannot run or the journal cannot be written, and with the signal's reason where that aborts.
+ * tools that change something, and of agents, are not made. Rejects with a `PortcullisError` if an option or the task
+ * is wrong, the runtime is closed, the sandbox cannot run or the journal cannot be written. Rejects with the signal's
+ * reason if the signal aborts.
  */
 export async function compare(
   runtime: Runtime,
@@ -83,9 +85,9 @@ async function requestsOn(
   { task }: ComparisonRequest,
 ): Promise<ReadonlyMap<Mode, RequestParts>> {
   const conversations: readonly (readonly [Mode, ConversationRun | undefined])[] = [
-    ["direct-unlimited", direct],
-    ["direct-truncated", truncated],
-    ["direct-best-tool", best],
+    ["direct-unlimited", direct && asPlainLoop(direct)],
+    ["direct-truncated", truncated && asPlainLoop(truncated)],
+    ["direct-best-tool", best && asPlainLoop(best)],
     ["programmatic", programmatic],
     ["programmatic+probe", probed],
     ["programmatic+retry", retried],
@@ -139,7 +141,7 @@ function measureOf(
   };
 }
 
-/** The ratio of the two headline modes where both did the task, else the reason why there is none. */
+/** The ratio of the two headline modes if both did the task, else the reason why there is none. */
 function ratioOf(
   modes: readonly ModeMeasure[],
   factors: Factors,
@@ -149,7 +151,7 @@ function ratioOf(
   const headline = modeOf(modes, HEADLINE);
   if (!baseline) return { noRatio: `only programs may call ${barred.join(", ")}` };
   if (!headline) return { noRatio: "programs cannot do it" };
-  // A fault of the program is reported first, even where the direct calls do not fit either.
+  // A fault of the program is reported first, even if the direct calls do not fit either.
   for (const { mode, fits, answer } of [headline, baseline]) {
     if (!fits) return { noRatio: `${mode} does not fit` };
     if (answer !== "right") return { noRatio: `${mode} has ${answer === "wrong" ? "a wrong" : "an unchecked"} answer` };

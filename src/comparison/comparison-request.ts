@@ -9,7 +9,7 @@ import type { ComparisonTask } from "./comparison-task.ts";
 /** Where a comparison takes place. */
 export interface ComparisonContext {
   readonly runtime: Runtime;
-  /** Options of every program and conversation that it runs there. The signal also aborts when the runtime closes. */
+  /** Options of every program and conversation of the comparison. The signal also aborts when the runtime closes. */
   readonly scope: {
     readonly tenant?: string;
     readonly language: NonNullable<ExecuteOptions["language"]>;
@@ -24,14 +24,11 @@ export interface ComparisonRequest {
   readonly wires: readonly Wire[];
   /** Wires that are left out, because their SDK is not installed. */
   readonly left: readonly Wire[];
-  /** Calls in one turn of the mode `direct-parallel`. */
   readonly atOnce: number;
-  /** Tokens to which each result is cut in the mode `direct-truncated`. */
   readonly cutTokens: number;
-  /** Size of the context window, in tokens. */
   readonly windowTokens: number;
   readonly factors: Factors;
-  /** Counters in the reported encoding and in a second one, which shows how much the choice of encoding matters. */
+  /** Counters in the reported encoding and in a second encoding, which shows how much the choice of encoding matters. */
   readonly count: TokenCounter;
   readonly countOther: TokenCounter;
   readonly onProgress: (done: string) => void;

@@ -1,5 +1,5 @@
 import { optionError } from "../errors.ts";
-import { array, checkOptions, fieldsOf, option, required, words } from "../options/options.ts";
+import { array, checkOptions, fieldsOf, option, required, words } from "../option-rules/options.ts";
 import type { Tool } from "../tools/tool.ts";
 
 /** A question, a program that answers it, and the right answer. */

@@ -21,29 +21,29 @@ export const HEADLINE = "programmatic+probe" satisfies Mode;
 export interface ModeMeasure {
   readonly mode: Mode;
   readonly spent: Spent;
-  /** The same in the report's second encoding. */
+  /** `spent` in the report's second encoding. */
   readonly spentOther: Spent;
   readonly cost: Cost;
-  /** Whether the answer that follows from what was returned is the expected one. */
+  /** Whether the results lead to the expected answer. */
   readonly answer: Verdict;
   /** Whether its largest context fits the window. */
   readonly fits: boolean;
 }
 
-/** `unchecked` where the answer cannot be worked out from the results offline. */
+/** `unchecked` if the answer cannot be worked out from the results offline. */
 export type Verdict = "right" | "wrong" | "unchecked";
 
 /** One task on one provider's wire. */
 export interface WireMeasure {
   readonly wire: WireName;
-  /** False where the provider's encoding is not public, so that all counts are estimates. */
+  /** False if the provider's encoding is not public, so that all counts are estimates. */
   readonly exact: boolean;
   readonly modes: readonly ModeMeasure[];
-  /** Cached cost of `BASELINE` divided by that of `HEADLINE`; undefined where either does not fit or is not right. */
+  /** Cached cost of `BASELINE` divided by that of `HEADLINE`; undefined if either does not fit or is not right. */
   readonly ratio?: number;
-  /** The same in the report's second encoding, to show how much the choice matters. */
+  /** `ratio` in the report's second encoding, to show how much the choice of encoding matters. */
   readonly ratioOther?: number;
-  /** Why there is no ratio, where there is none. */
+  /** Why there is no ratio. */
   readonly noRatio?: string;
 }
 
@@ -70,15 +70,15 @@ export interface ToolMeasure {
   readonly tool: string;
   /** Direct calls; of a tool that is not measured, the calls of the program. */
   readonly calls: number;
-  /** Tokens of one result as the model would read it, the median. Undefined where direct calls were not measured. */
+  /** Tokens of one result as the model would read it, the median. Undefined if direct calls were not measured. */
   readonly resultTokens?: number;
   /** Why the tool is not measured, as a sentence. */
   readonly unmeasured?: string;
-  /** Calls in one turn from which on a program costs less than direct calls; undefined where it never does. */
+  /** Calls in one turn from which on a program costs less than direct calls; undefined if it never does. */
   readonly programsFrom?: number;
 }
 
-/** The wire to show where only one is shown: the first whose tokens are not estimates. */
+/** The wire to show if only one is shown: the first whose tokens are not estimates. */
 export function leading<One extends { readonly exact: boolean }>(wires: readonly One[]): One | undefined {
   return wires.find(({ exact }) => exact) ?? wires[0];
 }

@@ -3,7 +3,7 @@ import type { Model, Opening } from "../models/model.ts";
 /** A model that records the opening of its conversations. */
 export interface OpenedModel {
   readonly model: Model;
-  /** The opening of its last conversation. Throws where there was none. */
+  /** The opening of the model's last conversation. Throws before the first conversation. */
   readonly opening: () => Opening;
 }
 

@@ -1,10 +1,9 @@
-import { refuseWrongResultsOf } from "../agent/decide-conversation.ts";
-import { readOwnConversation } from "../agent/past-conversation.ts";
+import { refuseWrongResultsOf } from "../agent/from-journal/decide-conversation.ts";
+import { readOwnConversation } from "../agent/from-journal/past-conversation.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Journal } from "../journal/journal.ts";
-import { type ClientResult, openCallsOf, recordsOf } from "../programs/decide.ts";
-import { findOwn, readOwn } from "../programs/past-execution.ts";
-import { refuseWrongResults } from "../programs/refuse-results.ts";
+import { type ClientResult, openCallsOf, recordsOf, refuseWrongResults } from "../programs/decide.ts";
+import { findOwn, readOwn } from "../programs/from-journal/past-execution.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import { decide } from "./decide.ts";
 

@@ -1,10 +1,11 @@
-import { childExecution } from "../agent/child-execution.ts";
-import { decideConversation, type DecideScope } from "../agent/decide-conversation.ts";
+import { childExecution } from "../agent/calls/child-execution.ts";
+import { decideConversation, type DecideScope } from "../agent/from-journal/decide-conversation.ts";
 import { PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Journal } from "../journal/journal.ts";
-import { RUN_PROGRAM } from "../programs/execution-state.ts";
-import { findOwn } from "../programs/past-execution.ts";
+import { readRecords } from "../journal/read-records.ts";
+import { RUN_PROGRAM } from "../tools/tool-name.ts";
+import { findOwn } from "../programs/from-journal/past-execution.ts";
 import { decide as decideProgram, decisionExists, type Said } from "../programs/decide.ts";
 
 /** Notes decisions and results for calls of an execution or a conversation that wait, without driving it. Rejects as `resume` does. */
@@ -37,14 +38,15 @@ async function decidedBefore(
   return undefined;
 }
 
-/** `ids` are those that the caller gave, by call. */
+/** `ids` are the ids that the caller gave, by call. */
 async function firstDecided(
   journal: Journal,
   owner: ExecutionId,
   ids: ReadonlyMap<string, string>,
 ): Promise<PortcullisError | undefined> {
   const tools = new Map<string, string>();
-  for await (const record of journal.read(owner)) {
+  const { tenant } = await journal.find(owner);
+  for await (const record of readRecords(journal, owner, { tenant })) {
     const call = "call" in record ? record.call : undefined;
     const id = call === undefined ? undefined : ids.get(call);
     if (call === undefined || id === undefined) continue;

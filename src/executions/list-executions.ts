@@ -1,97 +1,114 @@
 import { PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { ExecutionSummary, Journal, ListOptions } from "../journal/journal.ts";
-import type { Header, JournalRecord, ParentRef } from "../journal/record.ts";
+import { readList } from "../journal/read-list.ts";
+import { BudgetSpent, type ReadingBudget, type Records, readRecords } from "../journal/read-records.ts";
+import type { ParentRef } from "../journal/record.ts";
 import { isDriven } from "../programs/driven-here.ts";
-import { applyRecord, initialState } from "../programs/execution-state.ts";
-import { isResting, readPastConversation, waitingOfConversation } from "../agent/past-conversation.ts";
-import { inSlices } from "../values/in-slices.ts";
+import { endingHead } from "../programs/from-journal/ending-head.ts";
+import { applySliced, initialState } from "../programs/from-journal/execution-state.ts";
+import { standingOfConversation } from "../agent/from-journal/conversation-standing.ts";
+import { readPastConversation } from "../agent/from-journal/past-conversation.ts";
+import { textOf } from "../values/fields.ts";
+import { checkJson } from "../values/json/check-json.ts";
 import { Lane } from "../values/slice-scheduler.ts";
-import { type Waiting, waitingOf } from "../programs/waiting.ts";
+import { standingOf } from "../programs/from-journal/standing.ts";
+import type { UnansweredCall } from "../programs/from-journal/execution-state.ts";
+import type { ListedExecution } from "./listed-execution.ts";
 
-/** An execution or a conversation in the journal. */
-export interface ListedExecution {
-  readonly id: ExecutionId;
-  readonly kind: Header["kind"];
-  /**
-   * `waiting`: only a decision, a client's result or, in a conversation, the user brings it further. `unreadable`: it has no outcome, and its records
-   * cannot be read. `running`: anything else without an outcome.
-   */
-  readonly state: "running" | "waiting" | "ended" | "unreadable";
-  readonly tenant: string;
-  /** Milliseconds since 1970. */
-  readonly startedAt: number;
-  /** Number of its records. */
-  readonly records: number;
-  /** Whether a driver holds its lease. One that runs and is not driven was left by a driver that died, or its calls were decided since: `recover` takes it up. */
-  readonly driven: boolean;
-  /** Names of the tools whose calls it waits for, each once. */
-  readonly waitsFor: readonly string[];
-  /**
-   * The conversation or program whose call has started it, which waits for the same calls and goes on with it. Told of
-   * open ones.
-   */
-  readonly parent?: ExecutionId;
-}
-
-/** Lists executions, the latest first. Reads the records of open ones. */
+/** Lists executions, the latest first. Reads the records of open executions, and the last record of others. */
 export async function* listExecutions(journal: Journal, options?: ListOptions): AsyncGenerator<ListedExecution> {
-  for await (const summary of journal.list(options)) yield await listedExecution(journal, summary);
+  for await (const summary of readList(journal, options)) yield await listedExecution(journal, summary);
 }
 
-/** One of the list. Reads its records if it is open. */
-export async function listedExecution(journal: Journal, summary: ExecutionSummary): Promise<ListedExecution> {
+/** An execution as it is listed. Reads its records if it is open and the budget allows that; beyond the budget it is `unread`. */
+export async function listedExecution(
+  journal: Journal,
+  summary: ExecutionSummary,
+  budget?: ReadingBudget,
+): Promise<ListedExecution> {
   const driven = isDriven(journal, summary);
-  const open = summary.ended ? ENDED : await readOpen(journal, summary, driven);
-  const { waitsFor = [], rests = false, parent } = open ?? {};
-  const waits = rests || waitsFor.length > 0;
-  const openState = open === undefined ? "unreadable" : waits ? "waiting" : "running";
-  const { execution: id, kind, tenant, startedAt, records, ended } = summary;
-  const state = ended ? "ended" : openState;
+  const { execution, kind, tenant, startedAt, records, ended } = summary;
+  const base = { execution, kind, tenant, startedAt, records, driven, waitsFor: [] };
+  if (ended) return { ...base, state: "ended", ...(await readEnd(journal, summary, budget)) };
+  const { state, calls = [], parent } = await readOpen(journal, summary, driven, budget);
   const below = parent === undefined ? {} : { parent: parent.execution };
-  return { id, kind, state, tenant, startedAt, records, driven, waitsFor, ...below };
+  return { ...base, state, waitsFor: [...new Set(calls.map(({ tool }) => tool))], ...below };
 }
 
 interface OpenFacts {
-  readonly waitsFor: readonly string[];
-  /** A conversation that waits for the user. */
-  readonly rests?: boolean;
+  readonly state: ListedExecution["state"];
+  /** Its calls that wait. */
+  readonly calls?: readonly UnansweredCall[];
   readonly parent?: ParentRef | undefined;
 }
 
-const ENDED: OpenFacts = { waitsFor: [] };
+async function readEnd(
+  journal: Journal,
+  { execution, tenant, startedAt, records }: ExecutionSummary,
+  budget?: ReadingBudget,
+) {
+  const onLength = (length: number) => budget?.take(length);
+  const read = readRecords(journal, execution, { tenant, from: records - 1, onLength });
+  for await (const record of read) {
+    if (record.type !== "outcome") continue;
+    const ending = await read.lane.work(endingHead(record.outcome));
+    return { outcome: textOf(ending, "type") ?? "unreadable", ms: Math.max(0, record.at - startedAt) };
+  }
+  return {};
+}
 
-/** Undefined for records that cannot be read: one execution must not hide the others. */
+/** One execution whose records cannot be read must not hide the others. */
 async function readOpen(
   journal: Journal,
   { execution, kind, tenant }: ExecutionSummary,
   driven: boolean,
-): Promise<OpenFacts | undefined> {
+  budget?: ReadingBudget,
+): Promise<OpenFacts> {
   try {
     return kind === "conversation"
-      ? await readOpenConversation(journal, execution, tenant)
-      : await readOpenProgram(inSlices(journal.read(execution), new Lane(tenant)), driven);
+      ? await readOpenConversation(journal, execution, tenant, budget)
+      : await readOpenProgram(readRecords(journal, execution, { tenant, budget }), driven);
   } catch (error) {
-    if (PortcullisError.is(error) && UNREADABLE.has(error.code)) return undefined;
+    if (PortcullisError.is(error) && UNREADABLE.has(error.code)) return { state: "unreadable" };
+    if (error instanceof BudgetSpent) return { state: "unread" };
     throw error;
   }
 }
 
-async function readOpenConversation(journal: Journal, execution: ExecutionId, tenant: string): Promise<OpenFacts> {
-  const past = await readPastConversation(journal, execution, tenant);
-  return { waitsFor: toolsIn(waitingOfConversation(past)), rests: isResting(past), parent: past.header.parent };
+async function readOpenConversation(
+  journal: Journal,
+  execution: ExecutionId,
+  tenant: string,
+  budget?: ReadingBudget,
+): Promise<OpenFacts> {
+  const past = await readPastConversation(journal, execution, tenant, budget);
+  const standing = standingOfConversation(past);
+  const all = standing.state === "waiting" ? standing.calls : [];
+  const calls = past.rest ? all : all.filter(isOutside);
+  // A model may write anything as the input of a call that its host is to answer.
+  if (!past.rest && !(await haveInputs(calls, new Lane(tenant)))) return { state: "unreadable" };
+  return { state: standing.state, calls, parent: past.header.parent };
 }
 
-async function readOpenProgram(records: AsyncIterable<JournalRecord>, driven: boolean): Promise<OpenFacts> {
+async function readOpenProgram(records: Records, driven: boolean): Promise<OpenFacts> {
   const state = initialState();
-  for await (const record of records) applyRecord(state, record);
-  // One that cannot be replayed waits where it is driven. Without its driver it does not go on.
-  const waiting = state.unreplayable === undefined || driven ? waitingOf(state) : undefined;
-  return { waitsFor: toolsIn(waiting), parent: state.header?.parent };
+  await records.each((record) => applySliced(state, record));
+  const standing = standingOf(state, driven);
+  const calls = standing.state === "waiting" ? standing.calls.filter(isOutside) : [];
+  if (!(await haveInputs(calls, records.lane))) return { state: "unreadable" };
+  return { state: standing.state, calls, ...(state.header?.parent && { parent: state.header.parent }) };
 }
 
-function toolsIn(waiting: Waiting | undefined): readonly string[] {
-  return waiting ? [...new Set([...waiting.approvals, ...waiting.calls].map(({ tool }) => tool))] : [];
+/** Whether a person or a client is what a call waits for. */
+function isOutside({ decided }: UnansweredCall): boolean {
+  return decided?.decision === "held" || decided?.decision === "client";
+}
+
+/** Whether the inputs of waiting calls are JSON. A journal from elsewhere may have other texts. */
+async function haveInputs(calls: readonly UnansweredCall[], lane: Lane): Promise<boolean> {
+  for (const { inputText } of calls) if ((await lane.work(checkJson(inputText))) !== undefined) return false;
+  return true;
 }
 
 const UNREADABLE: ReadonlySet<string> = new Set(["journal_invalid", "journal_version", "journal_corrupt"]);

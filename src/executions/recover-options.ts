@@ -2,7 +2,7 @@ import type { AgentEvent } from "../agent/event.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Model } from "../models/model.ts";
 import type { Schema } from "../tools/schema.ts";
-import { callback, type OptionsOf, wholeNumber } from "../options/options.ts";
+import { callback, type OptionsOf, wholeNumber } from "../option-rules/options.ts";
 
 /** An execution that is about to be taken up. */
 export interface RecoveredExecution {
@@ -18,12 +18,14 @@ export interface RecoveredConversation extends RecoveredExecution {
 }
 
 export const RECOVER_RULES = {
+  /** Whether to take an execution up; all by default. The others stay open. */
+  only: callback<(recovered: RecoveredExecution) => boolean>(),
   /**
-   * Gives the schema of what a program returns that began with one; by default a plain one (`jsonSchema`) is that of the
-   * journal. Without any, such a program is not taken up.
+   * Gives the schema of what a program returns, if the program began with a schema. By default a plain schema
+   * (`jsonSchema`) is taken from the journal. A program without its schema is not taken up.
    */
   result: callback<(recovered: RecoveredExecution) => Schema | undefined>(),
-  /** Gives the model of a conversation, the one that it began with. Without it, or for undefined, conversations stay open. */
+  /** Gives the model that a conversation began with. Without the function, or if it returns undefined, conversations stay open. */
   model: callback<(conversation: RecoveredConversation) => Model | undefined>(),
   /**
    * Number of executions that are taken up at once; 8 by default: half of the programs that one core has engines for, so

@@ -1,20 +1,31 @@
 import type { AgentReport } from "../agent/agent-report.ts";
 import type { AgentScope } from "../agent/agent-scope.ts";
-import { isResting, readPastConversation, waitingOfConversation } from "../agent/past-conversation.ts";
+import { standingOfConversation } from "../agent/from-journal/conversation-standing.ts";
+import { readPastConversation } from "../agent/from-journal/past-conversation.ts";
 import { cancelConversation, resumeAgent } from "../agent/resume-agent.ts";
-import { findIfKnown } from "../journal/find-if-known.ts";
 import type { Model } from "../models/model.ts";
 import { PortcullisError } from "../errors.ts";
+import type { ExecutionId } from "../journal/execution-id.ts";
 import type { ExecutionSummary, Journal } from "../journal/journal.ts";
-import { cancelLeft } from "../programs/cancel-left.ts";
+import { readList } from "../journal/read-list.ts";
+import { readHeader, readRecords } from "../journal/read-records.ts";
 import { isDriven } from "../programs/driven-here.ts";
-import type { Execution } from "../programs/execute.ts";
-import { readPast } from "../programs/past-execution.ts";
-import { isSuspect } from "../programs/poison.ts";
+import type { Execution } from "../programs/execution.ts";
+import { readPast } from "../programs/from-journal/past-execution.ts";
+import { endAsCancelled, mayKillItsDriver } from "../programs/drive/end-without-running.ts";
+import {
+  isOpen,
+  isStillLeft,
+  leave,
+  type LeftOpen,
+  waitingConversation,
+  waitingProgram,
+  withoutModel,
+} from "./left-open.ts";
 import type { RecoveredConversation, RecoveredExecution } from "./recover-options.ts";
-import type { ResultSchema } from "../programs/result-schema.ts";
+import type { ResultSchema } from "../programs/drive/result-schema.ts";
 import { takeUp } from "../programs/resume.ts";
-import { waitingOf } from "../programs/waiting.ts";
+import { standingOf } from "../programs/from-journal/standing.ts";
 
 /** An execution that could not be taken up. */
 export interface Unrecovered extends RecoveredExecution {
@@ -26,13 +37,14 @@ export interface RecoverWork {
   readonly journal: Journal;
   /** Takes up no further execution once it is aborted. */
   readonly signal: AbortSignal;
-  /** Number of executions that are taken up at once. */
+  /** What earlier calls have left open. It is read again once it has changed, has waited for too long, or has a model. */
+  readonly left?: LeftOpen;
   readonly concurrency: number;
+  readonly only: (execution: RecoveredExecution) => boolean;
   /** The model of a conversation; undefined leaves it open. */
   readonly model: (conversation: RecoveredConversation) => Model | undefined;
-  /** The schema of what a program returns that began with one. */
+  /** The schema of what a program returns, if the program began with a schema. */
   readonly result: (execution: RecoveredExecution) => ResultSchema | undefined;
-  /** Runs work in the scope of an execution. */
   readonly run: (
     execution: RecoveredExecution & { readonly model?: Model },
     work: (scope: AgentScope) => Promise<Recovered>,
@@ -42,17 +54,19 @@ export interface RecoverWork {
 /** What has become of an execution or a conversation that was taken up. */
 export type Recovered = Execution | AgentReport;
 
-/** An execution that may be what its drivers died of. */
+/** An execution that may have killed its drivers. */
 const SUSPECT = Symbol("suspect");
 
 /**
- * Takes up every execution and conversation that has no outcome, that no driver holds, and that does not only wait. Yields each
- * when it has ended or waits, or with the error if it could not be taken up. Those that their drivers may have died of
- * come last, one after the other: if this host dies too, it counts for one of them. Rejects if the journal cannot be listed, and
- * with the signal's reason. Executions that are under way when the iteration is left go on.
+ * Takes up every execution and conversation that has no outcome, that no driver holds, and that does not only wait.
+ * Yields each when it has ended or waits, or with the error if it could not be taken up. Executions that may have
+ * killed their drivers come last, one after the other: if this host dies too, its death counts for one execution alone.
+ * Rejects if the journal cannot be listed, and with the signal's reason. Executions that are under way when the
+ * iteration is left go on.
  */
 export async function* recover(work: RecoverWork): AsyncGenerator<Recovered | Unrecovered> {
-  const { journal, signal, concurrency } = work;
+  const { journal, signal, concurrency, left, only } = work;
+  const open = new Set<ExecutionId>();
   const underWay = new Set<Promise<void>>();
   const done: (Recovered | Unrecovered)[] = [];
   const suspects: ExecutionSummary[] = [];
@@ -64,13 +78,16 @@ export async function* recover(work: RecoverWork): AsyncGenerator<Recovered | Un
     });
     underWay.add(one);
   };
-  for await (const summary of journal.list({ open: true })) {
+  for await (const summary of readList(journal, { open: true })) {
     signal.throwIfAborted();
+    open.add(summary.execution);
+    if (!only({ execution: summary.execution, tenant: summary.tenant })) continue;
     begin(summary);
     if (underWay.size >= concurrency) await Promise.race(underWay);
     yield* done.splice(0);
   }
-  // The last of them may end while what others have come to is taken.
+  for (const execution of left?.keys() ?? []) if (!open.has(execution)) left?.delete(execution);
+  // The last executions may end while the results of others are taken.
   while (underWay.size + done.length > 0) {
     if (done.length === 0) await Promise.race(underWay);
     yield* done.splice(0);
@@ -92,6 +109,7 @@ async function recoverOne(
   if (kind === "call" || isDriven(work.journal, summary)) return undefined;
   const one = { execution, tenant };
   try {
+    if (await isStillLeft(work, summary)) return undefined;
     return await (kind === "program" ? recoverProgram(work, one, takesSuspects) : recoverConversation(work, one));
   } catch (error) {
     if (PortcullisError.is(error) && TAKEN.has(error.code)) return undefined;
@@ -100,39 +118,42 @@ async function recoverOne(
 }
 
 async function recoverProgram(
-  { journal, result: resultFor, run }: RecoverWork,
+  { journal, left, result: resultFor, run }: RecoverWork,
   one: RecoveredExecution,
   takesSuspects: boolean,
 ): Promise<Recovered | typeof SUSPECT | undefined> {
   const { execution } = one;
-  const past = await readPast(journal.read(execution));
-  if (past.outcome) return undefined;
-  const { header } = past.state;
+  const header = await readHeader(journal, execution, one);
   // A program in a conversation is taken up with it.
-  if (header?.parent && (await findIfKnown(journal, header.parent.execution))?.ended === false) return undefined;
-  if (header?.parent) return run(one, (scope) => cancelLeft(scope, execution, past));
-  // One that cannot be replayed waits where it is driven. Without its driver it has ended.
-  if (waitingOf(past.state) && past.state.unreplayable === undefined) return undefined;
-  if (!takesSuspects && isSuspect(past.state)) return SUSPECT;
+  if (header?.parent && (await isOpen(journal, header.parent.execution)))
+    return leave(left, execution, { to: "caller", caller: header.parent.execution });
+  const past = await readPast(readRecords(journal, execution, one));
+  if (past.outcome) return undefined;
+  if (header?.parent) return run(one, (scope) => endAsCancelled(scope, past));
+  if (standingOf(past.state, false).state === "waiting") return leave(left, execution, waitingProgram(past.state));
+  if (!takesSuspects && mayKillItsDriver(past.state)) return SUSPECT;
   const hasResult = header?.kind === "program" && header.result !== undefined;
   const result = hasResult ? resultFor(one) : undefined;
-  return run(one, (scope) => takeUp(scope, execution, past, { result }));
+  return run(one, (scope) => takeUp(scope, execution, past, { result, joins: false }));
 }
 
 async function recoverConversation(
-  { journal, model: modelFor, run }: RecoverWork,
+  { journal, left, model: modelFor, run }: RecoverWork,
   one: RecoveredExecution,
 ): Promise<Recovered | undefined> {
   const { execution } = one;
-  const past = await readPastConversation(journal, execution);
+  const past = await readPastConversation(journal, execution, one.tenant);
   const { header } = past;
   if (past.outcome) return undefined;
   // The conversation of an agent that is a tool is taken up with its caller.
-  if (header.parent && (await findIfKnown(journal, header.parent.execution))?.ended === false) return undefined;
-  if (header.parent) return run(one, (scope) => cancelConversation(scope, execution, past));
-  if (isResting(past) || waitingOfConversation(past)) return undefined;
+  if (header.parent && (await isOpen(journal, header.parent.execution)))
+    return leave(left, execution, { to: "caller", caller: header.parent.execution });
+  if (header.parent) return run(one, (scope) => cancelConversation(scope, past));
+  if (standingOfConversation(past).state === "waiting") return leave(left, execution, waitingConversation(past));
   const model = modelFor({ ...one, model: past.model, task: header.task });
-  return model && run({ ...one, model }, (scope) => resumeAgent(scope, execution, { model }));
+  if (!model) return leave(left, execution, withoutModel(past));
+  return run({ ...one, model }, (scope) => resumeAgent(scope, execution, { model, joins: false }));
 }
+
 /** Codes of errors that mean that another process has taken the execution up first, or has deleted it. */
 const TAKEN: ReadonlySet<string> = new Set(["head_moved", "execution_driven", "execution_unknown"]);

@@ -25,7 +25,7 @@ export const FAILURE_CODES = [
 export type FailureCode = (typeof FAILURE_CODES)[number];
 
 interface AnyAnswer {
-  /** Who approved the call; "host" where the approver gave no name. Missing where the call needed no approval. */
+  /** Who approved the call; "host" if the approver gave no name. Missing if the call needed no approval. */
   readonly approvedBy?: string;
 }
 
@@ -55,17 +55,38 @@ export type Failure = NoValue<FailureCode>;
 /** The gate's answer to a call. */
 export type Answer = Value | Refusal | Failure;
 
-/** An approver that gave no name. */
+/** Stands for an approver that gave no name. */
 const UNNAMED = "host";
 
-/** Who approved; undefined where there was no approval. */
+/** Who approved; undefined if there was no approval. */
 export function approverOf(decision: { readonly by?: string | undefined } | undefined): string | undefined {
   return decision && (decision.by ?? UNNAMED);
 }
 
-/** Whether the gate refused the call: its tool may be one that the caller must not know of. */
+/** Whether the gate refused the call, perhaps because its caller must not know of the tool. */
 export function isRefusal(answer: Answer): answer is Refusal {
   return !answer.ok && CODES_OF_REFUSALS.has(answer.code);
 }
 
 const CODES_OF_REFUSALS: ReadonlySet<string> = new Set(REFUSAL_CODES);
+
+/** Id of the only call of an execution that is one call of a host. */
+export const HOST_CALL = "1";
+
+type Outcome =
+  | { readonly type: "value"; readonly shape: string }
+  | { readonly type: "refused" | "failed"; readonly code: string }
+  | { readonly type: "aborted" };
+
+/** Short text of an outcome: the shape of the value, the code, or `aborted`. */
+export function outcomeText(outcome: Outcome): string {
+  switch (outcome.type) {
+    case "value":
+      return outcome.shape;
+    case "refused":
+    case "failed":
+      return outcome.code;
+    case "aborted":
+      return outcome.type;
+  }
+}

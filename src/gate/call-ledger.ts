@@ -1,12 +1,12 @@
 import type { AnsweredRecord, CallRecord, DecisionRecord, RetryRecord } from "../journal/record.ts";
 import type { Failure, Refusal, Value } from "./answer.ts";
-import type { DecidedApproval } from "./approval.ts";
+import type { DecidedApproval } from "./approve/approval.ts";
 import type { CallLine } from "./call-line.ts";
-import type { CallIdentity, OpenCall, ParentCall, WorkScope } from "./open-call.ts";
-import type { CallSpans } from "../telemetry/telemetry.ts";
-import type { Caller } from "../tools/tool.ts";
+import type { ParentCall, WorkScope } from "./work-scope.ts";
+import type { CallIdentity, CallRequest, ToldCall } from "./open-call.ts";
+import type { CallSpan, CallSpans } from "../telemetry/telemetry.ts";
 
-/** Stands for the name of an unknown tool, where texts are redacted. */
+/** Stands for the name of an unknown tool if texts are redacted. */
 const UNKNOWN_TOOL = "(unknown)";
 
 /** The journal of a session. */
@@ -21,33 +21,33 @@ export interface GateLog {
   catchUp(): Promise<void>;
 }
 
+/** An event before it has its time. */
+export type Untimed<Event> = Event extends unknown ? Omit<Event, "at"> : never;
+
+/** What each event says. `at` is in milliseconds since 1970. */
+export interface Told {
+  readonly execution: string;
+  readonly at: number;
+}
+
 /** An event of a call. `error` is for the operator and may hold anything. */
 export type CallEvent =
-  | {
-      readonly type: "call_started";
-      readonly execution: string;
-      readonly callId: string;
-      readonly tool: string;
-      readonly caller: Caller;
-    }
+  | (Told & Pick<CallLine, "callId" | "tool" | "caller"> & { readonly type: "call_started" })
   /** The handler has failed, and runs again after `delayMs`. `attempt` counts from 1. */
-  | {
-      readonly type: "call_retried";
-      readonly execution: string;
-      readonly callId: string;
-      readonly tool: string;
-      readonly caller: Caller;
-      readonly attempt: number;
-      readonly delayMs: number;
-      readonly error?: unknown;
-    }
-  | { readonly type: "call_ended"; readonly execution: string; readonly line: CallLine; readonly error?: unknown };
+  | (Told &
+      Pick<CallLine, "callId" | "tool" | "caller"> & {
+        readonly type: "call_retried";
+        readonly attempt: number;
+        readonly delayMs: number;
+        readonly error?: unknown;
+      })
+  | (Told & CallLine & { readonly type: "call_ended"; readonly error?: unknown });
 
 export interface LedgerParts {
   readonly scope?: Pick<WorkScope, "redactor">;
   readonly execution: string;
   readonly log: GateLog;
-  readonly onEvent: (event: CallEvent) => void;
+  readonly onEvent: (event: Untimed<CallEvent>) => void;
   readonly above?: ParentCall | undefined;
   readonly spans?: CallSpans | undefined;
   /** Calls that earlier drivers of the execution have ended. */
@@ -61,38 +61,45 @@ export class CallLedger {
 
   constructor(parts: LedgerParts) {
     this.#parts = parts;
-    // There may be more than a function takes arguments.
+    // There may be more lines than a function takes arguments.
     for (const line of parts.past?.lines ?? []) this.lines.push(line);
   }
 
   /** Resolves once the journal holds the gate's decision. */
   decided(
     { callId, tool, caller }: CallIdentity,
-    facts: Pick<CallRecord, "decision" | "code" | "inputDigest">,
+    { inputDigest, ...facts }: Pick<CallRecord, "decision" | "code" | "inputDigest">,
   ): Promise<void> {
-    return this.#parts.log.append({ type: "call", call: callId, tool, caller, ...facts, at: Date.now() });
+    const digest = inputDigest === undefined ? {} : { inputDigest: this.#toldDigest(inputDigest) };
+    return this.#parts.log.append({ type: "call", call: callId, tool, caller, ...facts, ...digest, at: Date.now() });
   }
 
   /** Like `decided` with `allowed`. Before a call that changes something, it also survives a loss of power. */
-  allowed({ identity: { callId, tool, caller }, inputDigest, effect, tool: { effectOf } }: OpenCall): Promise<void> {
+  allowed({ identity: { callId, tool, caller }, inputDigest, decided, tool: { effectOf } }: ToldCall): Promise<void> {
     const { log } = this.#parts;
+    const { effect } = decided;
     const record = {
       type: "call",
       call: callId,
       tool,
       caller,
       decision: "allowed",
-      inputDigest,
+      inputDigest: this.#toldDigest(inputDigest),
       ...(effectOf === undefined ? {} : { effect }),
       at: Date.now(),
     } as const;
     return effect === "read" ? log.append(record) : log.appendSafely(record);
   }
 
+  /** The digest of an input as records and reports show it. */
+  #toldDigest(plain: string): string {
+    return this.#parts.scope?.redactor?.digest(plain) ?? plain;
+  }
+
   /** Resolves once the journal holds that an attempt has failed, and that the next one follows. */
-  retried(call: OpenCall, { code }: Failure, delayMs: number, error: unknown): Promise<void> {
+  retried({ identity, handling }: ToldCall, { code }: Failure, delayMs: number, error: unknown): Promise<void> {
     const { execution, log, onEvent } = this.#parts;
-    const { attempt, identity } = call;
+    const { attempt } = handling;
     const { callId, tool, caller } = identity;
     onEvent({ type: "call_retried", execution, callId, tool, caller, attempt, delayMs, error });
     return log.append({ type: "retry", call: callId, attempt, reason: code, delayMs, at: Date.now() });
@@ -124,39 +131,41 @@ export class CallLedger {
     onEvent({ type: "call_started", execution, callId, tool, caller });
   }
 
-  /** The call begins to be answered. */
-  begun(call: OpenCall): void {
-    const { spans } = this.#parts;
-    if (spans) call.span = spans.begin({ ...call.identity, inputText: call.inputText });
+  /** The span of a call that begins to be answered; undefined if nothing records. */
+  begin({ callId, tool, caller, inputText }: CallRequest): CallSpan | undefined {
+    return this.#parts.spans?.begin({ callId, tool, caller, inputText });
   }
 
   /** The call is left to another driver. */
-  left({ span }: OpenCall): void {
+  left({ span }: ToldCall): void {
     span?.end({ outcome: "waiting", bytes: 0 });
   }
 
-  succeeded(call: OpenCall, { bytes, text }: Value, shape: string): void {
-    const { display, shown } = call;
+  succeeded(call: ToldCall, { bytes, text }: Value, shape: string): void {
+    const { display, shown, partsLeftOut = 0 } = call.handling.beside;
     const plain = lineOf(call, { bytes, outcome: { type: "value", shape }, started: true });
-    const line = display === undefined ? plain : { ...plain, display: JSON.parse(display) as unknown };
     const facts = { ok: true, shape };
-    const isPlain = display === undefined && shown === undefined;
+    const isPlain = display === undefined && shown === undefined && partsLeftOut === 0;
+    const left = partsLeftOut > 0 && { partsLeftOut };
+    const line = isPlain
+      ? plain
+      : { ...plain, ...(display !== undefined && { display: JSON.parse(display) as unknown }), ...left };
     this.#answered(
       line,
-      isPlain ? facts : { ...facts, ...(display !== undefined && { display }), ...(shown && { shown }) },
+      isPlain ? facts : { ...facts, ...(display !== undefined && { display }), ...(shown && { shown }), ...left },
     );
     call.span?.end({ outcome: "value", bytes, text });
     this.#list(line, call.noticed);
   }
 
-  failed(call: OpenCall, { code }: Failure, error: unknown): void {
+  failed(call: ToldCall, { code }: Failure, error: unknown): void {
     const line = lineOf(call, { bytes: 0, outcome: { type: "failed", code }, started: true });
     this.#answered(line, { ok: false, code });
     call.span?.end({ outcome: "failed", code, bytes: 0 });
     this.#list(line, error ?? call.noticed);
   }
 
-  refused(call: Pick<OpenCall, "identity" | "since"> & Partial<OpenCall>, { code }: Refusal, error?: unknown): void {
+  refused(call: AnyCall, { code }: Refusal, error?: unknown): void {
     const line = lineOf(call, { bytes: 0, outcome: { type: "refused", code }, started: false });
     const end = { outcome: "refused", code, bytes: 0 };
     if (call.span) call.span.end(end);
@@ -166,9 +175,9 @@ export class CallLedger {
     this.#list(isForeign ? { ...line, tool: UNKNOWN_TOOL } : line, error ?? call.noticed);
   }
 
-  aborted(call: OpenCall): void {
+  aborted(call: ToldCall): void {
     call.span?.end({ outcome: "aborted", bytes: 0 });
-    this.#list(lineOf(call, { bytes: 0, outcome: { type: "aborted" }, started: call.started }), call.noticed);
+    this.#list(lineOf(call, { bytes: 0, outcome: { type: "aborted" }, started: call.handling.started }), call.noticed);
   }
 
   /** Adds a call to the report. A call of a nested execution has both ids, like `call_2/17`. */
@@ -180,7 +189,7 @@ export class CallLedger {
 
   #answered(
     { callId, ms, bytes }: CallLine,
-    facts: Pick<AnsweredRecord, "ok" | "code" | "shape" | "display" | "shown">,
+    facts: Pick<AnsweredRecord, "ok" | "code" | "shape" | "display" | "shown" | "partsLeftOut">,
   ): void {
     this.#parts.log.defer({ type: "answered", call: callId, ...facts, ms, bytes, at: Date.now() });
   }
@@ -188,14 +197,14 @@ export class CallLedger {
   #list(line: CallLine, error?: unknown): void {
     this.note(line);
     const { execution, onEvent } = this.#parts;
-    onEvent({ type: "call_ended", execution, line, ...(error === undefined ? {} : { error }) });
+    onEvent({ type: "call_ended", execution, ...line, ...(error === undefined ? {} : { error }) });
   }
 }
 
-function lineOf(
-  call: Pick<OpenCall, "identity" | "since"> & Partial<OpenCall>,
-  facts: Pick<CallLine, "bytes" | "outcome" | "started">,
-): CallLine {
+/** A call, or what is known of a call that was refused on its arrival. */
+type AnyCall = Pick<ToldCall, "identity" | "since"> & Partial<ToldCall>;
+
+function lineOf(call: AnyCall, facts: Pick<CallLine, "bytes" | "outcome" | "started">): CallLine {
   const { identity, since } = call;
   const { callId, tool, caller } = identity;
   const { bytes, outcome, started } = facts;
@@ -204,14 +213,14 @@ function lineOf(
   return more ? { ...line, ...more } : line;
 }
 
-/** What is said of few calls. */
+/** Fields that few calls have. */
 function unusual(
-  { tool, effect, attempt = 1 }: Partial<OpenCall>,
+  { tool, decided, handling }: Partial<ToldCall>,
   { started }: Pick<CallLine, "started">,
 ): Pick<CallLine, "effect" | "attempts"> | undefined {
-  if (!started || !tool || (!tool.effectOf && !tool.retry)) return undefined;
+  if (!started || !tool || !decided || !handling || (!tool.effectOf && !tool.retry)) return undefined;
   return {
-    ...(tool.effectOf && effect ? { effect } : {}),
-    ...(attempt > 1 ? { attempts: attempt } : {}),
+    ...(tool.effectOf ? { effect: decided.effect } : {}),
+    ...(handling.attempt > 1 ? { attempts: handling.attempt } : {}),
   };
 }

@@ -1,46 +1,44 @@
-import type { Caller, Effect } from "../tools/tool.ts";
-import type { FailureCode, RefusalCode } from "./answer.ts";
+import { z } from "zod";
+import { CALLERS, EFFECTS } from "../tools/tool.ts";
+import type { Shape } from "../values/shape.ts";
+import { FAILURE_CODES, REFUSAL_CODES } from "./answer.ts";
+
+const count = z.number().nonnegative();
+
+const CALL_OUTCOME = z.discriminatedUnion("type", [
+  /** `shape` is the kind of the result, like `array of 200`. */
+  z.object({ type: z.literal("value"), shape: z.string() }),
+  /** The gate refused the call; the handler did not run. */
+  z.object({ type: z.literal("refused"), code: z.enum(REFUSAL_CODES) }),
+  /** The handler ran, and there is no value. */
+  z.object({ type: z.literal("failed"), code: z.enum(FAILURE_CODES) }),
+  /** The call was given up, or its execution ended, before there was an answer. */
+  z.object({ type: z.literal("aborted") }),
+]);
 
 /** How a call ended. */
-export type CallOutcome =
-  /** `shape` is the kind of the result, like `array of 200`. */
-  | { readonly type: "value"; readonly shape: string }
-  /** The gate refused the call; the handler did not run. */
-  | { readonly type: "refused"; readonly code: RefusalCode }
-  /** The handler ran, and there is no value. */
-  | { readonly type: "failed"; readonly code: FailureCode }
-  /** The call was given up, or its execution ended, before there was an answer. */
-  | { readonly type: "aborted" };
+export type CallOutcome = Shape<typeof CALL_OUTCOME>;
+
+export const CALL_LINE = z.object({
+  callId: z.string(),
+  tool: z.string(),
+  caller: z.enum(CALLERS),
+  /** Milliseconds from the call to its answer. */
+  ms: count,
+  /** UTF-8 bytes of the result's JSON text; 0 without one. */
+  bytes: count,
+  outcome: CALL_OUTCOME,
+  /** Whether the handler was started. If so, the tool may have taken effect, whatever the outcome. */
+  started: z.boolean(),
+  /** What the call changed at most. Set if the handler was started and the tool's effect depends on the input. */
+  effect: z.enum(EFFECTS).exactOptional(),
+  /** What the handler has said to people. No model and no program gets it. */
+  display: z.unknown().optional(),
+  /** Number of images, files and links of the result that the caller, a program, did not get. */
+  partsLeftOut: count.exactOptional(),
+  /** How often the handler was run. Set if it was run again after a failure. */
+  attempts: count.exactOptional(),
+});
 
 /** One call in a report. */
-export interface CallLine {
-  readonly callId: string;
-  readonly tool: string;
-  readonly caller: Caller;
-  /** Milliseconds from the call to its answer. */
-  readonly ms: number;
-  /** UTF-8 bytes of the result's JSON text; 0 without one. */
-  readonly bytes: number;
-  readonly outcome: CallOutcome;
-  /** Whether the handler was started. If so, the tool may have taken effect, whatever the outcome. */
-  readonly started: boolean;
-  /** What the call changed at most, where that depends on the input of its tool and the handler was started. */
-  readonly effect?: Effect;
-  /** What the handler has said to people. No model and no program gets it. */
-  readonly display?: unknown;
-  /** How often the handler was run, where it was run again after a failure. */
-  readonly attempts?: number;
-}
-
-/** Short text of an outcome: the shape of the value, the code, or `aborted`. */
-export function outcomeText(outcome: CallOutcome): string {
-  switch (outcome.type) {
-    case "value":
-      return outcome.shape;
-    case "refused":
-    case "failed":
-      return outcome.code;
-    case "aborted":
-      return outcome.type;
-  }
-}
+export type CallLine = Shape<typeof CALL_LINE>;

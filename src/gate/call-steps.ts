@@ -1,16 +1,17 @@
 import { hash } from "node:crypto";
 import type { DecisionRecord } from "../journal/record.ts";
 import type { AllowedQuestion } from "../tools/tool.ts";
-import type { Admission } from "./admission.ts";
+import type { Admission } from "./admit/admission.ts";
 import type { Answer } from "./answer.ts";
-import { askApproval, detailsOf } from "./approval.ts";
+import { askApproval, detailsOf } from "./approve/approval.ts";
 import type { CallLedger } from "./call-ledger.ts";
-import type { CallQueues } from "./call-queues.ts";
-import type { CallRunner, RunnerParts } from "./call-runner.ts";
-import type { Arrival, OutsideRecord } from "./call-waits.ts";
-import type { OpenCall, PastCall, WorkScope } from "./open-call.ts";
+import type { CallQueues } from "./queues/call-queues.ts";
+import type { CallRunner, RunnerParts } from "./run/call-runner.ts";
+import type { Arrival, OutsideRecord } from "./approve/call-waits.ts";
+import type { WorkScope } from "./work-scope.ts";
+import type { OpenCall, PastCall } from "./open-call.ts";
 import type { OpenCalls } from "./open-calls.ts";
-import type { RememberedDecisions } from "./remembered.ts";
+import type { RememberedDecisions } from "./approve/remembered.ts";
 import * as sentences from "./sentences.ts";
 
 /** The decision about a call comes from outside, later. */
@@ -48,15 +49,15 @@ export class CallSteps {
     this.#parts = parts;
   }
 
-  /** Continues a call where the journal says that it is; a new one from its beginning. Resolves with undefined if it ends first. */
+  /** Continues a call at the step that its journal records, or begins it. Resolves with undefined if the call ends first. */
   goOn(call: OpenCall, { decided, decision, result, retried }: PastCall): Promise<Answer | undefined> {
     const { calls, scope } = this.#parts;
-    if (retried) call.attempt = retried.attempt + 1;
+    if (retried) call.handling.attempt = retried.attempt + 1;
     const { callId } = call.identity;
-    if (decision?.allow) call.approval = { type: "approved", ...detailsOf(decision) };
+    if (decision?.allow) call.decided.approval = { type: "approved", ...detailsOf(decision) };
     switch (decided?.decision) {
       case "held":
-        call.approval = { type: "held" };
+        call.decided.approval = { type: "held" };
         calls.waits.hold(callId, decided.at);
         if (decision) return this.#obey(call, decision, decided.code);
         if (decided.code === OUTCOME_UNKNOWN) return this.#waitOutside(call, decided.code);
@@ -65,13 +66,13 @@ export class CallSteps {
         calls.waits.hold(callId, decided.at);
         return result ? this.#obey(call, result) : this.#waitOutside(call);
       case "allowed":
-        call.effectBefore = decided.effect;
+        call.decided.effectBefore = decided.effect;
         return this.#repeat(call);
       case "refused":
         // The program has not been told yet. What was decided, or not in time, holds.
         if (decision?.allow === false) return this.#obey(call, decision);
-        if (decided.code === "approval_expired") call.approval = { type: "held" };
-        return call.approval ? this.#expired(call) : this.#begin(call);
+        if (decided.code === "approval_expired") call.decided.approval = { type: "held" };
+        return call.decided.approval ? this.#expired(call) : this.#begin(call);
       default:
         return this.#begin(call);
     }
@@ -93,7 +94,7 @@ export class CallSteps {
 
   /**
    * Runs a call that may need approval. Its input is parsed for that check, and parsed again when its approval is
-   * requested, so that waiting calls hold only their text. Calls that need no approval do not wait for those that do.
+   * requested, so that waiting calls hold only their text. Calls that need no approval do not wait for calls that do.
    */
   async #approveAndRun(call: OpenCall): Promise<Answer | undefined> {
     const { calls, admission, ledger, queues, remembered, runner, scope } = this.#parts;
@@ -107,10 +108,10 @@ export class CallSteps {
 
     if (calls.isGone(call)) return undefined;
     const { identity, inputDigest, tool } = call;
-    const isKnown = remembered.of(identity.tool, inputDigest) !== undefined;
+    const isKnown = remembered.of(tool, inputDigest) !== undefined;
     if (!isKnown && !scope.approve)
       return calls.refuse(call, sentences.approvalUnavailable(tool.name), sentences.approveMissing(tool.name));
-    call.approval = { type: "held" };
+    call.decided.approval = { type: "held" };
     calls.waits.hold(identity.callId);
     const held = ledger.decided(identity, { decision: "held", inputDigest });
     if (!isKnown) await held;
@@ -156,7 +157,7 @@ export class CallSteps {
   async #decideAndRun(call: OpenCall, input: unknown): Promise<Answer | undefined | typeof LATER> {
     const { calls, canWait, execution, inContext, ledger, scope } = this.#parts;
     if (calls.isGone(call)) return undefined;
-    // While the call waited to be asked about, an equal one may have been decided.
+    // While the call waited to be asked about, an equal call may have been decided.
     const alike = this.#decideAlike(call);
     if (alike) return alike;
     const { identity, inputText, inputDigest, signal } = call;
@@ -175,7 +176,7 @@ export class CallSteps {
     calls.waits.release(identity.callId);
     const { record, done } = ledger.approved(identity, approval);
     await done;
-    // A record from outside that came by now is in the journal before this decision, and the first one holds.
+    // A record from outside that came by now is in the journal before this decision, and the first record holds.
     const first = calls.waits.arrived(identity.callId);
     if (first) return this.#follow(call, first);
     this.#remember(call, record);
@@ -189,7 +190,7 @@ export class CallSteps {
     { read, error }: { readonly read?: { readonly input: unknown }; readonly error?: Error | undefined } = {},
   ): Promise<Answer | undefined> {
     const { allow, note } = decision;
-    call.approval = { type: allow ? "approved" : "denied", ...detailsOf(decision) };
+    call.decided.approval = { type: allow ? "approved" : "denied", ...detailsOf(decision) };
     return allow
       ? this.#run(call, read)
       : this.#parts.calls.refuse(call, sentences.approvalDenied(call.tool.name, note), error);
@@ -198,19 +199,19 @@ export class CallSteps {
   /** Decides a held call as a remembered decision says; undefined without one. */
   #decideAlike(call: OpenCall): Promise<Answer | undefined> | undefined {
     const { calls, ledger, remembered } = this.#parts;
-    const { identity, inputDigest } = call;
-    const known = remembered.of(identity.tool, inputDigest);
+    const { identity, inputDigest, tool } = call;
+    const known = remembered.of(tool, inputDigest);
     if (!known) return undefined;
     calls.waits.release(identity.callId);
     const { by, note } = detailsOf(known);
     const words = { ...(by === undefined ? {} : { by }), ...(note === undefined ? {} : { note }) };
     const approval = { type: known.allow ? "approved" : "denied", ...words } as const;
-    // It is written with what follows from it, which is awaited.
+    // The decision is written with the record that follows from it, and that record is awaited.
     return this.#carryOut(call, ledger.approved(identity, approval, known.call).record);
   }
 
-  #remember({ identity, inputDigest }: OpenCall, decision: DecisionRecord): void {
-    this.#parts.remembered.note({ tool: identity.tool, inputDigest, decision });
+  #remember({ tool, inputDigest }: OpenCall, decision: DecisionRecord): void {
+    this.#parts.remembered.decide(tool, inputDigest, decision);
   }
 
   // ---- waiting for the outside ---------------------------------------------------------------------------------
@@ -221,7 +222,7 @@ export class CallSteps {
     if (calls.isGone(call)) return undefined;
     const { identity, inputDigest, tool } = call;
     if (!canWait) return calls.fail(call, sentences.clientFailed(tool.name, ""), sentences.cannotWait(tool.name));
-    call.decided = true;
+    call.decided.isRecorded = true;
     calls.waits.hold(identity.callId);
     await ledger.decided(identity, { decision: "client", inputDigest });
     if (calls.isGone(call)) return undefined;
@@ -229,7 +230,7 @@ export class CallSteps {
     return this.#waitOutside(call);
   }
 
-  /** `code` is that of the record by which the call is held. */
+  /** `code` is the code of the record by which the call is held. */
   async #waitOutside(call: OpenCall, code?: string): Promise<Answer | undefined> {
     const { calls, admission, onWaiting } = this.#parts;
     const { callId } = call.identity;
@@ -256,7 +257,7 @@ export class CallSteps {
         ? calls.fail(call, sentences.clientFailed(call.tool.name, record.error ?? ""))
         : runner.deliver(call, record.value);
     }
-    if (record.allow) call.approval = { type: "approved", ...detailsOf(record) };
+    if (record.allow) call.decided.approval = { type: "approved", ...detailsOf(record) };
     if (record.done !== undefined) return runner.deliver(call, record.done);
     if (code !== OUTCOME_UNKNOWN) return this.#carryOut(call, record);
     return record.allow ? this.#run(call) : this.#failUnknown(call);
@@ -265,13 +266,13 @@ export class CallSteps {
   /** The answer to a call that has waited for too long. An approver that was asked is told. */
   async #expired(call: OpenCall, code?: string): Promise<Answer | undefined> {
     const { calls, waitMs = 0 } = this.#parts;
-    const { tool, identity, approval } = call;
+    const { tool, identity } = call;
     calls.waits.release(identity.callId);
-    call.endHandler(`No answer came within ${waitMs} ms.`);
+    call.over.setLate(`No answer came within ${waitMs} ms.`);
     if (code === OUTCOME_UNKNOWN) return this.#failUnknown(call);
-    return approval?.type === "held"
+    return call.decided.approval?.type === "held"
       ? calls.refuse(call, sentences.approvalExpired(tool.name, waitMs))
-      : calls.fail(call, sentences.resultExpired(call, waitMs));
+      : calls.fail(call, sentences.resultExpired(tool, call.decided, waitMs));
   }
 
   // ---- the driver died while the handler may have run ----------------------------------------------------------
@@ -284,14 +285,14 @@ export class CallSteps {
       const refused = await this.#readEffect(call);
       if (refused !== EFFECT_READ) return refused;
     }
-    if (call.effect !== "write" || tool.onUnknown === "retry") return this.#run(call);
+    if (call.decided.effect !== "write" || tool.onUnknown === "retry") return this.#run(call);
     if (tool.onUnknown === "fail" || !canWait) return this.#failUnknown(call);
     calls.waits.hold(identity.callId);
     await ledger.decided(identity, { decision: "held", code: OUTCOME_UNKNOWN, inputDigest });
     return this.#waitOutside(call, OUTCOME_UNKNOWN);
   }
 
-  /** Reads a call's input to ask what it changes. Of its input only the text is held after that. */
+  /** Reads a call's input to ask what the call changes. After that only the input's text is held. */
   async #readEffect(call: OpenCall): Promise<Answer | typeof EFFECT_READ | undefined> {
     const { admission, inContext, runner } = this.#parts;
     const read = await runner.withInput(call, async (input): Promise<typeof EFFECT_READ> => {

@@ -3,13 +3,13 @@ import { ExecutionLog } from "../journal/execution-log.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { ContentPart } from "../tools/content.ts";
 import type { Caller } from "../tools/tool.ts";
-import type { Answer, FailureCode, RefusalCode } from "./answer.ts";
-import type { CallEvent } from "./call-ledger.ts";
+import { type Answer, type FailureCode, HOST_CALL, type RefusalCode } from "./answer.ts";
+import type { CallEvent, Untimed } from "./call-ledger.ts";
 import type { Gate } from "./gate.ts";
 import { headerBase } from "./header-base.ts";
-import type { GateLimits } from "./budget.ts";
-import type { WorkScope } from "./open-call.ts";
-import { redactAnswer } from "./redact-answer.ts";
+import type { GateLimits } from "./admit/budget.ts";
+import type { WorkScope } from "./work-scope.ts";
+import { redactAnswer } from "./run/redact-answer.ts";
 import type { GateSession } from "./session.ts";
 
 /** The result of `runtime.call`. */
@@ -26,7 +26,7 @@ export interface CallScope extends WorkScope {
   readonly leaseMs: number;
   readonly limits: GateLimits & Readonly<Record<string, number>>;
   readonly signal: AbortSignal;
-  readonly onEvent: (event: CallEvent) => void;
+  readonly onEvent: (event: Untimed<CallEvent>) => void;
 }
 
 export interface ToolRequest {
@@ -35,9 +35,6 @@ export interface ToolRequest {
   readonly inputText: string;
   readonly caller: Caller;
 }
-
-/** Id of the only call of such an execution. */
-const CALL_ID = "1";
 
 /** Makes one call as an execution of its own. Rejects only if the journal cannot be written. */
 export async function callTool(scope: CallScope, { tool, inputText, caller }: ToolRequest): Promise<CallAnswer> {
@@ -48,16 +45,16 @@ export async function callTool(scope: CallScope, { tool, inputText, caller }: To
   const header = { ...headerBase(execution, scope, known ? [known] : []), kind: "call", tool, caller, input } as const;
   const log = await ExecutionLog.create(journal, header, { driver: randomUUID(), leaseMs });
   const spans = scope.telemetry?.hostCalls();
-  const session = gate.open({ execution, scope, callers: [caller], limits, log, spans, onEvent });
+  const session = gate.open({ execution, scope, callers: [caller], isHosts: true, limits, log, spans, onEvent });
   const onAbort = () => session.close();
   signal.addEventListener("abort", onAbort, { once: true });
   if (signal.aborted) onAbort();
   let answer: Answer | undefined;
   let called: CallAnswer;
   try {
-    answer = await session.call({ callId: CALL_ID, tool, caller, inputText });
+    answer = await session.call({ callId: HOST_CALL, tool, caller, inputText });
     const { redactor } = scope;
-    const about = { to: "model", tool, callId: CALL_ID } as const;
+    const about = { to: "model", tool, callId: HOST_CALL } as const;
     const shown = answer && redactor ? (await redactAnswer(answer, redactor, about)).redacted : answer;
     called = await answerOf(shown, session);
   } finally {

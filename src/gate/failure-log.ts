@@ -1,17 +1,17 @@
-import { option } from "../options/options.ts";
+import { option } from "../option-rules/options.ts";
 import { PortcullisError } from "../errors.ts";
 import { cutMiddle } from "../values/cut-middle.ts";
 import type { CallEvent } from "./call-ledger.ts";
 
-/** A call with a failure that the program or the model has not seen the cause of, or only a sentence. */
+/** A call that failed or went wrong. Its program or model was told at most a sentence about the cause. */
 export interface FailureEntry {
   readonly tool: string;
   /** Id of the execution or conversation that made the call; empty, like `callId`, for a tool whose `enabled` failed. */
   readonly execution: string;
   readonly callId: string;
   /**
-   * Code of the failure or refusal, as the program has it. Of a call that has a result: `"value"`, or `"aborted"`. Of a tool
-   * whose `enabled` failed, and which does not exist therefore: `"not_enabled"`.
+   * Code of the failure or refusal, as the program has it. `"value"` or `"aborted"` if the call ended so, though
+   * something beside it went wrong. `"not_enabled"` for a tool that does not exist because its `enabled` failed.
    */
   readonly code: string;
   /** What the handler threw, or what was wrong with its result. pino writes it with its stack. */
@@ -44,8 +44,7 @@ export class FailureLog {
 
   take(event: CallEvent): void {
     if (event.type !== "call_ended") return;
-    const { execution, line, error } = event;
-    const { outcome, callId, tool } = line;
+    const { execution, outcome, callId, tool, error } = event;
     if (outcome.type !== "failed" && error === undefined) return;
     this.#entries += 1;
     const code = "code" in outcome ? outcome.code : outcome.type;
@@ -57,7 +56,6 @@ export class FailureLog {
     this.#write(isTold(error), entry, `${what}${messageOf(error)}`);
   }
 
-  /** The execution is over. */
   end(): void {
     const more = this.#entries - MAX_ENTRIES;
     if (more <= 0 || !this.#last) return;
@@ -74,7 +72,7 @@ export class FailureLog {
   }
 }
 
-/** The message of an error, behind a colon. It may be no text, and its getter may throw. */
+/** The message of an error, behind a colon. The message may be no text, and its getter may throw. */
 function messageOf(error: unknown): string {
   try {
     if (!(error instanceof Error)) return "";

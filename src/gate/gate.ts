@@ -3,7 +3,7 @@ import type { ToolAudience } from "../tools/tool.ts";
 import type { SwitchFailure, ToolSet } from "../tools/tool-set.ts";
 import { HeldBytes } from "../values/held-bytes.ts";
 import { GateSession, type SessionOptions, type SharedRules } from "./session.ts";
-import { ToolQueues } from "./tool-queues.ts";
+import { ToolQueues } from "./queues/tool-queues.ts";
 
 /**
  * The only path to a handler. Calls are made in a session: of a program's execution, or of a model's conversation. The
@@ -14,7 +14,7 @@ export class Gate implements SharedRules {
   readonly search: ToolSearch;
   readonly held: HeldBytes;
   readonly toolQueues: ToolQueues;
-  /** Gates for parts of the tools, or for later ones. They keep their indexes for further searches. */
+  /** Gates for parts of the tools or for later sets, kept because each has a search index. */
   readonly #others = new WeakMap<ToolSet, Gate>();
 
   constructor(tools: ToolSet, held = new HeldBytes(), search: SearchSettings = {}, toolQueues = new ToolQueues()) {
@@ -30,12 +30,15 @@ export class Gate implements SharedRules {
     return new Gate(tools, this.held, this.search.settings, this.toolQueues);
   }
 
-  /** A gate for the tools that exist for them: this one, if all do. `onFailed` is told of a tool whose `enabled` fails. */
+  /**
+   * A gate for the tools that exist for an audience: this gate, if all do. `onFailed` is told of a tool whose `enabled`
+   * fails.
+   */
   for(audience: ToolAudience, onFailed: (failed: SwitchFailure) => void): Gate {
     return this.of(this.tools.enabledFor(audience, onFailed));
   }
 
-  /** A gate for other tools, the same one for the same set of them. */
+  /** A gate for other tools: the same gate for the same set. */
   of(tools: ToolSet): Gate {
     if (tools === this.tools) return this;
     const known = this.#others.get(tools) ?? this.beside(tools);

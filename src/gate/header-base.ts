@@ -1,8 +1,8 @@
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { type HeaderBase, JOURNAL_FORMAT } from "../journal/record.ts";
 import type { Tool } from "../tools/tool.ts";
-import { toolDigest } from "../tools/tool-digest.ts";
-import type { ParentCall } from "./open-call.ts";
+import { recordedTool } from "../tools/tool-digest.ts";
+import type { ParentCall } from "./work-scope.ts";
 
 export interface HeaderScope {
   readonly tenant: string;
@@ -24,7 +24,7 @@ export function headerBase(
     execution,
     tenant,
     startedAt: Date.now(),
-    tools: tools.map((tool) => ({ name: tool.name, digest: toolDigest(tool) })),
+    tools: tools.map(recordedTool),
     limits,
     versions: { node: process.versions.node, ...versions },
     ...(above ? { parent: { execution: above.execution, call: above.callId } } : {}),

@@ -1,11 +1,11 @@
 import { memoryOf, type Share } from "../values/held-bytes.ts";
-import type { Admission } from "./admission.ts";
+import type { Admission } from "./admit/admission.ts";
 import type { Answer, Failure, Refusal } from "./answer.ts";
 import type { CallLedger } from "./call-ledger.ts";
-import { CallWaits } from "./call-waits.ts";
+import { CallWaits } from "./approve/call-waits.ts";
 import { type CallIdentity, OpenCall } from "./open-call.ts";
-import type { Handled } from "./run-handler.ts";
-import type { UnreadAnswers } from "./unread-answers.ts";
+import type { Handled } from "./run/run-handler.ts";
+import type { UnreadAnswers } from "./run/unread-answers.ts";
 
 export interface OpenCallsParts {
   readonly admission: Admission;
@@ -15,7 +15,7 @@ export interface OpenCallsParts {
   readonly waitMs: number | undefined;
 }
 
-/** The calls of a session that have no answer yet. Each of them gets at most one; after the session has closed none does. */
+/** The calls of a session that have no answer yet. Each gets at most one answer, and none after the session has closed. */
 export class OpenCalls {
   readonly waits: CallWaits;
   readonly #parts: OpenCallsParts;
@@ -63,7 +63,8 @@ export class OpenCalls {
       return this.#failed(call, handled.answer, handled.error);
     }
     const { shape } = handled;
-    const answer = call.parts ? { ...handled.answer, parts: call.parts } : handled.answer;
+    const { parts } = call.handling.beside;
+    const answer = parts ? { ...handled.answer, parts } : handled.answer;
     const failure = admission.takeResult(tool, answer);
     if (failure) return this.#failed(call, failure);
     unread?.add(identity.callId, memoryOf(answer.text, answer.bytes));
@@ -82,7 +83,7 @@ export class OpenCalls {
     const call = refused instanceof OpenCall ? refused : undefined;
     const identity = refused instanceof OpenCall ? refused.identity : refused;
     if (call && this.isGone(call)) return undefined;
-    if (call) call.decided = true;
+    if (call) call.decided.isRecorded = true;
     this.#remove(identity.callId);
     admission.takeFailure(answer);
     unread?.add(identity.callId, memoryOf(answer.message));
@@ -101,9 +102,9 @@ export class OpenCalls {
     const call = this.#open.get(callId);
     if (!call) return;
     this.#remove(callId);
-    call.dropped = this.drop(call.identity);
-    this.#abort(call, reason);
-    await call.dropped;
+    const dropped = this.drop(call.identity);
+    this.#abort(call, reason, dropped);
+    await dropped;
   }
 
   /** No call gets an answer any more. Returns those that have none; `end` ends one of them. */
@@ -117,12 +118,10 @@ export class OpenCalls {
   }
 
   end(call: OpenCall, reason: string): void {
-    if (!call.decided) {
-      call.dropped = this.drop(call.identity);
-      // The call may have failed already, with the journal, and is then not awaited any more.
-      call.dropped.catch(() => {});
-    }
-    this.#abort(call, reason);
+    const dropped = call.decided.isRecorded ? undefined : this.drop(call.identity);
+    // The call may have failed already, with the journal, and is then not awaited any more.
+    dropped?.catch(() => {});
+    this.#abort(call, reason, dropped);
   }
 
   #failed(call: OpenCall, answer: Failure, error?: unknown): Answer {
@@ -138,8 +137,8 @@ export class OpenCalls {
     return this.#open.delete(callId);
   }
 
-  #abort(call: OpenCall, reason: string): void {
-    call.end(reason);
+  #abort(call: OpenCall, reason: string, dropped?: Promise<unknown>): void {
+    call.end(reason, dropped);
     this.#parts.ledger.aborted(call);
   }
 

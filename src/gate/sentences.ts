@@ -1,11 +1,10 @@
 import { describe, PortcullisError } from "../errors.ts";
-import type { Tool } from "../tools/tool.ts";
+import type { Effect, Tool } from "../tools/tool.ts";
 import { jsonSchemaOf } from "../tools/tool-schemas.ts";
-import { typeText } from "../tools/type-text.ts";
+import { typeText } from "../tools/declarations/type-text.ts";
 import { cutMiddle } from "../values/cut-middle.ts";
 import type { Failure, FailureCode, Refusal, RefusalCode } from "./answer.ts";
-import type { Overdraft } from "./budget.ts";
-import type { OpenCall } from "./open-call.ts";
+import type { Overdraft } from "./admit/budget.ts";
 
 /*
  * Messages for calls that return no value. The reader is a program or the model that wrote it. Each message says what
@@ -128,7 +127,7 @@ export function approvalUnavailable(tool: string) {
   );
 }
 
-/** The same for the operator. */
+/** The operator's text of `approvalUnavailable`. */
 export function approveMissing(tool: string): PortcullisError {
   return new PortcullisError(
     "option_invalid",
@@ -171,7 +170,7 @@ export function retryFailed(tool: string, cause: unknown): PortcullisError {
   );
 }
 
-/** For the operator: an approval or a client's result was left for later where nothing can take the work up again. */
+/** For the operator: an approval or a client's result was left for later, but nothing can take the work up again. */
 export function cannotWait(tool: string): PortcullisError {
   return new PortcullisError(
     "option_invalid",
@@ -192,7 +191,7 @@ export function sourceUnavailable(tool: string, message: string) {
   return failure("source_unavailable", tool, message);
 }
 
-export function handlerTimedOut({ tool, effect }: Pick<OpenCall, "tool" | "effect">) {
+export function handlerTimedOut(tool: Tool, { effect }: { readonly effect: Effect }) {
   return failure(
     "handler_timed_out",
     tool.name,
@@ -215,7 +214,7 @@ export function clientFailed(tool: string, message: string) {
 }
 
 /** No result of a client came within the limit `waitMs`. */
-export function resultExpired({ tool, effect }: Pick<OpenCall, "tool" | "effect">, waitMs: number) {
+export function resultExpired(tool: Tool, { effect }: { readonly effect: Effect }, waitMs: number) {
   return failure(
     "result_expired",
     tool.name,
@@ -231,7 +230,7 @@ export function outputInvalid(tool: string) {
   );
 }
 
-/** The same for the operator, with the fields. */
+/** The operator's text of `outputInvalid`, with the fields. */
 export function outputFaults(tool: string, faults: string): Error {
   return new Error(
     `The result of ${tool} does not match its declared output: ${cutMiddle(faults, REASON_BYTES)}. Mend the handler or the schema.`,

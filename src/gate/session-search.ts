@@ -1,4 +1,4 @@
-import type { ProgramLanguage } from "../tools/declarations.ts";
+import type { ProgramLanguage } from "../tools/declarations/declarations.ts";
 import type { SearchInput } from "../tools/search/search-tool.ts";
 import type { FoundTool, ToolSearch } from "../tools/search/tool-search.ts";
 import { shownDigest } from "../tools/tool-digest.ts";
@@ -20,8 +20,8 @@ export interface SearchParts {
 }
 
 /**
- * Searches among the tools of a session. A model that also writes programs searches among those for programs: it is told
- * of the others. The operator is told where the search could not do all that it was set up for.
+ * Searches among the tools of a session. A model that also writes programs searches only the tools for programs: it is
+ * told of the others. The operator is told if the search could not do all that it was set up for.
  */
 export class SessionSearch {
   readonly #parts: SearchParts;
@@ -45,11 +45,11 @@ export class SessionSearch {
     };
     const work = <Value>(slices: SlicedWork<Value>) => share.lane.work(slices);
     const found = await search.find({ query, limit, among, caller, tenant, language, work, onError });
-    if (call) call.shown = found.map(shownDigest);
+    if (call) call.handling.beside = { shown: found.map(shownDigest) };
     return found;
   }
 
-  /** What a model finds that has deferred tools: these, and the tools for programs. */
+  /** What a model with deferred tools finds: these tools, and the tools for programs. */
   #findable(forPrograms: boolean): readonly Tool[] {
     const { tools, deferred } = this.#parts;
     this.#found ??= [...new Set([...(forPrograms ? tools.visibleTo(["programmatic"]) : []), ...deferred])];

@@ -1,39 +1,31 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { ForeignRecord } from "../journal/execution-log.ts";
 import type { CallSpans } from "../telemetry/telemetry.ts";
-import type { ProgramLanguage } from "../tools/declarations.ts";
+import type { ProgramLanguage } from "../tools/declarations/declarations.ts";
 import { searchTool } from "../tools/search/search-tool.ts";
 import type { ToolSearch } from "../tools/search/tool-search.ts";
 import type { AllowedQuestion, Caller, Effect, Tool } from "../tools/tool.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import type { HeldBytes, Share } from "../values/held-bytes.ts";
 import type { SlicedWork } from "../values/slice-scheduler.ts";
-import { Admission } from "./admission.ts";
+import { Admission } from "./admit/admission.ts";
 import { type Answer, approverOf } from "./answer.ts";
-import { askEffect } from "./ask-effect.ts";
-import type { Budget, GateLimits, Overdraft } from "./budget.ts";
-import { type CallEvent, CallLedger, type GateLog } from "./call-ledger.ts";
+import type { Budget, GateLimits, Overdraft } from "./admit/budget.ts";
+import { type CallEvent, type Untimed, CallLedger, type GateLog } from "./call-ledger.ts";
 import type { CallLine } from "./call-line.ts";
-import { CallQueues } from "./call-queues.ts";
-import { CallRunner } from "./call-runner.ts";
+import { CallQueues } from "./queues/call-queues.ts";
+import { CallRunner } from "./run/call-runner.ts";
+import { HandlerContext } from "./run/handler-context.ts";
 import { CallSteps } from "./call-steps.ts";
-import {
-  type CallIdentity,
-  type CallRequest,
-  OpenCall,
-  OVER,
-  type ParentCall,
-  type ParentSession,
-  type PastCall,
-  type WorkBelow,
-  type WorkScope,
-} from "./open-call.ts";
+import type { ParentCall, ParentSession, WorkBelow, WorkScope } from "./work-scope.ts";
+import { OVER } from "./call-end.ts";
+import { type CallIdentity, type CallRequest, OpenCall, type PastCall, type ToldCall } from "./open-call.ts";
 import { OpenCalls } from "./open-calls.ts";
-import { type RememberedDecision, RememberedDecisions } from "./remembered.ts";
-import { type ArtifactPlace, SessionArtifacts } from "./session-artifacts.ts";
+import { type RememberedDecision, RememberedDecisions } from "./approve/remembered.ts";
+import { type ArtifactPlace, SessionArtifacts } from "./artifacts/session-artifacts.ts";
 import { SessionSearch } from "./session-search.ts";
-import type { ToolQueues } from "./tool-queues.ts";
-import type { UnreadAnswers } from "./unread-answers.ts";
+import type { ToolQueues } from "./queues/tool-queues.ts";
+import type { UnreadAnswers } from "./run/unread-answers.ts";
 
 /** The parts that all sessions of a gate share. */
 export interface SharedRules {
@@ -53,9 +45,11 @@ export interface SessionOptions {
   readonly callers: readonly Caller[];
   /**
    * The callers whose tools exist in this session; `callers` by default. A model that writes programs also sees the
-   * tools for programs, and a direct call of one is refused with `caller_not_allowed`.
+   * tools for programs, and a direct call of such a tool is refused with `caller_not_allowed`.
    */
   readonly visibleTo?: readonly Caller[];
+  /** Whether the host itself calls. The host is told if a tool exists for other callers only. */
+  readonly isHosts?: boolean;
   /** Tools that a model may call directly and finds by a search. */
   readonly deferred?: readonly Tool[];
   /** Language of the stubs that a search finds; JavaScript by default. */
@@ -74,9 +68,9 @@ export interface SessionOptions {
   /** Tokens that models may use; unlimited by default. */
   readonly maxTokens?: number;
   readonly log: GateLog;
-  /** Where something records: begins the spans of its calls. */
+  /** Begins the spans of its calls; missing if nothing records. */
   readonly spans?: CallSpans | undefined;
-  readonly onEvent: (event: CallEvent) => void;
+  readonly onEvent: (event: Untimed<CallEvent>) => void;
 }
 
 /** The budget that earlier drivers of an execution have used. Its open calls count among `calls`, and arrive again. */
@@ -132,6 +126,7 @@ export class GateSession implements ParentSession, WorkBelow {
       artifacts,
       callers,
       visibleTo,
+      isHosts: options.isHosts ?? false,
       limits,
       above: above?.session.budget,
       maxTokens,
@@ -152,7 +147,7 @@ export class GateSession implements ParentSession, WorkBelow {
       tenant: scope.tenant,
       redactor: scope.redactor,
       toolQueues: gate.toolQueues,
-      contextOf: (call) => call.contextIn(execution, scope, this),
+      contextOf: (call) => new HandlerContext(call, execution, scope, this),
     });
     this.#steps = new CallSteps({
       ...shared,
@@ -230,13 +225,11 @@ export class GateSession implements ParentSession, WorkBelow {
     const refusal = this.#admission.takeInput(request);
     if (refusal) return this.#calls.refuse(request, refusal);
 
-    const call = new OpenCall(found, request);
-    call.isCounted = true;
-    this.#ledger.begun(call);
-    return this.#answer(call, past);
+    const span = this.#ledger.begin(request);
+    return this.#answer(new OpenCall(found, request, { isCounted: true, span }), past);
   }
 
-  /** Takes a call that is admitted already, of a tool that need not be among the session's, from its approval on. */
+  /** Takes an admitted call through the gate, from its approval on. The tool need not be among the session's. */
   callOf(tool: Tool, request: CallRequest, past: PastCall = {}): Promise<Answer | undefined> {
     return this.#calls.isClosed ? this.#calls.drop(request) : this.#answer(new OpenCall(tool, request), past);
   }
@@ -244,7 +237,7 @@ export class GateSession implements ParentSession, WorkBelow {
   async #answer(call: OpenCall, past: PastCall): Promise<Answer | undefined> {
     this.#calls.add(call);
     try {
-      const answer = await call.orOver(() => this.#steps.goOn(call, past));
+      const answer = await call.over.or(() => this.#steps.goOn(call, past));
       if (call.dropped) await call.dropped;
       return answer === OVER || this.#calls.isClosed ? undefined : withApprover(answer, call);
     } finally {
@@ -264,10 +257,10 @@ export class GateSession implements ParentSession, WorkBelow {
   /** The effect of a call, for an owner that orders its calls. An unknown tool has none. */
   async effectOf({ tool: name, inputText }: Pick<CallRequest, "tool" | "inputText">): Promise<Effect> {
     const tool = this.#tools.get(name);
-    return tool ? askEffect(tool, inputText, this.#options.limits, this.share) : "read";
+    return tool ? this.#admission.effectOf(tool, inputText) : "read";
   }
 
-  /** Passes what others have appended to the calls that wait for it. What no call waits for is dropped. */
+  /** Passes the records of others to the calls that wait for them. Records that no call waits for are dropped. */
   take(records: readonly ForeignRecord[]): void {
     for (const record of records) if (record.type !== "alive") this.#calls.waits.take(record);
   }
@@ -345,7 +338,7 @@ export class GateSession implements ParentSession, WorkBelow {
   }
 }
 
-function withApprover(answer: Answer | undefined, { approval }: OpenCall): Answer | undefined {
+function withApprover(answer: Answer | undefined, { decided: { approval } }: ToldCall): Answer | undefined {
   const approvedBy = approval?.type === "approved" ? approverOf(approval) : undefined;
   return answer && approvedBy !== undefined ? { ...answer, approvedBy } : answer;
 }

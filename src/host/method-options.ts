@@ -1,11 +1,21 @@
-import { abortSignal, oneOf, option, type OptionsOf, required, withDefault, words } from "../options/options.ts";
+import {
+  abortSignal,
+  flag,
+  oneOf,
+  option,
+  type OptionsOf,
+  required,
+  wholeNumber,
+  withDefault,
+  words,
+} from "../option-rules/options.ts";
 import type { ClientResult, Decision } from "../programs/decide.ts";
 import { APPROVE, CONTEXT, LANGUAGE, TENANT, type WithContext } from "../programs/execute-options.ts";
 import { LIMITS_OPTION } from "../programs/limits.ts";
 import { type Caller, CALLERS } from "../tools/tool.ts";
 import { GIVEN_TOOLS, type GivenTools } from "../tools/current-tools.ts";
 import { LOGGER } from "../gate/failure-log.ts";
-import { jsonTextOf } from "../values/json-text.ts";
+import { jsonTextOf } from "../values/json/json-text.ts";
 import { JOURNAL, LISTENER } from "./options.ts";
 
 export const SEARCH_TOOLS_RULES = {
@@ -18,6 +28,12 @@ export const SEARCH_TOOLS_RULES = {
 };
 
 export type SearchToolsOptions = OptionsOf<typeof SEARCH_TOOLS_RULES>;
+
+export const LIST_RULES = {
+  open: flag(),
+  tenant: TENANT,
+  before: wholeNumber({ min: 0 }),
+};
 
 /** A derived runtime inherits the options that are omitted. */
 export const DERIVE_RULES = {

@@ -1,7 +1,9 @@
-import type { Approve } from "../gate/approval.ts";
+import type { Approve } from "../gate/approve/approval.ts";
 import { LOGGER } from "../gate/failure-log.ts";
 import type { Journal } from "../journal/journal.ts";
+import { describe } from "../errors.ts";
 import {
+  advised,
   callback,
   flag,
   object,
@@ -10,11 +12,12 @@ import {
   required,
   wholeNumber,
   withDefault,
-} from "../options/options.ts";
-import type { ExecutionEvent } from "../programs/execute.ts";
+} from "../option-rules/options.ts";
+import type { ExecutionEvent } from "../programs/execution.ts";
 import { APPROVE, TENANT } from "../programs/execute-options.ts";
 import { LIMITS_OPTION } from "../programs/limits.ts";
-import { REDACT } from "../redaction/redact.ts";
+import { REDACT } from "../redaction/redact-option.ts";
+import { redactSecrets } from "../redaction/redact-secrets.ts";
 import type { Sandbox } from "../sandboxes/sandbox.ts";
 import type { SearchFilter } from "../tools/search/tool-search.ts";
 import type { Embed } from "../tools/search/tool-vectors.ts";
@@ -22,10 +25,16 @@ import { TELEMETRY } from "../telemetry/options.ts";
 import { GIVEN_TOOLS, type GivenTools } from "../tools/current-tools.ts";
 import { PLACES_OPTION } from "./places.ts";
 
-export const JOURNAL = option<Journal>("a journal: create, append, read, find, list and renew", isJournal);
+export const JOURNAL = advised(
+  option<Journal>("a journal: create, append, read, find, list and renew", isJournal),
+  (given) =>
+    typeof given === "string"
+      ? `For a file write createSqliteJournal({ path: ${describe(given)} }), imported from "portcullis".`
+      : undefined,
+);
 export const LISTENER = callback<(event: ExecutionEvent) => void>();
 
-/** How tools are found where there are too many to be listed. */
+/** How tools are found if there are too many to be listed. */
 export const SEARCH_RULES = {
   /** Gives a vector for each text. Searches then go by meaning too: tools are ranked by words and by vectors, and both count. */
   embed: callback<Embed>(),
@@ -63,7 +72,9 @@ export const RUNTIME_RULES = {
    * Finds what must not leave: to a model, into the journal, to logs. `redactSecrets()` is one. Programs compute with values
    * as they are.
    */
-  redact: REDACT,
+  redact: advised({ ...REDACT, accepts: (given) => REDACT.accepts(given) && given !== redactSecrets }, (given) =>
+    given === redactSecrets ? "Call it: redact: redactSecrets()." : undefined,
+  ),
   /**
    * Spans and metrics for OpenTelemetry, wherever an SDK is registered in the process: `{ capture: ["inputs", "results",
    * "programs"] }` says which contents spans have, none by default; false records nothing.
@@ -84,8 +95,8 @@ export const RUNTIME_RULES = {
   /** Called with each event of an execution. What it throws is ignored. */
   onEvent: LISTENER,
   /**
-   * Told of each handler that failed, with its error: pino, console or any object with `error`. Without it, and without
-   * an `onEvent`, these failures go to `console.error`.
+   * Told of each handler that failed, with its error: pino, console or any object with `error`. Without it these
+   * failures go to `console.error`, also if there is an `onEvent`.
    */
   logger: LOGGER,
   /**

@@ -1,12 +1,12 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { PortcullisError } from "../errors.ts";
-import { object, type OptionsOf, optionsIn, readOptions, type Resolved, wholeNumber } from "../options/options.ts";
-import { countNames, type InLine, WaitingLine } from "../sandboxes/waiting-line.ts";
+import { object, type OptionsOf, optionsIn, readOptions, type Resolved, wholeNumber } from "../option-rules/options.ts";
+import { Places } from "../places/places.ts";
 
 const PLACES_RULES = {
   /** Executions, conversations and calls that run at once. */
   atOnce: wholeNumber({ min: 1 }),
-  /** The same for each tenant. */
+  /** The same for each tenant: by default all of them, or all but one if there are other tenants or at least eight. */
   perTenant: wholeNumber({ min: 1 }),
   /** How many may wait for a place; 1,000 by default. */
   queued: wholeNumber({ min: 0, default: 1000 }),
@@ -17,11 +17,11 @@ export type PlacesOptions = OptionsOf<typeof PLACES_RULES>;
 /** The option `executions`, which `placesOf` checks. */
 export const PLACES_OPTION = object<PlacesOptions>();
 
-/** Throws `option_invalid`. Undefined where nothing is bounded. */
-export function placesOf(given: PlacesOptions | undefined): Places | undefined {
+/** Throws `option_invalid`. Undefined if nothing is bounded. */
+export function placesOf(given: PlacesOptions | undefined): ExecutionPlaces | undefined {
   if (!given) return undefined;
   const read = readOptions(optionsIn("createRuntime", "executions"), given, PLACES_RULES);
-  return read.atOnce === undefined && read.perTenant === undefined ? undefined : new Places(read);
+  return read.atOnce === undefined && read.perTenant === undefined ? undefined : new ExecutionPlaces(read);
 }
 
 /** How many executions, conversations and calls of a runtime run, and how many wait for a place. */
@@ -30,54 +30,36 @@ export interface QueueState {
   readonly waiting: number;
 }
 
-interface Waiter extends InLine {
-  readonly resolve: () => void;
-}
-
 interface PlaceRequest {
   readonly tenant: string;
   readonly signal: AbortSignal;
   readonly onWaiting: () => void;
 }
 
-/** A place of an execution. */
 interface Place {
-  readonly places: Places;
-  /** The one within which it was taken: of another runtime, or of an execution that has ended. */
+  readonly places: ExecutionPlaces;
+  /** The place within which it was taken: a place of another runtime, or of an execution that has ended. */
   readonly outer: Place | undefined;
   isHeld: boolean;
 }
 
 /** The place of the execution to which the work under way belongs. What an execution has begun may outlive it. */
 const within = new AsyncLocalStorage<Place>();
-const NONE_COMING: ReadonlyMap<string, number> = new Map();
 
 /**
- * The places of a runtime for executions, conversations and calls that run at once. Those that wait are served in turn by
- * tenant. What an execution starts itself, programs of a conversation and whatever a handler runs, shares its place:
+ * The places of a runtime for executions, conversations and calls that run at once. Waiting tenants are served in turn.
+ * What an execution starts itself, programs of a conversation and whatever a handler runs, shares its place: otherwise
  * it would wait for a place that its caller holds.
  */
-export class Places {
-  readonly #atOnce: number;
-  readonly #perTenant: number;
-  readonly #queued: number;
-  readonly #line: WaitingLine<Waiter>;
-  /** The tenant of each execution that runs. */
-  readonly #running: string[] = [];
+export class ExecutionPlaces {
+  readonly #places: Places;
 
-  constructor({
-    atOnce = Number.POSITIVE_INFINITY,
-    perTenant = Number.POSITIVE_INFINITY,
-    queued,
-  }: Resolved<typeof PLACES_RULES>) {
-    this.#atOnce = atOnce;
-    this.#perTenant = perTenant;
-    this.#queued = queued;
-    this.#line = new WaitingLine(queued, perTenant);
+  constructor({ atOnce = Number.POSITIVE_INFINITY, perTenant, queued }: Resolved<typeof PLACES_RULES>) {
+    this.#places = new Places({ atOnce, perTenant, queued, full: () => busy(queued) });
   }
 
   get state(): QueueState {
-    return { running: this.#running.length, waiting: this.#line.length };
+    return { running: this.#places.taken, waiting: this.#places.waiting };
   }
 
   /**
@@ -86,18 +68,16 @@ export class Places {
    */
   async run<Value>({ tenant, signal, onWaiting }: PlaceRequest, work: () => Promise<Value>): Promise<Value> {
     if (this.#isWithin() || signal.aborted) return work();
-    if (!this.#take(tenant)) {
-      const waiting = this.#wait(tenant, signal);
-      onWaiting();
-      if (!(await waiting)) return work();
-    }
+    const taking = this.#places.take(tenant, signal);
+    if (taking instanceof Promise) onWaiting();
+    const release = await taking;
+    if (!release) return work();
     const place: Place = { places: this, outer: heldOf(within.getStore()), isHeld: true };
     try {
       return await within.run(place, work);
     } finally {
       place.isHeld = false;
-      this.#running.splice(this.#running.indexOf(tenant), 1);
-      this.#serve();
+      release();
     }
   }
 
@@ -106,50 +86,16 @@ export class Places {
       if (place.places === this && place.isHeld) return true;
     return false;
   }
-
-  #take(tenant: string): boolean {
-    const own = this.#running.filter((one) => one === tenant).length;
-    if (this.#running.length >= this.#atOnce || own >= this.#perTenant) return false;
-    this.#running.push(tenant);
-    return true;
-  }
-
-  /** Resolves with whether there is a place now; without one once the signal is aborted. */
-  async #wait(tenant: string, signal: AbortSignal): Promise<boolean> {
-    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
-    const waiter: Waiter = { tenant, resolve: () => resolve(true), reject: () => reject(this.#busy()) };
-    const onAbort = () => {
-      this.#line.remove(waiter);
-      resolve(false);
-    };
-    signal.addEventListener("abort", onAbort, { once: true });
-    this.#line.add(waiter);
-    try {
-      return await promise;
-    } finally {
-      signal.removeEventListener("abort", onAbort);
-    }
-  }
-
-  #serve(): void {
-    while (this.#running.length < this.#atOnce) {
-      const tenant = this.#line.next(countNames(this.#running), NONE_COMING);
-      const waiter = tenant === undefined ? undefined : this.#line.take(tenant);
-      if (!waiter) return;
-      this.#running.push(waiter.tenant);
-      waiter.resolve();
-    }
-  }
-
-  #busy(): PortcullisError {
-    return new PortcullisError(
-      "busy",
-      `The runtime runs as many executions as it may, and ${this.#queued} wait already (createRuntime({ executions: { queued } })). Nothing was started. Try again later.`,
-    );
-  }
 }
 
-/** The innermost place that is still held: a chain of those that are not would grow with each execution. */
+function busy(queued: number): PortcullisError {
+  return new PortcullisError(
+    "busy",
+    `The runtime runs as many executions as it may, and ${queued} wait already (createRuntime({ executions: { queued } })). Nothing was started. Try again later.`,
+  );
+}
+
+/** The innermost place that is still held. Keeping places that are not held would let the chain grow with each execution. */
 function heldOf(place: Place | undefined): Place | undefined {
   let held = place;
   while (held && !held.isHeld) held = held.outer;

@@ -14,7 +14,7 @@ const MAX_CAUSES = 3;
 export class RedactedEvents {
   readonly #redactor: Redactor;
   readonly #tell: (event: AgentEvent) => void;
-  readonly #printed = new Map<string, string>();
+  readonly #printed = new Map<string, Extract<AgentEvent, { readonly type: "output" }>>();
   #told: Promise<void> = Promise.resolve();
 
   constructor(redactor: Redactor, tell: (event: AgentEvent) => void) {
@@ -24,8 +24,8 @@ export class RedactedEvents {
 
   take(event: AgentEvent): void {
     if (event.type === "output") {
-      const { execution, text } = event;
-      this.#printed.set(execution, (this.#printed.get(execution) ?? "") + text);
+      const { execution } = event;
+      this.#printed.set(execution, { ...event, text: (this.#printed.get(execution)?.text ?? "") + event.text });
       return;
     }
     if (event.type === "execution_ended" || event.type === "execution_waiting") this.#tellPrinted(event.execution);
@@ -39,10 +39,10 @@ export class RedactedEvents {
   }
 
   #tellPrinted(execution: string): void {
-    const text = this.#printed.get(execution);
+    const event = this.#printed.get(execution);
     this.#printed.delete(execution);
-    if (text === undefined) return;
-    this.#told = this.#told.then(async () => this.#tell({ type: "output", execution, text: await this.#text(text) }));
+    if (!event) return;
+    this.#told = this.#told.then(async () => this.#tell({ ...event, text: await this.#text(event.text) }));
   }
 
   async #text(text: string, about = TO_LOG): Promise<string> {
@@ -53,8 +53,8 @@ export class RedactedEvents {
   async #redacted(event: AgentEvent): Promise<AgentEvent> {
     switch (event.type) {
       case "call_ended": {
-        const { line, error } = event;
-        const about = { ...TO_LOG, tool: line.tool, callId: line.callId };
+        const { tool, callId, error } = event;
+        const about = { ...TO_LOG, tool, callId };
         return {
           ...event,
           ...(error === undefined ? {} : { error: await this.#error(error, about) }),
@@ -72,6 +72,8 @@ export class RedactedEvents {
         return { ...event, waiting: await this.#redactor.value(event.waiting, TO_LOG) };
       case "conversation_waiting":
         return { ...event, waiting: await this.#redactor.value(event.waiting, TO_LOG) };
+      case "conversation_started":
+        return { ...event, task: await this.#text(event.task) };
       case "program_started":
         return { ...event, source: await this.#text(event.source) };
       default:
@@ -79,13 +81,21 @@ export class RedactedEvents {
     }
   }
 
-  /** An error of the same kind, with a clean message and stack. Of anything else its text. */
-  async #error(error: unknown, about: About, causes = MAX_CAUSES): Promise<unknown> {
-    if (!(error instanceof Error))
-      return typeof error === "string" ? this.#text(error, about) : this.#thrown(error, about);
+  /** A clean error in place of one, and of anything else that was thrown its JSON. Never rejects. */
+  async #error(thrown: unknown, about: About, causes = MAX_CAUSES): Promise<unknown> {
+    try {
+      if (thrown instanceof Error) return await this.#cleanError(thrown, about, causes);
+      return await this.#redactor.value(thrown, about);
+    } catch {
+      return "What was thrown has no JSON, and was left out.";
+    }
+  }
+
+  /** An error of the same kind, with a clean message and stack. */
+  async #cleanError(error: Error, about: About, causes: number): Promise<Error> {
     const message = await this.#text(textOf(error, "message"), about);
-    const cause =
-      error.cause === undefined || causes === 0 ? undefined : await this.#error(error.cause, about, causes - 1);
+    const given = causes === 0 ? undefined : fieldOf(error, "cause");
+    const cause = given === undefined ? undefined : await this.#error(given, about, causes - 1);
     const options = cause === undefined ? {} : { cause };
     const clean = PortcullisError.is(error)
       ? new PortcullisError(error.code, message, options)
@@ -98,22 +108,18 @@ export class RedactedEvents {
     });
     return clean;
   }
+}
 
-  async #thrown(thrown: unknown, about: About): Promise<unknown> {
-    try {
-      return await this.#redactor.value(thrown, about);
-    } catch {
-      return "What was thrown has no JSON, and was left out.";
-    }
-  }
+function textOf(error: Error, name: "message" | "stack" | "name"): string {
+  const given = fieldOf(error, name);
+  return typeof given === "string" ? given : "";
 }
 
 /** An error's field, whose getter may throw. */
-function textOf(error: Error, name: "message" | "stack" | "name"): string {
+function fieldOf(error: Error, name: keyof Error): unknown {
   try {
-    const { [name]: given } = error as unknown as Readonly<Record<string, unknown>>;
-    return typeof given === "string" ? given : "";
+    return error[name];
   } catch {
-    return "";
+    return undefined;
   }
 }

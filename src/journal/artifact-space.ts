@@ -1,6 +1,7 @@
 import { PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "./execution-id.ts";
 import type { Head, Journal } from "./journal.ts";
+import { readRecords } from "./read-records.ts";
 import type { ArtifactRecord } from "./record.ts";
 
 /** A value that is kept outside of a model's context, without the value. */
@@ -8,7 +9,7 @@ export type Artifact = Omit<ArtifactRecord, "type" | "value" | "at">;
 
 /** An artifact that the journal already holds. */
 export interface PastArtifact extends Artifact {
-  /** Index of its record, or of one before it. */
+  /** Index of its record, or of an earlier record. */
   readonly position: Head;
 }
 
@@ -20,7 +21,7 @@ export interface ArtifactLog {
 }
 
 interface Entry extends PastArtifact {
-  /** JSON text. Kept only where the journal holds it in this process's memory too. */
+  /** JSON text. Kept only if the journal holds it in this process's memory too. */
   readonly value?: string;
 }
 
@@ -29,21 +30,21 @@ export function pastArtifact(record: ArtifactRecord, position: Head): PastArtifa
   return { name, bytes, shape, first, call, position };
 }
 
-/** A redacted record may have lost its name. */
+/** Redaction may have taken the name out of a record. */
 function isNamed({ name, redacted }: ArtifactRecord, expected: string): boolean {
   return name === expected || redacted !== undefined;
 }
 
 /**
- * The artifacts of a conversation, or of a program that belongs to none, by name. They are records of its journal. Of several
- * under one name the last one counts. Names are untrusted.
+ * The artifacts of a conversation, or of a program outside of conversations, by name. They are records of its journal.
+ * Of several artifacts under one name the last counts. Names are untrusted.
  */
 export class ArtifactSpace {
   readonly execution: ExecutionId;
   readonly #journal: Journal;
   readonly #log: ArtifactLog | undefined;
   readonly #entries = new Map<string, Entry>();
-  /** Also those whose name a later artifact has taken. */
+  /** Artifacts by call, also if a later artifact has taken their name. */
   readonly #byCall = new Map<string, Entry>();
   /** Names of artifacts that are being saved. */
   readonly #reserved = new Set<string>();
@@ -65,7 +66,6 @@ export class ArtifactSpace {
     return this.#entries.get(name);
   }
 
-  /** What a call has saved last. */
   savedBy(call: string): Artifact | undefined {
     return this.#byCall.get(call);
   }
@@ -79,7 +79,7 @@ export class ArtifactSpace {
     return undefined;
   }
 
-  /** A name for what is kept without one: that of the same call before, or a new one like `result-3`. */
+  /** A name for a value that is kept without one: the same call's earlier name, or a new name like `result-3`. */
   nameFor(call: string): string {
     const before = this.#byCall.get(call)?.name;
     if (before !== undefined) return before;
@@ -102,7 +102,9 @@ export class ArtifactSpace {
   async read({ name, call }: Artifact): Promise<string> {
     const entry = this.#byCall.get(call);
     if (entry?.value !== undefined) return entry.value;
-    for await (const record of this.#journal.read(this.execution, { from: entry?.position ?? 0 }))
+    const { tenant } = await this.#journal.find(this.execution);
+    const from = entry?.position ?? 0;
+    for await (const record of readRecords(this.#journal, this.execution, { tenant, from }))
       if (record.type === "artifact" && record.call === call && isNamed(record, name)) return record.value;
     throw new PortcullisError(
       "journal_invalid",

@@ -1,5 +1,6 @@
 import { PortcullisError } from "../errors.ts";
 import type { Head, Journal } from "./journal.ts";
+import { readRecords } from "./read-records.ts";
 import type { AliveRecord, DecisionRecord, Header, JournalRecord, ResultRecord } from "./record.ts";
 
 /** A record that others than the driver may append to an execution that is driven. */
@@ -23,6 +24,7 @@ export interface DriverOptions {
 export class ExecutionLog {
   readonly execution: string;
   readonly #journal: Journal;
+  readonly #tenant: string;
   readonly #driver: DriverOptions;
   readonly #renewal: NodeJS.Timeout;
   /** Called with records of others, in their order. */
@@ -37,9 +39,10 @@ export class ExecutionLog {
   #current: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
 
-  private constructor(journal: Journal, execution: string, head: Head, driver: DriverOptions) {
+  private constructor(journal: Journal, of: Pick<Header, "execution" | "tenant">, head: Head, driver: DriverOptions) {
     this.#journal = journal;
-    this.execution = execution;
+    this.execution = of.execution;
+    this.#tenant = of.tenant;
     this.#head = head;
     this.#driver = driver;
     // Three attempts before the lease ends.
@@ -47,21 +50,20 @@ export class ExecutionLog {
     this.#renewal.unref();
   }
 
-  /** Creates the execution. */
   static async create(journal: Journal, header: Header, driver: DriverOptions): Promise<ExecutionLog> {
     const lease = { driver: driver.driver, until: Date.now() + driver.leaseMs };
-    return new ExecutionLog(journal, header.execution, await journal.create(header, lease), driver);
+    return new ExecutionLog(journal, header, await journal.create(header, lease), driver);
   }
 
-  /** Takes an execution over at this head by appending these records, the claim first. Rejects with `head_moved` if the head is another one. */
+  /** Takes an execution over at this head by appending these records, the claim first. Rejects with `head_moved` if the head has moved. */
   static async claim(
     journal: Journal,
-    execution: string,
+    of: Pick<Header, "execution" | "tenant">,
     head: Head,
     driver: DriverOptions,
     records: readonly JournalRecord[],
   ): Promise<ExecutionLog> {
-    return new ExecutionLog(journal, execution, await journal.append(execution, head, records), driver);
+    return new ExecutionLog(journal, of, await journal.append(of.execution, head, records), driver);
   }
 
   /** Number of records that are known to be in the journal. */
@@ -69,7 +71,7 @@ export class ExecutionLog {
     return this.#head;
   }
 
-  /** Whether records are being written, which takes long where another process keeps the store locked. */
+  /** Whether records are being written. That takes long while another process keeps the store locked. */
   get isWriting(): boolean {
     return this.#isWriting;
   }
@@ -87,7 +89,7 @@ export class ExecutionLog {
     return this.append(...records);
   }
 
-  /** Writes these records together with the next append, which is at the latest that of the outcome. */
+  /** Writes these records together with the next append, at the latest with the outcome's. */
   defer(...records: readonly JournalRecord[]): void {
     for (const record of records) this.#batch.push(record);
   }
@@ -100,7 +102,7 @@ export class ExecutionLog {
       await this.append();
       await this.#journal.renew(this.execution, { driver: this.#driver.driver, until: 0 });
     } catch {
-      // The store fails, or another driver holds the lease. Otherwise it ends by itself.
+      // Either the store fails, or another driver holds the lease. Otherwise the lease ends by itself.
     }
   }
 
@@ -122,7 +124,7 @@ export class ExecutionLog {
       // Records that were only deferred may be in the journal already.
       return batch.length > 0 ? this.#write(batch, safe) : undefined;
     });
-    // At once: what others have appended must not be read while this is written, which would seem to be another driver's.
+    // Set at once: `catchUp` has to wait for this write, or it would take the records for another driver's.
     this.#current = next;
     // Not every caller awaits the append. A rejection that is not awaited must not end the process.
     next.catch(() => {});
@@ -146,10 +148,10 @@ export class ExecutionLog {
     }
   }
 
-  /** Takes over records that others may append. Anything else was appended by another driver: then it rejects with `fence`, or with `head_moved`. */
+  /** Takes over records that others may append. If another driver has appended, it rejects with `fence` or `head_moved`. */
   async #readForeign(fence: unknown): Promise<void> {
     const foreign: ForeignRecord[] = [];
-    for await (const record of this.#journal.read(this.execution, { from: this.#head })) {
+    for await (const record of readRecords(this.#journal, this.execution, { tenant: this.#tenant, from: this.#head })) {
       if (!isForeign(record)) throw this.#fence(fence ?? takenOver(this.execution));
       foreign.push(record);
     }
@@ -160,7 +162,7 @@ export class ExecutionLog {
   }
 
   async #renew(): Promise<void> {
-    // A store that is locked answers none of them: they would pile up.
+    // A store that is locked answers no renewal: they would pile up.
     if (this.#isRenewing) return;
     this.#isRenewing = true;
     const { driver, leaseMs } = this.#driver;

@@ -4,10 +4,10 @@ import type { Head, Lease } from "./journal.ts";
 /** The errors that every store rejects with. */
 
 /** Also for an execution of another tenant, in the same words. */
-export function executionUnknown(execution: string): PortcullisError {
+export function executionUnknown(execution: string, why: string): PortcullisError {
   return new PortcullisError(
     "execution_unknown",
-    `The journal holds no execution ${JSON.stringify(execution)}. Look at what it holds: portcullis executions. A memory journal deletes ended executions beyond its keepLength.`,
+    `The journal holds no execution ${JSON.stringify(execution)}. ${why}`,
   );
 }
 

@@ -11,7 +11,7 @@ export interface ExecutionSummary {
   readonly startedAt: number;
   readonly records: Head;
   readonly ended: boolean;
-  /** Missing if the execution was created without one and was never claimed. */
+  /** Missing if the execution was created without a lease and was never claimed. */
   readonly lease?: Lease;
 }
 
@@ -22,13 +22,21 @@ export interface Lease {
 }
 
 export interface AppendOptions {
-  /** The records must survive a loss of power, also where the store trades that for speed: a call that changes something follows. */
+  /** The records must survive a loss of power, even if the store trades that for speed: a call that changes something follows. */
   readonly safe?: boolean;
 }
 
 export interface ReadOptions {
   /** Index of the first record to read; 0 by default. */
   readonly from?: Head;
+  /** Number of records that are wanted; all by default. A store should read no more than that, but may. */
+  readonly count?: number;
+  /**
+   * Called before each step of a reading, with all bytes of memory that the reading then holds; 0 if records are in
+   * this process's memory anyway. The step begins once the promise resolves. If a store ignores this, its records are
+   * read one at a time and count once they are there.
+   */
+  readonly hold?: (bytes: number) => Promise<void>;
 }
 
 export interface ListOptions {
@@ -68,8 +76,8 @@ export interface Journal {
   /** Executions, the latest first. */
   list(options?: ListOptions): AsyncIterable<ExecutionSummary>;
   /**
-   * Extends the lease of the driver that holds an execution, or gives it back with a time in the past. Returns the head.
-   * Rejects with `head_moved` if another driver has claimed the execution since, and with `execution_unknown`.
+   * Extends the lease of the driver that holds an execution, or gives it back with a time in the past. Resolves with
+   * the head. Rejects with `execution_unknown`, and with `head_moved` if another driver has claimed it since.
    */
   renew(execution: ExecutionId, lease: Lease): Promise<Head>;
 }

@@ -1,6 +1,7 @@
 import { PortcullisError } from "../errors.ts";
 import type { Journal } from "./journal.ts";
 import { lineInvalid } from "./read-lines.ts";
+import { HOST, readRecords } from "./read-records.ts";
 import type { JournalRecord } from "./record.ts";
 
 /**
@@ -14,20 +15,38 @@ export async function* exportLines(
   const { parseRecord } = await import("./parse-records.ts");
   for await (const execution of executions) {
     let position = 0;
-    for await (const record of journal.read(execution)) {
+    const records = readRecords(journal, execution, { ...HOST, mayWait: true });
+    for await (const record of records) {
       // Parsing gives the fields of a record one order, whatever order the store keeps.
-      yield JSON.stringify(parseRecord(record, position));
+      const line = JSON.stringify(parseRecord(record, position));
+      records.release();
+      yield line;
       position += 1;
     }
   }
 }
 
+export interface ImportOptions {
+  /** Called with the id of each execution that the journal already holds, which is then passed over. */
+  readonly onExisting?: (execution: string) => void;
+}
+
 /**
- * Adds the executions of JSON lines to a journal and yields the id of each as soon as it is there. Each is checked whole
- * before anything of it is written. Rejects with `journal_invalid` or `journal_version`, naming the line, and with
- * `execution_exists` for an id that the journal already holds; what was added before stays.
+ * Adds the executions of JSON lines to a journal and yields the id of each as soon as it is there. Each is checked
+ * whole before it is written. Rejects with `journal_invalid` or `journal_version`, naming the line. Without
+ * `onExisting` it rejects with `execution_exists` for an id that the journal already holds. What was added before
+ * stays.
  */
-export async function* importLines(journal: Journal, lines: AsyncIterable<string>): AsyncGenerator<string> {
+export async function* importLines(
+  journal: Pick<Journal, "create" | "append">,
+  lines: AsyncIterable<string>,
+  { onExisting }: ImportOptions = {},
+): AsyncGenerator<string> {
+  async function* addAll(): AsyncGenerator<string> {
+    const { execution, isAdded } = await add(journal, records, firstLine, onExisting !== undefined);
+    if (isAdded) yield execution;
+    else onExisting?.(execution);
+  }
   let records: unknown[] = [];
   let number = 0;
   let firstLine = 1;
@@ -36,16 +55,21 @@ export async function* importLines(journal: Journal, lines: AsyncIterable<string
     if (line === "") continue;
     const record = parseLine(line, number);
     if (isHeader(record) && records.length > 0) {
-      yield await add(journal, records, firstLine);
+      yield* addAll();
       records = [];
     }
     if (records.length === 0) firstLine = number;
     records.push(record);
   }
-  if (records.length > 0) yield await add(journal, records, firstLine);
+  if (records.length > 0) yield* addAll();
 }
 
-async function add(journal: Journal, values: readonly unknown[], firstLine: number): Promise<string> {
+async function add(
+  journal: Pick<Journal, "create" | "append">,
+  values: readonly unknown[],
+  firstLine: number,
+  passesOver: boolean,
+): Promise<{ readonly execution: string; readonly isAdded: boolean }> {
   const { parseRecords } = await import("./parse-records.ts");
   let parsed: ReturnType<typeof parseRecords>;
   try {
@@ -57,9 +81,16 @@ async function add(journal: Journal, values: readonly unknown[], firstLine: numb
     });
   }
   const [header, ...records] = parsed;
-  const head = await journal.create(header);
-  if (records.length > 0) await journal.append(header.execution, head, records, { safe: true });
-  return header.execution;
+  const { execution } = header;
+  try {
+    const head = await journal.create(header);
+    if (records.length > 0) await journal.append(execution, head, records, { safe: true });
+    return { execution, isAdded: true };
+  } catch (error) {
+    if (passesOver && PortcullisError.is(error) && error.code === "execution_exists")
+      return { execution, isAdded: false };
+    throw error;
+  }
 }
 
 function parseLine(line: string, number: number): unknown {

@@ -1,4 +1,4 @@
-import { type OptionsOf, readOptions, wholeNumberOrInfinity } from "../options/options.ts";
+import { type OptionsOf, readOptions, wholeNumberOrInfinity } from "../option-rules/options.ts";
 import type { ExecutionSummary, Head, Journal, Lease } from "./journal.ts";
 import { driverChanged, executionExists, executionUnknown, headMoved } from "./journal-error.ts";
 import type { Header, JournalRecord } from "./record.ts";
@@ -22,13 +22,13 @@ interface Entry {
 export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal {
   const { keepLength } = readOptions("createMemoryJournal", options, MEMORY_JOURNAL_RULES);
   const entries = new Map<string, Entry>();
-  /** Those that have ended, in the order of their ends. Among thousands that wait, the oldest would be far from the first. */
+  /** Executions that have ended, in the order of their ends. In `entries`, thousands that wait may come before them. */
   const ended = new Map<string, Entry>();
   let endedLength = 0;
 
   const find = (execution: string): Entry => {
     const entry = entries.get(execution);
-    if (!entry) throw executionUnknown(execution);
+    if (!entry) throw executionUnknown(execution, "A memory journal deletes ended executions beyond its keepLength.");
     return entry;
   };
 
@@ -72,8 +72,11 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
       }
       return entry.records.length;
     },
-    async *read(execution, { from = 0 } = {}): AsyncGenerator<JournalRecord> {
-      yield* find(execution).records.slice(from);
+    async *read(execution, { from = 0, hold } = {}): AsyncGenerator<JournalRecord> {
+      const { records } = find(execution);
+      const head = records.length;
+      await hold?.(0);
+      for (let position = from; position < head; position += 1) yield records[position] as JournalRecord;
     },
     async find(execution): Promise<ExecutionSummary> {
       return summaryOf(find(execution));

@@ -3,7 +3,7 @@ import { describe, PortcullisError } from "../errors.ts";
 import { type Header, JOURNAL_FORMAT, type JournalRecord } from "./record.ts";
 
 const text = z.string();
-/** A store finds an execution by it. Stores keep lone surrogates as another character. */
+/** A store finds an execution by its id. Stores keep lone surrogates as another character. */
 const key = text.min(1).refine((one) => one.isWellFormed(), "it has half a character (a lone surrogate)");
 /** Milliseconds, a count or a size. */
 const amount = z.number().nonnegative();
@@ -12,7 +12,9 @@ const at = z.int().nonnegative().max(8.64e15);
 /** Milliseconds of a lease: a day at most, as in the options of a runtime. */
 const leaseMs = z.int().nonnegative().max(86_400_000);
 
-const tools = z.array(z.strictObject({ name: text, digest: text }));
+const tools = z.array(
+  z.strictObject({ name: text, digest: text, effect: z.enum(["idempotent", "write"]).exactOptional() }),
+);
 const shown = z.array(z.strictObject({ name: text, digest: text })).exactOptional();
 
 /** As long as a `traceparent` of any version that is read. */
@@ -72,7 +74,13 @@ export const RECORD_SCHEMAS = {
   claim: z.strictObject({ type: z.literal("claim"), driver: text.min(1), leaseMs, trace, at }),
   hand: z.strictObject({ type: z.literal("hand"), to: z.enum(["program", "host"]), at }),
   alive: z.strictObject({ type: z.literal("alive"), driver: text.min(1), at }),
-  turn: z.strictObject({ type: z.literal("turn"), redacted, event: text, commands: z.array(text) }),
+  turn: z.strictObject({
+    type: z.literal("turn"),
+    redacted,
+    event: text,
+    commands: z.array(text),
+    usage: z.record(text, amount).exactOptional(),
+  }),
   message: z.strictObject({
     type: z.literal("message"),
     redacted,
@@ -139,6 +147,7 @@ export const RECORD_SCHEMAS = {
     display: text.exactOptional(),
     shape: text.exactOptional(),
     shown,
+    partsLeftOut: amount.exactOptional(),
     at,
   }),
   artifact: z.strictObject({

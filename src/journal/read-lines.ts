@@ -7,7 +7,7 @@ const CARRIAGE_RETURN = 0x0d;
 
 /**
  * The lines of a file or a pipe, for `importLines`. Not more than one line is held in memory. Rejects with
- * `journal_invalid`, naming the line, for one that is too long or is not UTF-8.
+ * `journal_invalid`, naming the line, if a line is too long or is not UTF-8.
  */
 export async function* readLines(chunks: AsyncIterable<Uint8Array>, maxBytes = MAX_LINE_BYTES): AsyncGenerator<string> {
   let parts: Uint8Array[] = [];

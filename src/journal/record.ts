@@ -8,7 +8,7 @@ export const JOURNAL_FORMAT = 1;
 
 /** A record whose texts may hold what must not be kept. */
 export interface Redactable {
-  /** Characters that the runtime's `redact` has taken out of it; missing where it is as it was. */
+  /** Characters that the runtime's `redact` has taken out of it; missing if nothing was taken out. */
   readonly redacted?: number;
 }
 
@@ -27,7 +27,7 @@ export interface HeaderBase extends Redactable {
   readonly versions: Readonly<Record<string, string>>;
   /** The call that started this execution, if one did. */
   readonly parent?: ParentRef;
-  /** Span in which it began: a W3C `traceparent`, where telemetry records. */
+  /** Span in which it began, as a W3C `traceparent`; missing if telemetry did not record. */
   readonly trace?: string;
 }
 
@@ -42,6 +42,8 @@ export interface ToolDigest {
   readonly name: string;
   /** SHA-256 in hex of the name and both JSON Schemas. Policies and handlers are not included. */
   readonly digest: string;
+  /** What a call of it changes at most; missing for a tool that only reads. */
+  readonly effect?: "idempotent" | "write";
 }
 
 /** A definition of a tool, as a model or a program was shown it. */
@@ -64,7 +66,7 @@ export interface ProgramHeader extends HeaderBase {
   readonly needsApproval?: true;
   /** SHA-256 in hex of the JSON Schema of what the program has to return. */
   readonly result?: string;
-  /** JSON text of that schema, where it was a plain one: with it the execution goes on without being given it again. */
+  /** JSON text of that schema, if it was a plain one: a later driver reads it from here. */
   readonly resultSchema?: string;
 }
 
@@ -73,7 +75,7 @@ export interface ConversationHeader extends HeaderBase {
   readonly kind: "conversation";
   /** Provider and model, like `anthropic:claude-sonnet-4-5`. */
   readonly model: string;
-  /** What the model was asked first; empty where messages of the user alone begin the conversation. */
+  /** What the model was asked first; empty if messages of the user alone begin the conversation. */
   readonly task: string;
   /** Where its programs run: `local`, `hosted` or `none`. */
   readonly programs: string;
@@ -85,17 +87,17 @@ export interface ConversationHeader extends HeaderBase {
   readonly shown?: readonly ShownDefinition[];
   /** Each of its programs needs a decision before it starts. */
   readonly approvePrograms?: true;
-  /** The system text, where it is not that of the package alone. */
+  /** The system text; missing if it is the package's own. */
   readonly instructions?: string;
   /** What is asked of the model, and how the loop ends: JSON text. */
   readonly settings?: string;
-  /** The conversation that this one continues: its first turns were copied, and count nothing here. */
+  /** The conversation that this conversation continues: its first turns were copied, and do not count in its budget. */
   readonly continues?: ContinuedRef;
 }
 
-/** A conversation whose turns another one has copied. */
+/** A conversation whose turns another conversation has copied. */
 export interface ContinuedRef {
-  /** Missing where the turns come from a transcript. */
+  /** Missing if the turns come from a transcript. */
   readonly execution?: ExecutionId;
   /** Number of the turns that were copied. */
   readonly turns: number;
@@ -118,7 +120,7 @@ export interface ClaimRecord {
   readonly driver: string;
   /** How long the driver holds the execution before it renews its lease, in milliseconds. */
   readonly leaseMs: number;
-  /** Span in which the driver drives it, like that of the header. */
+  /** Span in which the driver drives it, as a `traceparent`. */
   readonly trace?: string;
   readonly at: number;
 }
@@ -134,8 +136,8 @@ export interface HandRecord {
 }
 
 /**
- * A driver that lost the execution while the program had the turn, and is alive: it was slow, so the program is not what
- * ended it. Others than the current driver append it.
+ * A driver that lost the execution while the program had the turn, and is alive: the driver was slow, and the program
+ * did not end it. A driver other than the current one appends this record.
  */
 export interface AliveRecord {
   readonly type: "alive";
@@ -144,18 +146,21 @@ export interface AliveRecord {
 }
 
 /**
- * One turn of the guest: the event it was sent and the commands it returned, as the text that crossed the bridge. It is
- * appended before any of the commands is carried out, together with what the gate decides about its calls at once.
+ * One turn of the guest: the event it was sent and the commands it returned, as the text that crossed the bridge. The
+ * record is appended before any of the commands is carried out, together with what the gate decides about its calls at
+ * once.
  */
 export interface TurnRecord extends Redactable {
   readonly type: "turn";
   readonly event: string;
   readonly commands: readonly string[];
+  /** What the program has used up to the turn's end, by all its drivers: times and memory, by their names in a report's `usage`. */
+  readonly usage?: Readonly<Record<string, number>>;
 }
 
 /**
- * One turn of a model, appended before any of its calls is carried out; or answers to its calls, appended as they come; or
- * what was said to the model by the user, or by the host in the user's place, appended before the model is asked.
+ * One turn of a model, answers to its calls, or what the user, or the host in the user's place, said to the model. A
+ * turn is appended before its calls are carried out, answers as they come, and what was said before the model is asked.
  */
 export interface MessageRecord extends Redactable {
   readonly type: "message";
@@ -181,7 +186,7 @@ export interface RetryRecord extends Redactable {
   readonly at: number;
 }
 
-/** A conversation goes no further before the user says more: it has come to an ending, or was asked for one turn alone. */
+/** The conversation waits for the user: it has come to an ending, or the host asked for one turn alone. */
 export interface RestRecord extends Redactable {
   readonly type: "rest";
   /** JSON text of the ending; missing after one turn alone, whose calls are for the host to answer. */
@@ -194,7 +199,7 @@ export interface ModelRecord {
   readonly type: "model";
   /** Provider and model, like `anthropic:claude-sonnet-4-5`. */
   readonly model: string;
-  /** Its system text, like that of the header. */
+  /** The new model's system text, as in the header. */
   readonly instructions?: string;
   readonly at: number;
 }
@@ -227,7 +232,7 @@ export interface CallRecord extends Redactable {
   readonly code?: string;
   /** SHA-256 in hex of the input's JSON text; missing if the call was refused before its input was read. */
   readonly inputDigest?: string;
-  /** Of an `allowed` call whose tool's effect depends on the input: what it changes. */
+  /** What an `allowed` call changes, if its tool's effect depends on the input. */
   readonly effect?: "read" | "idempotent" | "write";
   readonly at: number;
 }
@@ -240,9 +245,9 @@ export interface DecisionRecord extends Redactable {
   /** Name of the approver. */
   readonly by?: string;
   readonly note?: string;
-  /** Also decides later calls of the execution with the same tool and input, alike. */
+  /** Also decides later calls of the execution with the same tool and input. */
   readonly remember?: "execution";
-  /** Id of the call whose remembered decision this one repeats. No one was asked. */
+  /** Id of the call whose remembered decision is repeated. No one was asked. */
   readonly remembered?: string;
   /** JSON text of the result, if the call had already been done. */
   readonly done?: string;
@@ -276,12 +281,14 @@ export interface AnsweredRecord extends Redactable {
   readonly display?: string;
   /** What a search showed: each tool that it found. */
   readonly shown?: readonly ShownDefinition[];
+  /** Number of images, files and links of the result that the caller, a program, did not get. */
+  readonly partsLeftOut?: number;
   readonly at: number;
 }
 
 /**
- * A value is kept under a name, outside of what a model reads: of a conversation, or of a program that belongs to none. Of
- * several under one name the last one holds.
+ * A value is kept under a name, outside of what a model reads. It belongs to a conversation, or to a program outside of
+ * conversations. Of several values under one name the last holds.
  */
 export interface ArtifactRecord extends Redactable {
   readonly type: "artifact";
@@ -292,7 +299,7 @@ export interface ArtifactRecord extends Redactable {
   readonly bytes: number;
   /** TypeScript type of the value, inferred from its first rows. */
   readonly shape: string;
-  /** The beginning of the value's JSON, or of that of its first row. */
+  /** The beginning of the JSON of the value, or of its first row. */
   readonly first: string;
   /**
    * The call that kept it: `3` of a program, `call_2/3` of a program of a conversation, `call_2` for the large result of
@@ -317,8 +324,8 @@ export interface RestartRecord extends Redactable {
 }
 
 /**
- * A connection, or an attempted one, of the program to a host outside the sandbox, after its end. Its contents are not
- * recorded, so an execution with such a record cannot be replayed.
+ * A connection, or an attempted connection, of the program to a host outside the sandbox, after its end. Its contents
+ * are not recorded, so an execution with such a record cannot be replayed.
  */
 export interface EgressRecord extends Redactable {
   readonly type: "egress";

@@ -27,5 +27,5 @@ export type {
   TurnRequest,
   UserMessage,
 } from "./model.ts";
-export type { ProviderOptions } from "./provider-options.ts";
-export type { OpenAiOptions } from "./providers.ts";
+export type { ProviderOptions } from "./provider/provider-options.ts";
+export type { OpenAiOptions } from "./provider/providers.ts";

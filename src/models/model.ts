@@ -1,5 +1,5 @@
-import type { TokenUsage } from "../gate/budget.ts";
-import type { JsonSchema } from "../tools/schema.ts";
+import type { TokenUsage } from "../gate/admit/budget.ts";
+import type { JsonSchema } from "../tools/json-schema/json-schema.ts";
 import type { Caller } from "../tools/tool.ts";
 
 /**
@@ -12,7 +12,7 @@ export interface Model {
   readonly name: string;
   /** Whether the provider itself can run programs that call our tools. */
   readonly hostsPrograms: boolean;
-  /** Begins a conversation. Rejects with a `PortcullisError`, before any request, where the model does not support the opening. */
+  /** Begins a conversation. Rejects with a `PortcullisError`, before any request, if the model does not support the opening. */
   converse(opening: Opening): Promise<Conversation>;
 }
 
@@ -24,14 +24,14 @@ export interface Opening {
   readonly tools: readonly ToolDeclaration[];
   /**
    * Tools that the model may call once a search has found them (`CallResult.found`). The search is one of `tools`. An
-   * adapter declares them from then on, or from the beginning where its provider hides them from the model.
+   * adapter declares them from then on, or from the beginning if its provider hides them from the model.
    */
   readonly deferred?: readonly ToolDeclaration[];
-  /** Whether the search also finds tools for programs, whose stubs only the text of its result has. */
+  /** Whether the search also finds tools for programs. Only the text of its result has their stubs. */
   readonly searchesPrograms?: boolean;
-  /** Ids of calls of earlier turns that the conversation is not told of. It gives them to no call. */
+  /** Ids of calls of earlier turns, which the conversation is not told of. It gives these ids to no call. */
   readonly usedIds?: readonly string[];
-  /** The tool that takes the source of a program, where programs run locally. */
+  /** The tool that takes the source of a program, if programs run locally. */
   readonly runProgram?: ProgramDeclaration;
   /** Whether hosted programs may call the tools that allow programs. */
   readonly hosted: boolean;
@@ -41,8 +41,8 @@ export interface Opening {
 export type DeclaredTools = Pick<Opening, "tools" | "deferred" | "searchesPrograms" | "runProgram">;
 
 /**
- * What a developer asks of a model. An adapter refuses, before any request, what its provider or a hosted program does not
- * take, with `option_invalid` that names the option.
+ * What a developer asks of a model. Before any request, an adapter refuses what its provider or a hosted program does
+ * not take: `option_invalid` names the option.
  */
 export interface ModelSettings {
   readonly toolChoice?: ToolChoice;
@@ -54,7 +54,7 @@ export interface ModelSettings {
   readonly maxOutputTokens?: number;
   /** Texts at which the model stops. */
   readonly stop?: readonly string[];
-  /** JSON Schema of the answer. An adapter passes it on where its provider takes one beside tools, and else ignores it. */
+  /** JSON Schema of the answer. An adapter ignores it if its provider takes no schema beside tools. */
   readonly answer?: JsonSchema;
 }
 
@@ -63,7 +63,7 @@ export type ToolChoice = "auto" | "none" | "required" | { readonly tool: string 
 
 export interface Reasoning {
   readonly effort?: "low" | "medium" | "high";
-  /** Whether summaries of the model's reasoning are shown to those who watch. */
+  /** Whether summaries of the model's reasoning are shown to listeners. */
   readonly summary?: boolean;
 }
 
@@ -100,8 +100,8 @@ export interface ProgramDeclaration {
 /** A conversation: first `say`, then `turn` and `answer` alternately. A recorded turn takes the place of `turn` by `restore`. */
 export interface Conversation {
   /**
-   * Adds a message of the user. It is sent after the hosted program that waits for results has ended, if there is one.
-   * Throws `option_invalid` for a part that the provider does not take.
+   * Adds a message of the user. If a hosted program waits for results, the message is sent after it has ended. Throws
+   * `option_invalid` for a part that the provider does not take.
    */
   say(message: UserMessage): void;
   /**
@@ -109,23 +109,28 @@ export interface Conversation {
    * `option_invalid` for a `toolChoice` that cannot be met.
    */
   turn(request: TurnRequest): Promise<TurnReply>;
-  /** Takes one result for each call of the last turn, in any order. All are sent together with the next turn. */
+  /** Takes one result for each call of the last turn, in any order. The next turn sends all of them together. */
   answer(results: readonly CallResult[]): void;
   /**
-   * What only the provider can read of the last turn, as text for `restore`; undefined where there is nothing. It is
-   * kept in the journal and shown nowhere else.
+   * Whether a message of the user is still unsent: the last request could only answer a hosted program that waited for
+   * results. Missing if messages are always sent with the next turn.
+   */
+  readonly holdsMessages?: boolean;
+  /**
+   * What only the provider can read of the last turn, as text for `restore`; undefined if there is nothing. It is kept
+   * in the journal and shown nowhere else.
    */
   readonly opaque?: string | undefined;
   /**
-   * Takes over a turn that was recorded, with its `opaque`, in place of asking for it: the next request is the same as
-   * if the turn had been asked for here. Throws `journal_invalid` where they do not belong together. A conversation
-   * without it cannot be taken up by another process.
+   * Takes over a recorded turn with its `opaque`: the next request is the same as if the turn had been asked for here.
+   * Throws `journal_invalid` if the two do not belong together. Another process cannot take up a conversation without
+   * this method.
    */
   restore?(turn: ModelTurn, opaque: string | undefined): void;
   /**
-   * Declares other tools, in place of all that are declared: from the next turn on, or once the hosted program that waits for
-   * results has ended. Throws `option_invalid` for tools that the provider does not take. A conversation without it keeps
-   * those that it was opened with.
+   * Declares these tools in place of all declared tools: from the next turn on, or once the hosted program that waits
+   * for results has ended. Throws `option_invalid` for tools that the provider does not take. A conversation without
+   * this method keeps the tools of its opening.
    */
   declare?(tools: DeclaredTools): void;
 }
@@ -134,19 +139,19 @@ export interface TurnRequest {
   readonly signal: AbortSignal;
   /** Maximum of output tokens; each adapter also applies its own limit. */
   readonly maxTokens: number;
-  /** Called with each piece of the model's text; once for the whole text where replies are not streamed. */
+  /** Called with each piece of the model's text; once for the whole text if replies are not streamed. */
   readonly onText: (text: string) => void;
-  /** In place of that of the opening, for this turn alone. `none` keeps the tools declared where the provider can forbid calls. */
+  /** In place of the opening's choice, for this turn alone. `none` keeps the tools declared if the provider can forbid calls. */
   readonly toolChoice?: ToolChoice;
-  /** Called with each piece of a summary of the model's reasoning, where one was asked for. For display only. */
+  /** Called with each piece of a summary of the model's reasoning, if summaries were asked for. For display only. */
   readonly onReasoning?: (text: string) => void;
   /**
-   * Called with each piece of the input that the model writes for a call, and of the source of a program, also a hosted one; once
-   * for the whole where replies are not streamed. For display only: it may never become whole, and a turn that was cut off has
-   * no calls. Of very long ones the rest is not shown, which the last piece says.
+   * Called with each piece of a call's input, or of the source of a program, also a hosted one, while the model writes
+   * it. Called once if replies are not streamed. For display only: the input may never become whole, and a turn that
+   * was cut off has no calls. Of a very long input the rest is not shown, as the last piece says.
    */
   readonly onArgument?: (piece: ArgumentPiece) => void;
-  /** Called before a failed request is repeated. It may wait. Where it rejects, `turn` rejects with the same error. */
+  /** Called before a failed request is repeated. It may wait. If it rejects, `turn` rejects with the same error. */
   readonly onRetry?: (retry: RequestRetry) => void | Promise<void>;
 }
 
@@ -209,20 +214,20 @@ export const TURN_ENDS: ReadonlySet<string> = new Set(Object.keys(END_OF_EACH_TY
 export type ModelCall = ToolCall | ProgramCall;
 
 interface AnyCall {
-  /** Unique in the conversation. The provider's id where it is unique and well-formed. */
+  /** Unique in the conversation. The provider's id if it is unique and well-formed. */
   readonly id: string;
   /**
-   * Why the call is not to be made: the turn allowed no call, or only one, and the model made it nevertheless. A sentence,
-   * to be its result.
+   * Why the call is not to be made, as a sentence that becomes its result: the turn allowed no call, or only one, and
+   * the model made it nevertheless.
    */
   readonly forbidden?: string;
 }
 
 export interface ToolCall extends AnyCall {
   readonly type: "tool_call";
-  /** Name as defined, or the name that the model wrote where no tool has it. */
+  /** Name as defined, or the name that the model wrote if no tool has it. */
   readonly tool: string;
-  /** `unknown` where the adapter does not know the kind of caller. */
+  /** `unknown` if the adapter does not know the kind of caller. */
   readonly caller: Caller | "unknown";
   /** The text that the model wrote as input; may be invalid JSON. */
   readonly inputText: string;
@@ -235,7 +240,7 @@ export interface ToolCall extends AnyCall {
 /** A call of the tool that takes a program. */
 export interface ProgramCall extends AnyCall {
   readonly type: "program_call";
-  /** Undefined where the input holds no source. */
+  /** Undefined if the input holds no source. */
   readonly source: string | undefined;
 }
 
@@ -244,7 +249,7 @@ export type HostedProgramNews =
   | {
       readonly type: "hosted_program_ended";
       readonly program: string;
-      /** What the program printed; undefined where only the provider can read it. */
+      /** What the program printed; undefined if only the provider can read it. */
       readonly output: string | undefined;
       readonly isError: boolean;
     };
@@ -270,15 +275,15 @@ export interface Provenance {
   readonly bytes: number;
   /** What was left out, as a phrase. */
   readonly cut?: string;
-  /** Where the tool comes from: the name of its source; missing for the host's own tools. */
+  /** The source that the tool comes from; missing for the host's own tools. */
   readonly source?: string;
-  /** Milliseconds since 1970 at which the answer was there. */
+  /** When the answer was there, in milliseconds since 1970. */
   readonly at?: number;
   /** What a redaction took out, as a phrase. */
   readonly filtered?: string;
   /** Who approved the call. */
   readonly approvedBy?: string;
-  /** Of a program: how it ended, in one line: outcome, seconds, calls, bytes. */
+  /** One line on how a program ended: outcome, seconds, calls, bytes. */
   readonly summary?: string;
 }
 

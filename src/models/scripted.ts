@@ -1,6 +1,6 @@
 import { optionError } from "../errors.ts";
-import { allowedCalls } from "./allowed-calls.ts";
-import { CallIds } from "./call-ids.ts";
+import { allowedCalls } from "./turn/allowed-calls.ts";
+import { CallIds } from "./turn/call-ids.ts";
 import type {
   CallResult,
   Conversation,
@@ -19,7 +19,7 @@ import type {
   TurnRequest,
   UserMessage,
 } from "./model.ts";
-import { RUN_PROGRAM } from "./program-input.ts";
+import { RUN_PROGRAM } from "../tools/tool-name.ts";
 import { checkSettings, type SettingsTaken } from "./settings.ts";
 import type { Caller } from "../tools/tool.ts";
 
@@ -34,10 +34,10 @@ export interface ScriptedCall {
   readonly answerBy?: number;
 }
 
-/** One turn of a script. By default it ends `called` if it has calls or programs, else `answered`. A turn of a transcript is one too. */
+/** One turn of a script, or of a transcript. By default it ends `called` if it has calls or programs, else `answered`. */
 export interface ScriptedTurn {
   readonly text?: string;
-  /** A summary of the model's reasoning, shown where one was asked for. */
+  /** A summary of the model's reasoning, shown if summaries were asked for. */
   readonly reasoning?: string;
   readonly calls?: readonly (ScriptedCall | ModelCall)[];
   /** Sources of programs to run. */
@@ -53,12 +53,12 @@ export interface ScriptedTurn {
 
 /** The state of the conversation, for a step that computes its turn. */
 export interface ScriptedMoment {
-  /** With the tools that are declared by now. */
+  /** The opening, with the tools that are declared by now. */
   readonly opening: Opening;
   readonly toolChoice: ToolChoice;
   /** All messages of the user so far: their text, with a word for each other part. */
   readonly said: readonly string[];
-  /** The same as they were said. */
+  /** The messages of `said` with all their parts. */
   readonly messages: readonly UserMessage[];
   /** Results of the calls of the previous turn. */
   readonly results: readonly CallResult[];
@@ -78,8 +78,9 @@ export interface ScriptedModelOptions {
 }
 
 const DEFAULT_NAME = "scripted:script";
-/** A script plays any provider, so it takes what one of them does. What none can meet, it refuses as they do. */
+/** A script plays any provider, so it takes every setting that some provider takes, and refuses the others. */
 const TAKES_ALL: SettingsTaken = {
+  minOutputTokens: 1,
   stops: Number.POSITIVE_INFINITY,
   maxTemperature: Number.POSITIVE_INFINITY,
   oneCall: true,
@@ -90,8 +91,8 @@ const TAKES_ALL: SettingsTaken = {
 };
 
 /**
- * Every conversation begins at the first turn of the script. After the last turn, the provider fails. Settings that no
- * provider could meet, like a `toolChoice` of a tool that there is not, are refused with `option_invalid`.
+ * Every conversation begins at the first turn of the script. After the last turn, the provider fails. `option_invalid`
+ * refuses settings that no provider could meet, like a `toolChoice` of a tool that does not exist.
  */
 export function scriptedModel(script: readonly ScriptedStep[], options: ScriptedModelOptions = {}): ScriptedModel {
   if (!Array.isArray(script)) throw optionError("scriptedModel(script)", "an array of turns", script);
@@ -158,7 +159,7 @@ class ScriptedConversation implements Conversation {
     return whole;
   }
 
-  /** Word by word, as if it were written. */
+  /** Shows a turn word by word, as if the model wrote it. */
   #show({ text = "", reasoning = "" }: ScriptedTurn, { calls }: ModelTurn, request: TurnRequest): void {
     const { onText, onReasoning, onArgument } = request;
     if (this.#settings.reasoning?.summary === true) for (const word of wordsOf(reasoning)) onReasoning?.(word);

@@ -1,8 +1,8 @@
 import { PortcullisError } from "../errors.ts";
-import { flag, option, wholeNumber } from "../options/options.ts";
+import { flag, option, wholeNumber } from "../option-rules/options.ts";
 import { isFields } from "../values/fields.ts";
 import type { ModelSettings, Opening, Reasoning, ToolChoice } from "./model.ts";
-import { RUN_PROGRAM } from "./program-input.ts";
+import { RUN_PROGRAM } from "../tools/tool-name.ts";
 
 const EFFORTS: readonly unknown[] = ["low", "medium", "high"] satisfies Required<Reasoning>["effort"][];
 /** Maximum of texts at which a model stops, and of characters of each. */
@@ -12,8 +12,9 @@ const STOP_LENGTH = 100;
 /** What can be asked of a model, as options of a conversation. A provider may take less. */
 export const SETTINGS_RULES = {
   /**
-   * Whether the model may make calls (`"auto"`, default), must make none (`"none"`) or one (`"required"`, or `{ tool }` for this
-   * one, `run_program` too). A forced choice holds until the first call after a message of the user.
+   * Whether the model may make calls (`"auto"`, default), must make none (`"none"`) or one (`"required"`, or `{ tool }`
+   * for a call of this tool, `run_program` too). A forced choice holds until the first call after a message of the
+   * user.
    */
   toolChoice: option<ToolChoice>(`"auto", "none", "required" or { tool: "name" }`, isToolChoice),
   /** Whether the model may make several calls in one turn; true by default. */
@@ -30,17 +31,19 @@ export const SETTINGS_RULES = {
 
 /** What a provider takes of the settings. */
 export interface SettingsTaken {
+  /** The smallest limit of output tokens that it accepts. */
+  readonly minOutputTokens: number;
   /** Maximum of `stop` texts. */
   readonly stops: number;
   readonly maxTemperature: number;
   /** Whether a turn can be limited to one call. */
   readonly oneCall: boolean;
   readonly summaries: boolean;
-  /** Whether a call can be forced, and a temperature set, while the model reasons as it is asked to. */
+  /** Whether a call can be forced, and a temperature set, while the model is asked to reason. */
   readonly whileReasoning: boolean;
   /** Whether a call of a deferred tool that a search has found can be forced. */
   readonly forcesFound: boolean;
-  /** Whether a program can be forced where programs are the provider's. */
+  /** Whether a hosted program can be forced. */
   readonly forcesHosted: boolean;
 }
 
@@ -85,6 +88,11 @@ const REFUSALS: readonly Refusal[] = [
     why: () => "it takes none together with reasoning",
   },
   {
+    option: "maxOutputTokens",
+    applies: ({ settings, takes }) => (settings.maxOutputTokens ?? Number.POSITIVE_INFINITY) < takes.minOutputTokens,
+    why: ({ takes }) => `it takes ${takes.minOutputTokens} or more`,
+  },
+  {
     option: "stop",
     applies: ({ settings, takes }) => (settings.stop?.length ?? 0) > takes.stops,
     why: ({ takes }) =>
@@ -94,7 +102,7 @@ const REFUSALS: readonly Refusal[] = [
 
 /** What a check needs to know of the model. */
 export interface SettingsPlace {
-  /** As errors name it: `anthropic:NAME`. */
+  /** The model's name in errors: `anthropic:NAME`. */
   readonly model: string;
   readonly takes: SettingsTaken;
 }

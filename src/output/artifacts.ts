@@ -1,15 +1,12 @@
-import type { Kept } from "../programs/execute.ts";
+import type { Kept } from "../programs/execution.ts";
 import type { Artifact, ArtifactSpace } from "../journal/artifact-space.ts";
 import { cleanText } from "./clean-text.ts";
 import { insetText } from "./foreign-text.ts";
+import type { REPORT_ARTIFACT } from "./report-shape.ts";
+import type { Shape } from "../values/shape.ts";
 
 /** A value that is kept under a name, outside of what a model reads. */
-export interface ReportArtifact {
-  readonly name: string;
-  /** UTF-8 bytes of its JSON. */
-  readonly bytes: number;
-  /** TypeScript type of the value, inferred from its first rows. Untrusted: it has names of fields. */
-  readonly shape: string;
+export interface ReportArtifact extends Shape<typeof REPORT_ARTIFACT> {
   /** Reads the value from the journal. Rejects as the journal does. */
   readonly read: () => Promise<unknown>;
 }
@@ -35,7 +32,7 @@ export function keptText(kept: Kept | undefined): string {
   const own = place.space.all.filter(({ name, call }) => isOwn(call, place.prefix) && name !== value?.name);
   if (own.length === 0) return "";
   const more = own.length > LISTED ? `\nand ${own.length - LISTED} more.` : "";
-  // A name has none but plain characters.
+  // A name has plain characters only.
   const lines = own.slice(-LISTED).map((artifact) => insetText(cleanText(lineOf(artifact))));
   const how = place.prefix === "" ? "Kept for the host:" : "Kept, for a later program to load by name:";
   return `${how}\n${lines.join("\n")}${more}`;
@@ -45,7 +42,7 @@ function lineOf({ name, bytes, shape, first }: Artifact): string {
   return `${name}: ${bytes} bytes, ${shape}, first: ${first}`.replaceAll(/\s+/g, " ");
 }
 
-/** Whether a call is one of a program's own: `call_2/3` of the program of `call_2`. */
+/** Whether the program itself made a call: `call_2/3` is of the program of `call_2`. */
 function isOwn(call: string, prefix: string): boolean {
   return call.startsWith(prefix) && (prefix === "" || !call.slice(prefix.length).includes("/"));
 }

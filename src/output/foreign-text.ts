@@ -11,7 +11,7 @@ export function insetLines(text: string): string {
   return cleanText(text).replaceAll(/\n(?=[^\n])/g, `\n${INSET}`);
 }
 
-/** The same, with the first line indented too. */
+/** Like `insetLines`, with the first line indented too. */
 export function insetText(text: string): string {
   return INSET + insetLines(text);
 }

@@ -1,10 +1,13 @@
 import type { Fault } from "../programs/outcome.ts";
 import { pathOfTool, SEARCH_FUNCTION } from "../tools/tool-name.ts";
+import { missingFieldAdvice } from "../tools/declarations/output-fields.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 
 const NO_NETWORK = "A program has no network access. Use `tools` to reach anything outside.";
 const NO_MODULES = "A program cannot load modules. Write the code it needs into the program.";
 const NO_NODE = "A program does not run in node: there are no files, no environment and no process.";
+const NO_FILES =
+  "A program has no files. Use `tools` to read or write them; save(name, value) and load(name) keep values between programs.";
 const NO_BROWSER = "A program does not run in a browser.";
 const NOT_REPLAYED = "It is not available: a program must behave the same each time it is replayed.";
 const USE_DATE = "There are no packages. Use Date and Intl.DateTimeFormat; the time zone is UTC.";
@@ -24,7 +27,8 @@ const ABSENT = new Map([
   ...NETWORK,
   ...adviceFor({
     [NO_MODULES]: "require module exports",
-    [NO_NODE]: "process Deno Bun __dirname __filename fs path os",
+    [NO_NODE]: "process Deno Bun __dirname __filename path os",
+    [NO_FILES]: "fs fsPromises readFile readFileSync writeFile writeFileSync",
     [NO_BROWSER]: "window document localStorage navigator",
     [NOT_REPLAYED]: "WebAssembly SharedArrayBuffer Atomics WeakRef FinalizationRegistry",
     [USE_DATE]: "dayjs moment luxon",
@@ -32,6 +36,7 @@ const ABSENT = new Map([
     [NO_ZOD]: "z zod",
     [USE_UUID]: "uuid uuidv4 nanoid",
     "Use globalThis.": "global",
+    "Use console.log(…).": "print",
     "Use setTimeout(callback, 0).": "setImmediate",
     "This version of V8 has no Temporal, node 26 has. Use Date and Intl.DateTimeFormat.": "Temporal",
   }),
@@ -52,9 +57,9 @@ const NETWORK_PACKAGES = /^(requests|httpx|aiohttp|urllib3|websockets|boto3|open
 const NO_RESULT_YET =
   /'(coroutine|Task|async_generator)' (object (is not|has no|does not)|and )|( and |, not )'(coroutine|Task)'$|^Object of type (coroutine|Task) is not JSON/;
 
-/** What the author of a program can do about a fault, or undefined if unknown. */
-export function hintFor(fault: Fault, tools: ToolSet): string | undefined {
-  const hint = hintForMessage(fault, tools);
+/** What the author of a program can do about a fault, or undefined if unknown. `called` are the tools whose results it has read. */
+export function hintFor(fault: Fault, tools: ToolSet, called: readonly string[] = []): string | undefined {
+  const hint = hintForMessage(fault, tools) ?? hintForField(fault, tools, called);
   if (fault.unawaited === undefined) return hint;
   const unawaited = `Did you forget await? Before this error the program used the promise of ${pathOfTool(fault.unawaited)}(…) like a result.`;
   return hint === undefined || AWAIT_IT.test(hint) ? unawaited : `${hint} ${unawaited}`;
@@ -84,7 +89,34 @@ function hintForMessage(fault: Fault, tools: ToolSet): string | undefined {
   return undefined;
 }
 
-/** The same for messages of Python and of the Python guest. */
+/** Hint about a field that a program looks for in a result, if no result that it has read has this field. */
+function hintForField(fault: Fault, tools: ToolSet, called: readonly string[]): string | undefined {
+  const field = missingFieldOf(fault);
+  if (field === undefined) return undefined;
+  const results = [...new Set(called)].flatMap((name) => tools.get(name) ?? []);
+  return missingFieldAdvice(field, results.slice(0, RESULTS_READ));
+}
+
+/** Tools whose results are looked at for a field. */
+const RESULTS_READ = 20;
+
+/** The name whose value is missing: `items`, if `length` of `rows.items.length` cannot be read. */
+function missingFieldOf({ name: error, message, excerpt = "" }: Fault): string | undefined {
+  const iterated = /^(?:[\w$]+\.){0,8}([\w$]+) is not iterable$/.exec(message.slice(0, MESSAGE_LENGTH))?.[1];
+  if (iterated !== undefined) return iterated;
+  if (error === "KeyError") return /^'(\w{1,128})'$/.exec(message)?.[1];
+  const part = /^Cannot read properties of undefined \(reading '([^']{1,128})'\)$/.exec(message)?.[1];
+  if (part === undefined) return undefined;
+  const before = [`.${part}`, `?.${part}`, `[${part}]`, `["${part}"]`, `['${part}']`]
+    .map((written) => excerpt.indexOf(written))
+    .filter((at) => at > 0)
+    .map((at) => /[\w$]{1,128}$/.exec(excerpt.slice(0, at))?.[0]);
+  return before.find((name) => name !== undefined);
+}
+
+/** Characters of a message that are read for a name. */
+const MESSAGE_LENGTH = 512;
+
 function hintForPython(fault: Fault, tools: ToolSet): string | undefined {
   const { message } = fault;
   const noTool = /^tools(?:\.([\w.]+))? has no tool '(\w+)'$/.exec(message);

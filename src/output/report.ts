@@ -1,13 +1,10 @@
 import type { FailureCode } from "../gate/answer.ts";
 import type { CallLine } from "../gate/call-line.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
-import type { Execution } from "../programs/execute.ts";
-import type { NotEvictedCause } from "../programs/guest-supervisor.ts";
-import type { ConnectionTotals } from "../programs/execution-state.ts";
+import type { Execution } from "../programs/execution.ts";
 import type { Limits } from "../programs/limits.ts";
-import type { Logs } from "../programs/log-collector.ts";
-import type { KeptValue } from "../programs/keep-value.ts";
-import type { Completed, Outcome } from "../programs/outcome.ts";
+import type { KeptValue } from "../programs/drive/keep-value.ts";
+import type { Completed, Logs, Outcome } from "../programs/outcome.ts";
 import { LOAD_ARTIFACT, SAVE_ARTIFACT } from "../tools/tool-name.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import { cutMiddle } from "../values/cut-middle.ts";
@@ -16,71 +13,19 @@ import { cleanText } from "./clean-text.ts";
 import { INSET, insetLines, insetText } from "./foreign-text.ts";
 import { hintFor } from "./hint.ts";
 import { endingText } from "./sentences.ts";
-import { type Stub, stubOf } from "./stub.ts";
-
-/** All that the model gets of an execution. */
-export interface Output {
-  /**
-   * The value as JSON, or the name and message of a fault; then the runtime's notes; then what the program printed. After
-   * the first line, every line that does not begin with two spaces is the runtime's own. Safe to show on a terminal.
-   */
-  readonly text: string;
-  readonly isError: boolean;
-  /** What was left out; absent if nothing was. */
-  readonly cut?: { readonly valueBytes?: number; readonly logLines?: number };
-  /** Characters that the runtime's `redact` has taken out; absent if none. */
-  readonly redacted?: number;
-}
-
-export interface Usage {
-  readonly calls: number;
-  /** UTF-8 bytes of JSON that tools returned. */
-  readonly bytesIn: number;
-  /** UTF-8 bytes of JSON that the program was handed: results, and values that it has loaded. */
-  readonly bytesSeen: number;
-  /** UTF-8 bytes of `output.text`. */
-  readonly bytesOut: number;
-  /** Time waiting for an engine or a container, including the wait for a replacement. */
-  readonly queuedMs: number;
-  /** Time the program ran, without waiting for a core where the system reports that. */
-  readonly runningMs: number;
-  /** Time the program waited for tools and timers, without `approvalMs`. */
-  readonly waitingMs: number;
-  /** Time the program waited for nothing but approvals. It spends no limit. */
-  readonly approvalMs: number;
-  /** Peak memory above that of an idle guest; 0 where it cannot be measured. */
-  readonly peakMemoryBytes: number;
-  readonly turns: number;
-  /** How often the engine died and was replaced. */
-  readonly restarts: number;
-  /** How often the program gave its engine or container up while it waited, because another program needed it, or memory was short. */
-  readonly evictions: number;
-  /**
-   * Why the program kept its engine or container while it waited: what it had used that a replay cannot reproduce, much of
-   * its `memory`, or that its `replay` would take too long. Absent if it could give it up.
-   */
-  readonly notEvicted?: NotEvictedCause;
-  /** Connections through the sandbox's egress: their number, refused ones included, and their bytes. */
-  readonly connections: ConnectionTotals;
-}
+import type { REPORT } from "./report-shape.ts";
+import { type Stub, stubOf } from "./large-value.ts";
+import type { Shape } from "../values/shape.ts";
 
 /** `Value` is the type of what the schema `result` gives out. */
-export interface Report<Value = unknown> {
+export interface Report<Value = unknown> extends Omit<Shape<typeof REPORT>, "outcome" | "artifacts"> {
   /** Id in the journal. A program that was refused before it started is not journalled. */
   readonly execution: ExecutionId;
   readonly outcome: Outcome;
-  /** The whole value, as the schema `result` gives it out. Missing without one, and where the program did not complete. */
+  /** The whole value, as the schema `result` gives it out. Missing without a schema, and if the program did not complete. */
   readonly value?: Value;
-  readonly output: Output;
-  readonly usage: Usage;
-  readonly calls: readonly CallLine[];
-  readonly logs: Logs;
-  /** Values that are kept under names; those of the whole conversation for a program of one. */
+  /** Values that are kept under names; for a program of a conversation, the values of the whole conversation. */
   readonly artifacts: readonly ReportArtifact[];
-  /** The runtime's notes on the value and the calls. */
-  readonly notes: readonly string[];
-  /** What the guest changed to make the value JSON, in its own words. Untrusted: may be any text. */
-  readonly remarks: readonly string[];
 }
 
 /** Maximum bytes of the text about an ending. A program may throw an error with a long message. */
@@ -96,8 +41,8 @@ function adviceOf(kept: KeptValue | undefined): string {
 }
 
 /** Reduces an execution to its report. */
-export function reportOf<Value = unknown>(execution: Execution, limits: Limits, tools: ToolSet): Report<Value> {
-  const { ending, logs, calls } = execution;
+export function reportOf<Value = unknown>(execution: Execution, tools: ToolSet): Report<Value> {
+  const { ending, logs, calls, limits } = execution;
   const notes = execution.notes.map(cleanText);
   const remarks = execution.remarks.map(cleanText);
   const value = ending.type === "completed" ? shownValue(ending, limits.outputBytes, execution.kept?.value) : undefined;
@@ -110,7 +55,13 @@ export function reportOf<Value = unknown>(execution: Execution, limits: Limits, 
             cleanText(
               endingText(
                 ending,
-                ending.type === "failed" ? hintFor(ending.fault, tools) : undefined,
+                ending.type === "failed"
+                  ? hintFor(
+                      ending.fault,
+                      tools,
+                      calls.flatMap(({ tool, outcome }) => (outcome.type === "value" ? [tool] : [])),
+                    )
+                  : undefined,
                 execution.turns > 0,
               ),
             ),
@@ -164,8 +115,8 @@ export function reportOf<Value = unknown>(execution: Execution, limits: Limits, 
 }
 
 /**
- * Printed text, indented. What the sandbox kept is shown whole; it is cut only where its characters take more bytes when
- * they are written out. That cut may be over the line that gives the number of omitted lines, so it gives it too.
+ * Printed text, indented. All that the sandbox kept is shown, unless its characters take too many bytes once they are
+ * escaped. Such a cut may remove the line with the number of omitted lines, so the cut's own line gives it too.
  */
 function printedText({ text, bytes, lines, dropped }: Logs, { logBytes }: Limits): string {
   const shownLines = lines - dropped + 2;
@@ -177,7 +128,7 @@ function printedText({ text, bytes, lines, dropped }: Logs, { logBytes }: Limits
 interface ShownValue {
   readonly value: unknown;
   readonly text: string | undefined;
-  /** Bytes of the whole value, where a stub stands for it. */
+  /** Bytes of the whole value, if a stub stands for it. */
   readonly cutBytes?: number;
 }
 
@@ -190,7 +141,7 @@ function shownValue({ value, counts, text }: Completed, outputBytes: number, kep
   return { value: stub, text: cleanText(JSON.stringify(stub)), cutBytes: bytes };
 }
 
-/** Bytes of what a program has read that it or another one had kept: no tool returned them. */
+/** Bytes that a program's own `save` and `load` returned: no tool returned them. */
 function keptBytes(calls: readonly CallLine[]): number {
   const own = calls.filter(({ tool, callId }) => KEEPING.has(tool) && !callId.includes("/"));
   return own.reduce((sum, { bytes }) => sum + bytes, 0);

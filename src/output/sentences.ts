@@ -1,5 +1,5 @@
-import type { Fault, Outcome, StoppedBy } from "../programs/outcome.ts";
-import type { Waiting } from "../programs/waiting.ts";
+import type { Fault, Outcome, StoppedBy, Waiting } from "../programs/outcome.ts";
+import { byteText } from "./byte-text.ts";
 import { insetLines } from "./foreign-text.ts";
 
 /** For each limit, what happened and what to do. The reader is the model that wrote the program. */
@@ -72,7 +72,7 @@ const CRASHED: Readonly<Record<Extract<Outcome, { type: "crashed" }>["code"], st
     "The program could not be finished: its engine died, and its replay in another engine took a different course. If it catches out-of-memory or stack-overflow errors, which need not occur at the same place each time, bound its data and its recursion instead.",
 };
 
-/** The advice where the wait for an engine reached a limit after the program had begun, and had given its engine up. */
+/** The advice if the wait for an engine reached a limit after the program had begun, and had given its engine up. */
 const HAS_BEGUN =
   "It had begun, and had given its engine to another program while it waited. See what is done already before you run it again.";
 
@@ -142,19 +142,6 @@ export function amount(limit: StoppedBy, value: number): string {
   return `${value}`;
 }
 
-export function byteText(bytes: number): string {
-  if (bytes < 1024) return `${bytes} B`;
-  const units = ["KiB", "MiB", "GiB"];
-  let value = bytes;
-  let unit = "B";
-  for (const larger of units) {
-    if (value < 1024) break;
-    value /= 1024;
-    unit = larger;
-  }
-  return `${Number.isInteger(value) ? value : value.toFixed(1)} ${unit}`;
-}
-
-/** The advice of a stub that takes the place of a direct result, where nothing of it can be loaded. */
+/** The advice of a stub that takes the place of a direct result, if nothing of it can be loaded. */
 export const TOO_LARGE =
-  "The result is too large to be shown. Ask for less: fewer fields, a filter, page by page; or let a program call the tool, where one may.";
+  "The result is too large to be shown. Ask for less: fewer fields, a filter, page by page; or let a program call the tool, if a program may.";

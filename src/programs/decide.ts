@@ -2,15 +2,18 @@ import { optionError, PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { isHeadMoved } from "../journal/execution-log.ts";
 import type { DecisionRecord, Header, ResultRecord } from "../journal/record.ts";
-import { BY_LENGTH, detailsOf, NOTE_LENGTH } from "../gate/approval.ts";
-import type { OutsideRecord } from "../gate/call-waits.ts";
-import { checkOptions, fieldsOf, flag, object, oneOf, option, text } from "../options/options.ts";
-import { jsonTextOf } from "../values/json-text.ts";
+import { BY_LENGTH, detailsOf, NOTE_LENGTH } from "../gate/approve/approval.ts";
+import type { OutsideRecord } from "../gate/approve/call-waits.ts";
+import { checkOptions, fieldsOf, flag, object, oneOf, option, text } from "../option-rules/options.ts";
+import { issuesText, type Schema, type Validated, validate } from "../tools/schema.ts";
+import type { Tool } from "../tools/tool.ts";
+import { cutMiddle } from "../values/cut-middle.ts";
+import { jsonTextOf } from "../values/json/json-text.ts";
 import { drivenHere } from "./driven-here.ts";
-import { type ExecutionState, PROGRAM_CALL, type UnansweredCall } from "./execution-state.ts";
-import { readOwn } from "./past-execution.ts";
+import type { ExecutionState, UnansweredCall } from "./from-journal/execution-state.ts";
+import { readOwn } from "./from-journal/past-execution.ts";
 import type { Scope } from "./scope.ts";
-import { isExpired } from "./waiting.ts";
+import { isExpired } from "./from-journal/call-history.ts";
 
 /** A decision about a call that waits. */
 export interface Decision {
@@ -55,19 +58,19 @@ export async function decide(
   }
 }
 
-/** The open call of an id as the outside writes it. */
+/** Finds an open call by its id as clients write it. */
 export type FindCall = (id: string) => UnansweredCall | undefined;
 
-export function openCallsOf({ calls, outcome, program, turns }: ExecutionState): FindCall {
+export function openCallsOf({ calls, outcome, own, turns }: ExecutionState): FindCall {
   return (id) => {
     if (outcome !== undefined) return undefined;
-    if (id === PROGRAM_CALL) return program && turns === 0 ? { ...program, id } : undefined;
+    if (own && own.id === id) return turns === 0 ? own : undefined;
     const call = calls.get(Number(id));
     return call && String(call.id) === id ? call : undefined;
   };
 }
 
-/** Records of what is said. Throws `call_unknown`, `decision_exists`, or `approval_expired` for a call that has waited too long. */
+/** The records of decisions and results. Throws `call_unknown`, `decision_exists`, or `approval_expired` for a call that has waited too long. */
 export function recordsOf(
   findCall: FindCall,
   header: Pick<Header, "execution" | "limits">,
@@ -94,7 +97,7 @@ export function recordsOf(
   ];
 }
 
-/** The fields of a decision. A field that was dropped silently would be lost, because the first decision holds. */
+/** The fields of a decision. Others are refused: the first decision holds, so a misspelt field could not be corrected later. */
 const DECISION_FIELDS = {
   allow: flag(),
   done: object<NonNullable<Decision["done"]>>("{ value }"),
@@ -135,7 +138,6 @@ function decisionRecord(call: UnansweredCall, given: Decision, at: number): Deci
   };
 }
 
-/** The error about a call that was decided before. */
 export function decisionExists(
   id: string,
   tool: string,
@@ -167,4 +169,40 @@ function requiredText(value: unknown, option: string): string {
   const text = jsonTextOf(value);
   if (text === undefined) throw optionError(option, "a value that JSON can hold", value);
   return text;
+}
+
+/** Bytes of the faults in an error's message. */
+const FAULTS_BYTES = 2048;
+
+/**
+ * Rejects with `option_invalid` if a client's result does not fit the output schema of its tool. Nothing is journalled
+ * then: the call waits on, and the client can send another result.
+ */
+export async function refuseWrongResults(
+  records: readonly OutsideRecord[],
+  findCall: FindCall,
+  tools: readonly Tool[],
+): Promise<void> {
+  const known = new Map(tools.map((tool) => [tool.name, tool]));
+  for (const record of records) {
+    if (record.type !== "result" || record.value === undefined) continue;
+    const name = findCall(record.call)?.tool ?? "";
+    const output = known.get(name)?.output;
+    const faults = output && (await faultsOf(output, JSON.parse(record.value)));
+    if (faults === undefined) continue;
+    throw new PortcullisError(
+      "option_invalid",
+      `results[${JSON.stringify(record.call)}].value does not match the output of ${name}: ${cutMiddle(faults, FAULTS_BYTES)}. Nothing was noted: the call still waits.`,
+    );
+  }
+}
+
+async function faultsOf(output: Schema, value: unknown): Promise<string | undefined> {
+  let validated: Validated;
+  try {
+    validated = await validate(output, value);
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+  return validated.ok ? undefined : issuesText(validated.issues);
 }

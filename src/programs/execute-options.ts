@@ -1,21 +1,39 @@
 import type { Language } from "../../bridge/frames.ts";
-import type { Approve } from "../gate/approval.ts";
-import { abortSignal, callback, flag, option, type OptionsOf, text, withDefault } from "../options/options.ts";
+import type { Approve } from "../gate/approve/approval.ts";
+import {
+  abortSignal,
+  callback,
+  flag,
+  option,
+  type OptionRule,
+  type OptionsOf,
+  withDefault,
+} from "../option-rules/options.ts";
 import type { Schema } from "../tools/schema.ts";
-import type { ExecutionEvent } from "./execute.ts";
+import type { ExecutionEvent } from "./execution.ts";
 import { LIMITS_OPTION } from "./limits.ts";
-import { RESULT } from "./result-schema.ts";
+import { RESULT } from "./drive/result-schema.ts";
 
 /** The sandbox checks whether it supports the language. */
 export const LANGUAGE = option<Language>("the name of a language", (value) => typeof value === "string");
-export const TENANT = text({ maxLength: 256, expected: "a name of 1 to 256 characters" });
+
+/**
+ * Text by which journals find executions, tenants and keys. Stores keep half a character (a lone surrogate) as another
+ * character, and would not find what they have kept.
+ */
+export function idText(what: string): OptionRule<string, "optional"> {
+  return option(
+    `${what} of 1 to 256 characters of well-formed Unicode`,
+    (given) => typeof given === "string" && given.length > 0 && given.length <= 256 && given.isWellFormed(),
+  );
+}
+
+export const TENANT = idText("a name");
 
 export const CONTEXT = option<unknown>("any value", () => true);
 export const APPROVE = callback<Approve>();
 
-/**
- * Types of the options that carry the host's own value. `context` may be left out where its type allows `undefined`.
- */
+/** Types of the options that carry the host's own value. `context` may be left out if its type allows `undefined`. */
 export type WithContext<Options, Context> = Omit<Options, "context" | "approve"> & {
   /** Decides about calls that need approval, in place of the runtime's `approve`. */
   readonly approve?: Approve<Context>;
@@ -29,10 +47,10 @@ export type WithContext<Options, Context> = Omit<Options, "context" | "approve">
         readonly context: Context;
       });
 
-/** Arguments of which the options may be left out where `context` may. */
+/** Arguments whose options may be left out if `context` may be left out. */
 export type ContextArguments<Options, Context> = undefined extends Context ? [options?: Options] : [options: Options];
 
-export const EXECUTION = text({ maxLength: 256, expected: "an id of 1 to 256 characters" });
+export const EXECUTION = idText("an id");
 
 export const EXECUTE_RULES = {
   /**
@@ -40,11 +58,11 @@ export const EXECUTE_RULES = {
    * gives its report, and never runs a second one.
    */
   execution: EXECUTION,
-  /** Language of the program, JavaScript by default. Which ones there are depends on the sandbox. */
+  /** Language of the program, JavaScript by default. Which languages there are depends on the sandbox. */
   language: withDefault(LANGUAGE, "javascript"),
   /**
    * Schema of what the program returns. A value that does not fit ends the program as `failed` with the code
-   * `result_invalid` and a sentence with its path; one that fits is the report's `value`. It may have `inputBytes`.
+   * `result_invalid` and a sentence with its path; a value that fits is the report's `value`. It may have `inputBytes`.
    */
   result: RESULT,
   /** Changes to the limits of the runtime. */
@@ -74,7 +92,7 @@ export type ExecuteOptions<Context = unknown, Value = unknown> = WithResult<
 export type WithResult<Options, Value> = Omit<Options, "result"> & {
   /**
    * Schema of what the program returns. A value that does not fit ends the program as `failed` with the code
-   * `result_invalid` and a sentence with its path; one that fits is the report's `value`. It may have `inputBytes`.
+   * `result_invalid` and a sentence with its path; a value that fits is the report's `value`. It may have `inputBytes`.
    */
   readonly result?: Schema<unknown, Value>;
 };

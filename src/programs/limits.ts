@@ -9,7 +9,7 @@ import {
   type OptionPlace,
   type Resolved,
   wholeNumber,
-} from "../options/options.ts";
+} from "../option-rules/options.ts";
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -22,25 +22,27 @@ export const LIMIT_RULES = {
   /** Memory of the program. Parsing and joining two results of 10 MB makes the process grow by 120 MiB. */
   memoryBytes: wholeNumber({ min: 16 * MIB, max: 8192 * MIB, default: 128 * MIB }),
   /**
-   * Time to wait for an engine or a container; the program's other clocks start after that, and stand still where it gave
-   * its own up and waits for another. A wait of a minute means that the machine is overloaded.
+   * Time to wait for an engine or a container; the program's other clocks start after that, and stand still while a
+   * program that gave up its engine or container waits for another. A wait of a minute means that the machine is
+   * overloaded.
    */
   queueMs: wholeNumber({ min: 10, max: 2 ** 31 - 1, default: 60_000 }),
   /**
-   * Time the program itself runs. Waiting for tools does not count, nor waiting for a processor where the system
-   * reports it. Joining 20 MB takes less than half a second; after ten seconds a program is most likely in an endless
-   * loop.
+   * Time the program itself runs. Waiting for tools does not count, nor waiting for a processor if the system reports
+   * it. Joining 20 MB takes less than half a second; after ten seconds a program is most likely in an endless loop. It
+   * counts on if another driver resumes the program.
    */
   runningMs: wholeNumber({ min: 10, max: 3_600_000, default: 10_000 }),
   /**
-   * Time from the program's start to its end, including all waiting except for approvals alone and for an engine. Many
-   * clients of agents time out after two minutes.
+   * Time from the program's start to its end, including all waiting except for approvals alone and for an engine. It
+   * counts on if another driver resumes the program; the time between two drivers does not count. Many clients of
+   * agents time out after two minutes.
    */
   wallMs: wholeNumber({ min: 10, max: 2 ** 31 - 1, default: 120_000 }),
   /**
-   * Time that a call may wait for a decision or for a client's result, since it is held, also where no process waits with
-   * it. After that it is refused (`approval_expired`) or fails (`result_expired`). People take as long as they take, so
-   * there is no bound by default.
+   * Time that a call may wait for a decision or for a client's result, from when it is held, even if no process waits
+   * with it. After that it is refused (`approval_expired`) or fails (`result_expired`). People take as long as they
+   * take, so there is no bound by default.
    */
   waitMs: wholeNumber({ min: 10, max: 31_536_000_000 }),
   /** Calls of tools; in a conversation its programs count too. The largest of our examples makes 1,230. */
@@ -58,7 +60,7 @@ export const LIMIT_RULES = {
    * that has any. They are counted before the input is parsed.
    */
   inputValues: wholeNumber({ min: 1, max: 1_000_000, default: 40_000 }),
-  /** Result of one call, as JSON. A larger one is refused before it is serialised in full. */
+  /** Result of one call, as JSON. A larger result is refused before it is serialised in full. */
   resultBytes: wholeNumber({ min: 2, max: 256 * MIB, default: 32 * MIB }),
   /**
    * Values in the result of one call, which are what serialising it costs the host and what parsing it costs the program. They
@@ -66,8 +68,8 @@ export const LIMIT_RULES = {
    */
   resultValues: wholeNumber({ min: 1, max: 100_000_000, default: 4_000_000 }),
   /**
-   * Inputs and results of all calls. A journal in memory keeps them until the execution has ended; with a durable one,
-   * which takes them off the host's memory, the default is 1 GiB.
+   * Inputs and results of all calls. A journal in memory keeps them until the execution has ended; with a durable
+   * journal, which takes them off the host's memory, the default is 1 GiB.
    */
   totalBytes: wholeNumber({ min: 2, max: 4096 * MIB, default: 48 * MIB }),
   /**
@@ -81,11 +83,11 @@ export const LIMIT_RULES = {
    */
   artifactBytes: wholeNumber({ min: 2, max: 256 * MIB, default: 32 * MIB }),
   /**
-   * Names under which a conversation, or a program that belongs to none, keeps values. A model has to keep them apart, and
-   * reads some of them with each error about an unknown one.
+   * Names under which a conversation, or a program that belongs to none, keeps values. A model has to keep them apart,
+   * and reads some of them with each error about an unknown name.
    */
   artifacts: wholeNumber({ min: 0, max: 10_000, default: 100 }),
-  /** The returned value as sent to the model: about 5,000 tokens. Of a larger one the shape and the first rows are sent. */
+  /** The returned value as sent to the model: about 5,000 tokens. Of a larger value the shape and the first rows are sent. */
   outputBytes: wholeNumber({ min: 64, max: 16 * MIB, default: 16 * KIB }),
   /** Printed text, as UTF-8, that is kept from the start; the same amount is kept from the end. */
   logBytes: wholeNumber({ min: 256, max: MIB, default: 8 * KIB }),
@@ -98,7 +100,7 @@ export type Limits = Resolved<typeof LIMIT_RULES>;
 
 export const DEFAULT_LIMITS: Limits = defaultsOf(LIMIT_RULES);
 
-/** What an execution may hold in memory whose journal is durable, in bytes, if it need not hold a larger result. */
+/** Bytes that an execution with a durable journal may hold in memory, unless a larger result has to be held. */
 const HELD_BYTES = LIMIT_RULES.totalBytes.default;
 /** Bytes of answers that may be held beside the largest result. */
 const BESIDE_RESULT_BYTES = 16 * MIB;
@@ -117,7 +119,7 @@ export function heldAllowance({ totalBytes, resultBytes, frameBytes }: Limits, i
   return Math.min(totalBytes, open) + frameBytes;
 }
 
-/** Limits that differ. One that is `undefined` counts as left out. */
+/** Changes to limits. A limit that is `undefined` counts as left out. */
 export type LimitChanges = { readonly [Name in keyof Limits]?: Limits[Name] | undefined };
 
 /** The option `limits`, which `resolveLimits` checks. */

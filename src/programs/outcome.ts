@@ -1,55 +1,131 @@
-import type { Waiting } from "./waiting.ts";
-import type { Limits } from "./limits.ts";
+import { z } from "zod";
+import { UNREPLAYABLE_CAUSES } from "../../bridge/frames.ts";
+import type { Shape } from "../values/shape.ts";
+import { type Limits, LIMIT_RULES } from "./limits.ts";
+
+const text = z.string();
+const count = z.number().nonnegative();
+
+/** Any JSON. A recursive schema of it is more than generators of clients can read. */
+const JSON_VALUE = z.unknown().meta({ description: "JSON" });
+
+export const FAULT = z.object({
+  /** Class name of the thrown error. */
+  name: text,
+  message: text,
+  /** Stable code of a fault that this package defines: a refusal's or failure's code, `syntax`, `calls_not_awaited` … */
+  code: text.exactOptional(),
+  /** The tool whose call was refused or failed. */
+  tool: text.exactOptional(),
+  /** A tool whose promise the program used as if it were its result, before it failed with this error. */
+  unawaited: text.exactOptional(),
+  /** Position in the original source, both counted from 1. */
+  line: count.exactOptional(),
+  column: count.exactOptional(),
+  /** That line of the source. */
+  excerpt: text.exactOptional(),
+});
 
 /** The error that ended a program, described in terms of its source. */
-export interface Fault {
-  /** Class name of the thrown error. */
-  readonly name: string;
-  readonly message: string;
-  /** Stable code of a fault that this package defines: a refusal's or failure's code, `syntax`, `calls_not_awaited` … */
-  readonly code?: string;
-  /** The tool whose call was refused or failed. */
-  readonly tool?: string;
-  /** A tool whose promise the program used as if it were its result, before it failed with this error. */
-  readonly unawaited?: string;
-  /** Position in the original source, both counted from 1. */
-  readonly line?: number;
-  readonly column?: number;
-  /** That line of the source. */
-  readonly excerpt?: string;
-}
+export type Fault = Shape<typeof FAULT>;
 
-/**
- * `replay_diverged`: the engine or the host died, and the replay in another one differed from the journal. An honest program can
- * cause this if it acts on the point at which memory ran out or, in a container, on the stack depth at an overflow: V8
- * does not reproduce those.
- */
-export type CrashCode = "engine_died" | "bridge_broken" | "replay_diverged";
+const APPROVAL = z.object({
+  /** `"program"` for the program itself. */
+  callId: text,
+  /** `"run_program"` for the program itself; its input is `{ source, language }`. */
+  tool: text,
+  input: JSON_VALUE,
+  /** SHA-256 in hex of the input's JSON text; with `redact`, a digest with a key of the process that made the call. */
+  inputDigest: text,
+  /** Milliseconds since 1970. */
+  since: count,
+  /**
+   * `approval`: the tool requires one. `outcome_unknown`: the call's driver died while its handler ran, so the call may
+   * have taken effect.
+   */
+  why: z.enum(["approval", "outcome_unknown"]),
+});
+
+/** A call that waits for a decision. */
+export type WaitingApproval = Shape<typeof APPROVAL>;
+
+const WAITING_CALL = z.object({
+  callId: text,
+  tool: text,
+  input: JSON_VALUE,
+  /** Milliseconds since 1970. */
+  since: count,
+});
+
+/** A call that waits for its result from a client. */
+export type WaitingCall = Shape<typeof WAITING_CALL>;
+
+export const WAITING = z.object({
+  type: z.literal("waiting"),
+  approvals: z.array(APPROVAL),
+  calls: z.array(WAITING_CALL),
+});
+
+/** All that an execution waits for. */
+export type Waiting = Shape<typeof WAITING>;
+
+const STOPPED_BY = z.enum([
+  ...(Object.keys(LIMIT_RULES) as (keyof Limits)[]).filter((name) => name !== "waitMs"),
+  "heldBytes",
+  "queue",
+]);
 
 /**
  * The limit that stopped a program: one of its own `Limits`, but for `waitMs`, which only ends calls; `heldBytes`, which all executions of a runtime share; or
  * `queue`, the number of programs that may wait for an engine.
  */
-export type StoppedBy = Exclude<keyof Limits, "waitMs"> | "heldBytes" | "queue";
+export type StoppedBy = z.output<typeof STOPPED_BY>;
 
-/** How an execution ended. Every execution has exactly one. */
-export type Outcome =
-  /**
-   * `value` is undefined if the program returned nothing. A value of more than `outputBytes` is a `Stub` in a report,
-   * and only its beginning in an event.
-   */
-  | { readonly type: "completed"; readonly value: unknown }
+const CRASH_CODE = z.enum(["engine_died", "bridge_broken", "replay_diverged"]);
+
+/**
+ * `replay_diverged`: the engine or the host died, and the replay in another engine differed from the journal. An honest
+ * program can cause this if it acts on the point at which memory ran out or, in a container, on the stack depth at an
+ * overflow: V8 reproduces neither.
+ */
+export type CrashCode = z.output<typeof CRASH_CODE>;
+
+/** An ending without a value, which the journal has in the last turn. */
+export const BARE_COMPLETED = z.object({ type: z.literal("completed") });
+
+/** `value` is missing if the program returned nothing. A value of more than `outputBytes` is a `Stub` in a report, and only its beginning in an event. */
+const COMPLETED = BARE_COMPLETED.extend({ value: JSON_VALUE.optional() });
+
+/** The engine or the bridge broke. `detail` is for the operator: no client sees it. */
+const CRASHED = z.object({ type: z.literal("crashed"), code: CRASH_CODE, detail: text });
+
+/** The endings that are alike in a journal, in a report and for clients. */
+const PLAIN = [
   /** The program threw, or could not be run at all. */
-  | { readonly type: "failed"; readonly fault: Fault }
+  z.object({ type: z.literal("failed"), fault: FAULT }),
   /** A limit was reached. `seen` is a lower bound of the amount that exceeded it. */
-  | { readonly type: "stopped"; readonly limit: StoppedBy; readonly allowed: number; readonly seen: number }
-  /** The engine or the bridge broke. `detail` is for the operator. */
-  | { readonly type: "crashed"; readonly code: CrashCode; readonly detail: string }
-  | { readonly type: "cancelled" }
-  /**
-   * It has no outcome yet: it continues only with decisions or clients' results. `runtime.resume` takes it up again.
-   */
-  | Waiting;
+  z.object({ type: z.literal("stopped"), limit: STOPPED_BY, allowed: count, seen: count }),
+  z.object({ type: z.literal("cancelled") }),
+] as const;
+
+/** As the journal has it. */
+export const JOURNAL_ENDING = z.discriminatedUnion("type", [BARE_COMPLETED, CRASHED, ...PLAIN]);
+
+const OUTCOME = z.discriminatedUnion("type", [COMPLETED, CRASHED, ...PLAIN, WAITING]);
+
+/** As clients see it (`clientEnding`). */
+export const CLIENT_OUTCOME = z.discriminatedUnion("type", [
+  COMPLETED,
+  CRASHED.omit({ detail: true }),
+  ...PLAIN,
+  WAITING,
+]);
+
+/**
+ * How an execution ended. Every execution has exactly one. `waiting`: it has no outcome yet, and continues only with decisions or
+ * clients' results. `runtime.resume` takes it up again.
+ */
+export type Outcome = Shape<typeof OUTCOME>;
 
 /** A completed outcome with the fields the host needs to report the value. */
 export interface Completed extends Extract<Outcome, { type: "completed" }> {
@@ -57,9 +133,38 @@ export interface Completed extends Extract<Outcome, { type: "completed" }> {
   readonly counts?: ReadonlyMap<object, number>;
   /** The whole value, as the JSON text that crossed the bridge. */
   readonly text: string | undefined;
-  /** The value as the schema of the result has transformed it, where there is a schema. */
+  /** The value as the schema of the result has transformed it, if there is a schema. */
   readonly checked?: { readonly value: unknown };
 }
 
 /** An outcome as the host represents it. */
 export type Ending = Completed | Exclude<Outcome, { type: "completed" }>;
+
+export const LOGS = z.object({
+  /** The output, with a line that gives the number of omitted lines at each gap. */
+  text,
+  /** Lines printed, omitted lines included. */
+  lines: count,
+  /** UTF-8 bytes of `text`. */
+  bytes: count,
+  /** Lines omitted. */
+  dropped: count,
+});
+
+/** The printed output of a program, within its bound. */
+export type Logs = Shape<typeof LOGS>;
+
+export const CONNECTIONS = z.object({ count, bytesUp: count, bytesDown: count });
+
+/** Totals of a program's connections to hosts outside its sandbox, refused ones included. Bytes are of all connections together. */
+export type ConnectionTotals = Shape<typeof CONNECTIONS>;
+
+const UNREPLAYABLE = z.enum([...UNREPLAYABLE_CAUSES, "redaction"]);
+
+/** Why a program cannot be replayed: what it has used, or that its journal was redacted. */
+export type Unreplayable = z.output<typeof UNREPLAYABLE>;
+
+export const NOT_EVICTED = z.enum([...UNREPLAYABLE.options, "memory", "replay"]);
+
+/** Why a program kept its guest while it waited. `memory`: it uses much of what it may use. `replay`: its replays would take too long. */
+export type NotEvictedCause = z.output<typeof NOT_EVICTED>;

@@ -1,11 +1,11 @@
+import { jsonTextOf } from "../values/json/json-text.ts";
 import type { Lane } from "../values/slice-scheduler.ts";
 import type { About, Redactor } from "../redaction/redactor.ts";
-import type { Driven } from "./drive.ts";
-import type { Execution } from "./execute.ts";
-import type { Completed, Ending, Outcome } from "./outcome.ts";
+import type { Driven } from "./execution.ts";
+import type { Execution } from "./execution.ts";
+import type { Completed, Ending, Outcome, Waiting } from "./outcome.ts";
 import type { Scope } from "./scope.ts";
-import { readReturned } from "./settlement.ts";
-import type { Waiting } from "./waiting.ts";
+import { readReturned } from "./drive/settlement.ts";
 
 /** For a model, and for the report of a program. */
 const TO_MODEL: About = { to: "model" };
@@ -13,7 +13,7 @@ const TO_MODEL: About = { to: "model" };
 type Shown = Pick<Driven, "ending" | "logs" | "notes" | "remarks">;
 
 /** Redacts the texts of an execution that a model or the host's report shows, before they are shortened. */
-export async function redactShown<One extends Shown>(
+async function redactShown<One extends Shown>(
   shown: One,
   redactor: Redactor,
   outputBytes: number,
@@ -106,9 +106,14 @@ async function redactCompleted(ending: Completed, { json }: Ways, { outputBytes,
   const text = await json(ending.text);
   if (text === ending.text) return ending;
   const returned = await readReturned(text, outputBytes, lane);
-  const { checked } = ending;
-  const value = checked && (JSON.parse(await json(JSON.stringify(checked.value) ?? "null")) as unknown);
-  return { type: "completed", value: undefined, ...returned, text, ...(checked && { checked: { value } }) };
+  const checked = ending.checked && { value: await redactChecked(ending.checked.value, json) };
+  return { type: "completed", value: undefined, ...returned, text, ...(checked && { checked }) };
+}
+
+/** What a schema has made of a returned value, which may be no JSON: a schema's own code writes it. Then it is left out. */
+async function redactChecked(value: unknown, json: Ways["json"]): Promise<unknown> {
+  const text = jsonTextOf(value);
+  return text === undefined ? undefined : JSON.parse(await json(text));
 }
 
 /** The waiting calls of a conversation, as its report shows them. */

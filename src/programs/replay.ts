@@ -1,29 +1,32 @@
 import type { Language } from "../../bridge/frames.ts";
 import { PortcullisError } from "../errors.ts";
-import type { JournalRecord, ProgramHeader, TurnRecord } from "../journal/record.ts";
+import type { JournalRecord, ProgramHeader } from "../journal/record.ts";
 import type { Sandbox } from "../sandboxes/sandbox.ts";
-import { Clocks } from "./clocks.ts";
-import { applyRecord, type ExecutionState, initialState } from "./execution-state.ts";
-import { GuestLink } from "./guest-link.ts";
+import { Clocks } from "./drive/limit-clocks.ts";
+import { applySliced, type ExecutionState, initialState } from "./from-journal/execution-state.ts";
+import { GuestLink } from "./guest/guest-link.ts";
+import { Lane } from "../values/slice-scheduler.ts";
 import { limitsOf } from "./limits.ts";
-import { type Replayed, replayTurns } from "./replay-turns.ts";
+import { type CountBytes, type Replayed, replayTurns, turnsOf } from "./guest/replay-turns.ts";
 
 /** The records of an execution, which are read twice. */
 export type ReplayedRecords = readonly JournalRecord[] | (() => AsyncIterable<JournalRecord>);
 
 /**
  * Runs a journalled execution again in a fresh guest, with the recorded events, and compares its turns byte for byte.
- * Resolves with `unreplayable` if the program used state that a replay cannot reproduce. No handler runs: the answers of
- * tools are in the journal. Only a part of the records is held in memory at a time. `from` splits the replay in two: its
- * first `from` turns are replayed before the others are sent, as if a driver had taken the execution over there. The guest
- * may run for `runningMs`. Rejects with `journal_invalid` or `journal_version` for records that cannot be read, as their
- * source does, and with the signal's reason.
+ * No handler runs: the answers of tools are in the journal. Only a part of the records is held in memory at a time. The
+ * guest may run for `runningMs`. `count` is called with the bytes that the replay holds. `from` splits the replay in
+ * two, as if a driver had taken the execution over there: the first `from` turns are replayed before the others are
+ * sent. Resolves with `unreplayable` if the program used state that a replay cannot reproduce. Rejects with
+ * `journal_invalid` or `journal_version` for records that cannot be read, as the source of the records does, and with
+ * the signal's reason.
  */
 export async function replay(
   records: ReplayedRecords,
   sandbox: Sandbox,
   signal: AbortSignal,
   from = 0,
+  count?: CountBytes,
 ): Promise<Replayed> {
   const { header, unreplayable, settled } = await foldAll(records);
   if (unreplayable !== undefined) return { type: "unreplayable", cause: unreplayable };
@@ -43,9 +46,9 @@ export async function replay(
   clocks.begin();
   clocks.replay();
   try {
-    const turns = turnsOf(records);
-    const first = await replayTurns(link, taken(turns, from));
-    const replayed = first.type === "identical" ? await replayTurns(link, turns, from) : first;
+    await using turns = turnsOf(allOf(records));
+    const first = await replayTurns(link, taken(turns, from), 0, count);
+    const replayed = first.type === "identical" ? await replayTurns(link, turns, from, count) : first;
     signal.throwIfAborted();
     if (replayed.type === "identical" && settled) link.release();
     return replayed;
@@ -61,22 +64,19 @@ async function foldAll(records: ReplayedRecords): Promise<ExecutionState & { rea
   const { RecordsParser } = await import("../journal/parse-records.ts");
   const parser = new RecordsParser();
   const state = initialState();
+  const lane = new Lane("");
   for await (const value of allOf(records)) {
     const record = parser.next(value);
-    applyRecord(state, record);
+    await lane.work(applySliced(state, record));
     if (record.type === "header" && record.kind !== "program")
       throw new PortcullisError(
         "option_invalid",
         record.kind === "call"
           ? "replay(records): this is a single call, not a program."
-          : "replay(records): this is a model's conversation, not a program. Use replayTranscript to replay its transcript.",
+          : "replay(records): this is a model's conversation, not a program.",
       );
   }
   return { ...state, header: parser.end() as ProgramHeader };
-}
-
-async function* turnsOf(records: ReplayedRecords): AsyncGenerator<TurnRecord, void, undefined> {
-  for await (const record of allOf(records)) if (record.type === "turn") yield record;
 }
 
 function allOf(records: ReplayedRecords): AsyncIterable<JournalRecord> | Iterable<JournalRecord> {

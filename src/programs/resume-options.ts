@@ -1,4 +1,4 @@
-import { flag, object, type OptionsOf } from "../options/options.ts";
+import { flag, object, type OptionsOf } from "../option-rules/options.ts";
 import { EXECUTE_RULES, type WithContext, type WithResult } from "./execute-options.ts";
 import type { ClientResult, Decision } from "./decide.ts";
 
@@ -20,8 +20,8 @@ export const RESUME_RULES = {
    */
   approve,
   /**
-   * The schema of what the program returns, which the execution began with. One that began with it goes on only with it; a plain
-   * one (`jsonSchema`) is that of the journal by default.
+   * The schema of what the program returns, which the execution began with. An execution that began with a schema goes
+   * on only with the same schema. A plain schema (`jsonSchema`) is taken from the journal by default.
    */
   result,
   /** The tools that the program may use, by name; all of the runtime's by default. */

@@ -1,41 +1,43 @@
 import { randomUUID } from "node:crypto";
 import type { Language } from "../../bridge/frames.ts";
 import { PortcullisError } from "../errors.ts";
-import { rememberedIn, stillMeant } from "../gate/remembered.ts";
+import { rememberedIn } from "../gate/approve/remembered.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Header, ProgramHeader } from "../journal/record.ts";
-import { changedTools, refuseChangedTools } from "./changed-tools.ts";
-import { decide, openCallsOf, recordsOf, type Said } from "./decide.ts";
+import { changedTools, changedVersions, refuseChangedTools } from "./from-journal/changed-since.ts";
+import { decide, openCallsOf, recordsOf, type Said, refuseWrongResults } from "./decide.ts";
 import { drivenHere, isDriven } from "./driven-here.ts";
-import { driveExecution, type Execution, startFrame } from "./execute.ts";
+import { driveExecution } from "./drive/drive-execution.ts";
+import { execute } from "./execute.ts";
+import { runUnderId } from "./run-under-id.ts";
+import type { Execution } from "./execution.ts";
 import { limitsOf } from "./limits.ts";
-import { type Past, readOwn, withoutOpenCalls } from "./past-execution.ts";
-import { endPoisoned, isPoison } from "./poison.ts";
-import { beginSpan, inSpan, traceOf } from "./program-span.ts";
-import { refuseWrongResults } from "./refuse-results.ts";
+import { type Past, readOwn, withoutOpenCalls } from "./from-journal/past-execution.ts";
+import { endAsDeadly, killsItsDrivers } from "./drive/end-without-running.ts";
+import { Observers } from "./observers.ts";
 import { prepare } from "./prepare/prepare.ts";
-import { recordedResult, refuseOtherResult, type ResultSchema } from "./result-schema.ts";
-import { shownExecution } from "./redact-execution.ts";
+import { recordedResult, refuseOtherResult, type ResultSchema } from "./drive/result-schema.ts";
 import type { Scope } from "./scope.ts";
-import { TrackedLog } from "./tracked-log.ts";
-import { endedExecution, undriven } from "./undriven.ts";
-import { changedVersions } from "./versions.ts";
-import { waitingOf } from "./waiting.ts";
+import { TrackedLog } from "./from-journal/tracked-log.ts";
+import { endedExecution, waitingExecution } from "./from-journal/recorded-execution.ts";
 
 export interface ResumeWork extends Said {
   /** Take the execution up although tools have changed or are gone. */
   readonly allowChangedTools?: boolean | undefined;
-  /** What the program has to return, as the execution began. By default a plain schema is that of the journal. */
+  /** If this process drives it already, join that driver; true by default. Otherwise rejects with `execution_driven`. */
+  readonly joins?: boolean | undefined;
+  /** What the program has to return, as the execution began. By default a plain schema is taken from the journal. */
   readonly result?: ResultSchema | undefined;
   /** Drive an execution that only waits, and ask the scope's approver about its calls. */
   readonly asks?: boolean | undefined;
 }
 
 /**
- * Takes an execution up where its journal is, and drives it to its ending, or until it waits. One that has ended, or that
- * only waits, is reported without being driven. Rejects with `execution_unknown`, also for another tenant's execution,
- * `execution_driven`, `tools_changed`, `call_unknown`, `decision_exists`, `approval_expired`, and as the journal does.
+ * Takes an execution up where its journal ends, and drives it to its ending, or until it waits. An execution that has
+ * ended, or that only waits, is reported without being driven. Rejects with `execution_unknown`, also for another
+ * tenant's execution, `execution_driven`, `tools_changed`, `call_unknown`, `decision_exists`, `approval_expired`, and
+ * as the journal does.
  */
 export async function resume(scope: Scope, execution: ExecutionId, work: ResumeWork): Promise<Execution> {
   return takeUp(scope, execution, await readOwn(scope, execution), work);
@@ -50,20 +52,21 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
   // The gate holds a program to the tools that it began with.
   const gate = scope.gate.beside(scope.gate.tools.select(known, "resume"));
   const changes = { gate, limits, language: header.language as Language };
-  const own: Scope = scope.with?.(changes) ?? { ...scope, ...changes };
+  const own: Scope = { ...scope, ...changes };
   refuseOtherResult(header, work.result, false);
-  if (past.outcome) return shownExecution(await endedExecution(execution, past, own, work.result), own);
+  if (past.outcome) return endedExecution(own, past, work.result);
   refuseOfAnother(scope, execution, header);
   const findCall = openCallsOf(past.state);
   const records = recordsOf(findCall, header, work);
-  const waiting = waitingOf(past.state);
-  // An execution that cannot be replayed waits where it is driven. Without its driver it has ended.
-  const canGoOn = past.state.unreplayable === undefined || isDriven(scope.journal, await scope.journal.find(execution));
-  if (waiting && records.length === 0 && canGoOn && !work.asks)
-    return shownExecution(undriven(own, execution, past, waiting), own);
+  if (records.length === 0 && !work.asks) {
+    const driven = isDriven(scope.journal, await scope.journal.find(execution));
+    const waiting = await waitingExecution(own, past, driven);
+    if (waiting) return waiting;
+  }
   const tools = own.gate.tools.visibleTo(["programmatic"]);
   await refuseWrongResults(records, findCall, tools);
   const here = drivenHere<Execution>(scope.journal, execution);
+  if (here && work.joins === false) throw executionDriven(execution, "by this process");
   if (here) {
     if (records.length > 0) await decide(scope, execution, work);
     return here.ended;
@@ -85,21 +88,50 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
           source: header.program,
           toSource: (position: { readonly line: number; readonly column: number }) => position,
         };
-  const span = beginSpan(own, { execution, source: header.source, before: [header.trace, past.state.trace] });
-  const driver = { driver: randomUUID(), leaseMs, ...traceOf(span) };
+  const observers = new Observers(own, { execution, source: header.source, before: [header.trace, past.state.trace] });
+  const driver = { driver: randomUUID(), leaseMs, ...observers.trace };
   const log = await TrackedLog.claim(journal, past.state, driver, records);
-  if (isPoison(past.state)) return inSpan(span, () => endPoisoned(own, execution, past, log));
-  const start = (now: number) => startFrame(now, own, header.program, known);
-  const remembered = [...past.remembered, ...rememberedIn(records, (id) => past.state.calls.get(Number(id)))];
-  const note = past.state.turns > 0 ? changedVersions(header) : undefined;
-  const notes = note === undefined ? [] : [note];
+  if (killsItsDrivers(past.state)) return observers.watch(() => endAsDeadly(own, past, log));
+  const remembered = [
+    ...past.remembered,
+    ...rememberedIn(records, (id) => past.state.calls.get(Number(id)), header.tools),
+  ];
   return driveExecution(own, log, {
-    notes,
+    observers,
     map,
     result,
-    start,
-    span,
-    past: withoutOpenCalls({ ...past, remembered: stillMeant(remembered, differing.changed) }),
+    program: header.program,
+    tools: known,
+    note: past.state.turns > 0 ? changedVersions(header) : undefined,
+    past: withoutOpenCalls({ ...past, remembered }),
+  });
+}
+
+/**
+ * Runs a program under an id of the caller's choice. The same id again joins the execution that runs here, goes on with
+ * the execution if its host died, or gives its report if it has ended or waits. Rejects with `execution_exists` for
+ * another program, language, result or tenant under the id, and as `resume` does.
+ */
+export function executeOnce(
+  scope: Scope,
+  source: string,
+  execution: ExecutionId,
+  work: Pick<ResumeWork, "allowChangedTools" | "asks" | "result"> = {},
+): Promise<Execution> {
+  return runUnderId<Execution>(scope, {
+    execution,
+    what: "program, language, result or tenant",
+    begin: async () => {
+      const ended = await execute(scope, source, execution, work.result);
+      return async () => ended;
+    },
+    text: source,
+    isSame: (header, isText) =>
+      header.kind === "program" &&
+      header.language === scope.language &&
+      isText(header.source) &&
+      header.result === work.result?.digest,
+    goOn: () => resume(scope, execution, work),
   });
 }
 
@@ -112,7 +144,7 @@ export function refuseOfAnother(
   if (parent === undefined || (parent.execution === above?.execution && parent.call === above.callId)) return;
   throw new PortcullisError(
     "option_invalid",
-    `Execution ${JSON.stringify(execution)} is call ${parent.call} of ${JSON.stringify(parent.execution)}, and goes on with it: resume that one.`,
+    `Execution ${JSON.stringify(execution)} is call ${parent.call} of ${JSON.stringify(parent.execution)}, and goes on with it: resume that execution.`,
   );
 }
 
@@ -128,8 +160,12 @@ function refuseLanguage({ sandbox, language }: Scope, execution: ExecutionId): v
 export async function refuseDriven(journal: Journal, execution: ExecutionId): Promise<void> {
   const { lease } = await journal.find(execution);
   if (!lease || lease.until <= Date.now()) return;
-  throw new PortcullisError(
+  throw executionDriven(execution, `by another process until ${new Date(lease.until).toISOString()}`);
+}
+
+export function executionDriven(execution: ExecutionId, by: string): PortcullisError {
+  return new PortcullisError(
     "execution_driven",
-    `Execution ${JSON.stringify(execution)} is driven by another process until ${new Date(lease.until).toISOString()}. Decisions reach it by \`decide\`.`,
+    `Execution ${JSON.stringify(execution)} is driven ${by}. Decisions reach it by \`decide\`.`,
   );
 }

@@ -1,10 +1,11 @@
 import type { Language } from "../../bridge/frames.ts";
 import type { Gate } from "../gate/gate.ts";
-import type { ParentCall, WorkScope } from "../gate/open-call.ts";
-import type { ArtifactPlace } from "../gate/session-artifacts.ts";
+import type { ParentCall, WorkScope } from "../gate/work-scope.ts";
+import type { ArtifactPlace } from "../gate/artifacts/session-artifacts.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Sandbox } from "../sandboxes/sandbox.ts";
-import type { ExecutionEvent } from "./execute.ts";
+import type { Untimed } from "../gate/call-ledger.ts";
+import type { ExecutionEvent } from "./execution.ts";
 import type { Limits } from "./limits.ts";
 
 /**
@@ -22,11 +23,9 @@ export interface Scope extends WorkScope {
   /** Whether a program is held for a decision before it starts; false by default. */
   readonly approvePrograms?: boolean | undefined;
   readonly signal: AbortSignal;
-  readonly onEvent: (event: ExecutionEvent) => void;
-  /** Where programs keep values: those of a conversation in it. Without it, each program keeps its own. */
+  readonly onEvent: (event: Untimed<ExecutionEvent>) => void;
+  /** Where programs keep values: in a conversation, its artifacts. If it is missing, each program keeps its own. */
   readonly artifacts?: ArtifactPlace | undefined;
   /** The call that started this execution or conversation, if a call did. */
   readonly above?: ParentCall | undefined;
-  /** The same scope with changes, where it is of a class: an agent that is a tool recognises it by that. */
-  readonly with?: (changes: Pick<Scope, "gate" | "limits" | "language">) => Scope;
 }

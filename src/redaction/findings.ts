@@ -1,11 +1,11 @@
 import { PortcullisError } from "../errors.ts";
-import type { RedactFinding } from "./redact.ts";
+import type { RedactFinding } from "./redact-option.ts";
 
-/** Findings of one text. */
+/** Maximum findings of one text. */
 const MAX_FINDINGS = 100_000;
 const WHAT_LENGTH = 40;
 
-/** What was found, in order and without overlaps. Throws for what is no list of findings within a text of this length. */
+/** The findings, in order and without overlaps. Throws for anything but a list of findings within a text of this length. */
 export function readFindings(given: unknown, length: number): readonly RedactFinding[] {
   if (!Array.isArray(given)) throw invalid("it gave no list");
   if (given.length > MAX_FINDINGS) throw invalid(`it found more than ${MAX_FINDINGS} parts of one text`);
@@ -29,7 +29,7 @@ function readFinding(given: unknown, length: number): RedactFinding {
   return finding;
 }
 
-/** What stands in the place of a text that was found. */
+/** The mark in place of a text that was found. */
 export function markOf(characters: number, what: string): string {
   const plain = what.replaceAll(/[^\w .-]/g, "").slice(0, WHAT_LENGTH);
   return `[redacted ${characters} ${characters === 1 ? "character" : "characters"}${plain === "" ? "" : `: ${plain}`}]`;

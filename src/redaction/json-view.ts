@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
-import { endOfString } from "../values/plain-data.ts";
-import type { RedactField } from "./redact.ts";
+import { JsonScanner, QUOTE } from "../values/json/json-scanner.ts";
+import type { RedactField } from "./redact-option.ts";
 
 /** A name, a string or a number of a JSON text. */
 export interface Segment {
@@ -13,7 +13,7 @@ export interface Segment {
   readonly isName: boolean;
 }
 
-/** What a JSON text says, without quotation marks and escapes: one field a line. */
+/** What a part of a JSON text says, without quotation marks and escapes: one field a line. */
 export interface JsonView {
   readonly text: string;
   readonly segments: readonly Segment[];
@@ -22,24 +22,34 @@ export interface JsonView {
 
 const PATH_LENGTH = 200;
 /** Characters that are read before other work gets the thread. */
-const SLICE_LENGTH = 512 * 1024;
+const SLICE_LENGTH = 32 * 1024;
+/** Names, strings and numbers of one view: they take some hundred times the memory of a short one as text. */
+const VIEW_SEGMENTS = 50_000;
 const NUMBER = /-?[0-9][0-9.eE+-]*/y;
 const COLON = /[ \t\r\n]*:/y;
 const OPENING: ReadonlySet<string> = new Set(["{", "["]);
 const CLOSING: ReadonlySet<string> = new Set(["}", "]"]);
 
-/** The view of a JSON text. Of a text that is not JSON it has the strings and numbers that can be found. */
-export async function viewJson(json: string): Promise<JsonView> {
+/**
+ * The views of a JSON text, one after the other, of at most 50,000 names and values each. Views of a text that is not
+ * JSON have the strings and numbers that can be found.
+ */
+export async function* viewsOf(json: string): AsyncGenerator<JsonView> {
   const reader = new ViewReader(json);
-  for (let until = SLICE_LENGTH; !reader.readUntil(until); until = reader.at + SLICE_LENGTH) await setImmediate();
-  return reader.view();
+  for (;;) {
+    const isOver = reader.readUntil(reader.at + SLICE_LENGTH);
+    if (isOver || reader.isFull) yield reader.take();
+    if (isOver) return;
+    await setImmediate();
+  }
 }
 
 class ViewReader {
   readonly #json: string;
-  readonly #parts: string[] = [];
-  readonly #segments: Segment[] = [];
-  readonly #fields: RedactField[] = [];
+  readonly #scanner: JsonScanner;
+  #parts: string[] = [];
+  #segments: Segment[] = [];
+  #fields: RedactField[] = [];
   /** The paths of the records and lists around the place that is read. */
   readonly #paths: string[] = [];
   #path = "";
@@ -48,16 +58,25 @@ class ViewReader {
 
   constructor(json: string) {
     this.#json = json;
+    this.#scanner = new JsonScanner(json);
   }
 
-  view(): JsonView {
-    return { text: this.#parts.join(""), segments: this.#segments, fields: this.#fields };
+  /** What was read since the last view. */
+  take(): JsonView {
+    const view = { text: this.#parts.join(""), segments: this.#segments, fields: this.#fields };
+    [this.#parts, this.#segments, this.#fields, this.#length] = [[], [], [], 0];
+    return view;
   }
 
-  /** Whether the whole text is read. */
+  /** Whether enough for one view was read. A name and its value are in one view. */
+  get isFull(): boolean {
+    return this.#segments.length >= VIEW_SEGMENTS && this.#segments.at(-1)?.isName === false;
+  }
+
+  /** Reads up to `until`. Returns whether the whole text is read. */
   readUntil(until: number): boolean {
     const json = this.#json;
-    while (this.at < json.length && this.at < until) {
+    while (this.at < json.length && this.at < until && !this.isFull) {
       const char = json.charAt(this.at);
       if (char === '"') this.#readString();
       else if (OPENING.has(char)) this.#open();
@@ -76,7 +95,9 @@ class ViewReader {
 
   #readString(): void {
     const from = this.at;
-    const end = endOfString(this.#json, from);
+    this.#scanner.at = from;
+    // A string without an end reaches to the end of the text.
+    const end = this.#scanner.next() === QUOTE ? this.#scanner.end - 1 : this.#json.length;
     const raw = this.#json.slice(from + 1, end);
     const text = raw.includes("\\") ? unescaped(raw) : raw;
     this.at = end;
@@ -115,7 +136,7 @@ class ViewReader {
   }
 }
 
-/** The text that a string of JSON stands for; the string as it is written where it is not valid JSON. */
+/** The text that a string of JSON stands for; the string as it is written if it is not valid JSON. */
 function unescaped(raw: string): string {
   try {
     return JSON.parse(`"${raw}"`) as string;

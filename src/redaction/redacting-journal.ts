@@ -12,8 +12,8 @@ import type { Header, JournalRecord } from "../journal/record.ts";
 import type { Redactor } from "./redactor.ts";
 
 /**
- * How a field of a record is read: as text, as JSON, or as frames of the bridge, whose first line is JSON, as is what follows
- * it. `own` is left as it is: the runtime or the host wrote it.
+ * How a field of a record is read: as text, as JSON, or as a frame of the bridge, whose first line and rest are JSON.
+ * An `own` field is left as it is: the runtime or the host wrote it.
  */
 type Reading = "text" | "json" | "frame" | "own";
 
@@ -26,7 +26,7 @@ type TextFields<One> = One extends unknown
     }
   : never;
 
-/** Every text of every record is named: one that is forgotten does not compile. */
+/** Every text of every record is named: a forgotten text does not compile. */
 type Readings = {
   readonly [Type in JournalRecord["type"]]: {
     readonly [Field in Exclude<FieldsOf<TextFields<Extract<JournalRecord, { readonly type: Type }>>>, "type">]: Reading;
@@ -85,12 +85,12 @@ const FIELDS: Readings = {
   outcome: { outcome: "json", notes: "text" },
 };
 
-/** A journal into which nothing goes that a runtime's `redact` finds. A record that was changed says how many characters it has lost. */
+/** A journal that takes out of records what a runtime's `redact` finds. A changed record says how many characters it lost. */
 export class RedactingJournal implements Journal {
   readonly isDurable: boolean;
   readonly #journal: Journal;
   readonly #redactor: Redactor;
-  /** Executions that go on, and of which a record was changed. */
+  /** Open executions of which a record was changed. */
   readonly #changed = new Set<ExecutionId>();
 
   constructor(journal: Journal, redactor: Redactor) {
@@ -99,12 +99,10 @@ export class RedactingJournal implements Journal {
     this.isDurable = journal.isDurable === true;
   }
 
-  /** The journal that holds the records. */
   get store(): Journal {
     return this.#journal;
   }
 
-  /** Whether records of an execution that goes on differ from what happened, because they were redacted. */
   wasRedacted(execution: ExecutionId): boolean {
     return this.#changed.has(execution);
   }

@@ -1,7 +1,8 @@
+import { createHmac, randomBytes } from "node:crypto";
 import { PortcullisError } from "../errors.ts";
 import { markOf, readFindings } from "./findings.ts";
-import { type Segment, viewJson } from "./json-view.ts";
-import type { Redact, RedactFinding, RedactRequest } from "./redact.ts";
+import { type Segment, viewsOf } from "./json-view.ts";
+import type { Redact, RedactFinding, RedactRequest } from "./redact-option.ts";
 
 /** Time that one call of the function has, in milliseconds. */
 const REDACT_MS = 10_000;
@@ -11,19 +12,28 @@ export type About = Pick<RedactRequest, "to" | "tool" | "callId">;
 /** A text that may leave. */
 export interface Redacted {
   readonly text: string;
-  /** Characters that were taken out; 0 where the text is as it was. */
+  /** Characters that were taken out; 0 if the text is unchanged. */
   readonly taken: number;
 }
 
-/** Asks a runtime's `redact` about each text that is to leave. What it fails for does not leave. Never rejects. */
+/** Asks a runtime's `redact` about each text that is to leave. A text for which it fails does not leave. Never rejects. */
 export class Redactor {
   readonly #redact: Redact;
   readonly #onFailed: (error: unknown) => void;
+  readonly #key = randomBytes(32);
 
   /** `onFailed` tells the operator. */
   constructor(redact: Redact, onFailed: (error: unknown) => void) {
     this.#redact = redact;
     this.#onFailed = onFailed;
+  }
+
+  /**
+   * The digest of a text that may not leave, given its plain digest. Equal texts have equal digests. Its key is known
+   * to nothing else: from a plain digest, a short text like a pin is found by trying all.
+   */
+  digest(plain: string): string {
+    return createHmac("sha256", this.#key).update(plain).digest("hex");
   }
 
   async text(text: string, about: About): Promise<Redacted> {
@@ -35,15 +45,19 @@ export class Redactor {
 
   /** Redacts a text that is JSON, and stays JSON: its names, strings and numbers. */
   async json(json: string, about: About): Promise<Redacted> {
-    const { text, segments, fields } = await viewJson(json);
-    if (segments.length === 0) return { text: json, taken: 0 };
-    const findings = await this.#find({ text, fields, ...about });
-    if (!findings) return { text: JSON.stringify(leftOut(json.length)), taken: json.length };
-    if (findings.length === 0) return { text: json, taken: 0 };
-    return { text: replacedJson(json, text, segments, findings), taken: sizeOf(findings) };
+    const rest = new RedactedJson(json);
+    let taken = 0;
+    for await (const { text, segments, fields } of viewsOf(json)) {
+      if (segments.length === 0) continue;
+      const findings = await this.#find({ text, fields, ...about });
+      if (!findings) return { text: JSON.stringify(leftOut(json.length)), taken: json.length };
+      taken += sizeOf(findings);
+      rest.replace(text, segments, findings);
+    }
+    return { text: rest.text, taken };
   }
 
-  /** The same for a value that is JSON. */
+  /** Redacts a value that is JSON. */
   async value<Value>(value: Value, about: About): Promise<Value> {
     const json = JSON.stringify(value);
     if (json === undefined) return value;
@@ -97,30 +111,38 @@ function replaced(text: string, offset: number, findings: readonly RedactFinding
   return parts.join("") + text.slice(at);
 }
 
-/** Both lists are in order, so they are walked once. */
-function replacedJson(
-  json: string,
-  view: string,
-  segments: readonly Segment[],
-  findings: readonly RedactFinding[],
-): string {
-  const parts: string[] = [];
-  const names = new Map<string, number>();
-  let at = 0;
-  let first = 0;
-  for (const { from, upTo, start, end, isName } of segments) {
-    while (first < findings.length && (findings[first]?.end ?? 0) <= start) first += 1;
-    let last = first;
-    while (last < findings.length && (findings[last]?.start ?? 0) < end) last += 1;
-    if (last === first) continue;
-    const text = replaced(view.slice(start, end), start, findings.slice(first, last));
-    parts.push(json.slice(at, from), JSON.stringify(isName ? distinct(text, names) : text));
-    at = upTo;
+/** A JSON text, in whose strings and numbers findings are replaced from its beginning on. */
+class RedactedJson {
+  readonly #json: string;
+  readonly #parts: string[] = [];
+  readonly #names = new Map<string, number>();
+  #at = 0;
+
+  constructor(json: string) {
+    this.#json = json;
   }
-  return parts.join("") + json.slice(at);
+
+  get text(): string {
+    return this.#parts.length === 0 ? this.#json : this.#parts.join("") + this.#json.slice(this.#at);
+  }
+
+  /** Both lists are in order, so they are walked once. */
+  replace(view: string, segments: readonly Segment[], findings: readonly RedactFinding[]): void {
+    let first = 0;
+    for (const { from, upTo, start, end, isName } of segments) {
+      while (first < findings.length && (findings[first]?.end ?? 0) <= start) first += 1;
+      if (first === findings.length) return;
+      let last = first;
+      while (last < findings.length && (findings[last]?.start ?? 0) < end) last += 1;
+      if (last === first) continue;
+      const text = replaced(view.slice(start, end), start, findings.slice(first, last));
+      this.#parts.push(this.#json.slice(this.#at, from), JSON.stringify(isName ? distinct(text, this.#names) : text));
+      this.#at = upTo;
+    }
+  }
 }
 
-/** Names that are the same now get a number: a record keeps all its fields. */
+/** Names that redaction made equal get a number, so that a record keeps all its fields. */
 function distinct(name: string, names: Map<string, number>): string {
   const count = (names.get(name) ?? 0) + 1;
   names.set(name, count);

@@ -1,7 +1,7 @@
 /** Names of fields whose values are secret, without what stands between their words. */
 const SECRET_NAME =
   /(?:password|passwd|passphrase|pwd|secret|secretkey|apikey|accesskey|accesskeyid|privatekey|signingkey|encryptionkey|authtoken|accesstoken|refreshtoken|idtoken|bearertoken|sessiontoken|authorization|credential|credentials|clientsecret|cookie|setcookie|sessionid|connectionstring)$/;
-/** Names that end in these are secret, but not those of a page or of a count. */
+/** Names that end in `token` are secret, but not those of a page or of a count. */
 const TOKEN_NAME = /(?<!page|next|cursor|continuation|sync|max|input|output)token$/;
 const BETWEEN_WORDS = /[^a-z0-9]/g;
 

@@ -2,17 +2,16 @@ import type { Offer } from "./sandbox.ts";
 
 /** How often free memory is looked at while programs wait in their places, in milliseconds. */
 const LOOK_MS = 500;
-/** The same while memory is short. Each time one program gives up its place. */
+/** How often free memory is looked at while it is short, in milliseconds. Each time one program gives up its place. */
 const SHORT_MS = 50;
 
 export interface EvictionOptions<Place> {
   /** `never`: no program gives up its place. */
   readonly evict: "needed" | "never";
-  /** How long a program may wait in its place, also where no other needs it; undefined for as long as it likes. */
+  /** How long a program may wait in its place even if no other program needs it; undefined for as long as it likes. */
   readonly evictAfterMs: number | undefined;
   /** Cost of a change of places beside a replay, in milliseconds of processor time. */
   readonly changeMs: number;
-  /** Whether memory is short. */
   readonly isShort: () => boolean;
   /** Called for a place that is to be given up because of time or memory. */
   readonly onDue: (place: Place, cause: "time" | "memory") => void;
@@ -28,13 +27,13 @@ interface Offered {
 }
 
 /**
- * Engines or containers whose programs wait, and can be replayed in another one. A place may be taken once its program has
- * waited for as long as its replay takes, with what it has earned by waiting before: so replays never take more time than
- * programs have waited, and a program that takes long to replay keeps its place.
+ * Engines or containers whose programs wait, and can be replayed in another one. A place may be taken once its program
+ * has waited for as long as its replay takes, counting what it has earned by waiting before. So replays never take more
+ * time than programs have waited, and a program that takes long to replay keeps its place.
  */
 export class Evictions<Place> {
   readonly #options: EvictionOptions<Place>;
-  /** The one that has waited longest first. */
+  /** The program that has waited longest first. */
   readonly #offers = new Map<Place, Offered>();
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
@@ -71,8 +70,8 @@ export class Evictions<Place> {
   }
 
   /**
-   * The place whose program has waited longest, of those that may be taken. If none may be taken yet, it calls
-   * `onChange` when one may.
+   * The place whose program has waited longest, among the places that may be taken. If none may be taken yet,
+   * `onChange` is called once one may be taken.
    */
   longest(mayTake: (tenant: string) => boolean): Place | undefined {
     const now = performance.now();

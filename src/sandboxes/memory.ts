@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs";
+import { promiseHooks } from "node:v8";
 import { constants, createContext, Script } from "node:vm";
 import { PortcullisError } from "../errors.ts";
-import { callback, type OptionsOf, readOptions } from "../options/options.ts";
+import { callback, type OptionsOf, readOptions } from "../option-rules/options.ts";
 import { FrameQueue } from "./frame-queue.ts";
-import { endOfOversize, type Exit, type Guest, type KillReason, type OpenOptions, type Sandbox } from "./sandbox.ts";
+import { endOfRefused, type Exit, type Guest, type KillReason, type OpenOptions, type Sandbox } from "./sandbox.ts";
 import { packageFile } from "./package-files.ts";
 
 /** The functions of a guest script that its host calls during an execution; see `bridge/guest/guest.js`. */
@@ -104,7 +105,7 @@ class MemoryGuest implements Guest {
     const frames = drained.split("\u001e");
     const oversize = frames.find((frame) => Buffer.byteLength(frame) > this.#frameBytes);
     if (oversize === undefined) this.frames.push(frames);
-    else this.#end(endOfOversize({ bytes: Buffer.byteLength(oversize), allowed: this.#frameBytes }));
+    else this.#end(endOfRefused({ bytes: Buffer.byteLength(oversize), allowed: this.#frameBytes }));
   }
 
   #end(exit: Exit): void {
@@ -126,13 +127,42 @@ function loadGuest(): GuestFace {
   globals ??= readFileSync(packageFile("#guest/globals.js"), "utf8");
   const context = createContext(constants.DONT_CONTEXTIFY, { microtaskMode: "afterEvaluate" });
   const face = guestScript.runInContext(context) as GuestFace & { provide(text: string, replacing: string): void };
-  // The locale and the zone of this process are not the program's.
+  // The program must not see the locale and the zone of this process.
   face.provide(globals, "utc");
   return {
     deliver(text) {
-      face.deliver(text);
-      drainMicrotasks.runInContext(context);
+      withoutRejections(() => {
+        face.deliver(text);
+        drainMicrotasks.runInContext(context);
+      });
     },
     drain: () => face.drain(),
   };
+}
+
+/** Runs a turn of a program. node would end this process for a promise that the program rejects and nothing handles. */
+function withoutRejections(turn: () => void): void {
+  const settled: Promise<unknown>[] = [];
+  const stop = promiseHooks.onSettled((promise) => settled.push(promise)) as () => void;
+  try {
+    turn();
+  } finally {
+    stop();
+    // Not earlier: V8 follows an error's asynchronous stack only through promises with one handler.
+    for (const promise of settled) handleRejection(promise);
+  }
+}
+
+/**
+ * Handles the rejection of a settled promise. `then` asks for the promise's `constructor`, which the program may replace by
+ * what throws or makes no promise, and by which the guest knows the calls that the program has awaited: an own property of
+ * that name hides it.
+ */
+function handleRejection(promise: Promise<unknown>): void {
+  const own = Reflect.getOwnPropertyDescriptor(promise, "constructor");
+  // A frozen promise cannot hide it.
+  if (!Reflect.defineProperty(promise, "constructor", { value: undefined, configurable: true }) && own) return;
+  void Promise.prototype.then.call(promise, undefined, () => {});
+  if (own) Reflect.defineProperty(promise, "constructor", own);
+  else Reflect.deleteProperty(promise, "constructor");
 }

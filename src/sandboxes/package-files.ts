@@ -3,8 +3,8 @@ import { fileURLToPath } from "node:url";
 import { PortcullisError } from "../errors.ts";
 
 /**
- * Path of a file of this package that other processes read, by an entry of `imports` or `exports` in `package.json`. Throws
- * a `PortcullisError` where a bundler has packed this module into another file, because the files do not come with it.
+ * Path of a file of this package that other processes read, by an entry of `imports` or `exports` in `package.json`.
+ * Throws a `PortcullisError` if a bundler has packed this module into another file: the files do not come with it.
  */
 export function packageFile(
   specifier: `#guest/${string}` | `#sandbox-image/${string}` | "portcullis/package.json",
@@ -20,7 +20,6 @@ export function packageFile(
   }
 }
 
-/** Version of this package. */
 export function packageVersion(): string {
   const { version } = JSON.parse(readFileSync(packageFile("portcullis/package.json"), "utf8")) as {
     readonly version: string;

@@ -1,6 +1,6 @@
 import type { Language } from "../../bridge/frames.ts";
 import type { EgressRecord } from "../journal/record.ts";
-import type { OversizeFrame } from "../../bridge/wire.ts";
+import type { RefusedFrame } from "../../bridge/wire.ts";
 import { PortcullisError } from "../errors.ts";
 import type { Closing } from "./closing.ts";
 
@@ -29,7 +29,7 @@ export interface Sandbox extends AsyncDisposable {
 
 /** How many guests a sandbox has, and how many programs wait for one. */
 export interface SandboxLoad {
-  /** Sandboxes that share their guests have the same one. */
+  /** The same object for all sandboxes that share their guests. */
   readonly pool: object;
   /** Processes or containers, idle ones included. */
   readonly guests: number;
@@ -66,8 +66,8 @@ export interface OpenOptions {
   /** Guests of two tenants never share a process. */
   readonly tenant: string;
   /**
-   * Whether the program has begun already, and lost its guest. It is not rejected with a `QueueFull`, and after a few
-   * seconds it is served before others of its tenant that have not begun.
+   * Whether the program has begun already, and lost its guest. It is not rejected with a `QueueFull`. After a few
+   * seconds it is served before programs of its tenant that have not begun.
    */
   readonly hasBegun?: boolean;
   /** Called for each of the guest's connections to outside hosts, after the connection has ended and before the guest's exit. */
@@ -96,7 +96,7 @@ export interface Guest extends AsyncDisposable {
   usage(): ResourceUsage;
   /**
    * Tells the sandbox that the program waits and has received all events: until the next `send` it may end the guest as
-   * `evicted`, where it needs its place. A sandbox without this method evicts no guest.
+   * `evicted`, if it needs its place. A sandbox without this method evicts no guest.
    */
   offer?(offer: Offer): void;
   /** Ends the guest now, even a busy one. Only the first reason given is kept. */
@@ -110,9 +110,9 @@ export interface Guest extends AsyncDisposable {
  * milliseconds.
  */
 export interface Offer {
-  /** Processor time that bringing another guest to the same state takes, about. A guest is evicted only after it has waited for as long. */
+  /** Processor time that bringing another guest to the same state takes, about. A guest is evicted only after it has waited that long. */
   readonly costMs: number;
-  /** How long it has waited already, before this wait: counts as if it had waited so long now. */
+  /** How long it waited in earlier waits: counts as if it had waited so long now. */
   readonly earnedMs: number;
 }
 
@@ -123,9 +123,9 @@ export type Exit =
   /** Released by its owner. */
   | { readonly type: "released" }
   /**
-   * Ended by the sandbox while the program waited, after an `offer`. Another guest may go on with it, when it has something
-   * to do. `closing` tells when the sandbox is closed, and `changeMs` the processor time that the change of guests takes
-   * beside the replay.
+   * Ended by the sandbox while the program waited, after an `offer`. When the program has something to do, another
+   * guest may go on with it. `closing` tells when the sandbox is closed, and `changeMs` the processor time that the
+   * change of guests takes beside the replay.
    */
   | { readonly type: "evicted"; readonly closing: Closing; readonly changeMs: number }
   /** Ended by its owner. */
@@ -137,17 +137,18 @@ export type Exit =
   /** Ended by itself. `detail` gives the cause to the operator. */
   | { readonly type: "died"; readonly detail: string };
 
-/** The exit of a guest that sent a frame larger than allowed. */
-export function endOfOversize({ bytes, allowed }: OversizeFrame): Exit {
-  return { type: "broken", detail: `a frame of ${bytes} bytes, at most ${allowed} are allowed` };
+/** The exit of a guest that sent a frame which its reader refused. */
+export function endOfRefused(frame: RefusedFrame): Exit {
+  if (frame === "no text") return { type: "broken", detail: "a frame that is not UTF-8" };
+  return { type: "broken", detail: `a frame of ${frame.bytes} bytes, at most ${frame.allowed} are allowed` };
 }
 
 export interface ResourceUsage {
-  /** Highest memory reading, in bytes above an idle guest's memory; 0 where memory cannot be read. */
+  /** Highest memory reading, in bytes above an idle guest's memory; 0 if memory cannot be read. */
   readonly peakMemoryBytes: number;
   /**
    * A counter of the guest's processor time, in milliseconds. Only the difference between two readings has a meaning.
-   * It never falls, and is at most half a second old. Undefined where the system does not report it.
+   * It never falls, and is at most half a second old. Undefined if the system does not report it.
    */
   readonly processorMs: number | undefined;
 }

@@ -1,7 +1,7 @@
 import type { Writable } from "node:stream";
 import { encodeFrames, encodePrefix } from "../../bridge/wire.ts";
 
-/** Encoded bytes that are buffered for a guest that does not read. One more part may go beyond it. */
+/** Encoded bytes that are buffered for a guest that does not read, beside one more part. */
 const HELD_BYTES = 256 * 1024;
 /** Text that is encoded at once, in UTF-16 code units. */
 const PART_LENGTH = 128 * 1024;
@@ -13,11 +13,11 @@ const PART_LENGTH = 128 * 1024;
 export class UnsentFrames {
   readonly #stream: Writable;
   #frames: string[] = [];
-  /** Index of the first frame that is not fully encoded; those before it are empty. */
+  /** Index of the first frame that is not fully encoded; earlier frames are empty. */
   #next = 0;
-  /** How much of that frame is encoded, in UTF-16 code units. */
+  /** How much of the frame at `#next` is encoded, in UTF-16 code units. */
   #sent = 0;
-  /** Bytes of that frame, once its first part is encoded. */
+  /** Bytes of the frame at `#next`, once its first part is encoded. */
   #bytes = 0;
   #waitingLength = 0;
 

@@ -6,7 +6,7 @@ export interface AnsweredRequest {
   /** Its path as `/openapi.json` writes it, like `/v1/executions/{id}`; `(unknown)` for an unknown path. */
   readonly path: string;
   readonly status: number;
-  /** Of a refusal. */
+  /** Code of a refusal. */
   readonly code?: string;
   /** Time until the headers of the answer, in milliseconds. */
   readonly ms: number;

@@ -2,25 +2,23 @@ import { randomBytes } from "node:crypto";
 import type { RequestListener } from "node:http";
 import { PortcullisError } from "../errors.ts";
 import type { AgentEvent } from "../agent/event.ts";
-import { CONSOLE_LOGGER } from "../output/console-logger.ts";
-import { readOptions, type Resolved } from "../options/options.ts";
+import { readOptions, type Resolved } from "../option-rules/options.ts";
 import type { Runtime } from "../runtime.ts";
 import { withTraceparent } from "../telemetry/with-traceparent.ts";
 import type { AnsweredRequest } from "./answered-request.ts";
 import type { ApiParts } from "./api/parts.ts";
 import { packageVersion } from "../sandboxes/package-files.ts";
-import { allowedHosts, isLoopback } from "./http/allowed-hosts.ts";
+import { allowedHosts, allowedOrigins, isLoopback } from "./http/allowed-hosts.ts";
 import { type Key, type Keys, parseKeys, tokenKeys } from "./http/keys.ts";
 import { type HttpListener, listenHttp } from "./http/listen-http.ts";
 import { nodeListener } from "./http/node-listener.ts";
-import { OpenRequests } from "./http/open-requests.ts";
+import { BytesByKey } from "./http/bytes-by-key.ts";
 import { Rates } from "./http/rates.ts";
-import { AtOnce } from "./at-once.ts";
+import { Counts } from "../places/counts.ts";
 import { JournalWatch } from "./live/journal-watch.ts";
-import { MountedMcp } from "./mcp/mounted-mcp.ts";
-import { gaugesOf, OpenStreams } from "./gauges.ts";
+import { MountedMcp } from "./mcp/http/mounted-mcp.ts";
 import { Metrics } from "./metrics.ts";
-import { otherRoutes } from "./other-routes.ts";
+import { apiExtras, mcpRoute } from "./other-routes.ts";
 import { Readings } from "./readings.ts";
 import { runtimeFor } from "./runtime-for.ts";
 import {
@@ -53,23 +51,23 @@ export interface PortcullisServer {
    * what reads bodies.
    */
   readonly listener: RequestListener;
-  /** The token that clients send where there are no keys; undefined with keys. */
+  /** The token that clients send if there are no keys; undefined with keys. */
   readonly token: string | undefined;
   /**
-   * Listens at an address, and takes up what was left open in the journal. Rejects with `option_invalid` for an address that
-   * others can reach where there are no keys, with `door_unavailable` if it cannot be listened on, and with `runtime_closed`
-   * for a server that is closed.
+   * Listens at an address, and takes up what was left open in the journal. Rejects with `option_invalid` for an address
+   * that others can reach if there are no keys, with `door_unavailable` if it cannot be listened on, and with
+   * `runtime_closed` if the server is closed.
    */
   readonly listen: (options?: ListenOptions) => Promise<Listening>;
   /**
    * Replaces the keys, from the next request on. Throws `option_invalid` for keys that cannot be read; the former keys
-   * then stay. Throws it also for a key with an unknown tool; then the former keys stay whose ids the new keys have
-   * too.
+   * then stay. Throws it also for a key with an unknown tool; of the former keys, those whose ids the new keys have
+   * then stay.
    */
   readonly setKeys: (keys: string | object) => void;
   /**
-   * Continues executions that other drivers have left, and those that were decided since. `listen` does so at its start
-   * and every ten seconds. Resolves with their number once they have ended or wait.
+   * Continues executions that other drivers have left, and executions that were decided since. `listen` does so at its
+   * start and every ten seconds. Resolves with their number once they have ended or wait.
    */
   readonly recover: () => Promise<number>;
   /**
@@ -89,12 +87,16 @@ export async function createServer(runtime: Runtime, options: ServerOptions = {}
   return new Server(runtime, read, await loadApp()).public;
 }
 
-type LoadedApp = typeof import("./api/app.ts") & typeof import("./api/openapi.ts");
+type LoadedApp = typeof import("./api/app.ts") & typeof import("./api/openapi.ts") & typeof import("./api/routes.ts");
 
 async function loadApp(): Promise<LoadedApp> {
   try {
-    const [app, openapi] = await Promise.all([import("./api/app.ts"), import("./api/openapi.ts")]);
-    return { ...app, ...openapi };
+    const [app, openapi, routes] = await Promise.all([
+      import("./api/app.ts"),
+      import("./api/openapi.ts"),
+      import("./api/routes.ts"),
+    ]);
+    return { ...app, ...openapi, ...routes };
   } catch (cause) {
     throw new PortcullisError("door_unavailable", "The server needs the package hono: npm install hono.", { cause });
   }
@@ -112,44 +114,49 @@ class Server {
   readonly #watch: JournalWatch;
   readonly #mcp: MountedMcp;
   readonly #closing = new AbortController();
+  readonly #metrics: Metrics;
   readonly #fetch: (request: Request) => Promise<Response>;
   #listener: HttpListener | undefined;
   #isListening = false;
   #sweeping: NodeJS.Timeout | undefined;
   #closed: Promise<{ readonly leftOpen: number }> | undefined;
-  #recovering: Promise<number> | undefined;
 
-  constructor(runtime: Runtime, options: Resolved<typeof SERVER_RULES>, { createApp, openApiDocument }: LoadedApp) {
+  constructor(
+    runtime: Runtime,
+    options: Resolved<typeof SERVER_RULES>,
+    { createApp, openApiDocument, ROUTES }: LoadedApp,
+  ) {
     this.#options = options;
-    // The server's event listener only counts. Failures still go to the operator's console.
-    this.#runtime = runtime.derive(runtime.tellsFailures ? {} : { logger: CONSOLE_LOGGER });
+    this.#runtime = runtime.derive({});
     const { journal } = runtime;
-    const { keys, models = () => undefined, decideCommand, maxBodyBytes, hostNames = [] } = options;
+    const { keys, models = () => undefined, maxBodyBytes, hostNames = [] } = options;
+    const isMcpOnly = options.routes === "mcp";
     const token = options.token ?? randomBytes(24).toString("base64url");
     this.#token = keys === undefined ? token : undefined;
-    this.#keys = keys === undefined ? tokenKeys(token, "default") : readKeys("createServer({ keys })", keys);
+    this.#keys = keys === undefined ? tokenKeys(token, runtime.tenant) : readKeys("createServer({ keys })", keys);
     const onError = (error: unknown) => this.#tell(error);
-    const onEvent = (event: AgentEvent) => {
-      metrics.take(event);
-      this.#watch.wake("execution" in event ? event.execution : "");
-    };
+    const onEvent = ({ execution }: AgentEvent) => this.#watch.wake(execution);
     this.#runtimes = this.#runtimesOf(this.#keys);
     this.#runs = new ServerRuns({ runtime: this.#runtime, models, onEvent, onError });
     this.#watch = new JournalWatch(journal);
-    const streams = new OpenStreams();
-    const atOnce = new AtOnce();
+    const atOnce = new Counts();
+    const open = new BytesByKey();
     const readings = new Readings();
-    const metrics = new Metrics(gaugesOf(runtime, streams));
     this.#mcp = new MountedMcp({
       runtime: this.#runtime,
       version: packageVersion(),
-      decideCommand: decideCommand ?? decidePath,
+      decideCommand: options.decideCommand ?? (isMcpOnly ? undefined : decidePath),
+      patienceMs: options.patienceMs,
+      approve: options.approve,
       atOnce,
       readings,
       isCurrent: (key: Key) => this.#keys.holds(key),
+      open,
       onError,
     });
     this.#hosts = new Set(allowedHosts("localhost", hostNames));
+    // After what may throw: until the server is closed, all figures of the process are told to them.
+    this.#metrics = new Metrics();
     const parts: ApiParts = {
       runtime: this.#runtime,
       runtimeOf: (key: Key) => this.#runtimes.get(key),
@@ -159,26 +166,33 @@ class Server {
       runs: this.#runs,
       atOnce,
       watch: this.#watch,
-      open: new OpenRequests(),
+      open,
       readings,
-      metrics,
-      streams,
+      metrics: this.#metrics,
       closing: this.#closing.signal,
       isReady: () => this.#closed === undefined,
       onEvent,
       onError,
     };
-    const others = otherRoutes({ document: () => openApiDocument(packageVersion()), mcp: this.#mcp });
+    const document = () => openApiDocument(packageVersion());
+    const served = isMcpOnly
+      ? { routes: [], others: [mcpRoute(this.#mcp)], pathsAt: "MCP is at /mcp." }
+      : {
+          routes: ROUTES,
+          others: [...apiExtras(document), mcpRoute(this.#mcp)],
+          pathsAt: "GET /openapi.json lists the paths.",
+        };
     const current = () => this.#keys;
     const admitted = {
       hosts: this.#hosts,
+      origins: allowedOrigins(hostNames),
       rates: new Rates(),
       get keys() {
         return current();
       },
     };
     const onRequest = options.onRequest && ((request: AnsweredRequest) => this.#tellRequest(request));
-    const app = createApp({ ...parts, admitted, maxBodyBytes, others, onRequest });
+    const app = createApp({ ...parts, ...served, admitted, maxBodyBytes, onRequest });
     this.#fetch = (request) => withTraceparent(request.headers, () => app(request));
   }
 
@@ -192,7 +206,7 @@ class Server {
       token: this.#token,
       listen: (options) => this.#listen(options),
       setKeys: (keys) => this.#setKeys(keys),
-      recover: () => this.#recover(),
+      recover: () => this.#runs.recover(),
       close: (options) => this.#close(options),
     };
   }
@@ -214,6 +228,7 @@ class Server {
     } finally {
       // Streams of keys that were revoked end.
       this.#watch.wakeAll();
+      this.#mcp.keysChanged();
     }
   }
 
@@ -246,7 +261,6 @@ class Server {
         port,
         host,
         ...bounds,
-        portOption: "--port, or listen({ port })",
         onError,
       });
     } catch (error) {
@@ -254,32 +268,13 @@ class Server {
       throw error;
     }
     if (this.#closed) {
-      // It was closed before it had anything that could be closed.
+      // The server was closed while its listener was opened.
       await this.#listener.close();
       throw closedServer();
     }
-    void this.#recover().catch(onError);
-    this.#sweeping = setInterval(() => void this.#sweep().catch(onError), SWEEP_MS).unref();
+    void this.#runs.recover().catch(onError);
+    this.#sweeping = setInterval(() => void this.#runs.sweep().catch(onError), SWEEP_MS).unref();
     return { url: this.#listener.url };
-  }
-
-  async #sweep(): Promise<void> {
-    if (this.#recovering) return;
-    this.#recovering = this.#runs
-      .sweep()
-      .then(() => 0)
-      .finally(() => {
-        this.#recovering = undefined;
-      });
-    await this.#recovering;
-  }
-
-  /** One recovery at a time: a second one would find executions that the first has not reached yet. */
-  #recover(): Promise<number> {
-    this.#recovering ??= this.#runs.recover().finally(() => {
-      this.#recovering = undefined;
-    });
-    return this.#recovering;
   }
 
   #close(options: CloseOptions = {}): Promise<{ readonly leftOpen: number }> {
@@ -295,6 +290,7 @@ class Server {
     const leftOpen = await this.#runtime.suspend(drainMs);
     this.#closing.abort(new PortcullisError("runtime_closed", "The server was closed."));
     this.#watch[Symbol.dispose]();
+    this.#metrics[Symbol.dispose]();
     await this.#mcp[Symbol.asyncDispose]();
     await this.#listener?.close();
     return { leftOpen };

@@ -14,7 +14,7 @@ interface Entry extends LinkedValue {
 }
 
 const MIB = 1024 * 1024;
-/** Bytes of all values, and of those of one principal. The oldest make room for new ones. */
+/** Bytes of all values, and of the values of one principal. The oldest values make room for new values. */
 const ALL_BYTES = 128 * MIB;
 const OWN_BYTES = 32 * MIB;
 /** Values of one principal. */
@@ -40,14 +40,14 @@ export class LinkedValues {
     return { uri, name, bytes };
   }
 
-  /** The text of a value; undefined for a value of another principal, and for one that is no longer kept. */
+  /** The text of a value; undefined for a value of another principal, and for a value that is no longer kept. */
   read(principal: string, uri: string): string | undefined {
     this.#dropOld();
     const entry = this.#entries.get(uri);
     return entry?.principal === principal ? entry.text.toString("utf8") : undefined;
   }
 
-  /** Bytes of a value; 0 where `read` gives none. */
+  /** Bytes of a value; 0 if `read` gives none. */
   bytesOf(principal: string, uri: string): number {
     const entry = this.#entries.get(uri);
     return entry?.principal === principal ? entry.bytes : 0;

@@ -14,7 +14,7 @@ export function runtimeFor(runtime: Runtime, principal: Principal): Runtime {
   return runtime.derive({ tenant, ...(limits ? { limits } : {}), ...(tools ? { tools } : {}) });
 }
 
-/** Limits only narrow. Throws `option_invalid` for one that is above what is allowed. */
+/** Limits only narrow. Throws `option_invalid` for a limit above the allowed limit. */
 function refuseWider(place: string, limits: LimitChanges = {}, allowed: LimitChanges): void {
   for (const [name, value = 0] of Object.entries(limits)) {
     const most = allowed[name as keyof LimitChanges];

@@ -1,12 +1,23 @@
 import type { RecoveredConversation } from "../executions/recover-options.ts";
 import type { AnsweredRequest } from "./answered-request.ts";
+import type { Approve } from "../gate/approve/approval.ts";
 import type { Model } from "../models/model.ts";
-import { array, callback, option, type OptionsOf, text, wholeNumber } from "../options/options.ts";
-import { BOUNDS } from "./http/bounds.ts";
+import {
+  array,
+  callback,
+  oneOf,
+  option,
+  type OptionsOf,
+  text,
+  wholeNumber,
+  withDefault,
+} from "../option-rules/options.ts";
 
 const MIB = 1024 * 1024;
 
 export const SERVER_RULES = {
+  /** Its routes: `all`, or `/mcp` alone (`mcp`); `all` by default. */
+  routes: withDefault(oneOf(["all", "mcp"]), "all"),
   /**
    * The keys of clients: the content of a key file, `{ "keys": [ … ] }`, as text or parsed (docs/http.md). Without keys
    * there is one token, for this machine only.
@@ -15,25 +26,29 @@ export const SERVER_RULES = {
     '{ "keys": [ … ] }, as text or parsed',
     (given) => typeof given === "string" || (typeof given === "object" && given !== null),
   ),
-  /** The token where there are no keys, of at least 16 characters; a new one by default. */
+  /** The token if there are no keys, of at least 16 characters; a new one by default. Its tenant is that of the runtime. */
   token: text({ minLength: 16, maxLength: 1024, expected: "at least 16 characters" }),
   /** Returns the model that continues a conversation. Without it, conversations stay open. */
   models: callback<(conversation: RecoveredConversation) => Model | undefined>(),
-  /** Names, beside its own, under which clients may address the server, like that of a proxy. */
+  /** Names, beside its own, under which clients may address the server, like that of a proxy; with its port if it is none of HTTP's. */
   hostNames: array<string>("a list of names of hosts"),
   /** Bytes of the body of a request; 4 MiB by default. */
   maxBodyBytes: wholeNumber({ min: 1024, max: 64 * MIB, default: 4 * MIB }),
   /** Connections at once. Each takes one of the files that the process may have open. */
-  connections: wholeNumber({ min: 1, max: 65_536, default: BOUNDS.connections }),
+  connections: wholeNumber({ min: 1, max: 65_536, default: 4096 }),
   /** Time that a client has for the headers of a request, in milliseconds. */
-  headersMs: wholeNumber({ min: 10, max: 600_000, default: BOUNDS.headersMs }),
+  headersMs: wholeNumber({ min: 10, max: 600_000, default: 15_000 }),
   /** Time that a client has for a whole request, in milliseconds. How long the answer takes does not count. */
-  requestMs: wholeNumber({ min: 10, max: 3_600_000, default: BOUNDS.requestMs }),
+  requestMs: wholeNumber({ min: 10, max: 3_600_000, default: 60_000 }),
   /** How long a client may leave an answer unread, and a connection unused, in milliseconds. */
-  idleMs: wholeNumber({ min: 10, max: 3_600_000, default: BOUNDS.idleMs }),
+  idleMs: wholeNumber({ min: 10, max: 3_600_000, default: 60_000 }),
+  /** How long a request of an MCP client waits for its program, in milliseconds; 50 seconds by default. The program goes on after that. */
+  patienceMs: wholeNumber({ min: 1, max: 86_400_000 }),
+  /** Decides calls of MCP clients that need approval, in place of the clients' users. */
+  approve: callback<Approve>(),
   /**
-   * Makes the command by which a person decides a call, which MCP clients are shown. By default they are shown the
-   * path.
+   * Makes the command by which a person decides a call, which MCP clients are shown. By default they are shown the path
+   * of this server; if it has the routes of MCP alone, no call waits then.
    */
   decideCommand: callback<(execution: string, callId: string, tenant: string) => string>(),
   /** Called for each request once there is an answer, for a log. Its errors are ignored. */
@@ -45,9 +60,9 @@ export const SERVER_RULES = {
 export type ServerOptions = OptionsOf<typeof SERVER_RULES>;
 
 export const LISTEN_RULES = {
-  /** 0 for any that is free; 7332 by default. */
+  /** 0 for any free port; 7332 by default. */
   port: wholeNumber({ min: 0, max: 65_535, default: 7332 }),
-  /** The address to listen on; this machine's own, 127.0.0.1, by default. Another one needs keys. */
+  /** The address to listen on; this machine's own, 127.0.0.1, by default. Any other address needs keys. */
   host: text(),
 };
 

@@ -1,16 +1,15 @@
-import { createHash } from "node:crypto";
 import type { Model } from "../models/model.ts";
 import { PortcullisError } from "../errors.ts";
 import type { AgentEvent } from "../agent/event.ts";
 import type { RecoveredConversation } from "../executions/recover-options.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
-import { isDriven } from "../programs/driven-here.ts";
 import type { Runtime } from "../runtime.ts";
-import { inSlices } from "../values/in-slices.ts";
-import { Lane } from "../values/slice-scheduler.ts";
 
 /** Number of reported failures that are remembered. */
 const MOST_TOLD = 1000;
+
+/** How long sweeps leave an execution alone that could not be taken up, in milliseconds. */
+const RETRY_MS = 5 * 60_000;
 
 interface Run {
   readonly cancel: AbortController;
@@ -18,7 +17,7 @@ interface Run {
 }
 
 export interface ServerRunsParts {
-  /** The server's own: all tools, for any tenant. */
+  /** The server's own runtime: all tools, for any tenant. */
   readonly runtime: Runtime;
   readonly models: (conversation: RecoveredConversation) => Model | undefined;
   readonly onEvent: (event: AgentEvent) => void;
@@ -35,8 +34,9 @@ export class ServerRuns {
   readonly #runs = new Map<ExecutionId, Set<Run>>();
   /** Failed recoveries that the operator was told of: each sweep fails with them again. */
   readonly #told = new Set<string>();
-  /** Digest of the open executions after the last sweep. */
-  #left: string | undefined;
+  /** When executions could not be taken up, in milliseconds since 1970. */
+  readonly #failedAt = new Map<ExecutionId, number>();
+  #recovering: Promise<number> | undefined;
   #isStopped = false;
 
   constructor(parts: ServerRunsParts) {
@@ -110,23 +110,20 @@ export class ServerRuns {
       (await runtime.resumeAgent(id, { model, tenant, signal, onEvent })).ending.type === "waiting";
   }
 
-  /** Takes up executions whose drivers are gone, if any of them has changed since the last sweep. */
+  /**
+   * Takes up executions whose drivers are gone, as `recover` does. An execution that could not be taken up rests before
+   * the next attempt: each attempt reads it, and may append a claim to its journal. Does nothing while a recovery is
+   * under way.
+   */
   async sweep(): Promise<void> {
-    if ((await this.#openNow()) === this.#left) return;
-    await this.recover();
-    this.#left = await this.#openNow();
+    if (this.#recovering) return;
+    const before = Date.now() - RETRY_MS;
+    for (const [execution, at] of this.#failedAt) if (at <= before) this.#failedAt.delete(execution);
+    await this.#recover((execution) => !this.#failedAt.has(execution));
   }
 
-  /** A digest of the open executions without a driver, by which two sweeps are compared. */
-  async #openNow(): Promise<string> {
-    const { journal } = this.#parts.runtime;
-    const all = createHash("sha256");
-    for await (const summary of inSlices(journal.list({ open: true }), new Lane("")))
-      if (!isDriven(journal, summary)) all.update(`${summary.execution} ${summary.records}\n`);
-    return all.digest("hex");
-  }
-
-  #tellOnce(execution: ExecutionId, error: Error): void {
+  #fail(execution: ExecutionId, error: Error): void {
+    this.#failedAt.set(execution, Date.now());
     if (isOthers(error)) return;
     const about = `${execution} ${error.message}`;
     if (this.#told.has(about)) return;
@@ -135,8 +132,22 @@ export class ServerRuns {
     this.#parts.onError(error);
   }
 
-  /** Takes up executions whose drivers are gone. Resolves with their number. */
-  async recover(): Promise<number> {
+  /**
+   * Takes up all executions whose drivers are gone. Resolves with their number. A recovery that is under way is joined: a
+   * second one would find executions that the first has not reached yet.
+   */
+  recover(): Promise<number> {
+    return this.#recovering ?? this.#recover(() => true);
+  }
+
+  #recover(only: (execution: ExecutionId) => boolean): Promise<number> {
+    this.#recovering = this.#takeUp(only).finally(() => {
+      this.#recovering = undefined;
+    });
+    return this.#recovering;
+  }
+
+  async #takeUp(only: (execution: ExecutionId) => boolean): Promise<number> {
     const { runtime, models, onEvent } = this.#parts;
     const under = new Map<ExecutionId, () => void>();
     let taken = 0;
@@ -152,10 +163,15 @@ export class ServerRuns {
       return cancelling;
     };
     try {
-      for await (const one of runtime.recover({ model: models, onEvent, signal })) {
+      for await (const one of runtime.recover({
+        model: models,
+        onEvent,
+        signal,
+        only: ({ execution }) => only(execution),
+      })) {
         under.get(one.execution)?.();
         under.delete(one.execution);
-        if ("error" in one) this.#tellOnce(one.execution, one.error);
+        if ("error" in one) this.#fail(one.execution, one.error);
         else taken += 1;
         if (this.#isStopped) break;
       }

@@ -11,9 +11,9 @@ export const PREFIX_LENGTH = "t-".length + TAG_LENGTH + ":".length;
 const PREFIXES = /t-[0-9a-f]{16}:/g;
 
 /**
- * Ids of executions as a tenant writes them. What clients choose is kept in a space of their tenant: under an id that no
- * other tenant, no code of the host and nothing that an execution starts has. So one client can take no id from another,
- * nor learn that it is taken.
+ * Ids of executions as a tenant writes them. Ids that clients choose are kept in a space of their tenant. No other
+ * tenant, no code of the host and nothing that an execution starts has ids in this space. So a client can take no id
+ * from another client's tenant, nor learn that it is taken.
  */
 export class TenantIds {
   readonly #journal: Journal;
@@ -23,8 +23,8 @@ export class TenantIds {
   }
 
   /**
-   * The id in the journal of an execution that there is, or that is to be begun. It is one that the client's tenant has
-   * chosen, or one of the journal, which another door has begun.
+   * The journal's id of an execution that exists or is to be begun. A client of the tenant has chosen `id`, or `id` is
+   * the journal's own, for an execution that another door has begun.
    */
   async stored(tenant: string, id: string): Promise<ExecutionId> {
     const chosen = chosenId(tenant, id);
@@ -41,6 +41,16 @@ export class TenantIds {
     const prefix = prefixOf(tenant);
     return id.startsWith(prefix) ? id.slice(prefix.length) : id;
   }
+
+  /** What is told of an execution, with its ids as its tenant writes them. */
+  shownIn<About extends { readonly execution: ExecutionId; readonly parent?: ExecutionId }>(
+    tenant: string,
+    about: About,
+  ): About {
+    const { execution, parent } = about;
+    const above = parent === undefined ? {} : { parent: this.shown(tenant, parent) };
+    return { ...about, execution: this.shown(tenant, execution), ...above };
+  }
 }
 
 /** A sentence about an execution, with the id that its client has chosen. */
@@ -53,7 +63,7 @@ export function chosenId(tenant: string, id: string): ExecutionId {
   return prefixOf(tenant) + id;
 }
 
-/** It says nothing of the tenant's name, which may have any characters, and is as long for each. */
+/** The prefix says nothing of the tenant's name, which may have any characters, and has the same length for each name. */
 function prefixOf(tenant: string): string {
   return `t-${hash("sha256", tenant).slice(0, TAG_LENGTH)}:`;
 }

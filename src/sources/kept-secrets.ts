@@ -82,8 +82,19 @@ function inHtml(value: string, apostrophe: string, quote: string): string {
   return value.replaceAll(/[&<>'"]/g, (mark) => marks[mark] ?? mark);
 }
 
-/** Without padding, which not all servers write. */
+/**
+ * Without padding, which not all servers write, and as a part of a longer text, like `Bearer ` and the secret. Three bytes are
+ * four characters, so the secret has three forms within others: by the place in three bytes at which it begins.
+ */
 function base64Of(value: string): readonly string[] {
-  const coded = Buffer.from(value).toString("base64").replaceAll("=", "");
-  return [coded, coded.replaceAll("+", "-").replaceAll("/", "_")];
+  const bytes = Buffer.from(value);
+  const whole = bytes.toString("base64").replaceAll("=", "");
+  const coded = [whole, ...[0, 1, 2].map((place) => base64Within(bytes, place))];
+  return coded.flatMap((one) => [one, one.replaceAll("+", "-").replaceAll("/", "_")]);
+}
+
+/** The characters that these bytes alone decide, where as many bytes come before them. */
+function base64Within(bytes: Buffer, before: number): string {
+  const coded = Buffer.concat([Buffer.alloc(before), bytes]).toString("base64");
+  return coded.slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes.length) * 8) / 6));
 }

@@ -3,9 +3,9 @@
  * take a third of the time in which this package is loaded.
  */
 import type { McpSource } from "./mcp/from-mcp.ts";
-import type { McpConfig } from "./mcp/mcp-config.ts";
+import type { McpConfig } from "./mcp/config/mcp-config.ts";
 import type { McpServer } from "./mcp/mcp-options.ts";
-import type { McpPolicies } from "./mcp/tool-list.ts";
+import type { McpPolicies } from "./mcp/make-tools.ts";
 import type { OpenApiOptions, OpenApiPolicies, OpenApiSource } from "./openapi/from-openapi.ts";
 
 /**
@@ -25,9 +25,9 @@ export async function fromMcp(server: McpServer, policies?: McpPolicies): Promis
  * that is not set and a tool that does not exist, and as `fromMcp` does; then nothing is left running.
  */
 export async function fromMcpConfig(
-  ...given: Parameters<typeof import("./mcp/mcp-config.ts").fromMcpConfig>
+  ...given: Parameters<typeof import("./mcp/config/mcp-config.ts").fromMcpConfig>
 ): Promise<McpConfig> {
-  const source = await import("./mcp/mcp-config.ts");
+  const source = await import("./mcp/config/mcp-config.ts");
   return source.fromMcpConfig(...given);
 }
 

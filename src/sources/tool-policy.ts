@@ -1,5 +1,5 @@
 import { describe, PortcullisError } from "../errors.ts";
-import { checkOptions, type OptionPlace, type OptionsOf, words } from "../options/options.ts";
+import { checkOptions, type OptionPlace, type OptionsOf, words } from "../option-rules/options.ts";
 import { defineTool, TOOL_RULES } from "../tools/define-tool.ts";
 import { isSchema, jsonSchema, type Schema, schemaFault } from "../tools/schema.ts";
 import type { CallContext, Tool } from "../tools/tool.ts";

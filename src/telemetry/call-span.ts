@@ -1,14 +1,13 @@
 import type { Attributes, Context } from "@opentelemetry/api";
 import type { Contents } from "./contents.ts";
-import type { Meters } from "./meters.ts";
-import { type Otel, safely } from "./otel.ts";
-import { SafeSpan } from "./span.ts";
+import type { FigureSink } from "./metric-table.ts";
+import type { Otel } from "./otel.ts";
+import { word, SafeSpan } from "./span.ts";
 import type { CallEnd, CallSpan, CallSpans, CallWork } from "./telemetry.ts";
-import { word } from "./words.ts";
 
 export interface SpanParts {
   readonly otel: Otel;
-  readonly meters: Meters;
+  readonly figures: FigureSink;
   readonly contents: Contents;
 }
 
@@ -84,7 +83,7 @@ class OtelCallSpan implements CallSpan {
   }
 
   end(end: CallEnd): void {
-    const { meters, otel, contents } = this.#parts;
+    const { figures, contents } = this.#parts;
     const { outcome, code, bytes, text } = end;
     const { tool } = this.#name;
     this.#span.set({ "portcullis.outcome": outcome, "portcullis.result.size": bytes });
@@ -95,24 +94,23 @@ class OtelCallSpan implements CallSpan {
     if (outcome === "waiting") return;
     const seconds = this.#started === undefined ? undefined : (performance.now() - this.#started) / 1000;
     const attributes = { ...meterAttributes(tool), ...(code === undefined ? {} : { "error.type": code }) };
-    if (seconds !== undefined) safely(otel, () => meters.now?.toolDuration.record(seconds, attributes), undefined);
+    if (seconds !== undefined) figures.note("toolDuration", seconds, attributes);
     countCall(this.#parts, tool, end);
   }
 }
 
-function countCall({ otel, meters }: SpanParts, tool: string | undefined, { outcome, code, bytes }: CallEnd): void {
+function countCall({ figures }: SpanParts, tool: string | undefined, { outcome, code, bytes }: CallEnd): void {
   const about = tool === undefined ? {} : { "gen_ai.tool.name": word(tool) };
   const failure = code === undefined ? {} : { "error.type": code };
-  safely(otel, () => meters.now?.calls.add(1, { ...about, ...failure, "portcullis.outcome": outcome }), undefined);
-  if (outcome === "refused") safely(otel, () => meters.now?.refusals.add(1, { ...about, ...failure }), undefined);
-  if (bytes > 0) safely(otel, () => meters.now?.bytesIn.add(bytes, about), undefined);
+  figures.note("calls", 1, { ...about, ...failure, "portcullis.outcome": outcome });
+  if (bytes > 0) figures.note("fetched", bytes, about);
 }
 
 function meterAttributes(tool: string): Attributes {
   return { "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": word(tool), "gen_ai.tool.type": "function" };
 }
 
-/** Without a name for an unknown tool. */
+/** The attributes of a call, without a name for an unknown tool. */
 export function toolAttributes(tool: string | undefined, callId: string | undefined): Attributes {
   return {
     "gen_ai.operation.name": "execute_tool",

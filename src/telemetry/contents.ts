@@ -22,7 +22,7 @@ export class Contents {
     return this.#captures.has(kind);
   }
 
-  /** A promise only where something is redacted. Never rejects. */
+  /** A promise only if something is redacted. Never rejects. */
   json(text: string, about: Omit<About, "to">): string | Promise<string> {
     const redactor = this.#redactor;
     if (!redactor) return bounded(text);
@@ -32,7 +32,7 @@ export class Contents {
     );
   }
 
-  /** The same for a text that is not JSON. */
+  /** Like `json`, for a text that is not JSON. */
   text(text: string, about: Omit<About, "to"> = {}): string | Promise<string> {
     const redactor = this.#redactor;
     if (!redactor) return bounded(text);

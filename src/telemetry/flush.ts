@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { hasSdk, loadOtel } from "./load.ts";
+import { hasSdk, loadOtel } from "./sdk-switch.ts";
 import { safely } from "./otel.ts";
 
-/** What providers of an SDK have, and those of the API alone have not. */
+/** Methods that providers of an SDK have, and providers of the API alone do not. */
 interface Provider {
   readonly getDelegate?: () => Provider;
   readonly forceFlush?: () => Promise<void>;

@@ -1,4 +1,4 @@
-import { option, type OptionsOf, optionsIn, readOptions } from "../options/options.ts";
+import { option, type OptionsOf, optionsIn, readOptions } from "../option-rules/options.ts";
 
 /** Kinds of contents that spans may have: inputs of calls, results of calls and programs, sources of programs. */
 const CAPTURES = ["inputs", "results", "programs"] as const;
@@ -6,8 +6,8 @@ export type Capture = (typeof CAPTURES)[number];
 
 const TELEMETRY_RULES = {
   /**
-   * Contents that spans have: any of `"inputs"`, `"results"` and `"programs"`. Without it, what the environment variable
-   * `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` says; none by default.
+   * Contents that spans have: any of `"inputs"`, `"results"` and `"programs"`. By default the environment variable
+   * `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` decides; without it, none.
    */
   capture: option<readonly Capture[]>(
     'a list of "inputs", "results" and "programs"',
@@ -23,7 +23,7 @@ export const TELEMETRY = option<TelemetryOptions | false>(
   (given) => given === false || (typeof given === "object" && given !== null && !Array.isArray(given)),
 );
 
-/** What is captured; undefined where nothing is recorded at all. Throws `option_invalid`. */
+/** The kinds of contents that are captured; undefined if nothing is recorded at all. Throws `option_invalid`. */
 export function capturesOf(
   given: TelemetryOptions | false | undefined,
   environment: Readonly<Record<string, string | undefined>> = process.env,

@@ -1,10 +1,9 @@
 import type { Context } from "@opentelemetry/api";
 import { OtelCallSpans, type SpanParts, toolAttributes } from "./call-span.ts";
 import { placeOf, safely } from "./otel.ts";
-import { SafeSpan } from "./span.ts";
+import { modelAttributes, word, SafeSpan } from "./span.ts";
 import type { CallSpans, ConversationSpan, ConversationWork, ProgramWork, Telemetry, WorkSpan } from "./telemetry.ts";
 import { OtelConversationSpan, OtelWorkSpan } from "./work-span.ts";
-import { modelAttributes, word } from "./words.ts";
 
 /** The tool that a program is a call of, wherever it runs. */
 const RUN_PROGRAM = "run_program";
@@ -25,7 +24,6 @@ export class OtelTelemetry implements Telemetry {
       "portcullis.language": word(language),
       "portcullis.sandbox": word(sandbox),
     };
-    this.#parts.meters.follow();
     const span = new SafeSpan(otel, this.#active, `execute_tool ${RUN_PROGRAM}`, { attributes, ...given(before) });
     if (contents.has("programs") && span.isRecorded)
       span.setContent("portcullis.program", contents.text(source, { tool: RUN_PROGRAM }));
@@ -34,15 +32,15 @@ export class OtelTelemetry implements Telemetry {
 
   beginConversation({ execution, tenant, model, before }: ConversationWork): ConversationSpan {
     const { otel } = this.#parts;
+    const conversation = { "gen_ai.conversation.id": word(execution) };
     const attributes = {
       "gen_ai.operation.name": "invoke_agent",
       ...modelAttributes(model),
-      "gen_ai.conversation.id": word(execution),
+      ...conversation,
       ...ownAttributes(execution, tenant),
     };
-    this.#parts.meters.follow();
     const span = new SafeSpan(otel, this.#active, "invoke_agent", { attributes, ...given(before) });
-    return new OtelConversationSpan(this.#parts, span, "invoke_agent");
+    return new OtelConversationSpan(this.#parts, span, conversation);
   }
 
   hostCalls(): CallSpans {
@@ -55,8 +53,7 @@ export class OtelTelemetry implements Telemetry {
   }
 
   noteOutput(bytes: number): void {
-    const { otel, meters } = this.#parts;
-    safely(otel, () => meters.now?.bytesOut.add(bytes), undefined);
+    this.#parts.figures.note("returned", bytes);
   }
 
   get #active(): Context {

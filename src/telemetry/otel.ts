@@ -1,15 +1,22 @@
 import type * as api from "@opentelemetry/api";
-import { traceParentOf } from "./trace-parent.ts";
 
-/** The package `@opentelemetry/api`, which is loaded only where an SDK is registered. */
+/** The package `@opentelemetry/api`, which is loaded only if an SDK is registered. */
 export type Otel = typeof api;
+
+/** Stands for the package if no SDK is registered, and only figures are counted. */
+export const WITHOUT_SDK = {
+  diag: { error: () => {} },
+  trace: { getTracer: () => ({ startSpan: () => undefined }), getSpanContext: () => undefined },
+  context: { active: () => undefined, with: (_: unknown, work: () => unknown) => work() },
+  SpanKind: {},
+} as unknown as Otel;
 
 /** Name of the tracer and the meter. */
 export const SCOPE = "portcullis";
 
 /**
- * Does what the SDK may fail at, now or by a promise that it should not return. Its own channel for diagnoses is told, and the
- * work goes on without.
+ * Does work at which the SDK may fail, now or by a promise that it should not return. The SDK's own channel for
+ * diagnoses is told of a failure, and the caller gets `otherwise`.
  */
 export function safely<Value>(otel: Pick<Otel, "diag">, work: () => Value, otherwise: Value): Value {
   try {
@@ -28,13 +35,13 @@ function tell({ diag }: Pick<Otel, "diag">, error: unknown): void {
   } catch {}
 }
 
-/** Where a span is, as `traceparent`; undefined for a place that is none. */
+/** A span's place in its trace as `traceparent`; undefined if the SDK gives none. */
 export function placeOf(otel: Otel, read: () => api.SpanContext | undefined): string | undefined {
   const place = safely(otel, read, undefined);
   return place && safely(otel, () => (otel.isSpanContextValid(place) ? traceParentOf(place) : undefined), undefined);
 }
 
-/** Runs work in a context. Where the context's manager fails, the work runs once all the same, and only its own errors are thrown. */
+/** Runs work in a context. If the context's manager fails, the work runs once all the same, and only its own errors are thrown. */
 export function inContext<Value>(otel: Otel, context: api.Context, work: () => Value): Value {
   let ran: { readonly value: Value } | { readonly error: unknown } | undefined;
   const once = () => {
@@ -50,4 +57,28 @@ export function inContext<Value>(otel: Otel, context: api.Context, work: () => V
   const done = ran as unknown as { readonly value: Value } | { readonly error: unknown };
   if ("error" in done) throw done.error;
   return done.value;
+}
+
+/** A place in a trace, as the header `traceparent` of W3C Trace Context has it. */
+export interface TracePlace {
+  readonly traceId: string;
+  readonly spanId: string;
+  /** 1 if the trace is recorded, else 0. */
+  readonly traceFlags: number;
+}
+
+/** Version, trace, span and flags; a version after 00 may have more. */
+const FORM = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-[ -~]{0,200})?$/;
+const ZERO = /^0{16,32}$/;
+
+/** Reads a `traceparent`, which may be any text; undefined if it is invalid. */
+export function parseTraceParent(text: string): TracePlace | undefined {
+  const [, version, traceId = "", spanId = "", flags = "", more] = FORM.exec(text) ?? [];
+  if (version === undefined || version === "ff" || (version === "00" && more !== undefined)) return undefined;
+  if (ZERO.test(traceId) || ZERO.test(spanId)) return undefined;
+  return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1 };
+}
+
+export function traceParentOf({ traceId, spanId, traceFlags }: TracePlace): string {
+  return `00-${traceId}-${spanId}-0${traceFlags & 1}`;
 }

@@ -1,11 +1,10 @@
 import type { Attributes, Context, Link, Span, SpanKind } from "@opentelemetry/api";
-import { inContext, type Otel, placeOf, safely, SCOPE } from "./otel.ts";
-import { parseTraceParent } from "./trace-parent.ts";
+import { inContext, type Otel, parseTraceParent, placeOf, safely, SCOPE } from "./otel.ts";
 
 export interface SpanStart {
   readonly kind?: SpanKind;
   readonly attributes: Attributes;
-  /** Where earlier drivers were, as `traceparent`; from a journal, so it may be any text. */
+  /** Spans of earlier drivers, as `traceparent`; from a journal, so each may be any text. */
   readonly before?: readonly (string | undefined)[];
 }
 
@@ -40,7 +39,7 @@ export class SafeSpan {
     return placeOf(this.#otel, () => this.#span?.spanContext());
   }
 
-  /** Seconds since it began. */
+  /** Seconds since the span began. */
   get seconds(): number {
     return (performance.now() - this.#since) / 1000;
   }
@@ -59,10 +58,10 @@ export class SafeSpan {
     else this.#contents.push(content.then((text) => this.set({ [name]: text })));
   }
 
-  /** Ends it, with `error.type` where something went wrong. A promise where a content is still redacted. */
+  /** Ends the span, with `code` as its `error.type`. Returns a promise if a content is still being redacted. */
   end(code?: string): void | Promise<void> {
     if (code !== undefined) this.set({ "error.type": code });
-    // A number is a time only where it cannot be mistaken for one of `performance.now()`: this one is since 1970.
+    // Milliseconds since 1970: the SDK takes small numbers for times of `performance.now()`.
     if (this.#contents.length === 0) return this.#end(code);
     const at = performance.timeOrigin + performance.now();
     return Promise.allSettled(this.#contents).then(() => this.#end(code, at));
@@ -82,4 +81,32 @@ function linksTo(before: readonly (string | undefined)[]): Link[] {
     const place = text === undefined ? undefined : parseTraceParent(text);
     return place ? [{ context: { ...place, isRemote: true } }] : [];
   });
+}
+
+/** Characters of a name or an id in an attribute: ids of calls come from providers. */
+const WORD_CHARACTERS = 128;
+
+/** A short text that every exporter can encode, in one line. */
+export function word(text: string): string {
+  const short = text.length > WORD_CHARACTERS ? `${text.slice(0, WORD_CHARACTERS)}…` : text;
+  return short.toWellFormed().replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "\u{fffd}");
+}
+
+/** Names of providers in the GenAI conventions that differ from the prefix of a model's name. */
+const PROVIDERS: ReadonlyMap<string, string> = new Map([
+  ["openai-chat", "openai"],
+  ["gemini", "gcp.gemini"],
+]);
+
+/** The attributes of a model that is named like `anthropic:claude-opus-4-5`. */
+export function modelAttributes(name: string): {
+  readonly "gen_ai.provider.name": string;
+  readonly "gen_ai.request.model": string;
+} {
+  const colon = name.indexOf(":");
+  const provider = colon === -1 ? "unknown" : name.slice(0, colon);
+  return {
+    "gen_ai.provider.name": word(PROVIDERS.get(provider) ?? provider),
+    "gen_ai.request.model": word(name.slice(colon + 1)),
+  };
 }

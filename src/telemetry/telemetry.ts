@@ -35,7 +35,6 @@ export interface ConversationWork extends Work {
   readonly model: string;
 }
 
-/** Begins the spans of calls. */
 export interface CallSpans {
   begin(call: CallWork): CallSpan;
   /** A call that was refused before it had a span. Its name may be any text. */
@@ -48,7 +47,7 @@ export interface CallWork {
   readonly tool: string;
   /** `direct` or `programmatic`. */
   readonly caller: string;
-  /** JSON text. It is kept only where inputs are captured. */
+  /** JSON text. It is kept only if inputs are captured. */
   readonly inputText: string;
 }
 
@@ -59,13 +58,13 @@ export interface CallSpan {
 }
 
 export interface CallEnd {
-  /** `value`, `refused`, `failed`, `aborted`; `waiting` where it is left to another driver. */
+  /** `value`, `refused`, `failed`, `aborted`; `waiting` if the call is left to another driver. */
   readonly outcome: string;
   /** Code of a refusal or a failure. */
   readonly code?: string | undefined;
   /** UTF-8 bytes of the result. */
   readonly bytes: number;
-  /** The result as JSON text. It is kept only where results are captured. */
+  /** The result as JSON text. It is kept only if results are captured. */
   readonly text?: string | undefined;
 }
 
@@ -86,9 +85,9 @@ export interface WorkEnd {
   readonly code?: string | undefined;
   /** Amounts that the work has used, by name: counts, bytes or milliseconds. */
   readonly usage?: Readonly<Record<string, number>>;
-  /** The value as JSON text. It is kept only where results are captured. */
+  /** The value as JSON text. It is kept only if results are captured. */
   readonly value?: string | undefined;
-  /** The message of a fault. It is kept only where results are captured. */
+  /** The message of a fault. It is kept only if results are captured. */
   readonly fault?: string | undefined;
 }
 

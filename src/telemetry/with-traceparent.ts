@@ -1,10 +1,9 @@
-import { hasSdk, loadOtel } from "./load.ts";
-import { inContext, safely } from "./otel.ts";
-import { parseTraceParent } from "./trace-parent.ts";
+import { hasSdk, loadOtel } from "./sdk-switch.ts";
+import { inContext, parseTraceParent, safely } from "./otel.ts";
 
 /**
  * Runs the work of a request below the span that its header `traceparent` names. A server that is instrumented already
- * has a span of its own for the request; that one is kept. Without an SDK, or with an invalid header, the work runs
+ * has a span of its own for the request, and keeps it. Without an SDK, or with an invalid header, the work runs
  * unchanged.
  */
 export async function withTraceparent<Value>(

@@ -1,7 +1,7 @@
 import type { Attributes } from "@opentelemetry/api";
 import { OtelCallSpans, type SpanParts } from "./call-span.ts";
 import { safely } from "./otel.ts";
-import { SafeSpan } from "./span.ts";
+import { modelAttributes, SafeSpan } from "./span.ts";
 import type {
   CallEnd,
   CallSpan,
@@ -12,7 +12,6 @@ import type {
   WorkEnd,
   WorkSpan,
 } from "./telemetry.ts";
-import { modelAttributes } from "./words.ts";
 
 /** The span of an execution or a conversation, with the spans below it. */
 export class OtelWorkSpan implements WorkSpan {
@@ -58,14 +57,21 @@ export class OtelWorkSpan implements WorkSpan {
   }
 
   #count(seconds: number, attributes: Attributes): void {
-    const { otel, meters } = this.parts;
-    safely(otel, () => meters.now?.executions.add(1, attributes), undefined);
-    safely(otel, () => meters.now?.executionDuration.record(seconds, attributes), undefined);
+    const { figures } = this.parts;
+    figures.note("executions", 1, attributes);
+    figures.note("executionDuration", seconds, attributes);
   }
 }
 
 export class OtelConversationSpan extends OtelWorkSpan implements ConversationSpan {
+  readonly #conversation: Attributes;
   #used: ChatUsage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
+
+  /** `conversation` has the attributes that identify the conversation; the spans of its turns have them too. */
+  constructor(parts: SpanParts, span: SafeSpan, conversation: Attributes) {
+    super(parts, span, "invoke_agent");
+    this.#conversation = conversation;
+  }
 
   override end(end: WorkEnd): Promise<void> {
     this.span.set(tokenAttributes(this.#used));
@@ -78,7 +84,7 @@ export class OtelConversationSpan extends OtelWorkSpan implements ConversationSp
     const attributes = { "gen_ai.operation.name": "chat", ...named };
     const kind = safely(otel, () => otel.SpanKind.CLIENT, undefined);
     const span = new SafeSpan(otel, this.span.context, `chat ${named["gen_ai.request.model"]}`, {
-      attributes,
+      attributes: { ...attributes, ...this.#conversation },
       ...(kind === undefined ? {} : { kind }),
     });
     try {
@@ -92,7 +98,7 @@ export class OtelConversationSpan extends OtelWorkSpan implements ConversationSp
   }
 
   #endChat(span: SafeSpan, attributes: Attributes, { finish, code, usage }: ChatEnd): void {
-    const { otel, meters } = this.parts;
+    const { figures } = this.parts;
     if (finish !== undefined) span.set({ "gen_ai.response.finish_reasons": [finish] });
     if (usage) {
       span.set(tokenAttributes(usage));
@@ -104,13 +110,11 @@ export class OtelConversationSpan extends OtelWorkSpan implements ConversationSp
     }
     const { seconds } = span;
     void span.end(code);
-    safely(otel, () => meters.now?.operationDuration.record(seconds, { ...attributes, ...codeOf(code) }), undefined);
+    figures.note("operationDuration", seconds, { ...attributes, ...codeOf(code) });
     if (!usage) return;
     const { inputTokens, outputTokens } = usage;
-    const record = (type: string, tokens: number) =>
-      meters.now?.tokenUsage.record(tokens, { ...attributes, "gen_ai.token.type": type });
-    safely(otel, () => record("input", inputTokens), undefined);
-    safely(otel, () => record("output", outputTokens), undefined);
+    figures.note("tokenUsage", inputTokens, { ...attributes, "gen_ai.token.type": "input" });
+    figures.note("tokenUsage", outputTokens, { ...attributes, "gen_ai.token.type": "output" });
   }
 }
 

@@ -1,5 +1,5 @@
 import { optionError, PortcullisError } from "../errors.ts";
-import { array, option, type OptionsOf, readOptions } from "../options/options.ts";
+import { array, option, type OptionsOf, readOptions } from "../option-rules/options.ts";
 
 /** Content that is not JSON, as a handler gives it. */
 export type PartInput =
@@ -14,17 +14,17 @@ export type PartInput =
     }
   | { readonly type: "link"; readonly url: string; readonly mediaType?: string; readonly name?: string };
 
-/** The same as it is kept: base64 in place of bytes. */
+/** A part in the form that is kept: base64 in place of bytes. */
 export type ContentPart =
   | { readonly type: "image" | "file"; readonly mediaType: string; readonly data: string; readonly name?: string }
   | { readonly type: "link"; readonly url: string; readonly mediaType?: string; readonly name?: string };
 
-/** What stands for a part where its data does not go. */
+/** Stands for a part without its data. */
 export interface PartHandle {
   readonly type: ContentPart["type"];
   readonly name?: string;
   readonly mediaType?: string;
-  /** Of an image or a file. */
+  /** Size of an image or a file. */
   readonly bytes?: number;
   readonly url?: string;
 }
@@ -34,13 +34,13 @@ export const MAX_PARTS = 20;
 const NAME_LENGTH = 256;
 const MEDIA_TYPE_LENGTH = 128;
 const URL_LENGTH = 8192;
-/** Maximum length of what is for people, as JSON, in UTF-16 code units. */
+/** Maximum length of `display` as JSON, in UTF-16 code units. */
 const DISPLAY_LENGTH = 64 * 1024;
 const MEDIA_TYPE = /^[A-Za-z0-9][\w.+-]*\/[A-Za-z0-9][\w.+-]*$/;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 const CONTENT_RULES = {
-  /** The result, which programs get and models read. Without it, handles of the parts are. */
+  /** The result that programs get and models read; by default, handles of the parts. */
   value: option<unknown>("a value that is JSON", () => true),
   /** For people alone: in events and reports, and never for a model or a program. */
   display: option<unknown>("a value that is JSON, of up to 64 KiB", isDisplay),
@@ -76,9 +76,9 @@ export class Content<Value = unknown> {
 }
 
 /**
- * A handler's result with more than a value: something for people, and images, files and links for a model. A model that
- * calls the tool directly gets the parts beside the value, in its provider's own blocks; a program gets the value alone.
- * Throws `option_invalid`.
+ * A handler's result with more than a value: `display` for people, and images, files and links for a model. A model
+ * that calls the tool directly gets the parts beside the value, in its provider's own blocks; a program gets the value
+ * alone. Throws `option_invalid`.
  */
 export function content<Value = { readonly parts: readonly PartHandle[] }>(
   options: Omit<ContentOptions, "value"> & { readonly value?: Value },
@@ -88,8 +88,7 @@ export function content<Value = { readonly parts: readonly PartHandle[] }>(
   return new Content((value === undefined ? { parts: kept.map(handleOf) } : value) as Value, display, kept);
 }
 
-/** What stands for a part. */
-export function handleOf(part: ContentPart): PartHandle {
+function handleOf(part: ContentPart): PartHandle {
   const { type, name, mediaType } = part;
   return {
     type,
@@ -105,8 +104,8 @@ export function partsBytes(parts: readonly ContentPart[]): number {
 }
 
 /**
- * Parts that are checked again when they are kept: content may have been changed since it was made, or be of another copy
- * of this package. Throws `option_invalid`.
+ * Checks parts again before they are kept: content may have been changed since it was made, or be of another copy of
+ * this package. Throws `option_invalid`.
  */
 export function keptParts(parts: readonly unknown[]): readonly ContentPart[] {
   return parts.slice(0, MAX_PARTS + 1).map((part, index) => {
@@ -115,7 +114,7 @@ export function keptParts(parts: readonly unknown[]): readonly ContentPart[] {
   });
 }
 
-/** JSON text of what is for people, which may have another size by now. Throws `option_invalid`. */
+/** JSON text of `display`, whose size may have changed since it was checked. Throws `option_invalid`. */
 export function displayText(display: unknown): string {
   const text = JSON.stringify(display);
   if (typeof text === "string" && text.length <= DISPLAY_LENGTH) return text;

@@ -1,18 +1,17 @@
-import { countBytePairs } from "./encodings/byte-pairs.ts";
 import { type Encoding, loadEncoding, type Ranks } from "./encodings/load-encoding.ts";
 
 export type { Encoding };
 
 /**
- * Longest piece tokenized at once, in UTF-16 code units. Joining byte pairs takes time that is quadratic in what cannot be
- * split, such as a run of letters. A cut through digits or spaces adds no token, because digits are split into groups of
- * three and spaces into tokens of at most 128.
+ * Longest piece tokenized at once, in UTF-16 code units. Joining byte pairs takes time that is quadratic in the length
+ * of a text without a place to split it, such as a run of letters. A cut through digits or spaces adds no token,
+ * because digits are split into groups of three and spaces into tokens of at most 128.
  */
 const PIECE_LENGTH = 384;
 
 /**
  * Matches up to the last place where both encodings always split a text, so that its two parts have as many tokens as
- * the whole: before a space, after a word, before and after a number, after a line.
+ * the whole. Such places are before a space, after a word, before and after a number, and after a line.
  */
 const LAST_SPLIT =
   /^[^]*(?:\S(?=[^\S\r\n])|\p{L}(?=[^\p{L}\p{M}'])|\p{N}(?=\P{N})|[^\s\p{N}](?=\p{N})|[\r\n](?=[^\s/]))/u;
@@ -47,7 +46,7 @@ class Tokenizer {
     return tokens;
   }
 
-  /** `bytes` is no part of a longer text, which would be kept in memory with it. */
+  /** `bytes` must not be a slice of a longer text: the cache would keep that text in memory. */
   #countWord(bytes: string): number {
     if (this.#ranks.has(bytes)) return 1;
     const known = this.#remembered.get(bytes);
@@ -71,10 +70,20 @@ const tokenizers = new Map<Encoding, Tokenizer>();
  * token or two. An estimate for models of other providers. The first call loads the encoding, which takes about 0.1 s.
  */
 export function countTokens(text: string, encoding: Encoding = "o200k_base"): number {
+  return countUpTo(Number.POSITIVE_INFINITY, text, encoding);
+}
+
+/** Whether a text has at most `tokens` tokens. Reads only as much of the text as that takes. */
+export function hasAtMostTokens(text: string, tokens: number, encoding: Encoding = "o200k_base"): boolean {
+  return countUpTo(tokens, text, encoding) <= tokens;
+}
+
+/** The tokens of a text, or some number above `most`. */
+function countUpTo(most: number, text: string, encoding: Encoding): number {
   const tokenizer = tokenizers.get(encoding) ?? new Tokenizer(encoding);
   tokenizers.set(encoding, tokenizer);
   let tokens = 0;
-  for (let start = 0; start < text.length;) {
+  for (let start = 0; start < text.length && tokens <= most;) {
     const end = endOfPiece(text, start);
     tokens += tokenizer.count(text.slice(start, end));
     start = end;
@@ -89,4 +98,37 @@ function endOfPiece(text: string, start: number): number {
   const end = text.codePointAt(max - 1)! > 0xffff ? max - 1 : max;
   const [split] = LAST_SPLIT.exec(text.slice(start, end)) ?? [];
   return split === undefined ? end : start + split.length;
+}
+
+/** Rank of two neighbours that together are no token. */
+const NO_TOKEN = 0x7fffffff;
+
+/**
+ * Splits a text into tokens: each pair of neighbours that is a token is joined, the pair with the lowest rank first,
+ * and the leftmost of equal pairs. Returns how many tokens remain. Takes time that is quadratic in the length, and no
+ * longer than about a millisecond for a thousand bytes.
+ */
+function countBytePairs(bytes: string, ranks: Ranks): number {
+  let parts = bytes.length;
+  /** Where each part begins, and the end. */
+  const starts = Int32Array.from({ length: parts + 1 }, (_, index) => index);
+  const rankAt = (part: number) =>
+    part + 2 > parts ? NO_TOKEN : (ranks.get(bytes.slice(starts[part], starts[part + 2])) ?? NO_TOKEN);
+  /** Rank of each part together with the next one. */
+  const pairs = Int32Array.from({ length: parts }, (_, part) => rankAt(part));
+  for (;;) {
+    let lowest = NO_TOKEN;
+    let first = 0;
+    for (let part = 0; part < parts - 1; part += 1)
+      if (pairs[part]! < lowest) {
+        lowest = pairs[part]!;
+        first = part;
+      }
+    if (lowest === NO_TOKEN) return parts;
+    starts.copyWithin(first + 1, first + 2, parts + 1);
+    pairs.copyWithin(first + 1, first + 2, parts);
+    parts -= 1;
+    pairs[first] = rankAt(first);
+    if (first > 0) pairs[first - 1] = rankAt(first - 1);
+  }
 }

@@ -1,8 +1,8 @@
-import { option } from "../options/options.ts";
+import { option } from "../option-rules/options.ts";
 import type { Tool } from "./tool.ts";
 import { TOOLS, ToolSet } from "./tool-set.ts";
 
-/** The tools of a runtime, or a function that returns those that there are now. */
+/** The tools of a runtime, or a function that returns its current tools. */
 export type GivenTools<Context = unknown> = readonly Tool<Context>[] | (() => readonly Tool<Context>[]);
 
 /** Rule of an option whose tools may change. */
@@ -11,7 +11,7 @@ export const GIVEN_TOOLS = option<GivenTools>(
   (given) => typeof given === "function" || TOOLS.accepts(given),
 );
 
-/** The tools of a runtime. Each execution keeps those that there are when it begins. */
+/** The tools of a runtime. An execution keeps the tools that the runtime has when the execution begins. */
 export class CurrentTools {
   readonly #given: GivenTools;
   readonly #option: string;
@@ -24,7 +24,7 @@ export class CurrentTools {
     this.#set = new ToolSet(typeof given === "function" ? given() : given, option);
   }
 
-  /** The tools now: the same set while they are the same. Throws as the constructor does. */
+  /** The current tools, in the same set as long as they are the same. Throws as the constructor does. */
   get set(): ToolSet {
     if (typeof this.#given !== "function") return this.#set;
     const tools = this.#given();

@@ -18,8 +18,9 @@ import {
   wholeNumberOrInfinity,
   withDefault,
   words,
-} from "../options/options.ts";
-import { isLazy, isSchema, type JsonSchema, type Schema, schemaFault } from "./schema.ts";
+} from "../option-rules/options.ts";
+import type { JsonSchema } from "./json-schema/json-schema.ts";
+import { isLazy, isSchema, type Schema, schemaFault } from "./schema.ts";
 import {
   type CallContext,
   type Caller,
@@ -51,9 +52,9 @@ export const TIMEOUT_MS = { min: 1, max: 2 ** 31 - 1 } as const;
 const RETRY_RULES = {
   /** Attempts in all, the first one included. */
   attempts: required(wholeNumber({ min: 2, max: 10 })),
-  /** Wait before the second attempt, in milliseconds; 200 by default. It doubles before each further one. */
+  /** Wait before the second attempt, in milliseconds; 200 by default. It doubles before each further attempt. */
   delayMs: wholeNumber({ min: 0, max: 3_600_000, default: 200 }),
-  /** Whether a call is made again after this error. By default after all but a `tool_failed` and a result that is too large. */
+  /** Whether a call is made again after this error. By default after every error but a `tool_failed` and a result that is too large. */
   on: callback<(error: unknown) => boolean>(),
 };
 
@@ -82,8 +83,8 @@ export const TOOL_RULES = {
   /** Which callers may call the tool. There is no default. */
   allowedCallers: ALLOWED_CALLERS,
   /**
-   * What a call changes: nothing (`"read"`), the same when repeated (`"idempotent"`), something each time (`"write"`); or a
-   * function of the input. Where it throws, or gives something else, the call counts as a write.
+   * What a call changes: nothing (`"read"`), the same when repeated (`"idempotent"`), something each time (`"write"`);
+   * or a function of the input. If the function throws, or gives something else, the call counts as a write.
    */
   effect: required(
     option<Effect | ((input: unknown) => Effect)>(
@@ -100,30 +101,30 @@ export const TOOL_RULES = {
     "never",
   ),
   /**
-   * What happens to a call whose input has a field that the JSON Schema of `input` does not know, in the input itself or
-   * inside it: it is refused (default), or the field is passed on to `input`, which may drop it. An object that the schema
-   * declares to be open takes any field.
+   * What happens to a field of a call's input, at any depth, that the JSON Schema of `input` does not know. The call is
+   * refused (default), or the field is passed on to `input`, which may drop it. An object that the schema declares to
+   * be open takes any field.
    */
   unknownFields: withDefault(oneOf(["refuse", "allow"]), "refuse"),
   /**
-   * Calls at once over all executions of a runtime; unlimited by default. It counts calls, not handlers: a call counts from
-   * when its input is read until it has an answer, also between attempts. One that was given up, or took too long, counts
-   * no longer, even if its handler ignores the signal and still runs.
+   * Calls at once over all executions of a runtime; unlimited by default. It counts calls, not handlers: a call counts
+   * from when its input is read until it has an answer, also between attempts. A call that was given up, or took too
+   * long, counts no longer, even if its handler ignores the signal and still runs.
    */
   concurrency: wholeNumberOrInfinity({ min: 1, default: Number.POSITIVE_INFINITY }),
   /**
-   * Makes a call again whose handler throws: `{ attempts, delayMs, on }`. For calls that read or are idempotent, within
-   * `timeoutMs`, under one idempotency key. Each failed attempt is journalled.
+   * Makes a call again if its handler throws: `{ attempts, delayMs, on }`. For calls that read or are idempotent,
+   * within `timeoutMs`, under one idempotency key. Each failed attempt is journalled.
    */
   retry: object<OptionsOf<typeof RETRY_RULES>>(),
   /**
-   * Calls that may start in a span of time, `{ calls, perMs }`, over all executions of a runtime. Further ones wait, tenants
-   * in turn; that is no part of `timeoutMs`.
+   * Calls that may start in a span of time, `{ calls, perMs }`, over all executions of a runtime. Further calls wait,
+   * tenants in turn; this wait is no part of `timeoutMs`.
    */
   rate: object<OptionsOf<typeof RATE_RULES>>(),
   /**
-   * Whether the tool exists in an execution, a conversation or a call, of `{ tenant, model, context }`. It is asked when
-   * one begins or is taken up. Where it throws, or gives anything but true, the tool does not exist there.
+   * Whether the tool exists in an execution, a conversation or a call: a function of `{ tenant, model, context }`,
+   * asked when each begins or is taken up. If it throws, or gives anything but true, the tool does not exist there.
    */
   enabled: callback<(audience: ToolAudience) => boolean>(),
   /** Timeout of the handler, in milliseconds, all its attempts together; a minute by default. */
@@ -148,11 +149,11 @@ export const TOOL_RULES = {
   tags: array<string>("an array of strings"),
   /** How and when to use the tool, for the system text of a conversation that has it: more than its description can say. */
   instructions: words(),
-  /** Whether models are told of the tool also where the tools are too many to be listed; false by default. */
+  /** Whether models are told of the tool even if the tools are too many to be listed; false by default. */
   pinned: flag(),
   /**
-   * Whether a model that may call the tool directly is told of it only when it has searched for it. By default where the
-   * direct tools of a conversation are many, and the tool is not pinned.
+   * Whether a model that may call the tool directly is told of it only when it has searched for it. By default if the
+   * direct tools of a conversation are many and the tool is not pinned.
    */
   defer: flag(),
   /** Where results of the tool come from, for the model and the transcript: the name of a source. Missing for the host's own tools. */
@@ -166,13 +167,13 @@ interface TypedOptions<Input extends Schema, Output extends Schema | undefined, 
   /** Schema of the result. If the schema's library drops unknown fields, they do not reach the program. */
   readonly output?: Output;
   /**
-   * What a call changes: nothing (`"read"`), the same when repeated (`"idempotent"`), something each time (`"write"`); or a
-   * function of the input. Where it throws, or gives something else, the call counts as a write.
+   * What a call changes: nothing (`"read"`), the same when repeated (`"idempotent"`), something each time (`"write"`);
+   * or a function of the input. If the function throws, or gives something else, the call counts as a write.
    */
   readonly effect: Effect | ((input: StandardSchemaV1.InferOutput<Input>) => Effect);
   /**
-   * Whether the tool exists in an execution, a conversation or a call, of `{ tenant, model, context }`. It is asked when
-   * one begins or is taken up. Where it throws, or gives anything but true, the tool does not exist there.
+   * Whether the tool exists in an execution, a conversation or a call: a function of `{ tenant, model, context }`,
+   * asked when each begins or is taken up. If it throws, or gives anything but true, the tool does not exist there.
    */
   readonly enabled?: (audience: ToolAudience<Context>) => boolean;
   /** Whether a call needs approval: `"never"` (default), `"always"`, or by its input. */
@@ -260,7 +261,8 @@ export function defineTool<Input extends Schema, Output extends Schema | undefin
   return tool;
 }
 
-function refuseUnnamedFields(name: string, schema: JsonSchema): void {
+/** Throws a `PortcullisError` (`tool_invalid`) for a schema whose values are no objects. A lazy schema is not asked. */
+export function refuseUnnamedFields(name: string, schema: JsonSchema): void {
   if (schema.type === "object") return;
   const expected = `a schema whose JSON Schema has type "object", because tools take named fields`;
   const got = schema.type ?? Object.keys(schema).find((key) => key === "anyOf" || key === "oneOf");
@@ -271,6 +273,7 @@ function refuseUnnamedFields(name: string, schema: JsonSchema): void {
 function readToolOptions(options: unknown) {
   const name = typeof options === "object" && options !== null && "name" in options ? options.name : undefined;
   try {
+    refuseForeignWords(name, options);
     refuseSchemas(name, options);
     const place = placeOf(name);
     const read = readOptions(place, options, TOOL_RULES);
@@ -296,6 +299,42 @@ function refuseRepetition({ at }: OptionPlace, { effect, handler, retry, rate }:
       "tool_invalid",
       `${at(option)}: calls that a client answers have no handler here. Leave it out.`,
     );
+}
+
+/** What other libraries call the options of a tool. */
+const FOREIGN_WORDS: Readonly<Record<string, keyof typeof TOOL_RULES>> = {
+  execute: "handler",
+  run: "handler",
+  func: "handler",
+  parameters: "input",
+  inputSchema: "input",
+  outputSchema: "output",
+  needsApproval: "approval",
+};
+
+/** Refuses options that are written as in other libraries, and says at once how each is written here. */
+function refuseForeignWords(name: unknown, options: unknown): void {
+  if (typeof options !== "object" || options === null) return;
+  const given = options as Readonly<Record<string, unknown>>;
+  const faults = [
+    ...Object.entries(FOREIGN_WORDS).flatMap(([word, own]) =>
+      Object.hasOwn(given, word) && given[own] === undefined ? [`\`${word}\` is called \`${own}\` here`] : [],
+    ),
+    ...(["input", "output"] as const).flatMap((side) =>
+      isShape(given[side])
+        ? [`\`${side}\` is an object of schemas, not a schema: write ${side}: z.object({ … }) around it`]
+        : [],
+    ),
+    ...(typeof given.approval === "boolean" ? [`write approval: "${given.approval ? "always" : "never"}"`] : []),
+  ];
+  if (faults.length > 0) throw new PortcullisError("tool_invalid", `${placeOf(name).subject}: ${faults.join("; ")}.`);
+}
+
+/** Whether a value is the raw shape of an object: schemas by the names of fields. */
+function isShape(value: unknown): boolean {
+  if (typeof value !== "object" || value === null || isSchema(value) || "~standard" in value) return false;
+  const fields = Object.values(value);
+  return fields.length > 0 && fields.every((field) => isSchema(field));
 }
 
 /** Refuses what is nearly a schema, and says what it lacks. The rules of the options refuse the rest. */

@@ -8,7 +8,7 @@ export interface CallEffect {
   readonly error?: PortcullisError;
 }
 
-/** What a call with this input, which is checked, changes. Where the tool's function throws, or gives no effect, the call counts as a `write`. */
+/** What a call with this checked input changes. If the tool's function throws, or gives no effect, the call counts as a `write`. */
 export function effectOfCall(
   { name, effect, effectOf }: Pick<Tool, "name" | "effect" | "effectOf">,
   input: unknown,
@@ -23,7 +23,7 @@ export function effectOfCall(
   }
 }
 
-/** The one of two effects that changes more. */
+/** The effect that changes more. */
 export function graverEffect(one: Effect, other: Effect = "read"): Effect {
   return EFFECTS.indexOf(one) > EFFECTS.indexOf(other) ? one : other;
 }

@@ -3,13 +3,11 @@ import { describe, PortcullisError } from "../errors.ts";
 import { type CompiledSchema, compileSchema, refuseLarge } from "./json-schema/compile-schema.ts";
 import { evaluate, MAX_STEPS } from "./json-schema/evaluate.ts";
 import type { Failure } from "./json-schema/findings.ts";
+import { type JsonSchema, resolveReference } from "./json-schema/json-schema.ts";
 
 /** A schema that validates and can give its JSON Schema: of zod, arktype, another library with Standard JSON Schema, or `jsonSchema()`. */
 export type Schema<Input = unknown, Output = Input> = StandardSchemaV1<Input, Output> &
   StandardJSONSchemaV1<Input, Output>;
-
-/** A JSON Schema, draft 2020-12. */
-export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** One fault of a value. */
 export interface Issue {
@@ -40,6 +38,11 @@ export function jsonSchema<Value = unknown>(schema: JsonSchema): Schema<Value, V
       `jsonSchema(schema): expected a JSON Schema object, got ${describe(schema)}.`,
     );
   }
+  if ("~standard" in schema)
+    throw new PortcullisError(
+      "option_invalid",
+      "jsonSchema(schema): this is a schema of a library, not a plain JSON Schema: use it as it is, without jsonSchema().",
+    );
   refuseLarge(schema);
   const own = structuredClone(schema);
   refuseUnresolved(own);
@@ -62,8 +65,8 @@ const lazySchemas = new WeakMap<Schema, Required<LazyOptions>>();
 
 /**
  * A plain JSON Schema that is made when it is first needed, for sources with thousands of tools. `make` must return the
- * same schema each time, one that `jsonSchema()` takes; as the input of a tool, one of type `object`. `identify` gives a
- * short text that another schema does not have, where the whole schema is long. With `checks: false` every value fits.
+ * same schema each time, and `jsonSchema()` must accept it; the schema of a tool's input must have type `object`.
+ * `identify` gives a short text that no other schema has, for long schemas. With `checks: false` every value fits.
  */
 export function lazySchema(
   make: () => JsonSchema,
@@ -88,10 +91,15 @@ export function lazySchema(
 }
 
 interface LazyOptions {
-  /** Gives what tells its contents apart. */
+  /** A text that no schema with other contents has. */
   readonly identify?: () => string;
   readonly checks?: boolean;
   /** Steps of one check of a value. */
+  readonly maxSteps?: number;
+}
+
+interface StoredOptions {
+  readonly longest?: number;
   readonly maxSteps?: number;
 }
 
@@ -99,17 +107,40 @@ interface LazyOptions {
 const FOREIGN_STEPS = 250_000;
 
 /**
- * Like `jsonSchema`, for many that are held for a long time: it is read once to be refused at once, and then only its text is
- * kept until a value is checked. What it is made into may take a thousand times as much memory. It comes from a client or a
- * journal, so a check of a value has fewer steps.
+ * Like `jsonSchema`, for many schemas that are held for a long time. A schema is compiled once, so that an invalid one
+ * is refused at once; then only its text is kept until a value is checked. The compiled form may take a thousand times
+ * as much memory. A schema of a client or a journal has fewer steps for the check of a value. `longest` bounds the
+ * text, in characters.
  */
-export function storedSchema(schema: JsonSchema): Schema {
+export function storedSchema(
+  schema: JsonSchema,
+  { longest = Number.POSITIVE_INFINITY, maxSteps = FOREIGN_STEPS }: StoredOptions = {},
+): Schema {
   jsonSchema(schema);
   const text = JSON.stringify(schema);
-  return lazySchema(() => JSON.parse(text) as JsonSchema, { maxSteps: FOREIGN_STEPS });
+  if (text.length > longest)
+    throw new PortcullisError(
+      "option_invalid",
+      `jsonSchema(schema): the schema has ${text.length} characters of JSON, at most ${longest} are allowed.`,
+    );
+  return lazySchema(() => JSON.parse(text) as JsonSchema, { identify: () => text, maxSteps });
 }
 
-/** Whether the JSON Schema of a schema is all that it checks, and it gives values out as they are. */
+/** The JSON Schema that a schema of any library gives. Throws a `PortcullisError` if it is too large or too deep, and what the library throws. */
+export function readJsonSchema(schema: Schema, side: "input" | "output"): JsonSchema {
+  const json = schema["~standard"].jsonSchema[side]({ target: "draft-2020-12" });
+  // A schema of `jsonSchema()` was measured when it was made.
+  if (schema["~standard"].vendor !== PLAIN_VENDOR) refuseLarge(json);
+  return json;
+}
+
+/** Why a schema gives no JSON Schema, as a part of a sentence. */
+export function reasonOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return message.replace(/^jsonSchema\(schema\): |\.$/g, "");
+}
+
+/** Whether a schema checks nothing but its JSON Schema, and gives values out unchanged. */
 export function isPlain(schema: Schema): boolean {
   return schema["~standard"].vendor === PLAIN_VENDOR && lazySchemas.get(schema)?.checks !== false;
 }
@@ -119,7 +150,7 @@ export function isLazy(schema: Schema): boolean {
   return lazySchemas.has(schema);
 }
 
-/** A text that tells the contents of a lazy schema from those of others; undefined for any other schema. */
+/** A text that tells the contents of a lazy schema from the contents of others; undefined for any other schema. */
 export function identityOf(schema: Schema): string | undefined {
   return lazySchemas.get(schema)?.identify();
 }
@@ -160,7 +191,7 @@ function keysOf({ path = [] }: StandardSchemaV1.Issue): readonly PropertyKey[] {
   return path.map((part) => (typeof part === "object" ? part.key : part));
 }
 
-/** Found here, because validation would only find it with the first value that reaches the reference. */
+/** Refuses a reference that leads nowhere: validation would find it only with the first value that reaches the reference. */
 function refuseUnresolved(root: JsonSchema): void {
   const open: unknown[] = [root];
   while (open.length > 0) {
@@ -173,18 +204,6 @@ function refuseUnresolved(root: JsonSchema): void {
       );
     for (const child of Object.values(part)) open.push(child);
   }
-}
-
-/** The part of a schema that a reference points to; undefined if there is none. */
-export function resolveReference(root: JsonSchema, reference: string): unknown {
-  if (reference === "#") return root;
-  if (!reference.startsWith("#/")) return undefined;
-  let place: unknown = root;
-  for (const key of pointerKeys(reference)) {
-    if (typeof place !== "object" || place === null || !Object.hasOwn(place, key)) return undefined;
-    place = (place as Record<string, unknown>)[key];
-  }
-  return place;
 }
 
 /** Whether a value is a `Schema`. Schemas of some libraries are functions. */
@@ -201,7 +220,7 @@ const JSON_SCHEMA_BY: Readonly<Record<string, string>> = {
   effect: "Wrap it: Schema.toStandardJSONSchemaV1(Schema.toStandardSchemaV1(schema)) of effect 4",
 };
 
-/** What a value lacks that is nearly a schema, and what to do; undefined for a schema, and for a value of another kind. */
+/** What a value that is nearly a schema lacks, and what to do. Undefined for a schema, and for a value of another kind. */
 export function schemaFault(value: unknown): string | undefined {
   const standard = standardOf(value);
   if (standard === undefined) {
@@ -251,8 +270,8 @@ export function validate(schema: Schema, value: unknown): Validated | Promise<Va
 }
 
 /**
- * Like `validate`, for a value of so many values that a fault of each would hold up the thread: a schema of zod stops at
- * the first part that has faults. Other libraries cannot be told to, and may describe them all.
+ * Like `validate`, for so many values that describing a fault of each would hold up the thread. A schema of zod stops
+ * at the first part that has faults. Other libraries cannot be told to stop, and may describe all faults.
  */
 export function validateLarge(schema: Schema, value: unknown): Validated | Promise<Validated> {
   const result = isZod(schema) ? stopAtFault(schema, value) : undefined;
@@ -263,7 +282,7 @@ export function validateLarge(schema: Schema, value: unknown): Validated | Promi
 
 const STOPPED = "there may be more, because the check of a large input stops at the first";
 
-/** `abortEarly` is what `validate` of zod 4.6 stops by; other versions look on. */
+/** `abortEarly` makes `validate` of zod 4.6 stop; other versions go on. */
 interface Zod extends Schema {
   safeParse(value: unknown, context: { readonly abortEarly: boolean }): SafeParsed;
 }
@@ -276,13 +295,13 @@ function isZod(schema: Schema): schema is Zod {
   return schema["~standard"].vendor === "zod" && typeof (schema as Partial<Zod>).safeParse === "function";
 }
 
-/** Undefined for a schema that can only be asked asynchronously. */
+/** Undefined for a schema that validates asynchronously only. */
 function stopAtFault(schema: Zod, value: unknown): StandardSchemaV1.Result<unknown> | undefined {
   try {
     const parsed = schema.safeParse(value, { abortEarly: true });
     return parsed.success ? { value: parsed.data } : { issues: parsed.error.issues };
   } catch {
-    // What it threw, it throws again where it is asked for good.
+    // `validate` asks the schema again, which throws the same error.
     return undefined;
   }
 }
@@ -297,7 +316,7 @@ function toValidated(result: StandardSchemaV1.Result<unknown>, value: unknown): 
   return { ok: false, issues: unlisted > 0 ? [...issues, { path: "", message: `and ${unlisted} more` }] : issues };
 }
 
-/** The message, with the faults of its alternatives if it is that of a choice in zod or valibot. */
+/** The message of an issue; of a choice in zod or valibot, with the faults of its alternatives. */
 function messageOf(issue: StandardSchemaV1.Issue, depth = 0): string {
   const { errors, issues } = issue as { readonly errors?: unknown; readonly issues?: unknown };
   const lists: readonly unknown[] = Array.isArray(errors)
@@ -312,7 +331,7 @@ function messageOf(issue: StandardSchemaV1.Issue, depth = 0): string {
   return issue.message.replace(/\.$/, "") + alternativesText(alternatives);
 }
 
-/** Issues as one sentence; after a question mark follows the next one. */
+/** Issues as one text, separated by semicolons, except after a question mark. */
 export function issuesText(issues: readonly Issue[]): string {
   return issues
     .map(({ path, message }) => (path === "" ? message : `${path}: ${message}`))
@@ -343,21 +362,4 @@ export function pathText(keys: readonly PropertyKey[]): string {
         : `${index === 0 ? "" : "."}${String(key)}`,
     )
     .join("");
-}
-
-/** Decodes percent escapes; a part with invalid escapes stays as it is. */
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
-}
-
-/** Keys of a JSON pointer in a URI fragment, like `#/a/0`. */
-function pointerKeys(pointer: string): string[] {
-  return pointer
-    .split("/")
-    .slice(1)
-    .map((part) => decoded(part).replaceAll("~1", "/").replaceAll("~0", "~"));
 }

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { identityOf } from "./schema.ts";
+import type { ToolDigest } from "../journal/record.ts";
 import type { Tool } from "./tool.ts";
 import { jsonSchemaOf } from "./tool-schemas.ts";
 
@@ -22,4 +23,9 @@ export function toolDigest(tool: Tool): string {
   const digest = hash("sha256", JSON.stringify([name, ...schemas]));
   digests.set(tool, digest);
   return digest;
+}
+
+export function recordedTool(tool: Tool): ToolDigest {
+  const { name, effect } = tool;
+  return { name, digest: toolDigest(tool), ...(effect === "read" ? {} : { effect }) };
 }

@@ -1,4 +1,4 @@
-/** Maximum length of a tool name. Adapters shorten names further where a provider allows less. */
+/** Maximum length of a tool name. Adapters shorten names further if a provider allows less. */
 const LONGEST = 128;
 
 /** Names with a special meaning as a property of a JavaScript object. */

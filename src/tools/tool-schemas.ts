@@ -1,18 +1,19 @@
 import { PortcullisError } from "../errors.ts";
 import { closedSchema } from "./json-schema/closed-schema.ts";
-import { type CompiledSchema, compileSchema, refuseLarge } from "./json-schema/compile-schema.ts";
+import { type CompiledSchema, compileSchema } from "./json-schema/compile-schema.ts";
 import { InputFields } from "./json-schema/input-fields.ts";
-import { type JsonSchema, PLAIN_VENDOR, type Schema } from "./schema.ts";
+import type { JsonSchema } from "./json-schema/json-schema.ts";
+import { PLAIN_VENDOR, readJsonSchema, reasonOf, type Schema } from "./schema.ts";
 import type { Tool } from "./tool.ts";
 
 /** JSON Schema of what a tool takes (`input`) or of what programs get from it (`output`). */
 export function jsonSchemaOf(toolName: string, side: "input" | "output", schema: Schema): JsonSchema {
   try {
-    return schema["~standard"].jsonSchema[side]({ target: "draft-2020-12" });
+    return readJsonSchema(schema, side);
   } catch (error) {
     throw new PortcullisError(
       "tool_invalid",
-      `Tool "${toolName}": ${side} has no JSON Schema: ${error instanceof Error ? error.message : String(error)}. The input and output of a tool are JSON.`,
+      `Tool "${toolName}": ${side} has no JSON Schema: ${reasonOf(error)}. The input and output of a tool are JSON.`,
       { cause: error },
     );
   }
@@ -30,7 +31,7 @@ interface InputRead {
 
 const inputsRead = new WeakMap<Schema, InputRead>();
 
-/** Throws a `PortcullisError` (`tool_invalid`) if the fields of a tool's input cannot be told from its JSON Schema, and are to be checked. */
+/** Throws a `PortcullisError` (`tool_invalid`) if a tool refuses unknown fields, and its JSON Schema does not tell which fields are known. */
 export function checkInputFields(tool: ToolInput): void {
   // `jsonSchema()` has refused what cannot be read.
   if (tool.unknownFields === "allow" || tool.input["~standard"].vendor === PLAIN_VENDOR) return;
@@ -46,7 +47,7 @@ export function checkInputFields(tool: ToolInput): void {
   }
 }
 
-/** The check of an input's fields; undefined where they are passed on because the JSON Schema cannot be read for it. */
+/** The check of an input's fields; undefined if the JSON Schema cannot be read and unknown fields are passed on. */
 export function inputFieldsOf(tool: ToolInput): InputFields | undefined {
   try {
     return readInputSchema(tool).fields;
@@ -56,7 +57,7 @@ export function inputFieldsOf(tool: ToolInput): InputFields | undefined {
   }
 }
 
-/** The JSON Schema of a tool's input for models: it says `additionalProperties: false` where unknown fields are refused. */
+/** The JSON Schema of a tool's input for models. It says `additionalProperties: false` if unknown fields are refused. */
 export function inputSchemaOf(tool: Tool): JsonSchema {
   if (tool.unknownFields === "allow") return jsonSchemaOf(tool.name, "input", tool.input);
   const { schema, compiled } = readInputSchema(tool);
@@ -67,7 +68,6 @@ function readInputSchema(tool: ToolInput): InputRead {
   const known = inputsRead.get(tool.input);
   if (known) return known;
   const schema = silentWhereUnsaid(tool.input["~standard"].vendor, jsonSchemaOf(tool.name, "input", tool.input));
-  refuseLarge(schema);
   const compiled = compileSchema(schema, "for names");
   const read = { schema, compiled, fields: new InputFields(compiled) };
   inputsRead.set(tool.input, read);
@@ -75,7 +75,7 @@ function readInputSchema(tool: ToolInput): InputRead {
 }
 
 /**
- * The JSON Schema that effect gives says `additionalProperties: true` of every struct, also where effect drops such
+ * The JSON Schema that effect gives says `additionalProperties: true` of every struct, even if effect drops such
  * fields. An open struct of effect (`StructWithRest`) has a schema for them.
  */
 function silentWhereUnsaid(vendor: string, schema: JsonSchema): JsonSchema {

@@ -1,6 +1,6 @@
 import { describe, optionError, PortcullisError } from "../errors.ts";
-import { nearest } from "../options/nearest.ts";
-import { array } from "../options/options.ts";
+import { nearest } from "../option-rules/nearest.ts";
+import { array } from "../option-rules/options.ts";
 import { isSchema } from "./schema.ts";
 import { isMeantBy, toolNameFault } from "./tool-name.ts";
 import type { Caller, Tool, ToolAudience } from "./tool.ts";
@@ -11,9 +11,9 @@ export const TOOLS = array<Tool>("an array of tools made by defineTool");
 /** The tools of one runtime, by name. Immutable. */
 export class ToolSet {
   readonly #tools = new Map<string, Tool>();
-  /** Tools that do not exist everywhere. */
+  /** Tools with an `enabled` function. */
   readonly #switched: readonly Tool[];
-  /** Sets without some of them, by the names of these. */
+  /** Sets without some of the tools, by the names of the missing tools. */
   readonly #parts = new Map<string, ToolSet>();
 
   /**
@@ -63,8 +63,8 @@ export class ToolSet {
   }
 
   /**
-   * The tools that exist for them: this set, if all do. A tool whose `enabled` throws, or gives no boolean, does not;
-   * `onFailed` is told of it.
+   * The tools that exist for an audience; this set itself if all do. A tool whose `enabled` throws, or gives no
+   * boolean, does not exist; `onFailed` is told of it.
    */
   enabledFor(audience: ToolAudience, onFailed: (failed: SwitchFailure) => void): ToolSet {
     const off = this.#switched.filter((tool) => !isEnabled(tool, audience, onFailed));

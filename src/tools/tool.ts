@@ -19,17 +19,17 @@ export const EFFECTS: readonly Effect[] = ["read", "idempotent", "write"];
 export type OnUnknown = "ask" | "retry" | "fail";
 export const ON_UNKNOWN: readonly OnUnknown[] = ["ask", "retry", "fail"];
 
-/** How a call is made again whose handler throws, within the tool's `timeoutMs`. */
+/** How a call is made again if its handler throws, within the tool's `timeoutMs`. */
 export interface Retry {
   /** Attempts in all, the first one included. */
   readonly attempts: number;
-  /** Wait before the second attempt, in milliseconds, doubled before each further one; up to a quarter less, by chance. */
+  /** Wait before the second attempt, in milliseconds, doubled before each further attempt. Each wait is up to a quarter shorter, by chance. */
   readonly delayMs: number;
   /** Whether a call is made again after this error. */
   readonly on?: (error: unknown) => boolean;
 }
 
-/** So many calls in so many milliseconds. */
+/** Maximum calls that start in a span of time, in milliseconds. */
 export interface Rate {
   readonly calls: number;
   readonly perMs: number;
@@ -38,13 +38,13 @@ export interface Rate {
 /** For whom a tool may exist. */
 export interface ToolAudience<Context = unknown> {
   readonly tenant: string;
-  /** Name of the conversation's model, like `anthropic:claude-sonnet-4-5`; undefined where there is no conversation. */
+  /** Name of the conversation's model, like `anthropic:claude-sonnet-4-5`; undefined outside of a conversation. */
   readonly model: string | undefined;
-  /** The `context` of the execution, conversation or call; undefined where none was given. */
+  /** The `context` of the execution, conversation or call; undefined if none was given. */
   readonly context: Context;
 }
 
-/** Whether a tool exists for them. */
+/** Whether a tool exists for an audience. */
 export type Enabled = (audience: ToolAudience) => boolean;
 
 /** The approval of a question, with the values that `approve` gave for what was asked for. */
@@ -75,13 +75,12 @@ export interface CallContext<Context = unknown> {
   /** Values that the result may hold. */
   readonly resultValues: number;
   /**
-   * Asks the host's `approve` a question that came up while the handler runs; its request has the question, a value that
-   * is JSON, as `input`. Resolves with what it was allowed with, or with false where it was not, where there is no `approve`,
-   * where it leaves the decision for later, and after the call has ended. Neither the question nor the decision is
-   * journalled.
+   * Asks the host's `approve` a question that came up while the handler runs. The request has the question, a JSON
+   * value, as `input`. Resolves with the approval, or with false: if `approve` is missing, declines, or leaves the
+   * decision for later, and after the call has ended. Neither the question nor the decision is journalled.
    */
   readonly ask: (question: unknown) => Promise<AllowedQuestion | false>;
-  /** The `context` of the execution, conversation or call; undefined where none was given. */
+  /** The `context` of the execution, conversation or call; undefined if none was given. */
   readonly context: Context;
 }
 
@@ -99,7 +98,7 @@ export interface Tool<Context = unknown> {
   /** Whether a call with a field that `input` does not know is refused, as by default, or passed on to `input`. */
   readonly unknownFields?: "refuse" | "allow";
   readonly allowedCallers: readonly Caller[];
-  /** What a call changes; `write` where that depends on the input (`effectOf`). */
+  /** What a call changes; `write` if that depends on the input (`effectOf`). */
   readonly effect: Effect;
   /** What a call with this input changes. `effectOfCall` asks it. */
   readonly effectOf?: (input: unknown) => Effect;
@@ -109,7 +108,7 @@ export interface Tool<Context = unknown> {
   readonly needsApproval: (input: unknown) => boolean | Promise<boolean>;
   /** Calls at once, over all executions of a runtime. */
   readonly concurrency: number;
-  /** Attempts of one call, where its handler throws. */
+  /** Attempts of one call if its handler throws. */
   readonly retry?: Retry;
   /** Calls in a span of time, over all executions of a runtime. */
   readonly rate?: Rate;

@@ -2,8 +2,9 @@
 const BLOCK_BYTES = 64 * 1024;
 
 /**
- * Collects parts of a stream, however it was cut, in little more memory than their bytes. A list of the
- * parts themselves would take some hundred bytes for each, and keep the larger buffers alive that they are views of.
+ * Collects parts of a stream, however it was cut, in little more memory than their bytes. A list of the parts
+ * themselves would take some hundred bytes for each part, and keep the larger buffers alive that the parts are views
+ * of.
  */
 export class ByteList {
   #whole: Uint8Array[] = [];

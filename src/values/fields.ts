@@ -1,5 +1,5 @@
 /*
- * Reads untrusted JSON values, of a provider or a document: own properties only, and undefined or empty where a value has another type.
+ * Reads untrusted JSON values, of a provider or a document: own properties only. Undefined or empty if a value has another type.
  */
 
 export type Fields = Readonly<Record<string, unknown>>;
@@ -22,13 +22,12 @@ export function listOf(value: unknown, name: string): readonly unknown[] {
   return Array.isArray(field) ? field : [];
 }
 
-/** A counter; 0 where it is missing or no whole number from 0. */
+/** A counter; 0 if it is missing or no whole number from 0. */
 export function countOf(value: unknown, name: string): number {
   const field = fieldOf(value, name);
   return Number.isSafeInteger(field) && (field as number) >= 0 ? (field as number) : 0;
 }
 
-/** The fields without those of these names. */
 export function without(fields: Fields, ...names: readonly string[]): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
 }

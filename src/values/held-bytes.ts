@@ -39,12 +39,12 @@ export class HeldBytes {
     return this.#held;
   }
 
-  /** Bytes that are free; below 0 where more is held than allowed. */
+  /** Bytes that are free; below 0 if more is held than allowed. */
   get free(): number {
     return this.allowed - this.#held;
   }
 
-  /** Adds bytes without checking the bound; negative ones are given back. */
+  /** Adds bytes without checking the bound; negative numbers give bytes back. */
   count(bytes: number): void {
     this.#held += bytes;
   }
@@ -56,8 +56,8 @@ export class HeldBytes {
 
 /**
  * One execution's share of the host: its lane on the thread, and the bytes it holds. An execution may hold at most as
- * many bytes as remain free. So a single one gets half of the budget, several get equal parts, and some of the budget is
- * always free for the next one.
+ * many bytes as remain free. So a single execution gets half of the budget, several get equal parts, and some of the
+ * budget is always free for the next execution.
  */
 export class Share {
   readonly lane: Lane;

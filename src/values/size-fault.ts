@@ -1,11 +1,11 @@
 /** What a foreign value may hold at most, before anything reads it by recursion. */
 export interface SizeBounds {
   readonly depth: number;
-  /** Values within it. One that is shared counts wherever it stands. */
+  /** Values within it. A shared value counts in every place. */
   readonly values: number;
 }
 
-/** Why a foreign value is too large, as the rest of a sentence about it; undefined where it is not. Works without recursion. */
+/** Why a foreign value is too large, as the rest of a sentence about it; undefined if it is not. Works without recursion. */
 export function sizeFault(root: unknown, { depth: maxDepth, values: maxValues }: SizeBounds): string | undefined {
   const open: unknown[] = [root];
   const depths: number[] = [1];

@@ -1,12 +1,14 @@
 import type { HostFrame } from "../../bridge/frames.ts";
 import type { JournalRecord, TurnRecord } from "../journal/record.ts";
-import { type PastTurn, readTurn } from "../programs/history.ts";
+import type { Records } from "../journal/read-records.ts";
+import { eachSliced, type PastTurn, readTurnSliced } from "../programs/from-journal/read-turns.ts";
+import type { SlicedWork } from "../values/slice-scheduler.ts";
 import { textOf } from "../values/fields.ts";
-import { readPlainData } from "../values/plain-data.ts";
-import { CallViews } from "./call-views.ts";
-import { EventViews } from "./event-views.ts";
-import { TokenCount } from "./funnel-view.ts";
-import type { TextRoom } from "./text-room.ts";
+import { readPlainData } from "../values/json/plain-data.ts";
+import { CallViews } from "./parts/call-views.ts";
+import { EventViews } from "./parts/event-views.ts";
+import { TokenCount } from "./parts/funnel-view.ts";
+import type { TextRoom } from "./parts/text-room.ts";
 import type { LogView, TurnView } from "./view.ts";
 
 /** Turns that a view lists: a call takes one or two. */
@@ -29,33 +31,32 @@ export class ProgramReader {
   }
 
   /** Passes the records on, and reads each of them. */
-  async *reading(records: AsyncIterable<JournalRecord>): AsyncGenerator<JournalRecord> {
+  async *reading(records: Records): AsyncGenerator<JournalRecord> {
     for await (const record of records) {
       // The consumer checks a record before this class reads it, and names it in an error.
       yield record;
-      this.#take(record);
+      await records.lane.work(this.#take(record));
     }
   }
 
-  #take(record: JournalRecord): void {
-    if (record.type === "turn") return this.#takeTurn(record);
+  *#take(record: JournalRecord): SlicedWork<void> {
+    if (record.type === "turn") return yield* this.#takeTurn(record);
     this.calls.note(record);
     this.events.note(record);
     if (record.type === "header") this.lastAt = record.startedAt;
     else if ("at" in record) this.lastAt = Math.max(this.lastAt, record.at);
     if (record.type === "answered") this.largest.resultBytes = Math.max(this.largest.resultBytes, record.bytes);
-    if (record.type === "outcome") this.calls.abortOpen();
   }
 
-  #takeTurn(record: TurnRecord): void {
-    const { event, commands } = readTurn(record);
+  *#takeTurn(record: TurnRecord): SlicedWork<void> {
+    const { event, commands } = yield* readTurnSliced(record);
     const turn = this.turns.length + this.turnsLeft;
     this.#now = Math.max(this.#now, event.now);
     this.lastAt = Math.max(this.lastAt, event.now);
     if (this.turns.length < LISTED_TURNS) this.turns.push(turnOf(event));
     else this.turnsLeft += 1;
     if (event.kind === "answer") this.#takeAnswer(event, turn);
-    for (const command of commands) this.#takeCommand(command, turn);
+    yield* eachSliced(commands, (command) => this.#takeCommand(command, turn));
   }
 
   #takeAnswer({ id, ok, body, now }: HostFrame & { readonly kind: "answer" }, turn: number): void {

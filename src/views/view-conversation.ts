@@ -1,25 +1,26 @@
-import { childExecution } from "../agent/child-execution.ts";
-import type { KeptTurn } from "../agent/history.ts";
+import { clientEnding } from "../agent/ending-text.ts";
+import { childExecution } from "../agent/calls/child-execution.ts";
+import type { KeptTurn } from "../agent/from-journal/conversation-state.ts";
+import { readPastConversation, type PastConversation } from "../agent/from-journal/past-conversation.ts";
 import {
-  isResting,
-  type OpenModelCall,
-  type PastConversation,
-  readPastConversation,
-  waitingOfConversation,
-} from "../agent/past-conversation.ts";
-import type { SaidMessage } from "../agent/said.ts";
+  HELD_CONVERSATION,
+  standingOfConversation,
+  waitingCallsOf,
+} from "../agent/from-journal/conversation-standing.ts";
+import type { SaidMessage } from "../agent/prompt/said-message.ts";
 import type { ExecutionSummary, Journal } from "../journal/journal.ts";
 import type { ConversationHeader } from "../journal/record.ts";
-
 import { limitsOf } from "../programs/limits.ts";
-import { openCalls } from "../programs/waiting.ts";
 import { textOf } from "../values/fields.ts";
-import { readPlainData } from "../values/plain-data.ts";
-import { baseOf } from "./base-view.ts";
-import { ConversationCalls } from "./conversation-calls.ts";
-import { partOf } from "./funnel-view.ts";
-import { outcomeView } from "./outcome-view.ts";
-import { headOf, TextRoom, type TextBounds } from "./text-room.ts";
+import { readPlainData } from "../values/json/plain-data.ts";
+import { WaitingViews, baseOf, outcomeView } from "./parts/base-view.ts";
+import { readRecords } from "../journal/read-records.ts";
+import { CallViews } from "./parts/call-views.ts";
+import { EventViews } from "./parts/event-views.ts";
+import { partOf } from "./parts/funnel-view.ts";
+import { endingHead } from "../programs/from-journal/ending-head.ts";
+import { Lane } from "../values/slice-scheduler.ts";
+import { TextRoom, headOf, type TextBounds } from "./parts/text-room.ts";
 import type {
   ConversationView,
   FunnelView,
@@ -29,7 +30,6 @@ import type {
   SaidView,
   TextHead,
 } from "./view.ts";
-import { WaitingViews } from "./waiting-views.ts";
 
 /** The view of one conversation. Rejects with `journal_invalid`, and as the journal does. */
 export async function viewConversation(
@@ -40,47 +40,60 @@ export async function viewConversation(
 ): Promise<ConversationView> {
   const past = await readPastConversation(journal, header.execution, header.tenant);
   const room = new TextRoom(bounds);
-  const calls = await ConversationCalls.read(journal, past, room);
-  const rests = isResting(past);
-  const waiting = waitingViews(past);
-  const waits = rests || waitingOfConversation(past) !== undefined;
-  const outcome = past.outcome && outcomeView(past.outcome.outcome);
+  const { calls, events, lastAt } = await readCalls(journal, past, room);
+  const standing = standingOfConversation(past);
+  const waiting = new WaitingViews();
+  for (const { calls: those, above } of waitingCallsOf(past)) waiting.take(those, above);
+  const ending = past.outcome && (await new Lane(header.tenant).work(endingHead(past.outcome.outcome)));
+  const outcome = ending && outcomeView(bounds.forClient ? clientEnding(ending) : ending);
   const output = answerOf(past, bounds);
+  const base = baseOf(journal, summary, header);
   return {
-    ...baseOf(journal, summary, header),
+    ...base,
     kind: "conversation",
-    state: past.outcome ? "ended" : waits ? "waiting" : "running",
-    lastAt: calls.lastAt,
+    state: standing.state,
+    lastAt,
     records: past.records,
     ...(outcome && { outcome }),
     ...(output && { output }),
-    waiting,
-    calls: calls.all,
+    waiting: waiting.all,
+    calls: calls.all({ header, driven: base.driven, waiting: waiting.all }),
     limits: limitViews(past),
     funnel: funnelOf(past),
-    events: calls.events,
-    notes: past.outcome?.notes ?? [],
+    events: events.all,
+    notes: standing.state === "waiting" && standing.held ? [HELD_CONVERSATION] : (past.outcome?.notes ?? []),
     artifacts: past.artifacts.map(({ name, bytes, shape, call }) => ({ name, bytes, shape, call })),
     model: past.model,
     task: header.task,
     turns: past.turns.map((turn) => turnView(header, turn, room)),
     said: past.said.map((said) => saidView(said, room)),
-    rests,
+    rests: standing.state === "waiting" && standing.rests && standing.held === undefined,
   };
 }
 
-function waitingViews({ header, open, outcome, rest }: PastConversation): ConversationView["waiting"] {
-  const waiting = new WaitingViews();
-  // The calls of a turn that was asked for alone are for the host to answer.
-  if (outcome || rest) return [];
-  for (const call of open.values()) takeWaiting(waiting, header, call);
-  return waiting.all;
-}
-
-function takeWaiting(waiting: WaitingViews, header: ConversationHeader, call: OpenModelCall): void {
-  const { program } = call;
-  if (program) waiting.take(program.state.header ?? header, openCalls(program.state), `${call.id}/`);
-  else waiting.take(header, [call]);
+/** The direct calls, and the events beside them. Reads the records again: `past` has the turns without their times. */
+async function readCalls(journal: Journal, past: PastConversation, room: TextRoom) {
+  const calls = new CallViews(room);
+  const events = new EventViews();
+  const { execution, tenant } = past.header;
+  let lastAt = 0;
+  let turn = 0;
+  for await (const record of readRecords(journal, execution, { tenant })) {
+    if ("at" in record) lastAt = Math.max(lastAt, record.at);
+    if (record.type === "message" && record.from === "model") {
+      for (const call of past.turns[turn]?.turn.calls ?? [])
+        if (call.type === "tool_call") calls.make({ ...call, made: turn, at: record.at });
+      turn += 1;
+    }
+    // A call with a result in the transcript has ended before its conversation.
+    if (record.type !== "outcome") calls.note(record);
+    events.note(record);
+  }
+  for (const [index, { results }] of past.turns.entries())
+    for (const { callId, text, isError } of results.values())
+      calls.tell(callId, index + 1, { ok: !isError, body: text, at: lastAt });
+  if (past.outcome) calls.note(past.outcome);
+  return { calls, events, lastAt };
 }
 
 function turnView(header: ConversationHeader, { said, turn, model, results }: KeptTurn, room: TextRoom): ModelTurnView {

@@ -1,20 +1,22 @@
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Journal } from "../journal/journal.ts";
-import { invalidAt } from "../programs/history.ts";
-import { headerOf } from "../programs/once.ts";
-import type { TextBounds } from "./text-room.ts";
-import type { ExecutionView } from "./view.ts";
+import { readHeader } from "../journal/read-records.ts";
+import { invalidAt } from "../programs/from-journal/read-turns.ts";
+import type { TextBounds } from "./parts/text-room.ts";
+import type { CallTexts, CallView, ExecutionView } from "./view.ts";
 import { viewConversation } from "./view-conversation.ts";
 import { viewHostCall } from "./view-host-call.ts";
 import { viewProgram } from "./view-program.ts";
+import { childExecution } from "../agent/calls/child-execution.ts";
+import { PortcullisError } from "../errors.ts";
 
 /** What a view holds of texts that grow with an execution, unless its caller says otherwise. */
-const VIEW_BOUNDS: TextBounds = { each: 500, all: 2 * 1024 * 1024 };
+export const VIEW_BOUNDS: TextBounds = { each: 500, all: 2 * 1024 * 1024 };
 
 /**
  * One execution, conversation or call as its journal tells of it: plain JSON, made in one pass. Inputs and results are
- * shown by their beginnings; `viewCall` gives the whole. What only a provider can read is not in it. Whether the reader may
- * see it is the caller's to check. Rejects with `execution_unknown`, `journal_invalid`, and as the journal does.
+ * shown by their beginnings; `viewCall` gives the whole. Data that only a provider can read is not in it. The caller
+ * checks whether the reader may see it. Rejects with `execution_unknown`, `journal_invalid`, and as the journal does.
  */
 export async function viewExecution(
   journal: Journal,
@@ -22,7 +24,7 @@ export async function viewExecution(
   bounds: TextBounds = VIEW_BOUNDS,
 ): Promise<ExecutionView> {
   const summary = await journal.find(execution);
-  const header = await headerOf(journal, execution);
+  const header = await readHeader(journal, execution, summary);
   switch (header?.kind) {
     case "program":
       return viewProgram(journal, summary, header, bounds);
@@ -33,4 +35,29 @@ export async function viewExecution(
     default:
       throw invalidAt(execution, 0, "it is no header");
   }
+}
+
+/**
+ * The whole texts of one call, by the id that `decide` takes: `call_2/3` is call 3 of the program of `call_2`. Rejects with
+ * `call_unknown`, and as `viewExecution` does.
+ */
+export async function viewCall(journal: Journal, execution: ExecutionId, id: string): Promise<CallTexts> {
+  const slash = id.indexOf("/");
+  if (slash > 0)
+    return { ...(await viewCall(journal, childExecution(execution, id.slice(0, slash)), id.slice(slash + 1))), id };
+  const whole = { each: Number.MAX_SAFE_INTEGER, all: Number.MAX_SAFE_INTEGER, only: id };
+  const { calls, waiting } = await viewExecution(journal, execution, whole);
+  const call: Partial<CallView> | undefined =
+    calls.find((one) => one.id === id) ?? waiting.find((one) => one.id === id);
+  if (!call?.input || call.tool === undefined)
+    throw new PortcullisError(
+      "call_unknown",
+      `Execution ${JSON.stringify(execution)} has no call ${JSON.stringify(id)}. Its calls are listed by: portcullis show`,
+    );
+  return {
+    id,
+    tool: call.tool,
+    input: call.input.text,
+    ...(call.result && { result: call.result.text }),
+  };
 }

@@ -1,15 +1,18 @@
+import { HOST_CALL } from "../gate/answer.ts";
 import type { ExecutionSummary, Journal } from "../journal/journal.ts";
-import type { CallHeader, CallRecord, OutcomeRecord } from "../journal/record.ts";
-import { fieldOf, textOf } from "../values/fields.ts";
-import { readPlainData } from "../values/plain-data.ts";
-import { baseOf } from "./base-view.ts";
-import { CallViews } from "./call-views.ts";
-import { EventViews } from "./event-views.ts";
-import { partOf } from "./funnel-view.ts";
-import { outcomeView } from "./outcome-view.ts";
-import { headOf, TextRoom, type TextBounds } from "./text-room.ts";
+import { readRecords } from "../journal/read-records.ts";
+import type { CallHeader, OutcomeRecord } from "../journal/record.ts";
+import { applyRecord, initialState } from "../programs/from-journal/execution-state.ts";
+import { standingOf, waitingCalls } from "../programs/from-journal/standing.ts";
+import { endingHead } from "../programs/from-journal/ending-head.ts";
+import { textOf } from "../values/fields.ts";
+import { fieldTexts } from "../values/json/json-fields.ts";
+import { WaitingViews, baseOf, outcomeView } from "./parts/base-view.ts";
+import { CallViews } from "./parts/call-views.ts";
+import { EventViews } from "./parts/event-views.ts";
+import { partOf } from "./parts/funnel-view.ts";
+import { TextRoom, headOf, type TextBounds } from "./parts/text-room.ts";
 import type { HostCallView } from "./view.ts";
-import { WaitingViews } from "./waiting-views.ts";
 
 /** The view of one call of a host. Rejects as the journal does. */
 export async function viewHostCall(
@@ -20,50 +23,42 @@ export async function viewHostCall(
 ): Promise<HostCallView> {
   const { tool, caller, input } = header;
   const calls = new CallViews(new TextRoom(bounds));
+  calls.make({ id: HOST_CALL, tool, caller, inputText: input, made: 0, at: header.startedAt });
   const events = new EventViews();
   let lastAt = header.startedAt;
-  let records = 0;
-  let decided: CallRecord | undefined;
+  const state = initialState();
   let outcome: OutcomeRecord | undefined;
-  for await (const record of journal.read(header.execution)) {
-    records += 1;
+  const records = readRecords(journal, header.execution, { tenant: header.tenant });
+  for await (const record of records) {
+    applyRecord(state, record);
     if ("at" in record) lastAt = record.at;
-    if (record.type === "call" && decided === undefined)
-      calls.make({ id: record.call, tool, caller, inputText: input, made: 0, at: header.startedAt });
-    if (record.type === "call") decided = record;
     if (record.type === "outcome") outcome = record;
     calls.note(record);
     events.note(record);
   }
+  const base = baseOf(journal, summary, header);
   const waiting = new WaitingViews();
-  if (!outcome && decided) waiting.take(header, [{ id: decided.call, tool, inputText: input, decided }]);
-  const text = outcome && resultOf(outcome);
-  if (text !== undefined && decided)
-    calls.tell(decided.call, 1, { ok: calls.all[0]?.state === "value", body: text, at: lastAt });
-  const [call] = calls.all;
-  const fetched = partOf(text ?? "", true);
+  waiting.take(waitingCalls(state, base.driven));
+  const ending = outcome && (await records.lane.work(endingHead(outcome.outcome)));
+  const values = outcome && (await records.lane.work(fieldTexts(outcome.outcome)));
+  const text = values?.get("value") ?? textOf(ending, "message");
+  const ok = textOf(ending, "type") === "completed";
+  if (text !== undefined) calls.tell(HOST_CALL, 1, { ok, body: text, at: lastAt });
+  const returned = partOf(text ?? "", true);
   return {
-    ...baseOf(journal, summary, header),
+    ...base,
     kind: "call",
-    state: outcome ? "ended" : waiting.all.length > 0 ? "waiting" : "running",
+    state: standingOf(state, base.driven).state,
     lastAt,
-    records,
-    ...(outcome && { outcome: outcomeView(outcome.outcome) }),
+    records: state.records,
+    ...(ending && { outcome: outcomeView(ending) }),
     ...(text !== undefined && { output: headOf(text, bounds.all) }),
     waiting: waiting.all,
-    calls: calls.all,
+    calls: calls.all({ header, driven: base.driven, waiting: waiting.all }),
     limits: [],
-    funnel: { fetched: call?.state === "value" ? fetched : { bytes: 0, tokens: 0 }, returned: fetched },
+    funnel: { fetched: ok ? returned : { bytes: 0, tokens: 0 }, returned },
     events: events.all,
     notes: outcome?.notes ?? [],
     artifacts: [],
   };
-}
-
-/** The value, or the message in its place. */
-function resultOf({ outcome }: OutcomeRecord): string | undefined {
-  const read = readPlainData(outcome);
-  if (!read.ok) return undefined;
-  const value = fieldOf(read.value, "value");
-  return value === undefined ? textOf(read.value, "message") : JSON.stringify(value);
 }

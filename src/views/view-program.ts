@@ -1,20 +1,18 @@
 import type { ExecutionSummary, Journal } from "../journal/journal.ts";
+import { readRecords } from "../journal/read-records.ts";
 import type { ProgramHeader } from "../journal/record.ts";
-
-import { inSlices } from "../values/in-slices.ts";
-import { Lane } from "../values/slice-scheduler.ts";
+import { usageOf } from "../programs/from-journal/execution-state.ts";
 import { limitsOf } from "../programs/limits.ts";
-import { type Past, readPast } from "../programs/past-execution.ts";
-import { openCalls, waitingOf } from "../programs/waiting.ts";
-import { baseOf } from "./base-view.ts";
-import { partOf } from "./funnel-view.ts";
-import { outcomeView } from "./outcome-view.ts";
-import { type OutputText, outputText } from "./output-text.ts";
+import { endingHead } from "../programs/from-journal/ending-head.ts";
+import { readPast, type Past } from "../programs/from-journal/past-execution.ts";
+import { standingOf, waitingCalls } from "../programs/from-journal/standing.ts";
+import { WaitingViews, baseOf, outcomeView } from "./parts/base-view.ts";
+import { partOf } from "./parts/funnel-view.ts";
+import { outputText, type OutputText } from "./parts/output-text.ts";
 import { ProgramReader } from "./program-reader.ts";
-import { headOf, TextRoom, type TextBounds } from "./text-room.ts";
-import { toolPlaces } from "./tool-places.ts";
+import { TextRoom, headOf, type TextBounds } from "./parts/text-room.ts";
+import { toolPlaces } from "./parts/tool-places.ts";
 import type { LimitView, ProgramView } from "./view.ts";
-import { WaitingViews } from "./waiting-views.ts";
 
 /** The view of one program. Rejects with `journal_invalid`, and as the journal does. */
 export async function viewProgram(
@@ -24,20 +22,22 @@ export async function viewProgram(
   bounds: TextBounds,
 ): Promise<ProgramView> {
   const reader = new ProgramReader(new TextRoom(bounds));
-  const past = await readPast(reader.reading(inSlices(journal.read(header.execution), new Lane(header.tenant))));
+  const records = readRecords(journal, header.execution, { tenant: header.tenant });
+  const past = await readPast(reader.reading(records), records.lane);
   const output = await outputText(journal, header, past);
   const waiting = new WaitingViews();
-  if (!past.outcome) waiting.take(header, openCalls(past.state));
+  const base = baseOf(journal, summary, header);
+  waiting.take(waitingCalls(past.state, base.driven));
   const { language, sandbox, source } = header;
-  const calls = reader.calls.all;
+  const calls = reader.calls.all({ header, driven: base.driven, waiting: waiting.all });
   const artifacts = past.artifacts.map(({ name, bytes, shape, call }) => ({ name, bytes, shape, call }));
   return {
-    ...baseOf(journal, summary, header),
+    ...base,
     kind: "program",
-    state: past.outcome ? "ended" : waitingOf(past.state) ? "waiting" : "running",
+    state: standingOf(past.state, base.driven).state,
     lastAt: reader.lastAt,
     records: past.state.records,
-    ...(past.outcome && { outcome: outcomeView(past.outcome.outcome) }),
+    ...(past.outcome && { outcome: outcomeView(await records.lane.work(endingHead(past.outcome.outcome))) }),
     ...(output && { output: headOf(output.text, bounds.all) }),
     waiting: waiting.all,
     calls,
@@ -67,7 +67,11 @@ function limitViews(
   { largest, lastAt }: ProgramReader,
   output: OutputText | undefined,
 ): readonly LimitView[] {
-  const { runningMs, wallMs, peakMemoryBytes } = past.outcome?.usage ?? {};
+  const { usage } = past.state;
+  const { runningMs, wallMs, peakMemoryBytes } = {
+    ...(Object.keys(usage).length > 0 && usageOf(past.state)),
+    ...past.outcome?.usage,
+  };
   const returned = past.state.settled?.body;
   const used: Readonly<Record<string, number | undefined>> = {
     runningMs,
@@ -84,7 +88,7 @@ function limitViews(
   return Object.entries(used).map(([name, value]) => ({
     name,
     ...(value === undefined ? {} : { used: value }),
-    // What is printed is kept from the start, and as much again from the end.
+    // Printed text is kept from the start, and as much again from the end.
     allowed: (limits[name as keyof typeof limits] ?? 0) * (name === "logBytes" ? 2 : 1),
   }));
 }

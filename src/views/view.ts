@@ -1,270 +1,313 @@
-import type { ExecutionId } from "../journal/execution-id.ts";
-import type { Header } from "../journal/record.ts";
+import { z } from "zod";
+import type { Shape } from "../values/shape.ts";
+
+const count = z.number();
+
+export const TEXT_HEAD = z.object({
+  text: z.string(),
+  /** UTF-8 bytes of the whole text. */
+  bytes: count,
+  /** Missing if the text is whole; otherwise `viewCall` gives the whole. */
+  cut: z.literal(true).exactOptional(),
+});
 
 /** The beginning of a text. */
-export interface TextHead {
-  readonly text: string;
-  /** UTF-8 bytes of the whole text. */
-  readonly bytes: number;
-  /** The rest is left out; `viewCall` gives the whole. */
-  readonly cut?: true;
-}
+export type TextHead = Shape<typeof TEXT_HEAD>;
 
-/**
- * The state of an execution. `waiting`: it continues only with a decision, a client's result or, in a conversation, the
- * user.
- */
-export type ViewState = "running" | "waiting" | "ended";
+const CALL_STATE = z.enum(["open", "waiting", "value", "refused", "failed", "aborted"]);
 
 /** The state of one call. `open`: it has no answer and waits for nothing from outside. */
-export type CallState = "open" | "waiting" | "value" | "refused" | "failed" | "aborted";
+export type CallState = Shape<typeof CALL_STATE>;
+
+const DECISION_VIEW = z.object({
+  decision: z.enum(["allowed", "denied", "done"]),
+  by: z.string().exactOptional(),
+  note: z.string().exactOptional(),
+  /** The decision holds for later calls with the same tool and input, too. */
+  remember: z.literal(true).exactOptional(),
+  /** The earlier call whose remembered decision this call repeats. */
+  remembered: z.string().exactOptional(),
+  /** Milliseconds since 1970. */
+  at: count,
+});
+
+export type DecisionView = Shape<typeof DECISION_VIEW>;
+
+export const CALL_VIEW = z.object({
+  /** The id that `decide` takes: `3`, or `call_2/3` in a conversation. */
+  id: z.string(),
+  tool: z.string(),
+  caller: z.string(),
+  state: CALL_STATE,
+  /** Code of a refusal or failure, or kind of a value like `array of 200`; why an open call does not go on by itself. */
+  detail: z.string().exactOptional(),
+  /** The turn that made it. */
+  made: count,
+  /** The turn that began with its answer; missing without one. */
+  told: count.exactOptional(),
+  /** Milliseconds since 1970. */
+  at: count,
+  /** Milliseconds from the call to its answer; missing while there is none. */
+  ms: count.exactOptional(),
+  /** Absent if the call was refused before its input was read. */
+  input: TEXT_HEAD,
+  /** JSON text of the value, or the message of a refusal or failure; missing while none has been delivered. */
+  result: TEXT_HEAD.exactOptional(),
+  /** UTF-8 bytes of the value's JSON; 0 without one. */
+  bytes: count,
+  started: z.boolean(),
+  effect: z.string().exactOptional(),
+  /** How often the handler was run, if it was run again. */
+  attempts: count.exactOptional(),
+  decision: DECISION_VIEW.exactOptional(),
+  /** The handler's text for people (`display`), as JSON text. */
+  display: z.string().exactOptional(),
+});
 
 /** One call. `turn`s count from 0. */
-export interface CallView {
-  /** As `decide` takes it: `3`, or `call_2/3` in a conversation. */
-  readonly id: string;
-  readonly tool: string;
-  readonly caller: string;
-  readonly state: CallState;
-  /** Code of a refusal or failure, kind of a value like `array of 200`. */
-  readonly detail?: string;
-  /** The turn that made it. */
-  readonly made: number;
-  /** The turn that began with its answer; missing without one. */
-  readonly told?: number;
-  /** Milliseconds since 1970. */
-  readonly at: number;
-  /** Milliseconds from the call to its answer; missing while there is none. */
-  readonly ms?: number;
-  /** Absent where the call was refused before its input was read. */
-  readonly input: TextHead;
-  /** JSON text of the value, or the message of a refusal or failure; missing while none has been delivered. */
-  readonly result?: TextHead;
-  /** UTF-8 bytes of the value's JSON; 0 without one. */
-  readonly bytes: number;
-  readonly started: boolean;
-  readonly effect?: string;
-  /** How often the handler was run, where it was run again. */
-  readonly attempts?: number;
-  readonly decision?: DecisionView;
-  /** The handler's text for people (`display`), as JSON text. */
-  readonly display?: string;
-}
+export type CallView = Shape<typeof CALL_VIEW>;
 
-export interface DecisionView {
-  readonly decision: "allowed" | "denied" | "done";
-  readonly by?: string;
-  readonly note?: string;
-  /** Milliseconds since 1970. */
-  readonly at: number;
-}
-
-/** A call that waits for a person (`approval`, `outcome_unknown`), or for a client's result (`result`). */
-export interface WaitingView {
-  readonly id: string;
+const WAITING_VIEW = z.object({
+  id: z.string(),
   /** `run_program` for a program itself; its input has `source` and `language`. */
-  readonly tool: string;
-  readonly why: "approval" | "outcome_unknown" | "result";
+  tool: z.string(),
+  why: z.enum(["approval", "outcome_unknown", "result"]),
   /**
    * The whole JSON text, unless all waiting calls together have more than 4 MiB: then it is cut, and `viewCall` gives
    * the whole.
    */
-  readonly input: TextHead;
-  readonly inputDigest?: string;
+  input: TEXT_HEAD,
+  inputDigest: z.string().exactOptional(),
   /** Milliseconds since 1970. */
-  readonly since: number;
-}
+  since: count,
+});
 
-/** A limit and how much of it was used; `used` is missing where it is not known before the end. */
-export interface LimitView {
-  readonly name: string;
-  readonly used?: number;
-  readonly allowed: number;
-}
+/** A call that waits for a person (`approval`, `outcome_unknown`), or for a client's result (`result`). */
+export type WaitingView = Shape<typeof WAITING_VIEW>;
+
+const LIMIT_VIEW = z.object({
+  name: z.string(),
+  used: count.exactOptional(),
+  allowed: count,
+});
+
+/** A limit and how much of it was used; `used` is missing if it is not known before the end. */
+export type LimitView = Shape<typeof LIMIT_VIEW>;
+
+const FUNNEL_PART = z.object({
+  /** UTF-8 bytes. */
+  bytes: count,
+  /** Of OpenAI's encoding o200k. */
+  tokens: count,
+  /** The tokens are estimated from the beginning of the texts. */
+  estimated: z.literal(true).exactOptional(),
+});
 
 /** Bytes and tokens at one place of the funnel. */
-export interface FunnelPart {
-  /** UTF-8 bytes. */
-  readonly bytes: number;
-  /** Of OpenAI's encoding o200k. */
-  readonly tokens: number;
-  /** The tokens are estimated from the beginning of the texts. */
-  readonly estimated?: true;
-}
+export type FunnelPart = Shape<typeof FUNNEL_PART>;
+
+const FUNNEL_VIEW = z.object({
+  fetched: FUNNEL_PART,
+  /** Set for a program only. */
+  seen: FUNNEL_PART.exactOptional(),
+  /** Missing until there is a result. */
+  returned: FUNNEL_PART.exactOptional(),
+});
 
 /** Three amounts: returned by tools, handed to the programs, given to the model. */
-export interface FunnelView {
-  readonly fetched: FunnelPart;
-  /** Of a program only. */
-  readonly seen?: FunnelPart;
-  /** Missing until there is a result. */
-  readonly returned?: FunnelPart;
-}
+export type FunnelView = Shape<typeof FUNNEL_VIEW>;
+
+const LOG_VIEW = z.object({
+  turn: count,
+  stream: z.enum(["stdout", "stderr"]),
+  text: z.string(),
+  /** Lines that were left out before it. */
+  dropped: count.exactOptional(),
+});
 
 /** Printed text of one turn. */
-export interface LogView {
-  readonly turn: number;
-  readonly stream: "stdout" | "stderr";
-  readonly text: string;
-  /** Lines that were left out before it. */
-  readonly dropped?: number;
-}
+export type LogView = Shape<typeof LOG_VIEW>;
+
+const TURN_VIEW = z.object({
+  /** Milliseconds since 1970. */
+  at: count,
+  event: z.enum(["start", "answer", "fire", "stop"]),
+  /** Id of the call that was answered. */
+  call: z.string().exactOptional(),
+});
 
 /** One turn of a program, by the event that began it. */
-export interface TurnView {
-  /** Milliseconds since 1970. */
-  readonly at: number;
-  readonly event: "start" | "answer" | "fire" | "stop";
-  /** Id of the call that was answered. */
-  readonly call?: string;
-}
+export type TurnView = Shape<typeof TURN_VIEW>;
+
+const FAULT_VIEW = z.object({
+  name: z.string(),
+  message: z.string(),
+  code: z.string().exactOptional(),
+  tool: z.string().exactOptional(),
+  line: count.exactOptional(),
+  column: count.exactOptional(),
+});
 
 /** A fault of the program, in terms of its source. */
-export interface FaultView {
-  readonly name: string;
-  readonly message: string;
-  readonly code?: string;
-  readonly tool?: string;
-  readonly line?: number;
-  readonly column?: number;
-}
+export type FaultView = Shape<typeof FAULT_VIEW>;
+
+const OUTCOME_VIEW = z.object({
+  /** Type of the ending, like `completed` or `answered`. */
+  type: z.string(),
+  fault: FAULT_VIEW.exactOptional(),
+  /** Limit that stopped it. */
+  limit: z.string().exactOptional(),
+});
 
 /** The ending of an execution. */
-export interface OutcomeView {
-  /** Type of the ending, like `completed` or `answered`. */
-  readonly type: string;
-  readonly fault?: FaultView;
-  /** Limit that stopped it. */
-  readonly limit?: string;
-}
+export type OutcomeView = Shape<typeof OUTCOME_VIEW>;
 
-interface ViewBase {
-  readonly execution: ExecutionId;
-  readonly kind: Header["kind"];
-  readonly state: ViewState;
-  readonly tenant: string;
+const EVENT_VIEW = z.object({
+  type: z.string(),
+  text: z.string(),
   /** Milliseconds since 1970. */
-  readonly startedAt: number;
+  at: count,
+});
+
+export type EventView = Shape<typeof EVENT_VIEW>;
+
+const ARTIFACT_VIEW = z.object({
+  name: z.string(),
+  bytes: count,
+  shape: z.string(),
+  call: z.string(),
+});
+
+export type ArtifactView = Shape<typeof ARTIFACT_VIEW>;
+
+const VIEW_BASE = z.object({
+  execution: z.string(),
+  /** `waiting`: it continues only with a decision, a client's result or, in a conversation, the user. */
+  state: z.enum(["running", "waiting", "ended"]),
+  tenant: z.string(),
+  /** Milliseconds since 1970. */
+  startedAt: count,
   /** Milliseconds since 1970, of the last record that has a time. */
-  readonly lastAt: number;
-  /** Number of records read. */
-  readonly records: number;
-  /** Whether a driver holds it. */
-  readonly driven: boolean;
-  readonly parent?: { readonly execution: ExecutionId; readonly call: string };
-  readonly versions: readonly NamedText[];
-  readonly outcome?: OutcomeView;
+  lastAt: count,
+  /** Number of records that were read. */
+  records: count,
+  /** Whether a driver holds the execution. */
+  driven: z.boolean(),
+  /** Milliseconds since 1970 until which its driver holds it at least; missing without a driver or a lease. */
+  drivenUntil: count.exactOptional(),
+  parent: z.object({ execution: z.string(), call: z.string() }).exactOptional(),
+  versions: z.array(z.object({ name: z.string(), text: z.string() })),
+  outcome: OUTCOME_VIEW.exactOptional(),
   /** The text that the model or the caller gets. */
-  readonly output?: TextHead;
-  readonly waiting: readonly WaitingView[];
-  readonly calls: readonly CallView[];
+  output: TEXT_HEAD.exactOptional(),
+  waiting: z.array(WAITING_VIEW),
+  calls: z.array(CALL_VIEW),
   /** Number of the latest calls that are not in `calls`, because there are very many. */
-  readonly callsLeft?: number;
-  readonly limits: readonly LimitView[];
-  readonly funnel: FunnelView;
-  /** Events beside calls: restarts, violations, connections, retries, drivers that took it up. */
-  readonly events: readonly EventView[];
-  readonly notes: readonly string[];
-  readonly artifacts: readonly ArtifactView[];
-}
+  callsLeft: count.exactOptional(),
+  limits: z.array(LIMIT_VIEW),
+  funnel: FUNNEL_VIEW,
+  /** Events beside calls: restarts, violations, connections, retries, drivers that took the execution up. */
+  events: z.array(EVENT_VIEW),
+  notes: z.array(z.string()),
+  artifacts: z.array(ARTIFACT_VIEW),
+});
 
-export interface NamedText {
-  readonly name: string;
-  readonly text: string;
-}
-
-export interface EventView {
-  readonly type: string;
-  readonly text: string;
-  /** Milliseconds since 1970. */
-  readonly at: number;
-}
-
-export interface ArtifactView {
-  readonly name: string;
-  readonly bytes: number;
-  readonly shape: string;
-  readonly call: string;
-}
-
-/** The execution of one program. */
-export interface ProgramView extends ViewBase {
-  readonly kind: "program";
-  readonly language: string;
-  readonly sandbox: string;
-  readonly source: string;
-  /** Lines of the source, counted from 1, that name a tool. */
-  readonly places: readonly ToolPlaces[];
-  readonly turns: readonly TurnView[];
-  /** Number of the latest turns that are not in `turns`. */
-  readonly turnsLeft?: number;
-  readonly logs: readonly LogView[];
-}
+const TOOL_PLACES = z.object({
+  tool: z.string(),
+  lines: z.array(count),
+});
 
 /**
  * The lines of a program that name a tool. With more than one line, the journal does not tell which of them made a
  * call.
  */
-export interface ToolPlaces {
-  readonly tool: string;
-  readonly lines: readonly number[];
-}
+export type ToolPlaces = Shape<typeof TOOL_PLACES>;
+
+const PROGRAM_VIEW = VIEW_BASE.extend({
+  kind: z.literal("program"),
+  language: z.string(),
+  sandbox: z.string(),
+  source: z.string(),
+  /** Lines of the source, counted from 1, that name a tool. */
+  places: z.array(TOOL_PLACES),
+  turns: z.array(TURN_VIEW),
+  /** Number of the latest turns that are not in `turns`. */
+  turnsLeft: count.exactOptional(),
+  logs: z.array(LOG_VIEW),
+});
+
+/** The execution of one program. */
+export type ProgramView = Shape<typeof PROGRAM_VIEW>;
+
+const HOST_CALL_VIEW = VIEW_BASE.extend({
+  kind: z.literal("call"),
+});
 
 /** One call of a host. */
-export interface HostCallView extends ViewBase {
-  readonly kind: "call";
-}
+export type HostCallView = Shape<typeof HOST_CALL_VIEW>;
 
-/** A model's conversation. Its programs are executions of their own, with views of their own. */
-export interface ConversationView extends ViewBase {
-  readonly kind: "conversation";
-  readonly model: string;
-  readonly task: string;
-  readonly turns: readonly ModelTurnView[];
-  /** Messages after the last turn. */
-  readonly said: readonly SaidView[];
-  /** It continues only with a message of the user. */
-  readonly rests: boolean;
-}
+const SAID_VIEW = z.object({
+  by: z.enum(["user", "host"]),
+  text: TEXT_HEAD,
+});
 
-export interface SaidView {
-  readonly by: "user" | "host";
-  readonly text: TextHead;
-}
+export type SaidView = Shape<typeof SAID_VIEW>;
 
-export interface ModelTurnView {
-  readonly said: readonly SaidView[];
-  /** The model's text. */
-  readonly text: TextHead;
-  readonly model: string;
-  /** `called`, `answered`, `cut_off` … */
-  readonly end: string;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  /** Ids of its direct calls, which are among `calls`. */
-  readonly calls: readonly string[];
-  readonly programs: readonly ProgramCallView[];
-}
+const PROGRAM_CALL_VIEW = z.object({
+  id: z.string(),
+  /** Its execution; missing if the program ran at the provider, or was never begun. */
+  execution: z.string().exactOptional(),
+  source: TEXT_HEAD,
+  /** The result that the model got; missing until there is one. */
+  result: TEXT_HEAD.exactOptional(),
+  isError: z.boolean().exactOptional(),
+});
 
 /** A call of a model that runs a program. */
-export interface ProgramCallView {
-  readonly id: string;
-  /** Its execution; missing where the program ran at the provider, or was never begun. */
-  readonly execution?: ExecutionId;
-  readonly source: TextHead;
-  /** The result that the model got; missing until there is one. */
-  readonly result?: TextHead;
-  readonly isError?: boolean;
-}
+export type ProgramCallView = Shape<typeof PROGRAM_CALL_VIEW>;
+
+const MODEL_TURN_VIEW = z.object({
+  said: z.array(SAID_VIEW),
+  /** The model's text. */
+  text: TEXT_HEAD,
+  model: z.string(),
+  /** `called`, `answered`, `cut_off` … */
+  end: z.string(),
+  inputTokens: count,
+  outputTokens: count,
+  /** Ids of its direct calls, which are among `calls`. */
+  calls: z.array(z.string()),
+  programs: z.array(PROGRAM_CALL_VIEW),
+});
+
+export type ModelTurnView = Shape<typeof MODEL_TURN_VIEW>;
+
+const CONVERSATION_VIEW = VIEW_BASE.extend({
+  kind: z.literal("conversation"),
+  model: z.string(),
+  task: z.string(),
+  turns: z.array(MODEL_TURN_VIEW),
+  /** Messages after the last turn. */
+  said: z.array(SAID_VIEW),
+  /** Whether it continues only with a message of the user. */
+  rests: z.boolean(),
+});
+
+/** A model's conversation. Its programs are executions of their own, with views of their own. */
+export type ConversationView = Shape<typeof CONVERSATION_VIEW>;
+
+export const EXECUTION_VIEW = z.discriminatedUnion("kind", [PROGRAM_VIEW, CONVERSATION_VIEW, HOST_CALL_VIEW]);
 
 /** The view of an execution, made from its journal, for people. */
-export type ExecutionView = ProgramView | ConversationView | HostCallView;
+export type ExecutionView = Shape<typeof EXECUTION_VIEW>;
+
+export const CALL_TEXTS = z.object({
+  id: z.string(),
+  tool: z.string(),
+  input: z.string(),
+  /** JSON text of the value, or the message of a refusal or failure; missing while none has been delivered. */
+  result: z.string().exactOptional(),
+});
 
 /** The whole texts of one call. */
-export interface CallTexts {
-  readonly id: string;
-  readonly tool: string;
-  readonly input: string;
-  /** JSON text of the value, or the message of a refusal or failure; missing while none has been delivered. */
-  readonly result?: string;
-}
+export type CallTexts = Shape<typeof CALL_TEXTS>;

@@ -177,7 +177,10 @@ test("cancelling its caller cancels an agent", async () => {
 });
 
 test.each<[object, string]>([
-  [{ model: {} }, "agentAsTool({ model }): expected a model, like anthropic({ model: … }), got {}."],
+  [
+    { model: {} },
+    "agentAsTool({ model }): expected a model, like anthropic({ model: … }), or its name: anthropic:NAME, openai:NAME, openai-chat:NAME, gemini:NAME, got {}.",
+  ],
   [{ maxTurns: 0 }, "agentAsTool({ maxTurns }): expected a whole number from 1 to 10000, got 0."],
   [{ tool: [] }, 'agentAsTool: there is no option "tool", did you mean tools?'],
   [{ programs: "remote" }, 'agentAsTool({ programs }): expected "local", "hosted" or "none", got "remote".'],

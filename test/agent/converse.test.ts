@@ -8,8 +8,9 @@ import {
   PortcullisError,
   type Tool,
 } from "../../src/index.ts";
-import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
-import { replayTranscript, type Transcript } from "../../src/reports.ts";
+import { createMemoryJournal, type Header, type Journal } from "../../src/journal/index.ts";
+import { checkTranscript } from "../../src/agent/from-journal/check-transcript.ts";
+import type { Transcript } from "../../src/reports.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedModel, type ScriptedStep } from "../../src/testing.ts";
 
 const sandbox = createMemorySandbox();
@@ -71,7 +72,7 @@ describe("a conversation with many messages of the user", () => {
       ["Two.", "Three."],
     ]);
     expect(second.usage).toMatchObject({ turns: 3, calls: 1 });
-    expect(replayTranscript(second.transcript)).toMatchObject({ type: "consistent" });
+    expect(() => checkTranscript(second.transcript, "it")).not.toThrow();
     await talk[Symbol.asyncDispose]();
     expect(await recordsOf(journal, talk.execution)).toEqual([
       "header",
@@ -176,7 +177,7 @@ describe("one turn at a time", () => {
     const { answer, transcript } = await talk.say("Never mind.");
     expect(answer).toContain("Never mind.|The user went on before this call had an answer");
     expect(ran).toBe(1);
-    expect(replayTranscript(transcript)).toMatchObject({ type: "consistent" });
+    expect(() => checkTranscript(transcript, "it")).not.toThrow();
   });
 
   test("a host that dies after it leaves the calls to the one who takes it up, and nothing makes them meanwhile", async () => {
@@ -244,6 +245,8 @@ describe("interrupting", () => {
     const { ending, transcript } = await saying;
     expect(ending).toEqual({ type: "cancelled" });
     expect(transcript.turns[0]?.results.some(({ isError }) => isError)).toBe(true);
+    // The conversation goes on: no call is told that it ended.
+    expect(JSON.stringify(transcript.turns[0]?.results)).not.toContain("conversation");
     expect((await talk.say("Two.")).answer).toContain("Two.");
     const [first] = transcript.turns;
     expect(model.conversations[0]?.[1]?.results).toEqual(first?.results);
@@ -311,6 +314,55 @@ describe("disposing", () => {
   });
 });
 
+test("a remembered decision is about one tool: another one of the same name and interface is asked about anew", async () => {
+  const ran: string[] = [];
+  const payOf = (which: string) => toolOf("pay", () => ran.push(which), { approval: "always" });
+  const [first, second] = [payOf("first"), payOf("second")];
+  const asked: string[] = [];
+  const { runtime } = await runtimeOf([first]);
+  const script: ScriptedStep[] = Array.from({ length: 5 }, () => [{ calls: [{ tool: "pay" }] }, ECHO]).flat();
+  const talk = await runtime.converse({
+    model: scriptedModel(script),
+    approve: ({ callId }) => {
+      asked.push(callId);
+      return { allow: true, remember: "execution" };
+    },
+  });
+  await talk.say("One.");
+  await talk.say("Two.");
+  expect([ran, asked.length]).toEqual([["first", "first"], 1]);
+  await talk.setTools([first, look]);
+  await talk.say("Three.");
+  expect([ran.length, asked.length]).toEqual([3, 1]);
+  await talk.setTools([second]);
+  await talk.say("Four.");
+  expect([ran.at(-1), asked.length]).toEqual(["second", 2]);
+  await talk.setTools([first]);
+  await talk.say("Five.");
+  expect([ran.at(-1), asked.length]).toEqual(["first", 3]);
+});
+
+test("a decision that an earlier host remembered does not hold for a tool of setTools: its journal does not tell that it is another one", async () => {
+  const payOf = () => toolOf("pay", () => "paid", { approval: "always" });
+  const first = payOf();
+  const script: ScriptedStep[] = Array.from({ length: 3 }, () => [{ calls: [{ tool: "pay" }] }, ECHO]).flat();
+  let asked = 0;
+  const approve = () => {
+    asked += 1;
+    return { allow: true, remember: "execution" as const };
+  };
+  const { runtime, journal } = await runtimeOf([first]);
+  const talk = await runtime.converse({ model: scriptedModel(script), approve });
+  await talk.say("One.");
+  const later = await runtimeOf([first], await copied(journal, talk.execution));
+  const taken = await later.runtime.converse({ model: scriptedModel(script), continue: talk.execution, approve });
+  await taken.say("Two.");
+  expect(asked).toBe(1);
+  await taken.setTools([payOf()]);
+  await taken.say("Three.");
+  expect(asked).toBe(2);
+});
+
 test("setTools gives other tools from the next turn on, to the model and at the gate", async () => {
   const other = toolOf("other", () => "other");
   const script: ScriptedStep[] = [
@@ -344,10 +396,53 @@ describe("continuing", () => {
     expect(model.conversations.at(-1)?.at(-1)?.said).toEqual(["One.", "Two."]);
     expect(report.usage).toMatchObject({ turns: 1, calls: 0 });
     expect(report.transcript.turns).toHaveLength(3);
-    expect(replayTranscript(report.transcript)).toMatchObject({ type: "consistent" });
+    expect(() => checkTranscript(report.transcript, "it")).not.toThrow();
     expect(await Array.fromAsync(journal.read(first.execution))).toEqual(before);
     const branch = await runtime.converse({ model, continue: first.execution });
     expect((await branch.say("Three.")).answer).toBe("Three.");
+  });
+
+  test("a copy that fails is broken off, and not held by the host that began it", async () => {
+    const journal = createMemoryJournal();
+    const { runtime } = await runtimeOf([look], journal);
+    const model = scriptedModel([{ programs: [`await save("kept", 1); await tools.look({});`] }, ECHO, ECHO]);
+    const first = await runtime.agent({ model, task: "One." });
+    expect(first.artifacts.map(({ name }) => name)).toEqual(["kept"]);
+    const begun: string[] = [];
+    const broken: Journal = {
+      ...journal,
+      create: (header, lease) => {
+        begun.push(header.execution);
+        return journal.create(header, lease);
+      },
+      read: (id, options) => {
+        if (id === first.execution && (options?.from ?? 0) > 0) throw new PortcullisError("journal_corrupt", "broken");
+        return journal.read(id, options);
+      },
+    };
+    const { runtime: other } = await runtimeOf([look], broken);
+    await expect(other.converse({ model, continue: first.execution })).rejects.toMatchObject({
+      code: "journal_corrupt",
+    });
+    expect(begun).toHaveLength(1);
+    expect((await recordsOf(journal, begun[0] ?? "")).at(-1)).toBe("outcome");
+  });
+
+  test("one that rests with an ending that cannot be read is refused, and stays as it is", async () => {
+    const journal = createMemoryJournal();
+    const { runtime } = await runtimeOf([look], journal);
+    const talk = await runtime.converse({ model: scriptedModel([ECHO]) });
+    await talk.say("One.");
+    const records = await Array.fromAsync(journal.read(talk.execution), (record) =>
+      record.type === "rest" ? { ...record, ending: "[]" } : record,
+    );
+    const [header, ...rest] = records;
+    const foreign = createMemoryJournal();
+    await foreign.append(talk.execution, await foreign.create(header as Header, { driver: "gone", until: 0 }), rest);
+    const { runtime: other } = await runtimeOf([look], foreign);
+    const continued = other.converse({ model: scriptedModel([ECHO]), continue: talk.execution });
+    await expect(continued).rejects.toMatchObject({ code: "journal_invalid" });
+    expect(await Array.fromAsync(foreign.read(talk.execution))).toEqual(records);
   });
 
   test("a transcript goes on with any model; what its adapter does not take is told as text", async () => {
@@ -475,6 +570,31 @@ Use tabs.</document>
 Obey.
 </document-2>`);
   expect(opening?.settings).toEqual({ toolChoice: { tool: "own" }, temperature: 0.5 });
+});
+
+test("the instructions of a tool that the model is not offered are not in the system text", async () => {
+  const toolFor = (name: string, allowedCallers: Tool["allowedCallers"]) =>
+    defineTool({
+      name,
+      description: name,
+      effect: "read",
+      allowedCallers,
+      instructions: `Use ${name} with care.`,
+      input: z.object({}),
+      handler: () => 1,
+    });
+  const tools = [toolFor("direct.one", ["direct"]), toolFor("program.one", ["programmatic"])];
+  for (const [programs, isTold] of [
+    ["none", false],
+    ["local", true],
+  ] as const) {
+    const model = scriptedModel([ECHO]);
+    await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox() });
+    await runtime.agent({ model, task: "Do it.", programs });
+    const { instructions = "" } = model.conversations[0]?.[0]?.opening ?? {};
+    expect(instructions).toContain("Use direct.one with care.");
+    expect(instructions.includes("Use program.one with care.")).toBe(isTold);
+  }
 });
 
 test("instructions without an entry for the model are refused, also for a model to fall back to", async () => {

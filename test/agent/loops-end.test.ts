@@ -3,7 +3,7 @@ import { z } from "zod";
 import { type AgentOptions, createRuntime, defineTool } from "../../src/index.ts";
 import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
 import type { Model, ToolChoice } from "../../src/models/index.ts";
-import { replayTranscript } from "../../src/reports.ts";
+import { checkTranscript } from "../../src/agent/from-journal/check-transcript.ts";
 import {
   createMemorySandbox,
   type ScriptedModel,
@@ -37,7 +37,7 @@ async function run<Answer = string>(
   onTestFinished(() => runtime[Symbol.asyncDispose]());
   const model = models(script) as ScriptedModel;
   const report = await runtime.agent<Answer>({ model, task: "Do it.", ...options });
-  expect(replayTranscript(report.transcript)).toMatchObject({ type: "consistent" });
+  expect(() => checkTranscript(report.transcript, "it")).not.toThrow();
   const records = await Array.fromAsync(journal.read(report.execution));
   for (let cut = 1; cut <= records.length; cut += 1) {
     // Results of calls that are not made are appended with the ending, all or none.
@@ -248,6 +248,32 @@ describe("a context that is nearly full", () => {
     expect(records.filter(({ type }) => type === "compact")).toHaveLength(1);
     expect(report.transcript.turns[0]?.results[0]?.text).toHaveLength(5012);
     expect(model.conversations).toHaveLength(2);
+  });
+
+  test("never tells the model to repeat a call that may have changed something, or a program", async () => {
+    const big = (name: string, effect: "read" | "idempotent" | "write") =>
+      defineTool({
+        name,
+        description: name,
+        input: z.object({}),
+        allowedCallers: ["direct", "programmatic"],
+        effect,
+        handler: () => "x".repeat(5000),
+      });
+    const tools = [big("reads", "read"), big("puts", "idempotent"), big("pays", "write"), look];
+    await using runtime = await createRuntime({ tools, sandbox });
+    const model = scriptedModel([
+      { calls: tools.slice(0, 3).map(({ name: tool }) => ({ tool })), programs: ["return tools.pays({})"] },
+      call(1),
+      { ...call(2), usage },
+      { text: "Done." },
+    ]);
+    await runtime.agent({ model, task: "Do it.", contextTokens: 1000 });
+    const { results = [] } = model.conversations[1]?.[1] ?? {};
+    expect(results.map(({ text }) => text.slice(text.indexOf(". ", text.lastIndexOf('"')) + 2))).toEqual([
+      "Make the call again if you need the rest.",
+      ...Array.from({ length: 3 }, () => "The call was made: do not repeat it for its result."),
+    ]);
   });
 
   test("is made shorter as the developer says", async () => {

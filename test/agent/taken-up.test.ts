@@ -1,12 +1,13 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { childExecution } from "../../src/agent/child-execution.ts";
-import { readPastConversation } from "../../src/agent/past-conversation.ts";
+import { childExecution } from "../../src/agent/calls/child-execution.ts";
+import { readPastConversation } from "../../src/agent/from-journal/past-conversation.ts";
 import { agentAsTool, createRuntime, defineTool, type Tool } from "../../src/index.ts";
 import { CallLedger } from "../../src/gate/call-ledger.ts";
 import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../src/testing.ts";
 import { scriptedGuest } from "../gate/scripted-guest.ts";
+import { payTool } from "../support/tools.ts";
 
 const sandbox = createMemorySandbox();
 const later = () => "later" as const;
@@ -14,15 +15,7 @@ const LEASE_MS = 100;
 
 const CALLERS = ["direct", "programmatic"] as const;
 
-const pay = defineTool({
-  name: "pay",
-  description: "Pays",
-  input: z.object({ euros: z.number() }),
-  allowedCallers: CALLERS,
-  effect: "write",
-  approval: "always",
-  handler: ({ euros }) => ({ paid: euros }),
-});
+const { tool: pay } = payTool();
 
 const payment = (euros: number) => ({ id: `pay-${euros}`, tool: "pay", input: { euros } });
 

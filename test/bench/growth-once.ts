@@ -86,7 +86,9 @@ const KINDS: Readonly<Record<string, () => Promise<readonly [Moment, Moment]>>> 
       using journal = createSqliteJournal({ path: join(folder, "growth.db"), durability: "relaxed" });
       await using runtime = await createRuntime({ tools: [makeTool("ping")], journal });
       await execute(runtime, "return tools.ping({ i: 1 });");
-      const records = await Array.fromAsync(runtime.executions(), async ({ id }) => runtime.execution(id).records());
+      const records = await Array.fromAsync(runtime.executions(), async ({ execution }) =>
+        runtime.execution(execution).records(),
+      );
       const [[header, ...rest] = []] = records;
       if (header?.type !== "header") throw new Error("The execution has no header.");
       const note = async (execution: string) => {

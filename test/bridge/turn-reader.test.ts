@@ -12,19 +12,22 @@ const output: GuestFrame = { kind: "output", stream: "stdout", dropped: 0, body:
 const unreplayable: GuestFrame = { kind: "unreplayable", cause: "files" };
 const settled: GuestFrame = { kind: "settled", ok: true, notes: [], body: "1" };
 
-const MOST_LENGTH = 20_000_000;
+const MOST_BYTES = 20_000_000;
 
 /** A reader whose guest has greeted and was handed these events. */
 function greeted(...events: readonly Closes[]): TurnReader {
-  const reader = new TurnReader("javascript", MOST_LENGTH);
-  reader.read(frameText(ready));
+  const reader = new TurnReader("javascript", MOST_BYTES);
+  readText(reader, frameText(ready));
   for (const closes of events) reader.expect(closes);
   return reader;
 }
 
+/** Reads a frame's text, which takes two bytes of memory for each character. */
+const readText = (reader: TurnReader, text: string) => reader.read(text, 2 * text.length);
+
 /** Reads frames; the last thing it gives is the turn that the last of them ended. */
 function readAll(reader: TurnReader, frames: readonly GuestFrame[]) {
-  return frames.map((frame) => reader.read(frameText(frame))).at(-1);
+  return frames.map((frame) => readText(reader, frameText(frame))).at(-1);
 }
 
 function violation(reader: TurnReader, ...frames: readonly GuestFrame[]): string {
@@ -75,7 +78,7 @@ test.each<[Language, GuestFrame, string]>([
   ["javascript", { ...ready, language: "python" }, "The guest runs python, not javascript."],
   ["python", ready, "The guest runs javascript, not python."],
 ])("a guest for %s that begins with %j is not spoken to", (language, frame, message) => {
-  const reader = new TurnReader(language, MOST_LENGTH);
+  const reader = new TurnReader(language, MOST_BYTES);
   reader.expect(undefined);
   expect(violation(reader, frame)).toBe(message);
 });
@@ -126,7 +129,7 @@ test.each<[string, readonly Closes[], readonly GuestFrame[], string]>([
 });
 
 test("a malformed frame is a violation that says what is malformed", () => {
-  expect(() => greeted(undefined).read('{"kind":"clear"}')).toThrow(
+  expect(() => readText(greeted(undefined), '{"kind":"clear"}')).toThrow(
     new BridgeViolation("The guest sent a malformed frame: its kind is clear, and `id` cannot be absent."),
   );
 });
@@ -160,17 +163,17 @@ test("a stop closes every call and leaves the timers", () => {
 
 test(`a guest may have ${TIMERS_AT_ONCE} timers open, and not one more`, () => {
   const reader = greeted(undefined);
-  for (let id = 1; id <= TIMERS_AT_ONCE; id += 1) reader.read(frameText(timer(id)));
-  reader.read(frameText(clear(1)));
-  reader.read(frameText(timer(TIMERS_AT_ONCE + 1)));
+  for (let id = 1; id <= TIMERS_AT_ONCE; id += 1) readText(reader, frameText(timer(id)));
+  readText(reader, frameText(clear(1)));
+  readText(reader, frameText(timer(TIMERS_AT_ONCE + 1)));
   expect(violation(reader, timer(TIMERS_AT_ONCE + 2))).toBe("The guest has more than 10000 timers open.");
 });
 
 test("more text in one turn than may be held is given up before all of it is there", () => {
-  const long: GuestFrame = { ...output, body: JSON.stringify("x".repeat(MOST_LENGTH / 4)) };
+  const long: GuestFrame = { ...output, body: JSON.stringify("é".repeat(MOST_BYTES / 8)) };
   const inOne = greeted(undefined);
   readAll(inOne, [long, long, long]);
-  expect(() => inOne.read(frameText(long))).toThrow(TextTooLong);
+  expect(() => readText(inOne, frameText(long))).toThrow(TextTooLong);
   const inMany = greeted(undefined, undefined, undefined, undefined);
   for (let turn = 0; turn < 4; turn += 1) expect(readAll(inMany, [long, turnEnd(0)])?.commands).toEqual([long]);
 });
@@ -178,6 +181,6 @@ test("more text in one turn than may be held is given up before all of it is the
 test("commands without much text are not kept without end", () => {
   const reader = greeted(undefined);
   expect(() => {
-    for (let frames = 0; frames < MOST_LENGTH / 256; frames += 1) reader.read(frameText(output));
+    for (let frames = 0; frames < MOST_BYTES / 256; frames += 1) readText(reader, frameText(output));
   }).toThrow(TextTooLong);
 });

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { frameText, type GuestLimits, type Language, PROTOCOL_VERSION } from "../../bridge/frames.ts";
-import { GuestLink } from "../../src/programs/guest-link.ts";
-import { eventOf } from "../../src/programs/replay-turns.ts";
+import { GuestLink } from "../../src/programs/guest/guest-link.ts";
+import { eventOf } from "../../src/programs/guest/replay-turns.ts";
 import { DEFAULT_LIMITS } from "../../src/programs/limits.ts";
 import type { Guest, Sandbox } from "../../src/sandboxes/sandbox.ts";
 

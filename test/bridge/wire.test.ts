@@ -19,7 +19,7 @@ test("however a stream is cut into chunks, the same frames come out in the same 
       const decoder = new FrameDecoder(MEBIBYTE);
       const decoded = cut(encodeFrames(frames), places).flatMap((chunk) => decoder.push(chunk));
       expect(decoded).toEqual(frames);
-      expect(decoder.oversize).toBeUndefined();
+      expect(decoder.refused).toBeUndefined();
     }),
   );
 });
@@ -44,24 +44,24 @@ test("a frame is its length in bytes of UTF-8 as four bytes, big-endian, and the
 test("a frame of exactly the allowed size passes, and one byte more does not", () => {
   const decoder = new FrameDecoder(10);
   expect(decoder.push(encodeFrames(["0123456789", "ééééé"]))).toEqual(["0123456789", "ééééé"]);
-  expect(decoder.oversize).toBeUndefined();
+  expect(decoder.refused).toBeUndefined();
   expect(decoder.push(encodeFrames(["éééééé"]))).toEqual([]);
-  expect(decoder.oversize).toEqual({ bytes: 12, allowed: 10 });
+  expect(decoder.refused).toEqual({ bytes: 12, allowed: 10 });
 });
 
 test("an oversize frame is found in its prefix, before any of its bytes have come", () => {
   const decoder = new FrameDecoder(10);
   expect(decoder.push(Buffer.from([0xff, 0xff, 0xff]))).toEqual([]);
-  expect(decoder.oversize).toBeUndefined();
+  expect(decoder.refused).toBeUndefined();
   expect(decoder.push(Buffer.from([0xff]))).toEqual([]);
-  expect(decoder.oversize).toEqual({ bytes: 0xffff_ffff, allowed: 10 });
+  expect(decoder.refused).toEqual({ bytes: 0xffff_ffff, allowed: 10 });
 });
 
 test("frames before an oversize one are given, and nothing after it is read as a frame", () => {
   const decoder = new FrameDecoder(4);
   expect(decoder.push(encodeFrames(["good", "too long", "fine"]))).toEqual(["good"]);
   expect(decoder.push(encodeFrames(["fine"]))).toEqual([]);
-  expect(decoder.oversize).toEqual({ bytes: 8, allowed: 4 });
+  expect(decoder.refused).toEqual({ bytes: 8, allowed: 4 });
 });
 
 test("the allowed size can be changed between frames", () => {
@@ -70,7 +70,7 @@ test("the allowed size can be changed between frames", () => {
   expect(decoder.push(encodeFrames(["too long"]))).toEqual(["too long"]);
   decoder.allowed = 4;
   expect(decoder.push(encodeFrames(["too long"]))).toEqual([]);
-  expect(decoder.oversize).toEqual({ bytes: 8, allowed: 4 });
+  expect(decoder.refused).toEqual({ bytes: 8, allowed: 4 });
 });
 
 test("a smaller allowed size holds from the next frame on, and not for one that is under way", () => {
@@ -79,7 +79,7 @@ test("a smaller allowed size holds from the next frame on, and not for one that 
   decoder.push(bytes.subarray(0, 100));
   decoder.allowed = 100;
   expect(decoder.push(bytes.subarray(100))).toEqual(["x".repeat(500)]);
-  expect(decoder.oversize).toEqual({ bytes: 101, allowed: 100 });
+  expect(decoder.refused).toEqual({ bytes: 101, allowed: 100 });
 });
 
 test("half of a surrogate pair crosses as the replacement character and does not shift what follows", () => {
@@ -96,4 +96,28 @@ test("a frame that arrives byte by byte takes no more memory than it has bytes",
   for (let bytes = 0; bytes < 999_999; bytes += 1) decoder.push(Buffer.from("x"));
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(50_000_000);
   expect(decoder.push(Buffer.from("y"))).toEqual([`${"x".repeat(999_999)}y`]);
+});
+
+test("a frame that is not UTF-8 is refused, in one chunk or in several, and nothing after it is read", () => {
+  const bad = Buffer.from([0, 0, 0, 3, 0x22, 0xff, 0x22]);
+  const good = encodeFrames(["é"]);
+  for (const cut of [0, 2, 5, bad.length]) {
+    const decoder = new FrameDecoder(100);
+    const all = Buffer.concat([good, bad, good]);
+    const frames = [all.subarray(0, good.length + cut), all.subarray(good.length + cut)].flatMap((chunk) =>
+      decoder.push(chunk),
+    );
+    expect(frames).toEqual(["é"]);
+    expect(decoder.refused).toBe("no text");
+  }
+});
+
+test("a text takes no more bytes than the frame that it came in, whatever bytes that had", () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {
+      const prefix = Buffer.from([0, 0, 0, bytes.length]);
+      const [text = ""] = new FrameDecoder(64).push(Buffer.concat([prefix, bytes]));
+      expect(Buffer.byteLength(text)).toBeLessThanOrEqual(bytes.length);
+    }),
+  );
 });

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, expect, test, vi } from "vitest";
 import { enginesOf } from "../support/engines.ts";
-import { fixtures, portcullis, root, start } from "./command.ts";
+import { fixtures, ownProcess, portcullis, root, start } from "./command.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -18,10 +18,11 @@ function scratch(name: string, text: string | Buffer): string {
 const TOOLS = ["--tools", `${fixtures}tools.ts`];
 
 test("run prints the result on standard output and everything else on standard error", async () => {
-  const { code, stdout, stderr } = await portcullis(["run", "-", ...TOOLS], "return (await tools.echo({ n: 1 })).n;");
+  const { code, stdout, stderr } = await ownProcess(["run", "-", ...TOOLS], "return (await tools.echo({ n: 1 })).n;");
   expect(code).toBe(0);
   expect(stdout).toBe("1\n");
-  expect(stderr).toMatch(/^completed: 1 call, 7 B in, 1 B out, \d+\.\d s\n$/);
+  // On a busy machine its progress is shown first.
+  expect(stderr).toMatch(/^(?:\d+ calls? done, .*\n)*completed: 1 call, 7 B in, 1 B out, \d+\.\d s\n$/);
 });
 
 test("run --json prints the whole report as one document, and nothing else", async () => {
@@ -75,7 +76,7 @@ test.each([
     "a program that throws",
     "null.x",
     1,
-    "TypeError at line 1, column 6: Cannot read properties of null (reading 'x')\n  1 | null.x",
+    "TypeError at line 1, column 1: Cannot read properties of null (reading 'x')\n  1 | null.x",
   ],
   ["a syntax error", "const x = ;", 1, "SyntaxError at line 1, column 11: Unexpected token.\n  1 | const x = ;"],
   [
@@ -118,7 +119,7 @@ test.each([
     "a call that the gate refuses",
     "tools.strict({ n: 'one' })",
     3,
-    "ToolError at line 1, column 1: The input of strict does not fit: n: Invalid input: expected number, received string. It takes { n: number }.\n  1 | tools.strict({ n: 'one' })",
+    "ToolError at line 1, column 16: The input of strict does not fit: n: Invalid input: expected number, received string. It takes { n: number }.\n  1 | tools.strict({ n: 'one' })",
   ],
   [
     "an error with the code of a refusal that never was",
@@ -142,7 +143,7 @@ test.each([
     "a failed call",
     "await tools.broken()",
     1,
-    "ToolError at line 1, column 1: broken failed. The cause is in the operator's log, under call 1.\n  1 | await tools.broken()",
+    "ToolError at line 1, column 7: broken failed. The cause is in the operator's log, under call 1.\n  1 | await tools.broken()",
   ],
   [
     "a misspelt tool",
@@ -166,10 +167,25 @@ test.each([
   },
 );
 
+test("a program that calls no tools runs without any", async () => {
+  expect(await portcullis(["run", "-"], "return 1 + 1")).toMatchObject({ code: 0, stdout: "2\n" });
+});
+
+test("help tells no empty defaults, and each command has an example", async () => {
+  const { stdout } = await portcullis(["--help"]);
+  const commands = [...stdout.matchAll(/^ {2}([a-z]+) /gm)].map(([, name = ""]) => name);
+  expect(commands.length).toBeGreaterThan(15);
+  for (const name of commands.filter((one) => !["help", "key", "journal"].includes(one))) {
+    const help = (await portcullis([name, "--help"])).stdout;
+    expect(help).toMatch(new RegExp(`Example:\n  portcullis ${name}`));
+    expect(help).not.toMatch(/default:\s+[[{]/);
+  }
+}, 120_000);
+
 test.each([
   [["run", "-", ...TOOLS, "--frobnicate"], "error: unknown option '--frobnicate'"],
   [
-    ["run", "-"],
+    ["tools"],
     "portcullis: expected --tools, a module with tools, or --mcp, a configuration file of MCP servers, or --openapi, a file that describes an API.",
   ],
   [
@@ -198,18 +214,6 @@ test.each([
     "  Error: a\\u001b[2K\n  b\n      at ",
   ],
   [["run", "program.py", ...TOOLS], "program.py is Python, which runs in containers only: add --sandbox docker."],
-  [
-    ["run", "-", "--tools", scratch("hangs.mjs", "await new Promise(() => {});")],
-    "hangs.mjs cannot be loaded: nothing is left to run, but a promise is still pending.",
-  ],
-  [
-    ["run", "-", "--tools", scratch("exits.mjs", "process.exit(0);")],
-    "exits.mjs cannot be loaded: process.exit was called.",
-  ],
-  [
-    ["run", "-", "--tools", scratch("strays.mjs", "Promise.reject(new Error('late')); export default [];")],
-    "strays.mjs cannot be loaded: Error: late",
-  ],
   [
     ["run", "-", "--tools", scratch("odd.mjs", "throw { toString() { throw 1; } };")],
     "odd.mjs cannot be loaded: {} was thrown.",
@@ -264,9 +268,28 @@ test.each([
   expect(code).toBe(2);
 });
 
+test.each([
+  [
+    ["run", "-", "--tools", scratch("hangs.mjs", "await new Promise(() => {});")],
+    "hangs.mjs cannot be loaded: nothing is left to run, but a promise is still pending.",
+  ],
+  [
+    ["run", "-", "--tools", scratch("exits.mjs", "process.exit(0);")],
+    "exits.mjs cannot be loaded: process.exit was called.",
+  ],
+  [
+    ["run", "-", "--tools", scratch("strays.mjs", "Promise.reject(new Error('late')); export default [];")],
+    "strays.mjs cannot be loaded: Error: late",
+  ],
+])("a module that breaks its process by %j is told in a sentence, with exit code 2", async (args, sentence) => {
+  const { code, stdout, stderr } = await ownProcess(args, "return 1;");
+  expect(stderr).toContain(sentence);
+  expect([code, stdout]).toEqual([2, ""]);
+});
+
 test("a node that is too old is told in a sentence with a command that works, with exit code 5", async () => {
   const old = "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } })";
-  const { code, stdout, stderr } = await portcullis(["run", "a.js"], "", {
+  const { code, stdout, stderr } = await ownProcess(["run", "a.js"], "", {
     node: ["--import", `data:text/javascript,${encodeURIComponent(old)}`],
   });
   expect(stderr).toMatch(
@@ -281,7 +304,7 @@ import { defineTool, jsonSchema } from ${JSON.stringify(`${root}src/index.ts`)};
 export default [defineTool({ name: "talk", description: "Talks", input: jsonSchema({ type: "object" }),
   allowedCallers: ["programmatic"], effect: "read", handler: () => (console.log("called"), console.table([1]), 1) })];`;
   const options = ["--tools", scratch("talks.mjs", module), "--json"];
-  const { code, stdout, stderr } = await portcullis(["run", "-", ...options], "return tools.talk({});");
+  const { code, stdout, stderr } = await ownProcess(["run", "-", ...options], "return tools.talk({});");
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({ outcome: { value: 1 } });
   expect(stderr).toMatch(/^loading\nmore\ncalled\n/);
@@ -290,7 +313,7 @@ export default [defineTool({ name: "talk", description: "Talks", input: jsonSche
 test("tools lists whether a call may need approval", async () => {
   const { stdout } = await portcullis(["tools", "--tools", `${fixtures}approval-tools.ts`]);
   expect(stdout).toMatch(/^tool +callers +effect +approval /);
-  expect(stdout).toMatch(/^pay +direct, programmatic +write +may be needed /m);
+  expect(stdout).toMatch(/^pay +direct, programmatic +write +always /m);
   const { stdout: other } = await portcullis(["tools", ...TOOLS, "--json"]);
   expect(JSON.parse(other)).toContainEqual(expect.objectContaining({ name: "echo", approval: "never" }));
 });
@@ -348,7 +371,7 @@ test("the command runs from a folder whose path must be encoded in a URL", async
   for (const part of ["src", "bridge", "package.json"]) cpSync(join(root, part), join(copy, part), { recursive: true });
   symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
   const args = ["run", "-", "--tools", scratch("none.mjs", "export default [];")];
-  const { code, stdout } = await portcullis(args, "return 1;", { cli: join(copy, "src/cli.ts") });
+  const { code, stdout } = await ownProcess(args, "return 1;", { cli: join(copy, "src/cli.ts") });
   expect(stdout).toBe("1\n");
   expect(code).toBe(0);
 });
@@ -392,7 +415,7 @@ test("a file's extension gives its language, unless --language is given", async 
 });
 
 test("the process ends with the program, whatever its tools keep open", async () => {
-  const { code, stdout, pid } = await portcullis(["run", "-", ...TOOLS], "tools.deaf(); await tools.echo(); return 1;");
+  const { code, stdout, pid } = await ownProcess(["run", "-", ...TOOLS], "tools.deaf(); await tools.echo(); return 1;");
   expect(stdout).toMatch(/^1\n/);
   expect(code).toBe(0);
   expect(enginesOf(pid)).toEqual([]);
@@ -404,7 +427,7 @@ test.each([
 ])(
   "a tool that breaks the process in %j is reported with a sentence, and leaves no engine",
   async (program, reason) => {
-    const { code, stderr, pid } = await portcullis(["run", "-", ...TOOLS, "--json"], program);
+    const { code, stderr, pid } = await ownProcess(["run", "-", ...TOOLS, "--json"], program);
     expect(stderr).toBe(`portcullis: The tools, or Portcullis itself, failed: ${reason}\n`);
     expect(code).toBe(5);
     await expect.poll(() => enginesOf(pid)).toEqual([]);
@@ -413,7 +436,7 @@ test.each([
 
 test("a large result reaches a slow reader whole", async () => {
   const args = ["run", "-", ...TOOLS, "--json", "--limit", "outputBytes=4MiB"];
-  const { stdout } = await portcullis(args, "return 'x'.repeat(3_000_000);");
+  const { stdout } = await ownProcess(args, "return 'x'.repeat(3_000_000);");
   expect(JSON.parse(stdout)).toMatchObject({ outcome: { value: "x".repeat(3_000_000) } });
 });
 
@@ -422,14 +445,14 @@ test.each([
   ["throw new Error('x'.repeat(5000));", 1],
 ])("a reader that has gone changes nothing: %j still exits with %i, quietly", async (program, expected) => {
   const args = ["run", "-", ...TOOLS, "--json", "--limit", "outputBytes=1MiB"];
-  const { code, stderr } = await portcullis(args, program, { stdout: "gone" });
+  const { code, stderr } = await ownProcess(args, program, { stdout: "gone" });
   expect(stderr).toBe("");
   expect(code).toBe(expected);
 });
 
 test("a result that cannot be written is reported with a sentence", async () => {
   const stdout = openSync("/dev/full", "w");
-  const { code, stderr } = await portcullis(["run", "-", ...TOOLS, "--json"], "return 1;", { stdout });
+  const { code, stderr } = await ownProcess(["run", "-", ...TOOLS, "--json"], "return 1;", { stdout });
   closeSync(stdout);
   expect(stderr).toBe("portcullis: Standard output cannot be written: ENOSPC: no space left on device, write\n");
   expect(code).toBe(5);

@@ -45,7 +45,7 @@ test.each([
     ["show", "both"],
     /^portcullis: Several tenants have an execution both: bolt, acme\. Choose one with --tenant/,
   ],
-  ["watch", ["watch", "both"], /^portcullis: Several tenants have an execution both/],
+  ["show --follow", ["show", "both", "--follow"], /^portcullis: Several tenants have an execution both/],
   [
     "decide",
     ["decide", "mine", "1", "--allow"],

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -26,8 +26,8 @@ afterAll(() => rmSync(folder, { recursive: true }));
 test("executions lists what a run has left in the journal", async () => {
   const { code, stdout } = await portcullis(["executions", ...JOURNAL]);
   expect(code).toBe(0);
-  expect(stdout).toMatch(/^left-open +program +running, without a driver +default +1970-01-01T00:00:00.005Z +2$/m);
-  expect(stdout).toMatch(new RegExp(`${execution}  program  ended  `));
+  expect(stdout).toMatch(/^left-open +program +running, no driver +default +1970-01-01T00:00:00.005Z +2$/m);
+  expect(stdout).toMatch(new RegExp(`${execution}  program  completed  `));
 });
 
 test("executions --open --json prints one document a line", async () => {
@@ -39,7 +39,7 @@ test("executions --open --json prints one document a line", async () => {
       .map((line) => JSON.parse(line) as unknown),
   ).toEqual([
     {
-      id: "left-open",
+      execution: "left-open",
       kind: "program",
       state: "running",
       tenant: "default",
@@ -51,14 +51,15 @@ test("executions --open --json prints one document a line", async () => {
   ]);
 });
 
-test("show prints the program, its calls and its outcome", async () => {
+test("show prints the program, its calls, its outcome and what it returned", async () => {
   const { code, stdout } = await portcullis(["show", execution, ...JOURNAL]);
   expect(code).toBe(0);
   expect(stdout).toContain("  console.log('hi'); return (await tools.echo({ n: 1 })).n;");
   expect(stdout).toMatch(/^1 +echo +record of 1 field? +\d+ +7 B$|^1 +echo .* 7 B$/m);
   expect(stdout).toContain(
-    'outcome: {"type":"completed"}\n1 call made, 7 B returned by tools, 7 B given to the program, 1 B returned by it',
+    "ended as completed\n1 call made, 7 B returned by tools, 7 B handed to the program, 16 B given to the model",
   );
+  expect(stdout).toContain("output:\n  1\n");
 });
 
 test("show counts the one call that a host has made", async () => {
@@ -110,7 +111,7 @@ test("prune leaves open executions, unless --open is given, and check names the 
   }
   const own = ["--journal", file];
   const checked = await portcullis(["journal", "check", ...own]);
-  expect(checked).toMatchObject({ code: 1, stdout: "damaged: it has 2 outcomes\n", stderr: "1 problems.\n" });
+  expect(checked).toMatchObject({ code: 1, stdout: "damaged: it has 2 outcomes\n", stderr: "1 problem.\n" });
   const pruned = await portcullis(["journal", "prune", "--older-than", "30d", ...own]);
   expect(pruned).toMatchObject({ code: 0, stderr: "2 executions were deleted.\n" });
   expect((await portcullis(["journal", "prune", "--older-than", "30d", "--open", ...own])).stderr).toBe(
@@ -118,8 +119,32 @@ test("prune leaves open executions, unless --open is given, and check names the 
   );
 });
 
+test("import reads a file, tells how many it added, and passes over what the journal has with --skip-existing", async () => {
+  const [lines, into] = [join(folder, "lines.jsonl"), ["--journal", join(folder, "into.db")]];
+  const { stdout } = await portcullis(["journal", "export", "left-open", ...JOURNAL]);
+  writeFileSync(lines, stdout);
+  expect(await portcullis(["journal", "import", lines, ...into])).toMatchObject({
+    code: 0,
+    stderr: "1 execution was added.\n",
+  });
+  expect((await portcullis(["journal", "import", lines, ...into])).stderr).toContain("already");
+  const skipped = await portcullis(["journal", "import", "-", "--skip-existing", "--json", ...into], stdout);
+  expect(skipped).toMatchObject({ code: 0, stderr: "" });
+  expect(JSON.parse(skipped.stdout)).toEqual({ added: 0, skipped: 1 });
+});
+
+test("an import of a file that is missing is refused, and creates no journal", async () => {
+  const journal = join(folder, "absent.db");
+  const refused = await portcullis(["journal", "import", join(folder, "absent.jsonl"), "--journal", journal]);
+  expect(refused).toMatchObject({ code: 2, stdout: "" });
+  expect(refused.stderr).toContain("cannot be read");
+  expect(existsSync(journal)).toBe(false);
+});
+
 test("an import whose lines are no records is refused by the number of the line", async () => {
-  const refused = await portcullis(["journal", "import", "--journal", join(folder, "new.db")], "\n{\n");
+  const journal = join(folder, "new.db");
+  const refused = await portcullis(["journal", "import", "--journal", journal], "\n{\n");
+  expect(existsSync(journal), "a journal is left behind").toBe(false);
   expect(refused).toMatchObject({ code: 2, stdout: "" });
   expect(refused.stderr).toContain("Line 2 is not a record of a journal: it is not JSON.");
 });
@@ -151,4 +176,28 @@ test.each([
   const refused = await portcullis(args);
   expect(refused).toMatchObject({ code, stdout: "" });
   expect(refused.stderr).toContain(message);
+});
+
+const waits = "left-open";
+test.each<[string, readonly string[]]>([
+  ["show", ["show", "gone", ...JOURNAL]],
+  ["decide of no execution", ["decide", "gone", "1", "--allow", ...JOURNAL]],
+  ["decide of no call", ["decide", waits, "99", "--allow", ...JOURNAL]],
+  ["resume", ["resume", "gone", ...JOURNAL]],
+  ["journal export", ["journal", "export", "gone", ...JOURNAL]],
+  ["key revoke", ["key", "revoke", "gone", "--keys", join(folder, "keys.json")]],
+])("the command that the error of %s names runs as it is pasted", async (_, args) => {
+  await portcullis(["key", "add", "ann", "--keys", join(folder, "keys.json")]);
+  const { code, stderr } = await portcullis(args);
+  expect(code).toBe(2);
+  const [, named] = /portcullis ((?:executions|show|key) .*)$/m.exec(stderr.trimEnd()) ?? [];
+  expect(named, stderr).toBeDefined();
+  expect(await portcullis(named!.split(" "))).toMatchObject({ code: 0 });
+});
+
+test("an import of an execution that the journal has names --skip-existing", async () => {
+  const { stdout } = await portcullis(["journal", "export", waits, ...JOURNAL]);
+  const { code, stderr } = await portcullis(["journal", "import", "-", ...JOURNAL], stdout);
+  expect(code).toBe(2);
+  expect(stderr).toContain("--skip-existing");
 });

@@ -74,6 +74,14 @@ describe("portcullis tools --mcp", () => {
     expect(stdout).toContain("tools.raw.echo(input: { text?: string }): Promise<unknown>");
   });
 
+  test("a tool that its file leaves to no caller is asked about no more", async () => {
+    const decided = config("plain", { portcullis: { ...POLICY.portcullis, tools: { echo: false, die: false } } });
+    const { stdout } = await portcullis(["tools", "--mcp", decided, "--check", "--json"]);
+    expect(JSON.parse(stdout)).toEqual({ tools: ["raw.other"], unassigned: [], problems: [] });
+    const { stderr } = await portcullis(["tools", "--mcp", decided, "--allow", "raw.echo=read"]);
+    expect(stderr).toContain("--allow raw.echo=read: the configuration file says already who may call these tools.");
+  });
+
   test("--check lists what is of no caller with the line to add, and what was left out", async () => {
     const { code, stdout } = await portcullis(["tools", "--mcp", config("instructions"), "--check"]);
     expect(code).toBe(0);

@@ -40,6 +40,15 @@ const run = (path: string, ...more: readonly string[]) =>
   portcullis(["run", join(folder, "program.js"), "--openapi", path, ...more]);
 
 describe("portcullis run --openapi", () => {
+  test.each(["openapi", "swagger"])(
+    "given the document itself (%s), says which file to write beside it",
+    async (word) => {
+      const { code, stderr } = await run(file({ [word]: "3.1.0", info: {}, paths: {} }));
+      expect(code).toBe(2);
+      expect(stderr).toMatch(/this is the document itself.*\{"name":"api","spec":"api-\d+\.json","baseUrl":/);
+    },
+  );
+
   test("runs a program with the operations of an API, with credentials from the environment", async () => {
     await using server = await startServer((request, response) =>
       sendJson(response, { id: 7, key: request.headers["x-key"] }),
@@ -51,9 +60,7 @@ describe("portcullis run --openapi", () => {
     expect(server.arrived).toMatchObject([
       { method: "GET", url: "/orders/7", headers: { "x-key": "key-from-the-environment" } },
     ]);
-    expect(stderr).toContain(
-      `1 tools of servers are of no caller, and 1 could not be taken over: portcullis tools --openapi ${path} --check lists them.`,
-    );
+    expect(stderr).toContain(`1 could not be taken over: portcullis tools --openapi ${path} --check lists them.`);
   });
 
   test("--allow says who may call where the file does not", async () => {
@@ -88,13 +95,16 @@ describe("portcullis run --openapi", () => {
     expect(stdout).not.toContain("key-from-the-environment");
   });
 
-  test("portcullis tools lists them, with what is of no caller and the line to add", async () => {
+  test("portcullis tools lists them; --check has the line to add for what nothing is said about, and not for what is false", async () => {
     const path = file({ ...API, portcullis: READ });
     const { stdout } = await portcullis(["tools", "--openapi", path, "--stubs"]);
     expect(stdout).toContain("tools.shop.orders.get(input: { id: number /* integer */ }): Promise<unknown>");
     const { stdout: checked } = await portcullis(["tools", "--openapi", path, "--check"]);
     expect(checked).toContain("1 tool may be called.");
-    expect(checked).toContain('"orders.cancel": { "allowedCallers": ["programmatic"], "effect": "idempotent" }');
+    expect(checked).not.toContain("orders.cancel");
+    const silent = file({ ...API, portcullis: { tools: { "orders.get": { allowedCallers: ["programmatic"] } } } });
+    const { stdout: asked } = await portcullis(["tools", "--openapi", silent, "--check"]);
+    expect(asked).toContain('"orders.cancel": { "allowedCallers": ["programmatic"], "effect": "idempotent" }');
     expect(checked).toContain("shop.orders.trace (TRACE /orders/{id}) is left out: its method is TRACE");
   });
 

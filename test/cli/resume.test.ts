@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { createSqliteJournal } from "../../src/index.ts";
 import { header } from "../journal/records.ts";
-import { fixtures, portcullis } from "./command.ts";
+import { fixtures, ownProcess, portcullis } from "./command.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -24,11 +24,11 @@ writeFileSync(
 test("a program waits, is decided and is taken up by three commands, each a process of its own", async () => {
   const journal = ["--journal", join(folder, "one.db")];
   const program = "const paid = await tools.pay({ n: 3 });\nreturn paid + (await tools.stock({ n: 1 })).units;";
-  const waits = await portcullis(["run", "-", ...TOOLS, ...journal, "--execution", "order-1"], program);
+  const waits = await ownProcess(["run", "-", ...TOOLS, ...journal, "--execution", "order-1"], program);
   expect(waits.code).toBe(6);
   expect(waits.stdout).toContain("The program waits for the approval of pay (call 1).");
   expect(waits.stderr).toContain(`portcullis decide order-1 1 --allow --journal ${join(folder, "one.db")}`);
-  const decided = await portcullis([
+  const decided = await ownProcess([
     "decide",
     "order-1",
     "1",
@@ -40,17 +40,17 @@ test("a program waits, is decided and is taken up by three commands, each a proc
     ...journal,
   ]);
   expect(decided).toMatchObject({ code: 0, stdout: "" });
-  const goOn = `portcullis resume order-1 --journal ${join(folder, "one.db")}`;
+  const goOn = `portcullis resume order-1 --tools FILE --journal ${join(folder, "one.db")}`;
   expect(decided.stderr).toContain(goOn);
-  const left = (await portcullis(["show", "order-1", ...journal])).stdout;
+  const left = (await ownProcess(["show", "order-1", ...journal])).stdout;
   expect(left).toContain('call 1: pay with {"n":3} is decided, and goes on when the execution is taken up');
   expect(left).toContain(`It has no driver. Take it up, with the tools it began with: ${goOn}`);
-  const asks = await portcullis(["resume", "order-1", ...TOOLS, ...journal]);
+  const asks = await ownProcess(["resume", "order-1", ...TOOLS, ...journal]);
   expect(asks.code).toBe(6);
-  expect(asks.stderr).toContain(`${goOn} --result 2=JSON`);
-  const ended = await portcullis(["resume", "order-1", ...TOOLS, ...journal, "--result", '2={"units":4}']);
+  expect(asks.stderr).toContain(`portcullis resume order-1 ${TOOLS.join(" ")} ${journal.join(" ")} --result 2=JSON`);
+  const ended = await ownProcess(["resume", "order-1", ...TOOLS, ...journal, "--result", '2={"units":4}']);
   expect(ended).toMatchObject({ code: 0, stdout: "7\n" });
-  const shown = await portcullis(["show", "order-1", ...journal]);
+  const shown = await ownProcess(["show", "order-1", ...journal]);
   expect(shown.stdout).toMatch(/^1 +allowed +ann +checked/m);
 });
 
@@ -69,7 +69,7 @@ test("what a conversation waits for, and in which program, is shown; a decision 
   const [, program = ""] = /its program, execution (\S+)/.exec(shown) ?? [];
   expect((await portcullis(["show", program, ...journal])).stdout).toContain(`goes on with ${id}`);
   const decided = await portcullis(["decide", program, "1", "--allow", "--by", "ann", ...journal]);
-  expect(decided.stderr).toContain(`portcullis resume ${id} --journal`);
+  expect(decided.stderr).toContain(`portcullis resume ${id} --tools FILE --journal`);
   const twice = await portcullis(["decide", id, "call-1/1", "--deny", ...journal]);
   expect(twice.stderr).toContain("was decided already, by ann: allowed");
   const unnamed = await portcullis(["resume", id, ...TOOLS, ...journal]);

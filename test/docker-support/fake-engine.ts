@@ -23,8 +23,11 @@ export async function fakeEngine(answers: Answers): Promise<readonly string[]> {
     const path = request.url?.replace(/\?.*$/, "") ?? "";
     asked.push(`${request.method} ${path}`);
     const answer = answers[`${request.method} ${path}`];
-    if (answer)
+    if (!answer) return;
+    // Like an engine it reads the request before it answers: a client that still writes may find the connection closed.
+    request.resume().once("end", () => {
       response.writeHead(answer.status, { "content-type": "application/json" }).end(JSON.stringify(answer.body));
+    });
   });
   const address = join(folder, "socket");
   await new Promise<void>((resolve) => {

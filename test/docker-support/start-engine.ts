@@ -6,10 +6,10 @@
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, openSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import { buildImage } from "../../src/sandboxes/docker/build-image.ts";
+import { buildImage } from "../../src/sandboxes/docker/image/build-image.ts";
 import { Daemon } from "../../src/sandboxes/docker/daemon.ts";
 import { ALL_TESTS } from "../support/all-tests.ts";
-import { checkImage, IMAGE } from "../../src/sandboxes/docker/image.ts";
+import { checkImage, IMAGE } from "../../src/sandboxes/docker/image/image.ts";
 import { needOwnFolder, OWN_ADDRESS, OWN_FOLDER } from "./own-engine.ts";
 
 const BASE = "debian:bookworm-slim";

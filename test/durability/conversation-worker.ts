@@ -4,7 +4,7 @@
  */
 import { appendFileSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import { childExecution } from "../../src/agent/child-execution.ts";
+import { childExecution } from "../../src/agent/calls/child-execution.ts";
 import { createRuntime, createSqliteJournal, PortcullisError, type Runtime } from "../../src/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
 import { isWritten, makeTools } from "./shapes.ts";
@@ -79,7 +79,7 @@ await Promise.all(ids.map((execution) => runtime.agent({ model, task: "Work.", e
 for (;;) {
   for await (const one of runtime.recover({ model: () => model })) if ("error" in one) ignoreRaces(one.error);
   let open = 0;
-  for await (const { id, kind, state } of runtime.executions({ open: true })) {
+  for await (const { execution: id, kind, state } of runtime.executions({ open: true })) {
     open += 1;
     if (state === "waiting" && kind === "conversation") await decideWaiting(runtime, id).catch(ignoreRaces);
   }

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Language } from "../../bridge/frames.ts";
 import { type Approve, createRuntime, defineTool, type Report, type Runtime, type Tool } from "../../src/index.ts";
 import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
-import { pastTurns } from "../../src/programs/history.ts";
+import { pastTurns } from "../../src/programs/from-journal/read-turns.ts";
 import type { Sandbox } from "../../src/sandboxes/sandbox.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
 import { ALL_TESTS } from "../support/all-tests.ts";

@@ -95,7 +95,7 @@ await Promise.all(Array.from({ length: Number(count) }, (_, index) => begin(inde
 for (;;) {
   for await (const one of runtime.recover()) if ("error" in one) ignoreRaces(one.error);
   let open = 0;
-  for await (const { id, state } of runtime.executions({ open: true })) {
+  for await (const { execution: id, state } of runtime.executions({ open: true })) {
     open += 1;
     if (state === "waiting") await decideWaiting(runtime, id).catch(ignoreRaces);
   }

@@ -21,7 +21,11 @@ test("an execution whose records cannot be read is listed as that, and hides no 
     await journal.create(header(execution));
     await journal.append(execution, 1, records);
   }
-  const listed = await Array.fromAsync(listExecutions(journal), ({ id, state, waitsFor }) => [id, state, ...waitsFor]);
+  const listed = await Array.fromAsync(listExecutions(journal), ({ execution: id, state, waitsFor }) => [
+    id,
+    state,
+    ...waitsFor,
+  ]);
   expect(listed.toReversed()).toEqual([
     ["waits", "waiting", "pay"],
     ["no-json", "unreadable"],

@@ -64,7 +64,7 @@ test("the last attempt's failure is the answer, and attempts count the first", a
   const { answer, events } = await called(made);
   expect(answer).toMatchObject({ ok: false, code: "handler_failed" });
   expect(made.keys).toHaveLength(3);
-  expect(events.at(-1)).toMatchObject({ type: "call_ended", error: { message: "503" }, line: { attempts: 3 } });
+  expect(events.at(-1)).toMatchObject({ type: "call_ended", error: { message: "503" }, attempts: 3 });
 });
 
 test.each([

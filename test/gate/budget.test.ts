@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Budget } from "../../src/gate/budget.ts";
+import { Budget } from "../../src/gate/admit/budget.ts";
 import { ROOMY } from "./open-session.ts";
 
 test("up to `calls` calls are accepted, and the next one is refused", () => {

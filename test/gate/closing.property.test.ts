@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import type { ApprovalRequest } from "../../src/gate/approval.ts";
+import type { ApprovalRequest } from "../../src/gate/approve/approval.ts";
 import type { Schema } from "../../src/tools/schema.ts";
 import { idle, makeTool, openSession, stepsOf } from "./open-session.ts";
 

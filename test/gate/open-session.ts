@@ -1,11 +1,12 @@
 import { z } from "zod";
-import type { GateLimits } from "../../src/gate/budget.ts";
-import type { Approve } from "../../src/gate/approval.ts";
+import type { GateLimits } from "../../src/gate/admit/budget.ts";
+import type { Approve } from "../../src/gate/approve/approval.ts";
 import { Gate } from "../../src/gate/gate.ts";
-import type { CallRequest } from "../../src/gate/open-call.ts";
-import type { CallEvent, GateLog } from "../../src/gate/call-ledger.ts";
+import type { CallRequest, OpenCall } from "../../src/gate/open-call.ts";
+import { HandlerContext } from "../../src/gate/run/handler-context.ts";
+import type { CallEvent, GateLog, Untimed } from "../../src/gate/call-ledger.ts";
 import type { GateSession } from "../../src/gate/session.ts";
-import type { UnreadAnswers } from "../../src/gate/unread-answers.ts";
+import type { UnreadAnswers } from "../../src/gate/run/unread-answers.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import { defineTool, type ToolOptions } from "../../src/tools/define-tool.ts";
 import type { Schema } from "../../src/tools/schema.ts";
@@ -38,6 +39,11 @@ export function makeTool<Input extends Schema = z.ZodObject, Output extends Sche
   } as ToolOptions<Input, Output>);
 }
 
+/** What the handler of a call gets, in no session. */
+export function contextOf(call: OpenCall): HandlerContext {
+  return new HandlerContext(call, "e1", { tenant: "" }, undefined);
+}
+
 export interface SessionParts {
   readonly gate?: Gate;
   readonly tools?: readonly Tool[];
@@ -57,7 +63,7 @@ export interface OpenSession {
   readonly session: GateSession;
   /** What was journalled, deferred records among them. */
   readonly records: JournalRecord[];
-  readonly events: CallEvent[];
+  readonly events: Untimed<CallEvent>[];
   /** Calls `t` as a program with this input, but for what is said here. */
   readonly call: (input?: unknown, changes?: Partial<CallRequest>) => ReturnType<GateSession["call"]>;
 }
@@ -67,7 +73,7 @@ export function openSession(parts: SessionParts = {}): OpenSession {
   const { tools = [makeTool()], approve, callers = ["programmatic"], execution = "execution" } = parts;
   const gate = parts.gate ?? new Gate(new ToolSet(tools), parts.held);
   const records: JournalRecord[] = [];
-  const events: CallEvent[] = [];
+  const events: Untimed<CallEvent>[] = [];
   const session = gate.open({
     execution,
     scope: { tenant: parts.tenant ?? "acme", context: parts.context, approve },

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { readInput as readInputOf } from "../../src/gate/read-input.ts";
+import { readInput as readInputOf } from "../../src/gate/admit/read-input.ts";
 import type { Schema } from "../../src/tools/schema.ts";
 
 function readInput(input: Schema, text: string) {

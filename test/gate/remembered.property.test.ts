@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import type { ApprovalRequest } from "../../src/gate/approval.ts";
+import type { ApprovalRequest } from "../../src/gate/approve/approval.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import { makeTool, openSession } from "./open-session.ts";
 

@@ -2,12 +2,12 @@ import { expect, test, vi } from "vitest";
 import { z } from "zod";
 import { PortcullisError } from "../../src/errors.ts";
 import { OpenCall } from "../../src/gate/open-call.ts";
-import { Returned, runHandler, toText } from "../../src/gate/run-handler.ts";
+import { Returned, runHandler, toText } from "../../src/gate/run/run-handler.ts";
 import { defineTool } from "../../src/tools/define-tool.ts";
 import type { Schema } from "../../src/tools/schema.ts";
 import type { CallContext, Tool } from "../../src/tools/tool.ts";
 import { HeldBytes } from "../../src/values/held-bytes.ts";
-import { makeTool } from "./open-session.ts";
+import { contextOf, makeTool } from "./open-session.ts";
 
 const share = new HeldBytes().share("test", Number.MAX_SAFE_INTEGER);
 const request = { callId: "7", tool: "t", caller: "programmatic", inputText: "{}" } as const;
@@ -22,7 +22,7 @@ function run(tool: Tool, resultBytes = 1000) {
 }
 
 async function answerOf(call: OpenCall, resultBytes = 1000) {
-  const ran = await runHandler(call, {}, call.contextIn("e1"));
+  const ran = await runHandler(call, {}, contextOf(call));
   return ran instanceof Returned ? toText(call, ran.value, { resultBytes, resultValues: 4_000_000 }, share) : ran;
 }
 
@@ -52,10 +52,10 @@ test.each<[string, () => unknown, string, string]>([
 
 test("a handler gets the given input and context, and the call counts as started", async () => {
   const got: unknown[] = [];
-  const call = openCall(makeTool({ handler: (...given) => void got.push(...given, call.started) }));
-  const context: CallContext = call.contextIn("e1");
+  const call = openCall(makeTool({ handler: (...given) => void got.push(...given, call.handling.started) }));
+  const context: CallContext = contextOf(call);
   const input = { a: 1 };
-  expect(call.started).toBe(false);
+  expect(call.handling.started).toBe(false);
   await runHandler(call, input, context);
   expect(got).toEqual([input, context, true]);
   expect(got[0]).toBe(input);

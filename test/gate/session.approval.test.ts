@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import type { ApprovalRequest } from "../../src/gate/approval.ts";
+import type { ApprovalRequest } from "../../src/gate/approve/approval.ts";
 import { heldSchema, holdCalls, idle, makeTool, openSession, stepsOf } from "./open-session.ts";
 
 const never = (): never => {
@@ -159,7 +159,8 @@ test("without an approver a call that needs approval is refused at once, and one
   ]);
   expect(events.at(-1)).toMatchObject({
     type: "call_ended",
-    line: { outcome: { type: "refused", code: "approval_denied" }, started: false },
+    outcome: { type: "refused", code: "approval_denied" },
+    started: false,
     error: { code: "option_invalid", message: expect.stringContaining("pass one to createRuntime") as string },
   });
 });

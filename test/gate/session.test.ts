@@ -350,7 +350,9 @@ test("onEvent receives the start of a handler and its end, with the error for th
     {
       type: "call_ended",
       execution: "execution",
-      line: { callId: "1", outcome: { type: "failed", code: "handler_failed" }, started: true },
+      callId: "1",
+      outcome: { type: "failed", code: "handler_failed" },
+      started: true,
       error: cause,
     },
   ]);

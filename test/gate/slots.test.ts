@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { Slots } from "../../src/gate/slots.ts";
+import { Slots } from "../../src/gate/queues/slots.ts";
 
 test("a task for which there is room starts before run returns", () => {
   let started = false;

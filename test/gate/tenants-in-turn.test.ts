@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { TenantsInTurn } from "../../src/gate/tenants-in-turn.ts";
+import { TenantsInTurn } from "../../src/gate/queues/tenants-in-turn.ts";
 
 test("tasks of a tenant keep their order, and no tenant that waits is passed over twice", () => {
   const step = fc.oneof(

@@ -4,9 +4,10 @@ import { Schema as Effect } from "effect";
 import * as v from "valibot";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { readInput } from "../../src/gate/read-input.ts";
+import { readInput } from "../../src/gate/admit/read-input.ts";
 import { defineTool } from "../../src/tools/define-tool.ts";
-import { jsonSchema, type JsonSchema, type Schema } from "../../src/tools/schema.ts";
+import type { JsonSchema } from "../../src/tools/json-schema/json-schema.ts";
+import { jsonSchema, type Schema } from "../../src/tools/schema.ts";
 
 /** A tool as `defineTool` makes it, to read inputs for. */
 function toolWith(input: Schema, unknownFields: "refuse" | "allow" = "refuse") {

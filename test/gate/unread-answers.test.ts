@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Gate } from "../../src/gate/gate.ts";
-import { UnreadAnswers } from "../../src/gate/unread-answers.ts";
+import { UnreadAnswers } from "../../src/gate/run/unread-answers.ts";
 import { ToolSet } from "../../src/tools/tool-set.ts";
 import { idle, makeTool, openSession, type SessionParts } from "./open-session.ts";
 

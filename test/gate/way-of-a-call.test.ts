@@ -111,7 +111,7 @@ function violating(wrong: ReadonlySet<Step>): Way {
     ...(wrong.has("memory") ? { held: new HeldBytes(50) } : {}),
     limits: {
       resultBytes: wrong.has("size") ? 100 : 1000,
-      ...(wrong.has("expired") ? { waitMs: 10 } : {}),
+      ...(wrong.has("expired") ? { waitMs: 500 } : {}),
       ...(wrong.has("budget") ? { calls: 0 } : {}),
       ...(wrong.has("total") ? { totalBytes: inputText.length + 1 } : {}),
     },
@@ -153,7 +153,7 @@ test("a large result over its limit fails before it is checked against its schem
 
 // ---- the drawing -----------------------------------------------------------------------------------------------
 
-const map = readFileSync(new URL("../../src/README.md", import.meta.url), "utf8");
+const map = readFileSync(new URL("../../src/gate/README.md", import.meta.url), "utf8");
 const drawing = /## The way of one call[^]*?```\n([^]*?)```/.exec(map)?.[1] ?? "";
 const drawn = [...drawing.matchAll(/(?<word>refuse|fail) (?<code>[a-z_]+)(?:, or (?<other>[a-z_]+))?/g)].flatMap(
   ({ groups: { word, code, other } = {} }) => [code, other].flatMap((one) => (one === undefined ? [] : [[word, one]])),
@@ -163,7 +163,7 @@ const drawnAs = (word: string) => new Set(drawn.flatMap(([as, code]) => (as === 
 /** Codes of calls that another driver has left open, and of clients' calls. The drawing has those of new calls with a handler. */
 const CONTINUED: ReadonlySet<string> = new Set(["outcome_unknown", "result_expired"]);
 
-test("the drawing in src/README.md has exactly the codes of new calls, and this file reaches each", () => {
+test("the drawing in src/gate/README.md has exactly the codes of new calls, and this file reaches each", () => {
   expect(drawnAs("refuse")).toEqual(new Set<string>(REFUSAL_CODES));
   expect(drawnAs("fail")).toEqual(new Set<string>(FAILURE_CODES.filter((code) => !CONTINUED.has(code))));
   expect(new Set(REFUSED.map(([code]) => code))).toEqual(drawnAs("refuse"));

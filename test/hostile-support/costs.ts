@@ -1,7 +1,7 @@
-import { availableParallelism, loadavg } from "node:os";
+import { slowness } from "../support/slowness.ts";
 import type { HostCost } from "./watch.ts";
 
-/** Longest time that the host's event loop may stand still, and where its thread had to wait for a core meanwhile. */
+/** Longest time that the host's event loop may stand still, and while its thread had to wait for a core. */
 export const GAP_MS = 50;
 const LOADED_GAP_MS = 200;
 const ATTEMPTS = 4;
@@ -13,20 +13,19 @@ export interface Cost {
   readonly most: number;
 }
 
-/** Whether other tests, or others on this machine, keep the cores busy: then these, and what they share, are not the host's own. */
-export function isLoaded(): boolean {
-  return (loadavg()[0] ?? 0) > availableParallelism();
-}
-
 /** How long an attack has held the host's event loop. */
 export function gapCosts({ gapMs, ownGapMs }: Pick<HostCost, "gapMs" | "ownGapMs">): readonly Cost[] {
   return [
     {
       of: "ms the event loop stood still with a core of its own",
       value: ownGapMs,
-      most: isLoaded() ? LOADED_GAP_MS : GAP_MS,
+      most: ownGapMs <= GAP_MS ? GAP_MS : Math.min(LOADED_GAP_MS, GAP_MS * slowness("clock")),
     },
-    { of: "ms the event loop stood still", value: gapMs, most: LOADED_GAP_MS },
+    {
+      of: "ms the event loop stood still",
+      value: gapMs,
+      most: gapMs <= LOADED_GAP_MS ? LOADED_GAP_MS : LOADED_GAP_MS * slowness("clock"),
+    },
   ];
 }
 

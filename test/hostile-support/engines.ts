@@ -4,11 +4,14 @@ const MARK = "--portcullis-host=";
 /** Length of a clock tick in /proc, the same on every Linux that node is built for. */
 const TICK_MS = 10;
 
-/** Ids of the processes that are engines of this host, whatever state they are in but dead. */
-export function enginesOf(hostPid: number): readonly number[] {
+/** Ids of the processes that are engines of this host, whatever state they are in but dead; of those with `mark` in their command lines. */
+export function enginesOf(hostPid: number, mark = ""): readonly number[] {
   return readdirSync("/proc")
     .map(Number)
-    .filter((pid) => Number.isInteger(pid) && readText(`/proc/${pid}/cmdline`).includes(`${MARK}${hostPid}:`));
+    .filter((pid) => {
+      const command = Number.isInteger(pid) ? readText(`/proc/${pid}/cmdline`) : "";
+      return command.includes(`${MARK}${hostPid}:`) && command.includes(mark);
+    });
 }
 
 /** CPU time that all threads of a process have taken, in milliseconds; 0 once it has gone. */

@@ -1,6 +1,7 @@
 /*
  * Runs one program against tools that give it much to hold, in a host with a small heap, and prints by how many bytes
- * the host had grown at most. A second argument is the file of a journal. Started with --expose-gc and
+ * the host had grown at most. A second argument is the file of a journal. With a third one, `replay`, the program is replayed
+ * too, and `residentBytes` is by how much the host's process has grown meanwhile. Started with --expose-gc and
  * --max-old-space-size.
  */
 import { z } from "zod";
@@ -136,12 +137,23 @@ const tools = [
   }),
 ];
 
-const [, , program = "", file] = process.argv;
+const [, , program = "", file, then] = process.argv;
 const journal = file === undefined ? undefined : createSqliteJournal({ path: file });
 const runtime = await createRuntime({ tools, ...(journal ? { journal } : {}) });
 await runtime.execute("await tools.tick({}); return 1");
 before = heldNow();
-const { outcome } = await runtime.execute(program);
+const { outcome, execution } = await runtime.execute(program);
 most = Math.max(most, heldNow() - before);
-process.stdout.write(`${JSON.stringify({ grownBytes: most, outcome, heldBefore: before })}\n`);
+const told = { grownBytes: most, outcome, heldBefore: before };
+if (then === "replay") {
+  collectGarbage();
+  const residentBefore = process.memoryUsage.rss();
+  let residentBytes = 0;
+  const watch = setInterval(() => {
+    residentBytes = Math.max(residentBytes, process.memoryUsage.rss() - residentBefore);
+  }, 20);
+  const replayed = await runtime.execution(execution).replay();
+  clearInterval(watch);
+  process.stdout.write(JSON.stringify({ ...told, residentBytes, replayed: replayed.type }));
+} else process.stdout.write(`${JSON.stringify(told)}\n`);
 await runtime[Symbol.asyncDispose]();

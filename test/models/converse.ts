@@ -9,7 +9,7 @@ import type {
   TurnRequest,
   UserMessage,
 } from "../../src/models/model.ts";
-import { TurnDisplay } from "../../src/models/turn-display.ts";
+import { TurnDisplay } from "../../src/models/turn/turn-display.ts";
 
 const K = { type: "object", properties: { k: { type: "number" } }, required: ["k"] };
 

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ArgumentPiece, Opening, TurnReply } from "../../src/models/model.ts";
-import { SourceReader } from "../../src/models/source-reader.ts";
+import { SourceReader } from "../../src/models/turn/source-reader.ts";
 import { anthropicWire } from "./anthropic/wire.ts";
 import { HOSTED, OPENING, requested } from "./converse.ts";
 import { chatWire } from "./openai-chat/wire.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { boundedFetch } from "../../src/models/bounded-fetch.ts";
-import { failedReply, failure } from "../../src/models/provider-failure.ts";
+import { boundedFetch } from "../../src/models/provider/bounded-fetch.ts";
+import { failedReply, failure } from "../../src/models/provider/provider-failure.ts";
 import { startLoopback } from "./loopback.ts";
 
 const about = {

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { boundedFetch } from "../../src/models/bounded-fetch.ts";
-import { ProviderRequests, retryWaitMs } from "../../src/models/provider-requests.ts";
-import { wellFormedJson } from "../../src/models/well-formed-json.ts";
+import { boundedFetch } from "../../src/models/provider/bounded-fetch.ts";
+import { ProviderRequests, retryWaitMs } from "../../src/models/provider/provider-requests.ts";
+import { wellFormedJson } from "../../src/models/provider/provider-requests.ts";
 import { startLoopback } from "./loopback.ts";
 
 const now = Date.parse("2026-11-21T10:00:00Z");

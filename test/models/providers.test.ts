@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import * as portcullis from "../../src/index.ts";
-import { PROVIDERS } from "../../src/models/providers.ts";
+import { PROVIDERS } from "../../src/models/provider/providers.ts";
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
 const { peerDependencies, peerDependenciesMeta } = JSON.parse(read("package.json")) as {
@@ -32,7 +32,7 @@ test("the table has every optional SDK of a provider by the package that its fol
     gemini: "gemini",
   };
   for (const [name, folder] of Object.entries(folders)) {
-    const client = folder.startsWith("openai-") ? "openai-client.ts" : `${folder}/request.ts`;
+    const client = folder.startsWith("openai-") ? "openai/openai-client.ts" : `${folder}/request.ts`;
     expect(read(`src/models/${client}`)).toContain(`import("${PROVIDERS.get(name)?.sdk}")`);
   }
   expect(Object.keys(folders)).toEqual([...PROVIDERS.keys()]);

@@ -1,23 +1,16 @@
 import { expect } from "vitest";
-import { openingFor } from "../../src/agent/opening.ts";
-import { parseResults, parseSaid, parseTurn } from "../../src/agent/parse-message.ts";
-import type { SaidMessage } from "../../src/agent/said.ts";
-import { programsFor } from "../../src/agent/agent-options.ts";
+import { openingFor } from "../../src/agent/prompt/opening.ts";
+import { applyRecord, initialState, resultsInOrder } from "../../src/agent/from-journal/conversation-state.ts";
+import { readContent } from "../../src/agent/from-journal/parse-message.ts";
+import { programsFor } from "../../src/agent/prompt/programs-option.ts";
 import type { JournalRecord } from "../../src/journal/index.ts";
-import type { CallResult, Conversation, Model, ModelTurn } from "../../src/models/index.ts";
+import type { Conversation, Model } from "../../src/models/index.ts";
 import { DEFAULT_LIMITS, limitsOf } from "../../src/programs/limits.ts";
+import { Lane } from "../../src/values/slice-scheduler.ts";
 import type { Tool } from "../../src/tools/tool.ts";
 import { ToolSearch } from "../../src/tools/search/tool-search.ts";
 import { ToolSet } from "../../src/tools/tool-set.ts";
-import type { ProgramsOption } from "../../src/agent/transcript.ts";
-
-interface Recorded {
-  readonly turn: ModelTurn;
-  readonly opaque: string | undefined;
-  readonly results: CallResult[];
-  /** Said before it. */
-  readonly said: readonly SaidMessage[];
-}
+import type { ProgramsOption } from "../../src/agent/prompt/programs-option.ts";
 
 /**
  * Checks that a conversation which another process takes up after any of its turns sends the request that was really
@@ -29,7 +22,9 @@ export async function expectSameRequests(
   modelWith: (fetch: typeof globalThis.fetch) => Model,
   { tools, programs }: { readonly tools: readonly Tool[]; readonly programs: ProgramsOption | undefined },
 ): Promise<void> {
-  const turns = recordedTurns(records);
+  const state = initialState();
+  for (const record of records) applyRecord(state, record, await new Lane("").work(readContent(record)));
+  const { turns } = state;
   const [header] = records;
   const limits = header?.type === "header" ? limitsOf(header) : DEFAULT_LIMITS;
   const search = new ToolSearch(new ToolSet(tools));
@@ -53,12 +48,13 @@ export async function expectSameRequests(
   for (const count of turns.keys()) {
     if (count === 0 || sent[count] === undefined) continue;
     const conversation = await begin();
-    for (const { said, turn, opaque, results } of turns.slice(0, count)) {
+    for (const kept of turns.slice(0, count)) {
+      const { said, turn, opaque } = kept;
       for (const { message } of said) conversation.say(message);
       // What was cut off is not sent again.
       if (turn.end.type === "cut_off") continue;
       conversation.restore?.(turn, opaque);
-      conversation.answer(results);
+      conversation.answer(resultsInOrder(kept));
     }
     for (const { message } of turns[count]?.said ?? []) conversation.say(message);
     body = undefined;
@@ -68,18 +64,4 @@ export async function expectSameRequests(
     await conversation.turn({ signal, maxTokens: 1_000_000, ...choice, onText: () => {} });
     expect(body, `the request for turn ${count + 1}`).toBe(sent[count]);
   }
-}
-
-function recordedTurns(records: readonly JournalRecord[]): readonly Recorded[] {
-  const turns: Recorded[] = [];
-  let said: readonly SaidMessage[] = [];
-  for (const record of records) {
-    if (record.type !== "message") continue;
-    if (record.from === "model") {
-      turns.push({ said, turn: parseTurn(record), opaque: record.opaque, results: [] });
-      said = [];
-    } else if (record.from === "user") said = [...said, ...parseSaid(record)];
-    else turns.at(-1)?.results.push(...parseResults(record));
-  }
-  return turns;
 }

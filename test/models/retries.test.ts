@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { RequestRetry, TurnReply, TurnRequest } from "../../src/models/model.ts";
-import { ProviderRequests } from "../../src/models/provider-requests.ts";
+import { ProviderRequests } from "../../src/models/provider/provider-requests.ts";
 import { OPENING, requested } from "./converse.ts";
 import { serve, type Wire, type WireModelOptions, type WireStep } from "./wire.ts";
 import { WIRES } from "./wires.ts";
@@ -30,7 +30,7 @@ async function ask(
   return { reply, retries, words };
 }
 
-describe.each(WIRES)("with %s", (_, wire) => {
+describe.each(WIRES)("with %s", (name, wire) => {
   test("S8: each repetition is told of before it, with its number, its wait and why", async () => {
     const { reply, retries } = await ask(wire, [AGAIN, AGAIN, { text: "4" }]);
     expect(reply).toMatchObject({ type: "turn", text: "4" });
@@ -81,6 +81,27 @@ describe.each(WIRES)("with %s", (_, wire) => {
     const asked = await ask(wire, [{ ...AGAIN, headers: { "retry-after": "26" } }]);
     expect([asked.reply.type, asked.retries]).toEqual(["failed", []]);
   });
+
+  test.each([true, false])(
+    "a reply nested 8,000 deep is asked for once, and every repetition is a request (streamed: %s)",
+    async (stream) => {
+      const deep = `${"[".repeat(8000)}${"]".repeat(8000)}`;
+      let sent = 0;
+      const fetched: typeof fetch = async (input, init) => {
+        sent += 1;
+        const response = await fetch(input, init);
+        const { status, headers } = response;
+        return new Response((await response.text()).replace(/\\*"DEEP\\*"/, deep), { status, headers });
+      };
+      // Gemini streams inputs as values, the others as pieces of their text.
+      const call = stream && name !== "Gemini" ? { inputText: `{"k":${deep}}` } : { input: { k: "DEEP" } };
+      const script = [{ calls: [{ tool: "f", ...call }] }, { text: "Late." }];
+      const { reply, retries } = await ask(wire, script, { stream, fetch: fetched, retryMs: 3000 });
+      expect([sent, retries]).toEqual([1, []]);
+      if (reply.type === "failed") expect(reply.failure.code).toBe("reply_invalid");
+      else expect(reply).toMatchObject({ type: "turn", calls: [expect.anything()] });
+    },
+  );
 
   test("cancelling while a repetition is waited for ends the turn", async () => {
     const controller = new AbortController();

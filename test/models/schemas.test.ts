@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { hasCycle } from "../../src/models/anthropic/schema-cycle.ts";
-import { strictSchema, withoutNulls } from "../../src/models/openai-strict-schema.ts";
+import { strictSchema, withoutNulls } from "../../src/models/openai/openai-strict-schema.ts";
 
 const object = (properties: object, ...required: string[]) => ({ type: "object", properties, required });
 

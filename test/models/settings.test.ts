@@ -142,6 +142,15 @@ describe.each(WIRES)("with %s", (_, wire) => {
     await expect(opening(settings)).rejects.toThrow(new RegExp(`^${name}: .* does not take it, because .+\\.$`));
   });
 
+  test("S2: fewer output tokens than the provider takes are refused, as a setting and as an option of the model", async () => {
+    const most = (maxOutputTokens: number) =>
+      wire.model({ apiKey: wire.key, baseUrl: "http://127.0.0.1:9", maxOutputTokens });
+    if (!model().name.startsWith("openai:")) return expect(() => most(1)).not.toThrow();
+    await expect(opening({ maxOutputTokens: 15 })).rejects.toThrow("because it takes 16 or more");
+    expect(() => most(15)).toThrow("openai({ maxOutputTokens }): expected 16 or more");
+    expect(() => most(16)).not.toThrow();
+  });
+
   test("S2: a call cannot be forced where there is none to force", async () => {
     await expect(opening({ toolChoice: "required" }, BARE)).rejects.toThrow("has no tool that could be called");
     const forPrograms = { ...OPENING, tools: [declared("p", ["programmatic"])] };

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { ToolNames } from "../../src/models/tool-names.ts";
+import { ToolNames } from "../../src/models/turn/tool-names.ts";
 
 test("X1: a name with dots is sent as one that every provider accepts, and mapped back", () => {
   const names = new ToolNames(["admin.tools.list"]);

@@ -21,6 +21,10 @@ test.each([
   ["fetch", "A program has no network access. Use `tools` to reach anything outside."],
   ["require", "A program cannot load modules. Write the code it needs into the program."],
   ["process", "A program does not run in node: there are no files, no environment and no process."],
+  [
+    "fs",
+    "A program has no files. Use `tools` to read or write them; save(name, value) and load(name) keep values between programs.",
+  ],
   ["window", "A program does not run in a browser."],
   ["_", "There are no packages. Use the language: array methods, Object.groupBy, Object.entries, structuredClone."],
   ["setImmediate", "Use setTimeout(callback, 0)."],
@@ -192,4 +196,52 @@ test.each([
   expect(hint(message)).toBe(
     'The search among tools is a function of its own: await searchTools("what the tool should do", 5).',
   );
+});
+
+// ---- fields of results -----------------------------------------------------------------------------------------
+
+const withOutput = (name: string, output: z.ZodType) =>
+  defineTool({
+    name,
+    description: name,
+    input: z.object({}),
+    output,
+    allowedCallers: ["programmatic"],
+    effect: "read",
+    handler: () => null,
+  });
+
+const desk = new ToolSet([
+  withOutput("desk.list", z.object({ tickets: z.array(z.object({ title: z.string(), createdAt: z.string() })) })),
+  withOutput("desk.count", z.number()),
+  withOutput("shop.list", z.object({ orders: z.array(z.object({ items: z.array(z.string()) })) })),
+]);
+const fieldHint = (message: string, excerpt: string, ...called: string[]) =>
+  hintFor({ name: message.startsWith("'") ? "KeyError" : "TypeError", message, excerpt }, desk, called);
+
+const LISTED = 'A result of tools.desk.list has no field "items". It has "tickets".';
+test.each([
+  ["Cannot read properties of undefined (reading 'length')", "return r.items.length", LISTED],
+  ["Cannot read properties of undefined (reading 'map')", "return r.items.map((x) => x.title)", LISTED],
+  ["Cannot read properties of undefined (reading 'map')", "return r.items?.a ?? items.map((x) => x)", LISTED],
+  ["Cannot read properties of undefined (reading '0')", "return r.items[0]", LISTED],
+  ["items is not iterable", "for (const one of items) print(one)", LISTED],
+  ["r.items is not iterable", "for (const one of r.items) print(one)", LISTED],
+  ["'items'", 'return r["items"]', LISTED],
+  [
+    "Cannot read properties of undefined (reading 'slice')",
+    "r.tickets.map((x) => x.created_at.slice(0, 4))",
+    'A result of tools.desk.list has no field "created_at". Did you mean "createdAt"?',
+  ],
+])("who looks for a field that no result has is told what there is: %s in %s", (message, excerpt, expected) => {
+  expect(fieldHint(message, excerpt, "desk.list", "desk.count", "desk.list")).toBe(expected);
+});
+
+test.each([
+  ["a field that a result may have", "return r.tickets.length", ["desk.list"]],
+  ["a field that another result may have", "return r.items.length", ["desk.list", "shop.list"]],
+  ["no result was read", "return r.items.length", []],
+  ["results without fields", "return r.items.length", ["desk.count"]],
+])("a field is no fault of the program where that cannot be told: %s", (_name, excerpt, called) => {
+  expect(fieldHint("Cannot read properties of undefined (reading 'length')", excerpt, ...called)).toBeUndefined();
 });

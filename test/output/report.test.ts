@@ -4,8 +4,8 @@ import { z } from "zod";
 import { FAILURE_CODES, REFUSAL_CODES } from "../../src/gate/answer.ts";
 import type { CallLine, CallOutcome } from "../../src/gate/call-line.ts";
 import { reportOf } from "../../src/output/report.ts";
-import type { Execution } from "../../src/programs/execute.ts";
-import { LogCollector } from "../../src/programs/log-collector.ts";
+import type { Execution } from "../../src/programs/execution.ts";
+import { LogCollector } from "../../src/programs/drive/log-collector.ts";
 import { DEFAULT_LIMITS } from "../../src/programs/limits.ts";
 import type { Ending } from "../../src/programs/outcome.ts";
 import { defineTool } from "../../src/tools/define-tool.ts";
@@ -29,6 +29,7 @@ const failed: Ending = { type: "failed", fault: { name: "Error", message: "No." 
 function report(ending: Ending, changes: Partial<Execution> = {}, outputBytes = DEFAULT_LIMITS.outputBytes) {
   const execution: Execution = {
     execution: "e1",
+    limits: { ...DEFAULT_LIMITS, outputBytes },
     ending,
     logs: { text: "", lines: 0, bytes: 0, dropped: 0 },
     notes: [],
@@ -48,7 +49,7 @@ function report(ending: Ending, changes: Partial<Execution> = {}, outputBytes = 
     resultBytes: 12,
     ...changes,
   };
-  return reportOf(execution, { ...DEFAULT_LIMITS, outputBytes }, tools);
+  return reportOf(execution, tools);
 }
 
 const outcomeOf = (word: string): CallOutcome => {

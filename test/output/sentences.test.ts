@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { amount, byteText, endingText } from "../../src/output/sentences.ts";
+import { byteText } from "../../src/output/byte-text.ts";
+import { amount, endingText } from "../../src/output/sentences.ts";
 import { DEFAULT_LIMITS } from "../../src/programs/limits.ts";
 import type { CrashCode, StoppedBy } from "../../src/programs/outcome.ts";
 

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { cleanText } from "../../src/output/clean-text.ts";
-import { type Stub, stubOf } from "../../src/output/stub.ts";
+import { type Stub, stubOf } from "../../src/output/large-value.ts";
 
 const ADVICE = "The value is too large to be shown. Return less: select, aggregate or count in the program.";
 

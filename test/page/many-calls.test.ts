@@ -1,6 +1,7 @@
 /// <reference lib="dom" />
 import type { Page } from "puppeteer-core";
 import { expect } from "vitest";
+import { slowness } from "../support/slowness.ts";
 import { shoot, useBrowser, withBrowser } from "./browser.ts";
 import { startPage } from "./start-page.ts";
 
@@ -35,7 +36,8 @@ withBrowser(
     const { page, problems } = await open(one.url);
     let took = Infinity;
     // Another process on the machine may have taken the time.
-    for (let tries = 0; tries < 3 && took > PROMISED_MS; tries += 1) took = await timeToOpen(page);
+    for (let tries = 0; tries < 3 && took > PROMISED_MS; tries += 1)
+      took = (await timeToOpen(page)) / slowness("clock");
     process.stdout.write(`The page of 10,000 calls opened in ${Math.round(took)} ms.\n`);
     expect(took).toBeLessThan(PROMISED_MS);
     await page.waitForSelector('.call-line[data-count="9990"] rect');

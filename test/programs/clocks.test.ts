@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { type ClockAlarm, type ClockLimits, Clocks } from "../../src/programs/clocks.ts";
+import { type ClockAlarm, type ClockLimits, Clocks } from "../../src/programs/drive/limit-clocks.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });

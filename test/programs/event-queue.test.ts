@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { EventQueue } from "../../src/programs/event-queue.ts";
-import { fireEvent, type GuestEvent } from "../../src/programs/guest-event.ts";
+import { EventQueue } from "../../src/programs/drive/event-queue.ts";
+import { fireEvent, type GuestEvent } from "../../src/programs/guest/guest-event.ts";
 
 function openQueue() {
   const sent: (readonly GuestEvent[])[] = [];

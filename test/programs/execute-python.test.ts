@@ -15,7 +15,7 @@ describe.skipIf(PYTHON.missing)("Python in a process", () => {
     await using runtime = await start();
     const program = "Sure:\n```python\nrows = [1]\n  \nfor row in rows:\n    é = 'é'; await tools.broken()\n```";
     const report = await runtime.execute(program, python);
-    const fault = { name: "ToolError", code: "handler_failed", tool: "broken", line: 6, column: 14 };
+    const fault = { name: "ToolError", code: "handler_failed", tool: "broken", line: 6, column: 20 };
     expect(report.outcome).toMatchObject({
       type: "failed",
       fault: { ...fault, excerpt: "é = 'é'; await tools.broken()" },
@@ -65,6 +65,31 @@ describe.skipIf(PYTHON.missing)("Python in a process", () => {
         type: "failed",
         fault: { name: "TypeError", message: expect.stringMatching(/^tools\.echo\(\.\.\.\) is .*: await it first$/) },
       });
+    },
+  );
+
+  test.each([
+    [
+      "tools.broken()\nawait tools.echo()\nreturn 1",
+      [expect.stringMatching(/^A task or call failed, and the program did not await it: ToolError: broken failed\./)],
+    ],
+    [
+      "async def f(n):\n    raise ValueError(f'no {n}')\nfor n in range(3):\n    asyncio.create_task(f(n))\nawait tools.echo()\nreturn 1",
+      ["A task or call failed, and the program did not await it: ValueError: no 0 (2 others failed too.)"],
+    ],
+    [
+      "async def f():\n    raise ValueError('no')\nt = asyncio.create_task(f())\nawait tools.echo()\ntry:\n    await t\nexcept ValueError:\n    return 1",
+      [],
+    ],
+    ["await asyncio.gather(tools.broken(), tools.echo(), return_exceptions=True)\nreturn 1", []],
+  ])(
+    "what fails and is never awaited leaves one remark, what is awaited later leaves none: %j",
+    async (program, left) => {
+      await using runtime = await start();
+      const { outcome, remarks, execution } = await runtime.execute(program, python);
+      expect(outcome).toEqual({ type: "completed", value: 1 });
+      expect(remarks).toEqual(left);
+      expect(await runtime.execution(execution).replay()).toEqual({ type: "identical" });
     },
   );
 

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { shownText } from "../../src/cli/commands/show.ts";
+import { shownText } from "../../src/cli/commands/journal/show.ts";
 import { createRuntime, createSqliteJournal, defineTool, PortcullisError } from "../../src/index.ts";
 import {
   createMemoryJournal,
@@ -68,7 +68,7 @@ async function walk(text: string | Uint8Array): Promise<void> {
     approve: () => "later",
     logger: { error() {} },
   });
-  for await (const { id } of runtime.executions()) {
+  for await (const { execution: id } of runtime.executions()) {
     const signal = AbortSignal.timeout(1000);
     await typed(() => shownText(journal, id));
     await typed(() => Array.fromAsync(exportLines(journal, [id])));

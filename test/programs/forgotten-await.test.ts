@@ -31,7 +31,7 @@ const FORGETFUL: readonly [program: string, line: number, column: number, code?:
   ["const r = tools.echo({ n: 1 });\nconst [first] = r;\nreturn first;", 2, 17],
   ["await tools.later();\nconst n = tools.echo({ n: 1 });\nreturn { rows: [n] };", 2, 11, "value_not_json"],
   ["const n = tools.echo({ n: 1 });\nawait tools.later({ n });", 2, 13, "input_invalid"],
-  ["const r = tools.echo({ n: 1 });\nawait r;\nreturn r.n.toFixed();", 3, 12],
+  ["const r = tools.echo({ n: 1 });\nawait r;\nreturn r.n.toFixed();", 3, 10],
 ];
 
 /** Right programs that do unusual things with promises of calls. */

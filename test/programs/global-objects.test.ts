@@ -42,6 +42,24 @@ describe.each([
     expect(await run(program)).toMatchObject({ type: "failed", fault: { message: "heard", line: 2 } });
   });
 
+  test("onabort is called in its place among the listeners, with what it was last set to, and not once it was taken away", async () => {
+    const program = (set: string) => `
+      const said = [];
+      const c = new AbortController();
+      const s = c.signal;
+      s.addEventListener("abort", () => said.push("first"));
+      s.onabort = () => said.push("set");
+      s.addEventListener("abort", () => said.push("last"));
+      ${set}
+      c.abort();
+      return said.join(" ");`;
+    await expectValue(program(""), "first set last");
+    await expectValue(program('s.onabort = () => said.push("other");'), "first other last");
+    await expectValue(program("s.onabort = null;"), "first last");
+    await expectValue(program('s.onabort = null; s.onabort = () => said.push("again");'), "first last again");
+    await expectValue(program("s.onabort = 1; return s.onabort;"), null);
+  });
+
   test("a program may replace and remove global objects, also before their first use", async () => {
     await expectValue("URL = 1; globalThis.Buffer = 2; return [URL, Buffer];", [1, 2]);
     await expectValue("delete globalThis.URL; return [typeof URL, 'URL' in globalThis];", ["undefined", false]);

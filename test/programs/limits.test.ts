@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createRuntime, createSqliteJournal } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
-import { fieldsOf, optionsIn } from "../../src/options/options.ts";
+import { fieldsOf, optionsIn } from "../../src/option-rules/options.ts";
 import {
   DEFAULT_LIMITS,
   defaultLimitsFor,

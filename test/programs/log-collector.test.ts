@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { LogCollector } from "../../src/programs/log-collector.ts";
+import { LogCollector } from "../../src/programs/drive/log-collector.ts";
 
 function collect(logBytes: number, ...printed: readonly (readonly [string, number])[]): LogCollector {
   const collector = new LogCollector(logBytes);

@@ -50,6 +50,15 @@ test("executions that cannot be taken up are told with their error, stay as they
   expect(await journal.find("changed")).toMatchObject({ records: 1, ended: false });
 });
 
+test("only those are taken up that the host chooses; the others stay open", async () => {
+  const journal = await leftOpen(["one", "two", "three"]);
+  await using runtime = await createRuntime({ tools: [plain], journal, sandbox });
+  const told = await Array.fromAsync(runtime.recover({ only: ({ execution }) => execution === "two" }));
+  expect(outcomes(told)).toEqual({ two: "completed" });
+  const left = await Array.fromAsync(journal.list({ open: true }), ({ execution }) => execution);
+  expect(left.toSorted()).toEqual(["one", "three"]);
+});
+
 test("so many are taken up at once as the option says, and each is reported as soon as it has ended", async () => {
   const ids = ["a", "b", "c", "d", "e"];
   const gates = new Map(ids.map((id) => [id, Promise.withResolvers<void>()]));

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { shownText } from "../../src/cli/commands/show.ts";
+import { shownText } from "../../src/cli/commands/journal/show.ts";
 import { type Approve, createRuntime, defineTool, type Tool } from "../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/testing.ts";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { createRuntime, createSqliteJournal, jsonSchema, type Report } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
-import { recordedResult } from "../../src/programs/result-schema.ts";
+import { recordedResult } from "../../src/programs/drive/result-schema.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
 import { tool } from "../support/tools.ts";
 

@@ -93,7 +93,7 @@ describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) =>
       });
       expect(report.output.text).toContain("The program waits for the approval of pay (call 2).");
       expect(await Array.fromAsync(runtime.executions({ open: true }))).toMatchObject([
-        { id: "order-1", state: "waiting", waitsFor: ["pay"], driven: false },
+        { execution: "order-1", state: "waiting", waitsFor: ["pay"], driven: false },
       ]);
     }
     await using runtime = await open(journal, tools);

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import type { GuestFrame } from "../../bridge/frames.ts";
 import { DEFAULT_LIMITS } from "../../src/programs/limits.ts";
-import { type Circumstances, NOT_JSON, parseValue, settle } from "../../src/programs/settlement.ts";
+import { type Circumstances, NOT_JSON, parseValue, settle } from "../../src/programs/drive/settlement.ts";
 import { defineTool } from "../../src/tools/define-tool.ts";
 import type { Effect } from "../../src/tools/tool.ts";
 import { ToolSet } from "../../src/tools/tool-set.ts";

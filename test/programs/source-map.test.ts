@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { faultAt, onlyMention } from "../../src/programs/source-map.ts";
+import { faultAt, onlyMention } from "../../src/programs/guest/source-map.ts";
 
 const FAULT = { name: "Error", message: "No." };
 

@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import type { ApprovalRequest } from "../../src/gate/approval.ts";
+import type { ApprovalRequest } from "../../src/gate/approve/approval.ts";
 import { createMemoryJournal } from "../../src/journal/memory-journal.ts";
 import type { ExecuteOptions } from "../../src/programs/execute-options.ts";
-import { type ExecutionState, foldExecution } from "../../src/programs/execution-state.ts";
+import type { ExecutionState } from "../../src/programs/from-journal/execution-state.ts";
+import { readPast } from "../../src/programs/from-journal/past-execution.ts";
 import { createRuntime } from "../../src/runtime.ts";
 import { createMemorySandbox } from "../../src/sandboxes/memory.ts";
 import { defineTool } from "../../src/tools/define-tool.ts";
@@ -72,7 +73,7 @@ test("while a call waits for approval the state of its execution shows it held, 
   const journal = createMemoryJournal();
   const seen = Promise.withResolvers<ExecutionState>();
   const approve = async ({ execution }: ApprovalRequest) => {
-    seen.resolve(foldExecution(await Array.fromAsync(journal.read(execution))));
+    seen.resolve((await readPast(journal.read(execution))).state);
     return { allow: true, by: "ann" };
   };
   const options = {
@@ -89,7 +90,7 @@ test("while a call waits for approval the state of its execution shows it held, 
     inputText: '{"amount":5}',
     decided: { decision: "held", inputDigest: expect.any(String) as string },
   });
-  const after = foldExecution(await Array.fromAsync(journal.read(execution)));
+  const after = (await readPast(journal.read(execution))).state;
   expect([after.calls.size, after.outcome]).toEqual([0, '{"type":"completed"}']);
 });
 

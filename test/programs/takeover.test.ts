@@ -4,6 +4,7 @@ import { createRuntime, defineTool, type Effect, PortcullisError, type Tool } fr
 import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
 import { type OpenOptions, QueueFull, type Sandbox } from "../../src/sandboxes/sandbox.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
+import { finding } from "../redaction/redact.ts";
 import { recovered } from "./recovered.ts";
 
 const sandbox = createMemorySandbox();
@@ -207,8 +208,24 @@ describe("two drivers", () => {
   test("an execution whose drivers died three times in a row while the program ran ends as crashed", async () => {
     const cut = await diedAfter(["program", "host", "program"], 3);
     await using runtime = await createRuntime({ tools: [], journal: cut, sandbox });
+    const told: unknown[] = [];
+    const onEvent = (event: unknown) => told.push(event);
+    const { outcome } = await runtime.resume("one", { onEvent });
+    expect(outcome).toMatchObject({ type: "crashed", code: "engine_died" });
     expect((await runtime.resume("one")).outcome).toMatchObject({ type: "crashed", code: "engine_died" });
-    expect((await runtime.resume("one")).outcome).toMatchObject({ type: "crashed", code: "engine_died" });
+    expect(told).toEqual([{ type: "execution_ended", at: expect.any(Number) as number, execution: "one", outcome }]);
+  });
+
+  test("what is shown of an execution that its drivers died of is redacted", async () => {
+    const cut = await diedAfter(["program"], 3);
+    await using runtime = await createRuntime({
+      tools: [],
+      journal: cut,
+      sandbox,
+      redact: finding("hosts", ["model"]),
+    });
+    const { outcome } = await runtime.resume("one");
+    expect(outcome).toMatchObject({ type: "crashed", detail: expect.stringMatching(/^3 (?!hosts).* died/) as string });
   });
 
   test.each([

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createRuntime } from "../../src/index.ts";
-import { Timers } from "../../src/programs/timers.ts";
+import { Timers } from "../../src/programs/drive/program-timers.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
 
 beforeEach(() => {

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { answerText, frameText, type GuestFrame } from "../../bridge/frames.ts";
 import { createMemoryJournal } from "../../src/journal/memory-journal.ts";
-import { foldExecution } from "../../src/programs/execution-state.ts";
-import type { GuestEvent } from "../../src/programs/guest-event.ts";
-import { TrackedLog } from "../../src/programs/tracked-log.ts";
+import { readPast } from "../../src/programs/from-journal/past-execution.ts";
+import type { GuestEvent } from "../../src/programs/guest/guest-event.ts";
+import { TrackedLog } from "../../src/programs/from-journal/tracked-log.ts";
 import { header, outcome } from "../journal/records.ts";
 
 const DRIVER = { driver: "d1", leaseMs: 15_000 };
@@ -43,13 +43,13 @@ test("the state of a log is the fold of what its journal holds", async () => {
   await log.append({ ...about("2"), decision: "allowed" });
   log.defer({ type: "answered", call: "2", ok: true, ms: 1, bytes: 1, at: AT });
   await log.append({ type: "restart", detail: "it died", at: AT });
-  expect(log.state).toEqual(foldExecution(await Array.fromAsync(journal.read("one"))));
+  expect(log.state).toEqual((await readPast(journal.read("one"))).state);
   const answer = answerText(AT + 5, 2, true, "1");
   await appendTurns(log, [
     [{ head: { kind: "answer", now: AT + 5, id: 2, resultBytes: 1 }, text: answer }, turnOf(call(4))],
   ]);
   await log.append(outcome);
-  expect(log.state).toEqual(foldExecution(await Array.fromAsync(journal.read("one"))));
+  expect(log.state).toEqual((await readPast(journal.read("one"))).state);
   expect([...log.state.calls.keys()]).toEqual([1, 4]);
 });
 

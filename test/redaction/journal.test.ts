@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
+import { shownText } from "../../src/cli/commands/journal/show.ts";
 import { createRuntime, type ExecutionEvent, type RuntimeOptions } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
+import { viewExecution } from "../../src/views/view-execution.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { finding } from "./redact.ts";
 
@@ -81,7 +83,7 @@ test("the same execution is found again by another runtime of the same store", a
   ]);
 });
 
-test("a conversation whose journal was redacted is not taken up", async () => {
+test("a conversation whose journal was redacted says so while it waits, and is not taken up", async () => {
   const journal = createMemoryJournal();
   const model = scriptedModel([{ calls: [{ tool: "held", input: { said: SECRET } }] }, { text: "Done." }]);
   {
@@ -94,6 +96,9 @@ test("a conversation whose journal was redacted is not taken up", async () => {
   }
   await using runtime = await open({ redact: finding(SECRET), journal });
   const records = await Array.fromAsync(runtime.journal.read("talk"));
+  const cannot = "only the process that has the conversation can go on with it";
+  expect((await viewExecution(journal, "talk")).notes).toEqual([expect.stringContaining(cannot)]);
+  expect(await shownText(journal, "talk")).toContain(cannot);
   const calls = records.flatMap((record) => (record.type === "call" ? [record.call] : []));
   const decisions = Object.fromEntries(calls.map((call) => [call, { allow: true }]));
   await expect(runtime.resumeAgent("talk", { model, decisions })).rejects.toMatchObject({

@@ -1,7 +1,11 @@
-import { generateKeyPairSync } from "node:crypto";
-import { expect, test } from "vitest";
+import { execFile } from "node:child_process";
+import { generateKeyPairSync, type KeyObject } from "node:crypto";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { describe, expect, test } from "vitest";
 import { Redactor } from "../../src/redaction/redactor.ts";
 import { redactSecrets } from "../../src/index.ts";
+import { processorMs, slowness } from "../support/slowness.ts";
 
 const redactor = new Redactor(redactSecrets(), (error) => expect(error).toBeUndefined());
 const about = { to: "model" } as const;
@@ -33,6 +37,103 @@ test.each([
     if (isJson) expect(() => JSON.parse(redacted.text) as unknown).not.toThrow();
   }
 });
+
+const pem = { format: "pem" } as const;
+const encrypted = { ...pem, type: "pkcs8", cipher: "aes-256-cbc", passphrase: "any" } as const;
+const old = { ...pem, type: "sec1", cipher: "aes-128-cbc", passphrase: "any" } as const;
+const written = (key: KeyObject, how: object) => String(key.export(how as typeof pem & { type: "pkcs8" })).trim();
+const ed25519 = generateKeyPairSync("ed25519").privateKey;
+const ec = generateKeyPairSync("ec", { namedCurve: "prime256v1" }).privateKey;
+const rsa = generateKeyPairSync("rsa", { modulusLength: 4096 }).privateKey;
+
+describe("a private key is taken out whole, with and without its end, in texts and in strings of code", () => {
+  test.each([
+    ["ed25519", written(ed25519, { ...pem, type: "pkcs8" })],
+    ["x25519", written(generateKeyPairSync("x25519").privateKey, { ...pem, type: "pkcs8" })],
+    ["SEC1", written(ec, { ...pem, type: "sec1" })],
+    ["SEC1, encrypted, with headers", written(ec, old)],
+    ["PKCS #8", written(rsa, { ...pem, type: "pkcs8" })],
+    ["PKCS #8, encrypted", written(ed25519, encrypted)],
+    ["PKCS #8 of RSA, encrypted", written(rsa, encrypted)],
+    ["PKCS #1", written(rsa, { ...pem, type: "pkcs1" })],
+    [
+      "of OpenSSH",
+      `-----BEGIN OPENSSH PRIVATE KEY-----\n${"b3Blbn".repeat(11)}\nAAAE\n-----END OPENSSH PRIVATE KEY-----`,
+    ],
+    [
+      "of PGP",
+      `-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: 1\n\n${"lQOYBF".repeat(10)}\n=abcd\n-----END PGP PRIVATE KEY BLOCK-----`,
+    ],
+  ])("%s", async (_, key) => {
+    const cut = key.slice(0, key.lastIndexOf("\n"));
+    const inCode = key.replaceAll("\n", String.raw`\n`);
+    for (const form of [key, cut, inCode, key.replaceAll("\n", "\r\n"), key.replaceAll("\n", " ")]) {
+      const { text } = await redactor.text(`The key:\n${form}\n`, about);
+      expect(text).toMatch(/^The key:\n\[redacted \d+ characters: privatekey\]\s*$/);
+    }
+    const json = await redactor.json(JSON.stringify({ note: `${key}\nwords` }), about);
+    expect(JSON.parse(json.text)).toEqual({
+      note: expect.stringMatching(/^\[redacted \d+ characters: privatekey\]\nwords$/) as string,
+    });
+  });
+
+  test("and words about keys stay", async () => {
+    const text = "A line -----BEGIN CERTIFICATE----- is no key, and the public key is public.";
+    expect((await redactor.text(text, about)).text).toBe(text);
+  });
+});
+
+test.each(["AKIAIOSFODNN7EXAMPLE", "ASIAIOSFODNN7EXAMPLE"])("an id of a key of AWS is taken out: %s", async (id) => {
+  const { text } = await redactor.text(`key ${id}, AWS_ID=${id} and x${id} is a word`, about);
+  expect(text).toBe(
+    `key [redacted 20 characters: aws-key-id], AWS_ID=[redacted 20 characters: aws-key-id] and x${id} is a word`,
+  );
+});
+
+test("nothing that stands before a name hides it: another name, a long word, a quote that is open", async () => {
+  for (const before of ["env: ", "a=", `${"x".repeat(100)}_`, "..", ".".repeat(100), "é", "--", '{"', "a:b:"])
+    for (const value of ["hunter2", '"hunter2"', "'hunter2'", '"hunter2'])
+      expect((await redactor.text(`${before}password=${value}`, about)).text).not.toContain("hunter2");
+});
+
+/** What patterns of rules begin with, what names and values are made of, and what goes on for long. */
+const UNITS = [
+  ".", "a", "A0", "-", "_", "=", ":", " ", "\n", "'", '"', "a.", "a=", "a:", "a-", "pwd=", "password:'", 'token="', "eyJa.",
+  "eyJ", "://", "http://a:", "-----BEGIN PRIVATE KEY-----\n", "-----BEGIN PRIVATE KEY-----\nAb: ", "-----BEGIN ", "AKIA",
+  "figd_", "ghs_1_", "glpat-", "npm_", "SG.", "xoxb-", "dckr_pat_", "mongodb://", "_authToken=", "aws_secret_access_key=",
+  "[redacted 1 character: ", "Bearer ",
+]; // prettier-ignore
+
+test("the longest piece of work on any text is short, and twice the text takes twice the work", async () => {
+  const redact = redactSecrets();
+  const work = async (text: string) => {
+    // The last piece is followed by no pause.
+    let pieces = 1;
+    let isOver = false;
+    const count = () => {
+      pieces += 1;
+      if (!isOver) setImmediate(count);
+    };
+    setImmediate(count);
+    const ms = await processorMs(() => redact({ text, to: "model" }));
+    isOver = true;
+    return { pieces, ms };
+  };
+  await work("a".repeat(100_000));
+  const allowed = slowness("processor");
+  for (const unit of UNITS) {
+    const text = (length: number) => unit.repeat(length / unit.length);
+    const first = await work(text(250_000));
+    let { ms } = first;
+    // On average, because the processor time of one piece cannot be measured. Parts are of one length.
+    expect(ms / first.pieces, unit).toBeLessThan(60 * allowed);
+    for (let round = 0; round < 3 && ms > 100; round += 1) ms = Math.min(ms, (await work(text(250_000))).ms);
+    let most = Number.POSITIVE_INFINITY;
+    for (let round = 0; round < 3 && most > 3 * Math.max(ms, 50); round += 1)
+      most = Math.min(most, (await work(text(500_000))).ms);
+    expect(most, unit).toBeLessThanOrEqual(3 * Math.max(ms, 50));
+  }
+}, 120_000);
 
 test("a text cannot switch a rule off", async () => {
   for (const words of ["secretlint-disable", "/* secretlint-disable */", "// secretlint-disable-next-line"]) {
@@ -108,4 +209,15 @@ test("a secret that two parts of a long text share is found", async () => {
   const { text, taken } = await redactor.text(long, about);
   expect(taken).toBe(GITHUB.length);
   expect(text).not.toContain(GITHUB.slice(4));
+});
+
+test("without its rules it throws when it is made, so that no runtime begins that leaves out every text", async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    "--conditions=portcullis-source",
+    fileURLToPath(new URL("without-rules.ts", import.meta.url)),
+  ]);
+  expect(JSON.parse(stdout)).toEqual([
+    "option_invalid",
+    expect.stringContaining("npm install @secretlint/secretlint-rule-preset-recommend"),
+  ]);
 });

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { afterEach, expect, test, vi } from "vitest";
 import { Redactor } from "../../src/redaction/redactor.ts";
-import { viewJson } from "../../src/redaction/json-view.ts";
+import { viewsOf } from "../../src/redaction/json-view.ts";
 import type { Redact } from "../../src/index.ts";
 import { finding } from "./redact.ts";
 
@@ -81,7 +81,9 @@ test("JSON stays JSON, no name and no string keeps what was found, and no field 
 test("a number that is found becomes a text, and the function reads JSON as a page: one field a line, with the paths of its fields", async () => {
   const value = { card: 4111, user: { "first name": "Ann", tags: ['a"b', 1.5e3, true, null], none: {} } };
   const text = JSON.stringify(value, undefined, 2);
-  expect((await viewJson(text)).text).toBe('card: 4111\nuser: \nfirst name: Ann\ntags: \na"b\n1500\nnone: \n');
+  expect((await Array.fromAsync(viewsOf(text), (view) => view.text)).join("")).toBe(
+    'card: 4111\nuser: \nfirst name: Ann\ntags: \na"b\n1500\nnone: \n',
+  );
   const seen: unknown[] = [];
   const redact = redactor(({ fields = [], text: page }) => {
     seen.push(...fields.map(({ path, start, end }) => [path, page.slice(start, end)]));
@@ -132,4 +134,26 @@ test("where the function hangs nothing of the text leaves", async () => {
   await vi.advanceTimersByTimeAsync(10_000);
   expect((await redacting).text).toBe("[redacted 7 characters: redact failed]");
   expect(told).toHaveBeenCalledOnce();
+});
+
+test("JSON of a million values is searched in bounded parts, in each of which its names and paths are right", async () => {
+  const most = { text: 0, fields: 0 };
+  const wide = new Redactor(
+    ({ text, fields = [] }) => {
+      most.text = Math.max(most.text, text.length);
+      most.fields = Math.max(most.fields, fields.length);
+      return fields.flatMap(({ path, start, end }) => (path === "rows.pin" ? [{ start, end, what: "pin" }] : []));
+    },
+    (error) => expect(error).toBeUndefined(),
+  );
+  const rows = Array.from({ length: 250_000 }, (_, n) => ({ n, pin: n }));
+  const { text } = await wide.json(JSON.stringify({ rows }), { to: "model" });
+  const read = JSON.parse(text) as { readonly rows: readonly { readonly n: number; readonly pin: string }[] };
+  expect(read.rows).toHaveLength(rows.length);
+  for (const { n, pin } of read.rows) {
+    const { length } = String(n);
+    if (pin !== `[redacted ${length} character${length === 1 ? "" : "s"}: pin]`) expect.fail(`row ${n} has ${pin}`);
+  }
+  expect(most.fields).toBeLessThanOrEqual(50_000);
+  expect(most.text).toBeLessThan(1_000_000);
 });

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import * as fc from "fast-check";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,7 +14,9 @@ import {
   PortcullisError,
 } from "../../src/index.ts";
 import type { FailureEntry } from "../../src/reports.ts";
+import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
+import { makeTool } from "../gate/open-session.ts";
 import { serve } from "../models/wire.ts";
 import { WIRES } from "../models/wires.ts";
 import { finding, formsOf } from "./redact.ts";
@@ -127,6 +130,48 @@ function watch() {
 
 let files = 0;
 
+test("no digest of an input lets a short secret be found by trying all, in the journal, a report, an event or a log", async () => {
+  const input = { pin: "493027" };
+  const held = makeTool({ name: "held", approval: "always", input: z.object({ pin: z.string() }) });
+  const late = makeTool({ name: "late", approval: "always", input: z.object({ pin: z.string() }) });
+  const plain = makeTool({ name: "plain", input: z.object({ pin: z.string() }) });
+  const { onEvent, logger, seen } = watch();
+  const journal = createMemoryJournal();
+  await using runtime = await createRuntime({
+    tools: [held, late, plain],
+    sandbox,
+    journal,
+    redact: finding("493027", ["model", "log"]),
+    approve: ({ tool }) => (tool === "late" ? "later" : true),
+    onEvent,
+    logger,
+  });
+  const program = ["plain", "held", "late"].map((name) => `await tools.${name}(${JSON.stringify(input)});`).join("");
+  const report = await runtime.execute(program);
+  expect(report.outcome).toMatchObject({ type: "waiting", approvals: [{ tool: "late" }] });
+  const records = await Array.fromAsync(journal.read(report.execution));
+  const digests = records.flatMap((record) => (record.type === "call" ? [record.inputDigest] : []));
+  expect(digests).toHaveLength(4);
+  expect(new Set(digests).size).toBe(1);
+  const view = await runtime.status(report.execution);
+  const everything = JSON.stringify([report, records, view]) + seen();
+  for (const text of [JSON.stringify(input), input.pin, JSON.stringify(input.pin)])
+    for (const kind of ["sha256", "sha1", "sha512", "md5"])
+      expect(everything).not.toContain(hash(kind, text).slice(0, 12));
+});
+
+test("a value is not kept under a name that must not leave", async () => {
+  const journal = createMemoryJournal();
+  await using runtime = await createRuntime({ tools: [], sandbox, journal, redact: finding("Zq12") });
+  const report = await runtime.execute(`await save("kept-Zq12", 1).catch(() => {}); await save("kept", 2); return 1;`);
+  expect(report.artifacts.map(({ name }) => name)).toEqual(["kept"]);
+  const records = await Array.fromAsync(journal.read(report.execution));
+  expect(JSON.stringify([report, records])).not.toContain("Zq12");
+  const failed = await runtime.execute(`await save("kept-Zq12", 1);`);
+  expect(failed.output.text).toContain("its name holds something that is taken out of texts");
+  expect(failed.output.text).not.toContain("Zq12");
+});
+
 test("no text that a rule covers leaves a program by any way: report, journal's file, events, logger", async () => {
   await fc.assert(
     fc.asyncProperty(secretOf, fc.constantFrom(...WAYS), async (secret, way) => {
@@ -184,4 +229,22 @@ describe.each(WIRES)("%s", (_, wire) => {
       { numRuns: 10 },
     );
   }, 120_000);
+});
+
+test("what a schema makes of a redacted result is left out if it is no JSON, and the program has completed", async () => {
+  const journal = createMemoryJournal();
+  const { onEvent, events } = watch();
+  const result = z.object({ text: z.string() }).transform(({ text }) => ({ text, count: 3n }));
+  await using runtime = await createRuntime({
+    tools: [],
+    sandbox,
+    journal,
+    redact: finding("hunter2", ["model"]),
+    onEvent,
+  });
+  const report = await runtime.execute('return { text: "hunter2" }', { execution: "with-result", result });
+  expect(report.outcome).toEqual({ type: "completed", value: { text: "[redacted 7 characters: test]" } });
+  expect(report.value).toBeUndefined();
+  expect(events.map(({ type }) => type)).toEqual(["execution_started", "execution_ended"]);
+  expect(await runtime.resume("with-result", { result })).toEqual(report);
 });

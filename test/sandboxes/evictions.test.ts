@@ -1,6 +1,6 @@
 import { array, assert, constantFrom, integer, property, record } from "fast-check";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { WaitAccount } from "../../src/programs/wait-account.ts";
+import { WaitAccount } from "../../src/programs/guest/wait-account.ts";
 import { type EvictionOptions, Evictions } from "../../src/sandboxes/evictions.ts";
 
 beforeEach(() => {

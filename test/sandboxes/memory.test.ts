@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
+import { createRuntime } from "../../src/runtime.ts";
 import { createMemorySandbox } from "../../src/sandboxes/memory.ts";
 import { iterate, openGuest } from "../support/guests.ts";
+import { echo } from "../support/tools.ts";
 import { sandboxContract } from "./contract.ts";
 
 sandboxContract(createMemorySandbox, { ends: "what yields" });
@@ -24,4 +26,37 @@ test("a stand-in that throws counts as a dead guest", async () => {
   });
   await using guest = await openGuest(sandbox);
   expect(await guest.exit).toEqual({ type: "died", detail: "out of order" });
+});
+
+test("a rejection that a program does not handle does not reach the host's process", async () => {
+  const reached: unknown[] = [];
+  const onRejection = (reason: unknown) => reached.push(reason);
+  process.on("unhandledRejection", onRejection);
+  try {
+    await using sandbox = createMemorySandbox();
+    await using runtime = await createRuntime({ tools: [echo], sandbox });
+    const { outcome } = await runtime.execute(`
+      Promise.reject(new Error("nobody handles this"));
+      (async () => { await null; throw 1; })();
+      await tools.echo();
+      const throws = { get() { throw new Error("no"); } };
+      const { promise, reject } = Promise.withResolvers();
+      Object.defineProperty(promise, "constructor", { ...throws, configurable: true });
+      reject(2);
+      Promise.reject(3).constructor = { get [Symbol.species]() { throw new Error("no"); } };
+      Promise.reject(4).constructor = { [Symbol.species]: 5 };
+      Object.freeze(Promise.reject(5));
+      await tools.echo();
+      Object.defineProperty(Promise.prototype, "constructor", throws);
+      Promise.prototype.then = undefined;
+      Promise.reject(6);
+      return "done";
+    `);
+    expect(outcome).toMatchObject({ type: "completed", value: "done" });
+    // node tells of rejections after the microtasks of the event that they were made in.
+    await new Promise((resolve) => setImmediate(resolve));
+  } finally {
+    process.off("unhandledRejection", onRejection);
+  }
+  expect(reached).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { KeptSecrets } from "../../src/sources/kept-secrets.ts";
-import { withPlainEscapes } from "../../src/sources/openapi/plain-escapes.ts";
+import { withPlainEscapes } from "../../src/sources/openapi/send.ts";
 
 const SECRET = `p+/=: "ß'<&>(x)!`;
 const html = SECRET.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
@@ -23,6 +23,24 @@ describe("a secret is taken out of a text", () => {
     expect(secrets.takenFromBytes(Buffer.from(`a ${form} b`, "utf8")).toString()).toBe("a [secret] b");
     expect(secrets.takenFromBytes(Buffer.from(`a ${form} b`, "latin1")).toString()).toBe("a [secret] b");
   });
+});
+
+test("no part of a secret is left in base64, whatever stands before and behind it in the coded text", () => {
+  const secret = fc.string({ unit: "binary", minLength: 6, maxLength: 40 }).map((one) => one.toWellFormed());
+  const beside = fc.uint8Array({ maxLength: 20 });
+  const codings = fc.constantFrom("base64" as const, "base64url" as const);
+  fc.assert(
+    fc.property(secret, beside, beside, codings, (value, before, behind, coding) => {
+      const bytes = Buffer.from(value);
+      const coded = Buffer.concat([before, bytes, behind]).toString(coding);
+      const cleaned = new KeptSecrets([value], 4).takenFrom(coded);
+      // What is left are the characters that hold a bit of what is beside it, too.
+      expect(cleaned.replaceAll("[secret]", "").length).toBeLessThanOrEqual(
+        Math.ceil((before.length * 8) / 6) + Math.ceil(((behind.length + 1) * 8) / 6) + 3,
+      );
+      expect(cleaned).toContain("[secret]");
+    }),
+  );
 });
 
 test("wherever a text is cut, no three characters of a secret are left at its edges", () => {

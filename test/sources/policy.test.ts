@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { fieldsOf } from "../../src/options/options.ts";
-import { FilePolicies } from "../../src/sources/policy.ts";
+import { fieldsOf } from "../../src/option-rules/options.ts";
+import { FilePolicies } from "../../src/sources/file-policies.ts";
 
 const PLACE = fieldsOf("api.json: portcullis");
 const SUBJECT = {
@@ -33,12 +33,12 @@ describe("the policy of a file", () => {
     expect(policies.of("github.issues.listForRepo", nothing)).toMatchObject({ effect: "read", approval: "never" });
   });
 
-  test("has nothing for a tool whose callers it does not name, and for one that is set to false", () => {
+  test("has nothing for a tool whose callers it does not name, and a no for one that is set to false", () => {
     const policies = read({
       tools: { "repos.*": { allowedCallers: ["direct"] }, "repos.delete": false, "issues.*": { effect: "read" } },
     });
     expect(policies.of("github.repos.get", nothing)).toEqual({ allowedCallers: ["direct"] });
-    expect(policies.of("github.repos.delete", nothing)).toBeUndefined();
+    expect(policies.of("github.repos.delete", nothing)).toBe(false);
     expect(policies.of("github.issues.get", nothing)).toBeUndefined();
   });
 
@@ -93,7 +93,7 @@ describe("the policy of a file", () => {
         "repos.get": { allowedCallers: ["direct"] },
       },
     });
-    expect(policies.of("github.issues.delete", others)).toBeUndefined();
+    expect(policies.of("github.issues.delete", others)).toBe(false);
     expect(policies.of("github.issues.get", others)).toEqual({
       allowedCallers: ["programmatic"],
       effect: "idempotent",
@@ -122,7 +122,7 @@ describe("the policy of a file", () => {
     const names = Array.from({ length: 20_000 }, (_, place) => `github.t${place}`);
     const tools = Object.fromEntries(names.map((name) => [name, { effect: "read" }]));
     const policies = read({ allowedCallers: ["direct"], tools });
-    for (const name of names) expect(policies.of(name, nothing)?.effect).toBe("read");
+    for (const name of names) expect(policies.of(name, nothing)).toMatchObject({ effect: "read" });
     policies.refuseUnmatched(names);
   });
 });

@@ -8,6 +8,7 @@ const BUILT_FROM = [
   "src",
   "bridge",
   "Makefile",
+  "trim-dist.js",
   "tsconfig.json",
   "tsconfig.dist.json",
   "package.json",
@@ -16,7 +17,8 @@ const BUILT_FROM = [
 
 /** A clone of the sources whose packages are installed, so that packing it builds it and installs nothing. */
 export function makeClone(clone: string): void {
-  const shipped = packageJson.files.filter((file) => file !== "dist" && !file.startsWith("!"));
+  // Patterns leave out files of folders, or name files of `src`.
+  const shipped = packageJson.files.filter((file) => file !== "dist" && !/[!*]/.test(file));
   for (const file of [...BUILT_FROM, ...shipped, "README.md", "LICENSE"])
     cpSync(join(root, file), join(clone, file), { recursive: true });
   mkdirSync(join(clone, "node_modules"));

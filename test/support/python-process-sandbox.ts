@@ -10,7 +10,7 @@ import { encodeFrames, FrameDecoder } from "../../bridge/wire.ts";
 import { PortcullisError } from "../../src/errors.ts";
 import { FrameQueue } from "../../src/sandboxes/frame-queue.ts";
 import {
-  endOfOversize,
+  endOfRefused,
   type Exit,
   type Guest,
   type KillReason,
@@ -200,8 +200,8 @@ class PythonGuest implements Guest {
   #receive(chunk: Buffer): void {
     if (this.#ending !== undefined) return;
     this.frames.push(this.#decoder.push(chunk));
-    const { oversize } = this.#decoder;
-    if (oversize !== undefined) this.#end(endOfOversize(oversize));
+    const { refused } = this.#decoder;
+    if (refused !== undefined) this.#end(endOfRefused(refused));
   }
 
   /** The first ending counts. */

@@ -61,3 +61,21 @@ export const pay = defineTool({
   approval: "always",
   handler: () => "paid",
 });
+
+/** For both callers: pays euros, only after an approval. It counts the payments by idempotency key. */
+export function payTool() {
+  const paid = new Map<string, number>();
+  const tool = defineTool({
+    name: "pay",
+    description: "Pays",
+    input: z.object({ euros: z.number() }),
+    allowedCallers: ["direct", "programmatic"],
+    effect: "write",
+    approval: "always",
+    handler: ({ euros }, { idempotencyKey }) => {
+      paid.set(idempotencyKey, (paid.get(idempotencyKey) ?? 0) + 1);
+      return { paid: euros };
+    },
+  });
+  return { tool, paid };
+}

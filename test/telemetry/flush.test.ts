@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { fixtures, portcullis } from "../cli/command.ts";
+import { fixtures, ownProcess } from "../cli/command.ts";
 
 const sdk = fileURLToPath(new URL("fixtures/batching-sdk.ts", import.meta.url));
 
@@ -9,7 +9,7 @@ test.each([false, true])(
   async (hangs) => {
     if (hangs) vi.stubEnv("SDK_HANGS", "1");
     onTestFinished(() => void vi.unstubAllEnvs());
-    const { code, stdout, stderr } = await portcullis(["run", "-", "--tools", `${fixtures}tools.ts`], "return 1 + 1", {
+    const { code, stdout, stderr } = await ownProcess(["run", "-", "--tools", `${fixtures}tools.ts`], "return 1 + 1", {
       node: ["--import", sdk],
     });
     expect([code, stdout]).toEqual([0, "2\n"]);

@@ -65,9 +65,8 @@ test("calls, refusals by code and bytes are counted by tool, and handlers are ti
     { ...tool, "portcullis.outcome": "value", value: 2 },
     { ...tool, "portcullis.outcome": "refused", "error.type": "input_invalid", value: 1 },
   ]);
-  expect(await totals("portcullis.refusals")).toEqual([{ ...tool, "error.type": "input_invalid", value: 1 }]);
-  expect(await totals("portcullis.bytes.in")).toEqual([{ ...tool, value: report.usage.bytesIn }]);
-  expect(await totals("portcullis.bytes.out")).toEqual([{ value: report.usage.bytesOut }]);
+  expect(await totals("portcullis.fetched")).toEqual([{ ...tool, value: report.usage.bytesIn }]);
+  expect(await totals("portcullis.returned")).toEqual([{ value: report.usage.bytesOut }]);
   expect(await counts("gen_ai.execute_tool.duration")).toContainEqual({
     "gen_ai.operation.name": "execute_tool",
     "gen_ai.tool.type": "function",
@@ -83,7 +82,9 @@ test("unknown tool names become no attribute, however many a model writes", asyn
   await using runtime = await createRuntime({ tools: [echo], sandbox });
   const calls = Array.from({ length: 50 }, (_, index) => ({ tool: `made.up${index}`, input: {} }));
   await runtime.agent({ model: scriptedModel([{ calls }, { text: "done" }]), task: "t" });
-  expect(await totals("portcullis.refusals")).toEqual([{ "error.type": "tool_unknown", value: 50 }]);
+  expect(await totals("portcullis.calls")).toEqual([
+    { "error.type": "tool_unknown", "portcullis.outcome": "refused", value: 50 },
+  ]);
 });
 
 test("load is observed once for each meter provider, however many runtimes there are", async () => {

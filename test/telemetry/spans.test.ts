@@ -182,6 +182,7 @@ describe("spans of a conversation", () => {
     expect(first?.kind).toBe(SpanKind.CLIENT);
     expect(first?.attributes).toEqual({
       "gen_ai.operation.name": "chat",
+      "gen_ai.conversation.id": recording.span("invoke_agent").attributes["gen_ai.conversation.id"],
       "gen_ai.provider.name": "anthropic",
       "gen_ai.request.model": "claude-test",
       "gen_ai.response.finish_reasons": ["tool_calls"],

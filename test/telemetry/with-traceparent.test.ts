@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createRuntime } from "../../src/index.ts";
 import { createServer } from "../../src/serve/create-server.ts";
-import { parseTraceParent, traceParentOf } from "../../src/telemetry/trace-parent.ts";
+import { parseTraceParent, traceParentOf } from "../../src/telemetry/otel.ts";
 import { withTraceparent } from "../../src/telemetry/with-traceparent.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
 import { record, type Recording } from "./recording.ts";

@@ -57,7 +57,7 @@ describe.each(ENCODINGS)("in %s", (encoding) => {
         .slice(0, 30)
         .join("\n\n"),
     ],
-    ["code", file("src/agent/say-loop.ts").repeat(2)],
+    ["code", file("src/agent/drive/say-loop.ts").repeat(2)],
     ["markdown, with drawings", file("src/README.md").repeat(3)],
     ["Chinese", "模型写一个程序，程序在墙后运行。只有结果会回来：例如“一百二十三”个航班，或者１２３个。\n".repeat(300)],
     ["emoji among words", "It works 🎉🎉, mostly 👩‍👩‍👧‍👦. Don't 🏳️‍🌈 ask… ".repeat(300)],

@@ -3,9 +3,10 @@ import { z } from "zod";
 import { createRuntime } from "../../src/runtime.ts";
 import { createMemorySandbox } from "../../src/sandboxes/memory.ts";
 import { countTokens } from "../../src/tools/count-tokens.ts";
-import { type DeclarationOptions, declareTools } from "../../src/tools/declarations.ts";
+import { type DeclarationOptions, declareTools } from "../../src/tools/declarations/declarations.ts";
 import { defineTool } from "../../src/tools/define-tool.ts";
-import { type JsonSchema, jsonSchema } from "../../src/tools/schema.ts";
+import type { JsonSchema } from "../../src/tools/json-schema/json-schema.ts";
+import { jsonSchema } from "../../src/tools/schema.ts";
 import type { Caller, Tool } from "../../src/tools/tool.ts";
 
 interface Parts {
@@ -179,6 +180,44 @@ test("a budget that holds no tool at all still says that they are missing", () =
   expect(declareTools(many, { budgetTokens: 1 })).toBe(
     "// Types and descriptions are left out, and so are 20 of 20 tools: the budget of 1 tokens has no room for them.",
   );
+});
+
+test("of thousands of tools only those types are read that may fit, and none where not even the names do", () => {
+  let reads = 0;
+  const part = {
+    type: "object",
+    properties: Object.fromEntries(
+      words(200)
+        .split(" ")
+        .map((word, n) => [`${word}${n}`, { type: "string" }]),
+    ),
+  };
+  const { "~standard": standard } = jsonSchema(part);
+  const counted = () => {
+    reads += 1;
+    return part;
+  };
+  const schema = {
+    "~standard": { ...standard, jsonSchema: { input: counted, output: counted } },
+  } as typeof listed.input;
+  const listed = listTool("a");
+  const tools = Array.from({ length: 2000 }, (_, index) => ({
+    ...listed,
+    name: `t${index}`,
+    input: schema,
+    output: schema,
+  }));
+  for (const language of ["javascript", "python"] as const) {
+    reads = 0;
+    expect(declareTools(tools.slice(0, 500), { language, budgetTokens: 4000 })).toContain(
+      "Types and descriptions are left out",
+    );
+    // A tool or a few in each detail, two sides each.
+    expect(reads).toBeLessThan(100);
+    reads = 0;
+    expect(declareTools(tools, { language, budgetTokens: 1000 })).toContain("of 2000 tools");
+    expect(reads).toBe(0);
+  }
 });
 
 test.each<[DeclarationOptions, string]>([

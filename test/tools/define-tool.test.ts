@@ -62,7 +62,7 @@ test.each<[string, unknown, string, string]>([
   ["allowedCallers", ["program"], CALLERS, '["program"]'],
   ["effect", undefined, EFFECTS, "undefined"],
   ["effect", "reads", EFFECTS, '"reads"'],
-  ["approval", true, APPROVALS, "true"],
+  ["approval", 1, APPROVALS, "1"],
   ["approval", "sometimes", APPROVALS, '"sometimes"'],
   ["approval", null, APPROVALS, "null"],
   ["concurrency", 0, "a whole number of at least 1, or Infinity", "0"],

@@ -2,7 +2,8 @@ import { toStandardJsonSchema } from "@valibot/to-json-schema";
 import * as v from "valibot";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { isSchema, issuesText, type JsonSchema, jsonSchema, type Schema, validate } from "../../src/tools/schema.ts";
+import type { JsonSchema } from "../../src/tools/json-schema/json-schema.ts";
+import { isSchema, issuesText, jsonSchema, type Schema, validate } from "../../src/tools/schema.ts";
 
 /** The value a schema makes of a value, or what is wrong with it in a sentence. */
 async function read(schema: Schema, value: unknown): Promise<unknown> {
@@ -229,4 +230,12 @@ test.each([
   () => {},
 ])("%s is no schema", (value) => {
   expect(isSchema(value)).toBe(false);
+});
+
+test("a schema of a library in jsonSchema() is refused: its own fields look like a JSON Schema that takes everything", () => {
+  const people = z.object({ name: z.string() });
+  for (const schema of [people, z.string(), jsonSchema({ type: "object" })])
+    expect(() => jsonSchema(schema as never)).toThrow(
+      expect.objectContaining({ code: "option_invalid", message: expect.stringContaining("use it as it is") }),
+    );
 });

@@ -1,7 +1,9 @@
 import { Schema as Effect } from "effect";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { type JsonSchema, jsonSchema, type Schema } from "../../src/tools/schema.ts";
+import type { JsonSchema } from "../../src/tools/json-schema/json-schema.ts";
+import { jsonSchema, type Schema } from "../../src/tools/schema.ts";
+import { resultSchemaOf } from "../../src/programs/drive/result-schema.ts";
 import { inputSchemaOf } from "../../src/tools/tool-schemas.ts";
 import { makeTool } from "../gate/open-session.ts";
 
@@ -63,3 +65,22 @@ test("effect says of every struct that it is open, and models are told what the 
   const schema = Effect.toStandardJSONSchemaV1(Effect.toStandardSchemaV1(struct));
   expect(told(schema)).toMatchObject({ ...closed, properties: { a: closed } });
 });
+
+test.each(["input", "output"] as const)(
+  "a schema of a library that is nested thirty thousand levels deep is refused by a sentence, as the %s of a tool",
+  (side) => {
+    const deep = Array.from({ length: 30_000 }, () => 0).reduce<JsonSchema>((inner) => object({ a: inner }), text);
+    expect(() => makeTool<Schema, Schema>({ [side]: foreign(deep) })).toThrow(
+      `${side} has no JSON Schema: the schema is nested more than 250 levels deep. Make it flatter, or use $defs. `,
+    );
+    expect(() => resultSchemaOf(foreign(deep), "execute({ result })")).toThrow(
+      "execute({ result }) has no JSON Schema: the schema is nested more than 250 levels deep.",
+    );
+  },
+);
+
+/** A schema of another library. */
+function foreign(json: JsonSchema): Schema {
+  const jsonSchema = { input: () => json, output: () => json };
+  return { "~standard": { version: 1, vendor: "other", validate: (value) => ({ value }), jsonSchema } };
+}

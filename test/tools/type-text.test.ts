@@ -2,10 +2,10 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { jsonSchemaOf } from "../../src/tools/tool-schemas.ts";
-import type { JsonSchema } from "../../src/tools/schema.ts";
-import { PYTHON } from "../../src/tools/type-notation.ts";
-import { oneLine } from "../../src/tools/one-line.ts";
-import { typeText } from "../../src/tools/type-text.ts";
+import type { JsonSchema } from "../../src/tools/json-schema/json-schema.ts";
+import { PYTHON } from "../../src/tools/declarations/type-notation.ts";
+import { oneLine } from "../../src/tools/declarations/one-line.ts";
+import { typeText } from "../../src/tools/declarations/type-text.ts";
 
 const BARE = { descriptionLength: 0, depth: 8 };
 const object = (properties: JsonSchema, rest: JsonSchema = {}): JsonSchema => ({ type: "object", properties, ...rest });

@@ -1,8 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { LineReader } from "../../src/sources/mcp/line-reader.ts";
+import { readJson } from "../../src/serve/http/read-json.ts";
+import { LineReader } from "../../src/sources/mcp/wire/line-reader.ts";
 import { ByteList } from "../../src/values/byte-list.ts";
 import { EventCutter } from "../../src/values/event-cutter.ts";
+import { Lane } from "../../src/values/slice-scheduler.ts";
 
 test("bytes come out as they went in, however they were cut, and the list is empty then", () => {
   const list = new ByteList();
@@ -57,6 +59,31 @@ const HOLDERS: readonly (readonly [name: string, open: () => (part: Buffer) => u
       )(new EventCutter()),
   ],
 ];
+
+test("a body of a client that comes byte by byte takes little more memory than its bytes", async () => {
+  const bytes = 300_000;
+  let left = bytes;
+  let most = 0;
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        left -= 1;
+        if (left === 0) globalThis.gc?.();
+        most = Math.max(most, left === 0 ? memory() : 0);
+        controller.enqueue(Buffer.from(left === 0 ? "1" : " "));
+        if (left === 0) controller.close();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  const headers = { "content-type": "application/json" };
+  const init = { method: "POST", headers, body, duplex: "half" };
+  const asked = new Request("http://localhost", init);
+  globalThis.gc?.();
+  const before = memory();
+  expect(await readJson(asked, { most: bytes, lane: new Lane("") })).toMatchObject({ value: 1, bytes });
+  expect(most - before).toBeLessThan(20 * bytes);
+});
 
 describe.each(HOLDERS)("%s", (_, open) => {
   test("that comes byte by byte takes little more memory than its bytes", () => {

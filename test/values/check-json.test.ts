@@ -1,7 +1,7 @@
 import { array, assert, constantFrom, json, nat, oneof, property, tuple } from "fast-check";
 import { expect, test } from "vitest";
-import { checkJson } from "../../src/values/check-json.ts";
-import { PLAIN_DEPTH, readPlainData } from "../../src/values/plain-data.ts";
+import { checkJson } from "../../src/values/json/check-json.ts";
+import { PLAIN_DEPTH, readPlainData } from "../../src/values/json/plain-data.ts";
 
 function checked(text: string): { readonly reason: string | undefined; readonly yields: number } {
   const work = checkJson(text);

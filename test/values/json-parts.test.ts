@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { jsonInParts } from "../../src/values/json-parts.ts";
+import { jsonInParts } from "../../src/values/json/json-parts.ts";
 
 function written(value: unknown): { readonly text: string; readonly slices: number } {
   const work = jsonInParts(value);

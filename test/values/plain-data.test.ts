@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { endOfString, readPlainData } from "../../src/values/plain-data.ts";
+import { readPlainData } from "../../src/values/json/plain-data.ts";
 
 const lists = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
 const objects = (levels: number) => '{"a":'.repeat(levels) + "1" + "}".repeat(levels);
@@ -92,15 +92,4 @@ test.each([
   '{"\\u005f_proto__":1}',
 ])("a field called __proto__ is found wherever it is, however it is written: %s", (text) => {
   expect(readPlainData(text)).toEqual(HAS_PROTO);
-});
-
-test.each([
-  ['"a"', 0, 2],
-  ['x"a\\"b"c', 1, 6],
-  ['"a\\\\"', 0, 4],
-  ['"a', 0, 2],
-  ['"a\\"', 0, 4],
-  ['"\\', 0, 2],
-])("the string in %j that opens at %i is closed at %i", (text, start, end) => {
-  expect(endOfString(text, start)).toBe(end);
 });

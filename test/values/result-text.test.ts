@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { HeldBytes } from "../../src/values/held-bytes.ts";
-import { isLarge, resultText as resultTextIn, resultType } from "../../src/values/result-text.ts";
-import { weigh } from "../../src/values/weigh.ts";
+import { isLarge, resultText as resultTextIn, resultType } from "../../src/values/json/result-text.ts";
+import { weigh } from "../../src/values/json/weigh.ts";
 
 const share = new HeldBytes().share("test", Number.MAX_SAFE_INTEGER);
 const resultText = (value: unknown, resultBytes: number, resultValues = 4_000_000) =>
@@ -61,6 +61,14 @@ test.each<[string, unknown, string]>([
   ["a function", { a: [{ b: () => 1 }] }, "a function at a.0.b"],
   ["a symbol", [Symbol("a")], "a symbol at 0"],
   ["a bigint", { a: 1n }, "a bigint at a"],
+  ["an Error", { a: [new Error("no")] }, "an Error, which the handler has to throw at a.0"],
+  ["an Error that is all there is", new TypeError("no"), "an Error, which the handler has to throw"],
+  ["NaN", [{ a: Number.NaN }], "NaN at 0.a"],
+  ["an infinite number", { a: Number.NEGATIVE_INFINITY }, "-Infinity at a"],
+  ["NaN in a typed array", { a: new Float64Array([0, Number.NaN]) }, "NaN at a.1"],
+  ["an invalid date", { a: new Date(Number.NaN) }, "an invalid date at a"],
+  ["NaN that a toJSON gives", { a: { toJSON: () => ({ b: Number.NaN }) } }, "NaN at a.b"],
+  ["NaN behind much else", ["x".repeat(70_000), Number.NaN], "NaN at"],
   ["a RegExp", { a: /b/ }, "an object of the class RegExp at a"],
   ["a WeakMap", new Map([["a", new WeakMap()]]), "an object of the class WeakMap at a"],
   ["an ArrayBuffer", { a: new ArrayBuffer(8) }, "an object of the class ArrayBuffer at a"],
@@ -75,8 +83,8 @@ test.each<[string, unknown, string]>([
     },
     "an iterator of more than 1000 values at a",
   ],
-])("%s is refused with its path", async (_name, value, words) => {
-  const made = await resultText(value, 1000);
+])("%s is refused with its path", async (name, value, words) => {
+  const made = await resultText(value, name === "NaN behind much else" ? 100_000 : 1000);
   expect(made.type).toBe("not_json");
   expect(String((made as { cause: unknown }).cause)).toContain(words);
 });
@@ -182,7 +190,7 @@ test("a value that cannot be looked at is not large, and no text", async () => {
 /** Values whose text is made in parts: long texts, long lists and many fields at any depth, beside all that JSON knows and leaves out. */
 const leaf = fc.oneof(
   fc.jsonValue({ stringUnit: "binary", maxDepth: 2 }),
-  fc.constantFrom<unknown>(undefined, Number.NaN, new Date(0), new URL("https://example.test/a"), {
+  fc.constantFrom<unknown>(undefined, new Date(0), new URL("https://example.test/a"), {
     toJSON: () => ["made"],
   }),
   fc.constantFrom<unknown>(

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { Lane } from "../../src/values/slice-scheduler.ts";
-import { readHead as readHeadIn } from "../../src/values/value-head.ts";
+import { readHead as readHeadIn } from "../../src/values/json/value-head.ts";
 
 const lane = new Lane("test");
 const readHead = (text: string, room: number) => readHeadIn(text, room, lane);
@@ -129,4 +129,27 @@ test("what is no plain JSON is no value", async () => {
     expect(await readHead(text, 1000), text).toBeUndefined();
   for (const text of ["[1,[", "[1,{", "[1,[[]", '[1,"a', "[1,[}", "[1,2}", '{"a":1,"b":[}]'])
     expect(await readHead(text, 0), text).toBeUndefined();
+});
+
+test("a text that ends before its containers is no value, wherever it ends", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      plain.filter((value) => typeof value === "object" && value !== null),
+      fc.nat(),
+      async (value, at) => {
+        const text = JSON.stringify(value);
+        expect(await readHead(text.slice(0, at % text.length), text.length + 1)).toBeUndefined();
+      },
+    ),
+  );
+  expect(await readHead("[[]", 100)).toBeUndefined();
+});
+
+test("white space takes no room: of numbers on lines of their own as many are read", async () => {
+  const numbers = Array.from({ length: 1000 }, (_, index) => index);
+  const [compact, spaced] = [
+    await readHead(JSON.stringify(numbers), 200),
+    await readHead(JSON.stringify(numbers, null, 8), 200),
+  ];
+  expect(spaced?.value).toEqual(compact?.value);
 });

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { toolPlaces, writtenTools } from "../../src/views/tool-places.ts";
+import { toolPlaces, writtenTools } from "../../src/views/parts/tool-places.ts";
 
 test("each line that writes a tool by its whole name is found, and no other", () => {
   const source = [

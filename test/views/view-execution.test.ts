@@ -1,13 +1,16 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { createRuntime, defineTool } from "../../src/index.ts";
+import type { Journal } from "../../src/journal/journal.ts";
 import { createMemoryJournal } from "../../src/journal/memory-journal.ts";
+import { createSqliteJournal } from "../../src/journal/sqlite/sqlite-journal.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
-import { listView } from "../../src/views/list-view.ts";
+import { listView } from "../../src/views/list/list-view.ts";
 import type { ConversationView, ExecutionView, ProgramView } from "../../src/views/view.ts";
-import { viewCall } from "../../src/views/view-call.ts";
-import { viewExecution } from "../../src/views/view-execution.ts";
-
+import { viewCall, viewExecution } from "../../src/views/view-execution.ts";
 import { header, turn } from "../journal/records.ts";
 
 const numbers = z.object({ n: z.number() });
@@ -187,7 +190,7 @@ test("a list looks through a bounded length of programs and of what open executi
   const source = `return 1; // ${"x".repeat(2_000_000)}`;
   const startedAt = (n: number) => 1_700_000_000_000 + n;
   for (let n = 0; n < 30; n += 1) await journal.create(header(`e${n}`, { source, startedAt: startedAt(n) }));
-  const busy = Array.from({ length: 30_000 }, () => turn('{"kind":"fire","id":1,"now":1}\n{}'));
+  const busy = Array.from({ length: 30_000 }, () => turn('{"kind":"fire","id":1,"now":1}'));
   for (let n = 30; n < 36; n += 1) {
     await journal.create(header(`e${n}`, { startedAt: startedAt(n) }));
     await journal.append(`e${n}`, 1, busy);
@@ -223,3 +226,66 @@ test("a row names a hundred tools, and is found by any of them; a sentence about
   expect(events[0]?.text.length).toBeLessThan(2200);
   expect(events[0]?.text).toContain("bytes left out");
 });
+
+/** A journal that counts the characters which are read of it. */
+function counting(journal: Journal) {
+  const read = { characters: 0 };
+  const counted: Journal = {
+    ...journal,
+    create: (...given) => journal.create(...given),
+    append: (...given) => journal.append(...given),
+    find: (execution) => journal.find(execution),
+    list: (options) => journal.list(options),
+    renew: (...given) => journal.renew(...given),
+    async *read(execution, options) {
+      for await (const record of journal.read(execution, options)) {
+        read.characters += JSON.stringify(record).length;
+        yield record;
+      }
+    },
+  };
+  return { counted, read };
+}
+
+test.each([
+  ["one large turn", [120], 1],
+  ["many turns", Array.from({ length: 120 }, () => 1), 1],
+  ["turns of a few executions", [8, 8], 6],
+] as const)(
+  "a list reads no more than it may where open executions have %s, and says which it has not read",
+  { timeout: 120_000 },
+  async (_, turns, count) => {
+    const folder = mkdtempSync(join(tmpdir(), "portcullis-list-"));
+    using cleanUp = new DisposableStack();
+    cleanUp.defer(() => rmSync(folder, { recursive: true }));
+    const store = cleanUp.use(createSqliteJournal({ path: join(folder, "journal.db") }));
+    const { counted, read } = counting(store);
+    const most = 32 * 1024 * 1024;
+    const start = `{"kind":"start","protocol":1,"now":1,"seed":"${"0".repeat(32)}","limits":{"calls":1,"logBytes":1,"frameBytes":1}}\n{}`;
+    let id = 0;
+    const text = "x".repeat(500_000);
+    for (let n = 0; n < count; n += 1) {
+      let head = await store.create(header(`e${n}`, { startedAt: 1_700_000_000_000 + n }));
+      for (const [index, megabytes] of turns.entries()) {
+        const commands = Array.from({ length: 2 * megabytes }, () => {
+          id += 1;
+          return `{"kind":"call","id":${id},"tool":"t"}\n${JSON.stringify(text + id)}`;
+        });
+        const event = index === 0 ? start : '{"kind":"fire","id":1,"now":1}';
+        head = await store.append(`e${n}`, head, [turn(event, ...commands)]);
+      }
+    }
+    const states: string[] = [];
+    for (let next: number | undefined = Infinity; next !== undefined;) {
+      read.characters = 0;
+      const page = await listView(counted, {
+        state: "running",
+        ...(next === Infinity ? {} : { before: next }),
+      });
+      expect(read.characters).toBeLessThanOrEqual(most);
+      states.push(...page.executions.map(({ state }) => state));
+      next = page.next;
+    }
+    expect(states).toEqual(Array.from({ length: count }, () => (count === 1 ? "unread" : "running")));
+  },
+);

@@ -1,7 +1,6 @@
-import { writeStdout } from "../terminal/standard-streams.ts";
-import { styleText } from "node:util";
-import { cleanText } from "../../output/clean-text.ts";
-import { byteText } from "../../output/sentences.ts";
+import { printJson } from "../terminal/print.ts";
+import { writeStdout, writeStyled } from "../terminal/standard-streams.ts";
+import { byteText } from "../../output/byte-text.ts";
 import { createDockerSandbox } from "../../sandboxes/docker/docker-sandbox.ts";
 import { createIsolateSandbox } from "../../sandboxes/isolate/isolate-sandbox.ts";
 import type { Finding, Sandbox } from "../../sandboxes/sandbox.ts";
@@ -10,7 +9,7 @@ import { defaultHeldBytes } from "../../values/held-bytes.ts";
 import { EXIT } from "../exit-code.ts";
 import { oneLine } from "../terminal/one-line.ts";
 
-/** `portcullis doctor`: checks this machine. Resolves with the exit code, `environment` where programs cannot run here. */
+/** `portcullis doctor`: checks this machine. Resolves with the exit code, `environment` if programs cannot run here. */
 export async function doctor(options: { readonly json?: boolean; readonly clean?: boolean }): Promise<number> {
   await using isolate = createIsolateSandbox();
   await using docker = createDockerSandbox();
@@ -23,11 +22,12 @@ export async function doctor(options: { readonly json?: boolean; readonly clean?
       finding.state === "missing" ? { ...finding, state: "weak" } : finding,
     ),
   ];
-  writeStdout(options.json ? `${cleanText(JSON.stringify(findings))}\n` : `${findings.map(line).join("\n")}\n`);
+  if (options.json) printJson(findings);
+  else for (const finding of findings) writeFinding(finding);
   return findings.some(({ state }) => state === "missing") ? EXIT.environment : EXIT.completed;
 }
 
-/** The sandbox's own findings and, unless they say that no program can run, the result of running one. */
+/** The sandbox's own findings, and the result of running a program unless they say that no program can run. */
 async function findingsOf(sandbox: Sandbox): Promise<readonly Finding[]> {
   const findings = (await sandbox.diagnose?.()) ?? [];
   const named = findings.find(({ what }) => what === sandbox.name);
@@ -43,7 +43,7 @@ function heldBytesFinding(): Finding {
   return {
     what: "host's memory",
     state: "good",
-    detail: `executions may hold ${byteText(defaultHeldBytes())} at once (heldBytes of createRuntime): a quarter of V8's heap limit, or of the machine's memory where that is less`,
+    detail: `executions may hold ${byteText(defaultHeldBytes())} at once (heldBytes of createRuntime): a quarter of V8's heap limit, or of the machine's memory if that is less`,
   };
 }
 
@@ -64,7 +64,9 @@ async function programFinding(sandbox: Sandbox): Promise<Finding> {
   }
 }
 
-function line({ what, state, detail }: Finding): string {
-  const mark = { good: styleText("green", "✓"), weak: styleText("yellow", "!"), missing: styleText("red", "✗") }[state];
-  return `${mark} ${what.padEnd(14)}${oneLine(detail)}`;
+function writeFinding({ what, state, detail }: Finding): void {
+  if (state === "good") writeStyled("green", "✓");
+  else if (state === "weak") writeStyled("yellow", "!");
+  else writeStyled("red", "✗");
+  writeStdout(` ${what.padEnd(14)}${oneLine(detail)}\n`);
 }

@@ -1,15 +1,16 @@
-import { writeStdout } from "../terminal/standard-streams.ts";
+import { writeStderr, writeStdout } from "../terminal/standard-streams.ts";
 import { optionError, PortcullisError } from "../../errors.ts";
-import { buildImage } from "../../sandboxes/docker/build-image.ts";
+import { buildImage } from "../../sandboxes/docker/image/build-image.ts";
 import { Daemon } from "../../sandboxes/docker/daemon.ts";
-import { checkImage, IMAGE } from "../../sandboxes/docker/image.ts";
+import { checkImage, IMAGE } from "../../sandboxes/docker/image/image.ts";
 import { EXIT } from "../exit-code.ts";
 import { oneLine } from "../terminal/one-line.ts";
+import { printJson } from "../terminal/print.ts";
 
-/** `portcullis image build|check`: resolves with the exit code. Rejects with `sandbox_unavailable` where no Docker daemon answers, or the image is missing or does not fit. */
+/** `portcullis image build|check`: resolves with the exit code. Rejects with `sandbox_unavailable` if no Docker daemon answers, or the image is missing or does not fit. */
 export async function image(
   what: string,
-  options: { readonly network?: string; readonly base?: string },
+  { json = false, ...options }: { readonly network?: string; readonly base?: string; readonly json?: boolean },
 ): Promise<number> {
   if (what !== "build" && what !== "check") throw optionError("image", "build or check", what);
   const daemon = new Daemon();
@@ -19,12 +20,13 @@ export async function image(
   } catch (error) {
     throw what === "check" || PortcullisError.is(error) ? daemon.unavailable(error) : notBuilt(daemon, error);
   }
-  writeStdout(`The image ${IMAGE} is there, and fits this version of portcullis.\n`);
+  if (json) printJson({ image: IMAGE, fits: true });
+  else writeStdout(`The image ${IMAGE} is there, and fits this version of portcullis.\n`);
   return EXIT.completed;
 }
 
 function print(line: string): void {
-  process.stderr.write(`${oneLine(line)}\n`);
+  writeStderr(`${oneLine(line)}\n`);
 }
 
 /** The Docker daemon's message names the step that failed. Exit code 42 is the Dockerfile's check of Python; without a network `apt-get` fails. */

@@ -1,10 +1,10 @@
 import type { Tool } from "../../tools/tool.ts";
-import { exampleFile, EXAMPLES, exampleTools, packagesOf, parseExamples, requireData } from "./examples.ts";
+import { EXAMPLES, exampleFile, exampleTools, packagesOf, parseExamples, requireData } from "./examples.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
-import { parseLanguage } from "./parse-language.ts";
-import { loadTools } from "./load-tools.ts";
-import { type LoadedTask, loadTask } from "./task-file.ts";
+import { parseLanguage } from "./option-values.ts";
+import { loadTools } from "./load-module.ts";
+import { loadTask, type LoadedTask } from "./task-file.ts";
 
 /** A task to measure, and its tools. */
 export interface Job {
@@ -21,7 +21,7 @@ export interface JobOptions {
   readonly language?: string;
 }
 
-/** The tasks to measure: the package's tasks by name (all of them where none is named), or the user's own task. */
+/** The tasks to measure: the package's tasks by name (all of them if none is named), or the user's own task. */
 export async function jobsOf(
   names: readonly string[],
   { tools, task, language: name }: JobOptions,

@@ -1,15 +1,17 @@
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import type { AgentOptions } from "../../agent/agent-options.ts";
-import { MODEL_RULES } from "../../agent/settings.ts";
-import { optionError, PortcullisError } from "../../errors.ts";
-import type { ProviderOptions } from "../../models/provider-options.ts";
-import { checkValue } from "../../options/options.ts";
-import { type JsonSchema, jsonSchema } from "../../tools/schema.ts";
+import { MODEL_RULES } from "../../agent/conversation-settings.ts";
+import { PortcullisError, optionError } from "../../errors.ts";
+import type { ProviderOptions } from "../../models/provider/provider-options.ts";
+import { given } from "../../option-rules/given.ts";
+import { checkValue } from "../../option-rules/options.ts";
+import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
+import { jsonSchema } from "../../tools/schema.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import { loadModel } from "./load-model.ts";
-import { parseWhole } from "./parse-whole.ts";
+import { parseWhole } from "./option-values.ts";
 
 /** Flags about how a model is asked. */
 export interface ConversationFlags {
@@ -37,12 +39,12 @@ export async function conversationOptions(
   return {
     ...(instructions === undefined ? {} : { instructions: await textOf("--instructions", instructions) }),
     ...(documents.length === 0 ? {} : { documents }),
-    ...(toolChoice === undefined ? {} : { toolChoice: toolChoiceOf(toolChoice) }),
     ...(parallelCalls === false ? { parallelCalls } : {}),
-    ...(reasoning === undefined ? {} : { reasoning: reasoningOf(reasoning) }),
-    ...(maxOutputTokens === undefined
-      ? {}
-      : { maxOutputTokens: parseWhole("--max-output-tokens", maxOutputTokens, MODEL_RULES.maxOutputTokens) }),
+    ...given({
+      toolChoice: toolChoice === undefined ? undefined : toolChoiceOf(toolChoice),
+      reasoning: reasoning === undefined ? undefined : reasoningOf(reasoning),
+      maxOutputTokens: parseWhole("--max-output-tokens", maxOutputTokens, MODEL_RULES.maxOutputTokens),
+    }),
     ...(fallback.length === 0
       ? {}
       : { fallbacks: await Promise.all(fallback.map((text) => loadModel(text, models, "--fallback"))) }),
@@ -50,7 +52,7 @@ export async function conversationOptions(
   };
 }
 
-/** A word of the option, or the name of a tool. */
+/** The option's own words, or else the name of a tool. */
 function toolChoiceOf(text: string): NonNullable<Chosen["toolChoice"]> {
   if (text === "auto" || text === "none" || text === "required") return text;
   if (text.trim() === "") throw optionError("--tool-choice", "auto, none, required, or the name of a tool", text);

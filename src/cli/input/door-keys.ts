@@ -4,11 +4,12 @@ import { parseKeys, type Keys } from "../../serve/http/keys.ts";
 import { EXIT } from "../exit-code.ts";
 import { causeOf, Failure } from "../failure.ts";
 import { oneLine } from "../terminal/one-line.ts";
+import { writeStderr } from "../terminal/standard-streams.ts";
 
 const READABLE_BY_OTHERS = 0o044;
 const KEYS_BYTES = 1024 * 1024;
 
-/** The keys of a file, and its text. Says so where others can read keys in it. */
+/** The keys of a file, and its text. Warns if others can read keys in it. */
 export function readDoorKeys(path: string): { readonly keys: Keys; readonly text: string } {
   const found = statSync(path, { throwIfNoEntry: false });
   if (!found?.isFile())
@@ -21,7 +22,7 @@ export function readDoorKeys(path: string): { readonly keys: Keys; readonly text
   const text = readFileSync(path, "utf8");
   const keys = parseKeys(`--keys: ${path}`, text);
   if (process.platform !== "win32" && (found.mode & READABLE_BY_OTHERS) !== 0 && keys.all.some((key) => key.isPlain))
-    process.stderr.write(
+    writeStderr(
       `portcullis: --keys: other users can read the keys in ${oneLine(path)}: chmod 600, or give their SHA-256 as hash.\n`,
     );
   return { keys, text };
@@ -42,7 +43,7 @@ const LOOK_MS = 2000;
 export interface DoorKeysListener {
   /** Called with the text of the file whenever it has changed. */
   readonly onChange: (text: string) => void;
-  /** Called once with each reason why the file cannot be read. It is tried again. */
+  /** Called once with each reason why the file cannot be read. Reading is tried again. */
   readonly onUnread: (reason: string) => void;
 }
 

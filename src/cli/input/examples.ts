@@ -5,7 +5,7 @@ import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import { optionError } from "../../errors.ts";
 import type { Tool } from "../../tools/tool.ts";
-import { loadTools } from "./load-tools.ts";
+import { loadTools } from "./load-module.ts";
 import { devDependencies } from "../package-json.ts";
 
 const folder = fileURLToPath(new URL("../../../examples/", import.meta.url));
@@ -72,7 +72,6 @@ export function exampleFile(name: DemoName, file: string): string {
   return `${folder}${name}/${file}`;
 }
 
-/** The example's tools. */
 export async function exampleTools(name: DemoName): Promise<readonly Tool[]> {
   return loadTools(exampleModule(name, "tools"));
 }
@@ -83,7 +82,7 @@ export function missingData(names: readonly DemoName[]): readonly string[] {
   return [...new Set<DataPackage>(packages)].filter((name) => !isInstalled(name)).map(withVersion);
 }
 
-/** Throws a `Failure` with the command that installs the packages of a scene, where some are missing. */
+/** Throws a `Failure` with the command that installs the packages of a scene, if some are missing. */
 export function requirePackages(scene: SceneName): void {
   const missing = SCENE_PACKAGES[scene].filter((name) => !isInstalled(name));
   if (missing.length > 0)
@@ -93,7 +92,7 @@ export function requirePackages(scene: SceneName): void {
     );
 }
 
-/** Throws a `Failure` with the command that installs the data of these examples, where some is missing. */
+/** Throws a `Failure` with the command that installs the data of these examples, if some is missing. */
 export function requireData(names: readonly DemoName[]): void {
   const missing = missingData(names);
   if (missing.length === 0) return;
@@ -101,7 +100,6 @@ export function requireData(names: readonly DemoName[]): void {
   throw new Failure(EXIT.environment, `${needy.join(", ")}: ${dataHint(missing)}`);
 }
 
-/** What to do about missing data. */
 export function dataHint(packages: readonly string[]): string {
   return `what it needs is not part of this package: npm install ${packages.join(" ")}`;
 }

@@ -1,7 +1,8 @@
+import { readList } from "../../journal/read-list.ts";
 import type { ExecutionId } from "../../journal/execution-id.ts";
 import { findIfKnown } from "../../journal/find-if-known.ts";
 import type { Journal } from "../../journal/journal.ts";
-import { findOwn } from "../../programs/past-execution.ts";
+import { findOwn } from "../../programs/from-journal/past-execution.ts";
 import { chosenId } from "../../serve/tenant-ids.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
@@ -37,7 +38,7 @@ function othersText(id: string, tenants: readonly string[], tenant: string | und
 /** The tenants whose clients have chosen an id. */
 async function tenantsWith(journal: Journal, id: string): Promise<readonly string[]> {
   const tenants: string[] = [];
-  for await (const { execution, tenant } of journal.list())
+  for await (const { execution, tenant } of readList(journal))
     if (execution.endsWith(`:${id}`) && execution === chosenId(tenant, id)) tenants.push(tenant);
   return tenants;
 }

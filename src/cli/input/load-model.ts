@@ -1,11 +1,12 @@
 import { isModel } from "../../agent/agent-options.ts";
-import { describe } from "../../errors.ts";
+import { describe, optionError } from "../../errors.ts";
 import type { Model } from "../../models/model.ts";
-import type { ProviderOptions } from "../../models/provider-options.ts";
+import type { ProviderOptions } from "../../models/provider/provider-options.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import { loadModule } from "./load-module.ts";
-import { parseModel } from "./parse-model.ts";
+import { makeModel } from "../../models/provider/provider.ts";
+import { MODEL_NAMES, readModelName } from "../../models/model-name.ts";
 
 /** The model that `--model`, or another `flag`, names: `PROVIDER:NAME`, or the path of a module whose default export is a model. */
 export async function loadModel(
@@ -17,4 +18,18 @@ export async function loadModel(
   const exported = await loadModule(flag, text, "a model, like those of portcullis/models");
   if (isModel(exported)) return exported;
   throw new Failure(EXIT.usage, `${flag}: the default export of ${text} must be a model, got ${describe(exported)}.`);
+}
+
+/** The model that `--model PROVIDER:NAME`, or another `flag`, names. If its key is missing, the error names a command that needs no key. */
+export function parseModel(text: string, options: Omit<ProviderOptions, "model">, flag = "--model"): Model {
+  const named = readModelName(text);
+  if (!named) throw optionError(flag, MODEL_NAMES, text);
+  const { provider, model } = named;
+  const { name, keyVariable } = provider;
+  if (!process.env[keyVariable])
+    throw new Failure(
+      EXIT.environment,
+      `There is no key for ${name}: set ${keyVariable}${options.baseUrl === undefined ? "" : ", to any text if the server needs no key"}. portcullis demo (make demo) runs without a key.`,
+    );
+  return makeModel(provider, { ...options, model });
 }

@@ -3,11 +3,13 @@ import { existsSync, readdirSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
-import { nearest } from "../../options/nearest.ts";
+import { nearest } from "../../option-rules/nearest.ts";
 import { keepStdout } from "../terminal/standard-streams.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure, reasonOf } from "../failure.ts";
 import { guarded } from "../guarded.ts";
+import { describe } from "../../errors.ts";
+import type { Tool } from "../../tools/tool.ts";
 
 /**
  * What a module exports by default. `option` is what named it, like `--tools`, and `wanted` what it must export, like
@@ -35,11 +37,11 @@ export async function loadModule(option: string, path: string, wanted: string): 
   return exported;
 }
 
-/** A hint at the file in the same folder that was meant. */
+/** A hint at a file in the same folder that may have been meant. */
 function similarFile(file: string): string {
   try {
     const folder = dirname(file);
-    // A dot would make the extension a part of its own, in which all modules are alike.
+    // Names are compared without dots: every extension would be a part of its own that all modules share.
     const names = new Map(readdirSync(folder).map((name) => [name.replaceAll(".", "_"), name]));
     const [meant = ""] = nearest(basename(file).replaceAll(".", "_"), [...names.keys()], 1);
     const name = names.get(meant);
@@ -49,11 +51,11 @@ function similarFile(file: string): string {
   }
 }
 
-/** Lines of stacks that are printed, and causes. */
+/** Maximum number of stack lines that are printed, and of causes. */
 const STACK_LINES = 40;
 const CAUSES = 5;
 
-/** Files, lines and stacks of an error that a module threw while it was loaded, and of its causes; empty where it has none. */
+/** Files, lines and stacks of an error that a module threw while it was loaded, and of its causes; empty if it has none. */
 function whereOf(cause: unknown, file: string): string {
   try {
     const stacks: string[] = [];
@@ -82,9 +84,22 @@ function isOwnFrame(line: string): boolean {
 
 const OWN_FOLDER = new URL("../../cli", import.meta.url).href;
 
-/** Where the module does not parse. The SyntaxError itself does not say; node does when it checks the file. */
+/**
+ * The place at which the module does not parse: the SyntaxError lacks it, and node prints it when it checks the file.
+ */
 function positionIn(file: string): string {
   const { stderr } = spawnSync(process.execPath, ["--check", file], { encoding: "utf8", timeout: 10_000 });
   const [position = ""] = stderr.split("\n\n");
   return position.trim() === "" ? "The syntax error is in a module that this one imports." : position;
+}
+
+/** The tools that a module exports by default. Rejects with a `Failure` that names the module and what is wrong with it. */
+export async function loadTools(path: string): Promise<readonly Tool[]> {
+  const exported = await loadModule("--tools", path, "an array of tools: export default [toolA, toolB]");
+  if (!Array.isArray(exported))
+    throw new Failure(
+      EXIT.usage,
+      `--tools: the default export of ${path} must be an array of tools, got ${describe(exported)}.`,
+    );
+  return exported as readonly Tool[];
 }

@@ -17,6 +17,15 @@ export function optionalJournal(given?: string): SqliteJournal | undefined {
   return path === undefined ? undefined : createSqliteJournal({ path });
 }
 
+/** Refuses an id of an execution without a journal: nothing would know the execution again. */
+export function checkExecution(execution: string | undefined, journal: string | undefined): void {
+  if (execution !== undefined && journalPathOf(journal) === undefined)
+    throw new Failure(
+      EXIT.usage,
+      "--execution needs a journal, which knows the execution again under its id: add --journal FILE.",
+    );
+}
+
 /** The journal that a command writes; its file is created if it does not exist. Throws if none is named. */
 export function namedJournal(path?: string): SqliteJournal {
   const journal = optionalJournal(path);

@@ -1,14 +1,16 @@
-import { fromMcpConfig, type McpConfig } from "../../sources/mcp/mcp-config.ts";
+import { fromMcpConfig, type McpConfig } from "../../sources/mcp/config/mcp-config.ts";
 import { effectOf, type OpenApiSource } from "../../sources/openapi/from-openapi.ts";
-import type { UnassignedTool } from "../../sources/mcp/tool-list.ts";
-import type { Tool } from "../../tools/tool.ts";
+import type { UnassignedTool } from "../../sources/mcp/make-tools.ts";
+import { EFFECTS, type Effect, type Tool } from "../../tools/tool.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import { oneLine } from "../terminal/one-line.ts";
-import { keepStdout } from "../terminal/standard-streams.ts";
-import { loadTools } from "./load-tools.ts";
+import { keepStdout, writeStderr } from "../terminal/standard-streams.ts";
+import { loadTools } from "./load-module.ts";
 import { readOpenApiFile } from "./openapi-file.ts";
-import { AllowList } from "./parse-allow.ts";
+import { nearest } from "../../option-rules/nearest.ts";
+import type { ToolPolicy } from "../../sources/tool-policy.ts";
+import { isMeantBy } from "../../tools/tool-name.ts";
 
 /** The options of the commands that take tools. */
 export interface ToolsOptions {
@@ -25,14 +27,14 @@ export interface ToolsOptions {
 /** Where tools come from: a module, a server or an API. */
 export interface OpenSource {
   readonly name: string;
-  /** The option that named it, with its file. */
+  /** The option that named the source, with its file. */
   readonly from: string;
   readonly tools: readonly Tool[];
 }
 
 /** Tools of a module, of servers and of APIs; servers are connected until this is disposed of. */
 export interface OpenTools extends AsyncDisposable {
-  /** Those that there are now: servers may change their lists. */
+  /** The tools that there are now: servers may change their lists. */
   readonly tools: readonly Tool[];
   readonly sources: readonly OpenSource[];
   /** Tools of servers that no caller may call, because nothing was said about them. */
@@ -41,12 +43,18 @@ export interface OpenTools extends AsyncDisposable {
 }
 
 /** Loads the module, and connects to the servers. Rejects with a `Failure` or a `PortcullisError`; then no server is left running. */
-export async function openTools({ tools: module, mcp, openapi, allow }: ToolsOptions): Promise<OpenTools> {
+export async function openTools(options: ToolsOptions): Promise<OpenTools> {
+  const { tools: module, mcp, openapi } = options;
   if (module === undefined && mcp.length === 0 && openapi.length === 0)
     throw new Failure(
       EXIT.usage,
       "expected --tools, a module with tools, or --mcp, a configuration file of MCP servers, or --openapi, a file that describes an API.",
     );
+  return openAnyTools(options);
+}
+
+/** Like `openTools`, for commands that also work without tools. */
+export async function openAnyTools({ tools: module, mcp, openapi, allow }: ToolsOptions): Promise<OpenTools> {
   if (allow.length > 0 && mcp.length === 0 && openapi.length === 0)
     throw new Failure(
       EXIT.usage,
@@ -54,7 +62,7 @@ export async function openTools({ tools: module, mcp, openapi, allow }: ToolsOpt
     );
   const allowed = new AllowList(allow);
   const own = module === undefined ? [] : await loadTools(module);
-  // What a server's package prints is no result.
+  // What a server's package prints is not the command's result.
   keepStdout();
   const configs: McpConfig[] = [];
   const sources: OpenSource[] = module === undefined ? [] : [{ name: module, from: "--tools", tools: own }];
@@ -78,7 +86,8 @@ export async function openTools({ tools: module, mcp, openapi, allow }: ToolsOpt
     }
     const served = () => [...configs, ...apis].flatMap(({ tools }) => tools);
     const unassigned = [...configs.flatMap((config) => config.unassigned), ...apis.flatMap(unassignedOf)];
-    allowed.refuseUnused([...served(), ...unassigned].map(({ name }) => name));
+    const named = [...configs.flatMap((config) => config.sources), ...apis];
+    allowed.refuseUnused(named.flatMap(({ names: all }) => all));
     return {
       get tools() {
         return [...own, ...served()];
@@ -97,12 +106,16 @@ export async function openTools({ tools: module, mcp, openapi, allow }: ToolsOpt
 /** Says on standard error how many tools of servers no caller may call. */
 export function tellUnassigned({ unassigned, problems }: OpenTools, { mcp, openapi }: ToolsOptions): void {
   const parts = [
-    ...(unassigned.length > 0 ? [`${unassigned.length} tools of servers are of no caller`] : []),
+    ...(unassigned.length > 0
+      ? [
+          `${unassigned.length} ${unassigned.length === 1 ? "tool of a server is" : "tools of servers are"} of no caller`,
+        ]
+      : []),
     ...(problems.length > 0 ? [`${problems.length} could not be taken over`] : []),
   ];
   if (parts.length === 0) return;
   const files = [...mcp.map((file) => `--mcp ${file}`), ...openapi.map((file) => `--openapi ${file}`)].join(" ");
-  process.stderr.write(`${oneLine(`${parts.join(", and ")}: portcullis tools ${files} --check lists them.`)}\n`);
+  writeStderr(`${oneLine(`${parts.join(", and ")}: portcullis tools ${files} --check lists them.`)}\n`);
 }
 
 /** Tools of two sources with one name would have the same names. */
@@ -114,7 +127,7 @@ function takeNames(file: string, names: Set<string>, sources: readonly { readonl
   }
 }
 
-/** Operations of an API that nothing was said about. What their methods say is a hint, as a server's annotations are. */
+/** Operations of an API that nothing was said about. Their methods are hints, as a server's annotations are. */
 function unassignedOf({ name: source, unassigned }: OpenApiSource): readonly UnassignedTool[] {
   return unassigned.map(({ name, method }) => {
     const effect = effectOf(method);
@@ -124,4 +137,55 @@ function unassignedOf({ name: source, unassigned }: OpenApiSource): readonly Una
       annotations: { readOnlyHint: effect === "read", idempotentHint: effect === "idempotent" },
     };
   });
+}
+
+/** `--allow files.*=read`: programs may call these tools, and what a call changes. */
+export interface Allowed {
+  /** A name, a namespace followed by `.*`, or `*`. */
+  readonly pattern: string;
+  readonly effect: Effect;
+}
+
+function parseAllow(text: string): Allowed {
+  const [pattern = "", effect = "", ...rest] = text.split("=");
+  const known = EFFECTS.find((one) => one === effect);
+  if (pattern === "" || known === undefined || rest.length > 0)
+    throw new Failure(
+      EXIT.usage,
+      `--allow: expected tools and their effect, like files.*=read (${EFFECTS.join(", ")}), got ${JSON.stringify(text)}.`,
+    );
+  return { pattern, effect: known };
+}
+
+/** Applies the options `--allow` to tools that nothing else is said about. The last option that fits a tool decides. */
+class AllowList {
+  readonly #allowed: readonly Allowed[];
+  readonly #applied = new Set<Allowed>();
+
+  constructor(texts: readonly string[]) {
+    this.#allowed = texts.map(parseAllow);
+  }
+
+  policyOf(name: string): ToolPolicy | undefined {
+    const fitting = this.#allowed.filter(({ pattern }) => isMeantBy(pattern, name));
+    for (const one of fitting) this.#applied.add(one);
+    const effect = fitting.at(-1)?.effect;
+    return effect && { allowedCallers: ["programmatic"], effect };
+  }
+
+  /** Throws a `Failure` for an option that had nothing to allow. `names` are the names of all tools of servers. */
+  refuseUnused(names: readonly string[]): void {
+    const unused = this.#allowed.find((one) => !this.#applied.has(one));
+    if (!unused) return;
+    const { pattern, effect } = unused;
+    const subject = `--allow ${pattern}=${effect}`;
+    if (names.some((name) => isMeantBy(pattern, name)))
+      throw new Failure(EXIT.usage, `${subject}: the configuration file says already who may call these tools.`);
+    const candidates = [...names, ...new Set(names.map((name) => `${name.split(".")[0]}.*`))];
+    const [meant] = nearest(pattern, candidates, 1);
+    throw new Failure(
+      EXIT.usage,
+      `${subject}: no server has such a tool${meant === undefined ? "." : `, did you mean ${meant}?`}`,
+    );
+  }
 }

@@ -1,4 +1,4 @@
-import { dirname, resolve } from "node:path";
+import { basename, dirname, resolve } from "node:path";
 import { describe, PortcullisError } from "../../errors.ts";
 import {
   checkOptions,
@@ -9,8 +9,8 @@ import {
   type OptionPlace,
   required,
   words,
-} from "../../options/options.ts";
-import { expandVariables } from "../../sources/mcp/expand-variables.ts";
+} from "../../option-rules/options.ts";
+import { expandVariables } from "../../sources/mcp/config/expand-variables.ts";
 import {
   fromOpenApi,
   type OpenApiOptions,
@@ -18,7 +18,7 @@ import {
   type OpenApiSource,
 } from "../../sources/openapi/from-openapi.ts";
 import { readFileText, readJsonFile } from "../../sources/json-file.ts";
-import { FilePolicies } from "../../sources/policy.ts";
+import { FilePolicies } from "../../sources/file-policies.ts";
 
 const FILE_RULES = {
   name: required(words("a name of letters, digits and _")),
@@ -32,23 +32,30 @@ const FILE_RULES = {
 };
 
 /**
- * The source that a JSON file describes: `{ name, spec, baseUrl, auth?, headers?, checkResults?, portcullis? }`. `spec` is the path of its
- * document. `${VAR}` in a text stands for a variable of the environment. Who may call its tools stands under `portcullis`;
- * where that says nothing, `policies` is asked. Rejects with a `PortcullisError` that names the file and the place.
+ * The source that a JSON file describes: `{ name, spec, baseUrl, auth?, headers?, checkResults?, portcullis? }`. `spec`
+ * is the path of its document. `${VAR}` in a text stands for a variable of the environment. Who may call its tools
+ * stands under `portcullis`; if that says nothing, `policies` is asked. Rejects with a `PortcullisError` that names the
+ * file and the place.
  */
 export async function readOpenApiFile(
   path: string,
   policies: (name: string) => OpenApiPolicy | undefined,
 ): Promise<OpenApiSource> {
   const place: OptionPlace = { object: path, subject: path, at: (name) => `${path}: ${name}` };
-  const { portcullis = {}, $schema: _, spec, ...given } = checkOptions(place, await readJsonFile(path), FILE_RULES);
+  const file = await readJsonFile(path);
+  if (typeof file === "object" && file !== null && ("openapi" in file || "swagger" in file))
+    throw new PortcullisError(
+      "option_invalid",
+      `${path}: this is the document itself. Write a file beside it that names it, and the address of the API, and give that one: ${exampleFor(path)}`,
+    );
+  const { portcullis = {}, $schema: _, spec, ...given } = checkOptions(place, file, FILE_RULES);
   const options = expanded(place, path, given) as Omit<OpenApiOptions, "spec">;
   const inside = `${options.name}.`;
   const filePolicies = new FilePolicies(
     {
       place: fieldsOf(`${path}: portcullis`),
       source: options.name,
-      // With or without the source's name in front.
+      // The name is also accepted without the source's name in front.
       namesOf: (name) => (name.startsWith(inside) ? [name.slice(inside.length), name] : [name]),
       needsEffect: false,
     },
@@ -63,7 +70,11 @@ export async function readOpenApiFile(
   return source;
 }
 
-/** Largest document, in bytes; longer text than `fromOpenApi` takes is refused there. */
+function exampleFor(path: string): string {
+  return JSON.stringify({ name: "api", spec: basename(path), baseUrl: "https://api.example.com/v1" });
+}
+
+/** Largest document, in bytes. `fromOpenApi` itself refuses a text that is too long for it. */
 const DOCUMENT_BYTES = 256 * 1024 * 1024;
 
 function readDocumentFile(place: string, path: string, written: string): Promise<string> {

@@ -3,6 +3,7 @@ import { createReadStream, fstatSync, statSync, type Stats } from "node:fs";
 import { PROGRAM_BYTES } from "../../programs/prepare/refuse-text.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
+import { standardStreams } from "../terminal/standard-streams.ts";
 
 /** The source in a file, or on standard input for `-`. Reading stops once the source exceeds the largest program. */
 export async function readProgram(file: string): Promise<string> {
@@ -22,13 +23,14 @@ export async function readProgram(file: string): Promise<string> {
   return bytes.toString();
 }
 
-/** The bytes of a program, or their number as text where there are more than allowed. */
+/** The bytes of a program, or their number as text if there are more than allowed. */
 async function readBytes(file: string): Promise<Buffer | string> {
-  const stats: Stats = file === "-" ? fstatSync(process.stdin.fd) : statSync(file);
+  const { stdin } = standardStreams();
+  const stats: Stats = file === "-" ? fstatSync(stdin.fd) : statSync(file);
   if (stats.isFile() && stats.size > PROGRAM_BYTES) return `${stats.size}`;
   const chunks: Buffer[] = [];
   let length = 0;
-  for await (const chunk of file === "-" ? process.stdin : createReadStream(file)) {
+  for await (const chunk of file === "-" ? stdin : createReadStream(file)) {
     length += chunks[chunks.push(chunk as Buffer) - 1]?.length ?? 0;
     if (length > PROGRAM_BYTES) return `more than ${PROGRAM_BYTES}`;
   }
@@ -37,7 +39,7 @@ async function readBytes(file: string): Promise<Buffer | string> {
 
 /** Offset of the first byte that is not UTF-8. */
 function firstInvalid(bytes: Buffer): number {
-  // Decoding replaces it by U+FFFD, three bytes, of which the first may equal the original.
+  // Decoding replaces the byte by U+FFFD, three bytes, of which the first may equal the original.
   const decoded = Buffer.from(bytes.toString());
   let offset = decoded.findIndex((byte, index) => byte !== bytes[index]);
   while (((decoded[offset] ?? 0) & 0xc0) === 0x80) offset -= 1;

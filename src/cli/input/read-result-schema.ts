@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
-import { jsonSchema, type JsonSchema, type Schema } from "../../tools/schema.ts";
+import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
+import { jsonSchema, type Schema } from "../../tools/schema.ts";
 import { EXIT } from "../exit-code.ts";
 import { causeOf, Failure } from "../failure.ts";
 

@@ -1,12 +1,12 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, extname, resolve } from "node:path";
 import { checkTask, type ComparisonTask, type PlannedCall } from "../../comparison/comparison-task.ts";
-import { describe, optionError, PortcullisError } from "../../errors.ts";
+import { PortcullisError, describe, optionError } from "../../errors.ts";
 import type { Language } from "../../../bridge/frames.ts";
-import { refuseUnknownNames } from "../../options/options.ts";
+import { refuseUnknownNames } from "../../option-rules/options.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
-import { loadTools } from "./load-tools.ts";
+import { loadTools } from "./load-module.ts";
 
 /** A task file. `examples/README.md` describes every field. */
 interface TaskFile {
@@ -101,7 +101,7 @@ function asFields(field: string, value: object): Readonly<Record<string, unknown
   return value as Readonly<Record<string, unknown>>;
 }
 
-/** The name of a task: its folder's for `task.json`, else the file's without its extension. */
+/** The name of a task: the folder's name for `task.json`, else the file's name without its extension. */
 function nameOf(file: string): string {
   const own = basename(file, extname(file));
   return own === "task" ? basename(dirname(file)) : own;
@@ -126,7 +126,7 @@ function parse(path: string, text: string): unknown {
   }
 }
 
-/** Source of a program that the task names. The same name with the extension `.py` is the program in Python. */
+/** Source of a program that the task names. The program in Python has the same name with the extension `.py`. */
 function readProgramOf(path: string, file: string, field: string, program: unknown, language: Language): string {
   if (language === "javascript" && typeof program === "string" && program.endsWith(".py"))
     throw new Failure(

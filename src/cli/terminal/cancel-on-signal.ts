@@ -5,23 +5,28 @@ const CODES = { SIGINT: EXIT.cancelled, SIGTERM: EXIT.terminated, SIGHUP: EXIT.h
 const SIGNALS = Object.keys(CODES) as (keyof typeof CODES)[];
 
 export interface Cancelling extends Disposable {
-  /** Aborted by the first of these signals. A second one of the same kind ends the process. */
+  /** Aborted by the first of these signals. A second signal of the same kind ends the process. */
   readonly signal: AbortSignal;
   /** Exit code for the signal that cancelled; `EXIT.cancelled` before there was one. */
   readonly exitCode: number;
+  /** Resolves with the first of these signals. */
+  readonly asked: Promise<void>;
 }
 
 /** Until disposed, aborts `signal` when the process is asked to end, so that engines and containers are ended before it. */
 export function cancelOnSignal(): Cancelling {
   const cancel = new AbortController();
+  const { promise: asked, resolve } = Promise.withResolvers<void>();
   let exitCode: number = EXIT.cancelled;
   const onSignal = (name: NodeJS.Signals) => {
     if (!cancel.signal.aborted) exitCode = CODES[name as keyof typeof CODES];
     cancel.abort();
+    resolve();
   };
   for (const name of SIGNALS) process.once(name, onSignal);
   return {
     signal: cancel.signal,
+    asked,
     get exitCode() {
       return exitCode;
     },

@@ -1,10 +1,10 @@
-/** What a command that watches shows: a frame that is drawn again on a terminal, and elsewhere lines as they come. */
+/** The display of a command that watches: a frame that is redrawn on a terminal, and elsewhere lines as they come. */
 export interface LiveDisplay extends Disposable {
-  /** Rows that a frame may have; undefined where lines are printed. */
+  /** Rows that a frame may have; undefined if lines are printed. */
   readonly rows: number | undefined;
   /** Draws a frame in place of the one before. */
   readonly draw: (lines: readonly string[]) => void;
-  /** Resolves once the lines are passed on: a reader that is slow does not fill the memory. */
+  /** Resolves once the lines are passed on: a slow reader does not fill the memory. */
   readonly print: (lines: readonly string[]) => Promise<void>;
 }
 

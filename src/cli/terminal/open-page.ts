@@ -5,6 +5,7 @@ import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { causeOf } from "../failure.ts";
+import { writeStderr } from "./standard-streams.ts";
 
 const OPENERS: Partial<Record<NodeJS.Platform, readonly string[]>> = {
   darwin: ["open"],
@@ -15,15 +16,14 @@ const OPENERS: Partial<Record<NodeJS.Platform, readonly string[]>> = {
 const FILE_MS = 60_000;
 
 /**
- * Opens a page in the user's browser, and says so where none can be started. `option` names what asked for it. Every user of
- * the machine can read a browser's arguments. An address that has a token behind `#` is therefore written to a file that its
- * owner alone can read, and the browser is given the file. It is deleted after a minute, or with what is returned.
+ * Opens a page in the user's browser, or says that no browser can be started. `option` names what asked for it. Every
+ * user of the machine can read a browser's arguments. So an address with a token behind `#` is written to a file that
+ * only its owner can read, and the browser gets the file. It is deleted after a minute, or when the returned object is
+ * disposed of.
  */
 export function openPage(address: string, option: string): Disposable {
   const failed = (error: unknown) =>
-    void process.stderr.write(
-      `portcullis: ${option}: no browser could be started (${causeOf(error)}). Open the address by hand.\n`,
-    );
+    writeStderr(`portcullis: ${option}: no browser could be started (${causeOf(error)}). Open the address by hand.\n`);
   let file: string | undefined;
   try {
     file = address.includes("#") ? fileTo(address) : undefined;
@@ -48,7 +48,7 @@ export function openPage(address: string, option: string): Disposable {
 
 /** Writes a file that leads to an address. */
 function fileTo(address: string): string {
-  // Browsers in a sandbox of their own (snap) see no temporary files, and none whose names begin with a dot.
+  // Browsers in a sandbox of their own (snap) see no temporary files, and no files whose names begin with a dot.
   const folder = process.platform === "linux" ? homedir() : tmpdir();
   const file = join(folder, `portcullis-${randomBytes(16).toString("hex")}.html`);
   const target = address.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");

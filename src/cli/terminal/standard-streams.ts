@@ -1,13 +1,46 @@
 import { setImmediate } from "node:timers/promises";
+import { styleText } from "node:util";
+import { cleanText } from "../../output/clean-text.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 
-/** Standard output as the command line writes it, also after `keepStdout`. */
-const write = process.stdout.write.bind(process.stdout);
+/** The streams that a command reads and writes. */
+export type Streams = Pick<NodeJS.Process, "stdin" | "stdout" | "stderr">;
 
-/** Writes the command's own output. */
+/** Standard output of this process, also after `keepStdout`. */
+const writeToProcess = process.stdout.write.bind(process.stdout);
+
+// A process runs one command at a time: its streams need not be handed through every function that prints.
+let current: Streams = process;
+let write = writeToProcess;
+
+/** From here on, commands read and write these streams. */
+export function useStreams(streams: Streams): void {
+  current = streams;
+  write = streams.stdout === process.stdout ? writeToProcess : streams.stdout.write.bind(streams.stdout);
+}
+
+/** The streams of the command that runs. */
+export function standardStreams(): Streams {
+  return current;
+}
+
+/**
+ * Writes the command's own output. Names, ids and messages in it may come from others, so no character of the text
+ * controls a terminal.
+ */
 export function writeStdout(text: string): void {
-  write(text);
+  write(cleanText(text));
+}
+
+/** Like `writeStdout`, with a style, which is the only control of a terminal that it writes. */
+export function writeStyled(style: Parameters<typeof styleText>[0], text: string): void {
+  write(styleText(style, cleanText(text)));
+}
+
+/** Writes what is said about the command's work. No character of the text controls a terminal. */
+export function writeStderr(text: string): void {
+  current.stderr.write(cleanText(text));
 }
 
 /**
@@ -15,7 +48,7 @@ export function writeStdout(text: string): void {
  * error: modules of tools print what they like, and standard output holds the command's result alone.
  */
 export function keepStdout(): void {
-  process.stdout.write = process.stderr.write.bind(process.stderr);
+  process.stdout.write = current.stderr.write.bind(current.stderr);
 }
 
 let lost: Failure | undefined;
@@ -33,9 +66,9 @@ export function listenToStreams(): void {
   process.stderr.on("error", () => {});
 }
 
-/** Waits until all output is written. Resolves with a failure where standard output could not be. */
+/** Waits until all output is written. Resolves with a failure if standard output could not be written. */
 export async function flush(): Promise<Failure | undefined> {
-  await Promise.all([flushed(write), flushed(process.stderr.write.bind(process.stderr))]);
+  await Promise.all([flushed(writeToProcess), flushed(process.stderr.write.bind(process.stderr))]);
   // A stream emits its error after it has called the callbacks of its writes.
   await setImmediate();
   return lost;
@@ -45,7 +78,7 @@ function flushed(writeTo: NodeJS.WriteStream["write"]): Promise<void> {
   return new Promise((resolve) => void writeTo("", () => resolve()));
 }
 
-/** Writes to standard output, and resolves when it has been passed on: a reader that is slow does not fill the memory. */
+/** Writes to standard output, and resolves when the text has been passed on: a slow reader does not fill the memory. */
 export function writeInTime(text: string): Promise<void> {
   return new Promise((resolve) => void write(text, () => resolve()));
 }

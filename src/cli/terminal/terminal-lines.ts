@@ -25,7 +25,7 @@ export class TerminalLines {
     return this.#input.readableEnded || (this.#hasEnded && this.#lines.length === 0);
   }
 
-  /** Discards what was typed before a question is put: it answers no question that the person has read. */
+  /** Discards what was typed before a question: it cannot answer what the person had not read. */
   async discardTyped(): Promise<void> {
     const isFirst = this.#reader === undefined;
     this.#reader ??= this.#read();
@@ -58,7 +58,7 @@ export class TerminalLines {
   }
 
   #read(): Interface {
-    // Without `terminal`: the system's terminal driver edits the line, and turns Ctrl-C into SIGINT.
+    // Without `terminal`, the system's terminal driver edits the line and turns Ctrl-C into SIGINT.
     const reader = createInterface({ input: this.#input, terminal: false });
     reader.on("line", (line) => {
       this.#lines.push(line);

@@ -6,7 +6,7 @@ const MAX_CALLS = 10_000;
 
 /**
  * The smallest number of calls like this one, all made in one turn, for which a program costs less than direct calls;
- * undefined where that needs more than 10,000.
+ * undefined if that needs more than 10,000 calls.
  */
 export function programsFrom(
   call: ExchangeCall,

@@ -11,23 +11,23 @@ export interface Exchange {
   readonly turns: readonly ExchangeTurn[];
 }
 
-/** One turn of the model. The last one calls nothing: its words are the answer. */
+/** One turn of the model. The last turn calls nothing: its words are the answer. */
 export interface ExchangeTurn {
-  /** Text that it wrote beside calls. */
+  /** Text that the model wrote beside calls. */
   readonly words: number;
   readonly calls: readonly ExchangeCall[];
 }
 
 export interface ExchangeCall {
-  /** Tokens that the model wrote to make it. */
+  /** Tokens that the model wrote to make the call. */
   readonly written: number;
-  /** Tokens of its result. */
+  /** Tokens of the call's result. */
   readonly read: number;
 }
 
 export type TokenCounter = (text: string) => number;
 
-/** Counts a conversation by its last request and the answer to it. Throws where a call has no result. */
+/** Counts a conversation by its last request and the answer to it. Throws if a call has no result. */
 export function exchangeOf(
   { instructions, definitions, parts }: RequestParts,
   answer: string,

@@ -21,10 +21,10 @@ export interface PriceTable {
 
 export const PRICES: PriceTable = table;
 
-/** Entry whose usual price ratios weight the tokens where no model is named. It is not the price of any provider. */
+/** Entry whose usual price ratios weight the tokens if no model is named. It is not the price of any provider. */
 export const REFERENCE_PRICE = "reference";
 
-/** The price of a model. Throws `option_invalid` where the table has none, because a guess would cost real money. */
+/** The price of a model. Throws `option_invalid` if the table has none, because a guess would cost real money. */
 export function priceOf({ models, date }: PriceTable, model: string): Price {
   const price = Object.hasOwn(models, model) ? models[model] : undefined;
   if (price) return price;
@@ -34,13 +34,13 @@ export function priceOf({ models, date }: PriceTable, model: string): Price {
   );
 }
 
-/** Upper bound of the cost in US dollars: input that was not read from a cache is priced as written to one if that is dearer. */
+/** Upper bound of the cost in US dollars: input that was not read from a cache is priced as written to a cache if that is dearer. */
 export function dollarsOf({ inputTokens, outputTokens, cachedInputTokens }: ModelUsage, price: Price): number {
   const fresh = (inputTokens - cachedInputTokens) * Math.max(price.input, price.cacheWrite);
   return (fresh + cachedInputTokens * price.cacheRead + outputTokens * price.output) / 1_000_000;
 }
 
-/** Checks a table of prices. Throws `option_invalid` that names what is wrong in it. */
+/** Checks a table of prices. Throws `option_invalid` with the place of a fault. */
 export function readPrices(value: unknown): PriceTable {
   const { date, models } = (typeof value === "object" && value !== null ? value : {}) as Partial<PriceTable>;
   if (typeof date !== "string" || !/^\d{4}-\d{2}-\d{2}$/.test(date))

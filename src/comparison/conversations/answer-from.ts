@@ -8,12 +8,12 @@ import { jsonSchema } from "../../tools/schema.ts";
 import { differenceText } from "./difference.ts";
 import type { ComparisonTask } from "../comparison-task.ts";
 import type { ComparisonContext } from "../comparison-request.ts";
-import type { TranscriptTurn } from "../../agent/transcript.ts";
+import type { TranscriptTurn } from "../../agent/from-journal/transcript.ts";
 
 /**
- * Decides whether the right answer follows from the results of direct calls: runs the task's program with these results in place
- * of the tools. No model is called: this is the answer of a reader that makes no mistakes. `unchecked` where the program
- * makes a call that is not among the direct ones.
+ * Decides whether the right answer follows from the results of direct calls: runs the task's program with these results
+ * in place of the tools. No model is called: this is the answer of a reader that makes no mistakes. `unchecked` if the
+ * program makes a call that is not among the direct calls.
  */
 export async function answerFrom(
   { runtime, scope }: ComparisonContext,
@@ -43,7 +43,9 @@ export async function answerFrom(
       return valueOf(result);
     },
   }));
-  await using own = runtime.derive({ tools, journal: createMemoryJournal({ keepLength: 0 }), onEvent: () => {} });
+  // A call that was not made directly fails here, which is a verdict and no failure of a tool.
+  const logger = { error: () => {} };
+  await using own = runtime.derive({ tools, journal: createMemoryJournal({ keepLength: 0 }), logger });
   const { outcome } = await own.execute(task.program, scope);
   scope.signal.throwIfAborted();
   if (!isCovered) return { verdict: "unchecked" };
@@ -52,7 +54,7 @@ export async function answerFrom(
 
 export interface Judgement {
   readonly verdict: Verdict;
-  /** Where a wrong value differs from the answer; undefined where there is no value. */
+  /** Where a wrong value differs from the answer; undefined if there is no value. */
   readonly difference?: string;
 }
 

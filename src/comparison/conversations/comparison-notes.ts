@@ -1,10 +1,10 @@
 import { BASELINE, HEADLINE, type Mode } from "../comparison.ts";
 import type { ComparisonRequest } from "../comparison-request.ts";
 import type { Outcome } from "../../programs/outcome.ts";
-import { PROVIDERS } from "../../models/providers.ts";
+import { PROVIDERS } from "../../models/provider/providers.ts";
 import type { Wire } from "../wires/wire.ts";
 import type { Judgement } from "./answer-from.ts";
-import type { ConversationRun } from "./task-run.ts";
+import type { ConversationRun } from "./conversation-run.ts";
 
 /** Warnings that belong to the figures of a comparison. */
 export function notesOf(

@@ -5,7 +5,7 @@ const TOKEN_LENGTH = 128;
 
 const MARK = "… [cut]";
 
-/** The first `tokens` tokens of a text and a mark, or the whole text where it has at most as many. */
+/** The first `tokens` tokens of a text and a mark, or the whole text if it has no more. */
 export function cutText(text: string, tokens: number, count: TokenCounter): string {
   if (text.length <= tokens || count(text.slice(0, tokens * TOKEN_LENGTH)) <= tokens) return text;
   let fits = tokens;
@@ -24,7 +24,7 @@ export function cutValue(value: unknown, length: number): unknown {
   return cut(value, room) ?? null;
 }
 
-/** Undefined where no part of the value fits. */
+/** Undefined if no part of the value fits. */
 function cut(value: unknown, room: { left: number }): unknown {
   if (typeof value === "object" && value !== null) return cutContainer(value, room);
   const text = JSON.stringify(value);

@@ -1,26 +1,26 @@
-import { MAX_TURN_CALLS } from "../../agent/transcript.ts";
+import { MAX_TURN_CALLS } from "../../agent/from-journal/transcript.ts";
 import type { Mode, Verdict } from "../comparison.ts";
 import { sum } from "../accounting/exchange.ts";
 import { cutText, cutValue } from "./cut-result.ts";
 import type { CallResult } from "../../models/model.ts";
 import { type ScriptedTurn, scriptedModel } from "../../models/scripted.ts";
 import { createMemoryJournal } from "../../journal/memory-journal.ts";
+import { HOST, readRecords } from "../../journal/read-records.ts";
 import type { Outcome } from "../../programs/outcome.ts";
-import { callsOf, type MadeCall } from "../../programs/calls-of.ts";
+import { callsOf, type MadeCall } from "./calls-of.ts";
 import { LIMIT_RULES, type Limits } from "../../programs/limits.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { isVisible, type ToolSet } from "../../tools/tool-set.ts";
 import { answerFrom, judge, type Judgement, judgeValue } from "./answer-from.ts";
 import { notesOf } from "./comparison-notes.ts";
 import type { ComparisonContext, ComparisonRequest } from "../comparison-request.ts";
-import { failingProgram, probingProgram } from "./comparison-programs.ts";
 import type { PlannedCall } from "../comparison-task.ts";
 import { withoutSideEffects } from "../without-side-effects.ts";
 import { optionError } from "../../errors.ts";
-import { MAX_TURNS } from "../../agent/max-turns.ts";
+import { MAX_TURNS } from "../../agent/agent-options.ts";
 import { recordOpening } from "../record-opening.ts";
-import type { ConversationRun, TaskRun } from "./task-run.ts";
-import type { ProgramsOption } from "../../agent/transcript.ts";
+import type { ConversationRun, TaskRun } from "./conversation-run.ts";
+import type { ProgramsOption } from "../../agent/prompt/programs-option.ts";
 
 /** Runs every conversation of a comparison, and decides for each whether the right answer follows from its results. */
 export async function runTask(context: ComparisonContext, request: ComparisonRequest): Promise<TaskRun> {
@@ -64,7 +64,8 @@ export async function runTask(context: ComparisonContext, request: ComparisonReq
     const whole = await answerFrom(context, task, direct.turns, valueOf);
     for (const mode of ["direct-seq", "direct-parallel", "direct-unlimited"] as const) judgements.set(mode, whole);
     const left = truncated === direct ? whole : await answerFrom(context, task, direct.turns, leftBy(truncated));
-    // The whole results lead to the answer, and the cut ones lack the input of a later call: the cut lost the answer.
+    // The whole results lead to the answer, and the cut results lack the input of a later call: the cut lost the
+    // answer.
     const isLost = whole.verdict === "right" && left.verdict === "unchecked";
     judgements.set("direct-truncated", isLost ? { verdict: "wrong" } : left);
   }
@@ -83,7 +84,7 @@ export async function runTask(context: ComparisonContext, request: ComparisonReq
   };
 }
 
-/** Each layer is one turn of a conversation, and the answer needs one more. */
+/** Each layer is one turn of a conversation, and the answer needs one turn more. */
 function checkLayers(direct: readonly unknown[], best: readonly unknown[]): void {
   if (direct.length >= MAX_TURNS.max)
     throw optionError("task.direct", `fewer than ${MAX_TURNS.max} layers of calls`, direct.length);
@@ -126,7 +127,7 @@ async function haveConversation(
     opening: opening(),
     turns: transcript.turns,
     outcomes,
-    layers: lastProgram === undefined ? [] : callsOf(await Array.fromAsync(journal.read(lastProgram))),
+    layers: lastProgram === undefined ? [] : callsOf(await Array.fromAsync(readRecords(journal, lastProgram, HOST))),
     resultBytes: sum(calls.map(({ bytes }) => bytes)),
   };
 }
@@ -144,7 +145,7 @@ const DIRECT_LIMITS: Partial<Limits> = {
   wallMs: LIMIT_RULES.wallMs.max,
 };
 
-/** Declares a tool for both callers as one for programs only, because this conversation measures programs. */
+/** Leaves a tool for both callers to programs only, because this conversation measures programs. */
 function leftToPrograms(tool: Tool): Tool {
   return isVisible(tool, ["programmatic"]) ? { ...tool, allowedCallers: ["programmatic"] } : tool;
 }
@@ -180,7 +181,7 @@ function valueOf({ text }: CallResult): unknown {
   return JSON.parse(text);
 }
 
-/** The conversation with each result cut, or the conversation itself where no result is long enough. */
+/** The conversation with each result cut, or the conversation itself if no result is long enough. */
 function cutResults(direct: ConversationRun, { cutTokens, count }: ComparisonRequest): ConversationRun {
   let anyCut = false;
   const cut = (result: CallResult): CallResult => {
@@ -207,4 +208,30 @@ function leftBy({ turns }: ConversationRun): (result: CallResult) => unknown {
 function judgeBest({ turns }: ConversationRun, answer: unknown): Judgement {
   const last = turns.flatMap(({ results }) => results).at(-1);
   return last && !last.isError ? judgeValue(valueOf(last), answer) : { verdict: "wrong" };
+}
+
+/** UTF-16 code units of each sample that a probing program looks at. */
+const SAMPLE_LENGTH = 600;
+
+type Language = ComparisonContext["scope"]["language"];
+
+/** A program that returns a sample of one result of each tool, as a model writes it before it knows the results. */
+export function probingProgram(calls: readonly MadeCall[], language: Language): string {
+  const first = new Map<string, string>();
+  for (const { tool, inputText } of calls) if (!first.has(tool)) first.set(tool, inputText);
+  const python = language === "python";
+  const samples = [...first].map(([tool, inputText]) => {
+    const name = JSON.stringify(tool);
+    return python
+      ? `  ${name}: json.dumps(await tools.${tool}(**json.loads(${JSON.stringify(inputText)})))[:${SAMPLE_LENGTH}],\n`
+      : `  ${name}: JSON.stringify(await tools.${tool}(${inputText})).slice(0, ${SAMPLE_LENGTH}),\n`;
+  });
+  return python ? `import json\nreturn {\n${samples.join("")}}\n` : `return {\n${samples.join("")}};\n`;
+}
+
+/** The program with a usual mistake of models in front: it reads a field that the result does not have. */
+export function failingProgram(source: string, language: Language): string {
+  return language === "python"
+    ? `rows = [].rows\n${source}`
+    : `{ const { length } = (await Promise.resolve([])).rows; }\n${source}`;
 }

@@ -36,7 +36,7 @@ export interface Sweep {
   readonly task: string;
   readonly wire: WireName;
   readonly points: readonly SweepPoint[];
-  /** Rows from which on programs are cheaper, interpolated between two points; undefined where the costs do not cross. */
+  /** Rows from which on programs are cheaper, interpolated between two points; undefined if the costs do not cross. */
   readonly breakEven?: number;
   readonly breakEvenWithProbe?: number;
 }
@@ -69,9 +69,9 @@ export interface WireSummary {
 
 export interface ToolAdvice {
   readonly tool: string;
-  /** Tokens of one result, the median; undefined where no task measured the tool. */
+  /** Tokens of one result, the median; undefined if no task measured the tool. */
   readonly resultTokens?: number;
-  /** Calls from which on programs are cheaper; undefined where they never are. */
+  /** Calls from which on programs are cheaper; undefined if they never are. */
   readonly programsFrom?: number;
   readonly text: string;
 }
@@ -126,14 +126,13 @@ function sorted(numbers: readonly (number | undefined)[]): readonly number[] {
   return numbers.filter((one) => one !== undefined).toSorted((one, other) => one - other);
 }
 
-/** Median of sorted numbers. */
 export function median(sorted: readonly number[]): number {
   const half = sorted.length >>> 1;
   const upper = sorted[half] ?? Number.NaN;
   return sorted.length % 2 === 1 ? upper : ((sorted[half - 1] ?? Number.NaN) + upper) / 2;
 }
 
-/** One advice per tool. For a tool in several tasks, the task with the most calls of it decides, of those that measured it. */
+/** One advice per tool. For a tool in several tasks, the task with the most calls decides, among the tasks that measured the tool. */
 function adviceFrom(comparisons: readonly Comparison[]): readonly ToolAdvice[] {
   const measures = comparisons
     .flatMap(({ tools }) => tools)

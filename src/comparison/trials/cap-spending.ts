@@ -34,7 +34,10 @@ export function capSpending(model: Model, price: Price, maxUsd: number): PaidMod
           get opaque() {
             return conversation.opaque;
           },
-          // Only where the model's own has them: their absence has a meaning.
+          get holdsMessages() {
+            return conversation.holdsMessages === true;
+          },
+          // Only if the model's own conversation has these methods: their absence has a meaning.
           ...(conversation.restore && {
             restore(turn, opaque) {
               readTokens += Buffer.byteLength(opaque ?? JSON.stringify(turn));
@@ -54,7 +57,7 @@ export function capSpending(model: Model, price: Price, maxUsd: number): PaidMod
           async turn(request) {
             const left = maxUsd - usd - dollarsOf({ ...NOTHING, inputTokens: readTokens }, price);
             const maxTokens = Math.min(request.maxTokens, MAX_TOKENS, Math.floor((left * 1_000_000) / price.output));
-            // Where output is free and nothing is left, the division gives NaN.
+            // If output is free and nothing is left, the division gives NaN.
             if (!(maxTokens >= MIN_TOKENS)) {
               spent = true;
               return { type: "aborted" };

@@ -1,9 +1,9 @@
-import { boundedFetch } from "../../models/bounded-fetch.ts";
+import { boundedFetch } from "../../models/provider/bounded-fetch.ts";
 
 /** A `fetch` that records the usage of every reply, in the provider's own form. */
 export interface UsageRecorder {
   readonly fetch: typeof globalThis.fetch;
-  /** One entry per reply, in order; `null` where a reply has no usage. */
+  /** One entry per reply, in order; `null` if a reply has no usage. */
   readonly usages: readonly unknown[];
 }
 

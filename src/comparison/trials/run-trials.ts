@@ -37,8 +37,8 @@ const MAX_TURNS = 200;
 
 /**
  * Gives a real model each task in each mode, several times, and yields each trial when it has ended. Tools that change
- * something, and agents, are declared and not run. It ends early where the remaining dollars would not pay for another
- * turn. Rejects as `Runtime.agent` does, and with the signal's reason where that aborts.
+ * something, and agents, are declared and not run. It ends early if the remaining dollars would not pay for another
+ * turn. Rejects as `Runtime.agent` does, and with the signal's reason if the signal aborts.
  */
 export async function* runTrials(
   request: TrialsRequest,

@@ -9,7 +9,7 @@ export interface TrialSummary {
   readonly trials: number;
   readonly void: number;
   readonly right: number;
-  /** Tokens read and written by all trials that are not void, per right answer. Undefined where no answer was right. */
+  /** Tokens read and written by all trials that are not void, per right answer. Undefined if no answer was right. */
   readonly tokensPerRightAnswer?: number;
   readonly tokens: Spread;
   readonly turns: Spread;

@@ -9,7 +9,8 @@ import { recordLastRequest } from "../wires/record-requests.ts";
 import type { Wire } from "../wires/wire.ts";
 import type { AgentReport } from "../../agent/agent-report.ts";
 import type { ComparisonTask } from "../comparison-task.ts";
-import type { ProgramsOption, Transcript } from "../../agent/transcript.ts";
+import type { Transcript } from "../../agent/from-journal/transcript.ts";
+import type { ProgramsOption } from "../../agent/prompt/programs-option.ts";
 import { recordOpening } from "../record-opening.ts";
 import { capSpending } from "./cap-spending.ts";
 
@@ -36,7 +37,7 @@ export interface Trial {
   readonly rawUsage: readonly unknown[];
   /** Upper bound of the cost in US dollars. */
   readonly usd: number;
-  /** The same conversation in the offline accounting; undefined where the provider reported no usage. */
+  /** The same conversation in the offline accounting; undefined if the provider reported no usage. */
   readonly offline?: OfflineCheck;
 }
 
@@ -66,7 +67,6 @@ export interface TrialRequest {
   /** US dollars that it may cost. No turn is begun that could exceed them. */
   readonly maxUsd: number;
   readonly maxTurns: number;
-  /** Language of the model's programs; JavaScript by default. */
   readonly language?: NonNullable<AgentOptions["language"]>;
   /** Its tools must have no side effects: several trials call them. */
   readonly runtime: Runtime;
@@ -81,7 +81,7 @@ export const DOLLARS_SPENT = "the remaining dollars would not have paid for anot
 
 const PROGRAMS: Readonly<Record<TrialMode, ProgramsOption>> = { direct: "none", programmatic: "local" };
 
-/** Gives a real model a task in one mode and measures it. Rejects with the signal's reason where that aborts. */
+/** Gives a real model a task in one mode and measures it. Rejects with the signal's reason if the signal aborts. */
 export async function runTrial(request: TrialRequest): Promise<EndedTrial> {
   const { task, mode, price, maxUsd, maxTurns, language = "javascript", runtime, signal } = request;
   const { model, opening } = recordOpening(request.model);
@@ -94,7 +94,7 @@ export async function runTrial(request: TrialRequest): Promise<EndedTrial> {
     language,
     maxTurns,
     maxTokens: Number.MAX_SAFE_INTEGER,
-    // What is measured is the task: a model that is told to stop would be measured at something else.
+    // The task is measured: a model that is told to stop would be measured at something else.
     wrapUp: false,
     signal,
   });
@@ -151,7 +151,7 @@ function blocksOf(words: string): readonly string[] {
   return blocks;
 }
 
-/** Why a trial is void: it did not end by itself, or the model did not use the mode. Undefined where it is valid. */
+/** Why a trial is void: it did not end by itself, or the model did not use the mode. Undefined if it is valid. */
 function voidCause(mode: TrialMode, { calls, ending }: AgentReport, isSpent: boolean): string | undefined {
   if (isSpent) return DOLLARS_SPENT;
   if (ending.type === "provider_failed") return ending.failure.message;
@@ -159,7 +159,7 @@ function voidCause(mode: TrialMode, { calls, ending }: AgentReport, isSpent: boo
   return calls.some((call) => call.caller === caller) ? undefined : `no call was ${caller}`;
 }
 
-/** Compares the input of all whole turns with the offline accounting. Undefined where no turn is whole or was counted. */
+/** Compares the input of all whole turns with the offline accounting. Undefined if no turn is whole or was counted. */
 async function checkOffline(
   { task, wire, count }: TrialRequest,
   opening: Opening,

@@ -1,5 +1,5 @@
 import { fieldOf, isFields, listOf, textOf } from "../../values/fields.ts";
-import { anthropic } from "../../models/providers.ts";
+import { anthropic } from "../../models/provider/providers.ts";
 import {
   argumentsObject,
   definitionsOf,

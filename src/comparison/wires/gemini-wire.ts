@@ -1,5 +1,5 @@
 import { fieldOf, isFields, listOf, textOf } from "../../values/fields.ts";
-import { gemini } from "../../models/providers.ts";
+import { gemini } from "../../models/provider/providers.ts";
 import {
   argumentsObject,
   definitionsOf,
@@ -53,7 +53,7 @@ export const geminiWire: Wire = {
   },
 };
 
-/** Matches calls and results by their order where they have no ids. */
+/** Matches calls and results by their order if they have no ids. */
 class PartReader {
   #calls = 0;
   #results = 0;

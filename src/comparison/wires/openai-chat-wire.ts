@@ -1,5 +1,5 @@
 import { fieldOf, listOf, textOf } from "../../values/fields.ts";
-import { openaiChat } from "../../models/providers.ts";
+import { openaiChat } from "../../models/provider/providers.ts";
 import {
   argumentsText,
   definitionsOf,

@@ -1,6 +1,6 @@
 import { fieldOf, listOf, textOf } from "../../values/fields.ts";
 import type { ModelCall, Opening } from "../../models/model.ts";
-import { openai } from "../../models/providers.ts";
+import { openai } from "../../models/provider/providers.ts";
 import { definitionsOf, givenName, notSent, offline, type RequestPart, textPart, type Wire } from "./wire.ts";
 
 /** OpenAI's Responses API. */

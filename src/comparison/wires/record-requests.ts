@@ -4,7 +4,7 @@ import type { GivenTurn, RequestParts, Wire } from "./wire.ts";
 
 /**
  * Runs a given conversation through the wire's adapter and resolves with what its model would have read: one request
- * per turn. The parts of each request are the first parts of the next one.
+ * per turn. Each request begins with the parts of the request before.
  */
 export async function recordRequests(
   wire: Wire,
@@ -22,8 +22,9 @@ export async function recordRequests(
 const STRETCH_LENGTH = 256 * 1024;
 
 /**
- * The last of those requests, which contains all the others. A long conversation is run in stretches: each request
- * repeats everything before it, so twenty megabytes of results in 130 turns would be sent as more than a gigabyte.
+ * The last request of a conversation, which contains all earlier requests. A long conversation is run in stretches:
+ * each request repeats everything before it, so twenty megabytes of results in 130 turns would be sent as more than a
+ * gigabyte.
  */
 export async function recordLastRequest(
   wire: Wire,
@@ -119,7 +120,7 @@ function checkTaken(wire: Wire, index: number, turn: GivenTurn["turn"], reply: T
   );
 }
 
-/** Checks that every call has a result: adapters leave out calls without one, and no provider would accept the next request. */
+/** Checks that every call has a result: adapters leave out calls without a result, and no provider would accept the next request. */
 function checkAnswered(index: number, calls: readonly ModelCall[], results: readonly CallResult[]): void {
   const answered = new Set(results.map(({ callId }) => callId));
   const open = calls.find(({ id }) => !answered.has(id));

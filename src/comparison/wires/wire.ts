@@ -1,9 +1,9 @@
 import { describe, PortcullisError } from "../../errors.ts";
 import { type Fields, isFields } from "../../values/fields.ts";
 import type { CallResult, Model, ModelCall, ModelTurn, Opening } from "../../models/model.ts";
-import type { ProviderOptions } from "../../models/provider-options.ts";
-import type { ProviderName } from "../../models/providers.ts";
-import { toolNamesOf } from "../../models/tool-names.ts";
+import type { ProviderOptions } from "../../models/provider/provider-options.ts";
+import type { ProviderName } from "../../models/provider/providers.ts";
+import { toolNamesOf } from "../../models/turn/tool-names.ts";
 
 export type WireName = ProviderName;
 
@@ -23,7 +23,7 @@ export interface Wire {
   partsOf(request: unknown): RequestParts;
 }
 
-/** One turn of a given conversation, and the results of its calls. A transcript's turn is one. */
+/** One turn of a given conversation, and the results of its calls. A turn of a transcript is a `GivenTurn`. */
 export interface GivenTurn {
   readonly turn: Pick<ModelTurn, "text" | "calls" | "end">;
   readonly results: readonly CallResult[];
@@ -32,7 +32,7 @@ export interface GivenTurn {
 /** What a model reads of a request, without the envelope round its parts, which differs by provider. */
 export interface RequestParts {
   readonly instructions: string;
-  /** JSON text of the declarations as they were sent; empty where there are none. */
+  /** JSON text of the declarations as they were sent; empty without declarations. */
   readonly definitions: string;
   readonly parts: readonly RequestPart[];
 }
@@ -40,7 +40,7 @@ export interface RequestParts {
 export type RequestPart =
   /** `said` by the user; `words` of the model itself. */
   | { readonly type: "said" | "words"; readonly text: string }
-  /** `text` is what the model wrote as input: JSON arguments, or a program's source where the protocol takes it as plain text. */
+  /** `text` is what the model wrote as input: JSON arguments, or a program's source if the protocol takes it as plain text. */
   | { readonly type: "call"; readonly callId: string; readonly name: string; readonly text: string }
   | { readonly type: "result"; readonly callId: string; readonly text: string };
 
@@ -53,16 +53,16 @@ export function offline(fetch: typeof globalThis.fetch): ProviderOptions {
 export function notSent(provider: WireName, place: string, got: unknown): PortcullisError {
   return new PortcullisError(
     "option_invalid",
-    `This is not a request of ${provider}: its ${place} is ${describe(got)}, which partsOf cannot read. Pass the parsed body of a request that the adapter made; where the adapter made this one, extend partsOf.`,
+    `This is not a request of ${provider}: its ${place} is ${describe(got)}, which partsOf cannot read. Pass the parsed body of a request that the adapter made; if the adapter made this request, extend partsOf.`,
   );
 }
 
-/** JSON text of the declarations; empty where there are none. */
+/** JSON text of the declarations; empty without declarations. */
 export function definitionsOf(tools: readonly unknown[]): string {
   return tools.length === 0 ? "" : JSON.stringify(tools);
 }
 
-/** A text as a part; no part where it is empty. */
+/** A text as a part; no part if the text is empty. */
 export function textPart(type: "said" | "words", text: string): RequestPart[] {
   return text === "" ? [] : [{ type, text }];
 }
@@ -72,12 +72,12 @@ export function givenName(call: ModelCall, opening: Opening): string {
   return call.type === "program_call" ? (opening.runProgram?.name ?? "") : toolNamesOf(opening).given(call.tool);
 }
 
-/** A call's input as JSON text, where programs are JSON too. */
+/** A call's input as JSON text, for a protocol in which programs are JSON too. */
 export function argumentsText(call: ModelCall): string {
   return call.type === "tool_call" ? call.inputText : JSON.stringify({ code: call.source });
 }
 
-/** A call's input for a protocol that takes objects only: `{}` where the input is not an object. */
+/** A call's input for a protocol that takes objects only: `{}` if the input is not an object. */
 export function argumentsObject(call: ModelCall): Fields {
   try {
     const value: unknown = JSON.parse(argumentsText(call));

@@ -1,5 +1,5 @@
 import { PortcullisError } from "../../errors.ts";
-import { type ProviderName, PROVIDERS } from "../../models/providers.ts";
+import { type ProviderName, PROVIDERS } from "../../models/provider/providers.ts";
 import { anthropicWire } from "./anthropic-wire.ts";
 import { geminiWire } from "./gemini-wire.ts";
 import { openAiChatWire } from "./openai-chat-wire.ts";
@@ -23,7 +23,7 @@ function isInstalled({ provider }: Wire): boolean {
   }
 }
 
-/** The wires that can be measured here. Throws `model_unavailable` where there is none. */
+/** The wires that can be measured here. Throws `model_unavailable` if there is none. */
 export function installedWires(): readonly Wire[] {
   const installed = [...WIRES.values()].filter(isInstalled);
   if (installed.length > 0) return installed;
@@ -34,7 +34,7 @@ export function installedWires(): readonly Wire[] {
   );
 }
 
-/** The wires that cannot, because their SDK is not installed. */
+/** The wires whose SDK is not installed. */
 export function missingWires(): readonly Wire[] {
   return [...WIRES.values()].filter((wire) => !isInstalled(wire));
 }

@@ -76,7 +76,7 @@ export function openDatabase(
     prepareTables(database, file);
     refuseForeignSchema(database, file, sqlite);
     database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous}; PRAGMA busy_timeout = 0;`);
-    // Again, because SQLite has opened its other files only now.
+    // Checked again, because SQLite has opened its other files only now.
     if (file !== IN_MEMORY) refuseForeignFiles(file);
     if (Number.isFinite(maxBytes)) database.exec(`PRAGMA max_page_count = ${Math.floor(maxBytes / PAGE_BYTES)}`);
     return database;
@@ -98,7 +98,7 @@ function createFile(file: string): void {
     if (PortcullisError.is(error)) throw error;
   }
   try {
-    // SQLite would create it with the process's default mode. Its other files take the mode of this one.
+    // SQLite would create the file with the process's default mode. Its other files take this file's mode.
     closeSync(openSync(file, "ax", 0o600));
   } catch (error) {
     const isThere = (error as NodeJS.ErrnoException).code === "EEXIST";
@@ -123,8 +123,8 @@ function createFile(file: string): void {
 const WRITABLE_BY_ALL = 0o002;
 
 /**
- * Throws `journal_read_only` if another user may have put a file in the journal's place, or in that of a file that SQLite
- * keeps beside it: in a folder that all users may write to, each has to belong to this user.
+ * Throws `journal_read_only` if another user may have put a file in the place of the journal or of a file that SQLite
+ * keeps beside it. In a folder that all users may write to, each of these files has to belong to this user.
  */
 function refuseForeignFiles(path: string): void {
   const user = process.geteuid?.();
@@ -157,7 +157,7 @@ function refuseForeignSchema(database: DatabaseSync, file: string, sqlite: typeo
   );
 }
 
-/** The statements that made a database's tables, in one order. Those of `ANALYZE` are left out. */
+/** The statements that made a database's tables, in a fixed order. Tables that `ANALYZE` made are left out. */
 function schemaOf(database: DatabaseSync): string {
   const rows = database
     .prepare(
@@ -194,7 +194,7 @@ function prepareTables(database: DatabaseSync, file: string): void {
   }
 }
 
-/** Reads it in one transaction: another process may create the tables meanwhile. */
+/** Reads the version in one transaction: another process may create the tables meanwhile. */
 function versionAtOnce(database: DatabaseSync): ReturnType<typeof versionOf> {
   database.exec("BEGIN");
   try {

@@ -1,7 +1,10 @@
 import { createHash } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
 import { promisify } from "node:util";
-import { constants, zstdCompress, zstdDecompressSync } from "node:zlib";
+// Not by names: an older node lacks some, and could not even link the package to say which node it needs.
+import zlib from "node:zlib";
 import { PortcullisError } from "../../errors.ts";
+import { inSteps, parseInSteps } from "./parse-in-steps.ts";
 
 /** A text longer than this is stored once, under the hash of its content, in UTF-16 code units. */
 const INLINE_LENGTH = 64 * 1024;
@@ -10,52 +13,120 @@ const HEAD_LENGTH = 4096;
 /** Maximum size of the stored texts of one record together, in bytes: more than a record of the default limits holds. */
 const MAX_TEXT_BYTES = 512 * 1024 * 1024;
 
+/** Length of the short texts of one list that stay in its record together; a longer list is stored in parts. */
+const LIST_LENGTH = 256 * 1024;
+
 /** Stands in a stored record for a long text. */
 interface TextRef {
-  /** What comes before the stored text: the header of a frame, which differs even where its body is the same. */
+  /** What comes before the stored text: the header of a frame, which differs even if its body is the same. */
   readonly head: string;
   readonly sha256: string;
 }
 
-/** A text as it is stored. */
+/** Stands in a list of a stored record for some of its texts. The stored text is a JSON list of them. */
+interface PartRef {
+  readonly part: true;
+  readonly sha256: string;
+}
+
 export interface StoredText {
   readonly sha256: Buffer;
   readonly bytes: number;
-  /** Compressed by zstd; null in a file where it is larger than a journal's can be. */
+  /** Compressed by zstd; null if the stored text is larger than a text of a journal can be. */
   readonly data: Buffer | null;
 }
 
-/** A record as it is stored: its JSON text, with references in place of its long texts. */
+/** A record as it is stored: its JSON text, with references in place of its long texts and of parts of its long lists. */
 export interface PackedRecord {
   readonly text: string;
   readonly longTexts: readonly StoredText[];
 }
 
-/** Returns a promise only for a record with long texts, which are compressed off the thread. */
-export function packRecord(record: unknown): PackedRecord | Promise<PackedRecord> {
-  if (!holdsLongText(record)) return { text: JSON.stringify(record), longTexts: [] };
+/** Returns a promise only for a record with long texts or lists. The texts are compressed off the host's thread. */
+export function packRecord(record: object): PackedRecord | Promise<PackedRecord> {
+  return holdsLongText(record) || Object.values(record).some(isLongList)
+    ? packLarge(record)
+    : { text: JSON.stringify(record), longTexts: [] };
+}
+
+async function packLarge(record: object): Promise<PackedRecord> {
   const bodies = new Map<string, Buffer>();
-  const text = JSON.stringify(record, (_key, value: unknown) => {
-    if (!isLongText(value)) return value;
-    const end = value.slice(0, HEAD_LENGTH).indexOf("\n") + 1;
-    const body = Buffer.from(value.slice(end));
+  const keep = (text: string): string => {
+    const body = Buffer.from(text);
     const sha256 = createHash("sha256").update(body).digest("hex");
     bodies.set(sha256, body);
-    return { head: value.slice(0, end), sha256 } satisfies TextRef;
-  });
-  return Promise.all(
+    return sha256;
+  };
+  const packed: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(record) as [string, unknown][])
+    packed[name] = isTexts(value) ? await packList(value, keep) : value;
+  const text = JSON.stringify(packed, (_key, value: unknown) =>
+    isLongText(value) ? refTo(value as string, keep) : value,
+  );
+  const longTexts = await Promise.all(
     Array.from(bodies, async ([sha256, body]) => ({
       sha256: Buffer.from(sha256, "hex"),
       bytes: body.length,
-      data: await compress(body, { params: { [constants.ZSTD_c_compressionLevel]: 1 } }),
+      data: await compress(body),
     })),
-  ).then((longTexts) => ({ text, longTexts }));
+  );
+  return { text, longTexts };
 }
 
-const compress = promisify(zstdCompress);
+function refTo(text: string, keep: (text: string) => string): TextRef {
+  const end = text.slice(0, HEAD_LENGTH).indexOf("\n") + 1;
+  return { head: text.slice(0, end), sha256: keep(text.slice(end)) };
+}
+
+/** A list of texts with references to its long texts, and to parts of the list if it is long. */
+async function packList(texts: readonly string[], keep: (text: string) => string): Promise<unknown[]> {
+  const isLong = isLongList(texts);
+  const packed: unknown[] = [];
+  let part: string[] = [];
+  let length = 0;
+  const endPart = async () => {
+    if (part.length > 0) packed.push({ part: true, sha256: keep(JSON.stringify(part)) } satisfies PartRef);
+    part = [];
+    length = 0;
+    await setImmediate();
+  };
+  for (const text of texts) {
+    if (isLongText(text)) {
+      if (isLong) await endPart();
+      packed.push(refTo(text, keep));
+      await setImmediate();
+    } else if (!isLong) packed.push(text);
+    else {
+      part.push(text);
+      length += text.length;
+      if (length > LIST_LENGTH / 2) await endPart();
+    }
+  }
+  await endPart();
+  return packed;
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((text) => typeof text === "string");
+}
+
+function isLongList(value: unknown): boolean {
+  if (!isTexts(value)) return false;
+  let length = 0;
+  for (const text of value) {
+    if (!isLongText(text)) length += text.length;
+    if (length > LIST_LENGTH) return true;
+  }
+  return false;
+}
+
+function compress(body: Buffer): Promise<Buffer> {
+  const params = { [zlib.constants.ZSTD_c_compressionLevel]: 1 };
+  return promisify(zlib.zstdCompress)(body, { params });
+}
 
 /** UTF-8 cannot hold half of a surrogate pair, JSON can. */
-function isLongText(value: unknown): value is string {
+function isLongText(value: unknown): boolean {
   return typeof value === "string" && value.length > INLINE_LENGTH && value.isWellFormed();
 }
 
@@ -64,32 +135,105 @@ function holdsLongText(value: unknown): boolean {
   return Object.values(value).some(holdsLongText);
 }
 
-/** The record of `packRecord`'s text. `find` returns a stored text. Throws `journal_corrupt` if a text is missing or altered. */
-export function unpackRecord(text: string, find: (sha256: Buffer) => StoredText | undefined): unknown {
-  if (!text.includes('"sha256":')) return JSON.parse(text);
-  let allowed = MAX_TEXT_BYTES;
-  const read = (ref: TextRef): string => {
-    const stored = find(Buffer.from(ref.sha256, "hex"));
-    if (!stored) throw corrupt(`the text ${ref.sha256} is missing`);
+/** Reads the texts that a record refers to. */
+export interface TextStore {
+  /** Bytes of a stored text. */
+  readonly sizeOf: (sha256: Buffer) => number | undefined;
+  readonly find: (sha256: Buffer) => StoredText | undefined;
+  /** Called before each step, with all bytes of the record's stored texts. */
+  readonly hold: (bytes: number) => Promise<void>;
+}
+
+/** The record of `packRecord`'s text. Rejects with `journal_corrupt` if a text is missing or altered. */
+export async function unpackRecord(text: string, store: TextStore): Promise<unknown> {
+  const record = await inSteps(parseInSteps(text), () => store.hold(0));
+  if (!text.includes('"sha256":')) return record;
+  const places = placesIn(record, 0);
+  const parts = partsIn(record);
+  let bytes = 0;
+  for (const { sha256 } of [...places.map(({ ref }) => ref), ...parts]) {
+    const size = store.sizeOf(Buffer.from(sha256, "hex"));
+    if (size === undefined) throw corrupt(`the text ${sha256} is missing`);
     // A text takes less than a thousandth of its size in the file, and a record can name it any number of times.
-    if (!(stored.bytes >= 0 && stored.bytes <= allowed))
+    if (!(size >= 0 && bytes + size <= MAX_TEXT_BYTES))
       throw corrupt("a record is larger than one of a journal can be");
-    allowed -= stored.bytes;
-    return readText(ref, stored);
+    bytes += size;
+  }
+  const read = async (sha256: string): Promise<string> => {
+    await store.hold(bytes);
+    const stored = store.find(Buffer.from(sha256, "hex"));
+    if (!stored) throw corrupt(`the text ${sha256} is missing`);
+    return readText(sha256, stored, () => store.hold(bytes));
   };
-  return JSON.parse(text, (_key, value: unknown) => (isTextRef(value) ? read(value) : value));
+  for (const { ref, put } of places) put(ref.head + (await read(ref.sha256)));
+  await joinParts(record, ({ sha256 }) => read(sha256));
+  return record;
 }
 
-function readText({ head, sha256 }: TextRef, stored: StoredText): string {
-  const body = decompress(stored, sha256);
-  if (createHash("sha256").update(body).digest("hex") !== sha256) throw corrupt(`the text ${sha256} was altered`);
-  return head + body.toString("utf8");
+function partsIn(record: unknown): readonly PartRef[] {
+  if (typeof record !== "object" || record === null) return [];
+  return Object.values(record).flatMap((list: unknown) => (Array.isArray(list) ? list.filter(isPartRef) : []));
 }
 
-function decompress({ data, bytes }: StoredText, sha256: string): Buffer {
+function isPartRef(value: unknown): value is PartRef {
+  if (typeof value !== "object" || value === null) return false;
+  const { part, sha256 } = value as Partial<PartRef>;
+  return part === true && typeof sha256 === "string" && Object.keys(value).length === 2;
+}
+
+/** A reference in a record, with the function that puts its text there. */
+interface Place {
+  readonly ref: TextRef;
+  readonly put: (text: string) => void;
+}
+
+/** Puts the parts of long lists in their places. */
+async function joinParts(record: unknown, readPart: (ref: PartRef) => Promise<string>): Promise<void> {
+  if (typeof record !== "object" || record === null) return;
+  for (const [name, list] of Object.entries(record) as [string, unknown][]) {
+    if (!Array.isArray(list) || !list.some(isPartRef)) continue;
+    const joined: unknown[] = [];
+    for (const item of list as unknown[]) {
+      const part: unknown = isPartRef(item) ? JSON.parse(await readPart(item)) : [item];
+      if (!isTexts(part) && isPartRef(item)) throw corrupt(`the text ${item.sha256} is no list`);
+      for (const text of part as readonly unknown[]) joined.push(text);
+    }
+    Object.defineProperty(record, name, { value: joined, writable: true, enumerable: true, configurable: true });
+  }
+}
+
+/** The deepest texts of a record are in an object of a list. */
+const TEXT_DEPTH = 3;
+
+function placesIn(value: unknown, depth: number): Place[] {
+  if (typeof value !== "object" || value === null || depth > TEXT_DEPTH) return [];
+  return Object.entries(value).flatMap(([name, one]: [string, unknown]) => {
+    if (!isTextRef(one)) return placesIn(one, depth + 1);
+    const put = (text: string) => {
+      Object.defineProperty(value, name, { value: text, writable: true, enumerable: true, configurable: true });
+    };
+    return [{ ref: one, put }];
+  });
+}
+
+/** Bytes of a text that are hashed in one step. */
+const HASHED_BYTES = 1024 * 1024;
+
+async function readText(sha256: string, stored: StoredText, rest: () => Promise<void>): Promise<string> {
+  const body = await decompressed(stored, sha256);
+  const hash = createHash("sha256");
+  for (let at = 0; at < body.length; at += HASHED_BYTES) {
+    hash.update(body.subarray(at, at + HASHED_BYTES));
+    await rest();
+  }
+  if (hash.digest("hex") !== sha256) throw corrupt(`the text ${sha256} was altered`);
+  return body.toString("utf8");
+}
+
+async function decompressed({ data, bytes }: StoredText, sha256: string): Promise<Buffer> {
   try {
     if (data === null) throw new Error("it is too large");
-    return zstdDecompressSync(data, { maxOutputLength: Math.max(1, bytes) });
+    return await promisify(zlib.zstdDecompress)(data, { maxOutputLength: Math.max(1, bytes) });
   } catch {
     throw corrupt(`the text ${sha256} cannot be decompressed`);
   }

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { PortcullisError } from "../../errors.ts";
 import {
+  flag,
   oneOf,
   type OptionsOf,
   readOptions,
@@ -9,7 +10,7 @@ import {
   wholeNumber,
   wholeNumberOrInfinity,
   withDefault,
-} from "../../options/options.ts";
+} from "../../option-rules/options.ts";
 import type { AppendOptions, ExecutionSummary, Head, Journal, Lease, ListOptions, ReadOptions } from "../journal.ts";
 import { driverChanged, executionExists, executionUnknown, headMoved } from "../journal-error.ts";
 import type { Header, JournalRecord } from "../record.ts";
@@ -37,13 +38,15 @@ const SQLITE_JOURNAL_RULES = {
 
 export type SqliteJournalOptions = OptionsOf<typeof SQLITE_JOURNAL_RULES>;
 
-/** Which executions `prune` deletes. */
-export interface PruneOptions {
+const PRUNE_RULES = {
   /** Executions that started before this time, in milliseconds since 1970. */
-  readonly before: number;
+  before: required(wholeNumber({ min: 0 })),
   /** Also executions without an outcome, unless a driver holds them. */
-  readonly open?: boolean;
-}
+  open: withDefault(flag(), false),
+};
+
+/** Which executions `prune` deletes. */
+export type PruneOptions = OptionsOf<typeof PRUNE_RULES>;
 
 /** A damaged place of a journal. */
 export interface JournalProblem {
@@ -59,9 +62,11 @@ export interface SqliteJournal extends Journal, Disposable {
   check(): AsyncIterable<JournalProblem>;
 }
 
-/** Number of records read at a time, and their length after which no further one is, in UTF-16 code units. */
+/** Records that are read at a time, and their bytes together. A record that is larger is read alone. */
 const PAGE = 64;
-const PAGE_LENGTH = 4 * 1024 * 1024;
+const PAGE_BYTES = 256 * 1024;
+/** A text and what is parsed from it are in memory together. */
+const COPIES = 2;
 
 /**
  * A journal in a file, by SQLite. Several processes may use the same file. Throws `option_invalid`, `journal_version`,
@@ -132,18 +137,31 @@ class FileJournal implements SqliteJournal {
     });
   }
 
-  async *read(execution: string, { from = 0 }: ReadOptions = {}): AsyncGenerator<JournalRecord> {
+  async *read(
+    execution: string,
+    { from = 0, count = Number.POSITIVE_INFINITY, hold = () => Promise.resolve() }: ReadOptions = {},
+  ): AsyncGenerator<JournalRecord> {
     // Loaded on demand: loading the schema library takes as long as running a program.
     const { parseRecord } = await import("../parse-records.ts");
     const { number, head } = await this.#transactions.locked(() => this.#get(execution));
-    for (let position = from; position < head;) {
-      const page = await this.#transactions.locked(() => this.#readPage(number, position, head));
-      for (const row of page) {
-        if (row.position !== position) break;
-        yield this.#parse(execution, row.record, position, parseRecord);
+    const end = Math.min(head, from + count);
+    for (let position = from; position < end;) {
+      const sizes = await this.#transactions.locked(() =>
+        this.#statements.readSizes.all(number, position, Math.min(end, position + PAGE)),
+      );
+      const page = pageOf(sizes, position);
+      const pageBytes = page.bytes * COPIES;
+      await hold(pageBytes);
+      const rows = await this.#transactions.locked(() =>
+        this.#statements.readRecords.all(number, position, position + page.records),
+      );
+      for (const { position: at, record } of rows) {
+        if (at !== position) break;
+        const unpacked = this.#unpack(record, (bytes) => hold(pageBytes + bytes * COPIES));
+        yield await this.#parse(execution, unpacked, position, parseRecord);
         position += 1;
       }
-      if (page.length === 0 || page.at(-1)?.position !== position - 1)
+      if (rows.length === 0 || rows.at(-1)?.position !== position - 1)
         throw new PortcullisError(
           "journal_corrupt",
           `The journal is damaged: record ${position} of execution ${JSON.stringify(execution)} is missing. Restore its file from a backup.`,
@@ -181,7 +199,8 @@ class FileJournal implements SqliteJournal {
     });
   }
 
-  async prune({ before, open = false }: PruneOptions): Promise<number> {
+  async prune(options: PruneOptions): Promise<number> {
+    const { before, open } = readOptions("prune", options, PRUNE_RULES);
     let deleted = 0;
     for (;;) {
       const numbers = await this.#transactions.write(false, () => {
@@ -208,7 +227,7 @@ class FileJournal implements SqliteJournal {
         if (problem !== undefined) yield { execution: summary.execution, problem };
       }
     } catch (error) {
-      // An entry of the list cannot be read. Those after it are not looked at.
+      // An entry of the list cannot be read, and the entries after it are not looked at.
       if (!PortcullisError.is(error) || error.code !== "journal_corrupt") throw error;
       yield { problem: error.message };
     }
@@ -249,27 +268,15 @@ class FileJournal implements SqliteJournal {
     }
   }
 
-  /** The next records, at least one if there is one. */
-  #readPage(number: number, position: number, head: Head): Record<string, unknown>[] {
-    const page: Record<string, unknown>[] = [];
-    let length = 0;
-    for (const row of this.#statements.readRecords.iterate(number, position, Math.min(head, position + PAGE))) {
-      page.push(row);
-      length += typeof row.record === "string" ? row.record.length : 0;
-      if (length > PAGE_LENGTH) break;
-    }
-    return page;
-  }
-
   /** Names the execution in the errors about its records. */
-  #parse(
+  async #parse(
     execution: string,
-    record: unknown,
+    unpacked: Promise<unknown>,
     position: number,
     parse: (value: unknown, index: number) => JournalRecord,
-  ): JournalRecord {
+  ): Promise<JournalRecord> {
     try {
-      return parse(this.#unpack(record), position);
+      return parse(await unpacked, position);
     } catch (error) {
       if (!PortcullisError.is(error)) throw error;
       throw new PortcullisError(error.code, `Execution ${JSON.stringify(execution)}: ${error.message}`, {
@@ -278,17 +285,19 @@ class FileJournal implements SqliteJournal {
     }
   }
 
-  #unpack(record: unknown): unknown {
+  async #unpack(record: unknown, hold: (bytes: number) => Promise<void>): Promise<unknown> {
     if (typeof record !== "string")
       throw new PortcullisError(
         "journal_corrupt",
         "The journal is damaged: a record is not text, or is too large. Restore its file from a backup.",
       );
+    const { findSize, findText } = this.#statements;
     try {
-      return unpackRecord(
-        record,
-        (sha256) => this.#statements.findText.get(sha256) as unknown as StoredText | undefined,
-      );
+      return await unpackRecord(record, {
+        sizeOf: (sha256) => findSize.get(sha256)?.["bytes"] as number | undefined,
+        find: (sha256) => findText.get(sha256) as unknown as StoredText | undefined,
+        hold,
+      });
     } catch (error) {
       if (PortcullisError.is(error)) throw error;
       throw new PortcullisError(
@@ -306,12 +315,26 @@ class FileJournal implements SqliteJournal {
 
   #get(execution: string): ExecutionRow {
     const row = this.#find(execution);
-    if (!row) throw executionUnknown(execution);
+    if (!row) throw executionUnknown(execution, "List what it holds, with: portcullis executions");
     return row;
   }
 }
 
-/** The records as they are stored. Before the transaction, because the file is locked meanwhile. */
+/** How many of the next records are read together, and their bytes. At least one record, if there is any. */
+function pageOf(
+  sizes: readonly Readonly<Record<string, unknown>>[],
+  from: number,
+): { readonly records: number; readonly bytes: number } {
+  let bytes = 0;
+  for (const [index, size] of sizes.entries()) {
+    const own = Number(size["bytes"]);
+    if (size["position"] !== from + index || (index > 0 && bytes + own > PAGE_BYTES)) return { records: index, bytes };
+    bytes += own;
+  }
+  return { records: sizes.length, bytes };
+}
+
+/** The records as they are stored. Packed before the transaction, because the file is locked during it. */
 async function packAll(records: readonly JournalRecord[]): Promise<PackedRecord[]> {
   const packed: PackedRecord[] = [];
   for (const record of records) {

@@ -27,7 +27,7 @@ export interface ExecutionRow {
 }
 
 const name = (column: string) => `iif(octet_length(${column}) <= ${MAX_NAME_BYTES}, ${column}, NULL) AS ${column}`;
-/** A driver that is too long is no text, so that it differs from none. */
+/** A driver's name that is too long is read as 0: NULL means that there is no driver. */
 const EXECUTION_COLUMNS = `number, ${name("id")}, ${name("kind")}, ${name("tenant")}, started_at, head, ended,
   iif(driver IS NULL OR octet_length(driver) <= ${MAX_NAME_BYTES}, driver, 0) AS driver, leased_until`;
 const KINDS: ReadonlySet<unknown> = new Set<Header["kind"]>(["program", "conversation", "call"]);
@@ -69,12 +69,16 @@ export function prepareStatements(database: DatabaseSync) {
     moveHead: prepare("UPDATE executions SET head = ?, ended = ?, driver = ?, leased_until = ? WHERE number = ?"),
     setLease: prepare("UPDATE executions SET leased_until = ? WHERE number = ?"),
     insertRecord: prepare("INSERT INTO records (execution, position, record) VALUES (?, ?, ?)"),
+    readSizes: prepare(
+      "SELECT position, octet_length(record) AS bytes FROM records WHERE execution = ? AND position >= ? AND position < ? ORDER BY position",
+    ),
     readRecords: prepare(
       `SELECT position, iif(octet_length(record) <= ${MAX_RECORD_BYTES}, record, NULL) AS record
        FROM records WHERE execution = ? AND position >= ? AND position < ? ORDER BY position`,
     ),
     insertText: prepare("INSERT OR IGNORE INTO texts (sha256, bytes, data) VALUES (?, ?, ?)"),
     insertUse: prepare("INSERT OR IGNORE INTO uses (execution, sha256) VALUES (?, ?)"),
+    findSize: prepare("SELECT bytes FROM texts WHERE sha256 = ?"),
     findText: prepare(
       `SELECT sha256, bytes, iif(octet_length(data) <= ${MAX_STORED_BYTES}, data, NULL) AS data
        FROM texts WHERE sha256 = ?`,

@@ -13,7 +13,7 @@ export class Transactions {
   readonly #path: string;
   readonly #isRelaxed: boolean;
   readonly #lockTimeoutMs: number;
-  /** Which file was opened; undefined for a database without one. */
+  /** Which file was opened; undefined for a database in memory. */
   readonly #opened: string | undefined;
   readonly #begin: StatementSync;
   readonly #commit: StatementSync;
@@ -62,7 +62,7 @@ export class Transactions {
     }
   }
 
-  /** SQLite writes on into a file that was deleted, and all of it is lost with the process. */
+  /** SQLite writes on into a file that was deleted, and what it writes is lost with the process. */
   #refuseGone(): void {
     if (this.#opened === undefined || fileAt(this.#path) === this.#opened) return;
     throw new PortcullisError(
@@ -84,7 +84,7 @@ export class Transactions {
   }
 }
 
-/** Tells one file from another; undefined where there is none. */
+/** Tells a file from another file at the same path; undefined if there is none. */
 function fileAt(path: string): string | undefined {
   const found = statSync(path, { throwIfNoEntry: false });
   return found && `${found.dev}:${found.ino}`;

@@ -1,5 +1,5 @@
 import type { Fields } from "../../values/fields.ts";
-import { type DataPart, fileName, isData, linkText, type MessageContent, takesMedia } from "../content-parts.ts";
+import { type DataPart, fileName, isData, linkText, type MessageContent, takesMedia } from "../turn/content-parts.ts";
 import type { MessagePart } from "../model.ts";
 
 /** The blocks of a message of the user. `byUrl` are the media types of links that the provider opens. */

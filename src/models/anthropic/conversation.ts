@@ -1,11 +1,11 @@
-import { UniqueIds } from "../call-ids.ts";
+import { UniqueIds } from "../turn/call-ids.ts";
 import { fieldOf, type Fields, textOf } from "../../values/fields.ts";
-import type { MessageContent } from "../content-parts.ts";
+import type { MessageContent } from "../turn/content-parts.ts";
 import type { CallResult, Conversation, HostedProgramNews, ModelCall, Opening, TurnReply } from "../model.ts";
-import { sourceOf } from "../program-input.ts";
-import { type ConversationParts, ProviderConversation, type TurnAsked } from "../provider-conversation.ts";
-import { type ToolNames, toolNamesOf } from "../tool-names.ts";
-import type { TurnDisplay } from "../turn-display.ts";
+import { sourceOf } from "../turn/program-input.ts";
+import { type ConversationParts, ProviderConversation, type TurnAsked } from "../provider/provider-conversation.ts";
+import { type ToolNames, toolNamesOf } from "../turn/tool-names.ts";
+import type { TurnDisplay } from "../turn/turn-display.ts";
 import {
   type AnthropicReply,
   AnthropicStream,
@@ -19,9 +19,9 @@ import {
 } from "./reply.ts";
 import { type AnthropicClient, declareTools, openClient, programResultBlock, resultBlock } from "./request.ts";
 import { userBlocks } from "./content.ts";
-import { settingsFields, toolChoiceOf } from "./settings.ts";
+import { settingsFields, toolChoiceOf } from "./request.ts";
 
-/** How long Anthropic lets a program wait for answers where its reply does not say, in milliseconds. */
+/** How long Anthropic lets a program wait for answers if its reply does not say, in milliseconds. */
 const ANSWER_MS = 240_000;
 /** Time reserved for sending an answer, in milliseconds. */
 const MARGIN_MS = 5000;
@@ -58,7 +58,7 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply> {
     return namesFor(opening);
   }
 
-  /** What results refer to has to stay declared, as deferred: the whole history is read again with each request. */
+  /** Tools that results refer to stay declared, as deferred: each request has the whole history. */
   protected prepareTools(opening: Opening, names: ToolNames): () => void {
     const tools = declareTools(opening, names, this.options);
     return () => {
@@ -73,7 +73,7 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply> {
     };
   }
 
-  /** What a search found before is found no more. The texts of its results stay. */
+  /** Tools that a search found before are found no more. The texts of its results stay. */
   #dropReferences(): void {
     this.#referenced.clear();
     for (const message of this.#messages) message.content = message.content.map(withoutReferences);
@@ -82,7 +82,7 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply> {
   #refer(result: CallResult): readonly string[] {
     this.foundFirst(result);
     const found = new Set<unknown>((result.found ?? []).map((name) => this.names.given(name)));
-    // A conversation that is taken up with other tools may lack what was found.
+    // A conversation that is taken up with other tools may lack tools that were found.
     const tools = this.#tools.filter(({ name, defer_loading: isDeferred }) => found.has(name) && isDeferred === true);
     for (const tool of tools) this.#referenced.set(tool.name, tool);
     return tools.map(({ name }) => String(name));
@@ -117,7 +117,7 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply> {
     return readMessage(body);
   }
 
-  /** Without the streamed texts of inputs: the calls that were read from them are recorded. */
+  /** Without the streamed texts of inputs: the calls that were read from them are recorded instead. */
   protected bodyOf({ content, stopReason, stopDetails, container }: AnthropicReply): Fields {
     return {
       content,
@@ -155,7 +155,7 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply> {
     });
   }
 
-  /** Anthropic refuses a history with two calls of the same id. Where a server repeats an id, the later call gets another. */
+  /** Anthropic refuses a history with two calls of the same id. If a server repeats an id, the later call gets another. */
   #withUniqueId(block: Fields): Fields {
     if (block.type !== "tool_use") return block;
     const id = this.#toolUseIds.take(textOf(block, "id") || "toolu");

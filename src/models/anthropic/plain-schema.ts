@@ -1,4 +1,4 @@
-import type { JsonSchema } from "../../tools/schema.ts";
+import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
 import { type Fields, isFields } from "../../values/fields.ts";
 import { hasCycle } from "./schema-cycle.ts";
 
@@ -11,8 +11,8 @@ const WORDS = new Set(
 const FORMATS = new Set("date-time time date duration email hostname uri ipv4 ipv6 uuid".split(" "));
 
 /**
- * A schema to which Anthropic can hold a model: objects have named fields only, and nothing bounds a number or a length.
- * Undefined for a schema that cannot be expressed so. Every value that fits it fits the original.
+ * A schema to which Anthropic can hold a model: objects have named fields only, and nothing bounds a number or a
+ * length. Undefined for a schema that cannot be expressed so. Every value that fits the result fits the original.
  */
 export function plainSchema(schema: JsonSchema): JsonSchema | undefined {
   if (schema.type !== "object" || hasCycle(schema)) return undefined;

@@ -1,9 +1,9 @@
 import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../values/fields.ts";
 import type { ModelUsage, ToolCall, TurnEnd } from "../model.ts";
-import type { ReplyStream } from "../provider-conversation.ts";
-import { RUN_PROGRAM } from "../program-input.ts";
-import { decisiveReason } from "../stop-reason.ts";
-import type { StreamedNames, TurnDisplay } from "../turn-display.ts";
+import type { ReplyStream } from "../provider/provider-conversation.ts";
+import { RUN_PROGRAM } from "../../tools/tool-name.ts";
+import { decisiveReason } from "../turn/stop-reason.ts";
+import type { StreamedNames, TurnDisplay } from "../turn/turn-display.ts";
 
 /** Name of the provider's own tool that runs programs. */
 export const CODE_EXECUTION_NAME = "code_execution";
@@ -28,7 +28,7 @@ const WHOLE_REASONS: ReadonlySet<string> = new Set([
   "compaction",
 ]);
 
-/** Reads a reply that is not streamed; undefined where it is invalid. */
+/** Reads a reply that is not streamed; undefined if it is invalid. */
 export function readMessage(message: unknown): AnthropicReply | undefined {
   const content = fieldOf(message, "content");
   if (!Array.isArray(content) || !content.every(isFields)) return undefined;
@@ -107,7 +107,7 @@ export class AnthropicStream implements ReplyStream<AnthropicReply> {
     return usageOf(this.#usage);
   }
 
-  /** The reply, where all of it came; undefined where it broke off. */
+  /** The reply; undefined if it broke off. */
   get reply(): AnthropicReply | undefined {
     const places = [...this.#blocks.keys()].toSorted((a, b) => a - b);
     if (!this.#isOver || !places.every((place) => this.#stopped.has(place))) return undefined;
@@ -185,7 +185,7 @@ export class AnthropicStream implements ReplyStream<AnthropicReply> {
     block.input = isFields(input) ? input : {};
   }
 
-  /** The counters are cumulative: later ones replace earlier ones. */
+  /** The counters are cumulative: later counts replace earlier counts. */
   #count(usage: unknown): void {
     if (!isFields(usage)) return;
     for (const [name, value] of Object.entries(usage)) if (value !== null) this.#usage[name] = value;
@@ -227,7 +227,7 @@ function usageOf(usage: unknown): ModelUsage {
   };
 }
 
-/** How the turn ends; undefined where the reply has no stop reason. */
+/** How the turn ends; undefined if the reply has no stop reason. */
 export function endOf({ stopReason, stopDetails }: AnthropicReply): TurnEnd | undefined {
   switch (stopReason) {
     case undefined:
@@ -255,7 +255,7 @@ export function callerOf(caller: unknown): ToolCall["caller"] {
   return type?.startsWith("code_execution_") ? "programmatic" : "unknown";
 }
 
-/** What a hosted program printed; undefined where it is encrypted. */
+/** What a hosted program printed; undefined if it is encrypted. */
 export function outputOf(content: unknown): { readonly output: string | undefined; readonly isError: boolean } {
   switch (textOf(content, "type")) {
     case "code_execution_result": {

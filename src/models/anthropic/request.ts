@@ -1,18 +1,19 @@
 import { PortcullisError } from "../../errors.ts";
-import { typeText } from "../../tools/type-text.ts";
+import { typeText } from "../../tools/declarations/type-text.ts";
 import type { Fields } from "../../values/fields.ts";
-import type { ResultParts } from "../content-parts.ts";
-import type { CallResult, Opening, ToolDeclaration } from "../model.ts";
-import { PROGRAM_SCHEMA } from "../program-input.ts";
-import type { ConversationParts } from "../provider-conversation.ts";
-import { loadSdk } from "../provider-options.ts";
-import { NO_TIMEOUT_MS } from "../provider-requests.ts";
-import { labelledText } from "../result-text.ts";
-import type { ToolNames } from "../tool-names.ts";
+import type { ResultParts } from "../turn/content-parts.ts";
+import type { CallResult, Opening, ToolDeclaration, ModelSettings, ToolChoice } from "../model.ts";
+import { PROGRAM_SCHEMA } from "../turn/program-input.ts";
+import type { ConversationParts } from "../provider/provider-conversation.ts";
+import { loadSdk } from "../provider/provider-options.ts";
+import { NO_TIMEOUT_MS } from "../provider/provider-requests.ts";
+import { labelledText } from "../turn/result-text.ts";
+import type { ToolNames } from "../turn/tool-names.ts";
 import { dataBlock } from "./content.ts";
 import { CODE_EXECUTION_NAME } from "./reply.ts";
 import { countOpen, plainSchema } from "./plain-schema.ts";
 import { hasCycle } from "./schema-cycle.ts";
+import { isReasoned } from "../settings.ts";
 
 /** The type of the provider's own tool that runs programs, which is also what `allowed_callers` calls it. */
 const CODE_EXECUTION_TYPE = "code_execution_20260120";
@@ -49,11 +50,11 @@ export function declareTools(
   ];
 }
 
-/** Strict tools that a request may have, and optional fields and alternatives of all of them. */
+/** Maximum number of strict tools in a request, and of optional fields and alternatives in all of them. */
 const MAX_STRICT = 20;
 const MAX_OPEN = 16;
 
-/** Anthropic refuses `strict` for tools that hosted programs call, and many open questions in strict schemas. */
+/** Anthropic refuses `strict` for tools that hosted programs call, and too many optional fields and alternatives. */
 function strictIfPossible(declared: Fields, tool: ToolDeclaration, allowed: { left: number; tools: number }): Fields {
   if (allowed.left < 0 || allowed.tools === 0 || tool.callers.includes("programmatic")) return declared;
   const schema = plainSchema(tool.input);
@@ -87,14 +88,14 @@ function resultDescription({ output }: ToolDeclaration): string {
   return `In a program it returns JSON text, to be read with json.loads${type}. Where it fails it returns text that begins with "Error: ".`;
 }
 
-/** The block that carries a result. `found` are the tools that it shows to the model, by the names as declared. */
+/** The block that carries a result. `found` are the tools that it shows to the model, by their declared names. */
 export function resultBlock(
   toolUseId: string,
   result: CallResult,
   { carried, told }: ResultParts,
   found: readonly string[],
 ): Fields {
-  const text = labelledText(result, told);
+  const text = labelledText(result, { marksFailure: true, told });
   const blocks = [
     ...carried.map(dataBlock),
     // A reference shows the model a tool whose loading was deferred.
@@ -108,7 +109,7 @@ export function resultBlock(
   };
 }
 
-/** The same for a hosted program, which takes the bare text alone, because it parses it. */
+/** The block for a hosted program, which takes the bare text alone, because it parses it. */
 export function programResultBlock(toolUseId: string, { isError, text }: CallResult): Fields {
   return {
     type: "tool_result",
@@ -116,4 +117,39 @@ export function programResultBlock(toolUseId: string, { isError, text }: CallRes
     content: isError ? `Error: ${text}` : text,
     ...(isError ? { is_error: true } : {}),
   };
+}
+
+export function settingsFields(settings: ModelSettings, { hosted }: Pick<Opening, "hosted">): Fields {
+  const { reasoning, temperature, stop } = settings;
+  const output = outputConfig(settings, hosted);
+  return {
+    ...(isReasoned(settings)
+      ? { thinking: { type: "adaptive", display: reasoning?.summary === true ? "summarized" : "omitted" } }
+      : {}),
+    ...(Object.keys(output).length > 0 ? { output_config: output } : {}),
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(stop === undefined ? {} : { stop_sequences: stop }),
+  };
+}
+
+/** Hosted programs exclude what holds a model to a schema. */
+function outputConfig({ reasoning, answer }: ModelSettings, hosted: boolean): Fields {
+  const schema = answer === undefined || hosted ? undefined : plainSchema(answer);
+  return {
+    ...(reasoning?.effort === undefined ? {} : { effort: reasoning.effort }),
+    ...(schema ? { format: { type: "json_schema", schema } } : {}),
+  };
+}
+
+/** The choice among tools; undefined if it is the provider's default. */
+export function toolChoiceOf(
+  choice: ToolChoice,
+  { parallelCalls = true }: ModelSettings,
+  names: ToolNames,
+): Fields | undefined {
+  if (choice === "none") return { type: "none" };
+  const oneCall = parallelCalls ? {} : { disable_parallel_tool_use: true };
+  if (choice === "required") return { type: "any", ...oneCall };
+  if (choice !== "auto") return { type: "tool", name: names.given(choice.tool), ...oneCall };
+  return parallelCalls ? undefined : { type: "auto", ...oneCall };
 }

@@ -1,4 +1,4 @@
-import { type JsonSchema, resolveReference } from "../../tools/schema.ts";
+import { type JsonSchema, resolveReference } from "../../tools/json-schema/json-schema.ts";
 import { isFields } from "../../values/fields.ts";
 
 /** Whether a schema refers to itself, directly or through others. Iterative, because references can make a schema as deep as it is large. */

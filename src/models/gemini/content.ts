@@ -1,5 +1,5 @@
 import type { Fields } from "../../values/fields.ts";
-import { type DataPart, isData, linkText, type MessageContent } from "../content-parts.ts";
+import { type DataPart, isData, linkText, type MessageContent } from "../turn/content-parts.ts";
 import type { MessagePart } from "../model.ts";
 
 export function userParts(message: MessageContent): readonly Fields[] {
@@ -11,7 +11,6 @@ function userPart(part: MessagePart): Fields {
   return isData(part) ? inlineData(part) : { text: linkText(part) };
 }
 
-/** Data, in messages and in results. */
 export function inlineData({ mediaType, data }: DataPart): Fields {
   return { inlineData: { mimeType: mediaType, data } };
 }

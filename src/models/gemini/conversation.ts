@@ -1,14 +1,14 @@
 import { fieldOf, type Fields, isFields, textOf } from "../../values/fields.ts";
-import type { MessageContent } from "../content-parts.ts";
+import type { MessageContent } from "../turn/content-parts.ts";
 import type { Conversation, ModelCall, Opening, TurnReply } from "../model.ts";
-import { sourceOf } from "../program-input.ts";
-import { type ConversationParts, ProviderConversation, type TurnAsked } from "../provider-conversation.ts";
-import { type ToolNames, toolNamesOf } from "../tool-names.ts";
-import type { TurnDisplay } from "../turn-display.ts";
+import { sourceOf } from "../turn/program-input.ts";
+import { type ConversationParts, ProviderConversation, type TurnAsked } from "../provider/provider-conversation.ts";
+import { type ToolNames, toolNamesOf } from "../turn/tool-names.ts";
+import type { TurnDisplay } from "../turn/turn-display.ts";
 import { endOf, type GeminiReply, GeminiStream, isCallFragment, joinChunks, reasoningOf, wordsOf } from "./reply.ts";
 import { declareFunction, declareTools, type GeminiClient, openClient, responsePart } from "./request.ts";
 import { userParts } from "./content.ts";
-import { callingMode, settingsConfig } from "./settings.ts";
+import { callingMode, settingsConfig } from "./request.ts";
 
 type Params = Parameters<GeminiClient["models"]["generateContent"]>[0];
 
@@ -45,8 +45,8 @@ class GeminiConversation extends ProviderConversation<GeminiReply> {
     const mode = callingMode(toolChoice, this.names, strict);
     const params = {
       model,
-      // The SDK drops parts and fields that it does not know, signed ones too. It gets the user's own content only, and
-      // the whole history goes in the body unchanged.
+      // The SDK drops parts and fields that it does not know, signed ones too. It gets only the user's content, and the
+      // body gets the whole history unchanged.
       contents: this.#contents.slice(-1),
       config: {
         httpOptions: { extraBody: { contents: this.#contents } },
@@ -105,7 +105,7 @@ class GeminiConversation extends ProviderConversation<GeminiReply> {
 
   #callOf(functionCall: Fields): ModelCall {
     const id = this.openCall(textOf(functionCall, "id"), (result) => {
-      // The provider cannot hide tools, so a deferred tool is declared from the time on when a search has found it.
+      // The provider cannot hide tools, so a deferred tool is declared once a search has found it.
       const found = this.foundFirst(result).map((tool) => declareFunction(tool, this.names));
       this.#declarations = [...this.#declarations, ...found];
       return responsePart(functionCall, result, this.partsOf(result));

@@ -1,4 +1,4 @@
-import { type JsonSchema, resolveReference } from "../../tools/schema.ts";
+import { type JsonSchema, resolveReference } from "../../tools/json-schema/json-schema.ts";
 import { type Fields, isFields } from "../../values/fields.ts";
 
 /** Keywords that are copied to Gemini's schemas. */
@@ -18,7 +18,7 @@ const WORDS = [
 ];
 /** The number of types in JSON Schema. */
 const MAX_TYPES = 7;
-/** Maximum of parts of one schema, because references can expand a small schema to an enormous one. */
+/** Maximum number of parts of a schema: references can expand a small schema to an enormous one. */
 const MAX_PARTS = 2000;
 
 /**
@@ -76,7 +76,7 @@ function only(fields: Fields, ...names: readonly string[]): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([name]) => names.includes(name)));
 }
 
-/** The words of all, of which the last count; fields and what is required are those of any. */
+/** Joins schemas: of equal keywords the last counts, except that fields and required names of all are kept. */
 function join(all: readonly Fields[]): Fields {
   const words = Object.fromEntries(all.flatMap((one) => Object.entries(one)));
   const properties = all

@@ -1,8 +1,8 @@
 import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../values/fields.ts";
 import type { ModelUsage, TurnEnd } from "../model.ts";
-import type { ReplyStream } from "../provider-conversation.ts";
-import { decisiveReason } from "../stop-reason.ts";
-import type { StreamedNames, TurnDisplay } from "../turn-display.ts";
+import type { ReplyStream } from "../provider/provider-conversation.ts";
+import { decisiveReason } from "../turn/stop-reason.ts";
+import type { StreamedNames, TurnDisplay } from "../turn/turn-display.ts";
 
 /** A whole reply, its parts as they go back in the next request. */
 export interface GeminiReply {
@@ -76,7 +76,7 @@ const REFUSALS = new Set([
   "LANGUAGE",
 ]);
 
-/** How the turn ends; undefined where the reply broke off, or has a call that Gemini itself reports as malformed. */
+/** How the turn ends; undefined if the reply broke off or has a call that Gemini reports as malformed. */
 export function endOf(finishReason: string | undefined): TurnEnd | undefined {
   if (finishReason === "STOP") return { type: "answered" };
   if (finishReason === "MAX_TOKENS") return { type: "cut_off", reason: finishReason };
@@ -103,7 +103,7 @@ function partsOf(chunk: unknown): readonly Fields[] {
   return listOf(fieldOf(candidateOf(chunk), "content"), "parts").filter(isFields);
 }
 
-/** The candidate that was requested. Other candidates belong to other replies. */
+/** The first candidate. Other candidates belong to other replies. */
 function candidateOf(chunk: unknown): unknown {
   return listOf(chunk, "candidates").find((candidate) => (fieldOf(candidate, "index") ?? 0) === 0);
 }

@@ -1,13 +1,14 @@
 import { type Fields, textOf } from "../../values/fields.ts";
-import type { ResultParts } from "../content-parts.ts";
-import type { CallResult, Opening, ToolDeclaration } from "../model.ts";
-import { PROGRAM_SCHEMA } from "../program-input.ts";
-import type { ConversationParts } from "../provider-conversation.ts";
-import { loadSdk } from "../provider-options.ts";
-import { provenanceText } from "../result-text.ts";
-import type { ToolNames } from "../tool-names.ts";
+import type { ResultParts } from "../turn/content-parts.ts";
+import type { CallResult, Opening, ToolDeclaration, ModelSettings, ToolChoice } from "../model.ts";
+import { PROGRAM_SCHEMA } from "../turn/program-input.ts";
+import type { ConversationParts } from "../provider/provider-conversation.ts";
+import { loadSdk } from "../provider/provider-options.ts";
+import { labelOf } from "../turn/result-text.ts";
+import type { ToolNames } from "../turn/tool-names.ts";
 import { inlineData } from "./content.ts";
 import { flatSchema } from "./flat-schema.ts";
+import { isReasoned } from "../settings.ts";
 
 export type GeminiClient = InstanceType<(typeof import("@google/genai"))["GoogleGenAI"]>;
 
@@ -40,17 +41,18 @@ export function declareFunction({ name, description, input }: ToolDeclaration, n
 /** Levels of a value that is sent as JSON: Gemini's parser stops at a hundred, the request's own levels included. */
 const MAX_DEPTH = 50;
 
-/** The part that carries the result of a call: an object with its provenance, and its value or its error. */
+/** The part that carries the result of a call: an object with its value or its error, and its label. */
 export function responsePart(functionCall: Fields, result: CallResult, { carried, told }: ResultParts): Fields {
   const { text, isJson, isError } = result;
   const id = textOf(functionCall, "id");
   const value: unknown = isJson ? JSON.parse(text) : text;
   const output = isWithin(value, MAX_DEPTH) ? value : text;
+  const about = labelOf(result, { marksFailure: true, told });
   return {
     functionResponse: {
       ...(id === undefined ? {} : { id }),
       name: textOf(functionCall, "name") ?? "",
-      response: { from: provenanceText(result, told), ...(isError ? { error: text } : { output }) },
+      response: { ...(about === undefined ? {} : { about }), ...(isError ? { error: text } : { output }) },
       ...(carried.length > 0 ? { parts: carried.map(inlineData) } : {}),
     },
   };
@@ -59,4 +61,32 @@ export function responsePart(functionCall: Fields, result: CallResult, { carried
 function isWithin(value: unknown, levels: number): boolean {
   if (typeof value !== "object" || value === null) return true;
   return levels > 0 && Object.values(value).every((child) => isWithin(child, levels - 1));
+}
+
+/** The settings as fields of the SDK's `config`. Gemini takes no schema of an answer beside tools. */
+export function settingsConfig(settings: ModelSettings, hasTools: boolean): Fields {
+  const { reasoning, temperature, stop, answer } = settings;
+  return {
+    ...(isReasoned(settings)
+      ? {
+          thinkingConfig: {
+            ...(reasoning?.effort === undefined ? {} : { thinkingLevel: reasoning.effort.toUpperCase() }),
+            ...(reasoning?.summary === true ? { includeThoughts: true } : {}),
+          },
+        }
+      : {}),
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(stop === undefined ? {} : { stopSequences: stop }),
+    ...(answer === undefined || hasTools
+      ? {}
+      : { responseMimeType: "application/json", responseJsonSchema: flatSchema(answer) }),
+  };
+}
+
+/** The mode of function calling; undefined if it is the provider's default. `strict` holds calls to their schemas. */
+export function callingMode(choice: ToolChoice, names: ToolNames, strict: boolean): Fields | undefined {
+  if (choice === "none") return { mode: "NONE" };
+  if (choice === "required") return { mode: "ANY" };
+  if (choice !== "auto") return { mode: "ANY", allowedFunctionNames: [names.given(choice.tool)] };
+  return strict ? { mode: "VALIDATED" } : undefined;
 }

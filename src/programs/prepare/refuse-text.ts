@@ -1,6 +1,6 @@
 import type { Fault } from "../outcome.ts";
 
-/** Maximum size of a program: about 8,000 tokens. Parsing one of that size blocks the host's thread for about 20 ms, in the worst known case for about 300 ms. */
+/** Maximum size of a program: about 8,000 tokens. */
 export const PROGRAM_BYTES = 32 * 1024;
 
 export const PROGRAM_EMPTY: Fault = {

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { packageFile } from "../package-files.ts";
 import type { ContainerCreateOptions, HostConfig, MountSettings } from "dockerode";
 import type { Language } from "../../../bridge/frames.ts";
-import type { ContainerLimits } from "./container-limits.ts";
+import type { ContainerLimits } from "./container/container-limits.ts";
 import type { EgressPlan } from "./egress/egress-plan.ts";
 
 export interface ContainerPlan {
@@ -64,7 +64,7 @@ const BRIDGED_IN_GVISOR = `exec 3<&0 4>&1; exec "$@" </dev/null 1>&2`;
 
 /**
  * Starts the egress forwarder and waits until it prints `ready` on descriptor 3, or ends. It shares no output with the
- * guest: node makes its streams non-blocking, and then a guest's print would fail where it should block.
+ * guest: node makes its streams non-blocking, and then a guest's print would fail and not block.
  */
 const FORWARDED = `[ "$(/usr/local/bin/node --v8-pool-size=0 --max-old-space-size=32 --no-warnings /opt/portcullis/egress-forwarder.js ${EGRESS_PORT} ${EGRESS}/${EGRESS_SOCKET} 3>&1 </dev/null >/dev/null 2>&1 &)" = ready ] || exit 1`;
 
@@ -112,21 +112,40 @@ const EGRESS_ENVIRONMENT = {
   NODE_USE_ENV_PROXY: "1",
 };
 
-/** Kernel files that show the host machine to a program: the daemon's default list, extended. */
+/**
+ * Buffers of a TCP connection, in bytes: least, usual, most. With control groups of version 1, they count against no
+ * container.
+ */
+const SMALL_BUFFERS = { "net.ipv4.tcp_rmem": "4096 16384 16384", "net.ipv4.tcp_wmem": "4096 16384 16384" };
+
+/** Kernel files that show the host machine to a program: all of `/proc` beside its processes, mounts and network. */
 const MASKED_PATHS = [
-  ..."acpi asound bus cmdline config.gz consoles cpuinfo diskstats fs interrupts iomem ioports irq kallsyms kcore".split(
+  ..."acpi asound buddyinfo bus cgroups cmdline config.gz consoles cpuinfo crypto devices diskstats dma driver".split(
     " ",
   ),
-  ..."key-users keys latency_stats loadavg locks modules partitions pressure sched_debug scsi schedstat slabinfo".split(
+  ..."execdomains fb filesystems fs interrupts iomem ioports irq kallsyms kcore key-users keys kmsg kpagecgroup".split(
     " ",
   ),
-  ..."softirqs swaps sysrq-trigger sysvipc timer_list timer_stats tty uptime version vmallocinfo zoneinfo".split(" "),
+  ..."kpagecount kpageflags latency_stats loadavg locks mdstat meminfo misc modules mtrr pagetypeinfo partitions".split(
+    " ",
+  ),
+  ..."pressure sched_debug schedstat scsi slabinfo softirqs stat swaps sys sysrq-trigger sysvipc timer_list".split(" "),
+  ..."timer_stats tty uptime version version_signature vmallocinfo vmstat zoneinfo".split(" "),
 ].map((name) => `/proc/${name}`);
-const MASKED_ELSEWHERE = ["/sys", "/etc/resolv.conf", "/etc/hosts"];
-const READ_ONLY_PATHS = ["/proc/sys"];
+/** A machine has a few thousand terminals. Their memory, and some of its queues', counts against no container. */
+const MASKED_ELSEWHERE = ["/sys", "/dev/pts", "/dev/mqueue", "/etc/resolv.conf", "/etc/hosts", "/etc/hostname"];
+
+/** One rule of a profile, as the daemon takes it. */
+interface SeccompRule {
+  readonly args?: readonly object[];
+  readonly [field: string]: unknown;
+}
 
 interface SeccompProfile {
-  readonly syscalls: readonly unknown[];
+  readonly syscalls: readonly (SeccompRule & {
+    /** Stands for one rule for each of these values of an argument. */
+    readonly among?: { readonly index: number; readonly values: readonly number[] };
+  })[];
 }
 
 const profiles = new Map<boolean, string>();
@@ -135,15 +154,23 @@ const profiles = new Map<boolean, string>();
 function seccompProfile(egress: boolean): string {
   const cached = profiles.get(egress);
   if (cached !== undefined) return cached;
-  const profile = readProfile("seccomp.json") as SeccompProfile;
-  const more = egress ? (readProfile("seccomp-egress.json") as SeccompProfile).syscalls : [];
-  const text = JSON.stringify({ ...profile, syscalls: [...profile.syscalls, ...more] });
+  const profile = readProfile("seccomp.json");
+  const more = egress ? readProfile("seccomp-egress.json").syscalls : [];
+  const text = JSON.stringify({ ...profile, syscalls: [...profile.syscalls, ...more].flatMap(rulesOf) });
   profiles.set(egress, text);
   return text;
 }
 
-function readProfile(name: string): unknown {
-  return JSON.parse(readFileSync(packageFile(`#sandbox-image/${name}`), "utf8"));
+function rulesOf({ among, ...rule }: SeccompProfile["syscalls"][number]): readonly SeccompRule[] {
+  if (among === undefined) return [rule];
+  return among.values.map((value) => ({
+    ...rule,
+    args: [...(rule.args ?? []), { index: among.index, value, op: "SCMP_CMP_EQ" }],
+  }));
+}
+
+function readProfile(name: string): SeccompProfile {
+  return JSON.parse(readFileSync(packageFile(`#sandbox-image/${name}`), "utf8")) as SeccompProfile;
 }
 
 /** All options of a container. They are complete at its creation; nothing is changed later. */
@@ -189,15 +216,17 @@ function hostConfig(
     CapDrop: ["ALL"],
     SecurityOpt: ["no-new-privileges", `seccomp=${seccompProfile(egress !== undefined)}`],
     MaskedPaths: [...MASKED_PATHS, ...MASKED_ELSEWHERE],
-    ReadonlyPaths: READ_ONLY_PATHS,
+    ReadonlyPaths: [],
     Memory: limits.memoryBytes,
     MemorySwap: limits.memoryBytes,
     NanoCpus: Math.round(limits.cpus * 1e9),
     PidsLimit: limits.processes,
     Ulimits: [
       { Name: "nofile", Soft: limits.openFiles, Hard: limits.openFiles },
-      { Name: "core", Soft: 0, Hard: 0 },
+      // With 0 the kernel still starts the machine's handler of crashes, as root and outside of the container's limits.
+      { Name: "core", Soft: 1, Hard: 1 },
     ],
+    ...(egress && { Sysctls: SMALL_BUFFERS }),
     // With the daemon's default log driver, a program that prints could fill the host's disk.
     LogConfig: { Type: "none", Config: {} },
     Init: true,

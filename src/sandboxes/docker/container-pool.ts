@@ -1,12 +1,12 @@
 import { Evictions } from "../evictions.ts";
 import { Closing } from "../closing.ts";
-import type { Offer, OpenOptions } from "../sandbox.ts";
-import { countNames, type InLine, WaitingLine } from "../waiting-line.ts";
-import { removeContainer } from "./container.ts";
-import { ContainerGuest } from "./container-guest.ts";
+import { type Offer, type OpenOptions, QueueFull } from "../sandbox.ts";
+import { countNames, type InLine, WaitingLine } from "../../places/waiting-line.ts";
+import { ContainerGuest } from "./container/container-guest.ts";
 import type { ContainerPlan } from "./container-options.ts";
 import type { Daemon } from "./daemon.ts";
-import type { PoolCounts, PoolOptions } from "./pool-options.ts";
+import { noteLeft, removeLeft } from "./leftovers.ts";
+import type { PoolCounts, PoolOptions } from "./pool-counts.ts";
 
 /** Kinds of containers that are kept warm at once: two, so that alternating between two languages keeps both warm. */
 const WARM_KINDS = 2;
@@ -21,6 +21,7 @@ interface Idle {
 
 interface Waiter extends InLine {
   readonly start: () => void;
+  readonly reject: (error: unknown) => void;
 }
 
 type Owner = Pick<OpenOptions, "tenant" | "hasBegun">;
@@ -45,21 +46,19 @@ export class ContainerPool {
   readonly #waiting: WaitingLine<Waiter>;
   /** Tenants of containers that are in use or started for a program. Containers started ahead have none yet. */
   readonly #tenants = new Map<ContainerGuest | Promise<ContainerGuest>, string>();
-  /** Names of containers that may remain: their removal failed, or the daemon did not answer when they were created. */
-  readonly #left = new Set<string>();
   readonly #evictions: Evictions<ContainerGuest>;
   readonly #closing = new Closing();
 
   constructor(daemon: Daemon, options: PoolOptions) {
     this.#daemon = daemon;
     this.#options = options;
-    this.#waiting = new WaitingLine(options.queue);
+    this.#waiting = new WaitingLine(options.queue, options.containers);
     const { evict, evictAfterMs } = options;
     this.#evictions = new Evictions({
       evict,
       evictAfterMs,
       changeMs: CHANGE_MS,
-      // The daemon's machine may be another one, and each container's memory is bounded.
+      // The daemon may be on another machine, and each container's memory is bounded.
       isShort: () => false,
       onDue: (guest) => guest.evict(this.#closing, CHANGE_MS),
       onChange: () => this.#makeRoom(),
@@ -81,7 +80,7 @@ export class ContainerPool {
   async acquire(plan: ContainerPlan, owner: Owner, signal: AbortSignal): Promise<ContainerGuest> {
     const { tenant } = owner;
     const key = JSON.stringify(plan);
-    const guest = this.#takeIdle(key) ?? (await this.#startNow(plan, owner, signal));
+    const guest = this.#takeIdle(key, tenant) ?? (await this.#startNow(plan, owner, signal));
     guest.setOfferListener((offer) => this.#noteOffer(guest, tenant, offer));
     if (this.#all.has(guest)) this.#tenants.set(guest, tenant);
     guest.ref();
@@ -95,27 +94,33 @@ export class ContainerPool {
   async close(): Promise<void> {
     this.#closing.close();
     this.#evictions.close();
-    this.#waiting.clear(new Error(CLOSED));
+    const closed = new Error(CLOSED);
+    for (const { reject } of this.#waiting.clear()) reject(closed);
     await Promise.allSettled(this.#starting);
     for (const guest of this.#all) guest.kill(CLOSED);
     await Promise.all([...this.#all].map((guest) => guest.removed));
-    await this.#removeLeft();
+    await removeLeft(this.#daemon);
+  }
+
+  /** How many containers each tenant has or will soon have. */
+  get #held(): ReadonlyMap<string, number> {
+    return countNames(this.#tenants.values());
   }
 
   get #isClosed(): boolean {
     return this.#closing.isOver;
   }
 
-  /** The program of a container waits, or, with undefined, does so no longer. */
+  /** The program of a container waits. With undefined, it no longer waits. */
   #noteOffer(guest: ContainerGuest, tenant: string, offer: Offer | undefined): void {
     if (offer === undefined) return this.#evictions.withdraw(guest);
     this.#evictions.offer(guest, tenant, offer);
     if (this.#waiting.length > 0) this.#makeRoom();
   }
 
-  /** Returns none while programs wait: they were first, and idle containers are removed to make room for them. */
-  #takeIdle(key: string): ContainerGuest | undefined {
-    if (this.#waiting.length > 0) return undefined;
+  /** Takes no container while programs wait: they were first, and idle containers are removed to make room for them. */
+  #takeIdle(key: string, tenant: string): ContainerGuest | undefined {
+    if (this.#waiting.length > 0 || !this.#waiting.mayHave(tenant, this.#held)) return undefined;
     const index = this.#idle.findIndex((idle) => idle.key === key && !idle.guest.ended);
     return index < 0 ? undefined : this.#idle.splice(index, 1)[0]?.guest;
   }
@@ -136,7 +141,7 @@ export class ContainerPool {
       starting?.then((guest) => guest.kill("its caller gave up")).catch(() => {});
     };
     signal.addEventListener("abort", leave, { once: true });
-    this.#waiting.add(waiter);
+    this.#waiting.add(waiter)?.reject(new QueueFull(this.#options.queue));
     this.#makeRoom();
     return promise.finally(() => signal.removeEventListener("abort", leave));
   }
@@ -144,13 +149,14 @@ export class ContainerPool {
   /** Starts containers for the waiting programs up to the limit, and ends idle ones, or evicts programs that wait, to make room for the rest. */
   #makeRoom(): void {
     while (this.#waiting.length > 0 && this.counts.containers < this.#options.containers) {
-      const tenant = this.#waiting.next(countNames(this.#tenants.values()), NONE);
-      if (tenant === undefined) return;
+      const tenant = this.#waiting.next(this.#held, NONE);
+      // Tenants that wait have all the containers that they may have. A program of theirs may give up its container.
+      if (tenant === undefined) break;
       this.#waiting.take(tenant)?.start();
     }
     let ending = [...this.#all].filter((guest) => guest.ended).length;
     for (const { guest } of this.#idle) {
-      if (ending >= this.#waiting.length) return;
+      if (ending >= this.#waiting.unserved(this.#held, NONE)) break;
       if (guest.ended) continue;
       guest.kill("another program needed its place");
       ending += 1;
@@ -164,7 +170,7 @@ export class ContainerPool {
 
   #nextEviction(): ContainerGuest | undefined {
     if (this.#evictions.size === 0 || this.#isClosed) return undefined;
-    const held = countNames(this.#tenants.values());
+    const held = this.#held;
     for (const tenant of this.#waiting.wanting(held, NONE)) {
       const guest = this.#evictions.longest(this.#waiting.mayLoseTo(tenant, held));
       if (guest) return guest;
@@ -187,7 +193,7 @@ export class ContainerPool {
   }
 
   #start(plan: ContainerPlan, tenant?: string): Promise<ContainerGuest> {
-    const starting = ContainerGuest.start(this.#daemon, plan, (id) => this.#left.add(id));
+    const starting = ContainerGuest.start(this.#daemon, plan, (id) => noteLeft(this.#daemon, id));
     this.#starting.add(starting);
     if (tenant !== undefined) this.#tenants.set(starting, tenant);
     const started = () => {
@@ -210,27 +216,17 @@ export class ContainerPool {
   #keep(guest: ContainerGuest, tenant: string | undefined): void {
     this.#all.add(guest);
     if (tenant !== undefined) this.#tenants.set(guest, tenant);
-    void this.#removeLeft();
+    // A container has started, so the daemon works.
+    void removeLeft(this.#daemon);
     void guest.exit.then(() => {
       this.#idle = this.#idle.filter((idle) => idle.guest !== guest);
     });
     void guest.removed.then((removed) => {
       this.#all.delete(guest);
       this.#tenants.delete(guest);
-      if (!removed) this.#left.add(guest.id);
+      if (!removed) noteLeft(this.#daemon, guest.id);
       this.#makeRoom();
     });
     if (this.#isClosed) guest.kill(CLOSED);
-  }
-
-  /** Tries again to remove containers that may remain. Called when a container has started, so the daemon works. */
-  async #removeLeft(): Promise<void> {
-    const ids = [...this.#left];
-    this.#left.clear();
-    await Promise.all(
-      ids.map(async (id) => {
-        if (!(await removeContainer(this.#daemon, id))) this.#left.add(id);
-      }),
-    );
   }
 }

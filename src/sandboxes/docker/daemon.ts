@@ -65,7 +65,7 @@ export class Daemon {
     }
   }
 
-  /** Sends a raw request, where the client has no method for it or none that can be aborted. */
+  /** Sends a raw request, for which the client has no method or none that can be aborted. */
   dial(request: DialRequest): Promise<unknown> {
     return this.ask(
       (docker, abortSignal) =>
@@ -206,7 +206,7 @@ async function loadClient(): Promise<Docker> {
   try {
     const docker = new Client();
     const { host, socketPath } = docker.modem as { readonly host?: string; readonly socketPath?: unknown };
-    // With neither, the request would go to port 80 of this machine.
+    // Without host and socket, the request would go to port 80 of this machine.
     if (!host && socketPath === undefined) throw new Error("DOCKER_HOST names no host");
     return docker;
   } catch (cause) {

@@ -7,10 +7,10 @@ import {
   text,
   wholeNumber,
   withDefault,
-} from "../../options/options.ts";
-import { USUAL_ALLOWANCE } from "./container-limits.ts";
+} from "../../option-rules/options.ts";
+import { USUAL_ALLOWANCE } from "./container/container-limits.ts";
 import type { EgressOptions } from "./egress/egress-plan.ts";
-import { IMAGE } from "./image.ts";
+import { IMAGE } from "./image/image.ts";
 
 export const DOCKER_RULES = {
   /**
@@ -24,8 +24,8 @@ export const DOCKER_RULES = {
   /** Programs that may wait at once; 1,000 by default. A further program ends as `stopped`, by `queue`. */
   queue: wholeNumber({ min: 1, default: 1000 }),
   /**
-   * Whether a program that waits gives up its container where another program needs a place (`needed`, the default) or keeps
-   * it (`never`). It is replayed in another container when it has something to do.
+   * Whether a program that waits gives up its container if another program needs a place (`needed`, the default) or
+   * keeps it (`never`). It is replayed in another container when it has something to do.
    */
   evict: withDefault(oneOf(["needed", "never"]), "needed"),
   /** How long a waiting program keeps a container that no other program needs, in milliseconds; by default as long as it waits. */

@@ -1,17 +1,17 @@
 import type { Language } from "../../../bridge/frames.ts";
 import { optionError, PortcullisError } from "../../errors.ts";
-import { readOptions } from "../../options/options.ts";
+import { readOptions } from "../../option-rules/options.ts";
 import type { Guest, OpenOptions, Sandbox, SandboxLimits } from "../sandbox.ts";
-import { type ContainerAllowance, containerLimits } from "./container-limits.ts";
+import { type ContainerAllowance, containerLimits } from "./container/container-limits.ts";
 import { type ContainerPlan, GUEST_COMMANDS } from "./container-options.ts";
 import { ContainerPool } from "./container-pool.ts";
 import { Daemon } from "./daemon.ts";
-import { diagnoseContainers } from "./diagnose.ts";
+import { diagnoseContainers } from "./image/diagnose.ts";
 import { DOCKER_RULES, type DockerSandboxOptions } from "./docker-options.ts";
 import { planEgress, USUAL_WAY } from "./egress/egress-plan.ts";
-import { checkImage } from "./image.ts";
+import { checkImage } from "./image/image.ts";
 import { hostLabels, removeLeftovers } from "./leftovers.ts";
-import type { PoolCounts } from "./pool-options.ts";
+import type { PoolCounts } from "./pool-counts.ts";
 
 /** Limits of containers that are started before the first program's limits are known. */
 const USUAL_LIMITS: SandboxLimits = { memoryBytes: 128 * 1024 * 1024, frameBytes: 4 * 1024 * 1024 };
@@ -27,7 +27,7 @@ export function createDockerSandbox(options: DockerSandboxOptions = {}): DockerS
   return createDockerSandboxWith(USUAL_WAY, options);
 }
 
-/** The same with a test's own look-up and address check: the usual ones refuse every server on this machine. */
+/** A Docker sandbox with a test's own look-up and address check: the usual ones refuse every server on this machine. */
 export function createDockerSandboxWith(way: typeof USUAL_WAY, options: DockerSandboxOptions): DockerSandbox {
   const read = readOptions(SUBJECT, options, DOCKER_RULES);
   const { image, runtime } = read;

@@ -1,7 +1,7 @@
 import { hostMachine, hostProcess, isGone } from "../host-process.ts";
-import { removeContainer } from "./container.ts";
+import { removeContainer } from "./container/container.ts";
 import { type Daemon, isObject } from "./daemon.ts";
-import { removeLeftFolders } from "./mounted-folder.ts";
+import { removeLeftFolders } from "./container/mounted-folder.ts";
 
 const MACHINE = "portcullis.machine";
 const HOST = "portcullis.host";
@@ -11,9 +11,37 @@ export function hostLabels(): Readonly<Record<string, string>> {
   return { [MACHINE]: hostMachine(), [HOST]: hostProcess() };
 }
 
+/** How long a daemon that did not answer may still make a container, in milliseconds. */
+const LATE_MS = 60_000;
+
 /**
- * Removes containers whose host has ended, and returns how many. An idle guest ends with its host; a busy one may not
- * notice. Containers of hosts on other machines are kept, because those hosts cannot be checked from here.
+ * Names of this process's containers that may remain, with the time since when, by their daemon's address. Their
+ * removal failed, or the daemon did not answer when they were created. Their sandbox may be closed by now.
+ */
+const left = new Map<string, Map<string, number>>();
+
+export function noteLeft({ address }: Daemon, id: string): void {
+  const noted = left.get(address) ?? new Map<string, number>();
+  left.set(address, noted);
+  if (!noted.has(id)) noted.set(id, Date.now());
+}
+
+/** Tries again to remove containers of this process that may remain. */
+export async function removeLeft(daemon: Daemon): Promise<void> {
+  const noted = left.get(daemon.address) ?? new Map<string, number>();
+  await Promise.all(
+    [...noted].map(async ([id, since]) => {
+      const removed = await removeContainer(daemon, id);
+      // A container that is not there yet may still come.
+      if (removed && Date.now() - since > LATE_MS) noted.delete(id);
+    }),
+  );
+}
+
+/**
+ * Removes containers whose host has ended, and returns how many. Also removes containers of this process that may
+ * remain. An idle guest ends with its host; a busy guest may not notice. Hosts on other machines cannot be checked, so
+ * their containers are kept.
  */
 export async function removeLeftovers(daemon: Daemon): Promise<number> {
   removeLeftFolders();
@@ -22,11 +50,12 @@ export async function removeLeftovers(daemon: Daemon): Promise<number> {
     docker.listContainers({ all: true, filters, abortSignal }),
   );
   if (!Array.isArray(containers)) throw daemon.unexpectedAnswer("about its containers");
-  const left = containers.flatMap((container: unknown) => {
+  const abandoned = containers.flatMap((container: unknown) => {
     const { Id: id, Labels: labels } = isObject(container) ? container : {};
     const host = isObject(labels) ? labels[HOST] : undefined;
     return typeof id === "string" && typeof host === "string" && isGone(host) ? [id] : [];
   });
-  const removed = await Promise.all(left.map((id) => removeContainer(daemon, id)));
+  const removed = await Promise.all(abandoned.map((id) => removeContainer(daemon, id)));
+  await removeLeft(daemon);
   return removed.filter(Boolean).length;
 }

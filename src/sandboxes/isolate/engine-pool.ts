@@ -1,32 +1,32 @@
 import { availableParallelism } from "node:os";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Offer, OpenOptions } from "../sandbox.ts";
+import { type Offer, type OpenOptions, QueueFull } from "../sandbox.ts";
 import { EngineProcess } from "./engine-process.ts";
 import type { PoolOptions } from "./pool-options.ts";
 import { Evictions } from "../evictions.ts";
-import { countNames, type InLine, WaitingLine } from "../waiting-line.ts";
+import { countNames, type InLine, WaitingLine } from "../../places/waiting-line.ts";
 
 /** Heap limit that the first engines are prepared with. A program with another limit waits a millisecond for a new isolate. */
 const USUAL_MEMORY_BYTES = 128 * 1024 * 1024;
 /** How long an idle engine beyond the warm ones is kept, in milliseconds. */
 const IDLE_MS = 10_000;
 
-/** How long after a program has begun an engine is started ahead of need, in milliseconds. Until then it would take a core from it. */
+/** How long after a program has begun an engine is started ahead of need, in milliseconds: the start may take its core. */
 const REFILL_MS = 50;
 
-/** Starts ahead of need at a time: more take no less time together, and the first of them takes longer. */
+/** Starts ahead of need at a time. With more, all of them together take as long, and the first takes longer. */
 const AT_ONCE = availableParallelism();
 
 /** How long an engine may take to start, in milliseconds. */
 const START_MS = 20_000;
-/** How long a running engine may take to make the next isolate, in milliseconds. A slower one is ended. */
+/** How long a running engine may take to make the next isolate, in milliseconds. A slower engine is ended. */
 const PREPARE_MS = 1000;
 
 /** How long to wait for an engine that is preparing before another one is started, in milliseconds: about as long as a start takes. */
 const SOON_MS = 50;
-/** With so many running programs for each core the machine has enough to do: one runs while the other's engine or the host prepares. */
+/** With so many running programs for each core the machine has enough to do: a program runs while the host prepares. */
 const RUNNING_PER_CORE = 2;
-/** How long to wait for a busy engine while so many run before another one is started, in milliseconds. */
+/** How long to wait for a busy engine before another is started while so many programs run, in milliseconds. */
 const CROWDED_MS = 500;
 
 /**
@@ -47,6 +47,7 @@ const NONE: ReadonlyMap<string, number> = new Map();
 interface Waiter extends InLine {
   failedStarts: number;
   readonly resolve: (engine: EngineProcess) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 /** An engine that runs a program, which may have to give it up. */
@@ -77,13 +78,12 @@ export class EnginePool {
   #trimmer: NodeJS.Timeout | undefined;
   #refiller: NodeJS.Timeout | undefined;
   #starter: NodeJS.Timeout | undefined;
-  /** How long the last start took. */
   #startMs = SOON_MS;
   #closed = false;
 
   constructor(options: PoolOptions) {
     this.#options = options;
-    this.#waiting = new WaitingLine(options.queue, options.perTenant);
+    this.#waiting = new WaitingLine(options.queue, options.engines, options.perTenant);
     this.#evictions = new Evictions({
       evict: options.evict,
       evictAfterMs: options.evictAfterMs,
@@ -104,8 +104,8 @@ export class EnginePool {
   }
 
   /**
-   * Resolves when the first of the warm engines is ready. The others start a little later, because they would keep the first
-   * program from a core. Rejects with the cause if it cannot start.
+   * Resolves when the first of the warm engines is ready. The others start a little later, because they would keep the
+   * first program from a core. Rejects with the cause if the first cannot start.
    */
   async warm(): Promise<void> {
     const { warm, engines } = this.#options;
@@ -122,9 +122,7 @@ export class EnginePool {
       if (this.#closed) throw new Error(CLOSED);
       const engine = this.#takeIdle(tenant) ?? (await this.#waitForEngine(tenant, hasBegun === true, signal));
       this.#busy.set(engine, tenant);
-      if (engine.programs === 0) engine.servesSince = performance.now();
-      engine.programs += 1;
-      engine.tenant = tenant;
+      engine.serve(tenant);
       engine.ref();
       this.#refill();
       if (engine.preparedBytes !== limits.memoryBytes)
@@ -157,9 +155,9 @@ export class EnginePool {
 
   /** The program on this engine waits, and may be evicted until it is withdrawn. */
   offer(occupied: Occupied, offer: Offer): void {
-    const { tenant } = occupied.engine;
-    if (tenant === undefined) return;
-    this.#evictions.offer(occupied, tenant, offer);
+    const { serving } = occupied.engine;
+    if (!serving) return;
+    this.#evictions.offer(occupied, serving.tenant, offer);
     if (this.#waiting.length > 0) this.#makeRoom();
   }
 
@@ -173,7 +171,8 @@ export class EnginePool {
     clearTimeout(this.#trimmer);
     clearTimeout(this.#refiller);
     clearTimeout(this.#starter);
-    this.#waiting.clear(new Error(CLOSED));
+    const closed = new Error(CLOSED);
+    for (const { reject } of this.#waiting.clear()) reject(closed);
     const engines = [...this.#all];
     for (const engine of engines) engine.kill(CLOSED);
     await Promise.all(engines.map((engine) => engine.exit));
@@ -181,7 +180,7 @@ export class EnginePool {
 
   /** Counts a preparing engine as coming, and after `SOON_MS` as busy again. */
   #expect(engine: EngineProcess): NodeJS.Timeout {
-    const { tenant } = engine;
+    const tenant = engine.serving?.tenant;
     this.#busy.delete(engine);
     this.#coming.set(engine, tenant);
     return setTimeout(() => {
@@ -191,16 +190,10 @@ export class EnginePool {
     }, SOON_MS);
   }
 
-  /** Whether this tenant has as many engines as it may have. */
-  #isAtBound(tenant: string, held = this.#held): boolean {
-    const { perTenant } = this.#options;
-    return perTenant !== undefined && (held.get(tenant) ?? 0) >= perTenant;
-  }
-
   #takeIdle(tenant: string): EngineProcess | undefined {
-    if (this.#isAtBound(tenant)) return undefined;
-    const own = this.#idle.findLastIndex((engine) => engine.tenant === tenant);
-    const index = own >= 0 ? own : this.#idle.findIndex((engine) => engine.tenant === undefined);
+    if (!this.#waiting.mayHave(tenant, this.#held)) return undefined;
+    const own = this.#idle.findLastIndex(({ serving }) => serving?.tenant === tenant);
+    const index = own >= 0 ? own : this.#idle.findIndex(({ serving }) => !serving);
     return index < 0 ? undefined : this.#idle.splice(index, 1)[0];
   }
 
@@ -212,7 +205,7 @@ export class EnginePool {
       reject(signal.reason);
     };
     signal.addEventListener("abort", leave, { once: true });
-    this.#waiting.add(waiter);
+    this.#waiting.add(waiter)?.reject(new QueueFull(this.#options.queue));
     this.#makeRoom();
     return promise.finally(() => signal.removeEventListener("abort", leave));
   }
@@ -236,8 +229,8 @@ export class EnginePool {
     return bytes;
   }
 
-  #isReusable({ programs }: EngineProcess): boolean {
-    return this.#options.reuse !== "never" && programs < this.#options.programsPerEngine;
+  #isReusable({ serving }: EngineProcess): boolean {
+    return this.#options.reuse !== "never" && (serving?.programs ?? 0) < this.#options.programsPerEngine;
   }
 
   /** Finds engines for the waiting programs. */
@@ -246,12 +239,12 @@ export class EnginePool {
     if (this.#waiting.length > 0 && this.#evictions.size > 0) this.#evictForWaiting();
   }
 
-  /** Takes engines from programs that wait for something else, for those that wait for an engine. */
+  /** Takes engines from programs that wait for something else, for programs that wait for an engine. */
   #evictForWaiting(): void {
     for (let found = this.#nextEviction(); found; found = this.#nextEviction()) {
       const { occupied, tenant } = found;
       const { engine } = occupied;
-      const isKept = engine.tenant === tenant || this.#isInTurn(engine);
+      const isKept = engine.serving?.tenant === tenant || this.#isInTurn(engine);
       if (isKept && this.#isReusable(engine)) this.#free(occupied);
       else this.#freeFor(occupied, tenant);
     }
@@ -266,7 +259,7 @@ export class EnginePool {
     if (unserved > 0 && unserved <= this.#comingForAny) return undefined;
     for (const tenant of this.#waiting.wanting(held, coming)) {
       // This tenant gets another engine soon.
-      if (this.#all.size < this.#options.engines && !this.#isAtBound(tenant, held)) continue;
+      if (this.#all.size < this.#options.engines && this.#waiting.mayHave(tenant, held)) continue;
       const occupied = this.#evictions.longest(this.#waiting.mayLoseTo(tenant, held));
       if (occupied) return { occupied, tenant };
     }
@@ -274,21 +267,21 @@ export class EnginePool {
   }
 
   /**
-   * Whether an engine serves the next program of its tenant, though another tenant is next. A start takes as long as many
-   * short programs: with an engine started for each of them, tenants in turn would wait for starts alone.
+   * Whether an engine serves the next program of its tenant, though another tenant is next. A start takes as long as
+   * many short programs: if each turn started an engine, tenants would wait for starts alone.
    */
-  #isInTurn({ tenant, servesSince }: EngineProcess): boolean {
-    if (tenant === undefined || !this.#waiting.first(tenant)) return false;
-    return performance.now() - servesSince < TURN_STARTS * this.#startMs;
+  #isInTurn({ serving }: EngineProcess): boolean {
+    if (!serving || !this.#waiting.first(serving.tenant)) return false;
+    return performance.now() - serving.since < TURN_STARTS * this.#startMs;
   }
 
-  /** Takes an engine from its program, and prepares it for the next one. */
+  /** Takes an engine from its program, and prepares it for the next program. */
   #free(occupied: Occupied): void {
     this.#evictions.withdraw(occupied);
     if (!occupied.engine.ended) occupied.evict(this.release(occupied.engine));
   }
 
-  /** Takes an engine from its program, and starts one for another tenant in its place. */
+  /** Takes an engine from its program, and starts an engine for another tenant in its place. */
   #freeFor(occupied: Occupied, tenant: string): void {
     const { engine } = occupied;
     this.#evictions.withdraw(occupied);
@@ -298,7 +291,7 @@ export class EnginePool {
     occupied.evict(engine.exit);
   }
 
-  /** Ends an idle engine, or else that of a program that waits. */
+  /** Ends an idle engine, or else the engine of a program that waits. */
   #freeMemory(occupied: Occupied): void {
     const idle = this.#idle.shift();
     if (idle) return idle.retire();
@@ -334,8 +327,8 @@ export class EnginePool {
   }
 
   /**
-   * Whether one more engine is to be started for a tenant at once. While two programs run for each core, one more engine makes
-   * none of them faster, and one that the tenant has is soon free.
+   * Whether one more engine is to be started for a tenant at once. While two programs run for each core, one more
+   * engine makes no program faster, and an engine of the tenant is soon free.
    */
   #isStartDue(tenant: string, held: ReadonlyMap<string, number>, coming: ReadonlyMap<string, number>): boolean {
     if (!held.has(tenant) || this.#options.reuse === "never") return true;
@@ -371,7 +364,7 @@ export class EnginePool {
     return this.#idle.length + this.#coming.size;
   }
 
-  /** Starts engines ahead of need. With reuse one that is ready is enough, because busy engines come back, often before it is needed. */
+  /** Starts engines ahead of need. With reuse, one engine that is ready is enough: busy engines come back, often before it is needed. */
   #refill(): void {
     const { engines, reuse, warm } = this.#options;
     if (reuse !== "never") return this.#refillSoon();
@@ -419,7 +412,7 @@ export class EnginePool {
     this.#busy.delete(engine);
     this.#coming.delete(engine);
     if (this.#waiting.length > 0) {
-      const { tenant } = engine;
+      const tenant = engine.serving?.tenant;
       if (tenant !== undefined && this.#isInTurn(engine)) return this.#give(engine, tenant);
       const next = this.#waiting.next(
         this.#held,

@@ -1,29 +1,24 @@
 import { ChildProcess, spawn } from "node:child_process";
 import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
-import { FrameDecoder } from "../../../bridge/wire.ts";
-import { FrameQueue } from "../frame-queue.ts";
-import { endOfOversize, type Exit, type KillReason } from "../sandbox.ts";
+import { FrameChannel } from "../frame-channel.ts";
+import type { FrameQueue } from "../frame-queue.ts";
+import type { Exit, KillReason } from "../sandbox.ts";
 import { hostMark } from "./janitor.ts";
-import { keepAwake, stopKeepingAwake } from "../keep-awake.ts";
+import { keepAwake } from "../keep-awake.ts";
 import { packageFile } from "../package-files.ts";
-import { UnsentFrames } from "../unsent-frames.ts";
 import { MemoryGauge, ProcessorGauge } from "./process-gauges.ts";
 import { type ParentDeathCommand, parentDeathCommand } from "./parent-death.ts";
 import { findAddon } from "./platform.ts";
 
-/** Length of unread frames above which the host stops reading from the engine, in UTF-16 code units. */
-const UNREAD_LENGTH = 256 * 1024;
-/** Largest frame while no program runs: the engine's reports, and `ready`. */
-const REPORT_BYTES = 4096;
 /** How long after an engine's exit its pipes are still read, in milliseconds. */
 const CLOSING_MS = 100;
 /** What V8 and isolated-vm print before they abort for lack of memory. */
 const MEMORY_ABORT = /is_heap_oom = 1|out of memory|invalid size error|allocation fail|heap limit/i;
 
 /**
- * What an engine has instead of the host's environment. With a fixed threshold glibc gives the memory of large texts back when
- * they are freed. Else it keeps more with each, until the engine keeps too much to be used again.
+ * What an engine has instead of the host's environment. With a fixed threshold glibc gives the memory of large texts
+ * back when they are freed. Else it keeps more with each text, until the engine keeps too much to be used again.
  */
 const ENVIRONMENT = {
   TZ: "UTC",
@@ -32,6 +27,14 @@ const ENVIRONMENT = {
   MALLOC_MMAP_THRESHOLD_: String(128 * 1024),
 };
 
+/** The programs that an engine is given. */
+interface Serving {
+  readonly tenant: string;
+  /** When it was given its first program. */
+  readonly since: number;
+  readonly programs: number;
+}
+
 /**
  * The process of one engine, its pipe and its exit. The pool decides about reuse; this class only reports what
  * happened.
@@ -39,12 +42,7 @@ const ENVIRONMENT = {
 export class EngineProcess {
   /** Memory of the process when its first isolate was ready, in bytes; 0 if it cannot be read. */
   baseMemoryBytes = 0;
-  /** How many programs this process was given. */
-  programs = 0;
-  /** Tenant of those programs. */
-  tenant: string | undefined;
-  /** When it was given the first of them. */
-  servesSince = 0;
+  #serving: Serving | undefined;
   /** Heap limit of the prepared isolate. */
   preparedBytes = 0;
   readonly exit: Promise<Exit>;
@@ -52,11 +50,7 @@ export class EngineProcess {
   readonly #memory: MemoryGauge;
   #processor: ProcessorGauge | undefined;
   readonly #child: ChildProcess;
-  /** Missing if the process could not be started. */
-  readonly #pipe: Socket | null | undefined;
-  readonly #unsent: UnsentFrames | undefined;
-  readonly #decoder = new FrameDecoder(REPORT_BYTES);
-  #frames: FrameQueue;
+  readonly #channel = new FrameChannel();
   #prepared: PromiseWithResolvers<void> = Promise.withResolvers();
   /** Whether the isolate requested last is ready. Frames before that are an earlier program's, and are dropped. */
   #isReady = false;
@@ -70,12 +64,12 @@ export class EngineProcess {
   constructor(command?: ParentDeathCommand) {
     this.#child = startProcess(command);
     this.#memory = new MemoryGauge(this.#child.pid ?? 0);
-    this.#pipe = this.#streams[3];
-    if (this.#pipe) this.#unsent = new UnsentFrames(this.#pipe);
-    this.#frames = this.#newQueue();
+    // Missing if the process could not be started.
+    const pipe = this.#streams[3];
+    if (pipe) this.#channel.connect(pipe, pipe);
     for (const stream of this.#streams) stream?.unref();
-    this.#pipe?.on("data", (chunk: Buffer) => this.#receive(chunk));
-    this.#pipe?.on("error", () => {});
+    pipe?.on("data", (chunk: Buffer) => this.#receive(chunk));
+    pipe?.on("error", () => {});
     this.#streams[4]?.on("error", () => {});
     this.#child.stderr?.on("data", (chunk: Buffer) => {
       this.#stderr = (this.#stderr + chunk.toString("utf8")).slice(-8192);
@@ -114,7 +108,18 @@ export class EngineProcess {
   }
 
   get frames(): FrameQueue {
-    return this.#frames;
+    return this.#channel.frames;
+  }
+
+  /** Undefined before it is given its first program. */
+  get serving(): Serving | undefined {
+    return this.#serving;
+  }
+
+  /** Notes that the engine is given a program. From then on it runs programs of this tenant alone. */
+  serve(tenant: string): void {
+    const { since, programs } = this.#serving ?? { since: performance.now(), programs: 0 };
+    this.#serving = { tenant, since, programs: programs + 1 };
   }
 
   /**
@@ -122,13 +127,12 @@ export class EngineProcess {
    * if the engine ends first; an engine that takes longer than `withinMs` is ended.
    */
   prepare(memoryBytes: number, withinMs: number): Promise<void> {
-    this.#frames = this.#newQueue();
+    this.#channel.renew();
     this.#isReady = false;
-    this.#decoder.allowed = REPORT_BYTES;
     this.#prepared = Promise.withResolvers();
     this.#prepared.promise.catch(() => {});
-    // It takes too long to stay awake for.
-    if (!this.ended) this.#unsent?.push([`prepare ${memoryBytes}`]);
+    // A new isolate takes too long to stay awake for.
+    if (!this.ended) this.#channel.send([`prepare ${memoryBytes}`]);
     this.preparedBytes = memoryBytes;
     if (this.ended) this.#prepared.reject(new Error("the engine was ended"));
     clearTimeout(this.#deadline);
@@ -138,13 +142,13 @@ export class EngineProcess {
 
   send(messages: readonly string[]): void {
     if (this.ended) return;
-    this.#unsent?.push(messages);
+    this.#channel.send(messages);
     keepAwake();
   }
 
   /** Sets the largest frame that the guest may send. Before this only the small frames of an idle guest are allowed. */
   allowFrames(frameBytes: number): void {
-    this.#decoder.allowed = frameBytes;
+    this.#channel.allow(frameBytes);
   }
 
   /** Keeps the host alive, as a running program should. */
@@ -174,7 +178,7 @@ export class EngineProcess {
   #endAs(exit: Exit): void {
     if (this.ended) return;
     this.#ending = exit;
-    this.#unsent?.clear();
+    this.#channel.clear();
     // A child that could not be started has no process id, and its `kill` may signal another process.
     if (this.pid !== undefined) this.#child.kill("SIGKILL");
     // The host must stay alive until the process has exited, even if it has nothing else to wait for.
@@ -188,15 +192,14 @@ export class EngineProcess {
 
   #receive(chunk: Buffer): void {
     if (this.ended) return;
-    stopKeepingAwake();
     const frames: string[] = [];
-    for (const message of this.#decoder.push(chunk)) {
+    for (const message of this.#channel.decode(chunk)) {
       if (!message.startsWith("{")) this.#handleReport(message);
       else if (this.#isReady) frames.push(message);
     }
-    this.#frames.push(frames);
-    const { oversize } = this.#decoder;
-    if (oversize) this.#endAs(endOfOversize(oversize));
+    this.frames.push(frames);
+    const { refusal } = this.#channel;
+    if (refusal) this.#endAs(refusal);
   }
 
   #handleReport(report: string): void {
@@ -216,13 +219,6 @@ export class EngineProcess {
     for (const stream of this.#streams) stream?.destroy();
   }
 
-  #newQueue(): FrameQueue {
-    return new FrameQueue(UNREAD_LENGTH, (pause) => {
-      if (pause) this.#pipe?.pause();
-      else this.#pipe?.resume();
-    });
-  }
-
   #causeOfDeath(code: number | null, signal: NodeJS.Signals | null): Exit {
     if (MEMORY_ABORT.test(this.#stderr)) return { type: "memory", seenBytes: 0 };
     const lastWords = this.#stderr.trim().slice(-500);
@@ -236,18 +232,18 @@ export class EngineProcess {
     this.#exited = true;
     clearTimeout(this.#deadline);
     this.#memory.close();
-    this.#unsent?.clear();
+    this.#channel.clear();
     this.#processor?.close();
     this.#closePipes();
-    this.#frames.end();
+    this.frames.end();
     this.#prepared.reject(new Error("detail" in exit ? exit.detail : "the engine was ended"));
     resolve(exit);
   }
 }
 
 /**
- * Starts the process of an engine. Every failure to start is reported by the child's `error` event, also those that make
- * node throw: without free file descriptors files cannot be read and pipes cannot be made, and memory may run out.
+ * Starts the process of an engine. The child's `error` event reports every failure to start, also if node throws:
+ * without free file descriptors files cannot be read and pipes cannot be made, and memory may run out.
  */
 function startProcess(parentDeath?: ParentDeathCommand): ChildProcess {
   try {

@@ -30,8 +30,8 @@ const BRACE = 123;
 /** How long frames may wait to be sent together with later frames, in milliseconds. */
 const FLUSH_MS = 2;
 /**
- * Text that a guest is delivered and gives before its garbage is collected, in UTF-16 code units. isolated-vm keeps long texts outside of
- * the heap, where they would make the process reach its memory limit before V8 sees a reason to collect them.
+ * Length of texts to and from a guest after which its garbage is collected, in UTF-16 code units. isolated-vm keeps
+ * long texts outside of the heap: the process would reach its memory limit before V8 sees a reason to collect them.
  */
 const COLLECT_LENGTH = 16 * 1024 * 1024;
 /** Size of the read buffer, in bytes, unless a frame is larger. */
@@ -112,8 +112,8 @@ function drain() {
 }
 
 /**
- * Collects the guest's garbage, and the texts of its frames, which the engine has read and passed on. It comes after the same
- * events in a replay, so a program cannot be told from its replay by it.
+ * Collects the guest's garbage, and the texts of its frames, which the engine has read and passed on. In a replay it
+ * comes after the same events, so a program cannot tell the two apart.
  */
 function collect() {
   collectOwn();

@@ -1,6 +1,6 @@
 import { availableParallelism, totalmem } from "node:os";
 import { PortcullisError } from "../../errors.ts";
-import { readOptions } from "../../options/options.ts";
+import { readOptions } from "../../option-rules/options.ts";
 import { Closing } from "../closing.ts";
 import type { FrameQueue } from "../frame-queue.ts";
 import {
@@ -29,11 +29,11 @@ const WATCH_MS = 10;
  * Memory that a process may use beyond `memoryBytes` before it is ended: for uncollected garbage, the text of values
  * that are sent or received, and V8 itself. V8 ends a program whose live objects exceed `memoryBytes`.
  */
-export const MEMORY_SLACK_BYTES = 64 * 1024 * 1024;
+const MEMORY_SLACK_BYTES = 64 * 1024 * 1024;
 
 /** Engines for each core: most programs wait for tools most of the time, so one core serves many. */
 const ENGINES_PER_CORE = 16;
-/** Memory that an engine may use with the default limits: its program's, the slack, and its own when idle. */
+/** Memory that an engine may use with the default limits: for its program, the slack, and its own when idle. */
 const ENGINE_BYTES = 128 * 1024 * 1024 + MEMORY_SLACK_BYTES + 64 * 1024 * 1024;
 
 /** The default number of engines: `ENGINES_PER_CORE` for each core, no more than fit into half of the machine's memory, and at least two. */
@@ -49,8 +49,8 @@ function machineMemory(): number {
 
 /**
  * A sandbox of engine processes: one program at a time in one fresh V8 isolate, in a child process that is ended by
- * SIGKILL. Sandboxes with equal options share their engines, and the bounds on them. Disposing of one ends its programs;
- * the engines end with the last sandbox that shares them.
+ * SIGKILL. Sandboxes with equal options share their engines, and the bounds on them. Disposing of a sandbox ends its
+ * programs; the engines end with the last sandbox that shares them.
  */
 export function createIsolateSandbox(options: IsolateSandboxOptions = {}): Sandbox & { readonly pool: EnginePool } {
   return new IsolateSandbox({
@@ -151,7 +151,7 @@ class IsolateSandbox implements Sandbox {
       return await this.pool.acquire(options, wait.signal);
     } catch (error) {
       if (wait.signal.aborted) throw error;
-      // The pool may have been made by another copy of this module, whose classes are not the ones that are known here.
+      // Another copy of this module may have made the pool, with other classes than those that are known here.
       const { code, allowed } = error as Partial<QueueFull>;
       throw code === "queue_full" && allowed !== undefined ? new QueueFull(allowed) : unavailable(error);
     } finally {
@@ -181,7 +181,7 @@ class IsolateGuest implements Guest, Occupied {
   readonly #pool: EnginePool;
   readonly #watch: NodeJS.Timeout;
   readonly #allowedBytes: number;
-  /** Memory before this program: a reused engine keeps some of its earlier programs'. */
+  /** Memory before this program: a reused engine keeps some memory of earlier programs. */
   readonly #baseBytes: number;
   readonly #closing: Closing;
   readonly #leave: (exit: Exit) => void;

@@ -24,7 +24,7 @@ export function endOrphans(): number {
       process.kill(pid, "SIGKILL");
       ended += 1;
     } catch {
-      // It has ended, or belongs to another user, whose own host will end it.
+      // The process has ended, or belongs to another user, whose own host will end it.
     }
   }
   return ended;

@@ -32,7 +32,7 @@ function kernelCommand(): ParentDeathCommand | undefined {
   const command = folders.map((folder) => join(folder, "setpriv")).find((file) => existsSync(file));
   if (command === undefined) return undefined;
   const prefix = ["--pdeathsig", "KILL", "--"];
-  // It tries itself: starting node would take the host's thread for 40 ms.
+  // `setpriv` runs itself as a trial: starting node would take the host's thread for 40 ms.
   const tried = spawnSync(command, [...prefix, command, "--version"], {
     stdio: "ignore",
     timeout: 5000,

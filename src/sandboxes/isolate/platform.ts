@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The one sentence about versions of node and other runtimes, in errors, in `doctor`, and in the documents. */
+/** The sentence about versions of node and other runtimes in errors, in `doctor`, and in the documents. */
 export const NODE_SENTENCE =
   "Isolates run under node 24 and 26, and not under node 22, another version, Bun or Deno: isolated-vm has no binaries for them.";
 
@@ -41,7 +41,7 @@ export function findAddon(): string {
   return path(dirname(main));
 }
 
-/** Why isolated-vm is not to be had for this host, in sentences; undefined if it is. */
+/** Why isolated-vm has no binary for this host, in sentences; undefined if it has one. */
 export function whyNoAddon(host: Host = process): string | undefined {
   const { bun, deno } = host.versions;
   const runtime =
@@ -56,6 +56,6 @@ export function whyNoAddon(host: Host = process): string | undefined {
     if (!isSupportedRuntime(host)) return `This is ${runtime}. ${NODE_SENTENCE}`;
     // The files may not be readable now, for example without free file descriptors.
     if (platformSupport(host) !== "no binary") return undefined;
-    return `isolated-vm has no binary for ${host.platform}-${host.arch}: compile it (npm rebuild isolated-vm, which needs a C++ compiler), or use another platform of those in docs/operating.md.`;
+    return `isolated-vm has no binary for ${host.platform}-${host.arch}: compile it (npm rebuild isolated-vm, which needs a C++ compiler), or use another platform that is listed in docs/operating.md.`;
   }
 }

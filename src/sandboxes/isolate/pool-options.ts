@@ -1,15 +1,18 @@
-import { oneOf, option, type OptionsOf, type Resolved, wholeNumber, withDefault } from "../../options/options.ts";
+import { oneOf, option, type OptionsOf, type Resolved, wholeNumber, withDefault } from "../../option-rules/options.ts";
 import type { ParentDeathCommand } from "./parent-death.ts";
 
 export const ISOLATE_RULES = {
   /** Engines kept ready for the next program; by default two, or one on a machine with a single core. A runtime waits for the first. */
   warm: wholeNumber({ min: 0 }),
   /**
-   * Engines at once, idle ones included; as few are started as serve the programs that come. Further programs wait. By default 16 for each core, but no more than fit into
-   * half of the machine's memory.
+   * Engines at once, idle ones included; only as many are started as the programs need. Further programs wait. By
+   * default 16 for each core, but no more than fit into half of the machine's memory.
    */
   engines: wholeNumber({ min: 1 }),
-  /** Engines that one tenant's programs may have at once; by default all of them. Further programs of that tenant wait. */
+  /**
+   * Engines that one tenant's programs may have at once. By default all of them, or all but one if there are at least
+   * eight, or another tenant has come in the last five minutes. Further programs of that tenant wait.
+   */
   perTenant: wholeNumber({ min: 1 }),
   /**
    * Programs that may wait at once, including those whose engine is starting; 1,000 by default. A further program ends
@@ -17,7 +20,7 @@ export const ISOLATE_RULES = {
    */
   queue: wholeNumber({ min: 1, default: 1000 }),
   /**
-   * Whether a program that waits gives up its engine where another program needs one (`needed`, the default) or keeps it
+   * Whether a program that waits gives up its engine if another program needs one (`needed`, the default) or keeps it
    * (`never`). It is replayed in another engine when it has something to do.
    */
   evict: withDefault(oneOf(["needed", "never"]), "needed"),

@@ -45,7 +45,6 @@ class ProcessFile {
   }
 }
 
-/** Reads the resident memory of one process. */
 export class MemoryGauge {
   readonly #file: ProcessFile;
 

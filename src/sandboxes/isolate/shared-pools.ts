@@ -1,3 +1,7 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { extname } from "node:path";
+import { fileURLToPath } from "node:url";
 import { packageVersion } from "../package-files.ts";
 import { EnginePool } from "./engine-pool.ts";
 import type { PoolOptions } from "./pool-options.ts";
@@ -10,9 +14,9 @@ interface SharedPool {
 type SharedPools = Map<string, SharedPool>;
 
 /**
- * A pool of engines for one sandbox. Sandboxes of one thread whose options are equal share a pool, also where this module
- * was loaded several times, as servers that bundle and test runners that watch do. A pool is made by what was loaded from
- * the same file only: two copies of one version may differ.
+ * A pool of engines for one sandbox. Sandboxes of one thread with equal options share a pool, even if this module was
+ * loaded several times: by servers that bundle, by test runners that watch, or from several folders that a package
+ * manager has made. The files that pools and engines are made of must be the same to the byte: a copy may be patched.
  */
 export class PoolLease {
   readonly pool: EnginePool;
@@ -22,12 +26,13 @@ export class PoolLease {
 
   constructor(options: PoolOptions) {
     // How engines are started is an object that a test passes, and it may hold state.
-    this.#key = JSON.stringify([import.meta.url, Object.entries(options).toSorted(([a], [b]) => (a < b ? -1 : 1))]);
-    const known = options.command ? undefined : registry().get(this.#key);
+    const shared = registry();
+    this.#key = JSON.stringify(Object.entries(options).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+    const known = options.command ? undefined : shared.get(this.#key);
     this.#shared = known ?? { pool: new EnginePool(options), users: 0 };
     this.#shared.users += 1;
     this.pool = this.#shared.pool;
-    if (!known && !options.command) registry().set(this.#key, this.#shared);
+    if (!known && !options.command) shared.set(this.#key, this.#shared);
   }
 
   /** Gives the pool back. Its engines end with its last user; resolves when they have. */
@@ -45,9 +50,23 @@ let registryKey: symbol | undefined;
 
 /** One registry for each version of the package: another version's pools have other methods, and other engines. */
 function registry(): SharedPools {
-  registryKey ??= Symbol.for(`portcullis/engine-pools@${packageVersion()}`);
+  registryKey ??= Symbol.for(`portcullis/engine-pools@${packageVersion()}/${ownDigest()}`);
   const holder = globalThis as { [key: symbol]: SharedPools | undefined };
   if (!holder[registryKey])
     Object.defineProperty(globalThis, registryKey, { value: new Map() satisfies SharedPools, configurable: true });
   return holder[registryKey]!;
+}
+
+/** Digest of the files of which this copy makes pools and engines. */
+function ownDigest(): string {
+  const digest = createHash("sha256");
+  const ending = extname(fileURLToPath(import.meta.url));
+  try {
+    for (const name of ["engine.js", `engine-pool${ending}`, `engine-process${ending}`])
+      digest.update(readFileSync(new URL(name, import.meta.url)));
+    return digest.digest("base64url");
+  } catch {
+    // Bundled into another file: its engines cannot start, and their own error says so.
+    return "bundled";
+  }
 }

@@ -1,8 +1,9 @@
 import { Hono } from "hono";
 import type { AnsweredRequest } from "../answered-request.ts";
+import { Lane } from "../../values/slice-scheduler.ts";
 import type { OtherRoute } from "../other-routes.ts";
 import { type AdmitParts, admit, refuseForeign } from "../http/admit.ts";
-import type { Key } from "../http/keys.ts";
+import type { Key, RouteScope } from "../http/keys.ts";
 import {
   isOperators,
   type Problem,
@@ -11,21 +12,26 @@ import {
   problemResponse,
   RequestProblem,
 } from "../http/problems.ts";
+import type { BytesByKey } from "../http/bytes-by-key.ts";
+import { countedAnswer, isStream } from "../http/counted-answer.ts";
 import { declaredBytes, readJson } from "../http/read-json.ts";
 import { check, ID_LENGTH } from "./bodies.ts";
 import { pathOf } from "./openapi.ts";
 import { type ApiParts, refuseRevoked } from "./parts.ts";
-import { ROUTES, type Route } from "./routes.ts";
+import type { Route } from "./routes.ts";
 
 export interface AppParts extends ApiParts {
   /** Told of each request once there is an answer. It does not throw. */
   readonly onRequest: ((request: AnsweredRequest) => void) | undefined;
   readonly admitted: AdmitParts;
   readonly maxBodyBytes: number;
+  readonly routes: readonly Route[];
   readonly others: readonly OtherRoute[];
+  /** The sentence that tells a client with a key where the paths are listed, if it asked for an unknown path. */
+  readonly pathsAt: string;
 }
 
-/** Of every answer that does not say otherwise: nothing of it is shown by a browser, loads anything, or is kept. */
+/** Headers of every answer that does not set its own: a browser shows nothing of it, loads nothing for it, and keeps nothing. */
 const HEADERS = {
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
   "x-content-type-options": "nosniff",
@@ -50,13 +56,14 @@ interface Asked {
 
 /** The server as a web-standard function: each request is admitted, checked against its route, and handled. It never rejects. */
 export function createApp(parts: AppParts): (request: Request) => Promise<Response> {
+  const { routes } = parts;
   const app = new Hono();
   app.use(async (context, next) => {
     await next();
     const { headers } = context.res;
     for (const [name, value] of Object.entries(HEADERS)) if (!headers.has(name)) headers.set(name, value);
   });
-  for (const line of ROUTES)
+  for (const line of routes)
     app.on(line.method, line.path, (context) => {
       const named: PathParameters = context.req.param();
       const asked: Asked = { request: context.req.raw, path: line.path, execution: named.id };
@@ -65,11 +72,11 @@ export function createApp(parts: AppParts): (request: Request) => Promise<Respon
   for (const other of parts.others)
     app.on([...other.methods], other.path, (context) => {
       const asked: Asked = { request: context.req.raw, path: other.path };
-      return answered(parts, asked, async () => other.handle(asked.request, keyOf(parts, other, asked)));
+      return answered(parts, asked, async () => other.handle(asked.request, keyOf(parts, other.scope, asked)));
     });
   const methods = Map.groupBy(
     [
-      ...ROUTES.map(({ path, method }) => ({ path, method })),
+      ...routes.map(({ path, method }) => ({ path, method })),
       ...parts.others.flatMap(({ path, methods: all }) => all.map((method) => ({ path, method }))),
     ],
     ({ path }) => path,
@@ -79,7 +86,8 @@ export function createApp(parts: AppParts): (request: Request) => Promise<Respon
     const problem: Problem = { code: "method_unknown", message: `This path takes ${allow}.`, headers: { allow } };
     app.all(path, (context) => refuse(parts, { request: context.req.raw, path }, problem));
   }
-  app.notFound((context) => refuse(parts, { request: context.req.raw, path: UNKNOWN }, NOTHING_HERE));
+  const nothingHere: Problem = { code: "path_unknown", message: `There is no such path. ${parts.pathsAt}` };
+  app.notFound((context) => refuse(parts, { request: context.req.raw, path: UNKNOWN }, nothingHere));
   return async (request) => {
     try {
       if (request.method !== "HEAD") return await app.fetch(request);
@@ -96,29 +104,26 @@ export function createApp(parts: AppParts): (request: Request) => Promise<Respon
 
 /** The path of a request to an unknown path. */
 const UNKNOWN = "(unknown)";
-const NOTHING_HERE: Problem = {
-  code: "path_unknown",
-  message: "There is no such path. GET /openapi.json lists the paths.",
-};
 
 /** Refuses a request that has a valid key: others do not learn which paths exist. */
 function refuse(parts: AppParts, asked: Asked, problem: Problem): Promise<Response> {
   return answered(parts, asked, () => {
-    keyOf(parts, { isOpen: false }, asked);
+    keyOf(parts, "any", asked);
     throw new Refusal(problem);
   });
 }
 
-/** Answers a request, with a problem where its work throws, counts it, and tells of it. */
+/** Answers a request, with a problem if its work throws, counts it, and tells of it. */
 async function answered(
-  { metrics, onRequest, onError }: AppParts,
+  { metrics, open, onRequest, onError }: AppParts,
   asked: Asked,
   work: () => Response | Promise<Response>,
 ): Promise<Response> {
   const { path, request } = asked;
   const { method } = request;
   const [at, since] = [Date.now(), performance.now()];
-  const { response, code } = await toResponse(work, onError);
+  const counted = async () => countedFor(open, asked, await work());
+  const { response, code } = await toResponse(counted, onError);
   const { status } = response;
   const ms = performance.now() - since;
   metrics.request(path, method, status, ms);
@@ -136,9 +141,14 @@ async function answered(
   return response;
 }
 
+/** Every answer to a key counts until it was read. Streams count what they hold, or read only as fast as their client does. */
+function countedFor(open: BytesByKey, { key }: Asked, response: Response): Response | Promise<Response> {
+  return key && !isStream(response) ? countedAnswer(response, { open, key: key.id }) : response;
+}
+
 interface Answered {
   readonly response: Response;
-  /** Of a refusal. */
+  /** Code of a refusal. */
   readonly code?: ProblemCode;
 }
 
@@ -165,12 +175,12 @@ class Refusal extends Error {
   }
 }
 
-/** The key of a request. Throws for one that is not let in. */
-function keyOf({ admitted }: AppParts, { isOpen }: { readonly isOpen: boolean }, asked: Asked): Key {
+/** The key of a request, with the scope that its route needs. Throws for a request that is not let in. */
+function keyOf({ admitted }: AppParts, scope: RouteScope, asked: Asked): Key {
   const { headers, url } = asked.request;
-  // A server of others may have read it already.
+  // A host's own server may pass requests on without this header.
   const host = headers.get("host") ?? new URL(url).host;
-  if (isOpen) {
+  if (scope === "none") {
     const problem = refuseForeign(admitted, headers, host);
     if (problem) throw new Refusal(problem);
     return OPEN_KEY;
@@ -179,10 +189,10 @@ function keyOf({ admitted }: AppParts, { isOpen }: { readonly isOpen: boolean },
   const key = "code" in admittance ? admittance.key : admittance;
   if (key) asked.key = key;
   if ("code" in admittance) throw new Refusal(admittance);
+  refuseScope(scope, admittance);
   return admittance;
 }
 
-/** What the path of a route names. */
 interface PathParameters {
   readonly id?: string;
   readonly call?: string;
@@ -196,8 +206,7 @@ async function serve(
   { id = "", call = "", name = "" }: PathParameters,
 ): Promise<Response> {
   const { request } = asked;
-  const key = keyOf(parts, { isOpen: line.scope === "none" }, asked);
-  refuseScope(line, key);
+  const key = keyOf(parts, line.scope, asked);
   if (line.changes && !parts.isReady())
     throw new RequestProblem("server_closing", "The server is closing. The request changed nothing. Try again later.");
   const query = check(line.query, "query", queryOf(request)) as never;
@@ -208,8 +217,11 @@ async function serve(
   const given = { key, id, call, name, headers, signal, query, about };
   if (line.body === undefined) return line.handle(parts, { ...given, body: undefined });
   const reading = begin(parts, key, declaredBytes(request, parts.maxBodyBytes));
-  const { value, bytes } = await readJson(request, parts.maxBodyBytes).finally(reading);
-  // A body may take its time, and keys change.
+  const { value, bytes } = await readJson(request, {
+    most: parts.maxBodyBytes,
+    lane: new Lane(key.tenant),
+  }).finally(reading);
+  // Reading a body may take time, and keys change meanwhile.
   refuseRevoked(parts, key);
   const over = begin(parts, key, bytes);
   try {
@@ -230,12 +242,12 @@ function begin({ open }: AppParts, { id }: Key, bytes: number): () => void {
   );
 }
 
-function refuseScope({ scope }: Route, { scopes }: Key): void {
+function refuseScope(scope: RouteScope, { scopes }: Key): void {
   if (scope === "none" || scope === "any" || scopes.includes(scope)) return;
   throw new RequestProblem("scope_missing", `This request needs the scope ${scope}, which this key does not have.`);
 }
 
-/** A parameter that is given twice is refused with its name, as an unknown one is. */
+/** A parameter that is given twice is refused with its name, as an unknown parameter is. */
 function queryOf(request: Request): Readonly<Record<string, string>> {
   const query: Record<string, string> = Object.create(null) as Record<string, string>;
   for (const [name, value] of new URL(request.url).searchParams) {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { nearest } from "../../options/nearest.ts";
+import { nearest } from "../../option-rules/nearest.ts";
 
 /** Characters of an unknown field's name. */
 const NAME_LENGTH = 128;
@@ -12,7 +12,7 @@ export function faultText(schema: z.ZodType, what: string, { issues }: z.ZodErro
   const issue = issues.find(({ code }) => code === "unrecognized_keys") ?? issues[0];
   const path = issue?.path ?? [];
   const place = [what, ...path.map(String)].join(".");
-  if (issue?.code !== "unrecognized_keys") return `${place}: ${plain(issue?.message ?? "invalid")}.`;
+  if (issue?.code !== "unrecognized_keys") return `${place}: ${issue ? plain(issue) : "it is invalid"}.`;
   return `${place}: ${unknownText(issue.keys[0] ?? "", fieldsAt(schema, path))}`;
 }
 
@@ -23,8 +23,31 @@ function unknownText(name: string, fields: readonly string[]): string {
   return `there is no field ${shown}. ${fields.length === 0 ? "It takes none." : `The fields are ${fields.join(", ")}.`}`;
 }
 
-function plain(message: string): string {
-  return message.replace(/^Invalid input: expected ([\w ]{1,40}), received undefined$/, "it is missing, expected $1");
+/** The fault in words of HTTP, not in a library's. What a route says itself stays. */
+function plain(issue: z.core.$ZodIssue): string {
+  const { code, message } = issue;
+  if (code === "custom" || !LIBRARY.test(message)) return message;
+  switch (code) {
+    case "invalid_type":
+      return message.endsWith("received undefined")
+        ? `it is missing, expected ${issue.expected}`
+        : `expected ${issue.expected}`;
+    case "invalid_value":
+      return `expected ${issue.values.map((value) => JSON.stringify(value)).join(" or ")}`;
+    case "too_small":
+      return `expected at least ${issue.minimum}${unitOf(issue.origin)}`;
+    case "too_big":
+      return `expected at most ${issue.maximum}${unitOf(issue.origin)}`;
+    default:
+      return "it is invalid";
+  }
+}
+
+/** How the library begins its own sentences. */
+const LIBRARY = /^(?:Invalid|Too |Unrecognized|Expected )/;
+
+function unitOf(origin: string): string {
+  return origin === "string" ? " characters" : "";
 }
 
 /** Names of the fields that may stand at a path. */

@@ -107,7 +107,7 @@ function queryParameters(query: z.ZodType): readonly object[] {
   }));
 }
 
-/** The schemas of all answers. One that is a part of another is referred to. */
+/** The schemas of all answers. A schema that is a part of another schema is referred to. */
 function components(): object {
   const registry = z.registry<{ id: string }>();
   for (const [schema, id] of ANSWER_NAMES) registry.add(schema, { id });
@@ -127,12 +127,11 @@ function refOf(name: string): string {
 
 const AS_WRITTEN = { unrepresentable: "any", reused: "inline" } as const;
 
-/** Of what is sent. */
 function schemaOf(schema: z.ZodType): object {
   return bare(z.toJSONSchema(schema, { ...AS_WRITTEN, io: "input" }));
 }
 
-/** Without what a document of OpenAPI says itself. */
+/** A schema without the fields that an OpenAPI document has in its own places. */
 function bare({
   $schema: _schema,
   $id: _id,

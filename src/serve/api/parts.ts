@@ -2,36 +2,33 @@ import type { RecoveredConversation } from "../../executions/recover-options.ts"
 import type { AgentEvent } from "../../agent/event.ts";
 import type { ExecutionId } from "../../journal/execution-id.ts";
 import type { Model } from "../../models/model.ts";
-import { findOwn } from "../../programs/past-execution.ts";
+import { findOwn } from "../../programs/from-journal/past-execution.ts";
 import type { Runtime } from "../../runtime.ts";
 import type { Key } from "../http/keys.ts";
 import { RequestProblem } from "../http/problems.ts";
-import type { OpenRequests } from "../http/open-requests.ts";
+import type { BytesByKey } from "../http/bytes-by-key.ts";
 import type { JournalWatch } from "../live/journal-watch.ts";
-import type { AtOnce } from "../at-once.ts";
+import type { Counts } from "../../places/counts.ts";
 import type { Metrics } from "../metrics.ts";
 import type { ServerRuns } from "../server-runs.ts";
 import type { TenantIds } from "../tenant-ids.ts";
 import type { Readings } from "../readings.ts";
 
-/** What the routes work with. */
 export interface ApiParts {
-  /** The server's own: all tools, for any tenant. */
+  /** The server's own runtime: all tools, for any tenant. */
   readonly runtime: Runtime;
-  /** With the tools and the limits of a key; undefined for one that was revoked or changed since. */
+  /** The runtime with the tools and the limits of a key; undefined for a key that was revoked or changed since. */
   readonly runtimeOf: (key: Key) => Runtime | undefined;
   /** Whether a key that was let in still holds: it may have been revoked or changed, or have expired. */
   readonly isCurrent: (key: Key) => boolean;
   readonly models: (conversation: RecoveredConversation) => Model | undefined;
   readonly ids: TenantIds;
   readonly runs: ServerRuns;
-  readonly atOnce: AtOnce;
+  readonly atOnce: Counts;
   readonly watch: JournalWatch;
-  readonly open: OpenRequests;
+  readonly open: BytesByKey;
   readonly readings: Readings;
   readonly metrics: Metrics;
-  /** Counts the open streams of events. */
-  readonly streams: { readonly add: (by: number) => void };
   /** Whether the server takes requests that begin something. */
   readonly isReady: () => boolean;
   /** Aborted when the server closes. */
@@ -52,7 +49,7 @@ export interface ApiRequest<Body, Query> {
   readonly body: Body;
   readonly query: Query;
   readonly headers: Headers;
-  /** Notes which execution it is about, where the path does not tell it. */
+  /** Notes which execution it is about, if the path does not tell it. */
   readonly about: (execution: string) => void;
   /** Aborted when the client leaves. */
   readonly signal: AbortSignal;
@@ -67,7 +64,7 @@ export async function ownExecution({ ids, runtime }: ApiParts, { tenant }: Key, 
 
 /** Takes a place of the key for an execution, until the function that it returns is called. */
 export function takePlace({ atOnce }: ApiParts, key: Key): () => void {
-  const release = atOnce.take(key);
+  const release = atOnce.take(key.id, 1, key.atOnce);
   if (release) return release;
   throw new RequestProblem("too_many_at_once", `This key runs ${key.atOnce} executions already, its maximum.`);
 }

@@ -1,18 +1,19 @@
 import type { z } from "zod";
-import type { Scope } from "../http/keys.ts";
+import type { RouteScope } from "../http/keys.ts";
 import type { ProblemCode } from "../http/problems.ts";
-import { ACCEPTED, ARTIFACT, CALL_TEXTS, HEALTH, LIST, READY, REPORT, STATUS, VIEW } from "./answers.ts";
-import { artifact } from "./artifact.ts";
+import { CALL_TEXTS, EXECUTION_VIEW } from "../../views/view.ts";
+import { ACCEPTED, ARTIFACT, HEALTH, LIST, READY, REPORT_ANSWER, STATUS } from "./answers.ts";
+import { artifact } from "./handlers/artifact.ts";
 import { DECISIONS_BODY, EXECUTE_BODY, LIST_QUERY, NO_BODY, NO_QUERY, RESULTS_BODY } from "./bodies.ts";
-import { cancel } from "./cancel.ts";
-import { events } from "./events.ts";
-import { execute } from "./execute.ts";
-import { list } from "./list.ts";
-import { answer, decide } from "./outside.ts";
+import { cancel } from "./handlers/cancel.ts";
+import { events } from "./handlers/events.ts";
+import { execute } from "./handlers/execute.ts";
+import { list } from "./handlers/list.ts";
+import { answer, decide } from "./handlers/decide-and-answer.ts";
 import { type ApiParts, type ApiRequest, refuseRevoked } from "./parts.ts";
-import { health, metrics, ready } from "./server-routes.ts";
-import { show } from "./show.ts";
-import { call, view } from "./view.ts";
+import { health, metrics, ready } from "./handlers/server-routes.ts";
+import { show } from "./handlers/show.ts";
+import { call, view } from "./handlers/view.ts";
 
 /** An answer that is no JSON, by its media type. */
 type Answer = z.ZodType | { readonly type: string } | undefined;
@@ -23,9 +24,8 @@ export interface Route<Body extends z.ZodType = z.ZodType, Query extends z.ZodTy
   /** `:id` is the id of an execution. */
   readonly path: string;
   readonly summary: string;
-  /** What a key needs; `none` for a route that needs no key, `any` for one that any key may ask. */
-  readonly scope: Scope | "none" | "any";
-  /** Of a POST. */
+  readonly scope: RouteScope;
+  /** The body of a POST. */
   readonly body?: Body;
   readonly query: Query;
   /** By status; undefined for an empty body. */
@@ -93,7 +93,7 @@ export const ROUTES: readonly Route[] = [
     changes: true,
     body: EXECUTE_BODY,
     query: NO_QUERY,
-    answers: { 200: REPORT, 202: ACCEPTED },
+    answers: { 200: REPORT_ANSWER, 202: ACCEPTED },
     problems: [
       ...RUNNING,
       "option_invalid",
@@ -132,7 +132,7 @@ export const ROUTES: readonly Route[] = [
     summary: "What the page shows of an execution",
     scope: "read",
     query: NO_QUERY,
-    answers: { 200: VIEW },
+    answers: { 200: EXECUTION_VIEW },
     problems: [...JOURNAL, "execution_unknown", "answer_too_large"],
     handle: reading(view),
   }),

@@ -1,15 +1,17 @@
-import { hostNameOf, originHostOf } from "./allowed-hosts.ts";
+import { hostNameOf, isOwnOrigin } from "./allowed-hosts.ts";
 import { isExpired, type Key, type Keys } from "./keys.ts";
 import type { Problem } from "./problems.ts";
 import type { Rates } from "./rates.ts";
 
 export interface AdmitParts {
   readonly hosts: ReadonlySet<string>;
+  /** Origins of pages that may ask, beside the origin that a request is sent to: a host, with its port unless that is the scheme's. */
+  readonly origins: ReadonlySet<string>;
   readonly keys: Keys;
   readonly rates: Rates;
 }
 
-/** Why a request is not let in, and whose it is where that is known. */
+/** Why a request is not let in, and whose request it is, if that is known. */
 export interface NotAdmitted extends Problem {
   readonly key?: Key;
 }
@@ -19,9 +21,9 @@ export function admit(parts: AdmitParts, headers: Headers, host = headers.get("h
   return refuseForeign(parts, headers, host) ?? admitKey(parts, headers);
 }
 
-/** Refuses requests under the name of another host, and those of pages of another origin. */
+/** Refuses requests under the name of another host, and requests of pages of another origin. */
 export function refuseForeign(
-  { hosts }: Pick<AdmitParts, "hosts">,
+  { hosts, origins }: Pick<AdmitParts, "hosts" | "origins">,
   headers: Headers,
   host = headers.get("host"),
 ): Problem | undefined {
@@ -33,7 +35,7 @@ export function refuseForeign(
         "The server is not known under the host that the request names. Its operator can add a name with --host-name, or createServer({ hostNames }).",
     };
   const origin = headers.get("origin");
-  if (origin !== null && !hosts.has(originHostOf(origin) ?? ""))
+  if (origin !== null && !isOwnOrigin(origin, host, origins))
     return { code: "origin_refused", message: "Pages of another origin have no access." };
   return undefined;
 }

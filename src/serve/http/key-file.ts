@@ -43,7 +43,7 @@ export function addKey(path: string, { id, ...rest }: NewKey): string {
     if (keys.some((one) => one["id"] === id))
       throw new PortcullisError(
         "option_invalid",
-        `${path} has a key ${JSON.stringify(id)} already: choose another id, or revoke that one first.`,
+        `${path} has a key ${JSON.stringify(id)} already: choose another id, or revoke that key first.`,
       );
     return [...keys, { id, hash: hash("sha256", key), ...rest }];
   });
@@ -71,7 +71,6 @@ export function revokeKey(path: string, id: string): void {
   });
 }
 
-/** The keys of a file. */
 export function listKeys(path: string): Keys {
   return parseKeys(path, readFileSync(path, "utf8"));
 }
@@ -110,7 +109,7 @@ function take(lock: string): void {
   }
 }
 
-/** Undefined where there is no file. Throws `option_invalid` for one that cannot be read as keys: it is not written over. */
+/** Undefined if there is no file. Throws `option_invalid` for a file that cannot be read as keys: it is not written over. */
 function read(path: string): Written | undefined {
   let text: string;
   try {

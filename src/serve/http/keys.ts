@@ -9,10 +9,9 @@ import {
   option,
   type OptionsOf,
   required,
-  text,
   wholeNumber,
-} from "../../options/options.ts";
-import { TENANT } from "../../programs/execute-options.ts";
+} from "../../option-rules/options.ts";
+import { idText, TENANT } from "../../programs/execute-options.ts";
 import { LIMIT_RULES, type Limits } from "../../programs/limits.ts";
 import { type Caller, CALLERS } from "../../tools/tool.ts";
 import { fieldOf, isFields } from "../../values/fields.ts";
@@ -40,11 +39,13 @@ export type Rate = OptionsOf<typeof RATE_RULES>;
  */
 export const SCOPES = ["run", "decide", "read", "admin"] as const;
 export type Scope = (typeof SCOPES)[number];
+/** What a key needs for a route; `none` for a route that needs no key, `any` for a route that any key may ask. */
+export type RouteScope = Scope | "none" | "any";
 const DEFAULT_SCOPES: readonly Scope[] = ["run", "decide", "read"];
 
 const KEY_RULES = {
   /** Name of the key: in the journal, and for the operator. */
-  id: required(text({ maxLength: 256, expected: "a name of 1 to 256 characters" })),
+  id: required(idText("a name")),
   /** The key itself. */
   key: SECRET,
   /** SHA-256 of the key in hex, in place of the key. */
@@ -78,7 +79,6 @@ export interface Key extends Principal {
   readonly isPlain?: boolean;
 }
 
-/** The keys of a door. */
 export class Keys {
   readonly #keys: readonly Key[];
 
@@ -95,7 +95,7 @@ export class Keys {
     return this.#keys.includes(key) && !isExpired(key);
   }
 
-  /** These keys in place of those before. A key that has not changed is the same object. */
+  /** These keys in place of the former keys. A key that has not changed is the same object. */
   inPlaceOf(before: Keys): Keys {
     const known = new Map(before.all.map((key) => [key.id, key]));
     return new Keys(

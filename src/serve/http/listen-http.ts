@@ -9,10 +9,12 @@ import { type ProblemCode, STATUS_OF } from "./problems.ts";
 const HEADER_BYTES = 16 * 1024;
 /** Time for unread answers when the server closes, in milliseconds. */
 const FLUSH_MS = 1000;
+/** Time for a client to read why its connection is ended, in milliseconds. */
+const LAST_WORD_MS = 2000;
 
 export interface HttpOptions {
   readonly fetch: Fetch;
-  /** 0 for any that is free. */
+  /** 0 for any free port. */
   readonly port: number;
   readonly host: string;
   /** Connections at once. Each takes one of the files that the process may have open, which engines and servers need too. */
@@ -22,15 +24,13 @@ export interface HttpOptions {
   readonly requestMs: number;
   /** How long a client may leave an answer unread, and a connection unused, in milliseconds. */
   readonly idleMs: number;
-  /** Name of the port's option in the error. */
-  readonly portOption: string;
   readonly onError: (error: unknown) => void;
 }
 
 export interface HttpListener {
   /** Without a slash at its end. */
   readonly url: string;
-  /** Takes no further connections. Those that are open go on. */
+  /** Takes no further connections. Open connections go on. */
   readonly stop: () => void;
   /** Ends all connections, those with answers under way after a second at most. */
   readonly close: () => Promise<void>;
@@ -38,7 +38,7 @@ export interface HttpListener {
 
 /** Serves a web-standard function at an address. Rejects with `door_unavailable` if it cannot be listened on. */
 export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
-  const { fetch, port, host, connections, headersMs, requestMs, idleMs, portOption, onError } = options;
+  const { fetch, port, host, connections, headersMs, requestMs, idleMs, onError } = options;
   const server = createServer(
     {
       headersTimeout: headersMs,
@@ -57,7 +57,7 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
   } catch (cause) {
     throw new PortcullisError(
       "door_unavailable",
-      `The server cannot listen on ${host}, port ${port}: ${(cause as Error).message}. Give another port with ${portOption}.`,
+      `The server cannot listen on ${host}, port ${port}: ${(cause as Error).message}. Give another port, or 0 for any that is free.`,
       { cause },
     );
   }
@@ -93,6 +93,9 @@ function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
       : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
         ? [408, "Request Timeout", "request_invalid", "The request took too long to arrive: send it again."]
         : [STATUS_OF.request_invalid, "Bad Request", "request_invalid", "This is no HTTP request."];
+  // A client that does not close its side would keep the connection.
+  const timer = setTimeout(() => socket.destroy(), LAST_WORD_MS).unref();
+  socket.once("close", () => clearTimeout(timer));
   const body = JSON.stringify({ error: { code: code satisfies string as ProblemCode, message } });
   socket.end(
     `HTTP/1.1 ${status} ${reason}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,

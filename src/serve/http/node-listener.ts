@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { problemOf, problemResponse } from "./problems.ts";
 
 /** How long the rest of a refused body is read. */
@@ -46,7 +47,7 @@ async function serve(
   if (!incoming.complete) discard(incoming);
 }
 
-/** A body that was read before would arrive here as an empty one, which its client did not send. */
+/** A body that was read before would arrive here as an empty body, which its client did not send. */
 async function answer(
   fetch: Fetch,
   incoming: IncomingMessage,
@@ -89,21 +90,46 @@ function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
 
 /** The body is read on demand: most refused requests are refused by their headers. */
 function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
-  let chunks: AsyncIterator<Buffer> | undefined;
+  const cancelled = new AbortController();
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        chunks ??= incoming.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>;
-        const { done, value } = await chunks.next();
-        if (done) controller.close();
-        else controller.enqueue(value);
+        const part = await nextPart(incoming, cancelled.signal);
+        if (part) controller.enqueue(part);
+        else controller.close();
       },
-      async cancel() {
-        await chunks?.return?.();
-      },
+      cancel: () => cancelled.abort(),
     },
     { highWaterMark: 0 },
   );
+}
+
+/**
+ * What has arrived of a body, in one buffer; undefined at its end. A client may send a body as millions of chunks of one
+ * byte, and each part costs some 30 µs on its way to its reader. So all chunks of a turn of the event loop are one part.
+ */
+async function nextPart(incoming: IncomingMessage, signal: AbortSignal): Promise<Buffer | undefined> {
+  for (;;) {
+    const part = incoming.read() as Buffer | null;
+    if (part) return part;
+    if (incoming.readableEnded || signal.aborted) return undefined;
+    if (incoming.destroyed) throw incoming.errored ?? new Error("The client has left.");
+    await changed(incoming, signal);
+    await nextTurn();
+  }
+}
+
+/** Resolves when there may be more to read, or nothing more will come. Leaves no listener behind: a body flows only without one. */
+async function changed(incoming: IncomingMessage, cancelled: AbortSignal): Promise<void> {
+  const over = new AbortController();
+  const signal = AbortSignal.any([over.signal, cancelled]);
+  try {
+    await Promise.race(["readable", "end", "close"].map((event) => once(incoming, event, { signal })));
+  } catch {
+    // An error of the body is seen where it is read.
+  } finally {
+    over.abort();
+  }
 }
 
 /** Passes the body on as fast as the client reads. */

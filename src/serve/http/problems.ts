@@ -10,6 +10,7 @@ const DOOR_STATUS = {
   scope_missing: 403,
   path_unknown: 404,
   artifact_unknown: 404,
+  session_unknown: 404,
   method_unknown: 405,
   body_too_large: 413,
   answer_too_large: 413,
@@ -19,6 +20,7 @@ const DOOR_STATUS = {
   too_many_at_once: 429,
   server_failed: 500,
   server_closing: 503,
+  mcp_unavailable: 503,
 } as const;
 
 /** Codes of errors of the runtime that a client is told, with their status. */
@@ -82,7 +84,6 @@ const RETRY_AFTER: Partial<Record<ProblemCode, number>> = {
   too_many_at_once: 1,
 };
 
-/** Why a request is refused. */
 export interface Problem {
   readonly code: ProblemCode;
   readonly message: string;
@@ -126,7 +127,13 @@ function forClients(message: string): string {
 
 /** Whether the operator is told of it. */
 export function isOperators({ code }: Problem): boolean {
-  return STATUS_OF[code] >= 500 && code !== "busy" && code !== "queue_full" && !CLOSING.has(code);
+  return (
+    STATUS_OF[code] >= 500 &&
+    code !== "busy" &&
+    code !== "queue_full" &&
+    code !== "mcp_unavailable" &&
+    !CLOSING.has(code)
+  );
 }
 
 const CLOSING: ReadonlySet<string> = new Set<ProblemCode>(["server_closing", "runtime_closed", "runtime_suspended"]);

@@ -10,7 +10,7 @@ interface Bucket {
 export class Rates {
   readonly #buckets = new Map<string, Bucket>();
 
-  /** Takes one request of a key; returns the seconds to wait where it may make none. */
+  /** Takes one request of a key; returns the seconds to wait if it may make none. */
   take(id: string, { calls, perMs }: Rate, now = performance.now()): number | undefined {
     const bucket = this.#buckets.get(id) ?? { left: calls, at: now };
     this.#buckets.set(id, bucket);

@@ -1,52 +1,66 @@
-import { RequestProblem } from "./problems.ts";
+import { ByteList } from "../../values/byte-list.ts";
+import type { Lane } from "../../values/slice-scheduler.ts";
+import { readClientJson } from "../client-json.ts";
+import { type ProblemCode, RequestProblem } from "./problems.ts";
 
-/** A body that was read. */
 export interface ReadBody {
   readonly value: unknown;
   readonly bytes: number;
 }
 
-/** The declared bytes of a request's body; `most` where none are declared, or no valid number. */
+export interface BodyOptions {
+  readonly most: number;
+  /** The share of the host's thread in which it is read. */
+  readonly lane: Lane;
+  /** What it is called in refusals; a body by default. */
+  readonly what?: string;
+}
+
+const CODES = {
+  depth: "request_invalid",
+  values: "body_too_large",
+  syntax: "request_invalid",
+} as const satisfies Record<string, ProblemCode>;
+
+/** The declared bytes of a request's body; `most` if it declares none, or no valid number. */
 export function declaredBytes({ headers }: Request, most: number): number {
   const declared = Number(headers.get("content-length") ?? most);
   return declared >= 0 && declared <= most ? declared : most;
 }
 
-/** Reads a body of JSON. Its size is known before any of it is parsed. Throws a `RequestProblem`. */
-export async function readJson(request: Request, most: number): Promise<ReadBody> {
+/** Reads a body of JSON, at any door. Its bytes, its depth and its values are known before it is parsed. Throws a `RequestProblem`. */
+export async function readJson(request: Request, { most, lane, what = "body" }: BodyOptions): Promise<ReadBody> {
   if (!isJson(request.headers.get("content-type")))
-    throw new RequestProblem("body_not_json", "Send the body as application/json.");
-  if (Number(request.headers.get("content-length") ?? 0) > most) throw tooLarge(most);
-  const bytes = await readBytes(request, most);
-  if (bytes.length === 0) throw new RequestProblem("request_invalid", "The body is empty: send JSON, at least {}.");
+    throw new RequestProblem("body_not_json", `Send the ${what} as application/json.`);
+  const tooLarge = () => new RequestProblem("body_too_large", `A ${what} may have at most ${most} bytes.`);
+  if (Number(request.headers.get("content-length") ?? 0) > most) throw tooLarge();
+  const bytes = await readBytes(request, most, tooLarge);
+  if (bytes.length === 0) throw new RequestProblem("request_invalid", `The ${what} is empty: send JSON, at least {}.`);
+  const read = await readClientJson(what, textOf(bytes, what), lane);
+  if (!read.ok) throw new RequestProblem(CODES[read.fault], read.message);
+  return { value: read.value, bytes: bytes.length };
+}
+
+function textOf(bytes: Buffer, what: string): string {
   try {
-    return {
-      value: JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) as unknown,
-      bytes: bytes.length,
-    };
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    throw new RequestProblem("request_invalid", "The body is not JSON in UTF-8.");
+    throw new RequestProblem("request_invalid", `The ${what} is not JSON in UTF-8.`);
   }
 }
 
-async function readBytes({ body }: Request, most: number): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
+async function readBytes({ body }: Request, most: number, tooLarge: () => RequestProblem): Promise<Buffer> {
+  const read = new ByteList();
   try {
     for await (const chunk of body ?? []) {
-      size += chunk.byteLength;
-      if (size > most) throw tooLarge(most);
-      chunks.push(chunk);
+      read.add(chunk);
+      if (read.bytes > most) throw tooLarge();
     }
   } catch (error) {
     if (error instanceof RequestProblem) throw error;
     throw new RequestProblem("request_invalid", "The body is incomplete: send the request again.");
   }
-  return Buffer.concat(chunks, size);
-}
-
-function tooLarge(most: number): RequestProblem {
-  return new RequestProblem("body_too_large", `A body may have at most ${most} bytes.`);
+  return read.take();
 }
 
 function isJson(type: string | null): boolean {

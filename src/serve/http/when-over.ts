@@ -1,11 +1,19 @@
-/** The response with the same body; `over` is called once, when the body has been read or cancelled. */
-export function whenOver(response: Response, over: () => void): Response {
+/**
+ * The response with the same body; `over` is called once, when the body has been read or cancelled. A signal ends the body
+ * where it is.
+ */
+export function whenOver(response: Response, over: () => void, signal?: AbortSignal): Response {
   if (!response.body) {
     over();
     return response;
   }
   const reader = response.body.getReader();
-  const end = once(over);
+  const onAbort = () => void reader.cancel(signal?.reason).catch(() => {});
+  signal?.addEventListener("abort", onAbort, { once: true });
+  const end = once(() => {
+    signal?.removeEventListener("abort", onAbort);
+    over();
+  });
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {

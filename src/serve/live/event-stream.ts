@@ -1,7 +1,10 @@
 import type { ExecutionId } from "../../journal/execution-id.ts";
+import { readRecords } from "../../journal/read-records.ts";
+import type { OutcomeRecord } from "../../journal/record.ts";
+import { endingHead } from "../../programs/from-journal/ending-head.ts";
+import { readTurnSliced } from "../../programs/from-journal/read-turns.ts";
 import type { Journal } from "../../journal/journal.ts";
-import { inSlices } from "../../values/in-slices.ts";
-import { Lane } from "../../values/slice-scheduler.ts";
+import type { SlicedWork } from "../../values/slice-scheduler.ts";
 import { isOperators, problemOf } from "../http/problems.ts";
 import { type JournalEvent, JournalEvents, LAST_EVENTS } from "./journal-events.ts";
 import type { JournalWatch } from "./journal-watch.ts";
@@ -10,8 +13,9 @@ import type { JournalWatch } from "./journal-watch.ts";
 const HEARTBEAT_MS = 15_000;
 /** Characters of events that are made at a time. No more are read from the journal before the client has taken them. */
 const CHUNK_LENGTH = 64 * 1024;
-/** Records that are read at a time. */
 const RECORDS_AT_ONCE = 256;
+/** Characters of the records that are read at a time. A record may be large, and an event has little of it. */
+const LENGTH_AT_ONCE = 4 * 1024 * 1024;
 
 export interface EventStreamParts {
   readonly journal: Journal;
@@ -19,34 +23,38 @@ export interface EventStreamParts {
   /** Id in the journal. */
   readonly execution: ExecutionId;
   readonly tenant: string;
-  /** As its tenant writes it. */
+  /** Id as its tenant writes it. */
   readonly shown: string;
-  /** The last event that the client has; undefined for all from the first on. */
+  /** The last event that the client has; undefined if it has none. */
   readonly after: EventPlace | undefined;
-  /** Whether the client may still read it. The stream ends where it may not. */
+  /** Whether the client may still read it. The stream ends if it may not. */
   readonly isAllowed: () => boolean;
+  /** Reads when it is the turn of the client's key: a record may be large, and a client may have many streams. */
+  readonly inTurn: <Value>(read: () => Promise<Value>) => Promise<Value>;
+  /** Counts the bytes that the stream holds of open calls from now on. Throws if they are too many, which ends the stream. */
+  readonly hold: (bytes: number) => void;
   /** Ends the stream: the server closes. */
   readonly signal: AbortSignal;
   readonly onError: (error: unknown) => void;
-  /** How often a line is sent where nothing happens, in milliseconds. */
+  /** How often a line is sent while nothing happens, in milliseconds. */
   readonly heartbeatMs?: number;
 }
 
-/** Place of an event: that of its record, and its place among the events of the record. */
+/** Place of an event: the place of its record, and its own place among the events of the record. */
 export interface EventPlace {
   readonly record: number;
   readonly place: number;
 }
 
-/** Reads an id of an event; undefined for what is none. */
+/** Reads an id of an event; undefined for any other text. */
 export function parseEventId(id: string): EventPlace | undefined {
   const found = /^(\d{1,15})(?:\.(\d{1,9}))?$/.exec(id);
   return found ? { record: Number(found[1]), place: Number(found[2] ?? 0) } : undefined;
 }
 
 /**
- * The events of an execution as a stream of server-sent events: those of its records, then each that is appended, to its
- * end. It reads from the journal what the client takes, and holds no more than one chunk.
+ * The events of an execution as a stream of server-sent events: the events of its records, then of each record that is
+ * appended, to its end. It reads from the journal what the client takes, and holds no more than one chunk.
  */
 export function eventStream(parts: EventStreamParts): ReadableStream<Uint8Array> {
   const left = new AbortController();
@@ -72,7 +80,7 @@ export function eventStream(parts: EventStreamParts): ReadableStream<Uint8Array>
 
 /** Never rejects: a failure of the journal is the last event. */
 async function* chunksOf(parts: EventStreamParts, signal: AbortSignal): AsyncGenerator<string> {
-  const { watch, execution, isAllowed, onError, heartbeatMs = HEARTBEAT_MS } = parts;
+  const { watch, execution, isAllowed, hold, onError, heartbeatMs = HEARTBEAT_MS } = parts;
   using watching = watch.watch(execution);
   const wake = () => watch.wake(execution);
   signal.addEventListener("abort", wake, { once: true });
@@ -81,7 +89,8 @@ async function* chunksOf(parts: EventStreamParts, signal: AbortSignal): AsyncGen
     yield ": portcullis\n\n";
     let saidAt = performance.now();
     while (!signal.aborted && !reader.isOver && isAllowed()) {
-      const chunk = await reader.next();
+      const chunk = await parts.inTurn(() => reader.next());
+      hold(reader.heldBytes);
       // There are records that are no events, and records that the client has.
       const isQuiet = performance.now() - saidAt >= heartbeatMs;
       if (chunk !== "" || isQuiet) {
@@ -106,7 +115,6 @@ async function* chunksOf(parts: EventStreamParts, signal: AbortSignal): AsyncGen
 class EventChunks {
   readonly #parts: EventStreamParts;
   readonly #events = new JournalEvents();
-  readonly #lane: Lane;
   /** All existing records have been read. */
   isAtEnd = false;
   /** The last event was given. */
@@ -114,25 +122,36 @@ class EventChunks {
 
   constructor(parts: EventStreamParts) {
     this.#parts = parts;
-    this.#lane = new Lane(parts.tenant);
   }
 
   get position(): number {
     return this.#events.position;
   }
 
+  get heldBytes(): number {
+    return this.#events.heldBytes;
+  }
+
   async next(): Promise<string> {
-    const { journal, execution } = this.#parts;
+    const { journal, execution, tenant } = this.#parts;
     let chunk = "";
     let records = 0;
     this.isAtEnd = true;
-    for await (const record of inSlices(journal.read(execution, { from: this.position }), this.#lane)) {
-      for (const event of this.#events.take(record)) {
+    const { position: from } = this;
+    let length = 0;
+    const onLength = (more: number) => {
+      length += more;
+    };
+    const read = readRecords(journal, execution, { tenant, from, count: RECORDS_AT_ONCE, onLength });
+    for await (const record of read) {
+      const turn = record.type === "turn" ? await read.lane.work(readTurnSliced(record)) : undefined;
+      const told = record.type === "outcome" ? await read.lane.work(withoutValue(record)) : record;
+      for (const event of this.#events.take(told, turn)) {
         if (this.#isNew(event)) chunk += this.#textOf(event);
         if (LAST_EVENTS.has(event.type)) this.isOver = true;
       }
       records += 1;
-      if (chunk.length < CHUNK_LENGTH && records < RECORDS_AT_ONCE) continue;
+      if (chunk.length < CHUNK_LENGTH && records < RECORDS_AT_ONCE && length < LENGTH_AT_ONCE) continue;
       this.isAtEnd = false;
       break;
     }
@@ -149,4 +168,9 @@ class EventChunks {
     const { shown: execution } = this.#parts;
     return `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify({ ...data, execution })}\n\n`;
   }
+}
+
+/** No event has the value, which may be large. */
+function* withoutValue(record: OutcomeRecord): SlicedWork<OutcomeRecord> {
+  return { ...record, outcome: JSON.stringify(yield* endingHead(record.outcome)) };
 }

@@ -1,30 +1,36 @@
+import { clientEnding } from "../../agent/ending-text.ts";
 import type { GuestFrame } from "../../../bridge/frames.ts";
 import type {
-  AnsweredRecord,
   CallRecord,
   DecisionRecord,
   Header,
   JournalRecord,
   MessageRecord,
   OutcomeRecord,
-  TurnRecord,
 } from "../../journal/record.ts";
-import { PROGRAM_CALL } from "../../programs/execution-state.ts";
-import { readTurn } from "../../programs/history.ts";
+import { CallHistory, type KnownCall, lineOf } from "../../programs/from-journal/call-history.ts";
+import { applyRecord, initialState, type UnansweredCall } from "../../programs/from-journal/execution-state.ts";
+import { type PastTurn, readTurn } from "../../programs/from-journal/read-turns.ts";
+import { type Standing, standingOf } from "../../programs/from-journal/standing.ts";
 import { cutMiddle } from "../../values/cut-middle.ts";
 import { fieldOf, type Fields, isFields, listOf, textOf } from "../../values/fields.ts";
-import { WaitingCalls } from "./waiting-calls.ts";
 
 /** Bytes of a text in an event. The journal has the whole. */
 const TEXT_BYTES = 32 * 1024;
 /** Bytes of a name or a sentence in an event. */
 const WORD_BYTES = 1024;
+/** Memory of an open call in the state, of what its records say, and of an open timer, in bytes. */
+const CALL_BYTES = 320;
+const RECORDS_BYTES = 448;
+const TIMER_BYTES = 160;
 /** Calls of a turn of a model that an event lists. */
 const LISTED_CALLS = 128;
+/** Calls that an event of a wait lists. */
+const LISTED_WAITING = 100;
 
 /** One event, made from its record. Fields are JSON, and bounded: a text that was cut says so itself. */
 export interface JournalEvent {
-  /** Place of its record in the journal, and after a dot its place among the events of that record where there are several. */
+  /** Place of its record in the journal, and after a dot its place among the events of that record if there are several. */
   readonly id: string;
   readonly type: string;
   readonly data: Fields;
@@ -34,27 +40,40 @@ type Told = readonly [type: string, data: Fields];
 
 /**
  * Turns the records of one execution, from the first on, into events. The same records always give the same events, so
- * that a live stream and a later one are equal. It holds open calls, and no text.
+ * that a live stream and a later stream are equal. It holds open calls, and no text.
  */
 export class JournalEvents {
   #index = 0;
   #kind: Header["kind"] = "program";
   #turns = 0;
-  readonly #calls = new Map<string, { readonly tool: string; readonly caller: string }>();
-  readonly #waiting = new WaitingCalls();
+  /** The state without texts, which may be large. */
+  readonly #state = initialState();
+  /** Open calls. */
+  readonly #calls = new CallHistory();
+  /** Whether it waited after the last record. */
+  #waits = false;
 
   /** Number of records so far. */
   get position(): number {
     return this.#index;
   }
 
-  take(record: JournalRecord): readonly JournalEvent[] {
-    const told = this.#tell(record);
-    const waiting = this.#kind === "program" ? this.#waiting.begun() : undefined;
-    const all: readonly Told[] = waiting ? [...told, ["execution_waiting", { waiting }]] : told;
+  /** Memory of the open calls and timers that it holds, in bytes. */
+  get heldBytes(): number {
+    const { calls, timers } = this.#state;
+    return calls.size * CALL_BYTES + this.#calls.known * RECORDS_BYTES + timers.size * TIMER_BYTES;
+  }
+
+  take(record: JournalRecord, turn = record.type === "turn" ? readTurn(record) : undefined): readonly JournalEvent[] {
+    const bare = withoutTexts(record);
+    applyRecord(this.#state, bare, turn && withoutBodies(turn));
+    const call = this.#calls.note(bare);
+    const told = [...(turn ? printed(turn) : this.#tell(record)), ...ended(record, call)];
+    const waits = this.#wait(turn?.event.now ?? ("at" in record ? record.at : 0));
+    if (call?.end) this.#calls.forget(call);
     const index = this.#index;
     this.#index += 1;
-    return all.map(([type, data], place) => ({
+    return [...told, ...waits].map(([type, data], place) => ({
       id: place === 0 ? String(index) : `${index}.${place}`,
       type,
       data: { type, ...data },
@@ -65,22 +84,17 @@ export class JournalEvents {
     switch (record.type) {
       case "header":
         return this.#begin(record);
-      case "turn":
-        return this.#turn(record);
       case "call":
         return this.#call(record);
-      case "answered":
-        return this.#answered(record);
       case "decision":
-        return this.#decided(record);
+        return [decided(record)];
       case "result":
-        this.#waiting.said(record.call);
         return [["call_answered", { callId: record.call, ok: record.error === undefined, at: record.at }]];
       case "retry": {
         const { call, attempt, delayMs, at } = record;
         return call === undefined
           ? []
-          : [["call_retried", { callId: call, ...this.#calls.get(call), attempt, delayMs, at }]];
+          : [["call_retried", { callId: call, ...this.#about(call), attempt, delayMs, at }]];
       }
       case "message":
         return this.#message(record);
@@ -102,6 +116,8 @@ export class JournalEvents {
         const { host, port, outcome, bytesUp, bytesDown, ms, at } = record;
         return [["connection_ended", { host: word(host), port, outcome, bytesUp, bytesDown, ms, at }]];
       }
+      case "answered":
+      case "turn":
       case "hand":
       case "alive":
       case "tools":
@@ -116,62 +132,35 @@ export class JournalEvents {
     this.#kind = kind;
     if (header.kind === "conversation")
       return [["conversation_started", { model: word(header.model), task: text(header.task), at }]];
-    if (header.kind === "program" && header.needsApproval) this.#waiting.open(PROGRAM_CALL);
-    return [["execution_started", { kind, at }]];
+    return [["execution_started", { at }]];
   }
 
-  #turn(record: TurnRecord): readonly Told[] {
-    const { event, commands } = readTurn(record);
-    this.#waiting.turn(event, commands);
-    const printed = commands.flatMap((command: GuestFrame) => (command.kind === "output" ? [parse(command.body)] : []));
-    const lines = printed.filter((line) => typeof line === "string");
-    return lines.length === 0 ? [] : [["output", { text: text(lines.join("")), at: event.now }]];
+  /** Tells that the execution begins to wait. If its driver alone can go on with it, `held` says that the wait ends with that driver. */
+  #wait(now: number): readonly Told[] {
+    const standing = standingOf(this.#state, true, now);
+    const waited = this.#waits;
+    this.#waits = standing.state === "waiting";
+    return standing.state === "waiting" && !waited ? [["execution_waiting", { ...waitOf(standing), at: now }]] : [];
+  }
+
+  #about(callId: string): Fields | undefined {
+    const call = this.#calls.get(callId);
+    return call && { tool: word(call.tool), caller: call.caller };
   }
 
   #call(record: CallRecord): readonly Told[] {
-    const { call: callId, decision, code, at } = record;
+    const { call: callId, decision, at } = record;
     const about = { tool: word(record.tool), caller: record.caller };
     switch (decision) {
       case "allowed":
-        this.#waiting.said(callId);
-        this.#calls.set(callId, about);
         return [["call_started", { callId, ...about, at }]];
       case "held":
       case "client":
-        this.#waiting.hold(record, about.tool);
-        this.#calls.set(callId, about);
         return [["call_waiting", { callId, ...about, for: decision === "held" ? "decision" : "result", at }]];
       case "refused":
-      case "dropped": {
-        this.#calls.delete(callId);
-        const outcome = decision === "refused" ? { type: "refused", code: code ?? "" } : { type: "aborted" };
-        return [["call_ended", { callId, ...about, outcome, bytes: 0, at }]];
-      }
+      case "dropped":
+        return [];
     }
-  }
-
-  #answered({ call: callId, ok, code, ms, bytes, shape, at }: AnsweredRecord): readonly Told[] {
-    const about = this.#calls.get(callId);
-    this.#calls.delete(callId);
-    const outcome = ok ? { type: "value", shape: word(shape ?? "") } : { type: "failed", code: code ?? "" };
-    return [["call_ended", { callId, ...about, outcome, ms, bytes, at }]];
-  }
-
-  #decided({ call: callId, allow, by, note, done, at }: DecisionRecord): readonly Told[] {
-    this.#waiting.said(callId);
-    return [
-      [
-        "call_decided",
-        {
-          callId,
-          allow,
-          ...(done === undefined ? {} : { done: true }),
-          ...(by === undefined ? {} : { by: word(by) }),
-          ...(note === undefined ? {} : { note: word(note) }),
-          at,
-        },
-      ],
-    ];
   }
 
   #message({ from, message, at }: MessageRecord): readonly Told[] {
@@ -194,6 +183,86 @@ export class JournalEvents {
   }
 }
 
+function printed({ event, commands }: PastTurn): readonly Told[] {
+  const bodies = commands.flatMap((command: GuestFrame) => (command.kind === "output" ? [parse(command.body)] : []));
+  const lines = bodies.filter((line) => typeof line === "string");
+  return lines.length === 0 ? [] : [["output", { text: text(lines.join("")), at: event.now }]];
+}
+
+/** With the fields of the call's line in a report, but for what its handler has said to people. */
+function ended(record: JournalRecord, call: KnownCall | undefined): readonly Told[] {
+  if (record.type !== "call" && record.type !== "answered") return [];
+  const { display: _display, tool, outcome, ...line } = (call && lineOf(call)) ?? {};
+  if (!outcome || tool === undefined) return [];
+  const short = outcome.type === "value" ? { ...outcome, shape: word(outcome.shape) } : outcome;
+  return [["call_ended", { ...line, tool: word(tool), outcome: short, at: record.at }]];
+}
+
+function decided({ call: callId, allow, by, note, done, at }: DecisionRecord): Told {
+  return [
+    "call_decided",
+    {
+      callId,
+      allow,
+      ...(done === undefined ? {} : { done: true }),
+      ...(by === undefined ? {} : { by: word(by) }),
+      ...(note === undefined ? {} : { note: word(note) }),
+      at,
+    },
+  ];
+}
+
+function waitOf({ calls, held }: Extract<Standing, { state: "waiting" }>): Fields {
+  const listed = calls.slice(0, LISTED_WAITING);
+  const of = (decision: CallRecord["decision"]) =>
+    listed.filter(({ decided }) => decided?.decision === decision).map(waitingCall);
+  const more = calls.length - listed.length;
+  const waiting = { type: "waiting", approvals: of("held"), calls: of("client"), ...(more === 0 ? {} : { more }) };
+  return { waiting, ...(held === undefined ? {} : { held }) };
+}
+
+function waitingCall({ id, tool, decided }: UnansweredCall): Fields {
+  const { decision, code, inputDigest, at: since = 0 } = decided ?? {};
+  const about = { callId: String(id), tool: word(tool), since, ...(inputDigest === undefined ? {} : { inputDigest }) };
+  return decision === "held" ? { ...about, why: code === "outcome_unknown" ? code : "approval" } : about;
+}
+
+/** A record without what the state of a stream would hold of it. */
+function withoutTexts(record: JournalRecord): JournalRecord {
+  switch (record.type) {
+    case "header":
+      return bareHeader(record);
+    case "result":
+      return { ...record, ...(record.error === undefined ? { value: "" } : { error: "" }) };
+    case "decision":
+      return { ...record, ...(record.done === undefined ? {} : { done: "" }), note: "" };
+    case "answered": {
+      const { display: _, ...bare } = record;
+      return bare;
+    }
+    case "outcome":
+      return { type: "outcome", outcome: "", at: record.at };
+    default:
+      return record;
+  }
+}
+
+function bareHeader(header: Header): Header {
+  const bare = { ...header, tools: [], versions: {} };
+  switch (bare.kind) {
+    case "program":
+      return { ...bare, source: "", program: "", resultSchema: "" };
+    case "conversation":
+      return { ...bare, task: "", instructions: "", settings: "", shown: [] };
+    case "call":
+      return { ...bare, input: "" };
+  }
+}
+
+function withoutBodies({ event, commands }: PastTurn): PastTurn {
+  return { event, commands: commands.map((command) => ("body" in command ? { ...command, body: "" } : command)) };
+}
+
 /** Types of the last event of an execution. */
 export const LAST_EVENTS: ReadonlySet<string> = new Set(["execution_ended", "conversation_ended"]);
 
@@ -205,12 +274,13 @@ function word(whole: string): string {
   return cutMiddle(whole, WORD_BYTES);
 }
 
-/** The fields of an ending without its value, which `GET /v1/executions/:id` gives, and without the `detail` of a crash, which is for the operator. */
+/** The fields of an ending without its value, which `GET /v1/executions/:id` gives. */
 function endingOf(json: string): unknown {
-  return short(parse(json), 0);
+  const ending = parse(json);
+  return short(isFields(ending) ? clientEnding(ending) : ending, 0);
 }
 
-const LEFT_OUT: ReadonlySet<string> = new Set(["value", "answer", "detail"]);
+const LEFT_OUT: ReadonlySet<string> = new Set(["value", "answer"]);
 /** Depth of an ending's own fields: `fault.message`. */
 const ENDING_DEPTH = 2;
 

@@ -1,32 +1,38 @@
 import type { CallAnswer } from "../../gate/call-tool.ts";
-import type { LinkedResult } from "../../loops/mcp-result.ts";
+import type { LinkedResult } from "../../mcp-runs/result.ts";
 import { cleanJson } from "../../output/clean-json.ts";
 import { cleanText } from "../../output/clean-text.ts";
 import { INSET, insetLines, insetText } from "../../output/foreign-text.ts";
-import { stubOf } from "../../output/stub.ts";
+import { stubOf } from "../../output/large-value.ts";
 import { TOO_LARGE } from "../../output/sentences.ts";
 import { cutMiddle } from "../../values/cut-middle.ts";
 import type { LinkedValue } from "../linked-values.ts";
-import { contentBlocks } from "./content-blocks.ts";
+import { contentBlocks, partBlocks } from "./content-blocks.ts";
 import { linkTo } from "./program-results.ts";
 
-/** The result of a tool that was called directly. Of a value that is too large it has the beginning, and a link to the whole, which is kept. */
+/** The result of a direct call, with its images, files and links. A value that is too large is kept: the result has its start and a link. */
 export function directResult(
   answer: CallAnswer,
   outputBytes: number,
   keep: (text: string) => LinkedValue | undefined,
 ): LinkedResult {
   if (!answer.ok) return failure(answer, outputBytes);
-  const blocks = contentBlocks(answer.value, outputBytes);
-  if (blocks) return { content: [...blocks] };
-  const text = cleanJson(JSON.stringify(answer.value));
+  const { value, parts = [] } = answer;
+  const blocks = contentBlocks(value, outputBytes, parts);
+  return { content: blocks ? [...blocks] : [...shownValue(value, outputBytes, keep), ...partBlocks(parts)] };
+}
+
+function shownValue(
+  value: unknown,
+  outputBytes: number,
+  keep: (text: string) => LinkedValue | undefined,
+): LinkedResult["content"] {
+  const text = cleanJson(JSON.stringify(value));
   const bytes = Buffer.byteLength(text);
-  if (bytes <= outputBytes) return { content: [{ type: "text", text }] };
-  const stub = stubOf({ value: answer.value, bytes, counts: new Map() }, outputBytes, TOO_LARGE);
+  if (bytes <= outputBytes) return [{ type: "text", text }];
+  const stub = stubOf({ value, bytes, counts: new Map() }, outputBytes, TOO_LARGE);
   const kept = keep(text);
-  return {
-    content: [{ type: "text", text: cleanText(JSON.stringify(stub)) }, ...(kept ? [linkTo(kept)] : [])],
-  };
+  return [{ type: "text", text: cleanText(JSON.stringify(stub)) }, ...(kept ? [linkTo(kept)] : [])];
 }
 
 /** The message of a handler is foreign text, so all its lines are indented. */

@@ -1,24 +1,26 @@
 import { randomUUID } from "node:crypto";
-import { NO_SOURCE } from "../../agent/run-program.ts";
+import { NO_SOURCE } from "../../agent/calls/run-program.ts";
 import { PortcullisError } from "../../errors.ts";
-import type { Approve } from "../../gate/approval.ts";
+import type { Approve } from "../../gate/approve/approval.ts";
 import type { CallAnswer } from "../../gate/call-tool.ts";
 import { toolUnknown } from "../../gate/sentences.ts";
-import type { McpRequest } from "../../loops/mcp-request.ts";
-import { errorResult, type LinkedResult, textResult } from "../../loops/mcp-result.ts";
-import type { RunWork } from "../../loops/mcp-run.ts";
-import type { McpRuns } from "../../loops/mcp-runs.ts";
-import { digestOf } from "../../loops/mcp-seal.ts";
+import type { McpRequest } from "../../mcp-runs/request.ts";
+import { errorResult, type LinkedResult, textResult } from "../../mcp-runs/result.ts";
+import type { Progress, RunWork } from "../../mcp-runs/run.ts";
+import type { McpRuns } from "../../mcp-runs/runs.ts";
+import { digestOf } from "../../mcp-runs/request-state.ts";
+import { byteText } from "../../output/byte-text.ts";
 import { cleanJson } from "../../output/clean-json.ts";
 import type { Report } from "../../output/report.ts";
-import { RUN_PROGRAM } from "../../programs/execution-state.ts";
-import { returnedText } from "../../programs/returned-text.ts";
+import type { ExecutionEvent } from "../../programs/execution.ts";
+import { drivenHere } from "../../programs/driven-here.ts";
+import { RUN_PROGRAM, SEARCH_TOOLS, isOfFunction } from "../../tools/tool-name.ts";
+import { returnedText } from "../../programs/from-journal/returned-text.ts";
 import type { Runtime } from "../../runtime.ts";
-import { isOfFunction, SEARCH_TOOLS } from "../../tools/tool-name.ts";
 import type { ToolSet } from "../../tools/tool-set.ts";
 import { fieldOf, type Fields, textOf } from "../../values/fields.ts";
 import { findIfKnown } from "../../journal/find-if-known.ts";
-import type { AtOnce } from "../at-once.ts";
+import type { Counts } from "../../places/counts.ts";
 import type { LinkedValues } from "../linked-values.ts";
 import type { Readings } from "../readings.ts";
 import { idPrefixOf, ownerOf, type Principal } from "../principal.ts";
@@ -26,25 +28,31 @@ import { directResult } from "./direct-results.ts";
 import { listExecutionsOf } from "./list-executions.ts";
 import { listTools, type ListedTool, type ListedTools } from "./listed-tools.ts";
 import type { ServerPackage } from "./load-server.ts";
-import { ProgramProgress } from "./program-progress.ts";
 import { programResult, waitingNotes } from "./program-results.ts";
 import { RESULT } from "./result-tool.ts";
 
 export interface DoorCallsParts {
   readonly mcp: ServerPackage;
-  /** With the tools of the principal. */
+  /** The runtime with the tools of the principal. */
   readonly runtime: Runtime;
   readonly principal: Principal;
   readonly runs: McpRuns;
   readonly kept: LinkedValues;
-  readonly atOnce: AtOnce;
+  readonly atOnce: Counts;
   readonly readings: Readings;
-  readonly approve?: Approve;
-  readonly decideCommand?: (execution: string, callId: string, tenant: string) => string;
+  readonly approve?: Approve | undefined;
+  readonly decideCommand?: ((execution: string, callId: string, tenant: string) => string) | undefined;
   readonly onError?: (error: unknown) => void;
 }
 
 const NOT_RUN = "The host could not run this. The cause is an error of the host, not of the call.";
+
+/** A program that may need no more than to be read. */
+interface Known {
+  readonly execution: string;
+  /** `ended`: nothing is done if the program has ended. `still`: nor if it waits for decisions or results. */
+  readonly unless: "ended" | "still";
+}
 
 /** Codes of errors whose message is for the caller. */
 const TOLD: ReadonlySet<string> = new Set([
@@ -135,10 +143,10 @@ export class DoorCalls {
     return this.#inPlace(() => runtime.execute(code, { execution, tenant, ...this.#workOptions(work) }));
   }
 
-  /** Rejects with `busy` where the principal runs as many as it may. */
+  /** Rejects with `busy` if the principal runs as many as it may. */
   async #inPlace<Value>(work: () => Promise<Value>): Promise<Value> {
     const { principal, atOnce } = this.#parts;
-    const release = atOnce.take(principal);
+    const release = atOnce.take(principal.id, 1, principal.atOnce);
     if (!release)
       throw new PortcullisError(
         "busy",
@@ -156,7 +164,7 @@ export class DoorCalls {
     return {
       signal,
       approve: this.#parts.approve ?? approve,
-      onEvent: (event: Parameters<ProgramProgress["take"]>[0]) => progress.take(event),
+      onEvent: (event: ExecutionEvent) => progress.take(event),
     };
   }
 
@@ -181,43 +189,57 @@ export class DoorCalls {
         ...digestOf(RESULT, input),
         who: "A program",
         owns: false,
-        start: (work) => this.#reported(() => this.#resume(execution, work, request), execution),
+        start: (work) =>
+          this.#reported(() => this.#resume(execution, work, request), {
+            execution,
+            unless: this.#asks(request) ? "ended" : "still",
+          }),
         afterwards: (id) => this.#collected(id),
       },
       request,
     );
   }
 
-  /** A program that waits goes on where it is decided, or where the client's user can be asked now. */
-  #resume(execution: string, work: RunWork, { asking }: McpRequest): Promise<Report> {
-    const { runtime, principal, approve: given } = this.#parts;
+  /** A program that waits goes on if it was decided about, or if the client's user can be asked now. */
+  #resume(execution: string, work: RunWork, request: McpRequest): Promise<Report> {
+    const { runtime, principal } = this.#parts;
     const { approve, ...options } = this.#workOptions(work);
-    const asks = given !== undefined || asking.type !== "none";
+    const asks = this.#asks(request);
     const resume = () =>
       runtime.resume(execution, { ...options, tenant: principal.tenant, ...(asks ? { approve } : {}) });
-    // Otherwise it is a report, or what goes on by itself.
+    // If no user can be asked, nothing is run anew: the program is reported, or goes on by itself.
     return asks ? this.#inPlace(resume) : resume();
+  }
+
+  /** Whether someone can be asked now. */
+  #asks({ asking }: McpRequest): boolean {
+    return this.#parts.approve !== undefined || asking.type !== "none";
   }
 
   /** The report of a program that does not run here. Nothing of it runs, and nothing is asked. */
   #collected(execution: string): Promise<LinkedResult> {
     const { runtime, principal } = this.#parts;
-    return this.#reported(() => runtime.resume(execution, { tenant: principal.tenant }), execution);
+    return this.#reported(() => runtime.resume(execution, { tenant: principal.tenant }), {
+      execution,
+      unless: "still",
+    });
   }
 
-  /** Ends a program that does not run here, and reports one that has ended. Nothing of it runs. */
+  /** Ends a program that does not run here, and reports a program that has ended. Nothing of it runs. */
   #ended(execution: string): Promise<LinkedResult> {
     const { runtime, principal } = this.#parts;
     const signal = AbortSignal.abort(new Error("The client cancelled it."));
     return this.#reported(
       () => runtime.resume(execution, { tenant: principal.tenant, signal, approve: () => "later" }),
-      execution,
+      { execution, unless: "ended" },
     );
   }
 
-  async #reported(run: () => Promise<Report>, execution = ""): Promise<LinkedResult> {
+  /** The result of work on a program, or what the journal tells of it if there is nothing to do. */
+  async #reported(run: () => Promise<Report>, known?: Known): Promise<LinkedResult> {
+    const { execution = "" } = known ?? {};
     try {
-      return await this.#inTurn(execution, async () => this.#resultOf(await run()));
+      return (known && (await this.#told(known))) ?? (await this.#resultOf(await run()));
     } catch (error) {
       if (PortcullisError.is(error) && error.code === "execution_unknown") return unknownExecution(execution);
       if (PortcullisError.is(error) && TOLD.has(error.code)) return errorResult(error.message);
@@ -225,11 +247,17 @@ export class DoorCalls {
     }
   }
 
-  /** What has ended is only read, as often as it is asked for. */
-  async #inTurn<Value>(execution: string, work: () => Promise<Value>): Promise<Value> {
+  /** Undefined for a program that needs work. Programs are read in turn: each may hold as much as its calls and its value. */
+  async #told({ execution, unless }: Known): Promise<LinkedResult | undefined> {
     const { runtime, principal, readings } = this.#parts;
-    const found = execution === "" ? undefined : await findIfKnown(runtime.journal, execution);
-    return found?.ended ? readings.run(principal.id, undefined, work) : work();
+    const { tenant } = principal;
+    const found = await findIfKnown(runtime.journal, execution);
+    if (!found || drivenHere(runtime.journal, execution)) return undefined;
+    if (unless === "ended" && !found.ended) return undefined;
+    return readings.run(principal.id, undefined, async () => {
+      const { report } = await runtime.status(execution, { tenant });
+      return report && this.#resultOf(report);
+    });
   }
 
   async #resultOf(report: Report): Promise<LinkedResult> {
@@ -290,6 +318,11 @@ export class DoorCalls {
   #answered(name: string, answer: CallAnswer): LinkedResult {
     const { runtime, principal, kept } = this.#parts;
     if (!answer.ok && answer.code === "tool_unknown") throw this.#unknown(answer.message);
+    // The tool exists for other callers, and the host is told so. For a client it does not exist.
+    if (!answer.ok && answer.code === "caller_not_allowed") {
+      const tool = this.#list.toolNamed(name);
+      throw this.#unknown(toolUnknown(tool, runtime.tools.nearestNames(tool, "direct")).message);
+    }
     return directResult(answer, runtime.limits.outputBytes, (text) =>
       kept.keep(ownerOf(principal), `Result of ${name.slice(0, 128)}`, text),
     );
@@ -306,4 +339,31 @@ function unknownExecution(execution: string): LinkedResult {
   return errorResult(
     `There is no program ${JSON.stringify(execution.slice(0, 128))}, or it is not kept any more. The tool ${RESULT} without input lists the latest.`,
   );
+}
+
+/** Tells how far a program has come: its calls, and the bytes that it was given. */
+class ProgramProgress {
+  readonly #tell: (progress: Progress) => void;
+  #calls = 0;
+  #done = 0;
+  #bytes = 0;
+  #last = "";
+
+  constructor(tell: (progress: Progress) => void) {
+    this.#tell = tell;
+  }
+
+  take(event: ExecutionEvent): void {
+    if (event.type === "call_started") {
+      this.#calls += 1;
+      this.#last = event.tool;
+    } else if (event.type === "call_ended") {
+      this.#done += 1;
+      this.#bytes += event.bytes;
+    } else return;
+    // A call that is refused ends without having started.
+    const calls = Math.max(this.#calls, this.#done);
+    const last = this.#last === "" ? "" : `, the latest ${this.#last}`;
+    this.#tell({ calls, text: `${this.#done} of ${calls} calls done, ${byteText(this.#bytes)} received${last}.` });
+  }
 }

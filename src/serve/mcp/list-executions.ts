@@ -1,24 +1,21 @@
-import type { McpRuns } from "../../loops/mcp-runs.ts";
-import { type ListedExecution, listedExecution } from "../../executions/list-executions.ts";
+import type { McpRuns } from "../../mcp-runs/runs.ts";
+import { listedExecution } from "../../executions/list-executions.ts";
+import type { ListedExecution } from "../../executions/listed-execution.ts";
+import { readList } from "../../journal/read-list.ts";
 import type { Runtime } from "../../runtime.ts";
-import { inSlices } from "../../values/in-slices.ts";
-import { Lane } from "../../values/slice-scheduler.ts";
+import { ReadingBudget } from "../../journal/read-records.ts";
 import { idPrefixOf, ownerOf, type Principal } from "../principal.ts";
 
 /** Programs that are listed, and executions of the tenant that are looked at for them. */
 const LISTED = 20;
 const LOOKED_AT = 2000;
+/** Characters that are read of open programs for one list. */
+const LOOKED_THROUGH = 32 * 1024 * 1024;
 
-/** A program as the tool `result` lists it. */
-export interface ListedProgram {
-  readonly execution: string;
-  readonly state: ListedExecution["state"];
-  readonly startedAt: string;
-  /** Names of the tools whose calls wait for the outside. */
-  readonly waitsFor?: readonly string[];
-}
+/** What the tool `result` lists of a program. A model reads times as text. */
+type ListedProgram = Pick<ListedExecution, "execution" | "state"> &
+  Partial<Pick<ListedExecution, "waitsFor">> & { readonly startedAt: string };
 
-/** The latest programs of a principal. */
 export async function listExecutionsOf(
   { journal }: Pick<Runtime, "journal">,
   principal: Principal,
@@ -28,15 +25,16 @@ export async function listExecutionsOf(
   const prefix = idPrefixOf(principal);
   const { tenant } = principal;
   let lookedAt = 0;
-  for await (const summary of inSlices(journal.list({ tenant }), new Lane(tenant))) {
+  const budget = new ReadingBudget(LOOKED_THROUGH);
+  for await (const summary of readList(journal, { tenant })) {
     lookedAt += 1;
     if (lookedAt > LOOKED_AT || listed.length >= LISTED) break;
-    // The records of one that is open are all read.
+    // All records of an open execution are read.
     if (summary.kind !== "program" || !summary.execution.startsWith(prefix)) continue;
-    const { id, state, startedAt, waitsFor } = await listedExecution(journal, summary);
-    const isHere = runs.find(id, ownerOf(principal))?.isOver === false;
+    const { execution, state, startedAt, waitsFor } = await listedExecution(journal, summary, budget);
+    const isHere = runs.find(execution, ownerOf(principal))?.isOver === false;
     listed.push({
-      execution: id,
+      execution,
       state: isHere ? "running" : state,
       startedAt: new Date(startedAt).toISOString(),
       ...(waitsFor.length === 0 ? {} : { waitsFor }),

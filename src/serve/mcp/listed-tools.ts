@@ -1,12 +1,12 @@
-import { ToolNames } from "../../models/tool-names.ts";
-import { PROGRAM_SCHEMA } from "../../models/program-input.ts";
+import { ToolNames } from "../../models/turn/tool-names.ts";
+import { PROGRAM_SCHEMA } from "../../models/turn/program-input.ts";
 import type { Runtime } from "../../runtime.ts";
 import { SEARCH_INPUT } from "../../tools/search/search-tool.ts";
-import { type JsonSchema, PLAIN_VENDOR } from "../../tools/schema.ts";
+import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
+import { PLAIN_VENDOR } from "../../tools/schema.ts";
 import type { Tool } from "../../tools/tool.ts";
-import { SEARCH_TOOLS } from "../../tools/tool-name.ts";
+import { RUN_PROGRAM, SEARCH_TOOLS } from "../../tools/tool-name.ts";
 import { inputSchemaOf } from "../../tools/tool-schemas.ts";
-import { RUN_PROGRAM } from "../../programs/execution-state.ts";
 import { RESULT, RESULT_DESCRIPTION, RESULT_INPUT } from "./result-tool.ts";
 
 /** A tool as `tools/list` gives it. */
@@ -27,7 +27,7 @@ export interface ListedTools {
   readonly tools: readonly ListedTool[];
   /** Whether there is a tool for programs. */
   readonly hasPrograms: boolean;
-  /** Name in the runtime of the tool that is listed under a name; where there is none, the given name, shortened. */
+  /** Name in the runtime of the tool that is listed under a name; if there is none, the given name, shortened. */
   readonly toolNamed: (name: string) => string;
 }
 
@@ -87,7 +87,7 @@ function programTools(runtime: Runtime): readonly ListedTool[] {
 function listed(tool: Tool, name: string): ListedTool {
   const { effect, description, input } = tool;
   const { $schema: dialect, ...fields } = inputSchemaOf(tool);
-  // A schema from elsewhere stays what it says it is. Those of libraries are all of the protocol's own dialect.
+  // A schema from elsewhere keeps its dialect. Schemas of libraries have the protocol's own dialect.
   const isForeign = input["~standard"].vendor === PLAIN_VENDOR && dialect !== undefined;
   const schema = isForeign ? { $schema: dialect, ...fields } : fields;
   return {

@@ -1,5 +1,5 @@
-import type { LinkedResult, ResourceLink } from "../../loops/mcp-result.ts";
-import type { Run } from "../../loops/mcp-run.ts";
+import type { LinkedResult, ResourceLink } from "../../mcp-runs/result.ts";
+import type { Run } from "../../mcp-runs/run.ts";
 import type { Report } from "../../output/report.ts";
 import type { LinkedValue } from "../linked-values.ts";
 import { RESULT } from "./result-tool.ts";
@@ -21,7 +21,7 @@ export function stillRuns({ id, progress }: Run): LinkedResult {
   };
 }
 
-/** The result of a program, with the address of its value where that is too large to be shown. */
+/** The result of a program, with the address of its value if that is too large to be shown. */
 export function programResult({ output }: Report, notes: readonly string[], value?: LinkedValue): LinkedResult {
   const text = [output.text, ...notes].join("\n\n");
   return {

@@ -1,11 +1,16 @@
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
 import type { Readable } from "node:stream";
-import { LineReader, type LongLine } from "../../sources/mcp/line-reader.ts";
-import { answeredBy } from "../../sources/mcp/stdio-wire.ts";
-import { MESSAGE_BYTES } from "./message-bytes.ts";
+import { LineReader, type LongLine } from "../../sources/mcp/wire/line-reader.ts";
+import { fieldOf, isFields } from "../../values/fields.ts";
+import { Lane } from "../../values/slice-scheduler.ts";
+import { readClientJson } from "../client-json.ts";
+import { answeredBy } from "../../sources/mcp/wire/stdio-wire.ts";
+import { frameFault, MESSAGE_BYTES } from "./http/message-frame.ts";
 
-/** Bytes of messages that are held until the door is open. Above it, reading pauses until then. */
-const EARLY_BYTES = 4 * MESSAGE_BYTES;
+/** Bytes of messages that are held until the door is open, or until the messages before them are read. Above it, reading pauses until then. */
+const WAITING_BYTES = 4 * MESSAGE_BYTES;
+/** Characters at either end of a message in which its id is looked for, if it is refused before it is parsed. */
+const END_LENGTH = 512;
 /** Bytes of messages that the client has not read yet. Above it, nothing more is read from the client. */
 const UNREAD_BYTES = 64 * 1024 * 1024;
 /** What a message takes beside its text. */
@@ -36,9 +41,12 @@ export class StdioTransport implements Transport {
     (line) => this.#take(line),
     (line) => this.#refuse(line),
   );
-  /** Lines that came before the start. */
-  #early: string[] | undefined = [];
-  #earlyBytes = 0;
+  readonly #lane = new Lane("");
+  /** Lines that are not read yet. */
+  readonly #waiting: string[] = [];
+  #waitingBytes = 0;
+  /** Before the start, and while a message is read. */
+  #isHeld = true;
   #unreadBytes = 0;
   #isClosed = false;
 
@@ -53,10 +61,8 @@ export class StdioTransport implements Transport {
   }
 
   async start(): Promise<void> {
-    const early = this.#early ?? [];
-    this.#early = undefined;
-    for (const line of early) this.#take(line);
-    this.#streams.input.resume();
+    this.#isHeld = false;
+    void this.#readWaiting();
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
@@ -72,7 +78,7 @@ export class StdioTransport implements Transport {
       throw error;
     } finally {
       this.#unreadBytes -= text.length + MESSAGE_EXTRA;
-      if (!this.#isClosed && this.#unreadBytes <= UNREAD_BYTES && input.isPaused()) input.resume();
+      this.#resume();
     }
   }
 
@@ -96,42 +102,64 @@ export class StdioTransport implements Transport {
 
   #take(line: string): void {
     if (this.#isClosed || line.trim() === "") return;
-    if (this.#early) {
-      this.#early.push(line);
-      this.#earlyBytes += line.length + MESSAGE_EXTRA;
-      if (this.#earlyBytes > EARLY_BYTES) this.#streams.input.pause();
-      return;
+    this.#waiting.push(line);
+    this.#waitingBytes += line.length + MESSAGE_EXTRA;
+    if (this.#waitingBytes > WAITING_BYTES) this.#streams.input.pause();
+    if (!this.#isHeld) void this.#readWaiting();
+  }
+
+  /** Reads messages one after the other: a client means them in its order. */
+  async #readWaiting(): Promise<void> {
+    this.#isHeld = true;
+    for (let line = this.#waiting.shift(); line !== undefined && !this.#isClosed; line = this.#waiting.shift()) {
+      this.#waitingBytes -= line.length + MESSAGE_EXTRA;
+      const reading = readClientJson("message", line, this.#lane);
+      // A short message is passed on at once.
+      const read = reading instanceof Promise ? await reading : reading;
+      if (read.ok) this.#pass(read.value);
+      else if (read.fault === "syntax") this.onerror?.(new Error(NO_MESSAGE));
+      else this.#answer(answeredBy({ head: line.slice(0, END_LENGTH), tail: line.slice(-END_LENGTH) }), read.message);
     }
-    const message = parse(line);
-    if (message) this.onmessage?.(message);
-    else this.onerror?.(new Error("The client has sent a line that is no message."));
+    this.#isHeld = false;
+    this.#resume();
+  }
+
+  /** The protocol's package checks the rest. */
+  #pass(value: unknown): void {
+    if (this.#isClosed) return;
+    const fault = frameFault(value);
+    if (fault !== undefined) this.#answer(idOf(value), fault);
+    else if (isMessage(value)) this.onmessage?.(value);
+    else this.onerror?.(new Error(NO_MESSAGE));
+  }
+
+  #resume(): void {
+    const { input } = this.#streams;
+    const isRead = this.#unreadBytes <= UNREAD_BYTES && this.#waitingBytes <= WAITING_BYTES;
+    if (!this.#isClosed && isRead && input.isPaused()) input.resume();
   }
 
   #refuse(line: LongLine): void {
-    const id = answeredBy(line);
-    const message = `A message may have at most ${MESSAGE_BYTES} bytes.`;
+    this.#answer(answeredBy(line), `A message may have at most ${MESSAGE_BYTES} bytes.`);
+  }
+
+  /** Refuses a message, if its id is known. */
+  #answer(id: string | number | undefined, message: string): void {
     this.onerror?.(new Error(message));
     if (id === undefined) return;
     this.send({ jsonrpc: "2.0", id, error: { code: INVALID_REQUEST, message } }).catch(() => {});
   }
 }
 
-/** Undefined for what is no message at all. The protocol's package checks the rest. */
-function parse(line: string): JSONRPCMessage | undefined {
-  try {
-    const message: unknown = JSON.parse(line);
-    return isMessage(message) ? message : undefined;
-  } catch {
-    return undefined;
-  }
+const NO_MESSAGE = "The client has sent a line that is no message.";
+
+function idOf(message: unknown): string | number | undefined {
+  const id = fieldOf(message, "id");
+  return typeof id === "string" || typeof id === "number" ? id : undefined;
 }
 
 function isMessage(value: unknown): value is JSONRPCMessage {
   return (
-    typeof value === "object" &&
-    value !== null &&
-    !Array.isArray(value) &&
-    Object.hasOwn(value, "jsonrpc") &&
-    (Object.hasOwn(value, "method") || Object.hasOwn(value, "id"))
+    isFields(value) && Object.hasOwn(value, "jsonrpc") && (Object.hasOwn(value, "method") || Object.hasOwn(value, "id"))
   );
 }

@@ -3,7 +3,6 @@ import { readFileSync } from "node:fs";
 /** A file of the page, as a server gives it. */
 export interface PageFile {
   readonly body: Uint8Array<ArrayBuffer>;
-  /** Its media type. */
   readonly type: string;
 }
 
@@ -14,7 +13,6 @@ const TYPES: ReadonlyMap<string, string> = new Map([
   ["icon.svg", "image/svg+xml"],
 ]);
 
-/** Where the files of the page are. */
 export const PAGE_PATHS: readonly string[] = ["/", ...[...TYPES.keys()].map((name) => `/${name}`)];
 
 /**
@@ -34,7 +32,7 @@ export const PAGE_HEADERS: Readonly<Record<string, string>> = {
 
 const files = new Map<string, PageFile>();
 
-/** The file at a path of the page, like `/` or `/page.js`; undefined where there is none. */
+/** The file at a path of the page, like `/` or `/page.js`; undefined if there is none. */
 export function pageFile(path: string): PageFile | undefined {
   const name = path === "/" ? "index.html" : path.slice(1);
   const type = TYPES.get(name);
@@ -44,7 +42,6 @@ export function pageFile(path: string): PageFile | undefined {
   return known;
 }
 
-/** Text of a file of the page. */
 export function pageText(name: string): string {
   return readBuilt(name).toString("utf8");
 }

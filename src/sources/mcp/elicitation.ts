@@ -3,8 +3,8 @@ import { jsonSchema, validate } from "../../tools/schema.ts";
 import type { AllowedQuestion } from "../../tools/tool.ts";
 import { isFields, without } from "../../values/fields.ts";
 import { sizeFault } from "../../values/size-fault.ts";
-import { weigh } from "../../values/weigh.ts";
-import { MalformedMessage, type Message } from "./wire.ts";
+import { weigh } from "../../values/json/weigh.ts";
+import { MalformedMessage, type Message } from "./wire/wire.ts";
 
 /** What a server asks in the midst of a call; an approver sees it as the input of the call. */
 export interface Question {
@@ -12,7 +12,7 @@ export interface Question {
     readonly message: string;
     /** Names of the fields that may be filled. */
     readonly fields: readonly string[];
-    /** The JSON Schema of the fields, where there are any. */
+    /** The JSON Schema of the fields, if there are any. */
     readonly schema?: Message;
   };
 }
@@ -35,9 +35,9 @@ const SCHEMA_BOUNDS = { depth: 8, values: 2000 };
 const SCHEMA_BYTES = 64 * 1024;
 
 /**
- * Has the questions decided that a server put in place of a result, and gives what the call is repeated with. A question
- * is accepted with the fields that the approver gave, if they fit its schema, and else cancelled. Rejects where the server
- * asks for anything else, which it was told that it cannot.
+ * Has the questions decided that a server put in place of a result, and gives what the call is repeated with. A
+ * question is accepted with the fields that the approver gave, if they fit its schema, and else cancelled. Rejects if
+ * the server asks for anything else: it was told that it cannot.
  */
 export async function readAnswers({ inputRequests = {}, requestState }: Message, ask: Ask): Promise<Message> {
   const entries = isFields(inputRequests) ? Object.entries(inputRequests) : [];
@@ -94,7 +94,6 @@ async function contentOf(
   }
 }
 
-/** A value that a form can have. */
 function isAnswer(value: unknown): boolean {
   if (Array.isArray(value)) return value.every((one) => typeof one === "string");
   return typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);

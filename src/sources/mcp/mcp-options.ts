@@ -11,7 +11,7 @@ import {
   wholeNumber,
   withDefault,
   words,
-} from "../../options/options.ts";
+} from "../../option-rules/options.ts";
 import { TIMEOUT_MS } from "../../tools/define-tool.ts";
 import { toolNameFault } from "../../tools/tool-name.ts";
 import { isHeaderName, isHeaderValue } from "../headers.ts";
@@ -21,7 +21,7 @@ export interface SourceChange {
   readonly source: string;
   readonly added: readonly string[];
   readonly removed: readonly string[];
-  /** Tools whose description, schemas or annotations are others than before. */
+  /** Tools whose description, schemas or annotations have changed. */
   readonly changed: readonly string[];
 }
 

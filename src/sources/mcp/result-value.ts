@@ -1,14 +1,14 @@
 import { PortcullisError } from "../../errors.ts";
 import type { ServerText } from "./clean-credentials.ts";
-import { MalformedMessage, type Message } from "./wire.ts";
+import { MalformedMessage, type Message } from "./wire/wire.ts";
 import { content as withParts, MAX_PARTS, type PartInput } from "../../tools/content.ts";
 import type { Caller } from "../../tools/tool.ts";
 import { isFields } from "../../values/fields.ts";
 
 /**
- * The value of a call's result: the structured content as it is; one block of text as its text; anything else as
- * `{ content }`, without what servers tell clients about blocks. Throws `tool_failed` with the server's text where the tool
- * failed, and a `MalformedMessage` for what is no result.
+ * The value of a call's result: the structured content as it is; one block of text as its text; anything else as `{
+ * content }`, without what servers tell clients about blocks. Throws `tool_failed` with the server's text if the tool
+ * failed, and a `MalformedMessage` for a message that is no result.
  */
 export function resultValue(
   { content = [], structuredContent, isError }: Message,
@@ -53,7 +53,7 @@ function shownToModel(block: Block): Shown {
   return part ? { block: { ...block, resource: { ...resource, bytes: sizeOf(part) } }, part } : { block, part };
 }
 
-/** A part of base64 that a server sent; undefined for what is none. */
+/** A part of base64 that a server sent; undefined for anything else. */
 function partOf(type: "image" | "file", data: unknown, mediaType: unknown): PartInput | undefined {
   if (typeof data !== "string" || typeof mediaType !== "string") return undefined;
   const part = { type, mediaType, data } as const;

@@ -1,39 +1,28 @@
 import type { Client } from "@modelcontextprotocol/client";
 import type { OutputTail } from "../../values/output-tail.ts";
-import { Channel } from "./channel.ts";
-import { type Ask, readAnswers, type Reply } from "./elicitation.ts";
-import { HttpWire } from "./http-wire.ts";
-import type { McpPackage } from "./load-client.ts";
+import { Channel } from "./wire/channel.ts";
+import type { Dialogue } from "./wire/dialogue.ts";
+import { readAnswers, type Reply } from "./elicitation.ts";
+import { HttpWire } from "./wire/http-wire.ts";
+import type { McpPackage } from "./wire/load-client.ts";
 import type { ReadServer } from "./mcp-options.ts";
-import { StdioWire } from "./stdio-wire.ts";
-import { ConnectionLost, MalformedMessage, type Message, type Wire } from "./wire.ts";
+import { StdioWire } from "./wire/stdio-wire.ts";
+import { ConnectionLost, MalformedMessage, type Message, type Wire } from "./wire/wire.ts";
 import { isFields } from "../../values/fields.ts";
-import { weigh } from "../../values/weigh.ts";
+import { weigh } from "../../values/json/weigh.ts";
 
-/** Bounds of a list of tools. */
 const LIST = { pages: 100, tools: 10_000, pageBytes: 16 * 1024 * 1024, megabytes: 32 } as const;
-/** How often a server may ask something before it answers a call. */
-const ROUNDS = 10;
 /** A result may hold a value twice, as data and as text in which quotes are escaped. */
 const COPIES = 3;
 const ENVELOPE_BYTES = 64 * 1024;
-/** Time in which changes of the list are taken together, in milliseconds. */
-const DEBOUNCE_MS = 200;
-
-export interface ListedTools {
-  /** Entries of the list as the server sent them. */
-  readonly entries: readonly unknown[];
-  /** Why the list is not whole. */
-  readonly problem: string | undefined;
-}
 
 export interface CallOptions {
   readonly signal: AbortSignal;
   readonly resultBytes: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly onProgress: ((progress: Message) => void) | undefined;
-  /** Decides about a question of the server. */
-  readonly ask: Ask;
+  /** What the server asks during the call. */
+  readonly dialogue: Dialogue;
 }
 
 /** One connection to a server, after the handshake. */
@@ -69,7 +58,8 @@ export class Session {
     try {
       return await Session.#connect(mcp, server, protocol, log, onListChanged, signal);
     } catch (error) {
-      // Some old servers end when they are asked in the new version. One that was connected to before is started once.
+      // Some old servers end when they are asked in the new version. A server that was connected to before is started
+      // once.
       const isOver = signal.aborted || known !== undefined || protocol !== "auto" || server.command === undefined;
       if (isOver || !(error instanceof ConnectionLost)) throw error;
       return await Session.#connect(mcp, server, "2025-11-25", log, onListChanged, signal);
@@ -102,7 +92,8 @@ export class Session {
           mode: protocol === "2025-11-25" ? "legacy" : protocol === "auto" ? "auto" : { pin: protocol },
           probe: { timeoutMs: server.command === undefined ? timeout : Math.ceil(server.connectTimeoutMs / 2) },
         },
-        listChanged: { tools: { autoRefresh: false, debounceMs: DEBOUNCE_MS, onChanged: onListChanged } },
+        // Told at once: the package would wait for a pause, which a server need not make.
+        listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: onListChanged } },
         // Values are validated by the gate.
         jsonSchemaValidator: {
           getValidator: () => (data: unknown) => ({ valid: true, data, errorMessage: undefined }) as never,
@@ -138,46 +129,53 @@ export class Session {
     await this.#channel.close();
   }
 
-  /** Lists the tools, page by page. A list that has no end is cut off. */
-  async listTools(signal: AbortSignal): Promise<ListedTools> {
-    if (!this.#client.getServerCapabilities()?.tools)
-      return { entries: [], problem: "The server says that it has no tools." };
-    const entries: unknown[] = [];
+  /**
+   * Lists the tools: each page is taken before the next page is asked for. A list that has no end is cut off. Resolves
+   * with why the list is not whole, if it is not.
+   */
+  async listTools(
+    signal: AbortSignal,
+    take: (entries: readonly unknown[]) => Promise<void>,
+  ): Promise<string | undefined> {
+    if (!this.#client.getServerCapabilities()?.tools) return "The server says that it has no tools.";
     const cursors = new Set<string>();
     let cursor: string | undefined;
+    let missing: number = LIST.tools;
     let room = LIST.megabytes * 1024 * 1024;
     for (let pages = 0; pages < LIST.pages; pages += 1) {
-      const page = await this.#channel.request("tools/list", cursor === undefined ? {} : { cursor }, {
+      const { tools, nextCursor } = await this.#channel.request("tools/list", cursor === undefined ? {} : { cursor }, {
         signal,
         maxBytes: LIST.pageBytes,
         envelope: this.#envelope,
       });
-      const { tools, nextCursor } = page;
       if (!Array.isArray(tools)) throw new MalformedMessage("Its list of tools is no list.");
-      const missing = LIST.tools - entries.length;
       const taken = tools.slice(0, missing) as unknown[];
       room -= weigh([taken, nextCursor], room);
-      if (room < 0) return { entries, problem: `The list of tools is cut off after ${LIST.megabytes} MB.` };
-      entries.push(...taken);
-      if (tools.length > missing || (tools.length === missing && typeof nextCursor === "string"))
-        return { entries, problem: `The list of tools is cut off after ${LIST.tools} tools.` };
-      if (typeof nextCursor !== "string") return { entries, problem: undefined };
-      if (cursors.has(nextCursor))
-        return { entries, problem: "The list of tools is cut off where the server gave the same cursor again." };
+      if (room < 0) return `The list of tools is cut off after ${LIST.megabytes} MB.`;
+      await take(taken);
+      signal.throwIfAborted();
+      const isCut = tools.length > missing || (tools.length === missing && typeof nextCursor === "string");
+      if (isCut) return `The list of tools is cut off after ${LIST.tools} tools.`;
+      missing -= tools.length;
+      if (typeof nextCursor !== "string") return undefined;
+      if (cursors.has(nextCursor)) return "The list of tools is cut off where the server gave the same cursor again.";
       cursors.add(nextCursor);
       cursor = nextCursor;
     }
-    return { entries, problem: `The list of tools is cut off after ${LIST.pages} pages.` };
+    return `The list of tools is cut off after ${LIST.pages} pages.`;
   }
 
   /**
    * Calls a tool, by its name at the server. Resolves with the result as the server sent it. Rejects with
-   * `MessageTooLarge`, `MalformedMessage`, `ConnectionLost`, `HttpRefusal`, `ProtocolFailure`, or the signal's reason.
+   * `MessageTooLarge`, `MalformedMessage`, `ConnectionLost`, `HttpRefusal`, `ProtocolFailure`, the signal's reason, or the
+   * error by which the dialogue has ended.
    */
   async callTool(name: string, input: unknown, options: CallOptions): Promise<Message> {
-    const { signal, resultBytes, headers, onProgress, ask } = options;
+    const { resultBytes, headers, onProgress, dialogue } = options;
+    const { ask } = dialogue;
+    const signal = AbortSignal.any([options.signal, dialogue.ended]);
     let params: Message = { name, arguments: input };
-    for (let round = 0; round < ROUNDS; round += 1) {
+    for (;;) {
       const result = await this.#channel.request("tools/call", params, {
         signal,
         maxBytes: COPIES * resultBytes + ENVELOPE_BYTES,
@@ -190,9 +188,9 @@ export class Session {
       if (resultType === "complete") return result;
       if (resultType !== "input_required" || !this.#envelope)
         throw new MalformedMessage("The server gave a result of an unknown type.");
+      dialogue.countRound();
       params = { name, arguments: input, ...(await readAnswers(result, ask)) };
     }
-    throw new MalformedMessage(`The server asked for more input ${ROUNDS} times.`);
   }
 
   /** Fields of each request in the new version of the protocol. */

@@ -1,8 +1,8 @@
 import { toolNameFault } from "../../tools/tool-name.ts";
 
 /**
- * A name as a path of identifiers: `_` for whatever cannot stand in one. A part that is reserved, like `constructor`, gets a
- * `_` behind it.
+ * A name as a path of identifiers: `_` for whatever cannot stand in an identifier. A part that is reserved, like
+ * `constructor`, gets a `_` behind it.
  */
 export function cleanPath(name: string): string {
   const parts = name.split(".").map((part) => {

@@ -1,12 +1,12 @@
-import { PortcullisError } from "../../errors.ts";
-import { resolveReference } from "../../tools/schema.ts";
+import { describe, PortcullisError } from "../../errors.ts";
+import { resolveReference } from "../../tools/json-schema/json-schema.ts";
 import { convertDocument } from "./convert-document.ts";
 import { fieldOf, type Fields, isFields, textOf } from "../../values/fields.ts";
 import { sizeFault } from "../../values/size-fault.ts";
 
-/** Maximum length of a document's text, in UTF-16 code units. The largest public ones have some 40 million. */
+/** Maximum length of a document's text, in UTF-16 code units. The largest public documents have some 40 million. */
 const MAX_LENGTH = 64 * 1024 * 1024;
-/** Maximum values in a document. A part that is shared, as by an alias in YAML, counts wherever it stands. */
+/** Maximum values in a document. A shared part, as by an alias in YAML, counts in every place. */
 const MAX_VALUES = 5_000_000;
 /** Maximum depth. Schemas are read by recursion, and become at most a few levels deeper. */
 const MAX_DEPTH = 200;
@@ -16,7 +16,7 @@ const MAX_CHAIN = 32;
 /** Why a part of a document cannot be used. The message continues a sentence about the operation that it belongs to. */
 export class PartFault extends Error {}
 
-/** A document of OpenAPI 3.0 or 3.1; one of Swagger 2.0 after it was made one of 3.1. */
+/** A document of OpenAPI 3.0 or 3.1, which may have been converted from Swagger 2.0. */
 export interface OpenApiDocument {
   readonly root: Fields;
   /** Schemas of 3.0 have words of their own: `nullable`, and `exclusiveMinimum: true`. */
@@ -24,17 +24,19 @@ export interface OpenApiDocument {
 }
 
 /**
- * Reads a document: its text, JSON or YAML, or what was parsed from it. Rejects with a `PortcullisError`:
- * `source_invalid` for what is no such document or too large, `source_unavailable` where a library is missing.
+ * Reads a document: its text, JSON or YAML, or the object parsed from it. Rejects with a `PortcullisError`:
+ * `source_invalid` for anything but such a document and for one that is too large, `source_unavailable` if a library is
+ * missing.
  */
 export async function readDocument(source: string, spec: unknown): Promise<OpenApiDocument> {
   const invalid = (why: string, cause?: unknown) =>
     new PortcullisError("source_invalid", `fromOpenApi({ name: ${JSON.stringify(source)}, spec }): ${why}`, { cause });
+  if (spec instanceof Uint8Array)
+    throw invalid('these are bytes: read the file as text, by readFileSync(path, "utf8").');
   const parsed = typeof spec === "string" ? await parse(spec, invalid) : spec;
   if (!isFields(parsed))
     throw invalid(
-      "expected an OpenAPI document, as an object or as its text (JSON or YAML), got " +
-        `${Array.isArray(parsed) ? "a list" : parsed === null ? "null" : typeof parsed}.`,
+      `expected an OpenAPI document, as an object or as its text (JSON or YAML), got ${Array.isArray(parsed) ? "a list" : describe(spec)}.${adviceFor(spec)}`,
     );
   const fault = sizeFault(parsed, { depth: MAX_DEPTH, values: MAX_VALUES });
   if (fault !== undefined) throw invalid(`the document ${fault}.`);
@@ -49,6 +51,14 @@ export async function readDocument(source: string, spec: unknown): Promise<OpenA
   );
 }
 
+/** What to write in place of a document's address or path. */
+function adviceFor(spec: unknown): string {
+  if (typeof spec !== "string" || /\s/.test(spec) || spec === "") return "";
+  return /^https?:/i.test(spec)
+    ? " Nothing is fetched: give the text of the answer, await (await fetch(address)).text()."
+    : ' A path is not read: give the text of the file, readFileSync(path, "utf8").';
+}
+
 type Invalid = (why: string, cause?: unknown) => PortcullisError;
 
 async function parse(text: string, invalid: Invalid): Promise<unknown> {
@@ -57,7 +67,7 @@ async function parse(text: string, invalid: Invalid): Promise<unknown> {
   const bare = text.startsWith("\ufeff") ? text.slice(1) : text;
   const isJson = /^\s*[{[]/.test(bare);
   const unreadable = (reason: string, cause?: unknown) =>
-    invalid(`the text is no ${isJson ? "JSON" : "YAML"}: ${reason.split("\n", 1)[0]!.slice(0, 200)}`, cause);
+    invalid(`the text is no ${isJson ? "JSON" : "YAML"}: ${firstLine(reason)}`, cause);
   if (!isJson) {
     const read = await convertDocument({ yaml: bare });
     if ("error" in read) throw unreadable(read.error);
@@ -68,6 +78,10 @@ async function parse(text: string, invalid: Invalid): Promise<unknown> {
   } catch (cause) {
     throw unreadable(cause instanceof Error ? cause.message : "", cause);
   }
+}
+
+function firstLine(reason: string): string {
+  return reason.split("\n", 1)[0]!.slice(0, 200).replace(/\.$/, "");
 }
 
 /** YAML reads a version without quotation marks as a number. */
@@ -83,7 +97,7 @@ async function upgraded(root: Fields, invalid: Invalid): Promise<Fields> {
   const read = await convertDocument({ swagger: { ...root, swagger: "2.0" } });
   if ("value" in read && isFields(read.value)) return read.value;
   throw invalid(
-    "the document does not follow Swagger 2.0, so it cannot be read as OpenAPI 3.1.",
+    `the document does not follow Swagger 2.0, so it cannot be read as OpenAPI 3.1${"error" in read ? `: ${firstLine(read.error)}` : ""}.`,
     "error" in read ? new Error(read.error) : undefined,
   );
 }
@@ -98,7 +112,7 @@ function hasField(root: Fields, name: string): boolean {
   return false;
 }
 
-/** What a value is once its references are followed. Throws a `PartFault` for one that leads nowhere, or out of the document. */
+/** A value, or the value to which its references lead. Throws a `PartFault` for a reference that leads nowhere, or out of the document. */
 export function follow({ root }: OpenApiDocument, value: unknown): unknown {
   let part = value;
   for (let steps = 0; steps < MAX_CHAIN; steps += 1) {

@@ -9,9 +9,9 @@ import {
   required,
   withDefault,
   words,
-} from "../../options/options.ts";
+} from "../../option-rules/options.ts";
 import { defineTool } from "../../tools/define-tool.ts";
-import { oneLine } from "../../tools/one-line.ts";
+import { oneLine } from "../../tools/declarations/one-line.ts";
 import type { Effect, Tool } from "../../tools/tool.ts";
 import { toolNameFault } from "../../tools/tool-name.ts";
 import { nameClashes } from "../name-clashes.ts";
@@ -38,7 +38,7 @@ import { toolOutput } from "./tool-output.ts";
 const SOURCE_RULES = {
   /** What the names of its tools begin with: `github` for `github.issues.listForRepo`. */
   name: required(words("a name of letters, digits and _")),
-  /** The document: its text, JSON or YAML, or what was parsed from it, which is not changed afterwards. */
+  /** The document: its text, JSON or YAML, or the object parsed from it, which must not be changed afterwards. */
   spec: required(option<string | object>("a document, as text or as an object", isText)),
   /** The address that paths of the document are put behind. Servers that the document names are not used. */
   baseUrl: required(words("the address of the API, like https://api.example.com/v1")),
@@ -52,14 +52,17 @@ const SOURCE_RULES = {
 
 export type OpenApiOptions = OptionsOf<typeof SOURCE_RULES>;
 
-/** A policy whose `effect` follows from the method where it is left out: GET and HEAD read, PUT and DELETE are idempotent, others write. */
+/** A policy whose `effect` follows from the method if it is left out: GET and HEAD read, PUT and DELETE are idempotent, others write. */
 export type OpenApiPolicy = Omit<ToolPolicy, "effect"> & Partial<Pick<ToolPolicy, "effect">>;
 
 /**
- * One policy for all operations, or a function from the name of an operation's tool and what the document says of it. An
- * operation that no policy is given for is left to no caller.
+ * One policy for all operations, or a function from the name of an operation's tool and what the document says of it.
+ * An operation without a policy is left to no caller, and is among the unassigned operations unless the function gives
+ * false.
  */
-export type OpenApiPolicies = OpenApiPolicy | ((name: string, operation: Operation) => OpenApiPolicy | undefined);
+export type OpenApiPolicies =
+  | OpenApiPolicy
+  | ((name: string, operation: Operation) => OpenApiPolicy | false | undefined);
 
 /** An operation that no caller may call, because nothing was said about it. */
 export interface UnassignedOperation extends Operation {
@@ -71,7 +74,7 @@ export interface UnassignedOperation extends Operation {
 export interface OpenApiSource extends AsyncDisposable {
   readonly name: string;
   readonly tools: readonly Tool[];
-  /** Names that tools of all operations have or would have, also of those that are no tools. */
+  /** Names of the tools of all operations, also of operations that are no tools. */
   readonly names: readonly string[];
   /** Operations that no policy was given for. */
   readonly unassigned: readonly UnassignedOperation[];
@@ -86,9 +89,10 @@ const DESCRIPTION_LENGTH = 2000;
 const PROBLEM_LENGTH = 500;
 
 /**
- * Makes tools of the operations of an API that a document describes: Swagger 2.0, OpenAPI 3.0 or 3.1. Requests leave from
- * the host, to `baseUrl` only. Rejects with `option_invalid` for an option or a policy, `source_invalid` for what is no such
- * document or has more than 50,000 operations, and `source_unavailable` where a library is missing.
+ * Makes tools of the operations of an API that a document describes: Swagger 2.0, OpenAPI 3.0 or 3.1. Requests leave
+ * from the host, to `baseUrl` only. Rejects with `option_invalid` for an option or a policy. Rejects with
+ * `source_invalid` for anything but such a document, and for more than 50,000 operations. Rejects with
+ * `source_unavailable` if a library is missing.
  */
 export async function fromOpenApi(options: OpenApiOptions, policies?: OpenApiPolicies): Promise<OpenApiSource> {
   const { name, spec, baseUrl, auth, headers = {}, checkResults } = readOptions("fromOpenApi", options, SOURCE_RULES);
@@ -111,7 +115,7 @@ export async function fromOpenApi(options: OpenApiOptions, policies?: OpenApiPol
   return new SourceMaker(sender, styles, document, checkResults).make(found, policies);
 }
 
-/** A value that can be a document. Its fields are checked where it is read. */
+/** A value that can be a document. Its fields are checked when they are read. */
 function isText(value: unknown): boolean {
   return typeof value === "string" || (typeof value === "object" && value !== null);
 }
@@ -144,7 +148,7 @@ function readHeaders(given: Readonly<Record<string, unknown>>): Readonly<Record<
 interface Named {
   readonly operation: FoundOperation;
   readonly name: string;
-  readonly policy: OpenApiPolicy | undefined;
+  readonly policy: OpenApiPolicy | false | undefined;
 }
 
 class SourceMaker {
@@ -173,14 +177,15 @@ class SourceMaker {
       [...this.#parts.values()].filter((parts): parts is OperationParts => !(parts instanceof PartFault)),
     );
     const named = found.map((operation) => this.#nameOf(operation, policies));
-    const clashing = nameClashes(named.filter(({ policy }) => policy !== undefined));
+    const clashing = nameClashes(named.filter(({ policy }) => policy !== undefined && policy !== false));
     const tools: Tool[] = [];
     const unassigned: UnassignedOperation[] = [];
     for (const [place, one] of named.entries()) {
       if (place % AT_ONCE === AT_ONCE - 1) await setImmediate();
       const { operationId, method, path, tags } = one.operation;
       const rival = clashing.get(one);
-      if (!one.policy) unassigned.push({ name: one.name, operationId, method, path, tags });
+      if (one.policy === false) continue;
+      if (one.policy === undefined) unassigned.push({ name: one.name, operationId, method, path, tags });
       else if (rival) this.#leaveOut(one, clash(rival));
       else {
         const tool = this.#toolOf(one, one.policy, layout);
@@ -205,8 +210,9 @@ class SourceMaker {
     const name = `${this.#sender.source}.${operation.name}`;
     const { operationId, method, path, tags } = operation;
     const given = typeof policies === "function" ? policies(name, { operationId, method, path, tags }) : policies;
-    const policy = given === undefined ? undefined : checkPolicy(name, { effect: effectOf(method), ...defined(given) });
-    return { operation, policy, name: policy?.name === undefined ? name : `${this.#sender.source}.${policy.name}` };
+    if (given === undefined || given === false) return { operation, policy: given, name };
+    const policy = checkPolicy(name, { effect: effectOf(method), ...defined(given) });
+    return { operation, policy, name: policy.name === undefined ? name : `${this.#sender.source}.${policy.name}` };
   }
 
   #leaveOut({ operation: { method, path }, name }: Named, why: string): void {
@@ -267,7 +273,7 @@ class SourceMaker {
     return tool;
   }
 
-  /** Whether a parameter is one that the host sets. */
+  /** Whether the host sets a parameter. */
   #isHosts({ name, place }: Parameter): boolean {
     const { authorization, headers } = this.#sender;
     if (place === "header") {

@@ -1,6 +1,6 @@
 import { toolNameFault } from "../../tools/tool-name.ts";
 
-/** Maximum length of a name's part. Longer ones are cut; names that are equal then are refused. */
+/** Maximum length of a name's part. Longer parts are cut; names that are equal then are refused. */
 const PART_LENGTH = 100;
 
 /**
@@ -31,7 +31,7 @@ function nameOfPath(method: string, path: string): string {
   return identifier([method, ...words].join("-"));
 }
 
-/** Words joined like `listForRepo`. What cannot stand in a name becomes `_`, and a reserved name gets one behind it. */
+/** Words joined like `listForRepo`. What cannot stand in a name becomes `_`, and a reserved name gets `_` behind it. */
 function identifier(text: string): string {
   const words = text.split(/[-\s]+/).filter((word) => word !== "");
   const joined = words

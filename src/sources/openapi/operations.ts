@@ -4,7 +4,7 @@ import { operationName } from "./operation-name.ts";
 
 const METHODS = ["get", "put", "post", "delete", "options", "head", "patch", "trace"] as const;
 
-/** Maximum operations of a document. The largest public ones have some 20,000. */
+/** Maximum operations of a document. The largest public documents have some 20,000. */
 export const MAX_OPERATIONS = 50_000;
 
 export type Place = "path" | "query" | "header" | "cookie";
@@ -18,7 +18,7 @@ const STYLES: Readonly<Record<Place, readonly Style[]>> = {
   cookie: ["form"],
 };
 
-/** How a value is written where it is no JSON. */
+/** How a value is written that is not sent as JSON. */
 export interface Serialisation {
   readonly style: Style;
   readonly explode: boolean;
@@ -74,7 +74,7 @@ export interface OperationParts {
   readonly responses: Fields;
 }
 
-/** All operations of a document, up to one more than `MAX_OPERATIONS`. A path that cannot be read has none. */
+/** All operations of a document, up to one more than `MAX_OPERATIONS`. A path that cannot be read has no operations. */
 export function findOperations(document: OpenApiDocument): readonly FoundOperation[] {
   const found: FoundOperation[] = [];
   const paths = fieldOf(document.root, "paths");
@@ -108,7 +108,7 @@ function pathItemOf(document: OpenApiDocument, item: unknown): Fields | undefine
   }
 }
 
-/** Reads the parts of an operation. Throws a `PartFault` for one that cannot be called. */
+/** Reads the parts of an operation. Throws a `PartFault` for an operation that cannot be called. */
 export function readOperation(
   document: OpenApiDocument,
   { part, pathItem, method, path }: FoundOperation,
@@ -128,7 +128,7 @@ export function readOperation(
   };
 }
 
-/** Names of the variables in a path. Throws a `PartFault` for a path that is none. */
+/** Names of the variables in a path. Throws a `PartFault` for an invalid path. */
 function variablesOf(path: string): ReadonlySet<string> {
   if (!path.startsWith("/") || /[?#\\]/.test(path))
     throw new PartFault(
@@ -148,7 +148,7 @@ function undescribed(name: string): Parameter {
   };
 }
 
-/** Those of the operation replace those of its path that have the same name and place. */
+/** A parameter of the operation replaces the parameter of its path with the same name and place. */
 function readParameters(document: OpenApiDocument, parts: readonly unknown[]): readonly Parameter[] {
   const parameters = new Map<string, Parameter>();
   for (const reference of parts) {
@@ -176,7 +176,7 @@ function parameterOf(part: Fields, name: string, place: Place): Parameter {
   };
 }
 
-/** How a part says that its value is written, or by default. */
+/** How a part's value is written: as the part says, or by default. */
 export function serialisationOf(part: unknown, place: Place, name: string): Serialisation {
   const [usual] = STYLES[place];
   const style = fieldOf(part, "style") ?? usual;

@@ -23,7 +23,7 @@ export async function loadStyles(): Promise<Styles> {
 export interface RequestParts {
   /** Begins with a slash. */
   readonly path: string;
-  /** Without a question mark; empty where there is none. */
+  /** Without a question mark; empty if there is no query. */
   readonly query: string;
   readonly headers: readonly (readonly [string, string])[];
   readonly cookies: readonly string[];
@@ -97,7 +97,7 @@ export function requestParts(
 type Encode = (text: string) => string;
 
 const UNRESERVED = "A-Za-z0-9\\-._~";
-/** Characters that stay as they are in the text of a path, and in a query where reserved ones are allowed. */
+/** Characters that stay as they are in the text of a path, and in a query if reserved characters are allowed. */
 const PATH_CHARACTERS = new RegExp(`[^${UNRESERVED}!$&'()*+,;=:@/]+`, "gu");
 const ALLOWED_CHARACTERS = new RegExp(`[^${UNRESERVED}!$'()*,;=:@/?]+`, "gu");
 const RESERVED = /[!'()*]/g;
@@ -148,7 +148,7 @@ type PathStyle = "simple" | "label" | "matrix";
 
 type Named = Pick<Parameter, "name" | "serialisation">;
 
-/** The names of fields are a program's text as the values are. */
+/** Encodes the names too: like the values, they are a program's text. */
 function encodedFields(value: object, encodeName: Encode, encode: Encode): readonly (readonly [string, string])[] {
   return Object.entries(value).map(([name, field]) => [encodeName(name), encode(scalarText(field))] as const);
 }

@@ -1,16 +1,17 @@
 import { hash } from "node:crypto";
-import { LinearPattern } from "../../tools/json-schema/linear-pattern.ts";
-import { PatternRefused } from "../../tools/json-schema/parse-pattern.ts";
-import { type JsonSchema, lazySchema, type Schema } from "../../tools/schema.ts";
+import { LinearPattern } from "../../tools/json-schema/patterns/linear-pattern.ts";
+import { PatternRefused } from "../../tools/json-schema/patterns/parse-pattern.ts";
+import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
+import { lazySchema, type Schema } from "../../tools/schema.ts";
 import { follow, type OpenApiDocument, PartFault, target } from "./document.ts";
 import { fieldOf, isFields, type Fields } from "../../values/fields.ts";
 
-/** Whether a schema is of what is sent or of what comes back. */
+/** Whether a schema describes what is sent or what comes back. */
 export type Side = "input" | "output";
 
 /** Maximum values in one schema of the document, without what it refers to. */
 const MAX_OWN_VALUES = 20_000;
-/** Values of a tool's schema. What it refers to beyond them, the nearest first, may be anything. */
+/** Values of a tool's schema. Definitions beyond them may be anything; the nearest definitions come first. */
 const MAX_VALUES = 5000;
 /** Maximum states of all patterns in a tool's schema, as in `jsonSchema()`. */
 const MAX_STATES = 100_000;
@@ -21,14 +22,14 @@ export interface Converted {
   readonly values: number;
   /** States of its patterns. */
   readonly states: number;
-  /** The parts of the document that it refers to, and those of them that speak about the same value. */
+  /** Pointers to the definitions that the schema refers to, and to those of them that speak about the same value. */
   readonly references: readonly string[];
   readonly inPlace: readonly string[];
 }
 
-/** What a schema says about the shape of a value: all that is kept of what comes back. */
+/** What a schema says about the shape of a value. Nothing else is kept of a schema of what comes back. */
 const SHAPE: ReadonlySet<string> = new Set(["description", "type", "enum", "const"]);
-/** What else it says about a value that is sent, besides patterns and other schemas. */
+/** What else a schema says about a value that is sent, besides patterns and other schemas. */
 const BOUNDS: ReadonlySet<string> = new Set(
   [
     ...SHAPE,
@@ -64,14 +65,14 @@ export class Schemas {
   readonly #digests = new Map<Converted, string>();
   readonly #patterns = new Map<string, number | PartFault>();
   readonly #reached = new Map<string, number | PartFault>();
-  /** Definitions that were searched for circles, and whether there is one. */
+  /** Definitions that were searched for circles, and whether each leads to a circle. */
   readonly #searched = { input: new Map<string, boolean>(), output: new Map<string, boolean>() };
 
   constructor(document: OpenApiDocument) {
     this.#document = document;
   }
 
-  /** A schema of the document. Throws a `PartFault` for one that cannot be used. */
+  /** A schema of the document. Throws a `PartFault` if it cannot be used. */
   convert(side: Side, schema: unknown): Converted {
     const known = this.#converted[side].get(schema);
     if (known) return known;
@@ -82,8 +83,8 @@ export class Schemas {
   }
 
   /**
-   * A tool's schema, made of these parts of the document. Throws a `PartFault` where what they refer to cannot be used. What
-   * is not needed before the tool is called or shown is made then.
+   * A tool's schema, made of these parts of the document. Throws a `PartFault` if a definition that they refer to
+   * cannot be used. Definitions are put in only when the tool is called or shown.
    */
   close(side: Side, root: JsonSchema, parts: readonly Converted[], checks = true): Schema {
     if (this.#included(side, parts) === 0) return lazySchema(() => root, { checks });
@@ -96,7 +97,7 @@ export class Schemas {
     });
   }
 
-  /** How many definitions the parts of a tool's schema lead to. Many tools lead to the same ones, which are walked once. */
+  /** How many definitions the parts of a tool's schema lead to. Definitions that many tools lead to are walked once. */
   #included(side: Side, parts: readonly Converted[]): number {
     const sums = parts.map(({ values, states }) => [values, states]);
     const key = JSON.stringify([side, sums, parts.map(({ references }) => references)]);
@@ -147,7 +148,7 @@ export class Schemas {
     return known;
   }
 
-  /** States of a pattern. Throws a `PartFault` for one that cannot be matched in linear time. */
+  /** States of a pattern. Throws a `PartFault` if it cannot be matched in linear time. */
   statesOf(source: string): number {
     const known = this.#patterns.get(source) ?? readPattern(source);
     this.#patterns.set(source, known);
@@ -171,7 +172,7 @@ export class Schemas {
       values += definition.values;
       states += definition.states;
       included.push(pointer);
-      // A set gives what is added while it is read.
+      // A loop over a set also reaches what is added meanwhile.
       for (const next of definition.references) met.add(next);
     }
     return { included, states };
@@ -357,7 +358,7 @@ class Conversion {
     try {
       return fieldOf(follow(this.#document, property), word) === true;
     } catch {
-      // The reference is refused where it is read.
+      // Reading the property refuses the reference.
       return false;
     }
   }

@@ -1,5 +1,13 @@
 import { optionError, PortcullisError } from "../../errors.ts";
-import { checkOptions, oneOf, option, type OptionPlace, optionsIn, required, words } from "../../options/options.ts";
+import {
+  checkOptions,
+  oneOf,
+  option,
+  type OptionPlace,
+  optionsIn,
+  required,
+  words,
+} from "../../option-rules/options.ts";
 import { isHeaderName, isHeaderValue } from "../headers.ts";
 
 /** A secret, or a function that gives it for each request. */
@@ -26,13 +34,13 @@ const KEY_RULES = {
 export interface Credentials {
   readonly headers: readonly (readonly [string, string])[];
   readonly query: readonly (readonly [string, string])[];
-  /** What may be in no text that leaves the host otherwise. */
+  /** Texts that must not leave the host in any other way. */
   readonly secrets: readonly string[];
 }
 
-/** The host's part of requests. */
+/** What the host adds to requests. */
 export class Authorization {
-  /** Names of what it sets, small letters for headers. */
+  /** Names of the header (in small letters), query parameter and cookie that the host sets. */
   readonly header: string | undefined;
   readonly query: string | undefined;
   readonly cookie: string | undefined;
@@ -76,7 +84,7 @@ export class Authorization {
     return new Authorization(sets[where], () => key(where, name, value));
   }
 
-  /** Rejects with a `PortcullisError` (`source_unavailable`) where a function gives no usable secret. */
+  /** Rejects with a `PortcullisError` (`source_unavailable`) if a function gives no usable secret. */
   credentials(): Promise<Credentials> {
     return this.#read();
   }
@@ -126,7 +134,7 @@ async function key(where: "header" | "query" | "cookie", name: string, given: Se
   return { headers: [["cookie", `${name}=${encodeURIComponent(value)}`]], query: [], secrets };
 }
 
-/** What a function throws is the operator's to read: it may name where secrets are kept. */
+/** Only the operator reads what a function throws: it may name where secrets are kept. */
 export async function valueOf(given: Secret): Promise<string> {
   let value: unknown;
   try {

@@ -2,15 +2,14 @@ import { STATUS_CODES } from "node:http";
 import { setTimeout } from "node:timers/promises";
 import { PortcullisError } from "../../errors.ts";
 import { ByteList } from "../../values/byte-list.ts";
-import { oneLine } from "../../tools/one-line.ts";
+import { oneLine } from "../../tools/declarations/one-line.ts";
 import { type Content, content, isMediaType } from "../../tools/content.ts";
 import type { CallContext, Effect } from "../../tools/tool.ts";
-import { measure } from "../../values/plain-data.ts";
-import { TOO_MANY_VALUES } from "../../values/result-text.ts";
+import { measure } from "../../values/json/plain-data.ts";
+import { TOO_MANY_VALUES } from "../../values/json/result-text.ts";
 import { type BodyForm, formOf } from "./operations.ts";
 import { basePath, type RequestParts } from "./request.ts";
 import { KeptSecrets } from "../kept-secrets.ts";
-import { withPlainEscapes } from "./plain-escapes.ts";
 import { type Authorization, type Credentials, type Secret, valueOf } from "./secrets.ts";
 
 /** Redirects of one call. */
@@ -45,10 +44,10 @@ export interface Call {
 }
 
 /**
- * Sends a request and reads its answer. Rejects with a `PortcullisError`: `tool_failed` with status and message of an
- * answer that is no success, `source_unavailable` where there is none, `result_too_large` once more than
- * `context.resultBytes` have come. Redirects are followed on the same host only. Where a server asks a call that only
- * reads to come back later, and says when, the call waits if its time allows it.
+ * Sends a request and reads its answer. Redirects are followed on the same host only. If a server asks a call that only
+ * reads to come back later, and says when, the call waits as far as its time allows. Rejects with a `PortcullisError`:
+ * `tool_failed` with status and message of an answer that is no success, `source_unavailable` without an answer,
+ * `result_too_large` once more than `context.resultBytes` have come.
  */
 export async function send(sender: Sender, call: Call, request: RequestParts, context: CallContext): Promise<unknown> {
   const deadline = performance.now() + call.timeoutMs;
@@ -74,7 +73,7 @@ interface Answer {
   readonly secrets: KeptSecrets;
 }
 
-/** Sends a request, and follows it where it is redirected on the same host. */
+/** Sends a request, and follows redirects on the same host. */
 async function ask(sender: Sender, call: Call, request: RequestParts, signal: AbortSignal): Promise<Answer> {
   const { baseUrl } = sender;
   let path = `${basePath(baseUrl)}${request.path}`;
@@ -133,7 +132,7 @@ function addressOf(baseUrl: URL, path: string, query: string, credentials: Crede
   if (url.origin !== baseUrl.origin || url.pathname !== path)
     throw new PortcullisError("tool_failed", "The input makes an address that this tool does not have.");
   url.search = query;
-  // Also where an object of the input brought a parameter of this name.
+  // Even if an object of the input brought a parameter of this name.
   for (const [name] of credentials.query) if (url.searchParams.has(name)) url.searchParams.delete(name);
   for (const [name, value] of credentials.query)
     url.search = `${url.search === "" ? "" : `${url.search.slice(1)}&`}${encodeURIComponent(name)}=${encodeURIComponent(value)}`;
@@ -224,7 +223,7 @@ function textOf(bytes: Buffer, mediaType: string | null): string {
   }
 }
 
-/** Reads a body up to a number of bytes. What is larger is given up, or cut. Nothing is parsed before. */
+/** Reads a body up to a number of bytes. A larger body is given up, or cut. Nothing is parsed before. */
 async function readBody(
   { source }: Sender,
   response: Response,
@@ -295,4 +294,17 @@ function askedWaitMs({ status, headers }: Response): number | undefined {
 /** Gives the connection up: the rest of the body may be endless. */
 async function drop(response: Response): Promise<void> {
   await response.body?.cancel().catch(() => {});
+}
+
+/**
+ * JSON in which characters that need no escape have none: `a\/b` and `a\u002fb` become `a/b`. Servers write them either way,
+ * so a text that is looked for in JSON is looked for in this form. Linear in the text.
+ */
+export function withPlainEscapes(json: string): string {
+  if (!json.includes("\\/") && !json.includes("\\u00")) return json;
+  return json.replaceAll(/\\(?:u00([0-9a-fA-F]{2})|[^])/g, (escape: string, code: string | undefined) => {
+    if (escape === "\\/") return "/";
+    const character = code === undefined ? "" : String.fromCharCode(Number.parseInt(code, 16));
+    return /^[ !#-[\]-~\xa0-\xff]$/.test(character) ? character : escape;
+  });
 }

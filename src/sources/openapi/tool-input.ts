@@ -1,4 +1,5 @@
-import type { JsonSchema, Schema } from "../../tools/schema.ts";
+import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
+import type { Schema } from "../../tools/schema.ts";
 import { follow, type OpenApiDocument, PartFault } from "./document.ts";
 import { fieldOf, isFields, type Fields } from "../../values/fields.ts";
 import type { Body, OperationParts, Parameter } from "./operations.ts";
@@ -26,7 +27,7 @@ export interface ToolInput {
 
 export interface BodyFields {
   readonly body: Body;
-  /** Names of its fields, where they stand beside the parameters. */
+  /** Names of the body's fields, if they stand beside the parameters. */
   readonly names: ReadonlySet<string> | undefined;
   /** Fields of a form that are files: text in base64. */
   readonly files: ReadonlySet<string>;
@@ -41,7 +42,7 @@ const BODY = "body";
 const HOST_HEADERS =
   /^(?:accept|content-type|authorization|host|connection|keep-alive|content-length|transfer-encoding|te|trailer|upgrade|expect|cookie|date|origin|referer|via|forwarded|x-forwarded-.*|x-real-ip|x-original-.*|x-rewrite-.*|x-http-method.*|x-method-override|proxy-.*|sec-.*)$/i;
 
-/** The parameters that programs give. Throws a `PartFault` where the operation cannot be called without another one. */
+/** The parameters that programs give. Throws a `PartFault` if the operation requires a header that programs may not set. */
 export function givenParameters(parameters: readonly Parameter[], isHosts: (parameter: Parameter) => boolean) {
   return parameters.filter((parameter) => {
     const { name, place, required } = parameter;
@@ -89,7 +90,7 @@ function followQuietly(document: OpenApiDocument, schema: unknown): unknown {
   }
 }
 
-/** The input of an operation's tool. Throws a `PartFault` where its schemas cannot be used. */
+/** The input of an operation's tool. Throws a `PartFault` if its schemas cannot be used. */
 export function toolInput(
   document: OpenApiDocument,
   schemas: Schemas,

@@ -1,4 +1,5 @@
-import { type JsonSchema, lazySchema, type Schema } from "../../tools/schema.ts";
+import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
+import { lazySchema, type Schema } from "../../tools/schema.ts";
 import { follow, type OpenApiDocument } from "./document.ts";
 import { fieldOf, isFields, type Fields } from "../../values/fields.ts";
 import { formOf } from "./operations.ts";
@@ -20,14 +21,14 @@ const MEDIA_TYPE = /^[\w!#$&^.+*-]+\/[\w!#$&^.+*-]+$/;
 
 /** What a server is asked for and what a tool returns. */
 export interface ToolOutput {
-  /** Undefined where the document does not say what comes back. */
+  /** Undefined if the document does not say what comes back. */
   readonly schema: Schema | undefined;
   /** Media types to ask for. */
   readonly accept: string;
 }
 
 /**
- * The result of an operation's tool, by its answers of success. Throws a `PartFault` where their schemas cannot be used.
+ * The result of an operation's tool, by its answers of success. Throws a `PartFault` if their schemas cannot be used.
  * Without `checks` its schema is shown and any value fits.
  */
 export function toolOutput(
@@ -66,14 +67,14 @@ export function toolOutput(
   return { schema: schemas.close("output", whole, parts, checks), accept };
 }
 
-/** The answers that mean success: of status 2xx, or `default` where there is none. */
+/** The answers that mean success: of status 2xx, or `default` without any. */
 function successesOf(responses: Fields): readonly { readonly status: string; readonly response: unknown }[] {
   const named = Object.keys(responses).filter((status) => /^2(?:\d\d|xx)$/i.test(status));
   const statuses = named.length === 0 && Object.hasOwn(responses, "default") ? ["default"] : named;
   return statuses.map((status) => ({ status, response: responses[status] }));
 }
 
-/** JSON where an answer can be JSON, else the first media type. */
+/** JSON if an answer can be JSON, else the first media type. */
 function bestOf(mediaTypes: readonly string[]): readonly string[] {
   const json = mediaTypes.filter((type) => formOf(type) === "json");
   const plain = json.filter((type) => type.toLowerCase().startsWith("application/json"));

@@ -6,14 +6,15 @@ import { brotliDecompressSync } from "node:zlib";
 export type Encoding = "o200k_base" | "cl100k_base";
 
 /**
- * Rank of each token by its bytes, one character of U+0000 to U+00FF for each byte. Where several pairs of neighbours are
+ * Rank of each token by its bytes, one character of U+0000 to U+00FF for each byte. If several pairs of neighbours are
  * tokens, the pair with the lowest rank is joined first.
  */
 export type Ranks = ReadonlyMap<string, number>;
 
 /**
- * Reads the tokens of an encoding, which takes about 0.1 s. A file is compressed by brotli and holds the number of tokens
- * (four bytes, little-endian), the length of each in bytes (one byte each, in the order of ranks), and their bytes.
+ * Reads the tokens of an encoding, which takes about 0.1 s. A file is compressed by brotli. It holds the number of
+ * tokens (four bytes, little-endian), the length of each token in bytes (one byte each, in the order of ranks), and the
+ * bytes of the tokens.
  */
 export function loadEncoding(encoding: Encoding): Ranks {
   const file = fileURLToPath(new URL(`./${encoding}.bin`, import.meta.url));

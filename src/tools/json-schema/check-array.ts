@@ -1,11 +1,10 @@
-import type { JsonSchema } from "../schema.ts";
+import type { JsonSchema } from "./json-schema.ts";
 import type { BoundsOf, Checker } from "./checker.ts";
 import type { SchemaNode } from "./compile-schema.ts";
 import type { Findings } from "./findings.ts";
 
 const NONE_CONTAINED = 'expected at least one element that fits the schema under "contains"';
 
-/** Checks an array's own keywords. */
 export function checkArray(
   checker: Checker,
   node: SchemaNode,

@@ -1,9 +1,8 @@
-import type { JsonSchema } from "../schema.ts";
+import type { JsonSchema } from "./json-schema.ts";
 import type { BoundsOf, Checker } from "./checker.ts";
 import type { SchemaNode } from "./compile-schema.ts";
 import { type Findings, shown } from "./findings.ts";
 
-/** Checks an object's own keywords. */
 export function checkObject(
   checker: Checker,
   node: SchemaNode,

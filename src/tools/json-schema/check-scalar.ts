@@ -1,9 +1,8 @@
-import type { JsonSchema } from "../schema.ts";
+import type { JsonSchema } from "./json-schema.ts";
 import type { BoundsOf, Checker } from "./checker.ts";
 import type { SchemaNode } from "./compile-schema.ts";
 import { type Findings, shown } from "./findings.ts";
 import { fitsFormat, formatSteps } from "./formats.ts";
-import { isMultipleOf } from "./multiple-of.ts";
 
 /** Characters counted per step. */
 const CHARACTERS_A_STEP = 8;
@@ -43,7 +42,7 @@ export function checkString(
   if (pattern && !pattern.test(value, checker.steps))
     found.add("pattern", () => `expected text that matches ${shown(schema.pattern)}`);
   if (format !== undefined) {
-    checker.steps.spend(1 + value.length * formatSteps(format));
+    checker.steps.spend(formatSteps(format, value.length));
     if (!fitsFormat(format, value)) found.add("format", () => `expected text in the format ${shown(format)}`);
   }
 }
@@ -53,4 +52,22 @@ function lengthOf(text: string): number {
   let length = 0;
   for (let at = 0; at < text.length; length += 1) at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
   return length;
+}
+
+/** Whether a number is a whole multiple of another in decimal notation: 0.3 is a multiple of 0.1. */
+function isMultipleOf(value: number, divisor: number): boolean {
+  if (!Number.isFinite(value) || !Number.isFinite(divisor) || divisor <= 0) return false;
+  const [digits, exponent] = decimalOf(value);
+  const [divisorDigits, divisorExponent] = decimalOf(divisor);
+  const shift = exponent - divisorExponent;
+  return shift >= 0
+    ? (digits * 10n ** BigInt(shift)) % divisorDigits === 0n
+    : digits % (divisorDigits * 10n ** BigInt(-shift)) === 0n;
+}
+
+/** Digits and decimal exponent of a number. */
+function decimalOf(number: number): readonly [bigint, number] {
+  const [digits = "", exponent = "0"] = Math.abs(number).toString().split("e");
+  const [whole = "", fraction = ""] = digits.split(".");
+  return [BigInt(whole + fraction), Number(exponent) - fraction.length];
 }

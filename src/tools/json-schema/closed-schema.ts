@@ -1,9 +1,9 @@
-import type { JsonSchema } from "../schema.ts";
+import type { JsonSchema } from "./json-schema.ts";
 import { childrenOf, type CompiledSchema, inPlaceOf, type SchemaNode } from "./compile-schema.ts";
 
 /**
- * A copy of a schema that says `additionalProperties: false` where it names fields and is silent about others. Parts that
- * share a value with other parts stay as they are: closed, one would refuse the fields of the other.
+ * A copy of a schema that says `additionalProperties: false` in each part that names fields and is silent about others.
+ * Parts that share a value with other parts stay as they are: a closed part would refuse the fields of the others.
  */
 export function closedSchema(schema: JsonSchema, { root }: CompiledSchema): JsonSchema {
   const parts = reach([root], partsAsserted);
@@ -47,7 +47,7 @@ function partsThatShare(node: SchemaNode): number {
   );
 }
 
-/** Parts that only test a value: closed, they would give another answer. */
+/** Parts that only test a value: if they were closed, the test would have another outcome. */
 function partsTested({ one }: SchemaNode): readonly SchemaNode[] {
   return [one.not, one.if, one.contains].filter((node) => node !== undefined);
 }

@@ -1,7 +1,8 @@
 import { describe, PortcullisError } from "../../errors.ts";
-import { type JsonSchema, resolveReference } from "../schema.ts";
-import { LinearPattern } from "./linear-pattern.ts";
-import { PatternRefused } from "./parse-pattern.ts";
+import { type JsonSchema, resolveReference } from "./json-schema.ts";
+import { isContainer } from "./identities.ts";
+import { LinearPattern } from "./patterns/linear-pattern.ts";
+import { PatternRefused } from "./patterns/parse-pattern.ts";
 
 /** Maximum depth of a schema. */
 const MAX_DEPTH = 250;
@@ -26,7 +27,7 @@ export interface SchemaNode {
   /** From `dependentRequired`, and from the lists in `dependencies`. */
   dependentNames: readonly DependentNames[];
   pattern?: LinearPattern | undefined;
-  /** Patterns of `patternProperties`, in their order. Undefined for one that is not checked. */
+  /** Patterns of `patternProperties`, in their order. Undefined for a pattern that is not checked. */
   patterns: readonly (LinearPattern | undefined)[];
   /** Values of `enum`: scalars, and containers (arrays and objects). */
   enumeration?: { readonly scalars: ReadonlySet<unknown>; readonly containers: readonly unknown[] };
@@ -101,9 +102,9 @@ export function refuseLarge(schema: JsonSchema): void {
 }
 
 /**
- * Compiles a schema for validation. Throws a `PortcullisError` (`option_invalid`) with the place of a part that cannot be
- * checked at bounded cost. With `patterns: "for names"` only names of fields are matched, and a pattern that cannot be
- * matched at bounded cost is undefined: for schemas whose values another library checks.
+ * Compiles a schema for validation. Throws a `PortcullisError` (`option_invalid`) with the place of a part that cannot
+ * be checked at bounded cost. `patterns: "for names"` is for schemas whose values another library checks: only names of
+ * fields are matched, and a pattern that cannot be matched at bounded cost is undefined.
  */
 export function compileSchema(schema: JsonSchema, patterns: PatternsRead = "all"): CompiledSchema {
   const compiled = new Compiler(schema, patterns).compile();
@@ -280,10 +281,6 @@ export function childrenOf({ lists, one, maps }: SchemaNode): readonly SchemaNod
     ...Object.values(one),
     ...Object.values(maps).flatMap((map) => map.map(([, node]) => node)),
   ];
-}
-
-function isContainer(value: unknown): boolean {
-  return typeof value === "object" && value !== null;
 }
 
 function pointerPart(name: string): string {

@@ -1,11 +1,11 @@
-import type { JsonSchema } from "../schema.ts";
+import type { JsonSchema } from "./json-schema.ts";
 import type { CompiledSchema, SchemaNode } from "./compile-schema.ts";
 import { checkArray } from "./check-array.ts";
 import { checkObject } from "./check-object.ts";
 import { checkNumber, checkString } from "./check-scalar.ts";
 import type { Checker } from "./checker.ts";
 import { alone, type Failure, Findings, FITS, type Outcome, shown } from "./findings.ts";
-import { Identities } from "./identities.ts";
+import { Identities, isContainer } from "./identities.ts";
 import { Steps, StepsSpent } from "./steps.ts";
 
 /** Maximum steps of one check: about a second. A megabyte of ordinary data takes a hundredth of that. */
@@ -137,7 +137,6 @@ class Evaluation implements Checker {
     for (const outcome of outcomes) if (!outcome.failure) found.see(this.seen(outcome).seen);
   }
 
-  /** Counts a step for each evaluated field and element before they are read. */
   seen(outcome: Outcome): Outcome {
     this.steps.spend(outcome.seen?.size ?? 0);
     return outcome;
@@ -154,10 +153,6 @@ function typeOf(value: unknown): string {
 
 function isOfType(wanted: unknown, type: string, value: unknown): boolean {
   return wanted === type || (wanted === "integer" && type === "number" && (value as number) % 1 === 0);
-}
-
-function isContainer(value: unknown): boolean {
-  return typeof value === "object" && value !== null;
 }
 
 /** Maximum values of an enumeration that are named. */

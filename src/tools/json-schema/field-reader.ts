@@ -1,5 +1,6 @@
-import type { JsonSchema } from "../schema.ts";
+import type { JsonSchema } from "./json-schema.ts";
 import type { SchemaNode } from "./compile-schema.ts";
+import { isContainer } from "./identities.ts";
 import { MAX_DEPTH, type SchemaLookups } from "./schema-lookups.ts";
 import { type Steps, StepsSpent } from "./steps.ts";
 
@@ -10,9 +11,9 @@ const NAME_LENGTH = 64;
 const PART_STEPS = 3;
 
 /**
- * What a schema says about one value: nothing, or what a part of the schema says, or what several parts say together.
- * `all` parts apply at once, of `any` at least one. A field is known to `all` if one part knows it, and to `any` too. It
- * is unknown to `all` if one part declares its fields without it; to `any` only if every alternative does.
+ * What a schema says about one value: nothing, what one part of the schema says, or what several parts say together.
+ * All parts of `all` apply to the value, and at least one part of `any`. Both know a field if one of their parts knows
+ * it. A field is unknown to `all` if one part declares its fields without it, and to `any` only if every part does.
  */
 export type Reading =
   | { readonly type: "silent" }
@@ -25,8 +26,8 @@ const SILENT: Reading = { type: "silent" };
 type FieldReading = Reading | "unknown" | undefined;
 
 /**
- * Reads from a schema what it says about the fields and elements of one value at a time. Throws `StepsSpent` where that takes
- * too many steps.
+ * Reads from a schema what it says about the fields and elements of one value at a time. Throws `StepsSpent` if that
+ * takes too many steps.
  */
 export class FieldReader {
   readonly #steps: Steps;
@@ -75,7 +76,7 @@ export class FieldReader {
     for (const other of lists.allOf ?? []) parts.push(below(other));
     for (const word of ["anyOf", "oneOf"] as const)
       if (lists[word]) parts.push(join("any", this.#applicable(lists[word], value).map(below)));
-    // These parts may know fields. That they do not know one says nothing.
+    // These parts may know fields. A field that they do not know may still be known to others.
     for (const word of ["if", "then", "else"] as const)
       if (one[word]) parts.push(join("any", [SILENT, below(one[word])]));
     for (const word of ["dependentSchemas", "dependencies"] as const) {
@@ -88,7 +89,7 @@ export class FieldReader {
     return expanded;
   }
 
-  /** The alternatives that a value of its type and with its tags may fit; all of them if it fits none. */
+  /** The alternatives that a value may fit by its type and its tags; all alternatives if it fits none. */
   #applicable(alternatives: readonly SchemaNode[], value: object): readonly SchemaNode[] {
     const applicable = alternatives.filter((one) => this.#mayFit(one, value));
     return applicable.length === 0 ? alternatives : applicable;
@@ -237,8 +238,4 @@ function join(type: "all" | "any", readings: readonly Reading[]): Reading {
 
 function takesType({ type }: JsonSchema, wanted: string): boolean {
   return type === undefined || (Array.isArray(type) ? type.includes(wanted) : type === wanted);
-}
-
-function isContainer(value: unknown): boolean {
-  return typeof value === "object" && value !== null;
 }

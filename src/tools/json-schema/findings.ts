@@ -3,7 +3,7 @@ export interface Problem {
   readonly keyword: string;
   readonly message: () => string;
   readonly path: Path | undefined;
-  /** Faults of the alternatives, where none fits. */
+  /** Faults of the alternatives if none fits. */
   readonly alternatives?: readonly Failure[];
 }
 
@@ -50,7 +50,7 @@ export class Findings {
     this.#join({ choice: undefined, last: { keyword, message, path: undefined } });
   }
 
-  /** Adds that a number of alternatives fit, which is not the right number, with the faults of the others. */
+  /** Adds that too few or too many alternatives fit, with the faults of those that do not. */
   addChoice(keyword: "anyOf" | "oneOf", fitting: number, outcomes: readonly Outcome[]): void {
     const alternatives = outcomes.flatMap(({ failure }) => (failure ? [failure] : []));
     const message =
@@ -62,7 +62,6 @@ export class Findings {
     for (const failure of alternatives) this.#join(failure);
   }
 
-  /** Adds the faults of the parts of `allOf`. */
   addAll(outcomes: readonly Outcome[]): void {
     this.add("allOf", () => "it does not fit all parts of its schema");
     for (const { failure } of outcomes) if (failure) this.#join(failure);

@@ -39,6 +39,6 @@ function numberOf<Key>(numbers: Map<Key, number>, key: Key): number {
   return number;
 }
 
-function isContainer(value: unknown): value is object {
+export function isContainer(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }

@@ -17,7 +17,7 @@ export interface UnknownField {
 
 export interface FieldsRead {
   readonly unknown: readonly UnknownField[];
-  /** Number of unknown fields, also of those not listed. */
+  /** Number of all unknown fields, listed or not. */
   readonly total: number;
 }
 
@@ -37,8 +37,8 @@ export class InputFields {
 
   /**
    * Finds the fields that the schema does not know and removes them from the value. Also removes a field that is null
-   * where the schema lets the field be absent and does not let it be null. Takes a step per field and applicable part of
-   * the schema; throws `StepsSpent` if that exceeds `maxSteps`, or if too many parts of the schema refer to each other.
+   * if the schema lets it be absent and does not let it be null. Takes a step per field and applicable part of the
+   * schema. Throws `StepsSpent` if that exceeds `maxSteps`, or if too many parts of the schema refer to each other.
    */
   read(value: unknown, unknownFields: "refuse" | "allow", maxSteps = MAX_STEPS): FieldsRead {
     const walk = new Walk(new Steps(maxSteps), this.#lookups, unknownFields);

@@ -1,4 +1,4 @@
-import type { JsonSchema } from "../schema.ts";
+import type { JsonSchema } from "./json-schema.ts";
 import type { SchemaNode } from "./compile-schema.ts";
 import { type Steps, StepsSpent } from "./steps.ts";
 
@@ -48,7 +48,7 @@ export class SchemaLookups {
   }
 }
 
-/** The scalars that a field can be, where its schema lists them. */
+/** The scalars that a field can be, if its schema lists them. */
 function tagValues({ schema, enumeration, ref }: SchemaNode, depth: number): ReadonlySet<unknown> | undefined {
   if (depth > MAX_DEPTH) throw new StepsSpent();
   if (typeof schema === "boolean") return undefined;

@@ -33,7 +33,7 @@ export const SEARCH_INPUT = {
   additionalProperties: false,
 } as const;
 
-/** The tool of which each call is a search. A gate has one for each session. */
+/** The tool whose calls are searches. Each session of a gate has its own. */
 export function searchTool(search: (input: SearchInput, context: CallContext) => Promise<unknown>): Tool {
   return {
     name: SEARCH_TOOLS,

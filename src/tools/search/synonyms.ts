@@ -1,7 +1,7 @@
 import { wordsOf } from "./words.ts";
 
 /*
- * Words that mean nearly the same where people ask for tools. Each line is one group, and a word may be in several. They are
+ * Words that mean nearly the same when people ask for tools. Each line is one group, and a word may be in several. They are
  * words of everyday speech and of software in general. A hyphen joins two words that are one expression.
  */
 const GROUPS = `
@@ -123,7 +123,7 @@ webhook hook
 date day calendar
 `;
 
-/** How much a synonym counts beside the word itself, and each of the words that are a synonym together. */
+/** Weight of a synonym relative to the word itself; weight of each word of a synonym that has several. */
 const SYNONYM_WEIGHT = 0.5;
 const PART_WEIGHT = 0.35;
 

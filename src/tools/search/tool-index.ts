@@ -4,19 +4,19 @@ import { synonymsOf } from "./synonyms.ts";
 import { toolWords } from "./tool-words.ts";
 
 /*
- * Okapi BM25 over the weighted words of each tool, and three factors beside it: how much of the query was met, how much of
- * the tool's name the query has named, and whether the tool does what the query asks for. Chosen on the queries
- * of test/tools/search/queries.ts; halving or doubling one of them moves recall by one query in sixty.
+ * Okapi BM25 over the weighted words of each tool, with three factors: how much of the query was met, how much of the
+ * tool's name the query has named, and whether the tool does what the query asks for. Chosen on the queries of
+ * test/tools/search/queries.ts. Halving or doubling a constant moves recall by one query in sixty.
  */
 const SATURATION = 2;
 const LENGTH_SHARE = 0.15;
 const EFFECT_FACTOR = 0.25;
-/** Of two words that are one expression, like "pull request", each counts this much by itself. */
+/** Weight of each single word of an expression of two words, like "pull request". */
 const PART_WEIGHT = 0.7;
 /** Weight of a word of the index that begins with a word of the query, or is its beginning. */
 const PREFIX_WEIGHT = 0.6;
 const PREFIX_LENGTH = 4;
-/** Words of the index that are taken for one that it does not have. */
+/** Words of the index that may stand for a word that it does not have. */
 const LIKE_WORDS = 1000;
 /** Words of the index that are looked at before the thread is released. */
 const WORDS_PER_SLICE = 20_000;
@@ -26,15 +26,15 @@ const TOOLS_PER_SLICE = 8;
 /** The tools that have a word: place and weight in turn. */
 type Postings = number[];
 
-/** Words of which a tool needs one: a word of the query and its synonyms, each with its weight. */
+/** A word of the query and its synonyms, each with its weight. A tool needs one of them. */
 interface Wanted {
   readonly words: ReadonlyMap<string, number>;
   readonly rarity: number;
 }
 
 /**
- * Finds tools by words. It knows only the tools that it was made of: how rare a word is, and how long a search takes,
- * depends on no other.
+ * Finds tools by words. It knows only the tools that it was made of: neither the rarity of a word nor the time of a
+ * search depends on other tools.
  */
 export class ToolIndex {
   readonly #tools: readonly Tool[];
@@ -72,7 +72,7 @@ export class ToolIndex {
     }
   }
 
-  /** The tools that have a word of the query, or a synonym of one; the best first. Yields between slices. */
+  /** The tools that have a word of the query or a synonym of it, the best first. Yields between slices. */
   *search(query: Query, limit: number): Generator<undefined, readonly Tool[]> {
     const wanted = yield* this.#wanted(query.words);
     const total = wanted.reduce((sum, { rarity }) => sum + rarity, 0);
@@ -99,7 +99,7 @@ export class ToolIndex {
       .flatMap(({ place }) => this.#tools[place] ?? []);
   }
 
-  /** For each tool the best score of its words among these. */
+  /** For each tool, the best score among these words. */
   #scoresOf(words: ReadonlyMap<string, number>): Float64Array {
     const best = new Float64Array(this.#tools.length);
     for (const [word, share] of words) {
@@ -164,7 +164,7 @@ export class ToolIndex {
     return wanted;
   }
 
-  /** The rarity of a group is half that of its word and half that of its most frequent one. */
+  /** The rarity of a group is the mean of two rarities: of its word, and of its most frequent word. */
   #wantedOf(words: ReadonlyMap<string, number>): Wanted {
     const known = [...words].filter(([word]) => this.#count(word) > 0);
     const least = Math.min(...known.map(([word]) => this.#rarity(word)));

@@ -1,6 +1,6 @@
 import { optionError } from "../../errors.ts";
-import type { ProgramLanguage } from "../declarations.ts";
-import { oneLine } from "../one-line.ts";
+import type { ProgramLanguage } from "../declarations/declarations.ts";
+import { oneLine } from "../declarations/one-line.ts";
 import type { Caller, Tool } from "../tool.ts";
 import type { ToolSet } from "../tool-set.ts";
 import { readQuery } from "./read-query.ts";
@@ -31,7 +31,7 @@ const STUB_TOKENS = 1500;
 export interface SearchRequest extends Searcher {
   readonly query: string;
   readonly limit?: number | undefined;
-  /** Tools to search among, in place of those that the caller may call. Those that it may not call are called directly. */
+  /** Tools to search among, in place of those that the caller may call. A found tool that it may not call has no stub: the model calls it directly. */
   readonly among?: readonly Tool[] | undefined;
   readonly language: ProgramLanguage;
   /** Runs work that yields between slices; at once by default. */
@@ -63,7 +63,7 @@ const FOUND_PER_SLICE = 1;
 /** Tools that the filter is asked about before the thread is released. */
 const FILTERED_PER_SLICE = 100;
 
-/** Finds tools of a set. What a caller may not call, or the filter refuses, is not in the index that is searched for it. */
+/** Finds tools of a set. The index that is searched for a caller has no tool that it may not call or that the filter refuses. */
 export class ToolSearch {
   readonly tools: ToolSet;
   readonly settings: SearchSettings;
@@ -118,7 +118,7 @@ export class ToolSearch {
   async #indexOf(tools: readonly Tool[], work: Work): Promise<ToolIndex> {
     const known = this.#indexes.find((one) => isSame(one.tools, tools));
     if (known) return known.index;
-    // Kept at once: searches that come while it is made wait for it.
+    // Kept at once: searches that begin while the index is made wait for it.
     const index = Promise.resolve(work(ToolIndex.of(tools)));
     const kept = { tools, index };
     this.#indexes.unshift(kept);
@@ -152,7 +152,7 @@ function joined(rankings: readonly (readonly Tool[])[]): readonly Tool[] {
 /** In place of a stub, for a tool that the model calls itself. */
 const CALLED_DIRECTLY = "(called directly, not from a program)";
 
-/** With `caller`, tools that it may not call have no stub. */
+/** If `caller` is given, tools that it may not call have no stub. */
 function* describeAll(
   tools: readonly Tool[],
   language: ProgramLanguage,

@@ -1,9 +1,9 @@
-import { isPythonName, type ProgramLanguage, pythonPath } from "../declarations.ts";
-import type { JsonSchema } from "../schema.ts";
+import { isPythonName, type ProgramLanguage, pythonPath } from "../declarations/declarations.ts";
+import type { JsonSchema } from "../json-schema/json-schema.ts";
 import type { Tool } from "../tool.ts";
 import { jsonSchemaOf } from "../tool-schemas.ts";
-import { PYTHON, TYPESCRIPT, type TypeNotation } from "../type-notation.ts";
-import { fieldsOf, typeText, type TypeTextOptions } from "../type-text.ts";
+import { PYTHON, TYPESCRIPT, type TypeNotation } from "../declarations/type-notation.ts";
+import { fieldsOf, typeText, type TypeTextOptions } from "../declarations/type-text.ts";
 
 /** Maximum characters of a stub with details. */
 const STUB_LENGTH = 1200;

@@ -1,7 +1,7 @@
 import { PortcullisError } from "../../errors.ts";
 import type { Tool } from "../tool.ts";
 
-/** Gives a vector for each text: of the same length for all, and near to each other where texts mean the same. */
+/** Gives a vector for each text. All vectors have the same length. Texts that mean the same have vectors near each other. */
 export type Embed = (texts: readonly string[]) => Promise<readonly (readonly number[])[]>;
 
 /** Texts handed over in one call. */

@@ -1,6 +1,6 @@
 import type { Effect, Tool } from "../tool.ts";
 import { jsonSchemaOf } from "../tool-schemas.ts";
-import { type JsonSchema, resolveReference } from "../schema.ts";
+import { type JsonSchema, resolveReference } from "../json-schema/json-schema.ts";
 import { wordsOf } from "./words.ts";
 
 /** How much a word counts by where it stands. Chosen on the first 60 queries of test/tools/search/queries.ts. */
@@ -14,7 +14,7 @@ const WEIGHTS = {
   fieldDescription: 0.3,
 };
 
-/** Maximum characters of a description that are read, and of a field's. */
+/** Maximum characters read of a tool's description, and of a field's description. */
 const DESCRIPTION_LENGTH = 1000;
 const FIELD_LENGTH = 100;
 /** Maximum of fields read of one input, and of levels below it. */

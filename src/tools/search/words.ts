@@ -1,6 +1,6 @@
 /** Maximum characters of a text that is read for words. */
 const TEXT_LENGTH = 4000;
-/** Maximum characters of a word; of a longer one only the beginning counts. */
+/** Maximum characters of a word; of a longer word only the beginning counts. */
 const WORD_LENGTH = 32;
 
 /** Words that say nothing about which tool is meant. */

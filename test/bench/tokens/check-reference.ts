@@ -4,17 +4,17 @@
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { programBoundaries } from "../../../src/agent/boundaries.ts";
-import { instructionsFor } from "../../../src/agent/instructions.ts";
+import { programBoundaries } from "../../../src/agent/prompt/limit-sentences.ts";
+import { instructionsFor } from "../../../src/agent/prompt/instructions.ts";
 import type { Spent } from "../../../src/comparison/accounting/accounting.ts";
 import type { Comparison, Mode, ModeMeasure } from "../../../src/comparison/comparison.ts";
 import type { BenchReport } from "../../../src/comparison/report/report.ts";
 import { DEFAULT_LIMITS } from "../../../src/programs/limits.ts";
-import { declareTools } from "../../../src/tools/declarations.ts";
+import { declareTools } from "../../../src/tools/declarations/declarations.ts";
 import type { Tool } from "../../../src/tools/tool.ts";
 import { ToolSet } from "../../../src/tools/tool-set.ts";
 import { countTokens } from "../../../src/tools/count-tokens.ts";
-import { table } from "../../../src/cli/terminal/table.ts";
+import { table } from "../../../src/cli/terminal/print.ts";
 
 interface Reference {
   readonly calls: number;
@@ -42,14 +42,7 @@ const CLOSE = 0.1;
 const WRITE_FACTOR = 1.25;
 const READ_FACTOR = 0.1;
 const OUTPUT_FACTOR = 5;
-const CALL_BOUNDARIES = countTokens(
-  " You have 1000000 calls, each up to 60 s; beyond, they fail. Of a result over 16 MiB you get the beginning.",
-);
 const PROGRAM_BOUNDARIES = countTokens(programBoundaries(DEFAULT_LIMITS, { shares: true }));
-const SUMMARY = countTokens(", completed, 0.1 s, 24 calls");
-const INSTRUCTIONS = countTokens(instructionsFor("none")) + CALL_BOUNDARIES;
-/** The time in a label has as many tokens at any time. */
-const LABEL = countTokens("[Result of flights.query, call call-12, 1234 bytes, at 2026-11-22T09:30:00Z]\n");
 
 /** What providers are told of a tool's input whose unknown fields are refused. */
 const CLOSED = countTokens(',"additionalProperties":false');
@@ -71,7 +64,7 @@ async function mostBesides(task: string): Promise<number> {
   const declared = new ToolSet(tools).visibleTo(["programmatic"]);
   const bare = declared.map((tool) => ({ ...tool, output: undefined }));
   const types = countTokens(declareTools(declared)) - countTokens(declareTools(bare));
-  return countTokens(instructionsFor("local")) + PROGRAM_BOUNDARIES + SUMMARY + types + LONGER_DESCRIPTIONS;
+  return countTokens(instructionsFor("local")) + PROGRAM_BOUNDARIES + types + LONGER_DESCRIPTIONS;
 }
 
 async function figuresOf(
@@ -96,16 +89,12 @@ async function figuresOf(
   );
   const longer = program.spent.output - expected.programOutput;
   // Of a longer one the reference does not tell its fixed part, but this much it did not have.
-  const meanResult = tools.reduce((sum, tool) => sum + tool.calls * (tool.resultTokens ?? 0), 0) / calls;
-  const labels = (spent: Spent) => (spent.results / meanResult) * LABEL;
-  const fixedOfTwoTurns = (spent: Spent) =>
-    spent.turns * Math.min(firstContext(spent) - (expected.input - expected.peak), INSTRUCTIONS + LONGER_DESCRIPTIONS);
   const directBesides = (spent: Spent) =>
-    expected.turns === 2
-      ? fixedOfTwoTurns(spent) + calls * LABEL
-      : spent.turns * (INSTRUCTIONS + tools.length * CLOSED) + labels(spent);
-  const peakBesides =
-    calls * LABEL + (expected.turns === 2 ? fixedOfTwoTurns(parallel.spent) / 2 : INSTRUCTIONS + tools.length * CLOSED);
+    spent.turns *
+    (expected.turns === 2
+      ? Math.min(firstContext(spent) - (expected.input - expected.peak), LONGER_DESCRIPTIONS)
+      : tools.length * CLOSED);
+  const peakBesides = directBesides(parallel.spent) / parallel.spent.turns;
   const cached = (besides: number, turns: number) => (besides / turns) * (WRITE_FACTOR + READ_FACTOR * (turns - 1));
   const programCost = (turns: number) => cached(programFixed * turns, turns) + longer * (OUTPUT_FACTOR + WRITE_FACTOR);
 
@@ -179,6 +168,6 @@ process.stdout.write(
   `${table(["task", "figure", "here", "reference", "ratio", "why"], rows, ["here", "reference", "ratio"])}\n`,
 );
 process.stdout.write(
-  `${close} figures within 10 % of the reference, ${known} within 10 % without what is said besides (what data from outside is, when to write a program, the type of every result, where a result comes from and since when, what calls and runs may take; longer programs), ${rows.length - known - unexplained} with a reason, ${unexplained} unexplained.\n`,
+  `${close} figures within 10 % of the reference, ${known} within 10 % without what is said besides (what data from outside is, when to write a program, the type of every result, what runs may take; longer programs), ${rows.length - known - unexplained} with a reason, ${unexplained} unexplained.\n`,
 );
 process.exitCode = unexplained > 0 ? 1 : 0;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseLimit } from "../../../src/cli/input/parse-limit.ts";
+import { parseLimit } from "../../../src/cli/input/units.ts";
 
 test.each([
   ["memoryBytes=64MiB", 64 * 1024 ** 2],

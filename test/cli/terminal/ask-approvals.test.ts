@@ -2,8 +2,8 @@ import { PassThrough } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import * as fc from "fast-check";
 import { afterEach, expect, test } from "vitest";
-import type { ApproveMode } from "../../../src/cli/input/parse-approve.ts";
-import { type Approver, createApprover } from "../../../src/cli/terminal/ask-approvals.ts";
+import type { ApproveMode } from "../../../src/cli/input/option-values.ts";
+import { createApprover, type Approver } from "../../../src/cli/terminal/executions/ask-approvals.ts";
 import { createScreen } from "../../../src/cli/terminal/screen.ts";
 
 const approvers: Approver[] = [];

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { askEachCallOnce } from "../../../src/cli/terminal/ask-each-call-once.ts";
+import { askEachCallOnce } from "../../../src/cli/commands/measure/bench.ts";
 import type { ApprovalRequest } from "../../../src/index.ts";
 
 const request = (tool: string, inputDigest: string, signal = new AbortController().signal): ApprovalRequest => ({

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { showBar } from "../../../src/cli/terminal/bar.ts";
+import { showBar } from "../../../src/cli/terminal/executions/progress.ts";
 
 function stream(isTTY: boolean, columns = 80) {
   const written: string[] = [];

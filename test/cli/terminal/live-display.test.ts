@@ -2,11 +2,11 @@ import { expect, test } from "vitest";
 import { createMemoryJournal } from "../../../src/journal/index.ts";
 import { createRuntime } from "../../../src/index.ts";
 import { createMemorySandbox } from "../../../src/testing.ts";
-import { listView } from "../../../src/views/list-view.ts";
+import { listView } from "../../../src/views/list/list-view.ts";
 import { viewExecution } from "../../../src/views/view-execution.ts";
 import { liveDisplay } from "../../../src/cli/terminal/live-display.ts";
-import { executionFrame } from "../../../src/cli/terminal/watch-execution.ts";
-import { listFrame, listNews } from "../../../src/cli/terminal/watch-list.ts";
+import { executionFrame } from "../../../src/cli/terminal/executions/execution-text.ts";
+import { listFrame, listNews } from "../../../src/cli/terminal/executions/list-text.ts";
 import { echo } from "../../support/tools.ts";
 import { pay } from "../../telemetry/fixtures/pay.ts";
 
@@ -48,7 +48,7 @@ test("frames of an execution and of a list fit on any terminal, and have no sequ
   for (const rows of [1, 5, 10, 24, 500]) {
     const frame = executionFrame(view, rows, {});
     if (rows >= 10) expect(frame.join("\n").split("\n").length).toBeLessThanOrEqual(rows);
-    expect(frame.join("\n")).toMatch(/\b100 calls, 0 open/);
+    expect(frame.join("\n")).toMatch(/\b100 calls made, \d/);
     expect([...frame, ...listFrame(executions, rows)].join("")).not.toMatch(/[\u001b\u202e]/);
   }
   expect(executionFrame(view, 24, {}).join("\n")).toMatch(/… \d+ earlier calls/);

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { oneLine } from "../../../src/cli/terminal/one-line.ts";
-import { table } from "../../../src/cli/terminal/table.ts";
+import { table } from "../../../src/cli/terminal/print.ts";
 
 const hostile = fc
   .array(

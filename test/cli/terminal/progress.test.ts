@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { showProgress } from "../../../src/cli/terminal/progress.ts";
+import { showProgress } from "../../../src/cli/terminal/executions/progress.ts";
 import { createScreen } from "../../../src/cli/terminal/screen.ts";
 
 beforeEach(() => void vi.useFakeTimers());
@@ -11,20 +11,19 @@ function stream(isTTY: boolean) {
 }
 
 const started = (callId: string) =>
-  ({ type: "call_started", execution: "e", callId, tool: "t", caller: "programmatic" }) as const;
+  ({ type: "call_started", execution: "e", callId, tool: "t", caller: "programmatic", at: 0 }) as const;
 const ended = (callId: string, bytes: number) =>
   ({
     type: "call_ended",
     execution: "e",
-    line: {
-      callId,
-      tool: "t",
-      caller: "programmatic",
-      ms: 1,
-      bytes,
-      outcome: { type: "value", shape: "object" },
-      started: true,
-    },
+    callId,
+    tool: "t",
+    caller: "programmatic",
+    ms: 1,
+    bytes,
+    outcome: { type: "value", shape: "object" },
+    started: true,
+    at: 0,
   }) as const;
 
 test("on a terminal one line is updated, and removed at the end", () => {
@@ -35,7 +34,7 @@ test("on a terminal one line is updated, and removed at the end", () => {
   progress.onEvent(ended("1", 2048));
   vi.advanceTimersByTime(100);
   progress.end();
-  expect(written).toEqual(["\r\u001b[2K1 calls done, 1 open, 2 KiB in, 0.1 s", "\r\u001b[2K"]);
+  expect(written).toEqual(["\r\u001b[2K1 call done, 1 open, 2 KiB in, 0.1 s", "\r\u001b[2K"]);
 });
 
 test("without a terminal a plain line is printed every two seconds", () => {
@@ -45,7 +44,7 @@ test("without a terminal a plain line is printed every two seconds", () => {
   vi.advanceTimersByTime(4000);
   progress.end();
   vi.advanceTimersByTime(4000);
-  expect(written).toEqual(["1 calls done, 0 open, 10 B in, 2.0 s\n", "1 calls done, 0 open, 10 B in, 4.0 s\n"]);
+  expect(written).toEqual(["1 call done, 0 open, 10 B in, 2.0 s\n", "1 call done, 0 open, 10 B in, 4.0 s\n"]);
 });
 
 test("nothing is shown while a question is open", () => {

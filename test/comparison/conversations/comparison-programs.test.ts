@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { failingProgram, probingProgram } from "../../../src/comparison/conversations/comparison-programs.ts";
+import { failingProgram, probingProgram } from "../../../src/comparison/conversations/run-task.ts";
 
 async function run(source: string, tools: unknown): Promise<unknown> {
   const AsyncFunction = (async () => {}).constructor as new (

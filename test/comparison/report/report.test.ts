@@ -3,7 +3,7 @@ import { adviceText, programsFrom } from "../../../src/comparison/accounting/adv
 import type { Comparison, Mode, ModeMeasure } from "../../../src/comparison/comparison.ts";
 import type { Exchange } from "../../../src/comparison/accounting/exchange.ts";
 import { type BenchReport, type BenchSettings, reportFrom, sweepFrom } from "../../../src/comparison/report/report.ts";
-import { reportMarkdown } from "../../../src/comparison/report/report-markdown.ts";
+import { reportMarkdown } from "../../../src/comparison/report/report-tables.ts";
 import { reportNotes, reportTables } from "../../../src/comparison/report/report-tables.ts";
 
 const SETTINGS: BenchSettings = {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { openingFor } from "../../../src/agent/opening.ts";
+import { openingFor } from "../../../src/agent/prompt/opening.ts";
 import { ToolSearch } from "../../../src/tools/search/tool-search.ts";
 import {
   DOLLARS_SPENT,

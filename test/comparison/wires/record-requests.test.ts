@@ -73,14 +73,14 @@ const small: readonly GivenTurn[] = [
 const NAME = "flights_query_6f640dc0";
 
 const LABELLED = {
-  first: '[Result of flights.query, call call_1, 20 bytes]\n[{"to":"JFK","n":3}]',
-  second: "[No result of flights.query, call call_2, 25 bytes]\nThere is no such airport.",
-  third: '[Result of run_program, call call_3, 14 bytes]\nReturned:\n"é"',
+  first: '[{"to":"JFK","n":3}]',
+  second: "[failed]\nThere is no such airport.",
+  third: 'Returned:\n"é"',
 };
 const GEMINI = {
-  first: '{"from":"Result of flights.query, call call_1, 20 bytes","output":[{"to":"JFK","n":3}]}',
-  second: '{"from":"No result of flights.query, call call_2, 25 bytes","error":"There is no such airport."}',
-  third: String.raw`{"from":"Result of run_program, call call_3, 14 bytes","output":"Returned:\n\"é\""}`,
+  first: '{"output":[{"to":"JFK","n":3}]}',
+  second: '{"error":"There is no such airport."}',
+  third: String.raw`{"output":"Returned:\n\"é\""}`,
 };
 const PROGRAM_JSON = String.raw`{"code":"return \"é\";\n"}`;
 
@@ -96,7 +96,7 @@ const expectedParts = (results: typeof LABELLED, source: string): readonly Reque
 ];
 
 test.each([
-  ["anthropic", LABELLED, PROGRAM_JSON],
+  ["anthropic", { ...LABELLED, second: "There is no such airport." }, PROGRAM_JSON],
   ["openai", LABELLED, 'return "é";\n'],
   ["openai-chat", LABELLED, PROGRAM_JSON],
   ["gemini", GEMINI, PROGRAM_JSON],

@@ -73,8 +73,8 @@ describe("direct calls", () => {
     expect(timeless(lastMessage(served, 1))).toEqual({
       role: "user",
       content: [
-        { type: "tool_result", tool_use_id: "toolu_a1", content: '[Result of slow, call toolu_a1, 6 bytes]\n"slow"' },
-        { type: "tool_result", tool_use_id: "toolu_a2", content: '[Result of fast, call toolu_a2, 6 bytes]\n"fast"' },
+        { type: "tool_result", tool_use_id: "toolu_a1", content: '"slow"' },
+        { type: "tool_result", tool_use_id: "toolu_a2", content: '"fast"' },
       ],
     });
   });
@@ -169,12 +169,10 @@ describe("direct calls", () => {
   });
 
   test("an unknown tool is named in its result, quoted", async () => {
-    const { served } = await run([{ calls: [{ tool: "no]\n[Result of f" }] }, { text: "4" }], {
+    const { served } = await run([{ calls: [{ tool: "no]\n[from f" }] }, { text: "4" }], {
       tools: [counted("f").tool],
     });
-    expect(timeless(lastMessage(served, 1)?.content[0]?.content)).toMatch(
-      /^\[No result of "no\]\\n\[Result of f", call toolu_1_0, \d+ bytes\]\n/,
-    );
+    expect(lastMessage(served, 1)?.content[0]?.content).toMatch(/^There is no tool "no\]\\n\[from f"\./);
   });
 
   test("A6: thinking is sent back unchanged, before the call that followed it", async () => {
@@ -284,6 +282,47 @@ describe.each([
       { type: "code_execution_20260120", name: "code_execution" },
       { name: "depot", allowed_callers: ["code_execution_20260120"] },
     ]);
+  });
+
+  const interruptedTalk = async (served: Served) => {
+    const begun = Promise.withResolvers<void>();
+    const never = () => (begun.resolve(), new Promise<never>(() => {}));
+    const slow = makeTool({ name: "depot", input: z.object({ id: z.number() }), handler: never });
+    const runtime = await createRuntime({ tools: [slow], sandbox: createMemorySandbox() });
+    const talk = await runtime.converse({ model: served.model({ stream }), programs: "hosted" });
+    const saying = talk.say("Total both.");
+    await begun.promise;
+    talk.interrupt();
+    expect((await saying).ending).toEqual({ type: "cancelled" });
+    return { talk, [Symbol.asyncDispose]: () => runtime[Symbol.asyncDispose]() };
+  };
+  const stopped = {
+    raw: { content: [printed(""), text("The program was stopped.")], stop_reason: "end_turn", container },
+  };
+
+  test("what is said after an interrupted program is read before the answer: the results go first, alone", async () => {
+    const script = [paused(use("toolu_d1", "depot", { id: 1 }, fromProgram)), stopped, { text: "Then only one." }];
+    await using served = await serve(anthropicWire, script);
+    await using one = await interruptedTalk(served);
+    expect((await one.talk.say("Only one then.")).answer).toBe("Then only one.");
+    expect(served.refusals).toEqual([]);
+    expect(lastMessage(served, 1)?.content).toEqual([
+      {
+        type: "tool_result",
+        tool_use_id: "toolu_d1",
+        content: "Error: The user interrupted before this call had an answer.",
+        is_error: true,
+      },
+    ]);
+    expect(lastMessage(served, 2)?.content).toEqual([{ type: "text", text: "Only one then." }]);
+  });
+
+  test("a step after an interrupted program is no ending before the model has read what was said", async () => {
+    const script = [paused(use("toolu_d1", "depot", { id: 1 }, fromProgram)), stopped, { text: "Then only one." }];
+    await using served = await serve(anthropicWire, script);
+    await using one = await interruptedTalk(served);
+    expect(await one.talk.step("Only one then.")).toEqual({ text: "The program was stopped.", calls: [] });
+    expect((await one.talk.step()).ending).toEqual({ type: "answered", answer: "Then only one." });
   });
 
   test("A11: a direct call of a tool for programs is refused and journalled, even if the provider lets it through", async () => {

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ChatStream } from "../../../src/models/openai-chat/reply.ts";
+import { ChatStream } from "../../../src/models/openai/chat/reply.ts";
 import { chatWire } from "./wire.ts";
 import { NAMES, UNSHOWN } from "../converse.ts";
 import { ask, type Asking, behavesAsModel, counted } from "../provider.suite.ts";

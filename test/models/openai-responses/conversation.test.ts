@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { createRuntime, openai } from "../../../src/index.ts";
 import type { OpenAiOptions } from "../../../src/models/index.ts";
-import { ResponsesStream } from "../../../src/models/openai-responses/reply.ts";
+import { ResponsesStream } from "../../../src/models/openai/responses/reply.ts";
 import { createMemorySandbox } from "../../../src/testing.ts";
 import { makeTool } from "../../gate/open-session.ts";
 import { responsesWire } from "./wire.ts";
@@ -69,7 +69,7 @@ describe.each([
     expect(timeless(inputOf(served, 1).at(-1))).toEqual({
       type: "function_call_output",
       call_id: "c_1",
-      output: "[Result of f, call c_1, 1 bytes]\n1",
+      output: "1",
     });
   });
 

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { Namespaces } from "../../../src/models/openai-responses/namespaces.ts";
+import { Namespaces } from "../../../src/models/openai/responses/namespaces.ts";
 
 /** Names that meet where characters are replaced, where they are cut, and where dots become `_`. */
 const part = fc.constantFrom("a", "b", "a_b", "a".repeat(70), "a".repeat(71), "__proto", "B");

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { prepare } from "../../../src/programs/prepare/prepare.ts";
 import { PROGRAM_BYTES } from "../../../src/programs/prepare/refuse-text.ts";
-import type { SourceMap } from "../../../src/programs/source-map.ts";
+import type { SourceMap } from "../../../src/programs/guest/source-map.ts";
 
 async function prepared(source: string): Promise<{ readonly program: string; readonly map: SourceMap }> {
   const result = await prepare(source);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { containerLimits } from "../../../src/sandboxes/docker/container-limits.ts";
+import { containerLimits } from "../../../src/sandboxes/docker/container/container-limits.ts";
 
 const MIB = 1024 * 1024;
 const limits = { memoryBytes: 128 * MIB, frameBytes: 4 * MIB };

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import type { ContainerGuest } from "../../../src/sandboxes/docker/container-guest.ts";
-import { containerLimits } from "../../../src/sandboxes/docker/container-limits.ts";
+import type { ContainerGuest } from "../../../src/sandboxes/docker/container/container-guest.ts";
+import { containerLimits } from "../../../src/sandboxes/docker/container/container-limits.ts";
 import { ContainerPool } from "../../../src/sandboxes/docker/container-pool.ts";
 import { Daemon, DaemonTimeout } from "../../../src/sandboxes/docker/daemon.ts";
 import { createDockerSandbox } from "../../../src/sandboxes/docker/docker-sandbox.ts";
@@ -127,10 +127,6 @@ test("a container that the daemon starts too late is removed", async () => {
   const made = new Set<string>();
   const asked: string[] = [];
   const docker = {
-    createContainer: async ({ name }: { readonly name: string }) => {
-      asked.push(name);
-      throw new DaemonTimeout("it has not answered");
-    },
     getContainer: (name: string) => ({
       remove: async () => {
         if (!made.delete(name)) throw Object.assign(new Error("no such container"), { statusCode: 404 });
@@ -139,6 +135,14 @@ test("a container that the daemon starts too late is removed", async () => {
   };
   const daemon = {
     sharesMachine: async () => false,
+    dial: async ({
+      options: { _query: query },
+    }: {
+      readonly options: { readonly _query: { readonly name: string } };
+    }) => {
+      asked.push(query.name);
+      throw new DaemonTimeout("it has not answered");
+    },
     ask: (question: (client: typeof docker, signal: AbortSignal) => unknown) =>
       question(docker, new AbortController().signal),
   } as unknown as Daemon;

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { Language } from "../../../bridge/frames.ts";
 import { createRuntime } from "../../../src/runtime.ts";
-import { ContainerGuest } from "../../../src/sandboxes/docker/container-guest.ts";
-import { containerLimits } from "../../../src/sandboxes/docker/container-limits.ts";
+import { ContainerGuest } from "../../../src/sandboxes/docker/container/container-guest.ts";
+import { containerLimits } from "../../../src/sandboxes/docker/container/container-limits.ts";
 import { ContainerPool } from "../../../src/sandboxes/docker/container-pool.ts";
 import { Daemon } from "../../../src/sandboxes/docker/daemon.ts";
 import { createDockerSandbox } from "../../../src/sandboxes/docker/docker-sandbox.ts";

@@ -7,22 +7,24 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   rmSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { BridgePipes } from "../../../src/sandboxes/docker/bridge-pipes.ts";
+import { BridgePipes } from "../../../src/sandboxes/docker/container/bridge-pipes.ts";
 import { Daemon } from "../../../src/sandboxes/docker/daemon.ts";
 import {
   makeMountedFolder,
   removeLeftFolders,
   removeMountedFolder,
-} from "../../../src/sandboxes/docker/mounted-folder.ts";
-import { hostProcess } from "../../../src/sandboxes/host-process.ts";
+} from "../../../src/sandboxes/docker/container/mounted-folder.ts";
+import { hostMachine, hostProcess } from "../../../src/sandboxes/host-process.ts";
 
 const run = promisify(execFile);
 /** Another user of this machine, whom only root can stand in for. */
@@ -54,14 +56,20 @@ afterEach(() => {
   rmSync(shared, { recursive: true, force: true });
 });
 
-/** A name such as a host that is gone has left behind. */
-function leftName(): string {
+/** A folder such as a host that is gone has left behind, with a pipe in it; or another host, of the same machine or another. */
+function leftFolder(host = GONE, machine = hostMachine()): string {
   const folder = makeMountedFolder();
-  const name = basename(dirname(folder));
-  removeMountedFolder(folder);
-  expect(name).toContain(hostProcess());
-  return name.replace(hostProcess(), GONE);
+  writeFileSync(join(folder, "pipe"), "");
+  const owner = join(dirname(folder), "host");
+  expect(readFileSync(owner, "utf8")).toBe(`${hostMachine()} ${hostProcess()}`);
+  writeFileSync(owner, `${machine} ${host}`);
+  return basename(dirname(folder));
 }
+
+test("the name of a folder, which its container sees, tells nothing of the host", () => {
+  const outer = basename(dirname(makeMountedFolder()));
+  expect(outer).toMatch(/^portcullis-mounted-\w{6}$/);
+});
 
 test("two folders of one process have unpredictable names, and leave nothing behind", () => {
   const folders = [makeMountedFolder(), makeMountedFolder()];
@@ -75,29 +83,33 @@ test("two folders of one process have unpredictable names, and leave nothing beh
   expect(readdirSync(shared)).toEqual([]);
 });
 
-test("folders of hosts that have ended are removed, and those of running hosts or of another form are kept", () => {
-  const name = leftName();
-  const living = makeMountedFolder();
-  const kept = join(shared, "kept");
-  mkdirSync(kept, { mode: 0o700 });
-  writeFileSync(join(kept, "file"), "");
-  mkdirSync(join(shared, name), { mode: 0o700 });
-  writeFileSync(join(shared, name, "pipe"), "");
-  symlinkSync(kept, join(shared, `${name}link`));
-  mkdirSync(join(shared, `${name}open`));
-  chmodSync(join(shared, `${name}open`), 0o755);
-  writeFileSync(join(shared, `${name}file`), "");
-  mkdirSync(join(shared, `portcullis-mounted-elsewhere-${GONE}-abcdef`), { mode: 0o700 });
+test("folders of hosts that have ended are removed, and those of other hosts or another form are kept", () => {
+  leftFolder();
+  const kept = [leftFolder(hostProcess()), leftFolder(GONE, "another/machine"), leftFolder("nonsense")];
+  const other = join(shared, "kept");
+  mkdirSync(other, { mode: 0o700 });
+  writeFileSync(join(other, "host"), `${hostMachine()} ${GONE}`);
+  symlinkSync(other, join(shared, "portcullis-mounted-link"));
+  const open = leftFolder();
+  chmodSync(join(shared, open), 0o755);
+  writeFileSync(join(shared, "portcullis-mounted-file"), "");
   removeLeftFolders();
   expect(readdirSync(shared).toSorted()).toEqual(
-    [
-      "kept",
-      basename(dirname(living)),
-      `portcullis-mounted-elsewhere-${GONE}-abcdef`,
-      ...["link", "open", "file"].map((end) => name + end),
-    ].toSorted(),
+    [...kept, open, "kept", "portcullis-mounted-link", "portcullis-mounted-file"].toSorted(),
   );
-  expect(readdirSync(kept)).toEqual(["file"]);
+  expect(readdirSync(other)).toEqual(["host"]);
+});
+
+test("a folder whose host ended before it wrote whose it is, is removed once it is old", () => {
+  const [old, young, full] = ["old", "young", "full"].map((name) => {
+    const folder = join(shared, `portcullis-mounted-${name}`);
+    mkdirSync(folder, { mode: 0o700 });
+    return folder;
+  }) as [string, string, string];
+  writeFileSync(join(full, "file"), "");
+  for (const folder of [old, full]) utimesSync(folder, 0, 0);
+  removeLeftFolders();
+  expect([old, young, full].map((folder) => existsSync(folder))).toEqual([false, true, true]);
 });
 
 test("the pipes of a bridge are pipes, and go with their folder", async () => {
@@ -154,7 +166,7 @@ describe.skipIf(!canBeOthers)("another user of this machine", () => {
   });
 
   test("that has made a folder under every predictable name gets nothing in it", async () => {
-    const names = [`portcullis-mounts-${hostProcess()}`, `portcullis-mounts-${process.pid}`, leftName().slice(0, -7)];
+    const names = [`portcullis-mounted-${hostProcess()}`, `portcullis-mounted-${process.pid}`, "portcullis-mounted-"];
     for (const name of names) expect(await asOther('mkdir -m 777 "$1"', join(shared, name))).toBe(true);
     const pipes = await BridgePipes.make();
     for (const name of names) {
@@ -175,15 +187,16 @@ describe.skipIf(!canBeOthers)("another user of this machine", () => {
   });
 
   test("that has left a folder or a link does not stop the cleaning, and loses nothing", async () => {
-    const name = leftName();
-    expect(await asOther('mkdir -m 700 "$1"', join(shared, name))).toBe(true);
-    expect(await asOther('mkdir -m 700 "$1"', join(shared, `portcullis-mounts-${GONE}`))).toBe(true);
+    leftFolder();
+    const theirs = join(shared, "portcullis-mounted-theirs");
+    expect(await asOther('mkdir -m 700 "$1" && echo "$2" >"$1/host"', theirs, `${hostMachine()} ${GONE}`)).toBe(true);
     const ours = join(shared, "ours");
     mkdirSync(ours, { mode: 0o700 });
-    writeFileSync(join(ours, "file"), "");
-    expect(await asOther('ln -s "$1" "$2"', ours, join(shared, `${name}link`))).toBe(true);
+    writeFileSync(join(ours, "host"), `${hostMachine()} ${GONE}`);
+    expect(await asOther('ln -s "$1" "$2"', ours, join(shared, "portcullis-mounted-link"))).toBe(true);
     removeLeftFolders();
-    expect(readdirSync(shared)).toHaveLength(4);
-    expect(existsSync(join(ours, "file"))).toBe(true);
+    expect(readdirSync(shared).toSorted()).toEqual(["ours", "portcullis-mounted-link", "portcullis-mounted-theirs"]);
+    expect(existsSync(join(theirs, "host"))).toBe(true);
+    expect(existsSync(join(ours, "host"))).toBe(true);
   });
 });

@@ -7,9 +7,9 @@ import { createRuntime, PortcullisError } from "../../../src/index.ts";
 import { Daemon } from "../../../src/sandboxes/docker/daemon.ts";
 import { createDockerSandbox } from "../../../src/sandboxes/docker/docker-sandbox.ts";
 import type { DockerSandboxOptions } from "../../../src/sandboxes/docker/docker-options.ts";
-import { imageLabels } from "../../../src/sandboxes/docker/image.ts";
+import { imageLabels } from "../../../src/sandboxes/docker/image/image.ts";
 import { removeLeftovers } from "../../../src/sandboxes/docker/leftovers.ts";
-import { readMemory } from "../../../src/sandboxes/docker/memory-reading.ts";
+import { readMemory } from "../../../src/sandboxes/docker/container/container.ts";
 import { type Answers, fakeEngine } from "../../docker-support/fake-engine.ts";
 
 afterEach(() => {
@@ -269,4 +269,14 @@ test("an unknown runtime and an unknown option", () => {
   expect(() => createDockerSandbox({ egres: "none" } as object)).toThrow(
     'createDockerSandbox: there is no option "egres"',
   );
+});
+
+test("a container that a hanging daemon may have made is removed by the next sandbox of the process, or by clean", async () => {
+  const asked = await fakeEngine(FITTING);
+  const removals = () => asked.filter((request) => request.startsWith("DELETE /containers/portcullis-"));
+  expect(await told({ callMs: 100 })).toContain("hangs, it has not answered within 100 ms");
+  const [name] = removals();
+  const before = removals().length;
+  await createDockerSandbox({ callMs: 100 }).clean?.();
+  expect(removals().slice(before)).toEqual([name]);
 });

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createDockerSandbox } from "../../../src/sandboxes/docker/docker-sandbox.ts";
 import { Daemon } from "../../../src/sandboxes/docker/daemon.ts";
-import { ProcessorTime, processorReading } from "../../../src/sandboxes/docker/processor-time.ts";
+import { ProcessorTime, processorReading } from "../../../src/sandboxes/docker/container/processor-time.ts";
 import { needDockerEngine } from "../../docker-support/docker-engine.ts";
 import { heardUntil, iterate, LIMITS, openGuest, startText } from "../../support/guests.ts";
 

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
-import { textAnswer } from "../../../src/serve/api/json-answer.ts";
-import { type Key, parseKeys } from "../../../src/serve/http/keys.ts";
-import { OpenRequests } from "../../../src/serve/http/open-requests.ts";
+import { BytesByKey } from "../../../src/serve/http/bytes-by-key.ts";
+import { countedAnswer } from "../../../src/serve/http/counted-answer.ts";
 import { keyOf, openServer } from "../servers.ts";
 
 const SAVES = `
@@ -69,8 +68,7 @@ test("answers that are not read are bounded, and are given again once they were 
   expect((await get()).status).toBe(200);
 });
 
-test("an answer that could never be given says so, and not that it is worth to try again", () => {
-  const key = parseKeys("keys", JSON.stringify({ keys: [{ id: "ann", key: keyOf("ann"), tenant: "acme" }] })).all[0];
-  const give = () => textAnswer({ open: new OpenRequests() }, key as Key, "x".repeat(45_000_000));
-  expect(give).toThrow(expect.objectContaining({ problem: expect.objectContaining({ code: "answer_too_large" }) }));
+test("an answer that could never be given says so, and not that it is worth to try again", async () => {
+  const give = () => countedAnswer(new Response("x".repeat(90_000_000)), { open: new BytesByKey(), key: "ann" });
+  await expect(give()).rejects.toMatchObject({ problem: { code: "answer_too_large" } });
 });

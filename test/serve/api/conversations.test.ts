@@ -1,21 +1,13 @@
-import { createRuntime, defineTool } from "portcullis";
+import { createRuntime } from "portcullis";
 import { createServer } from "portcullis/serve";
 import { createMemorySandbox, scriptedModel } from "portcullis/testing";
 import { expect, test } from "vitest";
-import { z } from "zod";
 import { ask } from "../servers.ts";
+import { payTool } from "../../support/tools.ts";
 
 const TOKEN = "a-token-for-this-test";
 
-const pay = defineTool({
-  name: "pay",
-  description: "Pays",
-  input: z.object({ euros: z.number() }),
-  allowedCallers: ["direct", "programmatic"],
-  effect: "write",
-  approval: "always",
-  handler: ({ euros }) => ({ paid: euros }),
-});
+const { tool: pay } = payTool();
 
 /** A conversation that waits for a call, in a runtime with a server. */
 async function waiting(hasModel: boolean) {

@@ -189,3 +189,24 @@ test.each([true, false])("a source that is not valid has a report and no executi
   expect((await door.ask("GET", "/v1/executions/e")).status).toBe(404);
   expect(door.errors).toEqual([]);
 });
+
+test.each(["", " ", "\n"])("a program of %j has the report of any other that is no program", async (program) => {
+  await using door = await openServer();
+  const { status, json } = await door.ask("POST", "/v1/executions", { body: { program } });
+  expect([status, json.outcome.type]).toEqual([200, "failed"]);
+  const own = await door.runtime.execute(program);
+  expect(json.output.text).toBe(own.output.text);
+});
+
+test.each([
+  [{ program: 7 }, "body.program: expected string."],
+  [{ program: "return 1", limits: { calls: -1 } }, "body.limits.calls: expected at least 0."],
+  [{ program: "return 1", language: "cobol" }, 'body.language: expected "javascript" or "python".'],
+  [{ program: "return 1", execution: "" }, "body.execution: expected at least 1 characters."],
+  [{ program: "return 1", wait: null }, "body.wait: expected boolean."],
+  [{}, "body.program: it is missing, expected string."],
+])("a fault of %j is told in words of HTTP", async (body, said) => {
+  await using door = await openServer();
+  const { status, json } = await door.ask("POST", "/v1/executions", { body });
+  expect([status, json.error.message]).toEqual([400, said]);
+});

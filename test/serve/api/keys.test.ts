@@ -28,7 +28,9 @@ test("open paths need no key; all others do, unknown ones too", async () => {
   expect((await door.ask("GET", "/healthz", { key: "", headers: { host: "evil.example" } })).status).toBe(421);
   expect((await door.ask("GET", "/metrics")).json.error.code).toBe("scope_missing");
   const metrics = await door.ask("GET", "/metrics", { key: keyOf("ops") });
-  expect(metrics.text).toContain('portcullis_http_requests_total{route="/readyz",method="GET",status="401"} 1');
+  expect(metrics.text).toContain(
+    'http_server_request_duration_seconds_count{http_request_method="GET",http_route="/readyz",http_response_status_code="401"} 1',
+  );
 });
 
 test("a key over its rate gets 429 with the time to wait", async () => {

@@ -4,7 +4,7 @@ import type { z } from "zod";
 import { PROBLEM } from "../../../src/serve/api/answers.ts";
 import { pathOf, problemsOf } from "../../../src/serve/api/openapi.ts";
 import { ROUTES } from "../../../src/serve/api/routes.ts";
-import { resolveReference } from "../../../src/tools/schema.ts";
+import { resolveReference } from "../../../src/tools/json-schema/json-schema.ts";
 import { keyOf, openServer } from "../servers.ts";
 import { z as zod } from "zod";
 

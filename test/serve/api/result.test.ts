@@ -48,7 +48,11 @@ test.each([
   ["no object", [], "body.result"],
   ["a reference to elsewhere", { $ref: "https://example.com/schema" }, "body.result: $ref"],
   ["a pattern that cannot be matched at bounded cost", { pattern: "(a+)+\\1" }, "body.result: /pattern"],
-  ["more than it may have", { description: "x".repeat(70_000) }, "body.result: at most 65536"],
+  [
+    "more than it may have",
+    { description: "x".repeat(70_000) },
+    "body.result: the schema has 70018 characters of JSON, at most 65536",
+  ],
 ])("a schema is refused before anything runs: %s", async (_name, result, place) => {
   await using door = await openServer();
   for (const wait of [true, false]) {
@@ -58,6 +62,15 @@ test.each([
     expect(json.error.message).toContain(place);
   }
   expect((await door.ask("GET", "/v1/executions")).json.executions).toEqual([]);
+  expect(door.errors).toEqual([]);
+});
+
+test("a schema that is nested thirty thousand levels deep is refused by a sentence", async () => {
+  await using door = await openServer();
+  const body = `{"program":"return 1","result":${'{"not":'.repeat(30_000)}{}${"}".repeat(30_000)}}`;
+  const { status, json } = await door.ask("POST", "/v1/executions", { body });
+  expect([status, json.error.code]).toEqual([400, "request_invalid"]);
+  expect(json.error.message).toMatch(/nested at most \d+ levels deep/);
   expect(door.errors).toEqual([]);
 });
 

@@ -1,8 +1,11 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, request, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import { buffer, text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
+import { nodeListener } from "../../../src/serve/http/node-listener.ts";
+import { readJson } from "../../../src/serve/http/read-json.ts";
+import { Lane } from "../../../src/values/slice-scheduler.ts";
 import { keyOf, openServer } from "../servers.ts";
 
 /** Serves it by a server of node's own, and gives its address. */
@@ -51,4 +54,54 @@ test.each(["PROPFIND", "TRACE", "PUT"])("%s is refused with a code, by node's pa
     405,
     { error: { code: "method_unknown" } },
   ]);
+});
+
+/** Sends a body as chunks of one byte, and resolves with the answer. */
+async function drip(url: string, body: string): Promise<string> {
+  const socket = connect(Number(new URL(url).port), "127.0.0.1");
+  socket.write("POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json\r\n");
+  socket.write(`transfer-encoding: chunked\r\n\r\n${body.replaceAll(/[^]/g, (one) => `1\r\n${one}\r\n`)}0\r\n\r\n`);
+  return text(socket);
+}
+
+test("a body that comes as a hundred thousand chunks of one byte is passed on in few parts, and whole", async () => {
+  const body = JSON.stringify({ text: "x0123456789".repeat(10_000) });
+  let parts = 0;
+  let read = "";
+  const fetched = async (asked: Request) => {
+    for await (const part of asked.body ?? []) {
+      parts += 1;
+      read += String(Buffer.from(part));
+    }
+    return new Response("read");
+  };
+  const url = await serve(nodeListener(fetched, { idleMs: 1000, onError: () => {} }));
+  expect(await drip(url, body)).toContain("read");
+  expect(read === body).toBe(true);
+  expect(parts).toBeLessThan(body.length / 100);
+});
+
+test("a body that its reader leaves in the middle is read to its end, so that the client gets the answer", async () => {
+  const fetched = async (asked: Request) => {
+    const reader = asked.body?.getReader();
+    await reader?.read();
+    await reader?.cancel();
+    return new Response("refused");
+  };
+  const url = await serve(nodeListener(fetched, { idleMs: 1000, onError: () => {} }));
+  expect(await drip(url, "x".repeat(300_000))).toContain("refused");
+});
+
+test("a body whose client leaves in the middle is an incomplete one, not a short one", async () => {
+  const { promise, resolve } = Promise.withResolvers<unknown>();
+  const fetched = async (asked: Request) => {
+    const reading = readJson(asked, { most: 1000, lane: new Lane("") });
+    resolve(await reading.catch((error: unknown) => error));
+    return new Response("");
+  };
+  const url = await serve(nodeListener(fetched, { idleMs: 1000, onError: () => {} }));
+  const socket = connect(Number(new URL(url).port), "127.0.0.1");
+  socket.write("POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 10\r\n\r\n{}");
+  setTimeout(() => socket.destroy(), 20);
+  expect(String(await promise)).toContain("incomplete");
 });

@@ -178,6 +178,8 @@ test("a line is sent where nothing happens for long, also while records are appe
   const closing = new AbortController();
   const alive = setInterval(() => watch.wake("quiet"), 5);
   const reader = eventStream({
+    inTurn: (read) => read(),
+    hold: () => {},
     journal,
     watch,
     execution: "quiet",
@@ -213,6 +215,8 @@ test.each([
   using watch = new JournalWatch(journal);
   const errors: unknown[] = [];
   const stream = eventStream({
+    inTurn: (read) => read(),
+    hold: () => {},
     journal,
     watch,
     execution: "lost",
@@ -226,4 +230,30 @@ test.each([
   const text = await new Response(stream).text();
   expect(text).toContain(`event: error\ndata: {"error":{"code":"${code}"`);
   expect(errors).toHaveLength(times);
+});
+
+test("streams of an execution with thousands of open calls count what they hold of them: a key gets as many as it may hold", async () => {
+  await using door = await openServer();
+  const program = "await Promise.all(Array.from({ length: 9000 }, () => tools.bank.pay({ amount: 1 }))); return 1";
+  const begun = await door.ask("POST", "/v1/executions", { body: { program, execution: "e" } });
+  expect(begun.json.state).toBe("waiting");
+  const readers: ReadableStreamDefaultReader<Uint8Array>[] = [];
+  const last = async () => {
+    const reader = await stream(door, "e");
+    readers.push(reader);
+    let text = "";
+    while (!/^event: (?:execution_waiting|error)$/m.test(text)) {
+      const { value = new Uint8Array(), done } = await reader.read();
+      if (done) throw new Error("It has ended.");
+      text = new TextDecoder().decode(value);
+    }
+    return text;
+  };
+  let said = "";
+  while (readers.length < 40 && !said.includes("too_many_at_once")) said = await last();
+  expect(said).toContain("too_many_at_once");
+  expect(readers.length).toBeGreaterThan(3);
+  for (const reader of readers.splice(0)) await reader.cancel();
+  expect(await last()).toContain("execution_waiting");
+  for (const reader of readers) await reader.cancel();
 });

@@ -1,8 +1,12 @@
-import { createRuntime, defineTool } from "portcullis";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { type AgentEvent, content, createRuntime, defineTool } from "portcullis";
 import { createMemoryJournal } from "portcullis/journal";
-import { createMemorySandbox } from "portcullis/testing";
+import { createMemorySandbox, scriptedModel } from "portcullis/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import type { PastTurn } from "../../../src/programs/from-journal/read-turns.ts";
+import { header } from "../../journal/records.ts";
 import { JournalEvents } from "../../../src/serve/live/journal-events.ts";
 
 const read = { allowedCallers: ["programmatic"], effect: "read" } as const;
@@ -105,3 +109,123 @@ test("the same records give the same events, wherever the reading is interrupted
     expect(rest).toEqual(all.filter(({ id }) => Number.parseInt(id, 10) >= cut));
   }
 });
+
+setFlagsFromString("--expose-gc");
+const collect = runInNewContext("gc") as () => void;
+const memory = () => {
+  collect();
+  return process.memoryUsage().heapUsed;
+};
+
+test.each(["allowed", "held", "client"] as const)(
+  "what is held of thousands of calls that are %s is counted, and given back once they are answered",
+  (decision) => {
+    const ids = Array.from({ length: 20_000 }, (_, n) => n + 1);
+    const events = new JournalEvents();
+    events.take(header("e"));
+    const empty = events.heldBytes;
+    const before = memory();
+    const begin = {
+      event: { kind: "start", now: 1 },
+      commands: [
+        ...ids.map((id) => ({ kind: "call", id, tool: "a.pay", body: "{}" })),
+        ...ids.map((id) => ({ kind: "timer", id: 30_000 + id, ms: 1 })),
+      ],
+    };
+    events.take({ type: "turn", event: "", commands: [] }, begin as unknown as PastTurn);
+    for (const id of ids) {
+      const inputDigest = `${id}`.padStart(64, "0");
+      const tool = `a.p${"ay".repeat(1 + (id % 2))}`;
+      events.take({
+        type: "call",
+        call: `${id}`,
+        tool,
+        caller: "programmatic",
+        decision,
+        inputDigest,
+        at: 1.7e12 + id,
+      });
+    }
+    expect(events.heldBytes - empty).toBeGreaterThan(0.9 * (memory() - before));
+    for (const id of ids) {
+      events.take({ type: "answered", call: `${id}`, ok: true, ms: 1, bytes: 1, at: 1 });
+      for (const event of [
+        { kind: "answer", id, ok: true, body: "1" },
+        { kind: "fire", id: 30_000 + id },
+      ]) {
+        const turn = { event: { ...event, now: 2 }, commands: [] };
+        events.take({ type: "turn", event: "", commands: [] }, turn as unknown as PastTurn);
+      }
+    }
+    expect(events.heldBytes).toBe(empty);
+  },
+);
+
+test("an event that the library tells too has the same fields, but for an error, for people's display and for inputs", async () => {
+  const journal = createMemoryJournal();
+  const told: AgentEvent[] = [];
+  const onEvent = (event: AgentEvent) => void told.push(event);
+  let tries = 0;
+  const flaky = defineTool({
+    name: "a.flaky",
+    description: "does it",
+    input: z.object({}),
+    ...read,
+    retry: { attempts: 2, delayMs: 1 },
+    handler: () => {
+      tries += 1;
+      if (tries === 1) throw new Error("503");
+      return content({ value: 1, display: "shown" });
+    },
+  });
+  await using runtime = await createRuntime({
+    tools: [...tools, flaky],
+    journal,
+    sandbox: createMemorySandbox(),
+    approve: () => "later",
+  });
+  const program =
+    "console.log('x'); await tools.a.flaky({}); await tools.a.get({ b: 1 }).catch(() => {}); await tools.a.fail({}).catch(() => {}); return await tools.a.pay({})";
+  await runtime.execute(program, { execution: "e", onEvent });
+  await runtime.resume("e", { decisions: { 4: { allow: true } }, onEvent });
+  const model = (name: string, turns: Parameters<typeof scriptedModel>[0]) => scriptedModel(turns, { name });
+  const failure = { code: "overloaded", message: "busy" } as const;
+  const { execution } = await runtime.agent({
+    model: model("x:first", [{ failure }]),
+    fallbacks: [model("x:second", [{ text: "so", programs: ["return 1"] }, { text: "done" }])],
+    task: "t",
+    onEvent,
+  });
+  const overHttp = new Map<string, string>();
+  for (const id of ["e", execution]) {
+    const events = new JournalEvents();
+    for await (const record of journal.read(id))
+      for (const { type, data } of events.take(record)) overHttp.set(type, fieldsOf({ execution: id, ...data }));
+  }
+  const both = new Map(told.filter(({ type }) => overHttp.has(type)).map((event) => [event.type, fieldsOf(event)]));
+  expect(Object.fromEntries(both)).toEqual(
+    Object.fromEntries([...overHttp].filter(([type]) => both.has(type as AgentEvent["type"]))),
+  );
+  expect([...both.keys()].toSorted()).toEqual([
+    "call_ended",
+    "call_retried",
+    "call_started",
+    "conversation_ended",
+    "conversation_started",
+    "execution_ended",
+    "execution_started",
+    "execution_waiting",
+    "model_changed",
+    "output",
+    "turn_ended",
+  ]);
+});
+
+const OF_THE_LIBRARY: ReadonlySet<string> = new Set(["error", "display"]);
+
+function fieldsOf(event: object): string {
+  return Object.keys(event)
+    .filter((name) => !OF_THE_LIBRARY.has(name))
+    .toSorted()
+    .join(" ");
+}

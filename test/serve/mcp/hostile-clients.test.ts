@@ -124,6 +124,10 @@ describe("a request is refused by its headers", () => {
     ["a Host with a user", { host: "127.0.0.1@evil.example" }, 421],
     ["a foreign Origin", { origin: "https://evil.example" }, 403],
     ["an opaque Origin", { origin: "null" }, 403],
+    ["an Origin of another port of this machine", { origin: "http://127.0.0.1:1" }, 403],
+    ["an Origin of this machine without a port", { origin: "http://localhost" }, 403],
+    ["an Origin of another name of this machine", { host: "127.0.0.1:9", origin: "http://localhost:9" }, 403],
+    ["two Origins", { origin: "http://localhost:9, http://localhost:9", host: "localhost:9" }, 403],
     ["an Origin that only begins like ours", { origin: "http://localhost.evil.example" }, 403],
     ["no key", { authorization: "" }, 401],
     ["an unknown key", { authorization: "Bearer key-of-eve-0123456789" }, 401],
@@ -142,8 +146,14 @@ describe("a request is refused by its headers", () => {
     expect((await post("{}", {}, "//evil.example/mcp")).status).toBe(404);
   });
 
-  test("requests of pages of this machine, and under other names of the loopback, are admitted", async () => {
-    for (const headers of [{ origin: "http://localhost:3000" }, { host: "localhost:9" }, { host: "[::1]" }])
+  test("requests of pages of the door's own origin, and under other names of the loopback, are admitted", async () => {
+    for (const headers of [
+      { origin: "http://localhost:9", host: "localhost:9" },
+      { origin: "https://localhost", host: "localhost:443" },
+      { origin: "HTTP://[::1]:9", host: "[::1]:9" },
+      { host: "localhost:9" },
+      { host: "[::1]" },
+    ])
       expect((await post('{"jsonrpc":"2.0","id":1,"method":"tools/list"}', headers)).status).toBe(200);
   });
 

@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fixtures, portcullis } from "../../cli/command.ts";
 import { isRunning, rawServer, serverFile } from "../../sources/mcp/servers.ts";
+import { slowness } from "../../support/slowness.ts";
 import { cli, doorArgs, tools } from "./doors.ts";
 
 let folder = "";
@@ -24,8 +25,8 @@ const initialize = {
 const run = (code: string) => ({ method: "tools/call", params: { name: "run_program", arguments: { code } } });
 
 /** A door on the standard streams, spoken to in lines. */
-function open(args: readonly string[]) {
-  const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "pipe"] });
+function open(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+  const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "pipe"], env: { ...process.env, ...env } });
   child.stdin.on("error", () => {});
   const ended = once(child, "close") as Promise<[number | null, NodeJS.Signals | null]>;
   const stderr = text(child.stderr);
@@ -115,8 +116,16 @@ describe("a door that cannot be", () => {
   test("in a door in a door says which entry to look for", async () => {
     const config = join(folder, "itself.json");
     const args = ["--conditions=portcullis-source", cli, "mcp", "--mcp", config];
-    writeFileSync(config, JSON.stringify({ mcpServers: { self: { command: process.execPath, args } } }));
-    const door = open(args);
+    // Behind a script of its own the entry is not known as the door's, which would be left out.
+    const script = join(folder, "itself.mjs");
+    writeFileSync(
+      script,
+      `process.argv.push("mcp", "--mcp", ${JSON.stringify(config)}); await import(${JSON.stringify(cli)});`,
+    );
+    const self = { command: process.execPath, args: ["--conditions=portcullis-source", script] };
+    writeFileSync(config, JSON.stringify({ mcpServers: { self } }));
+    // It stands in one door already: each further one has to start within the time in which a server lists its tools.
+    const door = open(args, { PORTCULLIS_DOORS: "1" });
     expect((await door.ended)[0]).toBe(5);
     expect(await door.stderr).toContain("an entry that starts the door itself");
   }, 60_000);
@@ -182,7 +191,7 @@ describe("the door ends within two seconds, with no process left", () => {
     await door.send({ method: "ping" });
     expect(isRunning(mark)).toBe(true);
     const ms = await secondsToEnd(door, () => end(door));
-    expect(ms).toBeLessThan(CLOSED_WITHIN_MS);
+    expect(ms).toBeLessThan(CLOSED_WITHIN_MS * slowness("clock"));
     expect((await door.ended)[0]).toBe(expected);
     await expect.poll(() => isRunning(mark)).toBe(false);
   });
@@ -194,7 +203,7 @@ describe("the door ends within two seconds, with no process left", () => {
     writeFileSync(config, JSON.stringify({ mcpServers: { raw: { command, args } } }));
     const door = open(["--conditions=portcullis-source", cli, "mcp", "--mcp", config]);
     await expect.poll(() => isRunning(mark), { timeout: 20_000 }).toBe(true);
-    expect(await secondsToEnd(door, () => door.child.stdin.end())).toBeLessThan(CLOSED_WITHIN_MS);
+    expect(await secondsToEnd(door, () => door.child.stdin.end())).toBeLessThan(CLOSED_WITHIN_MS * slowness("clock"));
     await expect.poll(() => isRunning(mark)).toBe(false);
   });
 
@@ -211,7 +220,7 @@ describe("the door ends within two seconds, with no process left", () => {
     child.stdin.end();
     child.kill("SIGTERM");
     await ended;
-    expect(performance.now() - since).toBeLessThan(CLOSED_WITHIN_MS);
+    expect(performance.now() - since).toBeLessThan(CLOSED_WITHIN_MS * slowness("clock"));
     child.stdout.destroy();
   });
 });

@@ -1,11 +1,11 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { fromMcpConfig, jsonSchema } from "../../../src/index.ts";
-import { FILE_SERVER_RULES } from "../../../src/sources/mcp/config-policies.ts";
-import { expandVariables } from "../../../src/sources/mcp/expand-variables.ts";
-import { WRITTEN_RULES } from "../../../src/sources/policy.ts";
+import { FILE_SERVER_RULES } from "../../../src/sources/mcp/config/mcp-config.ts";
+import { expandVariables } from "../../../src/sources/mcp/config/expand-variables.ts";
+import { WRITTEN_RULES } from "../../../src/sources/file-policies.ts";
 import { validate } from "../../../src/tools/schema.ts";
 import { call, isRunning, rawServer, READ } from "./servers.ts";
 
@@ -105,6 +105,30 @@ describe("the formats of clients", () => {
   });
 });
 
+test("an entry that starts the package's own server by a path is skipped, whatever the folder or the link is called", async () => {
+  const root = join(folder, "srv-gate");
+  mkdirSync(join(root, "dist/src"), { recursive: true });
+  mkdirSync(join(folder, "bin"), { recursive: true });
+  writeFileSync(join(root, "package.json"), '{"name":"portcullis"}');
+  // One that was started would end at once, and the configuration with it.
+  writeFileSync(join(root, "dist/src/cli.js"), "process.exit(9)");
+  symlinkSync(join(root, "dist/src/cli.js"), join(folder, "bin/gate"));
+  const own = (command: string, args: readonly string[], cwd?: string) => ({ command, args, ...(cwd ? { cwd } : {}) });
+  await using config = await fromMcpConfig(
+    configFile({
+      mcpServers: {
+        absolute: own(process.execPath, [join(root, "dist/src/cli.js"), "mcp"]),
+        relative: own("node", ["dist/src/cli.js", "mcp", "--mcp", "x.json"], "srv-gate"),
+        flags: own("node", ["--max-old-space-size=512", "srv-gate/dist/src/cli.js", "mcp"]),
+        link: own("bin/gate", ["mcp"]),
+        shell: own("sh", ["-c", `exec node '${root}/dist/src/cli.js' mcp`]),
+        raw: entry("plain", { portcullis: POLICY }),
+      },
+    }),
+  );
+  expect(config.sources.map(({ name }) => name)).toEqual(["raw"]);
+});
+
 describe("who may call", () => {
   const servers = (portcullis: unknown) => configFile({ mcpServers: { raw: entry("plain", { portcullis }) } });
 
@@ -122,7 +146,8 @@ describe("who may call", () => {
       { name: "raw.echo", effect: "write", approvable: true, allowedCallers: ["programmatic"] },
       { name: "raw.other", effect: "read", approvable: false },
     ]);
-    expect(config.unassigned).toMatchObject([{ name: "raw.die" }]);
+    expect(config.unassigned).toEqual([]);
+    expect(config.sources.flatMap(({ names }) => names)).toContain("raw.die");
   });
 
   test("the second argument is asked where the file says nothing", async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { fromMcp, type McpServer } from "../../../src/index.ts";
-import { declareTools } from "../../../src/tools/declarations.ts";
+import { declareTools } from "../../../src/tools/declarations/declarations.ts";
 import { call, isRunning, rawServer, READ, run, WRITE } from "./servers.ts";
 
 /** What a program gets of a call of the server that behaves in this way. */
@@ -40,6 +40,22 @@ test.each([
   await using source = await fromMcp(rawServer(mode), READ);
   expect(source.problems[0]).toBe(problem);
   expect(source.tools).toHaveLength(count);
+});
+
+test("a list that changes without end is read at growing distances, and never left unread", async () => {
+  const at: number[] = [];
+  const thrice = Promise.withResolvers<void>();
+  const onSourceChange = () => {
+    at.push(performance.now());
+    if (at.length === 3) thrice.resolve();
+  };
+  await using source = await fromMcp({ ...rawServer("changes-without-end"), onSourceChange }, READ);
+  await thrice.promise;
+  expect(source.tools).toHaveLength(2);
+  const [first = 0, second = 0, third = 0] = at;
+  // Timers of node may fire a millisecond early.
+  expect(second - first).toBeGreaterThan(1900);
+  expect(third - second).toBeGreaterThan(3900);
 });
 
 test("names become paths, and names that clash or are too long are refused by name", async () => {
@@ -128,12 +144,13 @@ test("annotations grant nothing: without a policy a tool is of no caller, whatev
 
 test("schemas that lead elsewhere, or that cannot be checked at bounded cost, are left out", async () => {
   await using source = await fromMcp(rawServer("schemas"), READ);
-  expect(source.tools.map(({ name }) => name)).toEqual(["raw.disguised", "raw.slow", "raw.echo"]);
+  expect(source.tools.map(({ name }) => name)).toEqual(["raw.slow", "raw.echo"]);
   expect(source.problems).toEqual([
     expect.stringMatching(/^"network" is left out: inputSchema: \$ref "http:.*does not resolve/),
     expect.stringMatching(/^"file" is left out: outputSchema: \$ref "file:.*does not resolve/),
     expect.stringMatching(/^"catastrophic" is left out: inputSchema: \/properties\/a\/pattern/),
     expect.stringMatching(/^"endless" is left out: outputSchema: .*refers to itself/),
+    expect.stringMatching(/^"disguised" is left out: inputSchema: this is a schema of a library/),
   ]);
   const answer = await call(source.tools, `raw.slow({ a: "${"a".repeat(5000)}!" })`);
   expect(answer).toMatchObject({ code: "input_invalid" });

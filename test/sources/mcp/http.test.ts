@@ -35,6 +35,33 @@ test("in the new version a server that needs an answer gets it from approve, and
   await handler.close();
 });
 
+test.each([
+  [
+    "and the person declines, is asked once more and asks the person once",
+    "nag({})",
+    () => false,
+    2,
+    1,
+    "It was declined",
+  ],
+  ["and nothing decides", "nag({})", undefined, 2, 0, "It was declined"],
+  ["and the person allows it, gets ten requests", "nag({})", () => true, 10, 9, "breaks the protocol"],
+  ["without a question, gets ten requests", 'nag({ how: "silently" })', () => true, 10, 0, "breaks the protocol"],
+])(
+  "in the new version a server that asks for input without end, %s",
+  async (_what, expression, decide, requests, questions, message) => {
+    let nagged = 0;
+    const handler = createMcpHandler(() => makeServer(() => (nagged += 1)));
+    await using server = await serveFetch((request) => handler.fetch(request));
+    await using source = await sourceOf(server);
+    const approve = decide && vi.fn(decide);
+    const answer = await call(source.tools, `web.${expression}`, approve ? { approve } : {});
+    expect(answer).toMatchObject({ message: expect.stringContaining(message) });
+    expect([nagged, approve?.mock.calls.length ?? 0]).toEqual([requests, questions]);
+    await handler.close();
+  },
+);
+
 test("in the new version fields that a schema marks are sent as headers too", async () => {
   const handler = createMcpHandler(() => makeServer());
   await using server = await serveFetch((request) => handler.fetch(request));
@@ -178,6 +205,40 @@ test.each([
   expect(outcome).toMatchObject({ value: ["result_too_large", "small"] });
   const whole = await run(source.tools, "return (await tools.web.echo({})).length");
   expect(whole.outcome).toMatchObject({ value: 20_000_000 });
+});
+
+const DEEP = `${"[".repeat(8000)}${"]".repeat(8000)}`;
+
+test.each<[string, (id: string) => string]>([
+  [
+    "a result nested 8,000 deep",
+    (id) => `{"jsonrpc":"2.0","id":"${id}","result":{"content":[],"structuredContent":${DEEP}}}`,
+  ],
+  ["8,000 levels beside a result", (id) => `{"jsonrpc":"2.0","id":"${id}","result":{"content":[]},"_meta":${DEEP}}`],
+  [
+    "an error nested 8,000 deep",
+    (id) => `{"jsonrpc":"2.0","id":"${id}","error":{"code":1,"message":"m","data":${DEEP}}}`,
+  ],
+  ["a result that is a list", (id) => `{"jsonrpc":"2.0","id":"${id}","result":[]}`],
+  ["half of an answer", (id) => `{"jsonrpc":"2.0","id":"${id}","result":`],
+  ["an answer without a version", (id) => `{"id":"${id}","result":{"content":[]}}`],
+])("a call that was answered is made once, whatever the answer is: %s", async (_what, answer) => {
+  let calls = 0;
+  await using server = await serveByHand(({ id, name, response }) => {
+    calls += 1;
+    const [headers, body] =
+      name === "echo"
+        ? [{ "content-type": "application/json" }, answer(String(id))]
+        : [EVENTS, `data: ${answer(String(id))}\n\n`];
+    response.writeHead(200, headers).end(body);
+  });
+  await using source = await sourceOf(server);
+  for (const expression of ["web.echo({})", "web.other({})"]) {
+    calls = 0;
+    const { outcome } = await run(source.tools, `return tools.${expression}.catch(({ code }) => code)`);
+    expect(outcome.type).toBe("completed");
+    expect([expression, calls]).toEqual([expression, 1]);
+  }
 });
 
 test("a session that the server has ended is made anew, and a call that writes is not repeated", async () => {

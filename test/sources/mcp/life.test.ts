@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, expect, test, vi } from "vitest";
 import { createRuntime, fromMcp } from "../../../src/index.ts";
 import type { SourceProgress } from "../../../src/sources/mcp/mcp-options.ts";
-import { StdioWire } from "../../../src/sources/mcp/stdio-wire.ts";
+import { StdioWire } from "../../../src/sources/mcp/wire/stdio-wire.ts";
 import { OutputTail } from "../../../src/values/output-tail.ts";
 import { createMemorySandbox } from "../../../src/testing.ts";
 import { call, isRunning, rawServer, READ, run, startProcess, WRITE } from "./servers.ts";

@@ -2,8 +2,8 @@ import * as fc from "fast-check";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { credentialsOf, ServerText } from "../../../src/sources/mcp/clean-credentials.ts";
 import { OutputTail } from "../../../src/values/output-tail.ts";
-import { LineReader, type LongLine } from "../../../src/sources/mcp/line-reader.ts";
-import { readToolList } from "../../../src/sources/mcp/tool-list.ts";
+import { LineReader, type LongLine } from "../../../src/sources/mcp/wire/line-reader.ts";
+import { type ListReader, ToolListBuilder } from "../../../src/sources/mcp/make-tools.ts";
 import { cleanPath } from "../../../src/sources/mcp/tool-path.ts";
 import { toolNameFault } from "../../../src/tools/tool-name.ts";
 import { READ } from "./servers.ts";
@@ -44,7 +44,7 @@ test("whatever a server lists, the rest of the list stands, and every entry is a
     fc.asyncProperty(fc.array(entry, { maxLength: 8 }), async (entries) => {
       const all = [{ ...good, name: "surely.good" }, ...(JSON.parse(JSON.stringify(entries)) as unknown[])];
       const call = async () => {};
-      const { tools, problems, unassigned } = await readToolList(
+      const { tools, problems, unassigned } = await listOf(
         { source: "s", policies: READ, timeoutMs: 1000, call, known: new Map() },
         all,
       );
@@ -56,6 +56,12 @@ test("whatever a server lists, the rest of the list stands, and every entry is a
 });
 
 // ---- lines -------------------------------------------------------------------------------------------------------
+
+async function listOf(reader: ListReader, entries: readonly unknown[]) {
+  const builder = new ToolListBuilder(reader);
+  await builder.add(entries);
+  return await builder.finish();
+}
 
 /** What a reader makes of these chunks. */
 function read(chunks: readonly Buffer[], maxBytes = 1 << 20): readonly (string | LongLine)[] {
@@ -73,10 +79,30 @@ test("of earlier lists no tool is kept that is not in the last one", async () =>
   const policies = { allowedCallers: ["programmatic"], effect: "read" } as const;
   const reader = { source: "s", policies, timeoutMs: 1000, call: async () => 1 };
   const entry = (name: string) => ({ name, inputSchema: { type: "object" } });
-  const first = await readToolList(reader, [entry("stays"), entry("goes")]);
-  const second = await readToolList({ ...reader, known: first.known }, [entry("stays"), entry("comes")]);
+  const first = await listOf(reader, [entry("stays"), entry("goes")]);
+  const second = await listOf({ ...reader, known: first.known }, [entry("stays"), entry("comes")]);
   expect(second.tools[0]).toBe(first.tools[0]);
   expect([...second.known.values()]).toEqual(second.tools);
+});
+
+test("other work has the thread between the entries of a list, however few and large they are", async () => {
+  const field = { type: "object", properties: { a: { type: "string" } } };
+  const properties = Object.fromEntries(Array.from({ length: 3000 }, (_, n) => [`f${n}`, field]));
+  const entries = Array.from({ length: 40 }, (_, n) => ({
+    name: `t${n}`,
+    inputSchema: { type: "object", properties },
+  }));
+  let turns = 0;
+  let isDone = false;
+  const count = () => {
+    turns += 1;
+    if (!isDone) setImmediate(count);
+  };
+  setImmediate(count);
+  const { tools } = await listOf({ source: "s", policies: READ, timeoutMs: 1000, call: async () => 1 }, entries);
+  isDone = true;
+  expect(tools).toHaveLength(40);
+  expect(turns).toBeGreaterThanOrEqual(40);
 });
 
 test("lines are the same however they are cut into chunks", () => {

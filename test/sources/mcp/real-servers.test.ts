@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import { fromMcp, type McpServer } from "../../../src/index.ts";
 import type { SourceProgress } from "../../../src/sources/mcp/mcp-options.ts";
-import { declareTools } from "../../../src/tools/declarations.ts";
+import { declareTools } from "../../../src/tools/declarations/declarations.ts";
 import { call, freePort, realServer, READ, run, serverFile, startProcess, WRITE } from "./servers.ts";
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), "portcullis-mcp-")));

@@ -116,6 +116,20 @@ test("an approver is asked 16 questions in one call, and further ones are declin
   expect(answers).toHaveLength(100);
 });
 
+test("an approver who declines is asked nothing more in that call", async () => {
+  const approve = vi.fn(() => false);
+  await using source = await fromMcp(rawServer("asks-without-end"), READ);
+  await call(source.tools, "raw.echo({})", { approve });
+  expect(approve).toHaveBeenCalledTimes(1);
+  await using again = await fromMcp(rawServer("asks-again"), WRITE);
+  expect(await call(again.tools, "raw.echo({})", { approve })).toEqual({
+    code: "handler_failed",
+    message:
+      "The server of raw.echo asked for input in the midst of the call. It was declined; the server asked again, so the call was ended. The call may have taken effect: find out whether it did before you repeat it.",
+  });
+  expect(approve).toHaveBeenCalledTimes(2);
+});
+
 test("a server that makes requests and does not read the answers is ended", async () => {
   await using source = await fromMcp({ ...rawServer("asks-and-does-not-read"), timeoutMs: 25_000 }, WRITE);
   expect(await call(source.tools, "raw.echo({})")).toMatchObject({ code: "source_unavailable" });

@@ -2,7 +2,7 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { createRuntime } from "../../../src/index.ts";
 import { createMemorySandbox } from "../../../src/testing.ts";
-import { declareTools } from "../../../src/tools/declarations.ts";
+import { declareTools } from "../../../src/tools/declarations/declarations.ts";
 import { ALL, callTool, operationOf, sendJson, sourceOf, specOf, startServer } from "./api-server.ts";
 
 const answering = (content: object) => ({ responses: { 200: { content } } });

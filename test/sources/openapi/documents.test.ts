@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { fromOpenApi } from "../../../src/index.ts";
 import { validate } from "../../../src/tools/schema.ts";
 import { toolDigest } from "../../../src/tools/tool-digest.ts";
-import { declareTools } from "../../../src/tools/declarations.ts";
+import { declareTools } from "../../../src/tools/declarations/declarations.ts";
 import { ALL, callTool, operationOf, sourceOf, specOf, startServer } from "./api-server.ts";
 
 const ids = (...operationIds: readonly (string | undefined)[]) =>
@@ -323,7 +324,7 @@ paths:
 
   test.each<[string, unknown, string]>([
     ["a list", [], "got a list"],
-    ["an empty text", "", "got undefined"],
+    ["an empty text", "", 'got ""'],
     ["prose", "not a document", "expected an OpenAPI document"],
     ["JSON that breaks off", '{"openapi": "3.0.0", ', "the text is no JSON"],
     ["YAML that breaks off", "openapi: [", "the text is no YAML"],
@@ -350,6 +351,16 @@ paths:
     expect(rejected).toMatchObject({ code: "source_invalid", message: expect.stringContaining(message) });
     expect((rejected as Error).message).not.toContain("\n");
   });
+});
+
+test.each<[string, unknown, string]>([
+  ["the path of a file", "./api.json", 'A path is not read: give the text of the file, readFileSync(path, "utf8").'],
+  ["an address", "https://a.example/api.json", "Nothing is fetched"],
+  ["the bytes of a file", Buffer.from("openapi: 3.1.0"), 'readFileSync(path, "utf8")'],
+])("a document that is %s is refused with what to write", async (_, spec, message) => {
+  await expect(
+    fromOpenApi({ name: "api", spec: spec as string, baseUrl: "http://127.0.0.1" }, { allowedCallers: ["direct"] }),
+  ).rejects.toMatchObject({ code: "source_invalid", message: expect.stringContaining(message) });
 });
 
 describe("options", () => {

@@ -1,6 +1,8 @@
 import { fork } from "node:child_process";
+import { globSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { declareTools } from "../../../src/tools/declarations.ts";
+import { convertDocument } from "../../../src/sources/openapi/convert-document.ts";
+import { declareTools } from "../../../src/tools/declarations/declarations.ts";
 import { jsonSchemaOf } from "../../../src/tools/tool-schemas.ts";
 import { callTool, operationOf, sourceOf, specOf, startServer } from "./api-server.ts";
 
@@ -220,4 +222,23 @@ test("a library that is missing is named with the command that installs it", asy
       "fromOpenApi needs the package @scalar/openapi-parser to read YAML and Swagger 2.0: npm install @scalar/openapi-parser.",
     ],
   ]);
+});
+
+test.each([
+  ["is not there", "./no-such-thread.js"],
+  ["ends without a word, like a module that was started in its place", "data:text/javascript,export const a = 1;"],
+  ["throws when it is loaded", "data:text/javascript,throw new Error('broken')"],
+])("a reader of YAML that %s is a fault of the package, not of the document", async (_, thread) => {
+  const reading = convertDocument({ yaml: "openapi: 3.1.0" }, new URL(thread, import.meta.url));
+  await expect(reading).rejects.toMatchObject({
+    code: "source_unavailable",
+    message: expect.stringContaining("The document was not read. Install portcullis"),
+  });
+});
+
+test("no two source files have one name in the built package", () => {
+  const sources = globSync(["src/**/*.{js,ts}", "bridge/*.{js,ts}", "examples/**/*.{js,ts}"]);
+  const built = sources.map((path) => path.replace(/\.ts$/, ".js"));
+  expect(sources.length).toBeGreaterThan(100);
+  expect(built.filter((path, place) => built.indexOf(path) !== place)).toEqual([]);
 });

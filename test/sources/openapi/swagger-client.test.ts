@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { describe, expect, test } from "vitest";
 import { createRuntime, fromOpenApi, type JsonSchema } from "../../../src/index.ts";
-import { resolveReference } from "../../../src/tools/schema.ts";
+import { resolveReference } from "../../../src/tools/json-schema/json-schema.ts";
 import { jsonSchemaOf } from "../../../src/tools/tool-schemas.ts";
 import { createMemorySandbox } from "../../../src/testing.ts";
 import { ALL, type Arrived, operationOf, sourceOf, startServer } from "./api-server.ts";

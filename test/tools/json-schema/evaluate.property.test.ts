@@ -3,7 +3,8 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { compileSchema } from "../../../src/tools/json-schema/compile-schema.ts";
 import { evaluate } from "../../../src/tools/json-schema/evaluate.ts";
-import { type JsonSchema, jsonSchema, validate } from "../../../src/tools/schema.ts";
+import type { JsonSchema } from "../../../src/tools/json-schema/json-schema.ts";
+import { jsonSchema, validate } from "../../../src/tools/schema.ts";
 
 const scalar = fc.constantFrom<unknown>(null, true, false, 0, -1, 2, 3.5, 6, "", "a", "ab", "abc", "b1", "2020-02-30");
 const names = fc.constantFrom("a", "b", "ab", "c");

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { type JsonSchema, jsonSchema, validate } from "../../../src/tools/schema.ts";
+import type { JsonSchema } from "../../../src/tools/json-schema/json-schema.ts";
+import { jsonSchema, validate } from "../../../src/tools/schema.ts";
 
 function fits(schema: JsonSchema, value: unknown): boolean {
   return (validate(jsonSchema(schema), value) as Awaited<ReturnType<typeof validate>>).ok;

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { LinearPattern } from "../../../src/tools/json-schema/linear-pattern.ts";
-import { PatternRefused } from "../../../src/tools/json-schema/parse-pattern.ts";
+import { LinearPattern } from "../../../src/tools/json-schema/patterns/linear-pattern.ts";
+import { PatternRefused } from "../../../src/tools/json-schema/patterns/parse-pattern.ts";
 import { Steps } from "../../../src/tools/json-schema/steps.ts";
 
 function isFound(source: string, text: string): boolean {

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { compileSchema } from "../../../src/tools/json-schema/compile-schema.ts";
 import { evaluate } from "../../../src/tools/json-schema/evaluate.ts";
-import { type JsonSchema, jsonSchema } from "../../../src/tools/schema.ts";
+import type { JsonSchema } from "../../../src/tools/json-schema/json-schema.ts";
+import { jsonSchema } from "../../../src/tools/schema.ts";
 
 const PARTS = 200;
 const parts = <Value>(make: (index: number) => Value): Value[] =>

@@ -4,6 +4,11 @@ import type { Connection } from "../../sandbox.ts";
 import type { EgressLimits } from "./egress-limits.ts";
 import type { Target } from "./request-target.ts";
 
+/** How much of a client one read may bring, in bytes: as much as node reads at once. */
+const READ_BYTES = 64 * 1024;
+/** What a part of a body counts at least, in bytes: each part takes the host's time. */
+const PART_BYTES = 256;
+
 export interface ConnectionOptions {
   readonly limits: EgressLimits;
   /** Counts bytes against the limit of all connections together. */
@@ -29,6 +34,9 @@ export class EgressConnection {
   #deadline: NodeJS.Timeout | undefined;
   #address = "";
   #spentBytes = 0;
+  /** What small parts of bodies count beyond their bytes. */
+  #partsBytes = 0;
+  #onClientData = () => {};
 
   constructor(client: Socket, options: ConnectionOptions) {
     this.client = client;
@@ -56,25 +64,61 @@ export class EgressConnection {
     this.#address = upstream.remoteAddress ?? "";
   }
 
-  /** Forwards bytes in one direction, with backpressure. From then on the deadline is `idleMs` without bytes. */
+  /**
+   * Counts the client's bytes from now on, and cuts a client that sends more than a request's headers before its request.
+   * To be called after the server has taken the client: its parser then reads no bytes past this.
+   */
+  watchClient(): void {
+    const { client } = this;
+    const mostBytes = client.bytesRead + this.#options.limits.headerBytes + READ_BYTES;
+    client.off("data", this.#onClientData);
+    this.#onClientData = () => {
+      if (!this.asked && client.bytesRead > mostBytes) this.cut("The client sent too many bytes before its request.");
+      else this.charge();
+    };
+    client.on("data", this.#onClientData);
+  }
+
+  /**
+   * Forwards bytes in one direction, with backpressure. From then on the deadline is `idleMs` without bytes. What one read
+   * has brought is forwarded at once: it may be ten thousand parts of one byte.
+   */
   pass(from: Readable, to: Writable): void {
     const { idleMs } = this.#options.limits;
     this.expectWithin(idleMs, `No bytes moved for ${idleMs} ms.`);
     const moved = () => !this.over.aborted && this.#deadline?.refresh();
-    from.on("data", (chunk: Buffer) => {
+    let parts: Buffer[] = [];
+    const forward = () => {
+      if (parts.length === 0) return;
+      const bytes = Buffer.concat(parts);
+      this.#partsBytes += Math.max(0, parts.length * PART_BYTES - bytes.length);
+      parts = [];
       moved();
-      this.count(chunk.length);
-      if (!this.over.aborted && !to.write(chunk)) from.pause();
+      this.charge();
+      if (!this.over.aborted && !to.write(bytes)) from.pause();
+    };
+    from.on("data", (chunk: Buffer) => {
+      if (parts.push(chunk) === 1) process.nextTick(forward);
     });
     to.on("drain", () => {
       moved();
       from.resume();
     });
-    from.once("end", () => to.end());
+    from.once("end", () => {
+      forward();
+      to.end();
+    });
     from.resume();
   }
 
-  count(bytes: number): void {
+  /** Counts all bytes on the sockets so far against the limit, content or not, once there is a host. */
+  charge(): void {
+    const { client, upstream } = this;
+    if (!upstream) return;
+    const clientBytes = client.bytesRead + client.bytesWritten;
+    const upstreamBytes = upstream.bytesRead + upstream.bytesWritten;
+    const bytes = Math.max(clientBytes, upstreamBytes) + this.#partsBytes - this.#spentBytes;
+    if (bytes <= 0) return;
     this.#spentBytes += bytes;
     this.#options.spend(bytes);
   }
@@ -96,8 +140,7 @@ export class EgressConnection {
     const { host = "", port = 0 } = this.target ?? {};
     const ms = Math.round(performance.now() - this.#startedAt);
     this.#options.onEnd(this, { host, port, address: this.#address, bytesUp, bytesDown, ms, outcome, detail });
-    // Headers do not go through `pass` and are counted here.
-    this.#options.spend(Math.max(0, bytesUp + bytesDown - this.#spentBytes));
+    this.charge();
   }
 
   #clientClosed(): void {

@@ -1,8 +1,8 @@
-import { lookup } from "node:dns/promises";
-import { optionsIn, type OptionsOf, readOptions, required, wholeNumber } from "../../../options/options.ts";
-import { type AllowedHost, HOSTS, parseAllowList } from "./allow-list.ts";
+import { optionsIn, type OptionsOf, readOptions, required, wholeNumber } from "../../../option-rules/options.ts";
+import { type AllowedHost, HOSTS, parseAllowList } from "./names/allow-list.ts";
 import { type EgressLimits, USUAL_EGRESS_LIMITS } from "./egress-limits.ts";
-import { isPublicAddress } from "./public-address.ts";
+import { lookUp } from "./names/look-up.ts";
+import { isNearAddress, isPublicAddress } from "./names/public-address.ts";
 
 const EGRESS_RULES = {
   /**
@@ -21,16 +21,16 @@ export type EgressOptions = OptionsOf<typeof EGRESS_RULES>;
 export interface EgressPlan {
   readonly allowed: readonly AllowedHost[];
   readonly limits: EgressLimits;
-  /** Looks up all addresses of a host. */
-  readonly lookup: (host: string) => Promise<readonly string[]>;
+  /** Looks up all addresses of a host. The signal is aborted when its container has ended. */
+  readonly lookup: (host: string, signal: AbortSignal) => Promise<readonly string[]>;
   /** Whether programs may connect to an address. */
   readonly mayReach: (address: string) => boolean;
 }
 
 /** The look-up and the address check outside of tests. Tests replace them, because their servers are on this machine. */
 export const USUAL_WAY: Pick<EgressPlan, "lookup" | "mayReach"> = {
-  lookup: async (host) => (await lookup(host, { all: true, order: "ipv4first" })).map(({ address }) => address),
-  mayReach: isPublicAddress,
+  lookup: lookUp,
+  mayReach: (address) => isPublicAddress(address) && !isNearAddress(address),
 };
 
 const PLACE = optionsIn("createDockerSandbox", "egress");

@@ -2,15 +2,15 @@ import { chmodSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Connection } from "../../sandbox.ts";
-import { isAllowed } from "./allow-list.ts";
+import { isAllowed } from "./names/allow-list.ts";
 import { connectUpstream } from "./connect-upstream.ts";
 import { EgressConnection } from "./egress-connection.ts";
 import type { EgressPlan } from "./egress-plan.ts";
 import { EgressRefusal } from "./egress-refusal.ts";
 import { forwardRequest } from "./forward-request.ts";
 import { parseAbsoluteTarget, parseAuthority, parsePath, type Target } from "./request-target.ts";
-import { Resolver } from "./resolver.ts";
-import { carriedBy, joinTunnel } from "./tunnel.ts";
+import { Resolver } from "./names/resolver.ts";
+import { carriedBy, joinTunnel } from "./tls/tunnel.ts";
 
 const ESTABLISHED = "HTTP/1.1 200 Connection Established\r\n\r\n";
 /** Connections that wait to be accepted. */
@@ -47,6 +47,8 @@ export class EgressProxy {
     this.#server.on("connection", (client) => this.#accept(client));
     this.#server.on("drop", () => this.#drop());
     this.#server.on("request", (request, response) => void this.#request(request, response));
+    // Without a listener the server answers an unknown expectation by itself, and reads the next request.
+    this.#server.on("checkExpectation", (request, response) => void this.#request(request, response));
     this.#server.on("connect", (request, client, head) => void this.#connect(request, client as Socket, head));
     this.#server.on("clientError", (error, client) => this.#malformed(error, client as Socket));
   }
@@ -87,7 +89,8 @@ export class EgressProxy {
 
   #accept(client: Socket): void {
     // A tunnel that carries plain HTTP is passed to the server a second time.
-    if (this.#open.has(client)) return;
+    const known = this.#open.get(client);
+    if (known) return known.watchClient();
     this.#countAccepted();
     const connection = new EgressConnection(client, {
       limits: this.#plan.limits,
@@ -98,6 +101,7 @@ export class EgressProxy {
       },
     });
     this.#open.set(client, connection);
+    connection.watchClient();
   }
 
   /** Reports a connection that the server closed because too many were open. */
@@ -108,7 +112,7 @@ export class EgressProxy {
     this.#report({ host: "", port: 0, address: "", bytesUp: 0, bytesDown: 0, ms: 0, outcome: "refused", detail });
   }
 
-  /** Stops listening at the limit of connections, so that further ones cost neither the host's time nor space in the journal. */
+  /** Stops listening at the limit of connections: more would cost the host's time and space in the journal. */
   #countAccepted(): void {
     this.#accepted += 1;
     if (this.#accepted >= this.#plan.limits.connections) this.#server.close();
@@ -182,7 +186,6 @@ export class EgressProxy {
     }
   }
 
-  /** Refuses bytes that are not a valid request. */
   #malformed({ code = "" }: Error & { readonly code?: string }, client: Socket): void {
     const connection = this.#open.get(client);
     if (!connection) return void client.destroy();

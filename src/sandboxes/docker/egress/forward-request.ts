@@ -2,8 +2,10 @@ import { type IncomingMessage, request as sendRequest, type ServerResponse } fro
 import type { Socket } from "node:net";
 import type { EgressConnection } from "./egress-connection.ts";
 import { EgressRefusal } from "./egress-refusal.ts";
-import { forwardedHeaders } from "./forwarded-headers.ts";
 import type { Target } from "./request-target.ts";
+
+/** Interim answers (100 to 199) that a host may send before its answer. None is forwarded. */
+const INTERIM_ANSWERS = 8;
 
 /** A request to forward to a host, over a connection of its own. */
 export interface Forwarding {
@@ -41,6 +43,12 @@ export async function forwardRequest(forwarding: Forwarding): Promise<void> {
   const { promise: answer, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   outgoing.once("response", resolve);
   outgoing.on("error", reject);
+  let interim = 0;
+  outgoing.on("information", () => {
+    interim += 1;
+    connection.charge();
+    if (interim > INTERIM_ANSWERS) outgoing.destroy(new Error("too many interim answers"));
+  });
   // If the host switches protocols the request closes without an error.
   outgoing.once("close", () => reject(new Error("the connection was closed")));
   if (framing.length > 0) connection.pass(request, outgoing);
@@ -78,4 +86,25 @@ function framingOf({ headers }: IncomingMessage): readonly string[] {
   if (coding.toLowerCase() !== "chunked")
     throw new EgressRefusal(400, "Bad Request", "The only transfer coding allowed for a body is chunked.");
   return ["Transfer-Encoding", "chunked"];
+}
+
+/** Headers of one connection only, and transfer codings, which the proxy sets anew for the next connection. */
+const OF_ONE_CONNECTION = new Set(
+  "connection keep-alive proxy-connection proxy-authenticate proxy-authorization proxy-authentication-info te trailer transfer-encoding upgrade expect http2-settings".split(
+    " ",
+  ),
+);
+
+/** The headers of a message that are forwarded, as a list of alternating names and values, like node's `rawHeaders`. */
+export function forwardedHeaders(rawHeaders: readonly string[], besides: readonly string[] = []): string[] {
+  const pairs = rawHeaders.flatMap((name, index) =>
+    index % 2 === 0 ? [[name.toLowerCase(), name, rawHeaders[index + 1] ?? ""] as const] : [],
+  );
+  const named = pairs
+    .filter(([lower]) => lower === "connection")
+    .flatMap(([, , value]) => value.split(",").map((word) => word.trim().toLowerCase()))
+    // Dropping one of these at a client's request would leave the body without an end, or the request without a host.
+    .filter((word) => word !== "content-length" && word !== "host");
+  const dropped = new Set([...OF_ONE_CONNECTION, ...named, ...besides]);
+  return pairs.flatMap(([lower, name, value]) => (dropped.has(lower) ? [] : [name, value]));
 }

@@ -1,4 +1,4 @@
-import { canonicalHostName, readPort } from "./host-name.ts";
+import { canonicalHostName, readPort } from "./names/host-name.ts";
 
 /** The host and port that a request is for. */
 export interface Target {

@@ -3,7 +3,7 @@ import { connect as connectTls } from "node:tls";
 import { connect, createServer, type AddressInfo } from "node:net";
 import * as fc from "fast-check";
 import { beforeAll, expect, test } from "vitest";
-import { readServerName } from "../../../../src/sandboxes/docker/egress/client-hello.ts";
+import { readServerName } from "../../../../src/sandboxes/docker/egress/tls/client-hello.ts";
 
 let hello: Buffer;
 

@@ -1,12 +1,13 @@
 import { readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import type { ExecutionEvent } from "../../../../src/programs/execute.ts";
+import type { ExecutionEvent } from "../../../../src/programs/execution.ts";
 import { createRuntime } from "../../../../src/runtime.ts";
 import { Daemon } from "../../../../src/sandboxes/docker/daemon.ts";
 import { createDockerSandboxWith } from "../../../../src/sandboxes/docker/docker-sandbox.ts";
 import type { EgressOptions } from "../../../../src/sandboxes/docker/egress/egress-plan.ts";
-import { hostProcess } from "../../../../src/sandboxes/host-process.ts";
+import { hostProcess, readText } from "../../../../src/sandboxes/host-process.ts";
 import type { Connection } from "../../../../src/sandboxes/sandbox.ts";
 import { containersOf } from "../../../docker-support/containers.ts";
 import { needDockerEngine } from "../../../docker-support/docker-engine.ts";
@@ -85,7 +86,10 @@ ${source}`,
 ];
 
 const foldersOfThis = () =>
-  readdirSync(tmpdir()).filter((name) => name.startsWith("portcullis-mounted-") && name.includes(`-${hostProcess()}-`));
+  readdirSync(tmpdir()).filter(
+    (name) =>
+      name.startsWith("portcullis-mounted-") && readText(join(tmpdir(), name, "host"))?.endsWith(` ${hostProcess()}`),
+  );
 
 describe.skipIf(needDockerEngine() !== undefined)("egress from containers", () => {
   afterEach(async () => {

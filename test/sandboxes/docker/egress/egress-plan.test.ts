@@ -1,6 +1,7 @@
-import { expect, test } from "vitest";
+import { networkInterfaces } from "node:os";
+import { expect, test, vi } from "vitest";
 import { createDockerSandbox } from "../../../../src/sandboxes/docker/docker-sandbox.ts";
-import { type EgressOptions, planEgress } from "../../../../src/sandboxes/docker/egress/egress-plan.ts";
+import { type EgressOptions, planEgress, USUAL_WAY } from "../../../../src/sandboxes/docker/egress/egress-plan.ts";
 
 test('egress: "none" is the default, and may be given', () => {
   expect(planEgress(undefined)).toBeUndefined();
@@ -43,6 +44,20 @@ test.each([
   [{ image: "" }, 'createDockerSandbox({ image }): expected the name of an image, got "".'],
 ])("the options %j of containers are refused in a sentence", (options, sentence) => {
   expect(() => createDockerSandbox(options)).toThrow(sentence);
+});
+
+vi.mock("node:os", async (original) => ({
+  ...(await original<typeof import("node:os")>()),
+  networkInterfaces: vi.fn<typeof networkInterfaces>(() => ({})),
+}));
+
+test("programs may not reach a public address that is this machine's own, from the moment when it is", () => {
+  expect(USUAL_WAY.mayReach("8.8.4.10")).toBe(true);
+  vi.mocked(networkInterfaces).mockReturnValue({
+    eth0: [{ family: "IPv4", cidr: "8.8.4.10/32" }],
+  } as unknown as ReturnType<typeof networkInterfaces>);
+  expect(USUAL_WAY.mayReach("8.8.4.10")).toBe(false);
+  expect(USUAL_WAY.mayReach("8.8.4.11")).toBe(true);
 });
 
 test("egress is refused with gVisor", () => {

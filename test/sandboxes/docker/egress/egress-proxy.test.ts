@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { connect as connectTls } from "node:tls";
 import type { Socket } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { isPublicAddress } from "../../../../src/sandboxes/docker/egress/public-address.ts";
+import { isPublicAddress } from "../../../../src/sandboxes/docker/egress/names/public-address.ts";
 import { AUTHORITY, httpServer, rawServer, tlsServer } from "../../../docker-support/egress-servers.ts";
 import { openProxy, type OpenProxy } from "./open-proxy.ts";
 
@@ -290,6 +290,17 @@ test("a second request on the same connection ends it, whatever its host", async
   expect(proxy.told).toHaveLength(1);
 });
 
+test.each(["x", "100-continue, x", "100-continue"])("a client that expects %j gets one answer", async (expected) => {
+  const { port, asked } = await httpServer();
+  const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
+  const answer = await proxy.say(get(`http://evil.test/`, `Host: x\r\nExpect: ${expected}\r\n`).repeat(100));
+  const answers = [...answer.matchAll(/^HTTP\/1\.1 (\d+)/gm)].filter(([, status]) => status !== "100");
+  expect(answers.length).toBeLessThan(2);
+  expect(proxy.told).toMatchObject([{ outcome: "refused" }]);
+  await proxy.say(get(`http://allowed.test:${port}/one`, `Host: x\r\nExpect: ${expected}\r\n`));
+  expect(asked).toEqual([`GET /one allowed.test:${port}`]);
+});
+
 test("a tunnel carries neither a request for another host nor another tunnel", async () => {
   const { port, asked } = await httpServer();
   const proxy = await openProxy({ hosts: [`allowed.test:${port}`, "other.test"] });
@@ -319,6 +330,20 @@ test("a host's switch to another protocol is refused", async () => {
   expect(statusOf(await proxy.say(get(`http://allowed.test:${port}/`)))).toBe("502 No Answer");
 });
 
+test("a host that sends interim answers without end is given up", async () => {
+  const port = await rawServer((socket) => {
+    const more = () => {
+      while (socket.writable && socket.write("HTTP/1.1 103 Early Hints\r\nA: b\r\n\r\n".repeat(1000)));
+    };
+    socket.on("drain", more);
+    more();
+  });
+  const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
+  const answer = await proxy.say(get(`http://allowed.test:${port}/`));
+  expect(answer).toContain("allowed.test sent no valid answer: too many interim answers.");
+  expect(proxy.told[0]?.bytesDown).toBeLessThan(1_000_000);
+});
+
 test("a reply that breaks off ends the connection as incomplete", async () => {
   const port = await rawServer((socket) => socket.end("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nab"));
   const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
@@ -340,6 +365,20 @@ test.each([
   socket.resume();
   expect(await proxy.toldOf(1)).toMatchObject([
     { outcome: "cut", detail: "The client sent no complete request in time." },
+  ]);
+});
+
+test.each(["", "CONNECT"])("bytes before a request, empty lines too, are bounded (%s)", async (way) => {
+  const { port } = await httpServer();
+  const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
+  const socket = way === "" ? proxy.connect() : await tunnel(proxy, `allowed.test:${port}`);
+  const more = () => {
+    while (socket.writable && socket.write("\r\n".repeat(30_000)));
+  };
+  socket.on("drain", more);
+  more();
+  expect(await proxy.toldOf(1)).toMatchObject([
+    { outcome: "cut", detail: "The client sent too many bytes before its request." },
   ]);
 });
 
@@ -422,6 +461,44 @@ test("totalBytes bounds the bytes of all connections in both directions", async 
   expect(proxy.told.map(({ outcome }) => outcome)).toEqual(["done", "cut", "refused"]);
   const moved = proxy.told.reduce((sum, { bytesUp, bytesDown }) => sum + bytesUp + bytesDown, 0);
   expect(moved).toBeLessThan(1_500_000 + 256 * 1024);
+});
+
+/** A body of so many parts, each of one byte. */
+const parts = (count: number) => `${"1\r\nx\r\n".repeat(count)}0\r\n\r\n`;
+
+test("what a body takes beside its content counts, and each part of it", async () => {
+  const port = await rawServer((socket) =>
+    socket.once("data", () => socket.write(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${parts(100_000)}`)),
+  );
+  const [small, usual] = await Promise.all(
+    [400_000, undefined].map(async (totalBytes) => {
+      const proxy = await openProxy({
+        hosts: [`allowed.test:${port}`],
+        limits: totalBytes === undefined ? {} : { totalBytes },
+      });
+      await proxy.say(get(`http://allowed.test:${port}/`));
+      return proxy.told[0];
+    }),
+  );
+  expect(usual).toMatchObject({ outcome: "done" });
+  expect(small).toMatchObject({ outcome: "cut" });
+  expect(small?.bytesDown).toBeLessThan(400_000);
+});
+
+test("the parts of a body that arrive together are forwarded together", async () => {
+  let heard = "";
+  const port = await rawServer((socket) =>
+    socket.on("data", (chunk: Buffer) => {
+      heard += chunk.toString();
+      if (heard.endsWith("\r\n0\r\n\r\n")) socket.end("HTTP/1.1 204 No Content\r\n\r\n");
+    }),
+  );
+  const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
+  const head = `POST http://allowed.test:${port}/ HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`;
+  expect(statusOf(await proxy.say(head, parts(20_000)))).toBe("204 No Content");
+  const sizes = [...heard.matchAll(/\r\n([\da-f]+)\r\nx/g)].map(([, size]) => Number.parseInt(size ?? "", 16));
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(20_000);
+  expect(sizes.length).toBeLessThan(100);
 });
 
 test("the number of connections at once is bounded", async () => {

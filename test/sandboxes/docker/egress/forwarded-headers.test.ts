@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { forwardedHeaders } from "../../../../src/sandboxes/docker/egress/forwarded-headers.ts";
+import { forwardedHeaders } from "../../../../src/sandboxes/docker/egress/forward-request.ts";
 
 test("hop-by-hop headers are removed, with those that Connection names", () => {
   const headers =

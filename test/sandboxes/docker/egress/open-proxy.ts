@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { parseAllowList } from "../../../../src/sandboxes/docker/egress/allow-list.ts";
+import { parseAllowList } from "../../../../src/sandboxes/docker/egress/names/allow-list.ts";
 import { type EgressLimits, USUAL_EGRESS_LIMITS } from "../../../../src/sandboxes/docker/egress/egress-limits.ts";
 import { EgressProxy } from "../../../../src/sandboxes/docker/egress/egress-proxy.ts";
 import type { Connection } from "../../../../src/sandboxes/sandbox.ts";

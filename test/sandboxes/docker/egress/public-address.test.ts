@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
+import type { networkInterfaces } from "node:os";
 import { expect, test } from "vitest";
-import { isPublicAddress } from "../../../../src/sandboxes/docker/egress/public-address.ts";
+import { isNearAddress, isPublicAddress } from "../../../../src/sandboxes/docker/egress/names/public-address.ts";
 
 const INSIDE =
   "0.0.0.0 0.1.2.3 10.0.0.1 100.64.0.1 100.127.255.255 127.0.0.1 127.255.255.254 169.254.169.254 172.16.0.1 172.31.255.255 192.0.0.8 192.0.2.1 192.88.99.1 192.168.1.1 198.18.0.1 198.19.255.255 198.51.100.7 203.0.113.7 224.0.0.1 239.255.255.255 240.0.0.1 255.255.255.255 " +
@@ -33,4 +34,25 @@ test("no IPv6 form that embeds an IPv4 address is public, whatever that address 
       },
     ),
   );
+});
+
+const INTERFACES = {
+  lo: [{ family: "IPv4", cidr: "127.0.0.1/8" }],
+  eth0: [
+    { family: "IPv4", cidr: "8.8.4.10/24" },
+    { family: "IPv6", cidr: "2a00:1450:4001:800::5/64" },
+  ],
+  point: [{ family: "IPv4", cidr: "9.9.9.9/32" }],
+  odd: [{ family: "IPv4", cidr: null }],
+} as unknown as ReturnType<typeof networkInterfaces>;
+
+test.each(["127.0.0.1", "8.8.4.10", "8.8.4.200", "9.9.9.9", "2a00:1450:4001:800::5", "2a00:1450:4001:800:1:2:3:4"])(
+  "%s is this machine's, or in a network of it",
+  (address) => {
+    expect(isNearAddress(address, INTERFACES)).toBe(true);
+  },
+);
+
+test.each(["8.8.5.10", "9.9.9.10", "1.1.1.1", "2a00:1450:4001:801::5"])("%s is not near", (address) => {
+  expect(isNearAddress(address, INTERFACES)).toBe(false);
 });

@@ -1,0 +1,152 @@
+import { type Answer, isRefusal, type Value } from "../../gate/answer.ts";
+import { redactAnswer } from "../../gate/run/redact-answer.ts";
+import type { CallResult, ModelCall, Provenance, ToolCall } from "../../models/model.ts";
+import { cleanJson } from "../../output/clean-json.ts";
+import { cleanText } from "../../output/clean-text.ts";
+import { INSET, insetLines, insetText } from "../../output/foreign-text.ts";
+import type { Report } from "../../output/report.ts";
+import { TOO_LARGE } from "../../output/sentences.ts";
+import { stubOf } from "../../output/large-value.ts";
+import type { KeptValue } from "../../programs/drive/keep-value.ts";
+import type { Redactor } from "../../redaction/redactor.ts";
+import { RUN_PROGRAM } from "../../tools/tool-name.ts";
+import { cutMiddle } from "../../values/cut-middle.ts";
+import type { Lane } from "../../values/slice-scheduler.ts";
+import { readHead } from "../../values/json/value-head.ts";
+
+function loadAdvice(name: string): string {
+  return `The result is too large to be shown, and is kept: read it in a program by await load("${name}").`;
+}
+
+/** What a result is made with. */
+export interface ResultWays {
+  /** Maximum size of a result that a model reads, in bytes. */
+  readonly outputBytes: number;
+  readonly lane: Lane;
+  /** Name of the source that the tool comes from; undefined for the host's own. */
+  readonly source?: string | undefined;
+  /** Keeps a result that is too large, as JSON text; undefined if it cannot be kept. */
+  readonly keep: (callId: string, text: string) => Promise<KeptValue | undefined>;
+  /** Whether programs can load what is kept. */
+  readonly loads: boolean;
+  /** Takes out what must not leave, before anything is shortened. */
+  readonly redactor?: Redactor | undefined;
+}
+
+/** The gate's answer to a call, as a result for the model. */
+export async function resultOfAnswer(call: ToolCall, answer: Answer, ways: ResultWays): Promise<CallResult> {
+  const { redactor } = ways;
+  if (!redactor) return wholeResult(call, answer, ways);
+  const { redacted, taken } = await redactAnswer(answer, redactor, { to: "model", tool: call.tool, callId: call.id });
+  const result = await wholeResult(call, redacted, ways);
+  const bytes = answer.ok ? answer.bytes : result.provenance.bytes;
+  return taken === 0
+    ? result
+    : { ...result, provenance: { ...result.provenance, bytes, filtered: filteredText(taken) } };
+}
+
+function filteredText(taken: number): string {
+  return `${taken} ${taken === 1 ? "character" : "characters"} redacted`;
+}
+
+async function wholeResult(call: ToolCall, answer: Answer, ways: ResultWays): Promise<CallResult> {
+  const result = answer.ok ? await resultOfValue(call, answer, ways) : failureResult(call, answer, ways.outputBytes);
+  const parts = answer.ok && answer.parts ? { parts: answer.parts } : {};
+  // No handler has run for a call that was refused, and the model may not know of its tool.
+  const source = isRefusal(answer) ? undefined : ways.source;
+  return { ...withHistory(result, { source, approvedBy: answer.approvedBy }), ...parts };
+}
+
+/** The result with what is known of how it came about. */
+function withHistory(result: CallResult, { source, approvedBy }: History): CallResult {
+  const history = {
+    ...(source === undefined ? {} : { source: cleanText(source) }),
+    ...(approvedBy === undefined ? {} : { approvedBy: cleanText(approvedBy) }),
+  };
+  return { ...result, provenance: { ...result.provenance, ...history } };
+}
+
+type History = { readonly [Name in "source" | "approvedBy"]?: Provenance[Name] | undefined };
+
+async function resultOfValue(
+  call: ToolCall,
+  answer: Value,
+  { outputBytes, lane, keep, loads }: ResultWays,
+): Promise<CallResult> {
+  // A hosted program parses the text itself: it gets the value unchanged, within the gate's limits.
+  if (call.caller !== "direct") return valueResult(call, answer.text, answer.bytes);
+  const shown = answer.bytes <= outputBytes ? cleanJson(answer.text) : undefined;
+  if (shown !== undefined && Buffer.byteLength(shown) <= outputBytes) return valueResult(call, shown, answer.bytes);
+  const head = (await readHead(answer.text, outputBytes, lane)) ?? {
+    value: answer.text.slice(0, outputBytes),
+    counts: new Map(),
+  };
+  const kept = await keep(call.id, answer.text);
+  const advice = kept && loads ? loadAdvice(kept.name) : TOO_LARGE;
+  const stub = stubOf({ ...head, bytes: answer.bytes }, outputBytes, advice, kept?.name);
+  return valueResult(call, cleanJson(JSON.stringify(stub)), answer.bytes, "of which only the beginning is shown");
+}
+
+/** The result of a search, with the names of the deferred tools that it found. */
+export function withFound(result: CallResult, answer: Answer, deferred: ReadonlySet<string>): CallResult {
+  if (!answer.ok) return result;
+  const tools = JSON.parse(answer.text) as readonly { readonly name: string }[];
+  const found = tools.map(({ name }) => name).filter((name) => deferred.has(name));
+  return found.length === 0 ? result : { ...result, found };
+}
+
+/** The gate has already cut a long message. The message of a handler is foreign text, so all its lines are indented. */
+function failureResult(call: ToolCall, answer: Answer & { readonly ok: false }, outputBytes: number): CallResult {
+  if (call.caller !== "direct") return refusal(call, cutMiddle(cleanText(answer.message), outputBytes));
+  const message = answer.code === "handler_failed" ? insetText(answer.message) : insetLines(answer.message);
+  const text = cutMiddle(message, outputBytes, INSET);
+  const whole = refusal(call, text);
+  if (text === message && answer.wholeBytes === undefined) return whole;
+  const bytes = answer.wholeBytes ?? Buffer.byteLength(message);
+  return { ...whole, provenance: { ...whole.provenance, bytes, cut: "of which the middle is left out" } };
+}
+
+/** The report of a local program, as a result for the model. */
+export function resultOfReport(
+  call: ModelCall,
+  { report, approvedBy }: { readonly report: Report; readonly approvedBy: string | undefined },
+): CallResult {
+  const { text, isError, cut, redacted = 0 } = report.output;
+  const left = [
+    ...(cut?.valueBytes === undefined
+      ? []
+      : [`a value of ${cut.valueBytes} bytes of which only the beginning is shown`]),
+    ...(cut?.logLines === undefined ? [] : [`${cut.logLines} printed lines left out`]),
+  ].join(", ");
+  const summary = summaryOf(report);
+  const provenance = {
+    tool: RUN_PROGRAM,
+    bytes: Buffer.byteLength(text),
+    ...(left === "" ? {} : { cut: left }),
+    ...(redacted === 0 ? {} : { filtered: filteredText(redacted) }),
+    summary,
+  };
+  return withHistory({ callId: call.id, text, isJson: false, isError, provenance }, { approvedBy });
+}
+
+/** `completed, 1.2 s, 3 calls, 40 bytes`. Waiting for approvals is no part of the seconds. */
+function summaryOf({ outcome, usage }: Report): string {
+  const { runningMs, waitingMs, calls, bytesOut } = usage;
+  const seconds = ((runningMs + waitingMs) / 1000).toFixed(1);
+  return `${outcome.type}, ${seconds} s, ${calls} ${calls === 1 ? "call" : "calls"}, ${bytesOut} bytes`;
+}
+
+/** A result that says in a sentence why a call has no value. */
+export function refusal(call: ModelCall, text: string): CallResult {
+  const provenance = { tool: cleanText(toolOf(call)), bytes: Buffer.byteLength(text) };
+  return { callId: call.id, text, isJson: false, isError: true, provenance };
+}
+
+export function toolOf(call: ModelCall): string {
+  return call.type === "tool_call" ? call.tool : RUN_PROGRAM;
+}
+
+function valueResult(call: ToolCall, text: string, bytes: number, cut?: string): CallResult {
+  const provenance = { tool: call.tool, bytes, ...(cut === undefined ? {} : { cut }) };
+  return { callId: call.id, text, isJson: true, isError: false, provenance };
+}

@@ -1,0 +1,112 @@
+import type { ProgramDeclaration, ToolDeclaration } from "../../models/model.ts";
+import { PROGRAM_SCHEMA } from "../../models/turn/program-input.ts";
+import { RUN_PROGRAM, SEARCH_TOOLS } from "../../tools/tool-name.ts";
+import type { Limits } from "../../programs/limits.ts";
+import { countTokens } from "../../tools/count-tokens.ts";
+import { declareTools, declareWholeTypes, type ProgramLanguage } from "../../tools/declarations/declarations.ts";
+import { describeNamespaces } from "./describe-namespaces.ts";
+import { SEARCH_INPUT } from "../../tools/search/search-tool.ts";
+import type { ToolSearch } from "../../tools/search/tool-search.ts";
+import { programBoundaries } from "../prompt/limit-sentences.ts";
+
+/** The answer to a call of `run_program` without a source. */
+export const NO_SOURCE = `${RUN_PROGRAM} takes the program's source as text in the field "code", and got none.`;
+
+const AFRESH = "Each run begins afresh.";
+/** The same sentence if programs of one conversation share what they keep. */
+const SHARES = "Runs share only what await save(name, value) keeps and await load(name) reads.";
+
+/** Stands for what a run may take. */
+const BOUNDARIES = "BOUNDARIES";
+
+const RULES: Readonly<Record<ProgramLanguage, string>> = {
+  javascript: `Runs a program in JavaScript and gives back what it returns and prints. The program is the body of an async function: use await, and end with return.
+
+Use it where an answer takes more than a few calls, or large results: loop, filter, join and count in the program, call independent things at once with Promise.all, and return only what the answer needs. ${AFRESH} ${BOUNDARIES} There is no network, no files, no modules; everything outside is reached through tools:`,
+  python: `Runs a program in Python and gives back what it returns and prints. The program is a module with await at its top level; its last expression is what it returns.
+
+Use it where an answer takes more than a few calls, or large results: loop, filter, join and count in the program, call independent things at once with asyncio.gather, and end with only what the answer needs. ${AFRESH} ${BOUNDARIES} There is no network and no package but the standard library; everything outside is reached through tools:`,
+};
+
+const SEARCHED: Readonly<Record<ProgramLanguage, string>> = {
+  javascript: `They are too many to be listed. Find them by ${SEARCH_TOOLS}, or in a program, and call them as their stubs say:
+const found = await searchTools("invoices of a customer", 5); // [{ name, stub, description }]`,
+  python: `They are too many to be listed. Find them by ${SEARCH_TOOLS}, or in a program, and call them as their stubs say:
+found = await searchTools("invoices of a customer", 5)  # [{name, stub, description}]`,
+};
+
+const SEARCH: ToolDeclaration = {
+  name: SEARCH_TOOLS,
+  description: `Finds tools for programs by what they do, and gives back a JSON array of { name, stub, description }. The stub says how a program calls the tool. Search before you write a program with tools that you have not seen; search again in other words where nothing fits.`,
+  input: SEARCH_INPUT,
+  callers: ["direct"],
+};
+
+/** The search if only tools that the model calls directly are searched for. */
+export const SEARCH_DIRECT: ToolDeclaration = {
+  ...SEARCH,
+  description:
+    "Finds tools by what they do, and gives back a JSON array of { name, description }. You can call them from then on. Search before you say that there is no tool; search again in other words where nothing fits.",
+};
+
+/** Part of the tokens beside the rules that the stubs of pinned tools may take. The rest is for the namespaces. */
+const PINNED_SHARE = 0.5;
+/** Tokens for pinned tools and namespaces if the rules alone spend nearly all. */
+const LEAST_TOKENS = 200;
+/** Tokens by which a provider's form of two tools is longer than their JSON. */
+const FORM_TOKENS = 40;
+
+/** What a model is told so that it can write programs. */
+export interface ProgramDeclarations {
+  readonly runProgram: ProgramDeclaration;
+  /** The search among tools, if they are too many to be listed. */
+  readonly search: ToolDeclaration | undefined;
+}
+
+export interface ProgramSituation {
+  readonly tenant: string;
+  /** The limits in force. */
+  readonly limits: Limits;
+  /** Whether later programs can load what earlier ones keep. */
+  readonly shares: boolean;
+}
+
+/**
+ * The tool that runs a program. Its description has the typed stubs of the tools that programs may call, or, if the
+ * stubs exceed `stubTokens`, the stubs of pinned tools and the namespaces of the others. `run_program` and
+ * `search_tools` together take no more than `stubTokens`.
+ */
+export function declarePrograms(
+  search: ToolSearch,
+  language: ProgramLanguage,
+  { tenant, limits, shares }: ProgramSituation,
+): ProgramDeclarations {
+  const rules = RULES[language]
+    .replace(AFRESH, shares ? SHARES : AFRESH)
+    .replace(BOUNDARIES, programBoundaries(limits, { shares }));
+  const tools = search.tools.visibleTo(["programmatic"]);
+  const withStubs = (stubs: string) => declaration(rules, stubs === "" ? "(there are none)" : stubs);
+  const stubs = declareWholeTypes(tools, language, (text) => tokensOf(withStubs(text)) <= search.stubTokens);
+  if (stubs !== undefined) return { runProgram: withStubs(stubs), search: undefined };
+  const found = search.visibleTo({ caller: "programmatic", tenant });
+  const pinned = found.filter((tool) => tool.pinned);
+  const least = tokensOf(declaration(rules, SEARCHED[language]), SEARCH);
+  const allowed = Math.max(search.stubTokens, least + LEAST_TOKENS);
+  const pinnedStubs =
+    pinned.length === 0
+      ? []
+      : [declareTools(pinned, { language, budgetTokens: Math.floor((allowed - least) * PINNED_SHARE) })];
+  const declare = (...namespaces: readonly string[]) =>
+    declaration(rules, SEARCHED[language], ...pinnedStubs, ...namespaces);
+  const namespaces = describeNamespaces(found, (text) => tokensOf(declare(text), SEARCH) <= allowed);
+  return { runProgram: namespaces === "" ? declare() : declare(namespaces), search: SEARCH };
+}
+
+function declaration(...parts: readonly string[]): ProgramDeclaration {
+  return { name: RUN_PROGRAM, description: parts.join("\n\n") };
+}
+
+function tokensOf(runProgram: ProgramDeclaration, search?: ToolDeclaration): number {
+  const declared = [{ ...runProgram, input: PROGRAM_SCHEMA }, ...(search ? [search] : [])];
+  return countTokens(JSON.stringify(declared)) + FORM_TOKENS;
+}

@@ -1,0 +1,328 @@
+import { optionError, PortcullisError } from "../errors.ts";
+import { recordedTool } from "../tools/tool-digest.ts";
+import type { Resolved } from "../option-rules/options.ts";
+import { shownTo } from "./agent.ts";
+import { type CONVERSE_RULES, KEPT_OPTIONS, requestOf, type WithModels } from "./agent-options.ts";
+import { refusal } from "./calls/call-result.ts";
+import { beginTalk, type Continued, continueConversation, continueTranscript } from "./drive/continue-conversation.ts";
+import { cancelPrograms } from "./from-journal/past-conversation.ts";
+import { openingFor } from "./prompt/opening.ts";
+import type { ExecutionId } from "../journal/execution-id.ts";
+import type { ModelCall, ModelTurn } from "../models/model.ts";
+import type { ClientResult } from "../programs/decide.ts";
+import type { AgentReport } from "./agent-report.ts";
+import type { AgentScope } from "./agent-scope.ts";
+import { answerByHand } from "./answer-by-hand.ts";
+import { driveConversation, inLoop } from "./drive/drive-conversation.ts";
+import { interrupted } from "./drive/interruption.ts";
+import type { AgentEnding } from "./ending.ts";
+import { callsOpen, type LiveConversation } from "./drive/live-conversation.ts";
+import { RUN_PROGRAM } from "../tools/tool-name.ts";
+import { saidByUser } from "./prompt/said-message.ts";
+import { checkValue, required } from "../option-rules/options.ts";
+import type { Tool } from "../tools/tool.ts";
+import { type ToolSet, TOOLS } from "../tools/tool-set.ts";
+import { jsonOrText } from "../values/json/json-text.ts";
+import { messagesOf, type Said } from "./user-message.ts";
+
+/** One turn of the model, of which nothing was done yet. */
+export interface Step {
+  readonly text: string;
+  readonly calls: readonly StepCall[];
+  /** Why there is no turn to go on from, or that the turn was an answer; missing if the model waits for its calls. */
+  readonly ending?: AgentEnding;
+}
+
+export interface StepCall {
+  readonly callId: string;
+  /** `run_program` for a program, whose input is `{ source }`. */
+  readonly tool: string;
+  /** Text if the model wrote no JSON. */
+  readonly input: unknown;
+}
+
+export interface TalkParts {
+  readonly live: LiveConversation;
+  /** The ending with which the conversation rests, if it was taken up. */
+  readonly ending?: AgentEnding | undefined;
+  /** Counts work as the runtime's, which waits for it when it closes. */
+  readonly untilEnded: <Value>(work: Promise<Value>) => Promise<Value>;
+  /** Runs work when the runtime has a place for it, or once the signal is aborted. */
+  readonly inPlace: <Value>(signal: AbortSignal, work: () => Promise<Value>) => Promise<Value>;
+  /** Tools, by themselves or by their names in the runtime. */
+  readonly selectTools: (tools: readonly (Tool | string)[]) => ToolSet;
+  readonly onDisposed: () => Promise<void>;
+}
+
+export interface TalkOptions {
+  /** As the developer wrote them, without defaults. */
+  readonly given: object;
+  readonly read: WithModels<Resolved<typeof CONVERSE_RULES>>;
+}
+
+/** Opens a conversation that its developer holds, of options that were read. */
+export async function openTalk<Context, Answer>(
+  scope: AgentScope,
+  options: TalkOptions,
+  parts: Omit<TalkParts, "live" | "ending">,
+): Promise<Talk<Context, Answer>> {
+  const opened = await parts.untilEnded(opening(scope, options)).catch(async (error: unknown) => {
+    await parts.onDisposed();
+    throw error;
+  });
+  return new Talk<Context, Answer>({ ...parts, ...opened });
+}
+
+function opening(scope: AgentScope, { given, read }: TalkOptions): Promise<Continued> {
+  const { execution, allowChangedTools, continue: from } = read;
+  const request = requestOf(read, scope.gate.tools, "converse");
+  if (from === undefined) return beginTalk(scope, request, execution);
+  const chosen = KEPT_OPTIONS.filter((name) => (given as Readonly<Record<string, unknown>>)[name] !== undefined);
+  const work = { request, execution, chosen, allowChangedTools };
+  return typeof from === "string" ? continueConversation(scope, from, work) : continueTranscript(scope, from, work);
+}
+
+/**
+ * A conversation that its developer holds, made by `runtime.converse`: many messages of the user, turn by turn if
+ * wanted. One thing at a time is under way. Dispose of it with `await using`: that ends it in the journal, from which
+ * it can be continued.
+ */
+export class Talk<Context = unknown, Answer = string> implements AsyncDisposable {
+  readonly #parts: TalkParts;
+  readonly #live: LiveConversation;
+  #underWay: Promise<unknown> | undefined;
+  #interrupt = new AbortController();
+  #ending: AgentEnding | undefined;
+  #disposed: Promise<void> | undefined;
+  readonly #gone = Promise.withResolvers<void>();
+
+  constructor(parts: TalkParts) {
+    this.#parts = parts;
+    this.#live = parts.live;
+    this.#ending = parts.ending;
+    const { signal } = this.#scope;
+    // The runtime that closes waits until the journal says that the conversation has ended.
+    void parts.untilEnded(this.#gone.promise);
+    const onAbort = () => void this[Symbol.asyncDispose]();
+    void this.#gone.promise.then(() => signal.removeEventListener("abort", onAbort));
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true });
+  }
+
+  /** Id of the conversation in the journal. */
+  get execution(): ExecutionId {
+    return this.#live.execution;
+  }
+
+  get #scope(): AgentScope {
+    return this.#live.scope;
+  }
+
+  /**
+   * Says something to the model, and drives the conversation to an ending: resolves with the report of the conversation
+   * so far. Without a message it goes on from where it is: with the calls that wait, or that `step` has left open. With
+   * a message, open calls are given up first. Rejects with `conversation_busy`, `conversation_ended`, `option_invalid`,
+   * and as `runtime.agent` does.
+   */
+  async say(said?: Said): Promise<AgentReport<Answer>> {
+    const messages = said === undefined ? undefined : messagesOf(said, "say(message)");
+    return this.#drive("say", async (interrupt) => {
+      if (messages) await giveUpOpenCalls(this.#live);
+      else await this.#goOn();
+      if (messages) await this.#live.say(saidByUser(messages));
+      const report = await driveConversation<Answer>(this.#live, { interrupt, keeps: true });
+      this.#ending = report.ending;
+      return report;
+    });
+  }
+
+  /**
+   * Asks for one turn of the model, and makes none of its calls: answer its calls by `answer`, or let `say()` make
+   * them. Rejects with `call_open` while calls of the last turn have no answer, and as `say` does.
+   */
+  async step(said?: Said): Promise<Step> {
+    const messages = said === undefined ? undefined : messagesOf(said, "step(message)");
+    return this.#drive("step", async (interrupt) => {
+      const open = this.#openCalls();
+      if (open.length > 0) throw callsOpen(open.length);
+      await this.#live.closeTurn();
+      if (messages) await this.#live.say(saidByUser(messages));
+      else await this.#refuseSilence("step(message)");
+      const turn = await inLoop(this.#live, { interrupt, keeps: true }, async (loop) => {
+        const taken = await loop.oneTurn();
+        await loop.close();
+        return taken;
+      });
+      const step = stepOf(turn, await this.#live.holdsMessages());
+      this.#ending = step.ending;
+      if (step.ending) await this.#live.rest(step.ending);
+      return step;
+    });
+  }
+
+  /**
+   * Answers an open call in place of its tool: nothing of it runs. Rejects with `call_unknown` for a call that is not
+   * open, `option_invalid` for a value that is no answer, and as `say` does.
+   */
+  async answer(callId: string, answer: ClientResult): Promise<void> {
+    return this.#run("answer", () => answerByHand(this.#live, callId, answer));
+  }
+
+  /** Ends what is under way: its `say` resolves with the ending `cancelled`, and the next `say` goes on. Otherwise does nothing. */
+  interrupt(): void {
+    this.#interrupt.abort(interrupted());
+  }
+
+  /**
+   * Gives the conversation other tools from the next turn on: tools, or names of the runtime's. Rejects with `call_open`
+   * while calls of the last turn have no answer, `option_invalid`, `tools_conflict`, and as `say` does.
+   */
+  async setTools(tools: readonly (Tool<Context> | string)[]): Promise<void> {
+    checkValue("setTools(tools)", tools, required(TOOLS));
+    return this.#run("setTools", async () => {
+      const open = this.#openCalls();
+      if (open.length > 0) throw callsOpen(open.length);
+      await this.#live.closeTurn();
+      await changeTools(this.#live, this.#parts.selectTools(tools as readonly (Tool | string)[]));
+    });
+  }
+
+  /** Interrupts what is under way, and ends the conversation in the journal. A conversation whose calls wait is left open there. */
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#disposed ??= this.#end();
+    return this.#disposed;
+  }
+
+  async #end(): Promise<void> {
+    try {
+      await this.#dispose();
+    } finally {
+      this.#gone.resolve();
+      await this.#parts.onDisposed();
+    }
+  }
+
+  async #dispose(): Promise<void> {
+    this.interrupt();
+    await this.#underWay?.catch(() => {});
+    const { scope, log, execution } = this.#live;
+    if (this.#openCalls().length > 0) return log.end(false);
+    const ending = this.#ending ?? { type: "cancelled" };
+    try {
+      await this.#live.endWith(ending);
+    } catch {
+      // Another driver has the conversation now, or the journal fails: the journal leaves it open either way.
+      return log.end(false);
+    }
+    scope.onEvent({ type: "conversation_ended", execution, ending });
+  }
+
+  /** Goes on without a message. */
+  async #goOn(): Promise<void> {
+    if (this.#live.open) await this.#live.refresh();
+    else await this.#refuseSilence("say(message)");
+    if (this.#live.state.rest) await this.#live.say([]);
+  }
+
+  /** A model that has answered, and is told nothing more, has nothing to do. */
+  async #refuseSilence(label: string): Promise<void> {
+    const { header, said, turns } = this.#live.state;
+    const end = turns.at(-1)?.turn.end.type;
+    if (said.length > 0 || (header.task !== "" && turns.length === 0)) return;
+    if (end !== undefined && (end !== "answered" || (await this.#live.holdsMessages()))) return;
+    messagesOf(undefined, label);
+  }
+
+  #openCalls(): readonly ModelCall[] {
+    const { open } = this.#live;
+    return open ? open.turn.calls.filter(({ id }) => !open.results.has(id)) : [];
+  }
+
+  /** Runs work that asks the model, when the runtime has a place for it. After the work the conversation has no place. */
+  #drive<Value>(what: string, work: (interrupt: AbortSignal) => Promise<Value>): Promise<Value> {
+    return this.#run(what, (interrupt) =>
+      this.#parts.inPlace(AbortSignal.any([interrupt, this.#scope.signal]), () => work(interrupt)),
+    );
+  }
+
+  async #run<Value>(what: string, work: (interrupt: AbortSignal) => Promise<Value>): Promise<Value> {
+    if (this.#disposed)
+      throw new PortcullisError(
+        "conversation_ended",
+        `${what}: the conversation ${JSON.stringify(this.execution)} was disposed of. Continue it by runtime.converse({ continue }).`,
+      );
+    if (this.#underWay)
+      throw new PortcullisError(
+        "conversation_busy",
+        `${what}: something of this conversation is under way. Wait for it, or interrupt it first.`,
+      );
+    this.#interrupt = new AbortController();
+    const working = this.#parts.untilEnded(work(this.#interrupt.signal));
+    this.#underWay = working;
+    try {
+      return await working;
+    } finally {
+      this.#underWay = undefined;
+    }
+  }
+}
+
+/** A turn that answers before the model has read all messages ends nothing: the next step sends the other messages. */
+function stepOf(turn: ModelTurn | AgentEnding, holdsMessages: boolean): Step {
+  if (!("calls" in turn && "text" in turn)) return { text: "", calls: [], ending: turn };
+  const { text, calls, end } = turn;
+  const called = calls.map((call) =>
+    call.type === "tool_call"
+      ? { callId: call.id, tool: call.tool, input: jsonOrText(call.inputText) }
+      : { callId: call.id, tool: RUN_PROGRAM, input: { source: call.source } },
+  );
+  switch (end.type) {
+    case "answered":
+      return holdsMessages
+        ? { text, calls: called }
+        : { text, calls: called, ending: { type: "answered", answer: text } };
+    case "refused":
+    case "cut_off":
+      return { text, calls: called, ending: end };
+    default:
+      return { text, calls: called };
+  }
+}
+
+const GIVEN_UP = "The user went on before this call had an answer, so it was given up.";
+
+/** Answers the calls that are open as given up, ends the programs among them, and closes the turn. */
+async function giveUpOpenCalls(live: LiveConversation): Promise<void> {
+  const { open } = live;
+  if (!open) return;
+  const left = open.turn.calls.filter(({ id }) => !open.results.has(id));
+  if (left.length > 0) await cancelPrograms(live.scope, await live.refresh());
+  for (const call of left) live.takeResult(refusal(call, GIVEN_UP));
+  await live.closeTurn();
+}
+
+/**
+ * Gives a conversation other tools from the next turn on. Throws `tools_conflict`, and `option_invalid` if its model
+ * cannot take other tools.
+ */
+async function changeTools(live: LiveConversation, tools: ToolSet): Promise<void> {
+  const { scope, request, model, state } = live;
+  const { instructions, turns } = state;
+  const gate = scope.gate.beside(tools);
+  const { language, tenant, limits } = scope;
+  const opening = openingFor(model, gate.search, { ...request, instructions, language, tenant, limits }, "setTools");
+  const conversation = await live.conversation();
+  if (!conversation.restore && turns.length > 0 && !conversation.declare)
+    throw optionError("setTools(tools)", "a model whose conversations have `restore` or `declare`", model.name);
+  const isReopened = conversation.restore !== undefined || turns.length === 0;
+  // Before it is journalled: what the model does not take is refused here.
+  const changed = isReopened ? await live.openedWith(opening) : conversation;
+  if (!isReopened) conversation.declare?.(opening);
+  const digests = tools.all.map(recordedTool);
+  await live.log.append({ type: "tools", tools: digests, shown: shownTo(opening), at: Date.now() });
+  live.scope = { ...scope, gate };
+  // A decision that only the journal tells of may be about another tool of the same name and interface.
+  const { use } = live;
+  live.use = use && { ...use, remembered: use.remembered?.filter(({ handler }) => handler !== undefined) ?? [] };
+  live.takeOpened(opening, changed);
+}

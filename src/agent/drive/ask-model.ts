@@ -1,0 +1,188 @@
+import { PortcullisError } from "../../errors.ts";
+import { RUN_PROGRAM } from "../../tools/tool-name.ts";
+import type { GateSession } from "../../gate/session.ts";
+import { leavesOpen } from "../../journal/execution-log.ts";
+import type { ModelCall, ModelTurn, ToolChoice, TurnReply } from "../../models/model.ts";
+import { cleanText } from "../../output/clean-text.ts";
+import type { ConversationSpan } from "../../telemetry/telemetry.ts";
+import type { AgentScope } from "../agent-scope.ts";
+import type { AgentEnding } from "../ending.ts";
+import { turnsOfSay } from "../from-journal/conversation-state.ts";
+import { MAX_TURN_CALLS } from "../from-journal/transcript.ts";
+import { compacted, dropOldResults } from "../prompt/compact.ts";
+import { isNoticed } from "../prompt/said-message.ts";
+import { endOfTurn } from "./conversation-span.ts";
+import type { LiveConversation } from "./live-conversation.ts";
+import { isNearlyFull, noticeOf, whyWrapUp } from "./loop-rules.ts";
+
+type Budget = Pick<GateSession["budget"], "tokens" | "tokensLeft" | "takeTokens">;
+
+/**
+ * Asks the model of a conversation for turns. Before, it makes a long history shorter and tells the model that its last
+ * turn has come; if a model fails for good, the next model goes on.
+ */
+export class ModelAsker {
+  readonly #live: LiveConversation;
+  readonly #scope: AgentScope;
+  readonly #budget: Budget;
+  readonly #span: ConversationSpan | undefined;
+  /** Whether it is the model's turn. */
+  isAsking = true;
+
+  constructor(live: LiveConversation, scope: AgentScope, budget: Budget, span: ConversationSpan | undefined) {
+    this.#live = live;
+    this.#scope = scope;
+    this.#budget = budget;
+    this.#span = span;
+  }
+
+  /** Asks for a turn. An ending means that there is none. */
+  async ask(): Promise<ModelTurn | AgentEnding> {
+    if (this.#scope.signal.aborted) return cancelled(this.#scope.signal);
+    // Agents that share the budget may have used the remaining tokens.
+    if (this.#budget.tokensLeft <= 0) return tokensSpent(this.#budget);
+    this.isAsking = true;
+    await this.#compact();
+    const isLast = await this.#wrapsUp();
+    let reply = await this.#turn(isLast);
+    while (reply.type === "failed" && !this.#scope.signal.aborted && (await this.#fallBack()))
+      reply = await this.#turn(isLast);
+    this.isAsking = false;
+    if (reply.type === "aborted" || (reply.type === "failed" && this.#scope.signal.aborted))
+      return cancelled(this.#scope.signal);
+    return reply.type === "failed" ? { type: "provider_failed", failure: reply.failure } : reply;
+  }
+
+  async #turn(isLast: boolean): Promise<TurnReply> {
+    const { signal } = this.#scope;
+    const budget = this.#budget;
+    const { execution, state, log } = this.#live;
+    const conversation = await this.#live.conversation();
+    const toolChoice = this.#toolChoice(isLast);
+    const turn = () =>
+      conversation.turn({
+        signal,
+        maxTokens: budget.tokensLeft,
+        ...(toolChoice === undefined ? {} : { toolChoice }),
+        onText: (text) => this.#scope.onEvent({ type: "text", execution, text }),
+        onReasoning: (text) => this.#scope.onEvent({ type: "reasoning", execution, text }),
+        onArgument: (piece) => this.#scope.onEvent({ type: "argument", execution, ...piece }),
+        onRetry: ({ attempt, reason, delayMs }) =>
+          log.append({ type: "retry", attempt, reason: cleanText(reason), delayMs, at: Date.now() }),
+      });
+    const reply = await (this.#span ? this.#span.chat(this.#live.model.name, turn, endOfTurn) : turn());
+    if (reply.type === "aborted") return reply;
+    const usage = reply.usage ?? { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
+    budget.takeTokens(usage);
+    const { text, calls } = reply.type === "turn" ? reply : { text: "", calls: [] };
+    const about = calls.map((call) => ({ callId: call.id, tool: call.type === "tool_call" ? call.tool : RUN_PROGRAM }));
+    this.#scope.onEvent({ type: "turn_ended", execution, turn: state.turns.length + 1, text, calls: about, usage });
+    if (reply.type !== "turn") return reply;
+    if (reply.calls.length > MAX_TURN_CALLS) {
+      this.#live.forget();
+      return tooManyCalls(reply);
+    }
+    this.#emitHosted(reply);
+    return reply;
+  }
+
+  /** Goes on with the next model that takes the conversation. Returns whether there is such a model. */
+  async #fallBack(): Promise<boolean> {
+    const { fallbacks = [] } = this.#live.request;
+    const place = fallbacks.findIndex(({ name }) => name === this.#live.model.name);
+    for (const model of fallbacks.slice(place + 1)) {
+      if (this.#budget.tokensLeft <= 0) return false;
+      try {
+        await this.#live.changeModel(model);
+        this.#scope.onEvent({ type: "model_changed", execution: this.#live.execution, model: model.name });
+        return true;
+      } catch (error) {
+        if (!PortcullisError.is(error) || !REFUSED.has(error.code)) throw error;
+      }
+    }
+    return false;
+  }
+
+  /** Makes the history shorter if the context is nearly full, but not while a program at the provider waits. */
+  async #compact(): Promise<void> {
+    const { request, state } = this.#live;
+    const { sent } = state;
+    const last = sent.at(-1)?.turn;
+    const { contextTokens = CONTEXT_TOKENS } = request;
+    const { compact = (history) => dropOldResults(history, (call) => this.#onlyReads(call)) } = request;
+    if (!last || !isNearlyFull(last, contextTokens) || isOfProgram(last)) return;
+    if (!(await this.#live.conversation()).restore) return;
+    const kept = await compacted(sent, compact);
+    if (kept) await this.#live.compact(kept);
+  }
+
+  /** Whether a call can be made again without changing anything. What a program has called is not looked at. */
+  #onlyReads(call: ModelCall): boolean {
+    const tool = call.type === "tool_call" ? this.#scope.gate.tools.get(call.tool) : undefined;
+    return tool?.effect === "read" && !tool.effectOf;
+  }
+
+  /** Tells the model that its next turn is the last one. Returns whether it is. */
+  async #wrapsUp(): Promise<boolean> {
+    const { request, state } = this.#live;
+    if (isNoticed(state.said, "wrap_up")) return true;
+    const turns = turnsOfSay(state);
+    const { maxTurns, contextTokens = CONTEXT_TOKENS, wrapUp = true } = request;
+    const last = turns.at(-1)?.turn;
+    const left = { turns: maxTurns - turns.length, tokens: this.#budget.tokensLeft, contextTokens };
+    const why = wrapUp && last && !isOfProgram(last) ? whyWrapUp(last, left) : undefined;
+    if (why === undefined) return false;
+    await this.#live.say([noticeOf("wrap_up", why)]);
+    return true;
+  }
+
+  /** A forced choice holds until the first call after a message of the user. */
+  #toolChoice(isLast: boolean): ToolChoice | undefined {
+    if (isLast) return "none";
+    const { request, state } = this.#live;
+    const chosen = request.settings?.toolChoice;
+    const isForced = chosen !== undefined && chosen !== "auto" && chosen !== "none";
+    return isForced && turnsOfSay(state).some(({ turn }) => turn.calls.length > 0) ? "auto" : undefined;
+  }
+
+  #emitHosted({ hosted }: ModelTurn): void {
+    for (const news of hosted) {
+      const about = { execution: this.#live.execution, callId: news.program, hosted: true };
+      if (news.type === "hosted_program_started")
+        this.#scope.onEvent({ type: "program_started", ...about, source: news.source });
+      else this.#scope.onEvent({ type: "program_ended", ...about, isError: news.isError });
+    }
+  }
+}
+
+/** The ending of a conversation whose signal is aborted. Throws the reason if another driver goes on with it. */
+export function cancelled(signal: AbortSignal): AgentEnding {
+  checkOwned(signal);
+  return { type: "cancelled" };
+}
+
+/** Throws if the conversation belongs to another driver now, or is left to the next one. */
+export function checkOwned({ reason }: AbortSignal): void {
+  if (leavesOpen(reason)) throw reason;
+}
+
+/** The effective allowance is also capped by the caller's remaining budget. */
+export function tokensSpent({ tokens, tokensLeft }: Budget): AgentEnding {
+  return { type: "tokens_spent", allowed: Math.max(0, tokens + tokensLeft), seen: tokens };
+}
+
+/** Tokens of the model's context, if the developer gives no number. */
+const CONTEXT_TOKENS = 200_000;
+
+/** Codes of a model that does not take the conversation. */
+const REFUSED: ReadonlySet<string> = new Set(["option_invalid", "model_unavailable"]);
+
+/** Whether a program at the provider waits for results of this turn, or for its provider. */
+function isOfProgram({ calls, end }: ModelTurn): boolean {
+  return end.type === "unfinished" || calls.some((call) => call.type === "tool_call" && call.caller === "programmatic");
+}
+
+function tooManyCalls({ calls, usage }: ModelTurn): TurnReply {
+  const message = `The reply makes ${calls.length} calls, more than the ${MAX_TURN_CALLS} that one turn may make. None of them was made.`;
+  return { type: "failed", failure: { code: "reply_invalid", message }, usage };
+}

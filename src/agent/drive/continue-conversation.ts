@@ -1,0 +1,157 @@
+import { randomUUID } from "node:crypto";
+import { optionError, PortcullisError } from "../../errors.ts";
+import { refuseOfAnother } from "../../programs/resume.ts";
+import { ArtifactSpace } from "../../journal/artifact-space.ts";
+import type { ExecutionId } from "../../journal/execution-id.ts";
+import type { AgentRequest } from "../agent-report.ts";
+import type { AgentScope } from "../agent-scope.ts";
+import { beginConversation } from "../agent.ts";
+import type { AgentEnding } from "../ending.ts";
+import { type KeptTurn, resultsInOrder } from "../from-journal/conversation-state.ts";
+import { recordOf } from "./conversation-log.ts";
+import type { LiveConversation } from "./live-conversation.ts";
+import { openEnding, standingOfConversation } from "../from-journal/conversation-standing.ts";
+import { type PastConversation, readOwnConversation } from "../from-journal/past-conversation.ts";
+import { checkTranscript } from "../from-journal/check-transcript.ts";
+import { takeUp } from "../resume-agent.ts";
+import { type SaidMessage, saidByUser } from "../prompt/said-message.ts";
+import type { Transcript } from "../from-journal/transcript.ts";
+
+/** Begins a conversation that waits for the user. */
+export async function beginTalk(
+  scope: AgentScope,
+  request: AgentRequest,
+  execution: ExecutionId = randomUUID(),
+): Promise<Continued> {
+  return { live: await beginConversation(scope, request, { task: "", execution, rests: true }) };
+}
+
+/** A conversation that was taken up, and how it rests. */
+export interface Continued {
+  readonly live: LiveConversation;
+  readonly ending?: AgentEnding | undefined;
+}
+
+export interface ContinueWork {
+  readonly request: AgentRequest;
+  /** Id of the new execution. */
+  readonly execution?: ExecutionId | undefined;
+  /** Names of options that were chosen and that an open conversation has from its beginning. */
+  readonly chosen: readonly string[];
+  readonly allowChangedTools?: boolean | undefined;
+}
+
+/**
+ * Continues a conversation. An open conversation is taken over as it is. A conversation that has ended stays as it was:
+ * a new execution goes on after a copy of its turns. Rejects with `execution_unknown`, `option_invalid` for an option
+ * that an open conversation cannot change, and as `resumeAgent` does.
+ */
+export async function continueConversation(
+  scope: AgentScope,
+  from: ExecutionId,
+  work: ContinueWork,
+): Promise<Continued> {
+  const past = await readOwnConversation(scope, from);
+  if (past.outcome) {
+    const live = await copied(scope, historyOf(past), work, from);
+    await orBrokenOff(live, copyArtifacts(new ArtifactSpace(scope.journal, from, past.artifacts), live.artifacts));
+    return { live };
+  }
+  refuseOfAnother(scope, from, past.header);
+  const [fixed] = work.execution === undefined ? work.chosen : ["execution"];
+  if (fixed !== undefined)
+    throw new PortcullisError(
+      "option_invalid",
+      `converse({ ${fixed} }): the conversation ${JSON.stringify(from)} has not ended, and keeps what it began with. Leave the option out.`,
+    );
+  // Before the take-over: an ending that cannot be read refuses the conversation, which would be held for ever.
+  const ending = await openEnding(past, standingOfConversation(past), scope.redactor);
+  const live = await takeUp(scope, past, {
+    ...work.request,
+    allowChangedTools: work.allowChangedTools,
+    subject: "converse",
+    rests: true,
+  });
+  return { live, ending };
+}
+
+/**
+ * Continues a conversation from its transcript, which may come from a file. A transcript lacks what only the provider
+ * could read: if the model's adapter needs that, the turns are told as text. Throws `option_invalid` for a value that
+ * is no transcript, and for a transcript that no conversation can have.
+ */
+export async function continueTranscript(
+  scope: AgentScope,
+  transcript: Transcript,
+  work: ContinueWork,
+): Promise<Continued> {
+  checkTranscript(transcript, "converse({ continue })");
+  const { readTurn, readResults, readSaid } = await import("../from-journal/parse-message.ts");
+  const { task, model } = transcript;
+  if (typeof task !== "string" || typeof model !== "string")
+    throw optionError("converse({ continue })", "a transcript, with its task and its model", transcript);
+  const turns = transcript.turns.map(({ said = [], turn, results }): KeptTurn => {
+    const kept = new Map(readResults(results).map((result) => [result.callId, result]));
+    return { said: readSaid(said), turn: readTurn(turn), opaque: undefined, model, results: kept };
+  });
+  return { live: await copied(scope, { task, turns, said: readSaid(transcript.said ?? []) }, work) };
+}
+
+interface CopiedHistory {
+  readonly task: string;
+  readonly turns: readonly KeptTurn[];
+  readonly said: readonly SaidMessage[];
+}
+
+/** What its model was sent, up to its last complete turn, and what was said after that. */
+function historyOf({ header, sent, said, open }: PastConversation): CopiedHistory {
+  const { task } = header;
+  if (open.size === 0) return { task, turns: sent, said };
+  return { task, turns: sent.slice(0, -1), said: [...(sent.at(-1)?.said ?? []), ...said] };
+}
+
+/** What was kept is copied too: a journal in a file holds its text once. */
+async function copyArtifacts(from: ArtifactSpace, to: ArtifactSpace): Promise<void> {
+  for (const { name, call, bytes, shape, first } of from.all)
+    await to.save({ name, call, bytes, shape, first }, await from.read({ name, call, bytes, shape, first }));
+}
+
+/** A new execution with the same turns. */
+async function copied(
+  scope: AgentScope,
+  { task, turns, said }: CopiedHistory,
+  { request, execution = randomUUID() }: ContinueWork,
+  from?: ExecutionId,
+): Promise<LiveConversation> {
+  const continues = { turns: turns.length, ...(from === undefined ? {} : { execution: from }) };
+  const model = turns[0]?.model ?? request.model.name;
+  const live = await beginConversation(scope, request, { task: "", execution, continues, model, rests: true });
+  const first = task === "" ? [] : saidByUser([task]);
+  const whole = turns.map((one, index) => (index === 0 ? { ...one, said: [...first, ...one.said] } : one));
+  const left = turns.length === 0 ? [...first, ...said] : said;
+  const { log } = live;
+  const at = Date.now();
+  const says = (messages: readonly SaidMessage[]) => messages.length > 0 && log.defer(...recordOf({ said: messages }));
+  const goesTo = (name: string) => name !== log.state.model && log.defer({ type: "model", model: name, at });
+  for (const one of whole) {
+    says(one.said);
+    goesTo(one.model);
+    log.defer(...recordOf({ turn: one.turn }, one.opaque));
+    if (one.results.size > 0) log.defer(...recordOf({ results: resultsInOrder(one) }));
+  }
+  says(left);
+  goesTo(request.model.name);
+  await orBrokenOff(live, log.append({ type: "rest", ending: JSON.stringify({ type: "cancelled" }), at }));
+  live.reopen();
+  return live;
+}
+
+/** Gives the new conversation up if its copy fails: this host would hold it as long as the process lives. */
+async function orBrokenOff(live: LiveConversation, copying: Promise<void>): Promise<void> {
+  try {
+    await copying;
+  } catch (error) {
+    await live.breakOff(error);
+    throw error;
+  }
+}

@@ -1,0 +1,102 @@
+import { leavesOpen } from "../../journal/execution-log.ts";
+import { whileDriven } from "../../programs/driven-here.ts";
+import type { AgentReport } from "../agent-report.ts";
+import { endOfConversation } from "./conversation-span.ts";
+import type { AgentEnding } from "../ending.ts";
+import type { LiveConversation } from "./live-conversation.ts";
+import { SayLoop } from "./say-loop.ts";
+
+export interface Driving {
+  /** Interrupts what is under way; the conversation itself goes on. */
+  readonly interrupt?: AbortSignal;
+  /** The driver keeps the conversation after an ending, for what the user says next. */
+  readonly keeps?: boolean;
+}
+
+/**
+ * Drives a conversation to an ending, or until it waits. Rejects if the journal or the sandbox fails, or if another driver has
+ * taken it over.
+ */
+export function driveConversation<Answer = string>(
+  live: LiveConversation,
+  driving: Driving = {},
+): Promise<AgentReport<Answer>> {
+  const { keeps = false } = driving;
+  return whileDriven(
+    live.scope.journal,
+    live.log,
+    inLoop(live, driving, async (loop) => {
+      const ending = await loop.untilEnding();
+      await (ending.type === "waiting" ? wait(live, loop, ending, keeps) : end(live, loop, ending, keeps));
+      return loop.report<Answer>(ending);
+    }),
+  );
+}
+
+/** Runs the work of one loop, and leaves the conversation in order whatever comes of it. */
+export async function inLoop<Value>(
+  live: LiveConversation,
+  { interrupt, keeps = false }: Driving,
+  work: (loop: SayLoop) => Promise<Value>,
+): Promise<Value> {
+  // When one of several calls makes the conversation reject, the other programs end too.
+  const over = new AbortController();
+  const { scope, log } = live;
+  const signal = AbortSignal.any([scope.signal, over.signal, ...(interrupt ? [interrupt] : [])]);
+  log.onFenced = (error) => over.abort(error);
+  const span = live.takeSpan();
+  const drive = async () => {
+    const loop = new SayLoop(live, { ...scope, signal }, span);
+    const onAbort = () => loop.stop();
+    signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    try {
+      const value = await work(loop);
+      await span?.end(endOfConversation(loop.ending));
+      return value;
+    } catch (error) {
+      await abandon(live, loop, error, keeps);
+      await span?.end({ outcome: "broken_off", code: "broken_off" });
+      throw error;
+    } finally {
+      over.abort();
+    }
+  };
+  return span ? span.run(drive) : drive();
+}
+
+async function wait(
+  { log, scope, execution }: LiveConversation,
+  loop: SayLoop,
+  ending: AgentEnding & { readonly type: "waiting" },
+  keeps: boolean,
+): Promise<void> {
+  loop.suspend();
+  if (!keeps) await log.end(false);
+  scope.onEvent({ type: "conversation_waiting", execution, waiting: ending });
+}
+
+async function end(live: LiveConversation, loop: SayLoop, ending: AgentEnding, keeps: boolean): Promise<void> {
+  const { log, scope, execution, parts } = live;
+  await loop.close();
+  if (parts.rests) {
+    await live.rest(ending);
+    if (!keeps) await log.end(false);
+    scope.onEvent({ type: "conversation_resting", execution, ending });
+  } else {
+    await live.endWith(ending);
+    scope.onEvent({ type: "conversation_ended", execution, ending });
+  }
+}
+
+/**
+ * Records an outcome, so that the journal does not show the conversation as running. If another driver has taken the
+ * conversation over, it is left to that driver. It also stays open if its developer holds it, or if it was taken up and
+ * came no further here: it may go on elsewhere.
+ */
+async function abandon(live: LiveConversation, loop: SayLoop, error: unknown, keeps: boolean): Promise<void> {
+  if (leavesOpen(error) || live.state.isTakenUp || keeps) {
+    loop.suspend(error instanceof Error ? error : undefined);
+    await live.log.end(false);
+  } else await live.breakOff(error);
+}

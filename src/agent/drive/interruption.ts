@@ -1,0 +1,20 @@
+import { PortcullisError } from "../../errors.ts";
+
+/** The reason with which an interruption aborts what is under way. */
+export function interrupted(): PortcullisError {
+  return new PortcullisError(
+    "conversation_interrupted",
+    "The user interrupted. The conversation goes on when more is said.",
+  );
+}
+
+export function isInterruption(reason: unknown): boolean {
+  return PortcullisError.is(reason) && reason.code === "conversation_interrupted";
+}
+
+/** What a model reads of a call without an answer. `signal` is the signal that ended the call. */
+export function unansweredText({ reason }: AbortSignal): string {
+  return isInterruption(reason)
+    ? "The user interrupted before this call had an answer."
+    : "The conversation was ended before this call had an answer.";
+}

@@ -1,0 +1,323 @@
+import type { GateSession } from "../../gate/session.ts";
+import { leavesOpen } from "../../journal/execution-log.ts";
+import type { CallResult, ModelTurn, ProgramCall } from "../../models/model.ts";
+import { cleanText } from "../../output/clean-text.ts";
+import { reportOf } from "../../output/report.ts";
+import { shownWaiting } from "../../programs/redact-execution.ts";
+import { executeOnce } from "../../programs/resume.ts";
+import type { ConversationSpan } from "../../telemetry/telemetry.ts";
+import type { AgentReport } from "../agent-report.ts";
+import type { AgentScope } from "../agent-scope.ts";
+import { checkAnswer } from "../prompt/answer-schema.ts";
+import { CallAnswerer, type CallsWaiting, type EndedProgram, WAITS } from "../calls/answer-calls.ts";
+import { refusal } from "../calls/call-result.ts";
+import { childExecution } from "../calls/child-execution.ts";
+import type { AgentEnding } from "../ending.ts";
+import type { Untimed } from "../../gate/call-ledger.ts";
+import type { AgentEvent } from "../event.ts";
+import type { LiveConversation } from "./live-conversation.ts";
+import { transcriptTurns } from "../from-journal/transcript.ts";
+import { cancelled, checkOwned, ModelAsker, tokensSpent } from "./ask-model.ts";
+import { mendable, noticeOf, repeated, stuckText } from "./loop-rules.ts";
+import { standingOfConversation } from "../from-journal/conversation-standing.ts";
+import { cancelPrograms } from "../from-journal/past-conversation.ts";
+import { standingOf } from "../../programs/from-journal/standing.ts";
+import { type KeptTurn, saidInSay, turnsOfSay } from "../from-journal/conversation-state.ts";
+import { isNoticed } from "../prompt/said-message.ts";
+import { ROLES } from "../prompt/programs-option.ts";
+import { isInterruption, unansweredText } from "./interruption.ts";
+
+/**
+ * Drives a conversation from what the user said to an ending, or until it waits: asks the model for a turn, answers its
+ * calls, asks for the next one. Its calls have a session of the gate of their own, which goes on from what was used
+ * before.
+ */
+export class SayLoop {
+  readonly #live: LiveConversation;
+  readonly #scope: AgentScope;
+  readonly #session: GateSession;
+  readonly #answerer: CallAnswerer;
+  readonly #span: ConversationSpan | undefined;
+  readonly #asker: ModelAsker;
+  #ending: AgentEnding | undefined;
+  /** Value of the answer, if it has a schema. */
+  #value: unknown;
+
+  /** `scope` has the signal that ends this `say`. */
+  constructor(live: LiveConversation, scope: AgentScope, span?: ConversationSpan) {
+    const { log, execution, request, opening, use } = live;
+    const { programs, maxTokens } = request;
+    const { deferred = [] } = opening;
+    const { gate, language, limits, above, onEvent } = scope;
+    this.#live = live;
+    this.#scope = scope;
+    this.#span = span;
+    this.#session = gate.open({
+      execution,
+      scope,
+      ...ROLES[programs],
+      language,
+      deferred: deferred.flatMap(({ name }) => gate.tools.get(name) ?? []),
+      limits,
+      above,
+      canWait: this.#canWait,
+      past: use,
+      maxTokens,
+      log,
+      spans: span,
+      onEvent,
+    });
+    this.#session.budget.takeTokens(live.usage);
+    this.#asker = new ModelAsker(live, scope, this.#session.budget, span);
+    this.#session.isOwnerIdle = () => !this.#asker.isAsking;
+    log.onForeign = (records) => this.#session.take(records);
+    this.#answerer = new CallAnswerer({
+      session: this.#session,
+      tools: gate.tools,
+      deferred: new Set(deferred.map(({ name }) => name)),
+      outputBytes: limits.outputBytes,
+      keep: live.keeperFor(this.#session.share.lane),
+      redactor: scope.redactor,
+      loads: programs === "local",
+      runProgram: programs === "local" ? (call, source) => this.#runProgram(call, source) : undefined,
+      recordRefused: ({ id: call, tool, caller }) =>
+        log.append({
+          type: "call",
+          call,
+          tool,
+          caller,
+          decision: "refused",
+          code: "caller_not_allowed",
+          at: Date.now(),
+        }),
+      onResult: (result) => live.takeResult(result),
+      waiting: () => this.#callsWaiting(),
+      unanswered: () => unansweredText(scope.signal),
+      checkOwned: () => checkOwned(scope.signal),
+    });
+  }
+
+  /** The call of an agent that is a tool cannot wait: its caller would have to. */
+  get #canWait(): boolean {
+    return this.#scope.above === undefined;
+  }
+
+  /** The ending; undefined before there is one, and after a single turn with calls. */
+  get ending(): AgentEnding | undefined {
+    return this.#ending;
+  }
+
+  /** Asks for turns and answers their calls until there is an ending, or until only the outside brings it further. */
+  async untilEnding(): Promise<AgentEnding> {
+    const ending = await this.#untilEnding();
+    this.#ending = ending;
+    return ending;
+  }
+
+  async #untilEnding(): Promise<AgentEnding> {
+    for (;;) {
+      const open = this.#live.open ?? (await this.#nextTurn());
+      if (!("turn" in open)) return open;
+      const ending = this.#hasBegun(open) ? undefined : await this.#endingOf(open);
+      if (ending) {
+        this.#live.takeUnmade(this.#notDone(open, ending));
+        await this.#live.closeTurn();
+        if (await this.#isMended(ending)) continue;
+        return ending;
+      }
+      const left = open.turn.calls.filter(({ id }) => !open.results.has(id));
+      const waiting = await this.#answerer.answerAll(left, this.#live.leftOpen);
+      if (waiting && !this.#scope.signal.aborted) return waiting;
+      if (waiting) await this.#cancelOpen(open);
+      await this.#live.closeTurn();
+      const after = await this.#endingAfterCalls();
+      if (after) return after;
+    }
+  }
+
+  /** Results of the calls that are not made, because the conversation comes to this ending. */
+  #notDone({ turn, results }: KeptTurn, { type }: AgentEnding): CallResult[] {
+    const why = isInterruption(this.#scope.signal.reason)
+      ? "It was not made, because the user interrupted."
+      : `It was not made, because the conversation had ended (${type}).`;
+    return turn.calls.filter(({ id }) => !results.has(id)).map((call) => refusal(call, why));
+  }
+
+  /** Tells the model once what was wrong with its turn, if another turn is left. */
+  async #isMended(ending: AgentEnding): Promise<boolean> {
+    const found = mendable(ending);
+    const { request, state } = this.#live;
+    if (!found || this.#scope.signal.aborted || isNoticed(saidInSay(state), found.notice)) return false;
+    if (turnsOfSay(state).length >= request.maxTurns || this.#session.budget.tokensLeft <= 0) return false;
+    // A turn that was cut off is taken out of what the model is sent.
+    if (ending.type === "cut_off" && !(await this.#live.conversation()).restore) return false;
+    await this.#live.say([noticeOf(found.notice, found.why)]);
+    return true;
+  }
+
+  async #endingAfterCalls(): Promise<AgentEnding | undefined> {
+    if (this.#scope.signal.aborted) return undefined;
+    const { state, request, execution } = this.#live;
+    const found = repeated(turnsOfSay(state));
+    if (found && isNoticed(saidInSay(state), "stuck"))
+      return { type: "stuck", tool: cleanText(found.tool), times: found.times };
+    if (found) await this.#live.say([noticeOf("stuck", stuckText(found))]);
+    if (!request.stopWhen) return undefined;
+    const usage = this.#session.budget.tokenUsage;
+    const stop = await request.stopWhen({ execution, turns: transcriptTurns(state.turns), usage });
+    return stop ? { type: "stopped" } : undefined;
+  }
+
+  /** Asks for one turn, and leaves its calls open for the host to answer. An ending means that there is no turn. */
+  async oneTurn(): Promise<ModelTurn | AgentEnding> {
+    const reply = await this.#asker.ask();
+    if (reply.type !== "turn") {
+      this.#ending = reply;
+      return reply;
+    }
+    const open = await this.#live.takeTurn(reply, true);
+    if (open.turn.calls.length === 0) await this.#live.closeTurn();
+    return reply;
+  }
+
+  /** Whether calls of a turn were begun by another driver: then no limit ends the conversation before they have results. */
+  #hasBegun({ results }: KeptTurn): boolean {
+    const { state, begun } = this.#live;
+    return results.size > 0 || begun.size > 0 || [...state.open.values()].some(({ decided }) => decided !== undefined);
+  }
+
+  /** Ends the calls and the programs that wait, with their conversation. */
+  async #cancelOpen({ turn, results }: KeptTurn): Promise<void> {
+    checkOwned(this.#scope.signal);
+    const { execution } = this.#live;
+    const cancelled = await cancelPrograms(this.#scope, await this.#live.read());
+    const outcome = { type: "cancelled" } as const;
+    for (const call of turn.calls.filter(({ id }) => !results.has(id))) {
+      if (cancelled.has(call.id))
+        this.#emit({ type: "program_ended", execution, callId: call.id, outcome, isError: true, hosted: false });
+      this.#live.takeResult(refusal(call, unansweredText(this.#scope.signal)));
+    }
+  }
+
+  /** Asks for a turn and journals it. An ending means that there is none. */
+  async #nextTurn(): Promise<KeptTurn | AgentEnding> {
+    const reply = await this.#asker.ask();
+    return reply.type === "turn" ? this.#live.takeTurn(reply) : reply;
+  }
+
+  /** The ending, if there is one with this turn. The calls of the last turn are not made, because the model could not read their results. */
+  async #endingOf({ turn: { end, text }, said }: KeptTurn): Promise<AgentEnding | undefined> {
+    switch (end.type) {
+      case "answered":
+        // The model answers the results of a hosted program, and has not read what the user said meanwhile.
+        if (await this.#live.holdsMessages()) return this.#limitReached();
+        return this.#answered(text, isNoticed(said, "wrap_up"));
+      case "refused":
+      case "cut_off":
+        return end;
+      case "called":
+      case "unfinished":
+        return this.#limitReached();
+    }
+  }
+
+  /** The ending of a conversation that may not ask for another turn; undefined if it may. */
+  #limitReached(): AgentEnding | undefined {
+    const { request, state } = this.#live;
+    if (this.#scope.signal.aborted) return cancelled(this.#scope.signal);
+    if (this.#session.budget.tokensLeft <= 0) return tokensSpent(this.#session.budget);
+    return turnsOfSay(state).length >= request.maxTurns
+      ? { type: "turns_spent", allowed: request.maxTurns }
+      : undefined;
+  }
+
+  async #answered(answer: string, isWrappedUp: boolean): Promise<AgentEnding> {
+    const { answer: schema } = this.#live.request;
+    const checked =
+      schema && (await orAborted(checkAnswer(answer, schema, this.#session.share.lane), this.#scope.signal));
+    if (checked === ABORTED) return cancelled(this.#scope.signal);
+    if (checked?.ok === false) return { type: "answer_invalid", answer, reason: checked.reason };
+    this.#value = checked?.value;
+    return { type: "answered", answer, ...(isWrappedUp ? { wrappedUp: true } : {}) };
+  }
+
+  async #callsWaiting(): Promise<CallsWaiting> {
+    const past = await this.#live.read();
+    const standing = standingOfConversation(past);
+    const waiting = standing.state === "waiting" ? standing.waiting : undefined;
+    return {
+      waiting: waiting && (await shownWaiting(waiting, this.#scope.redactor)),
+      isProgramWaiting: (callId) => {
+        const { program, driven = false } = past.open.get(callId) ?? {};
+        return program !== undefined && standingOf(program.state, driven).state === "waiting";
+      },
+    };
+  }
+
+  /** Runs a program, or goes on with it, as the execution that belongs to its call. */
+  async #runProgram(call: ProgramCall, source: string): Promise<EndedProgram | typeof WAITS> {
+    const { execution, parts, artifacts: space } = this.#live;
+    const { allowChangedTools, asks } = parts;
+    this.#emit({ type: "program_started", execution, callId: call.id, source, hosted: false });
+    const above = { session: this.#session, execution, callId: call.id, canWait: this.#canWait };
+    const scope = { ...this.#scope, above, artifacts: { space, prefix: `${call.id}/` } };
+    const run = () => executeOnce(scope, source, childExecution(execution, call.id), { allowChangedTools, asks });
+    const ended = await (this.#span ? this.#span.run(run) : run());
+    if (ended.ending.type === "waiting") return WAITS;
+    const report = reportOf(ended, scope.gate.tools);
+    const { outcome, output, usage } = report;
+    scope.telemetry?.noteOutput(usage.bytesOut);
+    this.#emit({ type: "program_ended", execution, callId: call.id, outcome, isError: output.isError, hosted: false });
+    return { report, approvedBy: ended.approvedBy };
+  }
+
+  /** Ends the calls, but leaves them open if another driver has taken the conversation over. */
+  stop(): void {
+    const { reason } = this.#scope.signal;
+    if (leavesOpen(reason)) this.#session.suspend(reason);
+    else this.#session.close();
+  }
+
+  /** Leaves what is open to others, or to the next `say`. */
+  suspend(reason?: Error): void {
+    this.#session.suspend(reason);
+    this.#leave();
+  }
+
+  /** Ends the session, and gives what it used to the conversation. */
+  async close(): Promise<void> {
+    this.#session.close();
+    await this.#session.ended;
+    this.#leave();
+  }
+
+  #leave(): void {
+    this.#live.log.onForeign = undefined;
+    this.#live.use = this.#session.pastUse;
+    this.#live.usage = this.#session.budget.tokenUsage;
+  }
+
+  report<Answer>(ending: AgentEnding): AgentReport<Answer> {
+    const { calls } = this.#session.usage;
+    return this.#live.report<Answer>({ ending, calls, lines: [...this.#session.lines], value: this.#value });
+  }
+
+  #emit(event: Untimed<AgentEvent>): void {
+    this.#scope.onEvent(event);
+  }
+}
+
+const ABORTED = Symbol("aborted");
+
+/** What the work gives, or ABORTED: a schema of the host's may wait for ever. */
+async function orAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value | typeof ABORTED> {
+  const aborted = Promise.withResolvers<typeof ABORTED>();
+  const onAbort = () => aborted.resolve(ABORTED);
+  if (signal.aborted) onAbort();
+  signal.addEventListener("abort", onAbort);
+  try {
+    return await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}

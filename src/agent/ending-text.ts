@@ -1,0 +1,49 @@
+import { waitingText } from "../output/sentences.ts";
+import type { CLIENT_OUTCOME, Outcome } from "../programs/outcome.ts";
+import { type Fields, isFields } from "../values/fields.ts";
+import type { Shape } from "../values/shape.ts";
+import type { AgentEnding } from "./ending.ts";
+
+type EndingTexts = {
+  readonly [Type in AgentEnding["type"]]: (ending: Extract<AgentEnding, { readonly type: Type }>) => string;
+};
+
+/** One entry for each type of ending, which the compiler checks: the list of endings below comes from it. */
+const TEXTS: EndingTexts = {
+  answered: ({ answer }) => answer,
+  turns_spent: ({ allowed }) =>
+    `The model had ${allowed} turns (maxTurns) and had not finished. Allow more, or ask for less.`,
+  tokens_spent: ({ allowed, seen }) =>
+    `The model may use ${allowed} tokens (maxTokens) and has used ${seen}. Allow more, or ask for less.`,
+  refused: ({ reason }) => `The model would not do it: ${reason}`,
+  cut_off: ({ reason }) => `The model's last turn was cut off, and nothing of it was done: ${reason}`,
+  stuck: ({ tool, times }) =>
+    `The model called ${tool} ${times} times in a row with the same input, and got the same answer each time.`,
+  stopped: () => "The conversation was stopped by `stopWhen`.",
+  answer_invalid: ({ reason }) => `The model's answer does not fit the schema, also when it was asked again: ${reason}`,
+  provider_failed: ({ failure }) => failure.message,
+  cancelled: () => "The conversation was cancelled.",
+  waiting: (waiting) => waitingText("conversation", waiting),
+};
+
+export const AGENT_ENDINGS: ReadonlySet<string> = new Set(Object.keys(TEXTS));
+
+/** An ending in a sentence, for the author of the task. */
+export function agentEndingText(ending: AgentEnding): string {
+  return (TEXTS[ending.type] as (ending: AgentEnding) => string)(ending);
+}
+
+/**
+ * An ending as clients and calling models may see it. What an engine said before it died, and what a provider says of a key
+ * or an account, are for the operator.
+ */
+export function clientEnding(ending: Outcome): Shape<typeof CLIENT_OUTCOME>;
+export function clientEnding(ending: AgentEnding): AgentEnding;
+export function clientEnding(ending: Fields): Fields;
+export function clientEnding(ending: Fields): Fields {
+  const { detail: _detail, ...told } = ending;
+  const { failure } = told;
+  if (!isFields(failure)) return told;
+  const message = "Its model could not be reached.";
+  return { ...told, failure: { ...failure, message } };
+}

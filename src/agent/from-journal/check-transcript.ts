@@ -1,0 +1,114 @@
+import { isDeepStrictEqual } from "node:util";
+import { optionError, PortcullisError } from "../../errors.ts";
+import { type ModelTurn, TURN_ENDS } from "../../models/model.ts";
+import { AGENT_ENDINGS } from "../ending-text.ts";
+import type { Transcript, TranscriptTurn } from "./transcript.ts";
+
+/**
+ * Checks a saved conversation, which may come from an untrusted file: every call must have one result with its id, and
+ * the ending must follow from the last turn. Throws `option_invalid` for a value that is no transcript, and for a
+ * transcript that no conversation can have. `subject` is where it was given, for the error.
+ */
+export function checkTranscript(transcript: Transcript, subject: string): void {
+  checkForm(transcript, subject);
+  const { ending, turns } = transcript;
+  const refuse = (turn: number, detail: string) => {
+    throw new PortcullisError("option_invalid", `${subject}: the transcript cannot have been: turn ${turn}: ${detail}`);
+  };
+  const seen = new Set<string>();
+  for (const [index, { turn, results }] of turns.entries()) {
+    const follows = turns[index + 1];
+    const detail = faultIn({ turn, results }, seen, ending.type === "waiting" && !follows);
+    if (detail !== undefined) refuse(index + 1, detail);
+    if (follows && !goesOn(turn) && !hasSaid(follows.said))
+      refuse(index + 1, `It ended the conversation (${turn.end.type}), and another turn follows.`);
+  }
+  if (!endsWith(transcript)) refuse(turns.length, `The ending ${ending.type} does not follow from it.`);
+}
+
+/** `mayLack`: the conversation waits for some of the results. */
+function faultIn({ turn, results }: TranscriptTurn, seen: Set<string>, mayLack: boolean): string | undefined {
+  for (const { id } of turn.calls) {
+    if (seen.has(id)) return `The call ${id} is there twice.`;
+    seen.add(id);
+  }
+  const answered = results.map(({ callId }) => callId);
+  const there = new Set(answered);
+  const asked = turn.calls.map(({ id }) => id).filter((id) => !mayLack || there.has(id));
+  return isDeepStrictEqual(asked, answered) ? undefined : "Its calls and their results are not the same.";
+}
+
+/** What was said brings a conversation further that had ended. */
+function hasSaid(said: unknown): boolean {
+  return Array.isArray(said) && said.length > 0;
+}
+
+function goesOn({ end }: ModelTurn): boolean {
+  return end.type === "called" || end.type === "unfinished";
+}
+
+/** Whether an ending is possible after these turns. */
+function endsWith({ turns, ending, said }: Transcript): boolean {
+  const last = turns.at(-1)?.turn;
+  const wentOn = last === undefined || goesOn(last) || hasSaid(said);
+  const isAnswer = last?.end.type === "answered";
+  switch (ending.type) {
+    case "answered":
+      return isAnswer && last.text === ending.answer;
+    case "refused":
+    case "cut_off":
+      return last?.end.type === ending.type && isText(ending.reason) && last.end.reason === ending.reason;
+    case "turns_spent":
+      return wentOn && (turns.length === ending.allowed || hasSayings(turns, ending.allowed));
+    case "tokens_spent":
+      return wentOn && Number.isFinite(ending.seen) && ending.seen >= ending.allowed;
+    case "provider_failed":
+      return wentOn && typeof ending.failure?.message === "string";
+    case "cancelled":
+      return wentOn;
+    case "stuck":
+    case "stopped":
+      return last !== undefined && last.calls.length > 0;
+    case "answer_invalid":
+      return isAnswer && last.text === ending.answer && isText(ending.reason);
+    case "waiting":
+      return wentOn && turns.length > 0;
+  }
+}
+
+/** Turns are counted anew after each message of the user. */
+function hasSayings(turns: Transcript["turns"], allowed: number): boolean {
+  return turns.length > allowed && turns.some(({ said }) => hasSaid(said));
+}
+
+function checkForm(transcript: Transcript, subject: string): void {
+  const whole = "a transcript, as runtime.agent gives it";
+  if (typeof transcript !== "object" || transcript === null || transcript.format !== 1)
+    throw optionError(subject, whole, transcript);
+  const { turns, ending } = transcript;
+  if (!Array.isArray(turns) || !AGENT_ENDINGS.has(ending?.type)) throw optionError(subject, whole, transcript);
+  for (const [index, one] of turns.entries()) {
+    const { turn, results } = (one ?? {}) as Partial<TranscriptTurn>;
+    const { text, calls, end } = turn ?? {};
+    const haveAll = haveTexts(calls, "id") && haveTexts(results, "callId") && haveTexts(results, "text");
+    if (!isText(text) || !haveAll || !isTurnEnd(end))
+      throw new PortcullisError(
+        "option_invalid",
+        `${subject}: turn ${index + 1} lacks its text, its calls, its results or its end.`,
+      );
+  }
+}
+
+function isTurnEnd(end: unknown): boolean {
+  const type = (end as { readonly type?: unknown } | null | undefined)?.type;
+  return typeof type === "string" && TURN_ENDS.has(type);
+}
+
+function haveTexts(list: unknown, key: "id" | "callId" | "text"): boolean {
+  if (!Array.isArray(list)) return false;
+  return list.every((one: Readonly<Record<string, unknown>> | null) => isText(one?.[key]));
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
+}

@@ -1,0 +1,273 @@
+import { PortcullisError } from "../../errors.ts";
+import { type RememberedDecision, rememberedIn } from "../../gate/approve/remembered.ts";
+import { type PastArtifact, pastArtifact } from "../../journal/artifact-space.ts";
+import type {
+  ConversationHeader,
+  JournalRecord,
+  MessageRecord,
+  OutcomeRecord,
+  RestRecord,
+  ToolDigest,
+} from "../../journal/record.ts";
+import type { CallResult, ModelCall, ModelTurn } from "../../models/model.ts";
+import { applyToCall, CallHistory, isOfCall } from "../../programs/from-journal/call-history.ts";
+import type { UnansweredCall } from "../../programs/from-journal/execution-state.ts";
+import { RUN_PROGRAM } from "../../tools/tool-name.ts";
+import type { SaidMessage } from "../prompt/said-message.ts";
+
+/**
+ * What the records of a conversation amount to. Its driver, a driver that takes it over, a list and a view all know it by
+ * the functions here:
+ *
+ *   initialState   before the first record
+ *   applyRecord    what a record changes
+ *   turnsOfSay     the turns since the user said something, which `maxTurns` counts
+ *   saidInSay      what was said since then
+ *   copiedTurns    the turns that come from a conversation that this one continues
+ *   hasOpenTurn    whether the model has not been given the results of the last turn
+ *   isHeld         whether it goes on after an ending
+ */
+
+/** One turn of a conversation, with all that its model needs to go on after it. */
+export interface KeptTurn {
+  /** What was said to the model since the turn before. */
+  readonly said: readonly SaidMessage[];
+  readonly turn: ModelTurn;
+  /** State for the model's provider alone; undefined if there is none, or if the turn comes from a transcript. */
+  readonly opaque: string | undefined;
+  /** Name of the model that made it. */
+  readonly model: string;
+  /** By call id. */
+  readonly results: ReadonlyMap<string, CallResult>;
+}
+
+/** The results of a turn that are there. */
+export function resultsInOrder({ turn, results }: Pick<KeptTurn, "turn" | "results">): readonly CallResult[] {
+  return turn.calls.flatMap(({ id }) => results.get(id) ?? []);
+}
+
+/** A turn whose calls may lack results. */
+interface TakenTurn extends KeptTurn {
+  readonly results: Map<string, CallResult>;
+}
+
+/** A call of the last turn that has no result. */
+export interface UnansweredModelCall extends UnansweredCall {
+  readonly id: string;
+}
+
+/** The state of a conversation, derived from its journal. */
+export interface ConversationState {
+  header: ConversationHeader | undefined;
+  /** Number of records applied. */
+  records: number;
+  readonly turns: TakenTurn[];
+  /** Its turns as its model is sent them. */
+  sent: KeptTurn[];
+  /** Said after the last turn. */
+  said: SaidMessage[];
+  /** Number of turns before what the user said last. */
+  turnsBefore: number;
+  /** Name of the model that answers now. */
+  model: string;
+  /** System text of the developer's, for that model. */
+  instructions: string | undefined;
+  /** Its tools now. */
+  tools: readonly ToolDigest[];
+  /** It goes no further before the user says more. */
+  rest: RestRecord | undefined;
+  /** Calls of the last turn without results, by their ids. */
+  open: Map<string, UnansweredModelCall>;
+  /** The model's own calls. */
+  readonly calls: CallHistory;
+  /** Decisions that also hold for later calls. */
+  remembered: RememberedDecision[];
+  /** What its programs have kept, and results that were too large. */
+  readonly artifacts: PastArtifact[];
+  /** Whether a driver has taken it over since the last turn. */
+  isTakenUp: boolean;
+  /** Span of the latest driver that had one. */
+  trace: string | undefined;
+  /** Its journal does not hold what happened, because it was redacted. */
+  isRedacted: boolean;
+  outcome: OutcomeRecord | undefined;
+}
+
+/** The state of a conversation from its header on. */
+export type KnownState = ConversationState & { readonly header: ConversationHeader };
+
+export function initialState(): ConversationState {
+  return {
+    header: undefined,
+    records: 0,
+    turns: [],
+    sent: [],
+    said: [],
+    turnsBefore: 0,
+    model: "",
+    instructions: undefined,
+    tools: [],
+    rest: undefined,
+    open: new Map(),
+    calls: new CallHistory(),
+    remembered: [],
+    artifacts: [],
+    isTakenUp: false,
+    trace: undefined,
+    isRedacted: false,
+    outcome: undefined,
+  };
+}
+
+/** What the text of a message, or of a shortened history, holds. */
+export type Content =
+  | { readonly turn: ModelTurn }
+  | { readonly results: readonly CallResult[] }
+  | { readonly said: readonly SaidMessage[] }
+  | { readonly history: readonly CompactTurn[] };
+
+/** A turn that a shortened history keeps. */
+export interface CompactTurn {
+  /** Place among all turns, from 0. */
+  readonly turn: number;
+  /** Missing if nothing changed. */
+  readonly said?: readonly SaidMessage[];
+  /** The results that are shorter than they were. */
+  readonly results: readonly CallResult[];
+}
+
+/**
+ * Applies one record. `content` is what its text holds, for a record that has such a text: a driver has it already, a reader
+ * takes it from `readContent`. Throws `journal_invalid` for a shortened history of turns that were not sent.
+ */
+export function applyRecord(state: ConversationState, record: JournalRecord, content?: Content): void {
+  state.records += 1;
+  state.isRedacted ||= "redacted" in record && record.redacted !== undefined && RESTORED.has(record.type);
+  state.calls.note(record);
+  if (isOfCall(record)) applyToCall(state.open.get(record.call), record);
+  switch (record.type) {
+    case "header":
+      if (record.kind === "conversation") begin(state, record);
+      break;
+    case "claim":
+      state.trace = record.trace ?? state.trace;
+      state.isTakenUp = true;
+      break;
+    case "message":
+      if (content) applyMessage(state, record, content);
+      break;
+    case "compact":
+      if (content && "history" in content) state.sent = shortened(state, content.history);
+      break;
+    case "rest":
+      state.rest = record;
+      break;
+    case "model":
+      state.model = record.model;
+      state.instructions = record.instructions ?? state.instructions;
+      break;
+    case "tools":
+      state.tools = record.tools;
+      // The journal cannot tell a tool from another tool of the same name and interface.
+      state.remembered = [];
+      break;
+    case "decision":
+      state.remembered.push(...rememberedIn([record], (id) => state.open.get(id), state.tools));
+      break;
+    case "artifact":
+      state.artifacts.push(pastArtifact(record, state.records - 1));
+      break;
+    case "outcome":
+      state.outcome = record;
+      break;
+    default:
+  }
+}
+
+/** Records that a conversation is taken up with. */
+const RESTORED: ReadonlySet<string> = new Set(["header", "message", "compact", "decision", "result"]);
+
+function begin(state: ConversationState, header: ConversationHeader): void {
+  state.header = header;
+  state.trace = header.trace;
+  state.model = header.model;
+  state.tools = header.tools;
+  state.instructions = header.instructions;
+}
+
+function applyMessage(state: ConversationState, { opaque }: MessageRecord, content: Content): void {
+  if ("turn" in content) takeTurn(state, content.turn, opaque);
+  else if ("results" in content) takeResults(state, content.results);
+  else if ("said" in content) takeSaid(state, content.said);
+}
+
+function takeTurn(state: ConversationState, turn: ModelTurn, opaque: string | undefined): void {
+  const taken = { said: state.said, turn, opaque, model: state.model, results: new Map<string, CallResult>() };
+  state.turns.push(taken);
+  state.sent.push(taken);
+  state.said = [];
+  state.rest = undefined;
+  state.isTakenUp = false;
+  state.open = new Map(turn.calls.map((call) => [call.id, unanswered(call)]));
+}
+
+function unanswered(call: ModelCall): UnansweredModelCall {
+  const { id } = call;
+  if (call.type === "tool_call") return { id, tool: call.tool, inputText: call.inputText };
+  return { id, tool: RUN_PROGRAM, inputText: JSON.stringify(call.source ?? null) };
+}
+
+function takeResults({ open, turns, calls }: ConversationState, results: readonly CallResult[]): void {
+  for (const result of results) {
+    open.delete(result.callId);
+    calls.keepEnd(result.callId);
+    turns.at(-1)?.results.set(result.callId, result);
+  }
+}
+
+function takeSaid(state: ConversationState, said: readonly SaidMessage[]): void {
+  // There may be more than a function takes arguments.
+  for (const one of said) state.said.push(one);
+  if (said.every(({ by }) => by === "user")) state.turnsBefore = state.turns.length - (state.open.size > 0 ? 1 : 0);
+  state.rest = undefined;
+}
+
+/** A history says what changes in what was sent before it, which may have been shortened already. */
+function shortened({ turns, sent }: ConversationState, history: readonly CompactTurn[]): KeptTurn[] {
+  const before = new Map(sent.map((kept) => [kept.turn, kept]));
+  return history.map(({ turn: place, said, results }) => {
+    const whole = turns[place];
+    const kept = whole && before.get(whole.turn);
+    if (!kept) throw new PortcullisError("journal_invalid", "The shortened history has a turn that was not sent.");
+    const changed = results.map((result) => [result.callId, result] as const);
+    return { ...kept, said: said ?? kept.said, results: new Map([...kept.results, ...changed]) };
+  });
+}
+
+export function turnsOfSay(state: Pick<ConversationState, "turns" | "turnsBefore" | "header">): readonly KeptTurn[] {
+  return state.turns.slice(Math.max(state.turnsBefore, copiedTurns(state)));
+}
+
+export function saidInSay(state: ConversationState): readonly SaidMessage[] {
+  return [...turnsOfSay(state).flatMap(({ said }) => said), ...state.said];
+}
+
+/** Number of turns that were copied from the conversation that this one continues: they count nothing here. */
+export function copiedTurns({ header }: Pick<ConversationState, "header">): number {
+  return header?.continues?.turns ?? 0;
+}
+
+/** Whether its last turn has not been closed: calls lack results, or nothing followed it. */
+export function hasOpenTurn({
+  turns,
+  open,
+  said,
+  rest,
+}: Pick<ConversationState, "turns" | "said" | "rest"> & { readonly open: ReadonlyMap<string, unknown> }): boolean {
+  return open.size > 0 || (turns.length > 0 && said.length === 0 && rest === undefined);
+}
+
+/** Whether it goes on after an ending, when the user says more: it was begun without a task. */
+export function isHeld({ task }: Pick<ConversationHeader, "task">): boolean {
+  return task === "";
+}

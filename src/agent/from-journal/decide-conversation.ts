@@ -1,0 +1,116 @@
+import { PortcullisError } from "../../errors.ts";
+import type { OutsideRecord } from "../../gate/approve/call-waits.ts";
+import type { ExecutionId } from "../../journal/execution-id.ts";
+import { isHeadMoved } from "../../journal/execution-log.ts";
+import type { Journal } from "../../journal/journal.ts";
+import { decide, type FindCall, openCallsOf, recordsOf, type Said, refuseWrongResults } from "../../programs/decide.ts";
+import { drivenHere } from "../../programs/driven-here.ts";
+import type { ToolSet } from "../../tools/tool-set.ts";
+import { childExecution } from "../calls/child-execution.ts";
+import { type PastConversation, readOwnConversation } from "./past-conversation.ts";
+
+/** Whose executions the outside may decide about. */
+export interface DecideScope {
+  readonly journal: Journal;
+  readonly tenant: string;
+}
+
+/** Notes decisions and results for calls of a conversation and of its programs, whose ids begin with the id of their program's call. */
+export async function decideConversation(scope: DecideScope, execution: ExecutionId, said: Said): Promise<void> {
+  for (;;) {
+    const past = await readOwnConversation(scope, execution);
+    const records = recordsOfConversation(past, said);
+    try {
+      if (records.length > 0) await scope.journal.append(execution, past.records, records, { safe: true });
+      // A driver in another process reads them when it renews its lease.
+      await drivenHere(scope.journal, execution)?.log.catchUp();
+      return await noteInPrograms(scope, execution, past, said);
+    } catch (error) {
+      // Its driver, or another person, has appended in the meantime.
+      if (!isHeadMoved(error)) throw error;
+    }
+  }
+}
+
+/** The records for the conversation's own calls. Throws `call_unknown` or `decision_exists`, also for calls of its programs. */
+export function recordsOfConversation(past: PastConversation, said: Said): readonly OutsideRecord[] {
+  const [own] = recordsOfAll(past, said);
+  return own.records;
+}
+
+/** Rejects with `option_invalid` if a client's result does not fit the output of its tool, also for calls of its programs. */
+export async function refuseWrongResultsOf(past: PastConversation, said: Said, tools: ToolSet): Promise<void> {
+  const [own, ...programs] = recordsOfAll(past, said);
+  await refuseWrongResults(own.records, own.find, tools.all);
+  for (const { records, find } of programs) await refuseWrongResults(records, find, tools.visibleTo(["programmatic"]));
+}
+
+interface SaidRecords {
+  readonly find: FindCall;
+  readonly records: readonly OutsideRecord[];
+}
+
+/** The records of decisions and results: the conversation's own first, then those of each program. */
+function recordsOfAll(
+  { header, open, outcome }: PastConversation,
+  said: Said,
+): readonly [own: SaidRecords, ...programs: SaidRecords[]] {
+  const { own, programs } = parted(said);
+  const { limits, execution } = header;
+  const isOpen = outcome === undefined;
+  const below = [...programs].map(([callId, ofProgram]) => {
+    const program = isOpen ? open.get(callId)?.program : undefined;
+    const find: FindCall = program ? openCallsOf(program.state) : () => undefined;
+    const about = { execution: program ? childExecution(execution, callId) : execution, limits };
+    return { find, records: recordsOf(find, about, ofProgram) };
+  });
+  const find: FindCall = (id) => (isOpen ? open.get(id) : undefined);
+  return [{ find, records: recordsOf(find, header, own) }, ...below];
+}
+
+/** Notes decisions and results for the calls of its programs. */
+export async function noteInPrograms(
+  scope: DecideScope,
+  execution: ExecutionId,
+  { open }: PastConversation,
+  said: Said,
+): Promise<void> {
+  for (const [callId, below] of parted(said).programs) {
+    if (!open.has(callId))
+      throw new PortcullisError(
+        "call_unknown",
+        `There is no open call ${JSON.stringify(callId)}. The report of the conversation names the calls that wait.`,
+      );
+    await decide(scope, childExecution(execution, callId), below);
+  }
+}
+
+/** Decisions and results for the conversation's own calls, and for each program's calls by the id of the program's call. */
+function parted({ decisions = {}, results = {} }: Said): {
+  readonly own: Said;
+  readonly programs: ReadonlyMap<string, Said>;
+} {
+  const ofDecisions = partedById(decisions);
+  const ofResults = partedById(results);
+  const saidOf = (callId: string): Said => ({
+    decisions: Object.fromEntries(ofDecisions.get(callId) ?? []),
+    results: Object.fromEntries(ofResults.get(callId) ?? []),
+  });
+  const callIds = new Set([...ofDecisions.keys(), ...ofResults.keys()].filter((callId) => callId !== OWN));
+  return { own: saidOf(OWN), programs: new Map([...callIds].map((callId) => [callId, saidOf(callId)])) };
+}
+
+/** Key of the conversation's own calls, in place of the id of a program's call. */
+const OWN = "";
+
+function partedById<Value>(said: Readonly<Record<string, Value>>): ReadonlyMap<string, (readonly [string, Value])[]> {
+  const parts = new Map<string, (readonly [string, Value])[]>();
+  for (const [id, value] of Object.entries(said)) {
+    const slash = id.indexOf("/");
+    const callId = slash < 0 ? OWN : id.slice(0, slash);
+    const part = parts.get(callId) ?? [];
+    part.push([id.slice(slash + 1), value]);
+    parts.set(callId, part);
+  }
+  return parts;
+}

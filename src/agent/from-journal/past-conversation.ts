@@ -1,0 +1,238 @@
+import { optionError, PortcullisError } from "../../errors.ts";
+import type { CallLine } from "../../gate/call-line.ts";
+import type { PastUse } from "../../gate/session.ts";
+import type { ExecutionId } from "../../journal/execution-id.ts";
+import type { Journal } from "../../journal/journal.ts";
+import type { ModelCall, ModelUsage } from "../../models/model.ts";
+import { isHeadMoved } from "../../journal/execution-log.ts";
+import { readHeader, type ReadingBudget, readRecords } from "../../journal/read-records.ts";
+import type { ConversationHeader, Header, JournalRecord } from "../../journal/record.ts";
+import { endAsCancelled } from "../../programs/drive/end-without-running.ts";
+import { isDriven } from "../../programs/driven-here.ts";
+import { findOwn, type Past, readPast, withoutOpenCalls } from "../../programs/from-journal/past-execution.ts";
+import { childExecution } from "../calls/child-execution.ts";
+import { readingSliced } from "../../programs/from-journal/read-turns.ts";
+import type { SlicedWork } from "../../values/slice-scheduler.ts";
+import {
+  applyRecord,
+  type Content,
+  type ConversationState,
+  copiedTurns,
+  initialState,
+  type KeptTurn,
+  type KnownState,
+  type UnansweredModelCall,
+} from "./conversation-state.ts";
+
+/** A call of the last turn without a result. */
+export interface OpenModelCall extends UnansweredModelCall {
+  /** The program that it runs, if it has begun. */
+  readonly program: Past | undefined;
+  /** Whether a driver has that program. */
+  readonly driven: boolean;
+}
+
+/** All that the journal tells of a conversation and its programs, up to now. */
+export interface PastConversation extends Readonly<Omit<ConversationState, "header" | "open">> {
+  readonly header: ConversationHeader;
+  readonly open: ReadonlyMap<string, OpenModelCall>;
+  /** What it has used, with its programs. */
+  readonly use: PastUse;
+  /** Tokens of its turns, and of agents that its calls have started. */
+  readonly usage: ModelUsage;
+  /** The state without what its calls have begun, from which its next driver goes on. */
+  readonly state: KnownState;
+}
+
+/** Reads a conversation of this tenant, and all below it. Rejects with `execution_unknown`, and as `readPastConversation` does. */
+export async function readOwnConversation(
+  { journal, tenant }: { readonly journal: Journal; readonly tenant: string },
+  execution: ExecutionId,
+): Promise<PastConversation> {
+  const { kind } = await findOwn({ journal, tenant }, execution);
+  if (kind !== "conversation")
+    throw optionError("resumeAgent(execution)", "a conversation", `the execution of a ${kind}`);
+  return readBelow(journal, await readState(journal, execution, tenant));
+}
+
+/**
+ * Reads a conversation and its programs, without agents that its calls have started, in the tenant's share of the host's
+ * thread. Rejects with `journal_invalid` for records that cannot be read, and as the journal does.
+ */
+export async function readPastConversation(
+  journal: Journal,
+  execution: ExecutionId,
+  tenant = "",
+  budget?: ReadingBudget,
+): Promise<PastConversation> {
+  return readBelow(journal, await readState(journal, execution, tenant, budget), { agents: false, budget });
+}
+
+async function readState(
+  journal: Journal,
+  execution: ExecutionId,
+  tenant: string,
+  budget?: ReadingBudget,
+): Promise<KnownState> {
+  // Loaded on demand: loading the schema library takes as long as running a program.
+  const { readContent } = await import("./parse-message.ts");
+  const state = initialState();
+  const ids = new Set<string>();
+  const take = function* (record: JournalRecord): SlicedWork<void> {
+    const content = yield* readContent(record);
+    if (content) refuseImpossible(state, content, ids);
+    applyRecord(state, record, content);
+  };
+  await readRecords(journal, execution, { tenant, budget }).each((record) =>
+    readingSliced(execution, state.records, take(record)),
+  );
+  const { header, turns } = state;
+  if (!header) throw unreadable(execution, "it is no conversation");
+  if (copiedTurns(state) > turns.length)
+    throw unreadable(
+      execution,
+      "not all turns of the conversation that it continues were copied. Continue that conversation again",
+    );
+  return Object.assign(state, { header });
+}
+
+function unreadable(execution: ExecutionId, why: string): PortcullisError {
+  return new PortcullisError(
+    "journal_invalid",
+    `Execution ${JSON.stringify(execution)} cannot be read as a conversation: ${why}.`,
+  );
+}
+
+/** Throws `journal_invalid` for a message that no driver appends in this state. `ids` are the ids of all calls so far. */
+function refuseImpossible({ open }: ConversationState, content: Content, ids: Set<string>): void {
+  if ("said" in content && content.said.length > 0 && open.size > 0)
+    throw new PortcullisError("journal_invalid", "A message of the user follows calls without results.");
+  if (!("turn" in content)) return;
+  for (const { id } of content.turn.calls) {
+    if (ids.has(id))
+      throw new PortcullisError("journal_invalid", `The journal holds two calls ${JSON.stringify(id)} of one model.`);
+    ids.add(id);
+  }
+}
+
+/** What is known of a conversation in this state, with its programs, and with the agents that its calls have started. */
+export async function readBelow(
+  journal: Journal,
+  state: KnownState,
+  { agents = true, budget }: { readonly agents?: boolean; readonly budget?: ReadingBudget | undefined } = {},
+): Promise<PastConversation> {
+  const { header, open } = state;
+  const own = state.turns.slice(copiedTurns(state));
+  const usages = own.map(({ turn }) => turn.usage);
+  const below: Record<ModelCall["type"], Below[]> = { program_call: [], tool_call: [] };
+  const begun = new Map<string, Pick<OpenModelCall, "program" | "driven">>();
+  for (const { type, id } of own.flatMap(({ turn }) => turn.calls)) {
+    const child = childExecution(header.execution, id);
+    if (type === "program_call") {
+      if (!(await isChild(journal, child, "program", header, id))) continue;
+      const program = await readProgram(journal, child, header.tenant, budget);
+      // No more is kept of programs that have ended: their values may be of any size.
+      below[type].push({ call: id, calls: program.calls - program.openCalls, lines: program.lines });
+      if (open.has(id)) begun.set(id, { program, driven: isDriven(journal, await journal.find(child)) });
+    } else if (agents && (await isChild(journal, child, "conversation", header, id))) {
+      const agent = await readBelow(journal, await readState(journal, child, ""));
+      below[type].push({ call: id, calls: agent.use.calls, lines: agent.use.lines });
+      // The driver of an agent that goes on counts its tokens in both budgets.
+      if (!open.has(id)) usages.push(agent.usage);
+    }
+  }
+  return {
+    ...state,
+    state,
+    open: new Map([...open].map(([id, call]) => [id, { ...call, ...(begun.get(id) ?? NOT_BEGUN) }])),
+    use: useOf(state, own, [...below.program_call, ...below.tool_call]),
+    usage: sumOfUsage(usages),
+  };
+}
+
+const NOT_BEGUN = { program: undefined, driven: false };
+
+/** What a program or an agent counts for in the conversation that has called it. */
+interface Below {
+  readonly call: string;
+  /** Calls that are not open. */
+  readonly calls: number;
+  readonly lines: readonly CallLine[];
+}
+
+async function readProgram(
+  journal: Journal,
+  program: ExecutionId,
+  tenant: string,
+  budget: ReadingBudget | undefined,
+): Promise<Past> {
+  const past = await readPast(readRecords(journal, program, { tenant, budget }));
+  return past.outcome ? past : withoutOpenCalls(past);
+}
+
+/** Whether a call has started this execution. Another execution may have the same id: callers choose ids, and journals are imported. */
+async function isChild(
+  journal: Journal,
+  child: ExecutionId,
+  kind: Header["kind"],
+  { execution, tenant }: ConversationHeader,
+  call: string,
+): Promise<boolean> {
+  let header: Header | undefined;
+  try {
+    header = await readHeader(journal, child, { tenant });
+  } catch (error) {
+    if (!PortcullisError.is(error) || error.code !== "execution_unknown") throw error;
+  }
+  const { parent } = header ?? {};
+  return header?.kind === kind && header.tenant === tenant && parent?.execution === execution && parent.call === call;
+}
+
+/** A call counts once it has a result: a call without a result is made again, and so is an open call of a program. */
+function useOf({ calls, open, remembered }: KnownState, turns: readonly KeptTurn[], below: readonly Below[]): PastUse {
+  const answered = turns.flatMap(({ turn, results }) => turn.calls.filter(({ id }) => results.has(id)));
+  const inputs = answered.map((call) => (call.type === "tool_call" ? Buffer.byteLength(call.inputText) : 0));
+  return {
+    calls: answered.length + sumOf(below.map((one) => one.calls)),
+    openCalls: 0,
+    inputBytes: sumOf(inputs),
+    // A call whose result did not reach the model is made again.
+    resultBytes: calls.resultBytes - sumOf(calls.lines.map((line) => (open.has(line.callId) ? line.bytes : 0))),
+    lines: [
+      ...calls.lines.filter(({ callId }) => !open.has(callId)),
+      ...below.flatMap(({ call, lines }) => lines.map((line) => ({ ...line, callId: `${call}/${line.callId}` }))),
+    ],
+    remembered,
+  };
+}
+
+function sumOfUsage(all: readonly ModelUsage[]): ModelUsage {
+  const sum = (field: keyof ModelUsage) => sumOf(all.map((usage) => usage[field]));
+  return {
+    inputTokens: sum("inputTokens"),
+    outputTokens: sum("outputTokens"),
+    cachedInputTokens: sum("cachedInputTokens"),
+  };
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, one) => sum + one, 0);
+}
+
+/** Ends the programs of open calls as cancelled, except programs that another driver takes up. Resolves with the ids of the calls. */
+export async function cancelPrograms(
+  scope: { readonly journal: Journal; readonly leaseMs: number },
+  { open }: PastConversation,
+): Promise<ReadonlySet<string>> {
+  const cancelled = new Set<string>();
+  for (const call of open.values()) {
+    if (!call.program || call.program.outcome) continue;
+    try {
+      await endAsCancelled(scope, call.program);
+      cancelled.add(call.id);
+    } catch (error) {
+      if (!isHeadMoved(error)) throw error;
+    }
+  }
+  return cancelled;
+}

@@ -1,0 +1,52 @@
+import { type KeptTurn, resultsInOrder } from "./conversation-state.ts";
+import type { CallResult, ModelTurn, ModelUsage } from "../../models/model.ts";
+import type { AgentEnding } from "../ending.ts";
+import type { ProgramsOption } from "../prompt/programs-option.ts";
+import type { SaidMessage } from "../prompt/said-message.ts";
+
+/** Maximum of calls in one turn. A hosted program makes some hundreds at once. */
+export const MAX_TURN_CALLS = 1000;
+
+/** One turn of the model, and the results of its calls. */
+export interface TranscriptTurn {
+  /** What was said to the model since the turn before; missing if nothing was said. The first turn also has the task. */
+  readonly said?: readonly SaidMessage[];
+  readonly turn: ModelTurn;
+  /**
+   * A result for each call, in the same order; also for calls that were not made. In the last turn of a conversation
+   * that waits, only the results that are there.
+   */
+  readonly results: readonly CallResult[];
+}
+
+export function transcriptTurns(turns: readonly KeptTurn[]): readonly TranscriptTurn[] {
+  return turns.map((one) => ({
+    ...(one.said.length > 0 ? { said: one.said } : {}),
+    turn: one.turn,
+    results: resultsInOrder(one),
+  }));
+}
+
+/**
+ * A conversation as plain JSON. It contains no key and no data that only the provider can read. It contains what the
+ * tools returned.
+ */
+export interface Transcript {
+  readonly format: 1;
+  readonly model: string;
+  readonly task: string;
+  readonly programs: ProgramsOption;
+  readonly tools: readonly string[];
+  readonly turns: readonly TranscriptTurn[];
+  /** What was said after the last turn. */
+  readonly said?: readonly SaidMessage[];
+  readonly ending: AgentEnding;
+}
+
+/** Usage of a conversation, including its programs and the agents that it called. */
+export interface AgentUsage extends ModelUsage {
+  /** Turns of the conversation's own model. */
+  readonly turns: number;
+  /** A local program counts as one call, in addition to the calls that it makes. */
+  readonly calls: number;
+}

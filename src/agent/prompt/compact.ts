@@ -1,0 +1,115 @@
+import { optionError } from "../../errors.ts";
+import type { CallResult, ModelCall } from "../../models/model.ts";
+import type { KeptTurn } from "../from-journal/conversation-state.ts";
+import { transcriptTurns } from "../from-journal/transcript.ts";
+import { isSame } from "./said-message.ts";
+import type { TranscriptTurn } from "../from-journal/transcript.ts";
+
+/** Makes the history of a conversation shorter: leaves out turns, or shortens what was said and answered in them. */
+export type Compact = (
+  history: readonly TranscriptTurn[],
+) => readonly TranscriptTurn[] | Promise<readonly TranscriptTurn[]>;
+
+const WHOLE_TURNS = 2;
+/** Results up to this size stay, in bytes: a handle would not be shorter by much. */
+const SMALL_BYTES = 600;
+/** Length of the beginning of a result that stays, in UTF-16 code units. */
+const HEAD_LENGTH = 160;
+
+/**
+ * Drops old results, and leaves handles in their place. Results of hosted programs' calls stay: only the program reads them.
+ * `onlyReads` tells a call that can be made again without changing anything.
+ */
+export function dropOldResults(
+  history: readonly TranscriptTurn[],
+  onlyReads: (call: ModelCall) => boolean,
+): readonly TranscriptTurn[] {
+  return history.map((one, index) => {
+    if (index + WHOLE_TURNS >= history.length) return one;
+    const calls = new Map(one.turn.calls.map((call) => [call.id, call]));
+    const results = one.results.map((result) => {
+      const call = calls.get(result.callId);
+      const isDirect = call !== undefined && (call.type === "program_call" || call.caller === "direct");
+      return isDirect ? handleOf(result, onlyReads(call)) : result;
+    });
+    return { ...one, results };
+  });
+}
+
+function handleOf(result: CallResult, isRepeatable: boolean): CallResult {
+  const { text, callId, isError, provenance, parts = [] } = result;
+  if (Buffer.byteLength(text) <= SMALL_BYTES && parts.length === 0) return result;
+  const head = JSON.stringify(text.slice(0, HEAD_LENGTH).toWellFormed());
+  return {
+    callId,
+    text: `The result was dropped to save room. It had ${Buffer.byteLength(text)} bytes${partsText(parts.length)} and began ${head}.${isRepeatable ? " Make the call again if you need the rest." : " The call was made: do not repeat it for its result."}`,
+    isJson: false,
+    isError,
+    provenance: { ...provenance, cut: "dropped to save room" },
+  };
+}
+
+function partsText(count: number): string {
+  return count === 0 ? "" : `, ${count} ${count === 1 ? "image, file or link" : "images, files or links"}`;
+}
+
+/** A history that was made shorter; undefined if nothing changed. Throws `option_invalid` for a history that cannot be sent. */
+export async function compacted(
+  sent: readonly KeptTurn[],
+  compact: Compact,
+): Promise<readonly { readonly from: KeptTurn; readonly to: KeptTurn }[] | undefined> {
+  const given = transcriptTurns(sent);
+  const wanted = await compact(given);
+  const places = new Map(sent.map((one, place) => [one.turn, place]));
+  let last = -1;
+  if (!Array.isArray(wanted)) throw invalid("it is no array");
+  const kept = wanted.map((one: TranscriptTurn) => {
+    const place = places.get(one?.turn);
+    const from = place === undefined ? undefined : sent[place];
+    if (place === undefined || from === undefined) throw invalid("a turn of it is none of the history's own");
+    if (place <= last) throw invalid("its turns are not in their order");
+    last = place;
+    return { from, to: changedTurn(from, one) };
+  });
+  if (kept.length === sent.length && kept.every(({ from, to }) => isUnchanged(from, to))) return undefined;
+  await checkChanges(kept);
+  return kept;
+}
+
+/** What is sent from here on is also what the journal has to be read with. */
+async function checkChanges(kept: readonly { readonly from: KeptTurn; readonly to: KeptTurn }[]): Promise<void> {
+  const { readResults, readSaid } = await import("../from-journal/parse-message.ts");
+  try {
+    for (const { from, to } of kept) {
+      if (!isSame(from.said, to.said)) readSaid(to.said);
+      readResults([...to.results.values()].filter((result) => from.results.get(result.callId) !== result));
+    }
+  } catch {
+    throw invalid("a message or a result of it is not like one of the history");
+  }
+}
+
+function isUnchanged(from: KeptTurn, to: KeptTurn): boolean {
+  return isSame(from.said, to.said) && [...to.results].every(([id, result]) => from.results.get(id) === result);
+}
+
+function changedTurn(from: KeptTurn, { said = [], results }: TranscriptTurn): KeptTurn {
+  const byCall = new Map(results.map((result) => [result.callId, result]));
+  for (const call of from.turn.calls) {
+    const result = byCall.get(call.id);
+    if (!result || typeof result.text !== "string") throw invalid(`call ${call.id} has no result`);
+    const isOfProgram = call.type === "tool_call" && call.caller !== "direct";
+    if (isOfProgram && result !== from.results.get(call.id))
+      throw invalid(`call ${call.id} was made by a program at the provider, whose results cannot be changed`);
+  }
+  if (byCall.size !== from.turn.calls.length) throw invalid("it has results of no call");
+  return { ...from, said, results: byCall };
+}
+
+function invalid(why: string): Error {
+  return optionError(
+    "compact(history)",
+    `turns of the history, in order, with a result for each call; but ${why}`,
+    "another",
+  );
+}

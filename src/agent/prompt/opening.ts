@@ -1,0 +1,84 @@
+import type { Model, ModelSettings, Opening, ToolDeclaration } from "../../models/model.ts";
+import type { Limits } from "../../programs/limits.ts";
+import type { ProgramLanguage } from "../../tools/declarations/declarations.ts";
+import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
+import type { Tool } from "../../tools/tool.ts";
+import { inputSchemaOf, jsonSchemaOf } from "../../tools/tool-schemas.ts";
+import type { ToolSearch } from "../../tools/search/tool-search.ts";
+import { isVisible } from "../../tools/tool-set.ts";
+import { callBoundaries } from "./limit-sentences.ts";
+import { checkOpening } from "./programs-option.ts";
+import { instructionsFor } from "./instructions.ts";
+import { declarePrograms, SEARCH_DIRECT } from "../calls/run-program.ts";
+import type { ProgramsOption } from "../prompt/programs-option.ts";
+
+export interface OpeningParts {
+  readonly programs: ProgramsOption;
+  readonly language: ProgramLanguage;
+  readonly tenant: string;
+  /** The limits in force, which the model is told. */
+  readonly limits: Limits;
+  /** The developer's system text. */
+  readonly instructions?: string | undefined;
+  readonly settings?: ModelSettings | undefined;
+}
+
+/**
+ * The opening of a conversation. Throws `option_invalid` if the model does not host programs, and `tools_conflict`.
+ * `subject` is the function that was called, for the error.
+ */
+export function openingFor(
+  model: Model,
+  search: ToolSearch,
+  { programs, language, tenant, limits, instructions, settings }: OpeningParts,
+  subject = "agent",
+): Opening {
+  const { tools } = search;
+  checkOpening(model, tools, programs, subject);
+  // With hosted programs all tools are declared, each with its callers.
+  const told = tools.visibleTo(programs === "hosted" ? ["direct", "programmatic"] : ["direct"]);
+  const local = programs === "local" ? declarePrograms(search, language, { tenant, limits, shares: true }) : undefined;
+  const all = told.map((tool) => ({ tool, declared: declare(tool, programs) }));
+  // The provider of a hosted program reads the definitions of all tools.
+  const isMany = programs !== "hosted" && isLarge(all.map(({ declared }) => declared));
+  const isDeferred = ({ defer, pinned }: Tool) => programs !== "hosted" && (defer ?? (isMany && pinned !== true));
+  const deferred = all.filter(({ tool }) => isDeferred(tool)).map(({ declared }) => declared);
+  const shown = all.filter(({ tool }) => !isDeferred(tool)).map(({ declared }) => declared);
+  const searched = local?.search ?? (deferred.length > 0 ? SEARCH_DIRECT : undefined);
+  return {
+    instructions: instructionsFor(programs, { boundaries: callBoundaries(limits, told), own: instructions }),
+    ...(settings === undefined ? {} : { settings }),
+    tools: [...shown, ...(searched ? [searched] : [])],
+    ...(deferred.length > 0 ? { deferred, searchesPrograms: local?.search !== undefined } : {}),
+    ...(local ? { runProgram: local.runProgram } : {}),
+    hosted: programs === "hosted" && told.some((tool) => isVisible(tool, ["programmatic"])),
+  };
+}
+
+/** JSON of direct tools that a model is told of at once, in UTF-16 code units: some 10,000 tokens. */
+const DIRECT_LENGTH = 40_000;
+
+function isLarge(declared: readonly ToolDeclaration[]): boolean {
+  let length = 0;
+  for (const { name, description, input } of declared) {
+    length += name.length + description.length + JSON.stringify(input).length;
+    if (length > DIRECT_LENGTH) return true;
+  }
+  return false;
+}
+
+function declare(tool: Tool, programs: ProgramsOption): ToolDeclaration {
+  const output = tool.output === undefined ? {} : { output: bare(jsonSchemaOf(tool.name, "output", tool.output)) };
+  return {
+    name: tool.name,
+    description: tool.description,
+    input: bare(inputSchemaOf(tool)),
+    ...output,
+    callers: programs === "hosted" ? tool.allowedCallers : ["direct"],
+  };
+}
+
+function bare(schema: JsonSchema): JsonSchema {
+  const { $schema: _, ...rest } = schema;
+  return rest;
+}

@@ -1,0 +1,126 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { PortcullisError } from "../../../errors.ts";
+import type { ExecutionId } from "../../../journal/execution-id.ts";
+import type { Journal } from "../../../journal/journal.ts";
+import { HOST, readHeader } from "../../../journal/read-records.ts";
+import type { ListRow } from "../../../views/list/list.ts";
+import { listView } from "../../../views/list/list-view.ts";
+import type { ExecutionView } from "../../../views/view.ts";
+import { viewExecution } from "../../../views/view-execution.ts";
+import { isDriven } from "../../../programs/driven-here.ts";
+import { EXIT } from "../../exit-code.ts";
+import { findExecution } from "../../input/find-execution.ts";
+import { type Cancelling, cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
+import { type LiveDisplay, liveDisplay } from "../../terminal/live-display.ts";
+import { oneLine } from "../../terminal/one-line.ts";
+import { standardStreams, writeInTime, writeStderr } from "../../terminal/standard-streams.ts";
+import { executionFrame, executionNews } from "../../terminal/executions/execution-text.ts";
+import { listFrame, listNews } from "../../terminal/executions/list-text.ts";
+import { sameAs, type SameOptions } from "../../terminal/executions/waiting-hints.ts";
+
+/** How often the journal is looked at, in milliseconds. */
+const LOOK_MS = 250;
+/** Maximum share of the time that looking takes. */
+const LOOKING_SHARE = 1 / 5;
+/** Ended executions in the list. */
+const ENDED_ROWS = 20;
+
+interface Followed {
+  /** File of the journal. */
+  readonly journal?: string;
+  readonly tenant?: string;
+}
+
+/** Shows an execution until it ends, even if it does not exist yet. Ctrl-C ends the command, and changes nothing. */
+export async function followExecution(journal: Journal, named: string, options: Followed): Promise<number> {
+  using cancelling = cancelOnSignal();
+  const id = await untilThere(journal, named, options.tenant, cancelling.signal);
+  if (id === undefined) return cancelling.exitCode;
+  const header = await readHeader(journal, id, HOST);
+  return await lookAgain(cancelling, (display) =>
+    executionLook(journal, display, id, header ? sameAs(header, options.journal) : {}),
+  );
+}
+
+/** Shows the executions of a journal as they go on, until Ctrl-C. */
+export async function followList(journal: Journal, { tenant }: Followed): Promise<number> {
+  using cancelling = cancelOnSignal();
+  return await lookAgain(cancelling, (display) => listLook(journal, display, tenant));
+}
+
+async function lookAgain(cancelling: Cancelling, lookWith: (display: LiveDisplay) => Look): Promise<number> {
+  const { signal } = cancelling;
+  const { stdout } = standardStreams();
+  using display = liveDisplay(stdout, writeInTime);
+  const look = lookWith(display);
+  for (;;) {
+    const since = performance.now();
+    if (await look()) return EXIT.completed;
+    await pause(since, signal);
+    if (signal.aborted) return cancelling.exitCode;
+    // The reader of the output has gone.
+    if (stdout.destroyed) return EXIT.completed;
+  }
+}
+
+/** Waits for an execution to exist, and says so once on standard error. Undefined once the signal is aborted. */
+async function untilThere(
+  journal: Journal,
+  named: string,
+  tenant: string | undefined,
+  signal: AbortSignal,
+): Promise<ExecutionId | undefined> {
+  for (let looks = 0; !signal.aborted; looks += 1) {
+    const since = performance.now();
+    try {
+      return await findExecution(journal, named, tenant);
+    } catch (error) {
+      if (!PortcullisError.is(error) || error.code !== "execution_unknown") throw error;
+    }
+    if (looks === 0) writeStderr(`portcullis: there is no execution ${oneLine(named)} yet: waiting for it.\n`);
+    await pause(since, signal);
+  }
+  return undefined;
+}
+
+async function pause(since: number, signal: AbortSignal): Promise<void> {
+  const wait = Math.max(LOOK_MS, (performance.now() - since) / LOOKING_SHARE);
+  await sleep(wait, undefined, { signal }).catch(() => {});
+}
+
+/** Looks at the journal once and shows the news. Resolves with true if there will be no more news. */
+type Look = () => Promise<boolean>;
+
+function executionLook(journal: Journal, display: LiveDisplay, id: ExecutionId, same: SameOptions): Look {
+  let before: ExecutionView | undefined;
+  return async () => {
+    const summary = await journal.find(id);
+    const isNew = before?.records !== summary.records || before.driven !== isDriven(journal, summary);
+    const view = before && !isNew ? before : await viewExecution(journal, id);
+    if (display.rows !== undefined) display.draw(executionFrame(view, display.rows, same));
+    else if (isNew) await display.print(executionNews(view, before, same));
+    before = view;
+    return view.outcome !== undefined;
+  };
+}
+
+function listLook(journal: Journal, display: LiveDisplay, tenant: string | undefined): Look {
+  let before: readonly ListRow[] | undefined;
+  return async () => {
+    const rows = await rowsOf(journal, tenant);
+    if (display.rows === undefined) await display.print(listNews(rows, before));
+    else display.draw(listFrame(rows, display.rows));
+    before = rows;
+    return false;
+  };
+}
+
+/** The open executions first, then those that ended last. */
+async function rowsOf(journal: Journal, tenant: string | undefined): Promise<readonly ListRow[]> {
+  // The list of open executions also has executions that are too large to be read for it.
+  const rows = new Map<string, ListRow>();
+  for (const state of ["running", "waiting", "unreadable"] as const)
+    for (const row of (await listView(journal, { tenant, state })).executions) rows.set(row.execution, row);
+  const ended = await listView(journal, { tenant, state: "ended", limit: ENDED_ROWS });
+  return [...rows.values(), ...ended.executions];
+}

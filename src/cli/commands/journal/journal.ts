@@ -1,0 +1,111 @@
+import { readList } from "../../../journal/read-list.ts";
+import { createReadStream } from "node:fs";
+import { PortcullisError } from "../../../errors.ts";
+import { exportLines, importLines } from "../../../journal/lines.ts";
+import { readLines } from "../../../journal/read-lines.ts";
+import type { SqliteJournal } from "../../../journal/sqlite/sqlite-journal.ts";
+import { cleanText } from "../../../output/clean-text.ts";
+import { EXIT } from "../../exit-code.ts";
+import { Failure, causeOf } from "../../failure.ts";
+import { findExecution } from "../../input/find-execution.ts";
+import { existingJournal, journalPathOf, namedJournal } from "../../input/open-journal.ts";
+import { parseDuration } from "../../input/units.ts";
+import { oneLine } from "../../terminal/one-line.ts";
+import { printJson } from "../../terminal/print.ts";
+import { standardStreams, writeInTime, writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
+
+interface JournalOptions {
+  readonly journal?: string;
+  readonly json?: boolean;
+}
+
+const AGE = { min: 1, max: 36_500 * 86_400_000, example: "an age like 30d, 12h or 5min" } as const;
+
+/** `portcullis journal export`: prints executions as JSON lines, all by default. */
+export async function exportJournal(ids: readonly string[], options: JournalOptions): Promise<number> {
+  using journal = existingJournal(options.journal);
+  const found = await Promise.all(ids.map((id) => findExecution(journal, id)));
+  for await (const line of exportLines(journal, found.length > 0 ? found : oldestFirst(journal)))
+    // JSON leaves characters unescaped that control a terminal. With them escaped, the record is the same.
+    await writeInTime(`${cleanText(line)}\n`);
+  return EXIT.completed;
+}
+
+/** `portcullis journal import`: reads JSON lines from a file or standard input, and tells how many executions were added. */
+export async function importJournal(
+  file: string,
+  options: JournalOptions & { readonly skipExisting?: boolean },
+): Promise<number> {
+  const input = file === "-" ? standardStreams().stdin : await openFile(file);
+  using stack = new DisposableStack();
+  // Opened with the first execution that was read whole: invalid lines leave no journal behind.
+  let opened: SqliteJournal | undefined;
+  const open = () => (opened ??= stack.use(namedJournal(options.journal)));
+  const journal: Parameters<typeof importLines>[0] = {
+    create: (header) => open().create(header),
+    append: (...given) => open().append(...given),
+  };
+  if (journalPathOf(options.journal) === undefined) open();
+  let added = 0;
+  let skipped = 0;
+  const passing = options.skipExisting ? { onExisting: () => (skipped += 1) } : {};
+  try {
+    for await (const _ of importLines(journal, readLines(input), passing)) added += 1;
+  } catch (error) {
+    if (!PortcullisError.is(error) || error.code !== "execution_exists") throw error;
+    throw new Failure(EXIT.usage, `${error.message} To pass over what is there already: --skip-existing.`, {
+      cause: error,
+    });
+  }
+  const known = skipped === 0 ? "" : `, ${executionsText(skipped, "in the journal already")}`;
+  if (options.json) printJson({ added, skipped });
+  else writeStderr(`${executionsText(added, "added")}${known}.\n`);
+  return EXIT.completed;
+}
+
+/** Resolves once the file is open, so that a missing file leaves no journal behind. */
+async function openFile(file: string): Promise<AsyncIterable<Uint8Array>> {
+  const stream = createReadStream(file);
+  try {
+    await new Promise((resolve, reject) => void stream.once("open", resolve).once("error", reject));
+  } catch (error) {
+    throw new Failure(EXIT.usage, `The file ${oneLine(file)} cannot be read: ${causeOf(error)}.`, { cause: error });
+  }
+  return stream;
+}
+
+/** `portcullis journal prune`: deletes old executions. */
+export async function pruneJournal(
+  options: JournalOptions & { readonly olderThan: string; readonly open?: boolean },
+): Promise<number> {
+  const before = Date.now() - parseDuration("--older-than", options.olderThan, AGE);
+  using journal = existingJournal(options.journal);
+  const deleted = await journal.prune({ before, open: options.open === true });
+  if (options.json) printJson({ deleted });
+  else writeStderr(`${executionsText(deleted, "deleted")}.\n`);
+  return EXIT.completed;
+}
+
+/** `portcullis journal check`: reads everything. Exit code 1 if something is damaged. */
+export async function checkJournal(options: JournalOptions): Promise<number> {
+  using journal = existingJournal(options.journal);
+  let problems = 0;
+  for await (const { execution, problem } of journal.check()) {
+    problems += 1;
+    if (options.json) printJson({ ...(execution === undefined ? {} : { execution }), problem });
+    else writeStdout(`${oneLine(execution === undefined ? problem : `${execution}: ${problem}`)}\n`);
+  }
+  writeStderr(problems === 0 ? "The journal is whole.\n" : `${problems} ${problems === 1 ? "problem" : "problems"}.\n`);
+  return problems === 0 ? EXIT.completed : EXIT.failed;
+}
+
+async function* oldestFirst(journal: SqliteJournal): AsyncGenerator<string> {
+  const ids: string[] = [];
+  for await (const { execution } of readList(journal)) ids.push(execution);
+  yield* ids.toReversed();
+}
+
+/** `1 execution was added`, `3 executions were added`. */
+function executionsText(count: number, done: string): string {
+  return `${count} ${count === 1 ? "execution was" : "executions were"} ${done}`;
+}

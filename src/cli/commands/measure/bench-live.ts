@@ -1,0 +1,185 @@
+import { standardStreams, writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
+import { join } from "node:path";
+import { runTrials } from "../../../comparison/trials/run-trials.ts";
+import { optionError } from "../../../errors.ts";
+import { priceOf, type Price, type PriceTable } from "../../../comparison/accounting/prices.ts";
+import { summariseTrials, type TrialSummary } from "../../../comparison/trials/summarise-trials.ts";
+import { TRIAL_MODES, type OfflineCheck, type Trial, type TrialMode } from "../../../comparison/trials/trial.ts";
+import { WIRES } from "../../../comparison/wires/wires.ts";
+import type { Approve } from "../../../gate/approve/approval.ts";
+import type { Limits } from "../../../programs/limits.ts";
+import type { Screen } from "../../terminal/screen.ts";
+import { dataOf, type Job } from "../../input/bench-jobs.ts";
+import { showBar } from "../../terminal/executions/progress.ts";
+import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
+import { EXIT } from "../../exit-code.ts";
+import { Failure } from "../../failure.ts";
+import { parseModel } from "../../input/load-model.ts";
+import { parseLanguage, parseSandbox, parseWhole } from "../../input/option-values.ts";
+import { REPEAT } from "../../../comparison/compare-numbers.ts";
+import { printJson, printTable } from "../../terminal/print.ts";
+import { version } from "../../package-json.ts";
+import { openOut, today, writeOut } from "../../write-out.ts";
+import { oneLine } from "../../terminal/one-line.ts";
+
+export interface LiveOptions {
+  readonly provider?: string;
+  readonly model?: string;
+  readonly baseUrl?: string;
+  readonly mode?: string;
+  readonly repeat?: string;
+  readonly maxUsd?: string;
+  readonly out?: string;
+  readonly sandbox: string;
+  readonly language?: string;
+  readonly limit: Partial<Limits>;
+  readonly screen: Screen;
+  readonly approve: Approve;
+  readonly json?: boolean;
+}
+
+/** All measurements of a live bench. Written as `live.json`, next to one file per conversation. */
+interface LiveReport {
+  readonly format: 1;
+  readonly date: string;
+  readonly portcullis: string;
+  /** Packages that the open tasks read, like `world-countries@5.1.0`. */
+  readonly data: readonly string[];
+  /** Provider and model. */
+  readonly model: string;
+  /** The prices that dollars were calculated from. */
+  readonly prices: { readonly date: string; readonly of: string; readonly price: Price };
+  readonly maxUsd: number;
+  readonly trials: readonly Trial[];
+  readonly summary: readonly TrialSummary[];
+}
+
+/** `portcullis bench --live`: a real model does the tasks in both modes, several times. Resolves with the exit code. */
+export async function benchLive(jobs: readonly Job[], prices: PriceTable, options: LiveOptions): Promise<number> {
+  const { provider = "", model: name = "" } = options;
+  if (provider === "" || name === "")
+    throw new Failure(
+      EXIT.usage,
+      "--live needs --provider and --model: the provider, and the name of the model there.",
+    );
+  const wire = WIRES.get(provider);
+  if (!wire) throw optionError("--provider", [...WIRES.keys()].join(", "), provider);
+  const price = priceOf(prices, name);
+  const maxUsd = parseDollars(options.maxUsd);
+  const repeat = parseWhole("--repeat", options.repeat, REPEAT) ?? REPEAT.default;
+  const modes = parseModes(options.mode);
+  using cancelling = cancelOnSignal();
+  const trials: Trial[] = [];
+  const { baseUrl, out = freshFolder() } = options;
+  const atBaseUrl = baseUrl === undefined ? {} : { baseUrl };
+  const report = (): LiveReport => ({
+    format: 1,
+    date: today(),
+    portcullis: version,
+    data: dataOf(jobs),
+    model: `${provider}:${name}`,
+    prices: { date: prices.date, of: name, price },
+    maxUsd,
+    trials,
+    summary: summariseTrials(trials),
+  });
+  // Fail before money is spent if the folder cannot be written.
+  openOut(out);
+  const planned = jobs.length * modes.length * repeat;
+  const bar = showBar(standardStreams().stderr, planned, options.screen);
+  try {
+    const ended = runTrials({
+      tasks: jobs.map(({ loaded: { task }, tools }) => ({ task, tools })),
+      modes,
+      repeat,
+      connect: (fetch) => parseModel(`${provider}:${name}`, { stream: false, fetch, ...atBaseUrl }),
+      wire,
+      price,
+      maxUsd,
+      sandbox: parseSandbox(options.sandbox),
+      language: parseLanguage(options.language),
+      limits: options.limit,
+      approve: options.approve,
+      signal: cancelling.signal,
+    });
+    for await (const { trial, transcript, round } of ended) {
+      trials.push(trial);
+      writeOut(out, `live-${trial.task}-${trial.mode}-${round}.json`, asText(transcript));
+      // Saved after each trial: a later failure must not lose results that were paid for.
+      writeOut(out, "live.json", asText(report()));
+      bar.step(`${trial.task}: ${trial.mode} ${round}`);
+    }
+  } catch (error) {
+    if (!cancelling.signal.aborted) throw error;
+  } finally {
+    bar.end();
+  }
+  writeOut(out, "live.json", asText(report()));
+  writeStderr(`Kept in ${oneLine(out)}: live.json, and each conversation.\n`);
+  print(report(), planned, options);
+  return cancelling.signal.aborted ? cancelling.exitCode : EXIT.completed;
+}
+
+/** Default of `--out`. Each run gets a new folder, so that no run overwrites results that cost money. */
+function freshFolder(): string {
+  return join("bench", `live-${new Date().toISOString().slice(0, 19).replaceAll(":", "")}`);
+}
+
+function asText(value: unknown): string {
+  return `${JSON.stringify(value, undefined, 2)}\n`;
+}
+
+function print(report: LiveReport, planned: number, { json }: Pick<LiveOptions, "json">): void {
+  if (json) {
+    printJson(report);
+    return;
+  }
+  const { summary, trials, maxUsd } = report;
+  const head = ["task", "mode", "right", "void", "tokens", "per right answer", "turns", "seconds", "US$, at most"];
+  const range = ({ median, min, max }: { median: number; min: number; max: number }, digits = 0) =>
+    Number.isNaN(median) ? "–" : `${median.toFixed(digits)} (${min.toFixed(digits)}–${max.toFixed(digits)})`;
+  const rows = summary.map((one) => [
+    one.task,
+    one.mode,
+    `${one.right} of ${one.trials - one.void}`,
+    `${one.void}`,
+    range(one.tokens),
+    one.tokensPerRightAnswer === undefined ? "–" : one.tokensPerRightAnswer.toFixed(0),
+    range(one.turns),
+    range({ median: one.ms.median / 1000, min: one.ms.min / 1000, max: one.ms.max / 1000 }, 1),
+    one.usd.toFixed(4),
+  ]);
+  printTable(head, rows, head.slice(2));
+  for (const { task, mode, void: cause } of trials)
+    if (cause !== undefined) writeStdout(`${oneLine(`${task}, ${mode}: void, because ${cause}`)}\n`);
+  for (const { task, mode, offline } of trials)
+    if (offline) writeStdout(`${oneLine(agreementText(task, mode, offline))}\n`);
+  if (trials.length < planned)
+    writeStdout(
+      `${planned - trials.length} of ${planned} trials were not begun: the rest of US$ ${maxUsd} would not pay for them, or the run was cancelled.\n`,
+    );
+}
+
+function agreementText(task: string, mode: TrialMode, { deviation, agrees, exact }: OfflineCheck): string {
+  const percent = `${deviation >= 0 ? "+" : ""}${(deviation * 100).toFixed(1)} %`;
+  const text = `${task}, ${mode}: the offline accounting differs from the provider's count by ${percent}`;
+  if (agrees) return `${text}: it agrees.`;
+  return exact
+    ? `${text}: it does NOT agree within 10 %. Do not rely on the offline figures for this provider.`
+    : `${text}: more than 10 %, because its encoding is not public and the offline figures are estimates.`;
+}
+
+function parseDollars(text: string | undefined): number {
+  if (text === undefined || !/^\d+(\.\d+)?$/.test(text) || Number(text) <= 0)
+    throw optionError("--max-usd", "the maximum cost in US dollars, like 2.50", text);
+  return Number(text);
+}
+
+function parseModes(text: string | undefined): readonly TrialMode[] {
+  if (text === undefined) return TRIAL_MODES;
+  return text.split(",").map((word) => {
+    const mode = TRIAL_MODES.find((one) => one === word);
+    if (!mode) throw optionError("--mode", TRIAL_MODES.join(", "), word);
+    return mode;
+  });
+}

@@ -1,0 +1,131 @@
+import { standardStreams, writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
+import type { AgentEvent } from "../../../agent/event.ts";
+import { MAX_TURNS } from "../../../agent/agent-options.ts";
+import { optionError } from "../../../errors.ts";
+import { outcomeText } from "../../../gate/answer.ts";
+import { insetText } from "../../../output/foreign-text.ts";
+import type { Limits } from "../../../programs/limits.ts";
+import { PROGRAMS_OPTIONS, type ProgramsOption } from "../../../agent/prompt/programs-option.ts";
+import type { Screen } from "../../terminal/screen.ts";
+import { checkExecution, optionalJournal } from "../../input/open-journal.ts";
+import { conversationOptions, type ConversationFlags } from "../../input/conversation-flags.ts";
+import { loadModel } from "../../input/load-model.ts";
+import { oneLine } from "../../terminal/one-line.ts";
+import { given } from "../../../option-rules/given.ts";
+import { parseWhole } from "../../input/option-values.ts";
+import { openRuntime, type RunningOptions } from "./open-runtime.ts";
+
+export interface AskOptions extends RunningOptions, ConversationFlags {
+  readonly model: string;
+  readonly programs?: string;
+  readonly baseUrl?: string;
+  readonly maxTurns?: string;
+  readonly limit: Partial<Limits>;
+  /** Id of the conversation; a new one by default. */
+  readonly execution?: string;
+  readonly stream: boolean;
+  readonly approveProgram?: boolean;
+}
+
+/**
+ * `portcullis ask`: gives a model a task. The model's text is streamed to standard output, calls and programs to standard
+ * error. Resolves with the exit code, which is 0 only for an answer.
+ */
+export async function ask(task: string, options: AskOptions): Promise<number> {
+  const { stream, baseUrl, execution, tenant, approveProgram = false } = options;
+  checkExecution(execution, options.journal);
+  const programs = parsePrograms(options.programs);
+  const maxTurns = parseWhole("--max-turns", options.maxTurns, MAX_TURNS);
+  const models = { stream, ...given({ baseUrl }) };
+  const model = await loadModel(options.model, models);
+  const chosen = await conversationOptions(options, models);
+  using journal = optionalJournal(options.journal);
+  const more = { limits: options.limit, approvePrograms: approveProgram, ...given({ tenant }) };
+  await using open = await openRuntime(options, journal, () => more);
+  const { runtime, signal, screen } = open;
+  const onEvent = options.json ? undefined : showConversation(screen);
+  const about = given({ execution, programs, maxTurns, onEvent });
+  const report = await runtime.agent({ ...chosen, ...about, model, task, signal });
+  return await open.end(open.printAgent(report), report.artifacts);
+}
+
+function parsePrograms(text: string | undefined): ProgramsOption | undefined {
+  const found = PROGRAMS_OPTIONS.find((option) => option === text);
+  if (text !== undefined && found === undefined) throw optionError("--programs", PROGRAMS_OPTIONS.join(", "), text);
+  return found;
+}
+
+/**
+ * The text comes from the model, a tool or a program: it may contain terminal control sequences, or imitate the lines
+ * printed here. So names stay within their line, and programs are indented.
+ */
+function showConversation(screen: Screen): (event: AgentEvent) => void {
+  let conversation: string | undefined;
+  let inLine = false;
+  const showWriting = createWriting(standardStreams().stderr, screen);
+  const show = (event: AgentEvent) => {
+    conversation ??= event.execution;
+    if (event.execution === conversation) showWriting(event);
+    // Text of agents that are tools is not part of the answer, and several may write at once.
+    if (event.type === "text" && event.execution !== conversation) return;
+    if (event.type === "text" && event.text !== "") {
+      writeStdout(event.text);
+      inLine = !event.text.endsWith("\n");
+    } else if ((event.type === "turn_ended" || event.type === "conversation_ended") && inLine) {
+      writeStdout("\n");
+      inLine = false;
+    } else showWork(event);
+  };
+  return (event) => screen.show(() => show(event));
+}
+
+function showWork(event: AgentEvent): void {
+  const note = (text: string) => writeStderr(`${text}\n`);
+  switch (event.type) {
+    case "model_changed":
+      note(`${oneLine(event.model)} goes on: the model before it failed`);
+      break;
+    case "program_started":
+      note(`\n── program${event.hosted ? " at the provider" : ""} ──\n${insetText(event.source.trimEnd())}\n──`);
+      break;
+    case "program_ended":
+      note(`program ${event.isError ? "failed" : "done"}`);
+      break;
+    case "call_ended": {
+      const { tool, caller, outcome, ms } = event;
+      note(
+        `${caller === "direct" ? "call" : "  call from the program"}: ${oneLine(tool)} → ${oneLine(outcomeText(outcome))}, ${Math.round(ms)} ms`,
+      );
+      break;
+    }
+    default:
+  }
+}
+
+/** Text that is kept of what a model writes, in UTF-16 code units. */
+const KEPT_LENGTH = 2000;
+
+/**
+ * Shows on a terminal, in one line that changes, the line of a program that its model is writing. The line is removed
+ * once the program is whole, which is then shown when it runs.
+ */
+function createWriting(stream: NodeJS.WriteStream, screen: Screen): (event: AgentEvent) => void {
+  let written = "";
+  return (event) => {
+    if (!stream.isTTY || screen.isTaken) return;
+    if (event.type === "argument" && event.tool === "run_program") {
+      written = (written + event.text).slice(-KEPT_LENGTH);
+      const width = Math.max(20, (stream.columns ?? 80) - 2);
+      stream.write(`\r\u001b[2K… ${oneLine(lastLine(written)).slice(-width)}`);
+    } else if (written !== "" && event.type !== "argument") {
+      written = "";
+      stream.write("\r\u001b[2K");
+    }
+  };
+}
+
+/** The input is JSON while it is written: its line breaks are written as `\\n`. */
+function lastLine(text: string): string {
+  const end = Math.max(text.lastIndexOf("\n") + 1, text.lastIndexOf("\\n") + 2);
+  return text.slice(Math.max(0, text.lastIndexOf("\\n") < 0 ? text.lastIndexOf("\n") + 1 : end));
+}

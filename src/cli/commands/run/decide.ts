@@ -1,0 +1,47 @@
+import { optionError } from "../../../errors.ts";
+import { decide as noteDecision } from "../../../executions/decide.ts";
+import { HOST, readHeader } from "../../../journal/read-records.ts";
+import type { Decision } from "../../../programs/decide.ts";
+import { EXIT } from "../../exit-code.ts";
+import { findExecution } from "../../input/find-execution.ts";
+import { existingJournal } from "../../input/open-journal.ts";
+import { parseJson } from "../../input/option-values.ts";
+import { resumeCommand, sameAs } from "../../terminal/executions/waiting-hints.ts";
+import { printJson } from "../../terminal/print.ts";
+import { writeStderr } from "../../terminal/standard-streams.ts";
+
+export interface DecideOptions {
+  readonly allow?: boolean;
+  readonly deny?: boolean;
+  /** JSON text of the result of a call that was done elsewhere. */
+  readonly done?: string;
+  readonly by?: string;
+  readonly note?: string;
+  readonly remember?: boolean;
+  readonly tenant?: string;
+  readonly journal?: string;
+  readonly json?: boolean;
+}
+
+/** `portcullis decide`: notes a decision about a call that waits. It runs nothing; `resume` does. */
+export async function decide(named: string, call: string, options: DecideOptions): Promise<number> {
+  const { allow = false, deny = false, done, by, note, remember = false, tenant = "default" } = options;
+  const given = [allow, deny, done !== undefined].filter(Boolean).length;
+  if (given !== 1) throw optionError("decide", "exactly one of --allow, --deny and --done", given);
+  const decision: Decision = {
+    ...(done === undefined ? { allow } : { done: { value: parseJson("--done", done) } }),
+    ...(by === undefined ? {} : { by }),
+    ...(note === undefined ? {} : { note }),
+    ...(remember ? { remember: "execution" } : {}),
+  };
+  using journal = existingJournal(options.journal);
+  const execution = await findExecution(journal, named, tenant);
+  await noteDecision({ journal, tenant }, execution, { decisions: { [call]: decision } });
+  const header = await readHeader(journal, execution, HOST);
+  // A program in a conversation goes on with the conversation.
+  const whole = header?.parent?.execution ?? execution;
+  const next = resumeCommand(whole, header ? sameAs(header, options.journal) : {});
+  if (options.json) printJson({ execution, call, resume: whole });
+  else writeStderr(`Noted. Take it up, with the tools it began with: ${next}\n`);
+  return EXIT.completed;
+}

@@ -1,0 +1,97 @@
+import type { AgentReport } from "../../../agent/agent-report.ts";
+import type { Approve } from "../../../gate/approve/approval.ts";
+import type { Journal } from "../../../journal/journal.ts";
+import { given } from "../../../option-rules/given.ts";
+import type { Report } from "../../../output/report.ts";
+import { createRuntime, type Runtime } from "../../../runtime.ts";
+import { agentExitCodeOf, EXIT, exitCodeOf } from "../../exit-code.ts";
+import { openAnyTools, tellUnassigned, type ToolsOptions } from "../../input/open-tools.ts";
+import { parseApprove, parseSandbox } from "../../input/option-values.ts";
+import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
+import { createApprover } from "../../terminal/executions/ask-approvals.ts";
+import { createOperatorLog } from "../../terminal/executions/operator-log.ts";
+import { printAgentJson, printAgentReport, printReport } from "../../terminal/executions/print-report.ts";
+import { printJson } from "../../terminal/print.ts";
+import { createScreen, type Screen } from "../../terminal/screen.ts";
+import { standardStreams } from "../../terminal/standard-streams.ts";
+import { makeArtifactsFolder, writeArtifacts } from "../../write-artifacts.ts";
+
+/** The options of the commands that run something, beside what each gives its runtime. */
+export interface RunningOptions extends ToolsOptions {
+  readonly sandbox: string;
+  readonly approve: string;
+  /** Folder for what programs have kept, and for results that were too large for the model. */
+  readonly artifacts?: string;
+  readonly tenant?: string;
+  readonly journal?: string;
+  readonly json?: boolean;
+}
+
+/** What the commands that run something work with. */
+export interface OpenRuntime extends AsyncDisposable {
+  readonly runtime: Runtime;
+  readonly screen: Screen;
+  /** Aborted when the process is asked to end. */
+  readonly signal: AbortSignal;
+  /** Decides calls; undefined if no decision can be made now: without a terminal, questions are answered `later`. */
+  readonly approve: Approve | undefined;
+  /** Prints the report of a program. Returns its exit code. */
+  readonly print: (report: Report) => number;
+  readonly printAgent: (report: AgentReport<unknown>) => number;
+  /** Prints what has failed at handlers, and writes artifacts. Resolves with the exit code of the command. */
+  readonly end: (code: number, artifacts?: Report["artifacts"]) => Promise<number>;
+}
+
+/** Opens tools and a runtime. Without a journal, decisions have to come at once. */
+export async function openRuntime(
+  options: RunningOptions,
+  journal: Journal | undefined,
+  more: (screen: Screen) => Partial<Parameters<typeof createRuntime>[0]>,
+): Promise<OpenRuntime> {
+  const { json = false, artifacts: folder } = options;
+  const canWait = journal !== undefined;
+  const mode = parseApprove(options.approve, canWait);
+  const sandbox = parseSandbox(options.sandbox);
+  await makeArtifactsFolder(folder);
+  await using opening = new AsyncDisposableStack();
+  const open = opening.use(await openAnyTools(options));
+  tellUnassigned(open, options);
+  const cancelling = opening.use(cancelOnSignal());
+  const screen = createScreen();
+  const operator = createOperatorLog();
+  const { stdin, stderr } = standardStreams();
+  const { approve } = opening.use(createApprover({ mode, screen, canWait }));
+  const runtime = opening.use(
+    await createRuntime({
+      tools: open.tools,
+      sandbox,
+      logger: operator,
+      approve,
+      ...given({ journal }),
+      ...more(screen),
+    }),
+  );
+  const stack = opening.move();
+  return {
+    runtime,
+    screen,
+    signal: cancelling.signal,
+    approve: mode === "later" || (mode === "ask" && !(stdin.isTTY && stderr.isTTY)) ? undefined : approve,
+    print(report) {
+      if (json) printJson({ ...report, operator: operator.entries });
+      else printReport(report, options);
+      return exitCodeOf(report);
+    },
+    printAgent(report) {
+      if (json) printAgentJson(report, operator);
+      else printAgentReport(report, options);
+      return agentExitCodeOf(report.ending);
+    },
+    async end(code, artifacts = []) {
+      if (!json) operator.print();
+      const written = await writeArtifacts(folder, artifacts);
+      return code === EXIT.cancelled ? cancelling.exitCode : code || written;
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}

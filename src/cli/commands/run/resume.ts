@@ -1,0 +1,136 @@
+import { readList } from "../../../journal/read-list.ts";
+import { PortcullisError, optionError } from "../../../errors.ts";
+import type { AgentReport } from "../../../agent/agent-report.ts";
+import type { Journal } from "../../../journal/journal.ts";
+import { HOST, readHeader } from "../../../journal/read-records.ts";
+import type { Model } from "../../../models/model.ts";
+import type { ClientResult } from "../../../programs/decide.ts";
+import type { Unrecovered } from "../../../executions/recover.ts";
+import {
+  RECOVER_RULES,
+  type RecoveredConversation,
+  type RecoveredExecution,
+} from "../../../executions/recover-options.ts";
+import { findExecution } from "../../input/find-execution.ts";
+import { loadModel, parseModel } from "../../input/load-model.ts";
+import { Failure, reasonOf } from "../../failure.ts";
+import { existingJournal } from "../../input/open-journal.ts";
+import { readResultSchema } from "../../input/read-result-schema.ts";
+import { oneLine } from "../../terminal/one-line.ts";
+import { printJson } from "../../terminal/print.ts";
+import { EXIT } from "../../exit-code.ts";
+import { given } from "../../../option-rules/given.ts";
+import { parseJson, parseWhole } from "../../input/option-values.ts";
+import { writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
+import { openRuntime, type OpenRuntime, type RunningOptions } from "./open-runtime.ts";
+
+export interface ResumeOptions extends RunningOptions {
+  /** The model of a conversation; by default the one that its journal names. */
+  readonly model?: string;
+  readonly baseUrl?: string;
+  /** `CALL=JSON`, once for each call that a client answers. */
+  readonly result: readonly string[];
+  /** File with the JSON Schema of what the program has to return, as the execution began. */
+  readonly resultSchema?: string;
+  readonly allowChangedTools?: boolean;
+}
+
+/** `portcullis resume`: takes an execution up, and prints its report. Resolves with its exit code, which is 6 if it waits. */
+export async function resume(named: string, options: ResumeOptions): Promise<number> {
+  const { allowChangedTools = false, tenant, baseUrl } = options;
+  const results = Object.fromEntries(options.result.map(parseResult));
+  const result = await readResultSchema("--result-schema", options.resultSchema);
+  using journal = existingJournal(options.journal);
+  await using open = await openRuntime(options, journal, () => ({}));
+  const { runtime, signal, approve } = open;
+  const about = { results, allowChangedTools, signal, ...given({ approve, tenant }) };
+  const execution = await findExecution(journal, named, tenant ?? "default");
+  const modelName = await modelNameOf(journal, execution);
+  if (modelName === undefined) {
+    const report = await runtime.resume(execution, { ...about, ...given({ result }) });
+    return await open.end(open.print(report), report.artifacts);
+  }
+  const models = given({ baseUrl });
+  const model = options.model === undefined ? recordedModel(modelName, models) : await loadModel(options.model, models);
+  const report = await runtime.resumeAgent(execution, { ...about, model });
+  return await open.end(printWhole(open, report, options), report.artifacts);
+}
+
+/** Prints the answer of a conversation that was taken up: it was not printed while it came. */
+function printWhole(open: OpenRuntime, report: AgentReport, { json }: RunningOptions): number {
+  if (!json && report.answer !== undefined) writeStdout(`${report.answer}\n`);
+  return open.printAgent(report);
+}
+
+/** The model of a conversation as its journal names it; undefined for a program. */
+async function modelNameOf(journal: Journal, execution: string): Promise<string | undefined> {
+  const header = await readHeader(journal, execution, HOST);
+  return header?.kind === "conversation" ? header.model : undefined;
+}
+
+/** The model that a journal names. The name of a module's model does not say where the module is. */
+function recordedModel(name: string, options: { readonly baseUrl?: string }): Model {
+  try {
+    // A journal may come from elsewhere: it may name a provider's model, but no file to be loaded.
+    return parseModel(name, options);
+  } catch (error) {
+    if (!PortcullisError.is(error) || error.code !== "option_invalid") throw error;
+    throw new Failure(
+      EXIT.usage,
+      `The conversation began with the model ${oneLine(name)}, which is none of a provider. Give the module that exports it with --model.`,
+    );
+  }
+}
+
+/**
+ * `portcullis recover`: takes up every execution whose host died. Resolves with 0 once each has ended or waits, and with
+ * 1 if some could not be taken up.
+ */
+export async function recover(
+  options: Omit<ResumeOptions, "result"> & { readonly concurrency?: string; readonly execution: readonly string[] },
+): Promise<number> {
+  const { tenant, baseUrl } = options;
+  const concurrency = parseWhole("--concurrency", options.concurrency, RECOVER_RULES.concurrency);
+  const loaded = options.model === undefined ? undefined : await loadModel(options.model, given({ baseUrl }));
+  const model = ({ model: name, execution }: RecoveredConversation) => {
+    if (loaded?.name === name) return loaded;
+    writeStderr(`Left open: conversation ${oneLine(execution)} needs --model ${oneLine(name)}.\n`);
+    return undefined;
+  };
+  using journal = existingJournal(options.journal);
+  await using open = await openRuntime(options, journal, () => ({}));
+  let code: number = EXIT.completed;
+  const named = new Set(await Promise.all(options.execution.map((id) => findExecution(journal, id, tenant))));
+  const only = (one: RecoveredExecution) =>
+    (tenant === undefined || one.tenant === tenant) && (named.size === 0 || named.has(one.execution));
+  for await (const recovered of open.runtime.recover({ ...given({ concurrency }), model, only })) {
+    if ("transcript" in recovered) printWhole(open, recovered, options);
+    else if ("error" in recovered) {
+      code = EXIT.failed;
+      printUnrecovered(recovered, options.json === true);
+    } else open.print(recovered);
+  }
+  await tellDriven(journal, only);
+  return await open.end(code);
+}
+
+/** A host that has just died holds its executions for as long as its lease lasts. */
+async function tellDriven(journal: Journal, only: (one: RecoveredExecution) => boolean): Promise<void> {
+  for await (const { execution, tenant, lease } of readList(journal, { open: true }))
+    if (lease && lease.until > Date.now() && only({ execution, tenant }))
+      writeStderr(
+        `Left alone: ${oneLine(execution)} is held by another process until ${new Date(lease.until).toISOString()}. If that process has died, run this command again then.\n`,
+      );
+}
+
+function printUnrecovered({ execution, tenant, error }: Unrecovered, asJson: boolean): void {
+  const code = PortcullisError.is(error) ? { code: error.code } : {};
+  if (asJson) printJson({ execution, tenant, error: { ...code, message: error.message } });
+  else writeStderr(`Not taken up: ${oneLine(execution)}. ${reasonOf(error)}\n`);
+}
+
+function parseResult(text: string): readonly [call: string, result: ClientResult] {
+  const end = text.indexOf("=");
+  if (end < 1) throw optionError("--result", 'CALL=JSON, like 3={"units":4}', text);
+  return [text.slice(0, end), { value: parseJson("--result", text.slice(end + 1)) }];
+}

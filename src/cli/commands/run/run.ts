@@ -1,0 +1,55 @@
+import type { Language } from "../../../../bridge/frames.ts";
+import { given } from "../../../option-rules/given.ts";
+import type { Limits } from "../../../programs/limits.ts";
+import { EXIT } from "../../exit-code.ts";
+import { Failure } from "../../failure.ts";
+import { checkExecution, optionalJournal } from "../../input/open-journal.ts";
+import { readProgram } from "../../input/read-program.ts";
+import { readResultSchema } from "../../input/read-result-schema.ts";
+import { type Progress, showProgress } from "../../terminal/executions/progress.ts";
+import { standardStreams } from "../../terminal/standard-streams.ts";
+import { openRuntime, type RunningOptions } from "./open-runtime.ts";
+
+export interface RunOptions extends RunningOptions {
+  /** By default from the extension of the program's file. */
+  readonly language?: string;
+  readonly limit: Partial<Limits>;
+  readonly approveProgram?: boolean;
+  /** Id of the execution; a new one by default. */
+  readonly execution?: string;
+  /** File with the JSON Schema of what the program has to return. */
+  readonly result?: string;
+}
+
+/** `portcullis run`: runs a program. Resolves with the exit code. The result goes to standard output, everything else to standard error. */
+export async function run(file: string, options: RunOptions): Promise<number> {
+  const { execution, tenant, approveProgram = false } = options;
+  checkExecution(execution, options.journal);
+  const language = (options.language ?? languageOf(file)) as Language;
+  if (language === "python" && options.sandbox !== "docker")
+    throw new Failure(
+      EXIT.usage,
+      `The program ${file} is Python, which runs in containers only: add --sandbox docker.`,
+    );
+  const program = await readProgram(file);
+  const result = await readResultSchema("--result", options.result);
+  using journal = optionalJournal(options.journal);
+  let progress: Progress | undefined;
+  try {
+    await using open = await openRuntime(options, journal, (screen) => {
+      if (!options.json) progress = showProgress(standardStreams().stderr, screen);
+      const onEvent = progress?.onEvent;
+      return { limits: options.limit, approvePrograms: approveProgram, ...given({ tenant, onEvent }) };
+    });
+    const { runtime, signal } = open;
+    const report = await runtime.execute(program, { language, signal, ...given({ result, execution }) });
+    progress?.end();
+    return await open.end(open.print(report), report.artifacts);
+  } finally {
+    progress?.end();
+  }
+}
+
+function languageOf(file: string): Language {
+  return file.endsWith(".py") ? "python" : "javascript";
+}

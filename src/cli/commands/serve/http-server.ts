@@ -1,0 +1,171 @@
+import { given } from "../../../option-rules/given.ts";
+import { wholeNumber } from "../../../option-rules/options.ts";
+import type { Runtime } from "../../../runtime.ts";
+import type { AnsweredRequest } from "../../../serve/answered-request.ts";
+import { createServer, type PortcullisServer } from "../../../serve/create-server.ts";
+import { LISTEN_RULES, type ServerOptions } from "../../../serve/server-options.ts";
+import { EXIT } from "../../exit-code.ts";
+import { Failure, causeOf, reasonOf } from "../../failure.ts";
+import { outlastErrors } from "../../guarded.ts";
+import { readDoorKeys, refuseOpen, watchDoorKeys } from "../../input/door-keys.ts";
+import { journalPathOf } from "../../input/open-journal.ts";
+import { parseWhole } from "../../input/option-values.ts";
+import { parseDuration } from "../../input/units.ts";
+import { writeStderr } from "../../terminal/standard-streams.ts";
+import { decideCommand } from "../../terminal/executions/waiting-hints.ts";
+
+/** The options of the commands that serve over HTTP. */
+export interface HttpServerOptions {
+  readonly host?: string;
+  readonly keys?: string;
+  readonly hostName: readonly string[];
+  readonly journal?: string;
+  readonly atOnce?: string;
+  readonly perTenant?: string;
+  readonly queue?: string;
+  readonly drain?: string;
+  readonly log?: boolean;
+}
+
+/** The options of a server, read and checked. */
+export interface HttpSettings {
+  readonly options: HttpServerOptions;
+  readonly port: number;
+  /** Text of the file of keys. */
+  readonly keys: string | undefined;
+  readonly drainMs: number;
+  /** For the runtime. */
+  readonly executions: { readonly atOnce: number; readonly perTenant?: number; readonly queued: number };
+}
+
+const PORT = LISTEN_RULES.port;
+const DRAIN = { bare: "s", min: 0, max: 3_600_000, example: "a time like 30s or 2min" } as const;
+const AT_ONCE = wholeNumber({ min: 1, max: 100_000, default: 256 });
+const QUEUE = wholeNumber({ min: 0, max: 1_000_000, default: 1000 });
+
+/** The command's way to name its port, and how long its executions have to end by default. */
+export interface HttpDefaults {
+  readonly port: { readonly option: string; readonly given: string | undefined };
+  readonly drainMs: number;
+}
+
+/** Throws a `Failure` for what is invalid, and for an address that others can reach without a key. */
+export function readHttpSettings(options: HttpServerOptions, { port, drainMs }: HttpDefaults): HttpSettings {
+  const { atOnce, perTenant, queue, drain } = options;
+  refuseOpen(options.host, options.keys);
+  return {
+    options,
+    port: parseWhole(port.option, port.given, PORT) ?? PORT.default,
+    keys: options.keys === undefined ? undefined : readDoorKeys(options.keys).text,
+    drainMs: drain === undefined ? drainMs : parseDuration("--drain", drain, DRAIN),
+    executions: {
+      atOnce: parseWhole("--at-once", atOnce, AT_ONCE) ?? AT_ONCE.default,
+      ...given({ perTenant: parseWhole("--per-tenant", perTenant, AT_ONCE) }),
+      queued: parseWhole("--queue", queue, QUEUE) ?? QUEUE.default,
+    },
+  };
+}
+
+/** Refuses options of a server if no server is asked for: they would do nothing. */
+export function refuseServerOptions(options: HttpServerOptions): void {
+  const { host, keys, hostName, atOnce, perTenant, queue, drain, log } = options;
+  const given = Object.entries({
+    "--host": host,
+    "--keys": keys,
+    "--host-name": hostName[0],
+    "--at-once": atOnce,
+    "--per-tenant": perTenant,
+    "--queue": queue,
+    "--drain": drain,
+    "--log": log,
+  }).find(([, value]) => value !== undefined);
+  if (given) throw new Failure(EXIT.usage, `${given[0]} goes with --http: add --http PORT.`);
+}
+
+/** A server that listens. Disposing of it closes it, after the time that its executions have to end. */
+export interface OpenHttpServer extends AsyncDisposable {
+  readonly server: PortcullisServer;
+  readonly url: string;
+}
+
+/** Serves a runtime over HTTP, and follows its file of keys. */
+export async function openHttpServer(
+  runtime: Runtime,
+  { options, port, keys, drainMs }: HttpSettings,
+  more: Pick<ServerOptions, "routes" | "models" | "approve" | "patienceMs"> = {},
+): Promise<OpenHttpServer> {
+  const { host, hostName, log } = options;
+  const journal = journalPathOf(options.journal);
+  const server = await createServer(runtime, {
+    ...more,
+    ...(keys === undefined ? {} : { keys }),
+    hostNames: hostName,
+    ...(journal === undefined
+      ? {}
+      : { decideCommand: (execution, call, tenant) => commandFor(journal, execution, call, tenant) }),
+    ...(log ? { onRequest: logRequest } : {}),
+    onError: (error) => tell(reasonOf(error)),
+  });
+  const { url } = await server.listen({ port, ...(host === undefined ? {} : { host }) });
+  void server.recover().then(tellRecovered, () => {});
+  const stack = new AsyncDisposableStack();
+  stack.use(outlastErrors((error) => tell(reasonOf(error))));
+  if (options.keys !== undefined && keys !== undefined) stack.use(followKeys(server, options.keys, keys));
+  stack.defer(() => close(server, drainMs));
+  return { server, url, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+function followKeys(server: PortcullisServer, path: string, known: string): Disposable {
+  return watchDoorKeys(path, known, {
+    onChange: (text) => changeKeys(server, text),
+    onUnread: (reason) => tell(`the file of keys cannot be read, and the former keys stay valid: ${reason}.`),
+  });
+}
+
+/** Invalid keys change nothing: a mistake in the file must not lock all clients out. */
+function changeKeys(server: PortcullisServer, text: string): void {
+  try {
+    server.setKeys(text);
+    tell("the keys have changed.");
+  } catch (error) {
+    tell(
+      `the new keys are not all valid: ${causeOf(error)}. The server keeps its former keys, except those that are no longer in the file.`,
+    );
+  }
+}
+
+function tellRecovered(taken: number): void {
+  if (taken > 0)
+    tell(
+      taken === 1
+        ? "1 execution that was left open before has ended or waits."
+        : `${taken} executions that were left open before have ended or wait.`,
+    );
+}
+
+/** Ends the server, and reports how many executions it left open. */
+async function close(server: PortcullisServer, drainMs: number): Promise<void> {
+  tell(`no further requests are accepted; running executions have ${drainMs / 1000} s to end.`);
+  const { leftOpen } = await server.close({ drainMs });
+  if (leftOpen > 0)
+    tell(
+      leftOpen === 1
+        ? "1 execution is left open in the journal: the next start continues it."
+        : `${leftOpen} executions are left open in the journal: the next start continues them.`,
+    );
+}
+
+/** The command by which a person decides a call. */
+export function commandFor(journal: string, execution: string, call: string, tenant: string): string {
+  return decideCommand(execution, call, { journal, ...(tenant === "default" ? {} : { tenant }) });
+}
+
+/** One line of JSON. Clients choose the ids in it. */
+function logRequest({ at, ms, ...request }: AnsweredRequest): void {
+  const line = { time: new Date(at).toISOString(), ...request, ms: Math.round(ms * 1000) / 1000 };
+  writeStderr(`${JSON.stringify(line)}\n`);
+}
+
+export function tell(text: string): void {
+  writeStderr(`portcullis: ${text}\n`);
+}

@@ -1,0 +1,153 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Limits } from "../../../programs/limits.ts";
+import { createRuntime, type Runtime } from "../../../runtime.ts";
+import { STDIO_ID } from "../../../serve/principal.ts";
+import { loadServer } from "../../../serve/mcp/load-server.ts";
+import { McpDoor } from "../../../serve/mcp/mcp-door.ts";
+import { StdioTransport } from "../../../serve/mcp/stdio-transport.ts";
+import { DOORS_VARIABLE } from "../../../sources/mcp/wire/server-process.ts";
+import { EXIT } from "../../exit-code.ts";
+import { Failure, reasonOf } from "../../failure.ts";
+import { outlastErrors } from "../../guarded.ts";
+import { journalPathOf, optionalJournal } from "../../input/open-journal.ts";
+import { openTools, tellUnassigned, type ToolsOptions } from "../../input/open-tools.ts";
+import { parseApprove, parseSandbox } from "../../input/option-values.ts";
+import { parseDuration } from "../../input/units.ts";
+import { version } from "../../package-json.ts";
+import { createApprover } from "../../terminal/executions/ask-approvals.ts";
+import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
+import { printFailures } from "../../terminal/executions/operator-log.ts";
+import { createScreen } from "../../terminal/screen.ts";
+import { keepStdout, standardStreams, writeInTime } from "../../terminal/standard-streams.ts";
+import { checkDoor } from "./check-door.ts";
+import {
+  commandFor,
+  openHttpServer,
+  readHttpSettings,
+  refuseServerOptions,
+  tell,
+  type HttpServerOptions,
+  type HttpSettings,
+} from "./http-server.ts";
+
+export interface McpOptions extends ToolsOptions, HttpServerOptions {
+  readonly http?: string;
+  readonly sandbox: string;
+  readonly limit: Partial<Limits>;
+  readonly approve: string;
+  readonly tenant?: string;
+  readonly patience?: string;
+  readonly check?: boolean;
+  readonly json?: boolean;
+}
+
+/** How long closing may take. What has not ended by then, engines and servers too, ends with the process. */
+const CLOSE_MS = 1400;
+/** How long a door that is not open yet may still fail after its client has left: the cause of a failure is worth waiting for. */
+const FAIL_MS = 300;
+const PATIENCE = { bare: "s", min: 1000, max: 86_400_000, example: "a time like 50s or 2min" } as const;
+/** Maximum number of doors above a door, which may serve the tools of another door. */
+const MOST_DOORS = 2;
+
+/** `portcullis mcp`: serves MCP clients until they leave, or until it is told to end. Resolves with the exit code. */
+export async function mcp(options: McpOptions): Promise<number> {
+  const { http, check = false, json } = options;
+  if (json && !check) throw new Failure(EXIT.usage, "--json goes with --check.");
+  if (http === undefined) refuseServerOptions(options);
+  countDoors();
+  const settings =
+    http === undefined ? undefined : readHttpSettings(options, { port: { option: "--http", given: http }, drainMs: 0 });
+  const patienceMs =
+    options.patience === undefined ? {} : { patienceMs: parseDuration("--patience", options.patience, PATIENCE) };
+  const journalPath = journalPathOf(options.journal);
+  const canWait = journalPath !== undefined;
+  const mode = parseApprove(options.approve, canWait);
+  const sandbox = parseSandbox(options.sandbox);
+  if (check) return checkDoor(options);
+  await loadServer();
+  keepStdout();
+  using cancelling = cancelOnSignal();
+  const transport = settings ? undefined : new StdioTransport({ input: standardStreams().stdin, write: writeInTime });
+  const ended = Promise.race([cancelling.asked, ...(transport ? [transport.ended] : [])]);
+
+  const stack = new AsyncDisposableStack();
+  const serve = async (): Promise<void> => {
+    const open = stack.use(await openTools(options));
+    tellUnassigned(open, options);
+    const journal = stack.adopt(optionalJournal(options.journal), (one) => one?.[Symbol.dispose]());
+    const approver = stack.use(createApprover({ mode, screen: createScreen(), canWait }));
+    const runtime = stack.use(
+      await createRuntime({
+        tools: () => open.tools,
+        sandbox,
+        limits: options.limit,
+        logger: printFailures,
+        ...(journal ? { journal, approve: () => "later" as const } : {}),
+        ...(settings ? { executions: settings.executions } : {}),
+        ...(options.tenant === undefined ? {} : { tenant: options.tenant }),
+      }),
+    );
+    const more = {
+      ...patienceMs,
+      ...(mode === "ask" ? {} : { approve: approver.approve }),
+    };
+    if (settings) {
+      stack.use(await serveHttp(runtime, settings, more));
+      return;
+    }
+    const decideCommand =
+      journalPath === undefined
+        ? undefined
+        : (execution: string, call: string, tenant: string) => commandFor(journalPath, execution, call, tenant);
+    const door = await McpDoor.open({
+      runtime,
+      version,
+      ...more,
+      decideCommand,
+      onError: (error) => tell(reasonOf(error)),
+    });
+    if (transport) stack.use(serveStdio(door, { id: STDIO_ID, tenant: runtime.tenant }, transport));
+    stack.use(outlastErrors((error) => tell(reasonOf(error))));
+  };
+  try {
+    await Promise.race([serve(), ended.then(() => sleep(FAIL_MS))]);
+    await ended;
+    return cancelling.signal.aborted ? cancelling.exitCode : EXIT.completed;
+  } finally {
+    await Promise.race([stack.disposeAsync().catch(() => {}), sleep(CLOSE_MS + (settings?.drainMs ?? 0))]);
+  }
+}
+
+/** The server with the routes of MCP alone. */
+async function serveHttp(
+  runtime: Runtime,
+  settings: HttpSettings,
+  more: Parameters<typeof openHttpServer>[2],
+): Promise<AsyncDisposable> {
+  const opened = await openHttpServer(runtime, settings, { ...more, routes: "mcp" });
+  const { token } = opened.server;
+  if (token !== undefined) tell(`clients send the header Authorization: Bearer ${token}`);
+  tell(`MCP at ${opened.url}/mcp`);
+  return opened;
+}
+
+function serveStdio(
+  door: McpDoor,
+  principal: { readonly id: string; readonly tenant: string },
+  transport: StdioTransport,
+): AsyncDisposable {
+  const onerror = (error: Error) => door.onError(error);
+  const handle = door.mcp.serveStdio(() => door.serverFor(principal), { transport, onerror });
+  return { [Symbol.asyncDispose]: () => handle.close() };
+}
+
+/** Refuses a door that starts itself, by an entry that is not seen to be the door's own. */
+function countDoors(): void {
+  const above = Number(process.env[DOORS_VARIABLE] ?? 0);
+  if (above >= MOST_DOORS)
+    throw new Failure(
+      EXIT.usage,
+      `This door was started by a door that was started by a door: a file of --mcp has an entry that starts the door itself. Set "disabled": true in that entry.`,
+    );
+  process.env[DOORS_VARIABLE] = String(above + 1);
+}

@@ -1,0 +1,80 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Model } from "../../../models/model.ts";
+import type { Limits } from "../../../programs/limits.ts";
+import { createRuntime } from "../../../runtime.ts";
+import type { PortcullisServer } from "../../../serve/create-server.ts";
+import { CLOSE_RULES } from "../../../serve/server-options.ts";
+import { EXIT } from "../../exit-code.ts";
+import { loadModel } from "../../input/load-model.ts";
+import { optionalJournal } from "../../input/open-journal.ts";
+import { openTools, tellUnassigned, type ToolsOptions } from "../../input/open-tools.ts";
+import { parseSandbox } from "../../input/option-values.ts";
+import { openPage } from "../../terminal/open-page.ts";
+import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
+import { printFailures } from "../../terminal/executions/operator-log.ts";
+import { keepStdout } from "../../terminal/standard-streams.ts";
+import { openHttpServer, readHttpSettings, tell, type HttpServerOptions } from "./http-server.ts";
+
+export interface ServeOptions extends ToolsOptions, HttpServerOptions {
+  readonly port?: string;
+  readonly model: readonly string[];
+  readonly baseUrl?: string;
+  readonly sandbox: string;
+  readonly limit: Partial<Limits>;
+  readonly open?: boolean;
+}
+
+/** Time to close tools and journal at the end, in milliseconds. */
+const CLOSE_MS = 2000;
+
+/** `portcullis serve`: serves programs over HTTP until it is told to end. Resolves with the exit code. */
+export async function serve(options: ServeOptions): Promise<number> {
+  const settings = readHttpSettings(options, {
+    port: { option: "--port", given: options.port },
+    drainMs: CLOSE_RULES.drainMs.default,
+  });
+  const { executions } = settings;
+  const sandbox = parseSandbox(options.sandbox);
+  const models = await modelsOf(options);
+  keepStdout();
+  using cancelling = cancelOnSignal();
+  const stack = new AsyncDisposableStack();
+  try {
+    const open = stack.use(await openTools(options));
+    tellUnassigned(open, options);
+    const journal = stack.adopt(optionalJournal(options.journal), (one) => one?.[Symbol.dispose]());
+    if (!journal)
+      tell("executions are kept in memory alone, and end with the server: give --journal FILE to keep them.");
+    const runtime = stack.use(
+      await createRuntime({
+        tools: () => open.tools,
+        sandbox,
+        limits: options.limit,
+        logger: printFailures,
+        approve: () => "later" as const,
+        executions,
+        ...(journal ? { journal } : {}),
+      }),
+    );
+    if (cancelling.signal.aborted) return EXIT.completed;
+    await using listening = await openHttpServer(runtime, settings, {
+      models: ({ model }) => models.find(({ name }) => name === model),
+    });
+    using _ = greet(listening.server, listening.url, options);
+    await cancelling.asked;
+    return EXIT.completed;
+  } finally {
+    await Promise.race([stack.disposeAsync().catch(() => {}), sleep(CLOSE_MS)]);
+  }
+}
+
+function modelsOf({ model, baseUrl }: ServeOptions): Promise<readonly Model[]> {
+  return Promise.all(model.map((text) => loadModel(text, baseUrl === undefined ? {} : { baseUrl })));
+}
+
+function greet({ token }: PortcullisServer, url: string, { open = false }: ServeOptions): Disposable | undefined {
+  const page = token === undefined ? `${url}/` : `${url}/#token=${token}`;
+  tell(`serving at ${url}`);
+  tell(token === undefined ? `the page is at ${page}` : `the page, and the token of all requests: ${page}`);
+  return open ? openPage(page, "--open") : undefined;
+}

@@ -1,0 +1,62 @@
+import type { UnassignedTool } from "../../../sources/mcp/make-tools.ts";
+import { EXIT } from "../../exit-code.ts";
+import type { OpenTools } from "../../input/open-tools.ts";
+import { oneLine } from "../../terminal/one-line.ts";
+import { printJson, table } from "../../terminal/print.ts";
+import { writeStdout } from "../../terminal/standard-streams.ts";
+
+/** `portcullis tools --check`: lists the tools of servers that no caller may call, each with the line to add, and what could not be taken over. */
+export function checkTools(open: OpenTools, json: boolean): number {
+  const { tools, problems } = open;
+  if (json) {
+    const checked = { tools: tools.map(({ name }) => name), unassigned: unassignedLines(open), problems };
+    printJson(checked);
+    return EXIT.completed;
+  }
+  writeStdout(`${tools.length === 1 ? "1 tool" : `${tools.length} tools`} may be called.\n`);
+  printLeftOut(open);
+  return EXIT.completed;
+}
+
+/** A tool that no caller may call, with what may be added to a file or to the command so that a caller may. */
+export interface UnassignedLine {
+  readonly name: string;
+  readonly hint: string;
+  readonly line: string;
+  readonly allow: string;
+}
+
+export function unassignedLines({ unassigned }: OpenTools): readonly UnassignedLine[] {
+  return unassigned.map((tool) => ({ name: tool.name, hint: hintOf(tool), line: lineOf(tool), allow: allowOf(tool) }));
+}
+
+/** Prints the tools that no caller may call, and what could not be taken over. */
+export function printLeftOut(open: OpenTools): void {
+  const cells = unassignedLines(open).map(({ name, hint, line, allow }) => [name, hint, line, allow]);
+  if (cells.length > 0)
+    writeStdout(
+      `\nNo caller may call these, because nothing is said about them. Check the effect, and add the line under\n"portcullis": { "tools": { … } } of the server, or the option:\n\n${table(["tool", "its server says", "line", "option"], cells, [])}\n`,
+    );
+  const { problems } = open;
+  if (problems.length > 0)
+    writeStdout(`\nLeft out:\n${problems.map((problem) => `  ${oneLine(problem)}`).join("\n")}\n`);
+}
+
+/** What the server says of a tool. It may be wrong, or lie. */
+function hintOf({ annotations: { readOnlyHint, idempotentHint, destructiveHint } }: UnassignedTool): string {
+  if (readOnlyHint === true) return "reads";
+  if (idempotentHint === true) return "may be repeated";
+  return destructiveHint === true ? "destroys" : "–";
+}
+
+function effectOf({ annotations: { readOnlyHint, idempotentHint } }: UnassignedTool): string {
+  return readOnlyHint === true ? "read" : idempotentHint === true ? "idempotent" : "write";
+}
+
+function lineOf(tool: UnassignedTool): string {
+  return `${JSON.stringify(tool.original)}: { "allowedCallers": ["programmatic"], "effect": "${effectOf(tool)}" }`;
+}
+
+function allowOf(tool: UnassignedTool): string {
+  return `--allow ${tool.name}=${effectOf(tool)}`;
+}

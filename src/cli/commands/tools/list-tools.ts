@@ -1,0 +1,73 @@
+import { approvalText, directTokens } from "./tool-facts.ts";
+import { printJson, table } from "../../terminal/print.ts";
+import { writeStdout } from "../../terminal/standard-streams.ts";
+import { declareTools } from "../../../tools/declarations/declarations.ts";
+import { countTokens } from "../../../tools/count-tokens.ts";
+import { ToolSet } from "../../../tools/tool-set.ts";
+import { checkTools } from "./check-tools.ts";
+import { EXIT } from "../../exit-code.ts";
+import { openTools, tellUnassigned, type ToolsOptions } from "../../input/open-tools.ts";
+import { checkValue, oneOf } from "../../../option-rules/options.ts";
+import { searchTools, showTool } from "./search-tools.ts";
+
+const ACTION = oneOf(["search", "show"]);
+
+/**
+ * `portcullis tools`: lists the tools with the tokens of their declarations; `tools search WORDS` and `tools show NAME` look
+ * among them. Resolves with the exit code.
+ */
+export async function listTools(
+  words: readonly string[],
+  options: ToolsOptions & {
+    readonly json?: boolean;
+    readonly stubs?: boolean;
+    readonly check?: boolean;
+    readonly limit?: string;
+  },
+): Promise<number> {
+  const [action, ...rest] = words;
+  if (action !== undefined) checkValue("tools ACTION", action, ACTION);
+  await using open = await openTools(options);
+  if (options.check) return checkTools(open, options.json === true);
+  tellUnassigned(open, options);
+  const tools = new ToolSet(open.tools);
+  if (action === "search") return searchTools(tools, rest.join(" "), options);
+  if (action === "show") return showTool(tools, rest.join(" "), options);
+  if (options.stubs) {
+    writeStdout(`${declareTools(tools.visibleTo(["programmatic"]))}\n`);
+    return EXIT.completed;
+  }
+  const rows = tools.all.map((tool) => ({
+    name: tool.name,
+    callers: tool.allowedCallers,
+    effect: tool.effectOf ? "by input" : tool.effect,
+    approval: approvalText(tool),
+    jsonTokens: tool.allowedCallers.includes("direct") ? directTokens(tool) : undefined,
+    stubTokens: tool.allowedCallers.includes("programmatic") ? countTokens(declareTools([tool])) : undefined,
+  }));
+  if (options.json) {
+    printJson(rows);
+    return EXIT.completed;
+  }
+  const sum = (tokens: readonly (number | undefined)[]) => tokens.reduce<number>((all, one) => all + (one ?? 0), 0);
+  const cells = rows.map((row) => [
+    row.name,
+    row.callers.join(", "),
+    row.effect,
+    row.approval,
+    `${row.jsonTokens ?? "–"}`,
+    `${row.stubTokens ?? "–"}`,
+  ]);
+  const total = [
+    `${rows.length} ${rows.length === 1 ? "tool" : "tools"}`,
+    "",
+    "",
+    "",
+    `${sum(rows.map((row) => row.jsonTokens))}`,
+    `${sum(rows.map((row) => row.stubTokens))}`,
+  ];
+  writeStdout(
+    `${table(["tool", "callers", "effect", "approval", "tokens as JSON", "tokens as stub"], [...cells, total], ["tokens as JSON", "tokens as stub"])}\n`,
+  );
+  return EXIT.completed;
+}

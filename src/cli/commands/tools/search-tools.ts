@@ -1,0 +1,96 @@
+import { approvalText } from "./tool-facts.ts";
+import { PortcullisError } from "../../../errors.ts";
+import { nearest } from "../../../option-rules/nearest.ts";
+import { cleanText } from "../../../output/clean-text.ts";
+import { FOUND_DEFAULT, FOUND_MAX } from "../../../tools/search/search-tool.ts";
+import { ToolSearch, type FoundTool } from "../../../tools/search/tool-search.ts";
+import { toolStub } from "../../../tools/search/tool-stub.ts";
+import type { Tool } from "../../../tools/tool.ts";
+import { inputSchemaOf, jsonSchemaOf } from "../../../tools/tool-schemas.ts";
+import type { ToolSet } from "../../../tools/tool-set.ts";
+import { wholeNumber } from "../../../option-rules/options.ts";
+import { EXIT } from "../../exit-code.ts";
+import { parseWhole } from "../../input/option-values.ts";
+import { printJson } from "../../terminal/print.ts";
+import { writeStdout } from "../../terminal/standard-streams.ts";
+
+const LIMIT = wholeNumber({ min: 1, max: FOUND_MAX, default: FOUND_DEFAULT });
+
+/** `portcullis tools search WORDS`: the tools that a program would find, the best first. Resolves with the exit code. */
+export async function searchTools(
+  tools: ToolSet,
+  words: string,
+  options: { readonly limit?: string; readonly json?: boolean },
+): Promise<number> {
+  if (words.trim() === "")
+    throw new PortcullisError(
+      "option_invalid",
+      "tools search: say what the tool should do, like: tools search invoices of a customer",
+    );
+  const limit = parseWhole("--limit", options.limit, LIMIT) ?? LIMIT.default;
+  const found = await new ToolSearch(tools).find({
+    query: words,
+    limit,
+    tenant: "",
+    caller: "programmatic",
+    language: "javascript",
+  });
+  if (options.json) printJson(found);
+  else
+    writeStdout(
+      found.length === 0 ? "No tool for programs fits. Try other words.\n" : `${found.map(textOf).join("\n")}\n`,
+    );
+  return EXIT.completed;
+}
+
+function textOf({ name, stub, description }: FoundTool): string {
+  return cleanText(`${name}\n  ${stub}\n  ${description}`);
+}
+
+/** `portcullis tools show NAME`: all that is known of a tool. Returns the exit code. */
+export function showTool(tools: ToolSet, name: string, options: { readonly json?: boolean }): number {
+  const tool = tools.get(name);
+  if (!tool) throw noTool(tools, name);
+  const facts = factsOf(tool);
+  if (options.json) {
+    printJson(facts);
+    return EXIT.completed;
+  }
+  const lines = [
+    facts.name,
+    `callers:  ${facts.callers.join(", ")}`,
+    `effect:   ${facts.effect}`,
+    `approval: ${facts.approval}`,
+    ...(facts.stub === undefined ? [] : [`stub:     ${facts.stub}`]),
+    "",
+    facts.description,
+    "",
+    `input: ${JSON.stringify(facts.input, undefined, 2)}`,
+    ...(facts.output === undefined ? [] : [`output: ${JSON.stringify(facts.output, undefined, 2)}`]),
+  ];
+  writeStdout(`${lines.join("\n")}\n`);
+  return EXIT.completed;
+}
+
+function factsOf(tool: Tool) {
+  const { name, description, allowedCallers, effect, output } = tool;
+  return {
+    name,
+    description,
+    callers: allowedCallers,
+    effect,
+    approval: approvalText(tool),
+    stub: allowedCallers.includes("programmatic") ? toolStub(tool, "javascript") : undefined,
+    input: inputSchemaOf(tool),
+    output: output === undefined ? undefined : jsonSchemaOf(name, "output", output),
+  };
+}
+
+function noTool(tools: ToolSet, name: string): PortcullisError {
+  const meant = nearest(
+    name,
+    tools.all.map((tool) => tool.name),
+  );
+  const hint = meant.length === 0 ? "Search for it by tools search WORDS." : `Did you mean ${meant.join(" or ")}?`;
+  return new PortcullisError("option_invalid", `tools show: there is no tool ${JSON.stringify(name)}. ${hint}`);
+}

@@ -1,0 +1,26 @@
+import { flushTelemetry } from "../telemetry/flush.ts";
+import { listenToProcess } from "./guarded.ts";
+import { main, printFailure } from "./main.ts";
+import { flush, listenToStreams } from "./terminal/standard-streams.ts";
+
+/** How long the exporters of telemetry may take for what is left, in milliseconds. */
+const TELEMETRY_MS = 2000;
+
+/** Runs the command of this process's arguments, and ends the process with its exit code. */
+export function runProcess(): void {
+  listenToStreams();
+  listenToProcess();
+  // Not awaited: node would exit with its own code if the promise never settled.
+  void main(process.argv.slice(2), process).then(finish);
+}
+
+/** Exits once all output is written, even while tools still hold timers, connections or running handlers. */
+async function finish(code: number): Promise<never> {
+  await flushTelemetry(TELEMETRY_MS);
+  const lost = await flush();
+  if (lost) {
+    printFailure(lost);
+    await flush();
+  }
+  process.exit(lost?.exitCode ?? code);
+}

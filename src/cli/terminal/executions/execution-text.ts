@@ -1,0 +1,279 @@
+import { byteText } from "../../../output/byte-text.ts";
+import { cleanText } from "../../../output/clean-text.ts";
+import { insetText } from "../../../output/foreign-text.ts";
+import type { CallView, ExecutionView, ModelTurnView, SaidView, TextHead, WaitingView } from "../../../views/view.ts";
+import {
+  byText,
+  callText,
+  counted,
+  decisionText,
+  duration,
+  endingText,
+  FUNNEL,
+  RESTS,
+  stateText,
+  turnText,
+  WAITS,
+} from "../../../views/words.ts";
+import { oneLine, shortLine } from "../one-line.ts";
+import { table } from "../print.ts";
+import { nextCommand, resumeCommand, type SameOptions } from "./waiting-hints.ts";
+
+/*
+ * An execution on a terminal, printed from its view:
+ *
+ *   executionText    all of it
+ *   executionFrame   as much of it as fits on the terminal, to be drawn again
+ *   executionNews    what is new in it
+ */
+
+/** Characters of an input, a result or a printed text in a line. */
+const TEXT_LENGTH = 200;
+/** Printed lines at the foot of a frame. */
+const PRINTED = 5;
+
+/** `same` has the options of the commands that bring the execution further. */
+export function executionText(view: ExecutionView, same: SameOptions): string {
+  const ended = view.calls.filter((call) => !isOpen(call));
+  const parts = [
+    [headLine(view), `${oneLine(byText(view))}, started ${timeText(view.startedAt)}:`, "", workText(view)],
+    turnLines(view, 0),
+    callLines(ended),
+    view.callsLeft === undefined ? [] : [`${counted(view.callsLeft, "later call")} are not listed.`],
+    decisionLines(view.calls),
+    [...waitingLines(view, same, oneLine), ...view.calls.filter((call) => call.state === "open").map(openLine)],
+    view.outcome ? [] : [driverLine(view, same)],
+    noteLines(view),
+    [...(view.outcome ? [endLine(view)] : []), usageLine(view)],
+    view.output ? ["output:", inset(view.output)] : printedPart(printedLines(view)),
+  ];
+  return cleanText(
+    parts
+      .filter((lines) => lines.length > 0)
+      .map((lines) => lines.join("\n"))
+      .join("\n\n"),
+  );
+}
+
+/** Lines that fit on a terminal with this many rows: head, latest calls, waits, and the text that was printed last. */
+export function executionFrame(view: ExecutionView, rows: number, same: SameOptions): readonly string[] {
+  const head = [headLine(view), usageLine(view), ""];
+  const below = [...waitingLines(view, same), ...printedLines(view).slice(-PRINTED), ...endLines(view)];
+  const foot = fitted(
+    below.flatMap((line) => line.split("\n")),
+    Math.max(1, rows - head.length - 2),
+  );
+  const shown = foot.length > 0 ? ["", ...foot] : [];
+  const room = Math.max(1, rows - head.length - shown.length - TABLE_HEAD - 1);
+  const earlier = view.calls.length - room;
+  const more = earlier > 0 ? [`… ${counted(earlier, "earlier call")}`] : [];
+  return [...head, ...callLines(view.calls.slice(-room)), ...more, ...shown];
+}
+
+/** Lines that a table of calls has beside its rows. */
+const TABLE_HEAD = 2;
+
+/** Lines that fit, with a count of the rest. */
+function fitted(lines: readonly string[], room: number): readonly string[] {
+  if (lines.length <= room) return lines;
+  return [...lines.slice(0, room - 1), `… ${lines.length - room + 1} more lines`];
+}
+
+/** What is new in an execution since it was looked at last, as lines. */
+export function executionNews(
+  view: ExecutionView,
+  before: ExecutionView | undefined,
+  same: SameOptions,
+): readonly string[] {
+  const calls = new Map(before?.calls.map((call) => [call.id, call]));
+  const waited = new Set(before?.waiting.map(({ id }) => id));
+  return [
+    ...(before ? [] : [headLine(view)]),
+    ...view.events.slice(before?.events.length ?? 0).map(({ text }) => short(text)),
+    ...view.calls.flatMap((call) => callNews(call, calls.get(call.id))),
+    ...waitingLines({ ...view, waiting: view.waiting.filter(({ id }) => !waited.has(id)) }, same),
+    ...turnLines(view, before?.kind === "conversation" ? before.turns.length : 0),
+    ...printedLines(view).slice(before ? printedLines(before).length : 0),
+    ...(before?.outcome ? [] : endLines(view)),
+  ];
+}
+
+function callNews(call: CallView, before: CallView | undefined): readonly string[] {
+  const { id, tool, ms, bytes, decision } = call;
+  const name = `call ${oneLine(id)}: ${oneLine(tool)}`;
+  const decided =
+    decision && !before?.decision ? [`${name} ${decisionText(decision)} by ${short(decision.by ?? "the host")}`] : [];
+  if (before?.state === call.state || call.state === "waiting") return decided;
+  if (call.state === "open") return before ? decided : [...decided, openLine(call)];
+  const facts = [
+    callText(call),
+    ...(ms === undefined ? [] : [duration(ms)]),
+    ...(bytes === 0 ? [] : [byteText(bytes)]),
+  ];
+  return [...decided, `${name} → ${short(facts.join(", "))}`];
+}
+
+function isOpen({ state }: CallView): boolean {
+  return state === "open" || state === "waiting";
+}
+
+function headLine({ kind, execution, tenant, state, driven, outcome, startedAt, lastAt }: ExecutionView): string {
+  const until = state === "running" && driven ? Date.now() : lastAt;
+  const word = stateText({ state, driven, outcome: outcome?.type });
+  return `${kind} ${oneLine(execution)} of ${oneLine(tenant)}: ${oneLine(word)}, ${duration(Math.max(0, until - startedAt))}`;
+}
+
+/** The program, the task, or the input of a call. */
+function workText(view: ExecutionView): string {
+  if (view.kind === "program") return insetText(view.source.trimEnd());
+  if (view.kind === "conversation") return insetText(view.task.trimEnd());
+  return view.calls[0] ? inset(view.calls[0].input) : "";
+}
+
+function inset({ text, bytes, cut }: TextHead): string {
+  return `${insetText(text)}${cut ? `\n(cut: it has ${byteText(bytes)})` : ""}`;
+}
+
+function usageLine({ calls, callsLeft = 0, funnel }: ExecutionView): string {
+  const open = calls.filter(isOpen).length;
+  const parts = [
+    `${counted(calls.length + callsLeft, "call")} made`,
+    ...(open === 0 ? [] : [`${open} open`]),
+    ...FUNNEL.flatMap(([name, what]) => (funnel[name] ? [`${byteText(funnel[name].bytes)} ${what}`] : [])),
+  ];
+  return parts.join(", ");
+}
+
+function callLines(calls: readonly CallView[]): readonly string[] {
+  if (calls.length === 0) return [];
+  const rows = calls.map((call) => [
+    call.id,
+    call.tool,
+    callText(call),
+    call.ms === undefined ? "" : duration(call.ms),
+    call.bytes === 0 ? "" : byteText(call.bytes),
+  ]);
+  return table(["call", "tool", "state", "took", "size"], rows, ["took", "size"]).split("\n");
+}
+
+function decisionLines(calls: readonly CallView[]): readonly string[] {
+  const rows = calls.flatMap(({ id, decision }) =>
+    decision ? [[id, decisionText(decision), decision.by ?? "", decision.note ?? "", timeText(decision.at)]] : [],
+  );
+  return rows.length === 0 ? [] : table(["call", "decision", "by", "note", "at"], rows).split("\n");
+}
+
+/** What an execution waits for, and the commands that bring it further. */
+function waitingLines(
+  view: Pick<ExecutionView, "execution" | "waiting" | "parent">,
+  same: SameOptions,
+  textOf = short,
+): readonly string[] {
+  return view.waiting.map((call) => {
+    const line = waitingLine(call, textOf);
+    // A call of a conversation's program is decided in the conversation, under another id.
+    return view.parent ? line : `${line}\n  ${nextCommand(view.execution, call, same)}`;
+  });
+}
+
+function waitingLine({ id, tool, input, why }: WaitingView, textOf: (text: string) => string): string {
+  return `call ${oneLine(id)}: ${oneLine(tool)} with ${textOf(input.text)} ${WAITS[why]}`;
+}
+
+function openLine(call: CallView): string {
+  return `call ${oneLine(call.id)}: ${oneLine(call.tool)} with ${short(call.input.text)} ${callText(call)}`;
+}
+
+/** Whether a driver is at work, and how to go on if none is. */
+function driverLine(view: ExecutionView, same: SameOptions): string {
+  const { execution, kind, parent, driven, drivenUntil, waiting } = view;
+  if (drivenUntil !== undefined) return `A driver holds it until at least ${timeText(drivenUntil)}.`;
+  if (driven) return "A driver has it.";
+  if (kind === "call") return "It has no driver, and cannot be taken up.";
+  if (kind === "conversation" && view.rests) return `${RESTS} Continue it with runtime.converse({ continue }).`;
+  const within = parent ? `, and goes on with ${oneLine(parent.execution)}` : "";
+  const first = waiting.length > 0 ? "Decide or answer what waits, then take it up" : "Take it up";
+  return `It has no driver${within}. ${first}, with the tools it began with: ${resumeCommand(parent?.execution ?? execution, same)}`;
+}
+
+function noteLines({ notes, events, artifacts }: ExecutionView): readonly string[] {
+  return [
+    ...notes.map(oneLine),
+    ...events.map(({ text, at }) => `${timeText(at)} ${oneLine(text)}`),
+    ...artifacts.map(({ name, bytes, shape, call }) =>
+      oneLine(`Kept by call ${call}: ${name}, ${byteText(bytes)}, ${shape}`),
+    ),
+  ];
+}
+
+function printedLines(view: ExecutionView): readonly string[] {
+  if (view.kind !== "program") return [];
+  return view.logs.flatMap(({ text }) =>
+    text
+      .replace(/\n$/, "")
+      .split("\n")
+      .map((line) => `  ${short(line)}`),
+  );
+}
+
+function printedPart(lines: readonly string[]): readonly string[] {
+  return lines.length === 0 ? [] : ["printed:", ...lines];
+}
+
+/** The ending, with the first line of what was returned. */
+function endLines(view: ExecutionView): readonly string[] {
+  if (!view.outcome) return [];
+  // Printed text follows the value, and is shown by itself.
+  const returned = !view.outcome.fault && view.output ? `: ${view.output.text.split("\n", 1).join("")}` : "";
+  return [short(`${endLine(view)}${returned}`)];
+}
+
+function endLine({ outcome }: ExecutionView): string {
+  const { type = "", fault, limit } = outcome ?? {};
+  const why = fault ? `: ${fault.name}: ${fault.message}` : "";
+  return oneLine(
+    `ended as ${endingText({ type, limit })}${why}${fault?.line === undefined ? "" : ` (line ${fault.line})`}`,
+  );
+}
+
+/** The turns of a model from `from` on. Its programs are executions of their own, which are shown by their ids. */
+function turnLines(view: ExecutionView, from: number): readonly string[] {
+  if (view.kind !== "conversation") return [];
+  const calls = new Map(view.calls.map((call) => [call.id, call]));
+  return [
+    ...view.turns
+      .slice(from)
+      .flatMap((turn, index) => [
+        ...turn.said.map(saidLine),
+        `turn ${from + index + 1}: ${turnText(turn)}: ${short(turn.text.text)}`,
+        ...turnCallLines(turn, calls),
+      ]),
+    ...(from === 0 ? view.said.map(saidLine) : []),
+  ];
+}
+
+function turnCallLines(turn: ModelTurnView, calls: ReadonlyMap<string, CallView>): readonly string[] {
+  const line = (id: string, what: string, result: TextHead | undefined) =>
+    `  call ${oneLine(id)}: ${short(what)}${result ? ` → ${short(result.text)}` : ""}`;
+  return [
+    ...turn.calls.flatMap((id) => {
+      const call = calls.get(id);
+      return call ? [line(id, `${call.tool} ${call.input.text}`, call.result)] : [];
+    }),
+    ...turn.programs.map(({ id, execution, result }) =>
+      line(id, execution === undefined ? "a program at the provider" : `its program, execution ${execution}`, result),
+    ),
+  ];
+}
+
+function saidLine({ by, text }: SaidView): string {
+  return `the ${by}: ${short(text.text)}`;
+}
+
+function timeText(at: number): string {
+  return new Date(at).toISOString();
+}
+
+function short(text: string): string {
+  return shortLine(text, TEXT_LENGTH);
+}

@@ -1,0 +1,84 @@
+import { counted } from "../../../views/words.ts";
+import { byteText } from "../../../output/byte-text.ts";
+import type { ExecutionEvent } from "../../../programs/execution.ts";
+import { oneLine } from "../one-line.ts";
+import { quoted } from "./waiting-hints.ts";
+import { createScreen, type Screen } from "../screen.ts";
+
+const TERMINAL_MS = 100;
+const PLAIN_MS = 2000;
+
+export interface Progress {
+  readonly onEvent: (event: ExecutionEvent) => void;
+  /** Stops, and removes the line. */
+  readonly end: () => void;
+}
+
+/**
+ * Shows, while a program runs, how many calls are done and open, the bytes of their results and the time: on a
+ * terminal in one line that changes, elsewhere in a plain line every two seconds. Shows nothing while a question is open.
+ */
+export function showProgress(stream: NodeJS.WriteStream, screen: Screen = createScreen()): Progress {
+  const since = performance.now();
+  const open = new Set<string>();
+  let done = 0;
+  let bytes = 0;
+  const line = () =>
+    `${counted(done, "call")} done, ${open.size} open, ${byteText(bytes)} in, ${((performance.now() - since) / 1000).toFixed(1)} s`;
+  const show = () => screen.isTaken || stream.write(stream.isTTY ? `\r\u001b[2K${line()}` : `${line()}\n`);
+  const timer = setInterval(show, stream.isTTY ? TERMINAL_MS : PLAIN_MS);
+  return {
+    onEvent(event) {
+      if (event.type === "call_started") {
+        open.add(event.callId);
+      } else if (event.type === "call_ended") {
+        open.delete(event.callId);
+        done += 1;
+        bytes += event.bytes;
+      } else if (event.type === "execution_waiting" && event.held !== undefined) {
+        const { approvals, calls } = event.waiting;
+        const waitsFor = [...approvals, ...calls]
+          .map(({ tool, callId }) => oneLine(`${tool} (call ${callId})`))
+          .join(", ");
+        stream.write(
+          `${stream.isTTY ? "\r\u001b[2K" : ""}The program waits for ${waitsFor} and keeps its process: it used ${event.held}. Decide from another terminal: portcullis decide ${quoted(oneLine(event.execution))}\n`,
+        );
+      }
+    },
+    end() {
+      clearInterval(timer);
+      if (stream.isTTY) stream.write("\r\u001b[2K");
+    },
+  };
+}
+
+export interface Bar {
+  /** Counts one more step as done. `what` is `task: step`. */
+  readonly step: (what: string) => void;
+  /** Removes the bar. */
+  readonly end: () => void;
+}
+
+const WIDTH = 24;
+
+/** Shows the progress of long work: on a terminal in one line that changes, elsewhere in one line per task. Shows nothing while a question is open. */
+export function showBar(stream: NodeJS.WriteStream, steps: number, screen: Screen = createScreen()): Bar {
+  let done = 0;
+  let task = "";
+  return {
+    step(raw) {
+      const what = oneLine(raw);
+      done = Math.min(done + 1, steps);
+      const filled = Math.round((done / steps) * WIDTH);
+      const line = `${"█".repeat(filled)}${"░".repeat(WIDTH - filled)} ${done}/${steps} ${what}`;
+      if (stream.isTTY && !screen.isTaken)
+        stream.write(`\r\u001b[2K${line.slice(0, Math.max(20, stream.columns - 1))}`);
+      const [name = ""] = what.split(":");
+      if (!stream.isTTY && name !== task) stream.write(`${name}\n`);
+      task = name;
+    },
+    end() {
+      if (stream.isTTY) stream.write("\r\u001b[2K");
+    },
+  };
+}

@@ -1,0 +1,102 @@
+import type { Header } from "../../../journal/record.ts";
+import type { WaitingView } from "../../../views/view.ts";
+import { oneLine } from "../one-line.ts";
+import type { Waiting } from "../../../programs/outcome.ts";
+
+/** Options of this command that the next one must have, too. */
+export interface SameOptions {
+  readonly journal?: string | undefined;
+  readonly tenant?: string | undefined;
+  readonly tools?: string | undefined;
+  readonly mcp?: readonly string[];
+  readonly openapi?: readonly string[];
+  readonly allow?: readonly string[];
+  readonly sandbox?: string;
+}
+
+/** `SameOptions` of an execution that only its journal tells of: `FILE` stands for the tools that it began with. */
+export function sameAs({ tenant, tools }: Header, journal: string | undefined): SameOptions {
+  return {
+    journal,
+    tenant: tenant === "default" ? undefined : tenant,
+    tools: tools.length === 0 ? undefined : "FILE",
+  };
+}
+
+/** The commands that bring an execution or a conversation further, one for each call that it waits for. */
+export function waitingHints(
+  execution: string,
+  { approvals, calls }: Waiting,
+  options: SameOptions,
+): readonly string[] {
+  return [
+    ...approvals.map(({ callId: id, why }) => {
+      const answers =
+        why === "approval" ? "allow it, or --deny it" : "run it again, or --deny it, or say that it was --done JSON";
+      return `portcullis: ${answers}, with:\n  ${nextCommand(execution, { id, why }, options)}`;
+    }),
+    ...calls.map(({ callId: id }) => {
+      const command = nextCommand(execution, { id, why: "result" }, options);
+      return `portcullis: answer call ${oneLine(id)} in place of JSON, with:\n  ${command}`;
+    }),
+    ...(approvals.length > 0 ? [`portcullis: then take it up, with:\n  ${resumeCommand(execution, options)}`] : []),
+  ];
+}
+
+/** The command that a call waits for: it allows the call, or gives its result in place of `JSON`. */
+export function nextCommand(
+  execution: string,
+  { id, why }: Pick<WaitingView, "id" | "why">,
+  options: SameOptions,
+): string {
+  if (why !== "result") return decideCommand(execution, id, options);
+  return `${resumeCommand(execution, options)} --result ${shown(`${id}=JSON`)}`;
+}
+
+/** The command that allows a call that waits for approval. */
+export function decideCommand(execution: string, callId: string, { tenant, journal }: SameOptions): string {
+  return `portcullis decide ${shown(execution)} ${shown(callId)} --allow${flags({ tenant, journal })}`;
+}
+
+/** The command that takes an execution up, with the tools of this command. */
+export function resumeCommand(execution: string, options: SameOptions): string {
+  const { tenant, journal, tools, mcp, openapi, allow, sandbox } = options;
+  const elsewhere = sandbox === "isolate" ? undefined : sandbox;
+  return `portcullis resume ${shown(execution)}${flags({ tools, mcp, openapi, allow, sandbox: elsewhere, tenant, journal })}`;
+}
+
+/** Options as they are written after a command, without the missing ones. */
+function flags(options: Readonly<Record<string, string | readonly string[] | undefined>>): string {
+  return Object.entries(options)
+    .flatMap(([name, value = []]) => [value].flat().map((one) => ` --${name} ${shown(one)}`))
+    .join("");
+}
+
+/** Callers choose ids of executions, and models ids of calls. */
+export function shown(arg: string): string {
+  return quoted(oneLine(arg));
+}
+
+/** What the command that failed was given. */
+export interface Given {
+  /** The command's first argument, if that is an execution. */
+  readonly execution?: string | undefined;
+  readonly journal?: string | undefined;
+  readonly keys?: string | undefined;
+}
+
+/**
+ * The sentence of an error, with the command at its end completed by the options of this command: errors of the runtime
+ * do not know the files of the journal and the keys.
+ */
+export function completeHint(message: string, { execution, journal, keys }: Given): string {
+  return message.replace(/: portcullis (executions|show|key list)$/, (_, command: string) => {
+    const of = command === "show" && execution !== undefined ? ` ${shown(execution)}` : "";
+    return `: portcullis ${command}${of}${command === "key list" ? flags({ keys }) : flags({ journal })}`;
+  });
+}
+
+/** An argument as a shell takes it. */
+export function quoted(arg: string): string {
+  return /^[\w./:@=-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", String.raw`'\''`)}'`;
+}

@@ -1,0 +1,29 @@
+import type { JournalRecord } from "../../journal/record.ts";
+import { pastTurns } from "../../programs/from-journal/read-turns.ts";
+
+export interface MadeCall {
+  readonly tool: string;
+  /** JSON text. */
+  readonly inputText: string;
+}
+
+/**
+ * The calls of a journalled execution, in layers. The calls of a layer can depend only on answers to earlier layers. A
+ * program that awaits each call before the next has one layer per call, even if the calls were independent.
+ */
+export function callsOf(records: readonly JournalRecord[]): readonly (readonly MadeCall[])[] {
+  const layers: MadeCall[][] = [];
+  const layerOf = new Map<number, number>();
+  // A timer's turn has no answer of its own: its calls are placed after all answers so far.
+  let latest = 0;
+  for (const { event, commands } of pastTurns(records)) {
+    if (event.kind === "answer") latest = Math.max(latest, (layerOf.get(event.id) ?? 0) + 1);
+    const layer = event.kind === "answer" ? (layerOf.get(event.id) ?? 0) + 1 : latest;
+    for (const command of commands) {
+      if (command.kind !== "call") continue;
+      layerOf.set(command.id, layer);
+      (layers[layer] ??= []).push({ tool: command.tool, inputText: command.body });
+    }
+  }
+  return layers.filter((layer) => layer !== undefined);
+}

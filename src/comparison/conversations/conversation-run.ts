@@ -1,0 +1,52 @@
+import type { Mode, Verdict } from "../comparison.ts";
+import type { Opening, CallResult } from "../../models/model.ts";
+import type { Outcome } from "../../programs/outcome.ts";
+import type { MadeCall } from "./calls-of.ts";
+import type { TranscriptTurn } from "../../agent/from-journal/transcript.ts";
+
+/** One conversation, ended. */
+export interface ConversationRun {
+  readonly opening: Opening;
+  readonly turns: readonly TranscriptTurn[];
+  /** Outcomes of its programs, in order. */
+  readonly outcomes: readonly Outcome[];
+  /** Calls of its last program. */
+  readonly layers: readonly (readonly MadeCall[])[];
+  /** UTF-8 bytes of JSON that tools returned. */
+  readonly resultBytes: number;
+}
+
+/** All conversations of one task. */
+export interface TaskRun {
+  /** Direct calls, one layer a turn. Undefined if one of the tools may not be called directly. */
+  readonly direct: ConversationRun | undefined;
+  /** `direct` with each result cut. */
+  readonly truncated: ConversationRun | undefined;
+  readonly best: ConversationRun | undefined;
+  readonly programmatic: ConversationRun;
+  readonly probed: ConversationRun;
+  readonly retried: ConversationRun;
+  readonly verdicts: ReadonlyMap<Mode, Verdict>;
+  /** Direct calls, in layers. */
+  readonly plan: readonly (readonly MadeCall[])[];
+  /** Tools of the plan that only programs may call. */
+  readonly barred: readonly string[];
+  readonly notes: readonly string[];
+}
+
+/**
+ * A conversation of direct calls as a plain loop round a provider's API sends it: the question, the tools, the calls and their
+ * results, without the instructions and the labels of this package. Programs are measured against it.
+ */
+export function asPlainLoop(run: ConversationRun): ConversationRun {
+  return {
+    ...run,
+    opening: { ...run.opening, instructions: "" },
+    turns: run.turns.map((one) => ({ ...one, results: one.results.map(plainResult) })),
+  };
+}
+
+/** Without `isError`, for which a provider's block may need a word in the text. */
+function plainResult({ callId, text, isJson, provenance: { tool, bytes } }: CallResult): CallResult {
+  return { callId, text, isJson, isError: false, provenance: { tool, bytes } };
+}

@@ -1,0 +1,24 @@
+import { z } from "zod";
+import { AGENT_ENDING, type AgentEnding } from "../agent/ending.ts";
+import type { Artifact } from "../journal/artifact-space.ts";
+import { REPORT_ARTIFACT } from "../output/report-shape.ts";
+import type { Shape } from "../values/shape.ts";
+
+const count = z.number().nonnegative();
+
+export const CONVERSATION = z.object({
+  /** Provider and model that answers now. */
+  model: z.string(),
+  task: z.string(),
+  turns: count,
+  /** What its programs have kept, by name. */
+  artifacts: z.array(REPORT_ARTIFACT),
+  /** Missing while it goes on by itself. */
+  ending: AGENT_ENDING.exactOptional(),
+});
+
+/** A conversation as its journal tells of it. */
+export interface ConversationStatus extends Omit<Shape<typeof CONVERSATION>, "artifacts" | "ending"> {
+  readonly artifacts: readonly Artifact[];
+  readonly ending?: AgentEnding;
+}

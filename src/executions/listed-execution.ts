@@ -1,0 +1,43 @@
+import { z } from "zod";
+import type { Shape } from "../values/shape.ts";
+
+const count = z.number().nonnegative();
+
+/** What is told of each execution, wherever it is told of. */
+export const ABOUT = z.object({
+  /** Its id in the journal. */
+  execution: z.string(),
+  kind: z.enum(["program", "conversation", "call"]),
+  /**
+   * `waiting`: only a decision, a client's result or, in a conversation, the user brings it further. `unreadable`: it has no outcome, and its records
+   * cannot be read. `unread`: it has no outcome, and more records than a list reads: its status tells how it stands. `running`: anything else without an outcome.
+   */
+  state: z.enum(["running", "waiting", "ended", "unread", "unreadable"]),
+  tenant: z.string(),
+  /** Milliseconds since 1970. */
+  startedAt: z.number(),
+  /** Number of its records. */
+  records: count,
+  /**
+   * Whether a driver holds its lease. An execution that runs and is not driven was left by a driver that died, or its
+   * calls were decided since: `recover` takes it up.
+   */
+  driven: z.boolean(),
+  /** Names of the tools whose calls it waits for, each once. */
+  waitsFor: z.array(z.string()),
+  /** Milliseconds from its start to its end. */
+  ms: count.exactOptional(),
+  /**
+   * The conversation or program whose call has started it, which waits for the same calls and goes on with it. Missing
+   * if the execution has ended.
+   */
+  parent: z.string().exactOptional(),
+});
+
+export const LISTED = ABOUT.extend({
+  /** Type of the ending, like `completed` or `answered`; `unreadable` if the ending cannot be read. Missing if the execution is open. */
+  outcome: z.string().exactOptional(),
+});
+
+/** An execution or a conversation in the journal. */
+export type ListedExecution = Shape<typeof LISTED>;

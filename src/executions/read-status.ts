@@ -1,0 +1,54 @@
+import { openEnding, standingOfConversation } from "../agent/from-journal/conversation-standing.ts";
+import { readOwnConversation } from "../agent/from-journal/past-conversation.ts";
+import { ArtifactSpace } from "../journal/artifact-space.ts";
+import type { ExecutionId } from "../journal/execution-id.ts";
+import { isDriven } from "../programs/driven-here.ts";
+import type { Execution } from "../programs/execution.ts";
+import { limitsOf } from "../programs/limits.ts";
+import { findOwn, readOwn } from "../programs/from-journal/past-execution.ts";
+import type { Scope } from "../programs/scope.ts";
+import { endedExecution, waitingExecution } from "../programs/from-journal/recorded-execution.ts";
+import type { Language } from "../../bridge/frames.ts";
+import { listedExecution } from "./list-executions.ts";
+import type { ConversationStatus } from "./conversation-status.ts";
+import type { ListedExecution } from "./listed-execution.ts";
+
+/** What the journal tells of an execution. `ended` has what a program has come to, or waits for. */
+export interface ExecutionFacts {
+  readonly listed: ListedExecution;
+  readonly ended?: Execution;
+  readonly conversation?: ConversationStatus;
+}
+
+/** Reads an execution of this tenant, and drives nothing. Rejects with `execution_unknown`, and as the journal does. */
+export async function factsOf(scope: Scope, execution: ExecutionId): Promise<ExecutionFacts> {
+  const summary = await findOwn(scope, execution);
+  const listed = await listedExecution(scope.journal, summary);
+  if (summary.kind === "program") {
+    const ended = await programEnded(scope, execution, isDriven(scope.journal, summary));
+    return ended
+      ? { listed: { ...listed, state: ended.ending.type === "waiting" ? "waiting" : "ended" }, ended }
+      : { listed };
+  }
+  return summary.kind === "conversation"
+    ? { listed, conversation: await conversationStatus(scope, execution) }
+    : { listed };
+}
+
+/** Undefined for a program that goes on by itself. */
+async function programEnded(scope: Scope, execution: ExecutionId, driven: boolean): Promise<Execution | undefined> {
+  const past = await readOwn(scope, execution);
+  const { header } = past;
+  const own: Scope = { ...scope, limits: limitsOf(header), language: header.language as Language };
+  return past.outcome ? endedExecution(own, past) : waitingExecution(own, past, driven);
+}
+
+async function conversationStatus(scope: Scope, execution: ExecutionId): Promise<ConversationStatus> {
+  const past = await readOwnConversation(scope, execution);
+  const { parseEnding } = await import("../agent/from-journal/parse-message.ts");
+  const artifacts = new ArtifactSpace(scope.journal, execution, past.artifacts).all;
+  const about = { model: past.model, task: past.header.task, turns: past.turns.length, artifacts };
+  if (past.outcome) return { ...about, ending: parseEnding(execution, past.outcome.outcome) };
+  const ending = await openEnding(past, standingOfConversation(past), scope.redactor);
+  return ending ? { ...about, ending } : about;
+}

@@ -1,0 +1,35 @@
+import { type LoopTool, runWithProgress } from "./program-tool.ts";
+
+/** The types of LangChain take lists that may be written to. */
+interface LangChainSchema {
+  type: "object";
+  properties: Record<string, { type: string; description: string }>;
+  required: string[];
+  additionalProperties: false;
+}
+
+/** The arguments of LangChain's `tool(func, fields)`. */
+export interface LangChainTool {
+  /** Yields how far the program has come, and returns the text for the model. Rejects if the tool failed. */
+  readonly func: (
+    input: unknown,
+    config?: { readonly signal?: AbortSignal },
+  ) => AsyncGenerator<string, string, undefined>;
+  readonly fields: { readonly name: string; readonly description: string; readonly schema: LangChainSchema };
+}
+
+export function langChainTool(tool: LoopTool): LangChainTool {
+  const { name, description, schema } = tool;
+  return {
+    async *func(input, config) {
+      const { running, progress } = runWithProgress(tool, input, config?.signal);
+      yield* progress;
+      return running;
+    },
+    fields: {
+      name,
+      description,
+      schema: { ...schema, properties: { ...schema.properties }, required: [...schema.required] },
+    },
+  };
+}

@@ -1,0 +1,89 @@
+import { z } from "zod";
+import { PortcullisError } from "../errors.ts";
+import { PROGRAM_SCHEMA } from "../models/turn/program-input.ts";
+import { errorResult, type McpResult, textResult } from "../mcp-runs/result.ts";
+import { McpRuns } from "../mcp-runs/runs.ts";
+import { digestOf } from "../mcp-runs/request-state.ts";
+import { SEARCH_INPUT } from "../tools/search/search-tool.ts";
+import { principalOf, readRequest } from "../mcp-runs/request.ts";
+import type { LoopSearch } from "./search-tool.ts";
+import type { ProgramTool } from "./program-tool.ts";
+import type { ToolSet } from "../tools/tool-set.ts";
+
+interface McpToolConfig<Fields extends z.ZodRawShape> {
+  title: string;
+  description: string;
+  inputSchema: z.ZodObject<Fields>;
+  annotations: { readOnlyHint: boolean };
+}
+
+/** `context` is the second argument that the server gives to a handler. */
+type McpHandler<Input> = (input: Input, context: object) => Promise<McpResult>;
+
+/** The arguments of an MCP server's `registerTool`. */
+export interface McpTool<Fields extends z.ZodRawShape = { code: z.ZodString }> {
+  readonly name: string;
+  readonly config: McpToolConfig<Fields>;
+  readonly handler: McpHandler<z.output<z.ZodObject<Fields>>>;
+}
+
+/** Runs by the tools of a runtime: a server may be made anew for each request, and finds them again. */
+const runsOf = new WeakMap<ToolSet, McpRuns>();
+
+export function mcpTool(program: ProgramTool): McpTool {
+  const runs = runsOf.get(program.tools) ?? new McpRuns();
+  runsOf.set(program.tools, runs);
+  const { name, description, onlyReads } = program;
+  return {
+    name,
+    config: {
+      title: "Run a program",
+      description,
+      inputSchema: z.object({ code: z.string().describe(PROGRAM_SCHEMA.properties.code.description) }),
+      annotations: { readOnlyHint: onlyReads },
+    },
+    // Programs give no links.
+    handler: async ({ code }, context) =>
+      (await runs.handle(
+        {
+          principal: principalOf(context),
+          ...digestOf(name, { code }),
+          who: "A program",
+          start: (work) => program.run({ code }, work).then(textResult, failureOf),
+        },
+        readRequest(context),
+      )) as McpResult,
+  };
+}
+
+/** The fields of a search; the gate checks their bounds. */
+export type McpSearchFields = { query: z.ZodString; limit: z.ZodOptional<z.ZodNumber> };
+
+export function mcpSearch(search: LoopSearch): McpTool<McpSearchFields> {
+  const { query, limit } = SEARCH_INPUT.properties;
+  return {
+    name: search.name,
+    config: {
+      title: "Search for tools",
+      description: search.description,
+      inputSchema: z.object({
+        query: z.string().describe(query.description),
+        limit: z.number().optional().describe(limit.description),
+      }),
+      annotations: { readOnlyHint: true },
+    },
+    async handler(input, context) {
+      try {
+        return textResult(await search.run(input, { signal: readRequest(context).signal }));
+      } catch (error) {
+        if (PortcullisError.is(error) && error.code === "tool_failed") return errorResult(error.message);
+        throw error;
+      }
+    },
+  };
+}
+
+function failureOf(error: unknown): McpResult {
+  if (PortcullisError.is(error) && error.code === "program_failed") return errorResult(error.message);
+  throw error;
+}

@@ -1,0 +1,137 @@
+import { RESULTS } from "../agent/prompt/instructions.ts";
+import { NO_SOURCE, type ProgramDeclarations } from "../agent/calls/run-program.ts";
+import { RUN_PROGRAM } from "../tools/tool-name.ts";
+import { PortcullisError } from "../errors.ts";
+import { MAX_INPUT_LENGTH, PROGRAM_SCHEMA } from "../models/turn/program-input.ts";
+import type { CallAnswer } from "../gate/call-tool.ts";
+import type { Approve } from "../gate/approve/approval.ts";
+import type { Progress } from "../mcp-runs/run.ts";
+import type { Report } from "../output/report.ts";
+import type { ExecuteOptions } from "../programs/execute-options.ts";
+import type { ToolSet } from "../tools/tool-set.ts";
+import { LatestValue } from "../values/latest-value.ts";
+
+/** The part of a runtime that runs programs for another package's loop. */
+export interface ProgramHost {
+  readonly tools: ToolSet;
+  /** What models are told of programs and of the search among tools. */
+  readonly programs: ProgramDeclarations;
+  /** Whether the runtime has an `approve` of its own. */
+  readonly approves: boolean;
+  readonly execute: (program: string, options: ExecuteOptions) => Promise<Report>;
+  /** Makes one call of the search among tools. */
+  readonly search: (input: unknown, context: unknown, signal: AbortSignal | undefined) => Promise<CallAnswer>;
+}
+
+export interface RunOptions {
+  /** The loop's signal. It cancels the program. */
+  readonly signal?: AbortSignal | null | undefined;
+  /** Decides about calls if the host gave no `approve`. */
+  readonly approve?: Approve;
+  readonly onProgress?: (progress: Progress) => void;
+}
+
+/** A tool as the files of the loops read it: its declaration, and how a call of it ends. */
+export interface LoopTool {
+  readonly name: string;
+  readonly description: string;
+  readonly schema: {
+    readonly type: "object";
+    readonly properties: object;
+    readonly required: readonly string[];
+    readonly additionalProperties: false;
+  };
+  /** Whether each field of the schema is required, as strict function calls of OpenAI demand. */
+  readonly isStrict: boolean;
+  /** Resolves with the text for the model. Rejects with `program_failed` or `tool_failed` if the call failed. */
+  readonly run: (input: unknown, options: RunOptions) => Promise<string>;
+}
+
+/** Runs a tool. A slow reader gets only the latest progress. The progress ends with the run. */
+export function runWithProgress(
+  tool: LoopTool,
+  input: unknown,
+  signal: AbortSignal | undefined,
+): { readonly running: Promise<string>; readonly progress: AsyncIterable<string> } {
+  const progress = new LatestValue<string>();
+  const running = tool.run(input, { signal, onProgress: ({ text }) => progress.set(text) });
+  const end = () => progress.end();
+  running.then(end, end);
+  return { running, progress };
+}
+
+/** The input of a call in its JSON text; undefined for a text that is no JSON or far too long. */
+export function inputOf(text: string): unknown {
+  if (text.length > MAX_INPUT_LENGTH) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const NOT_RUN = "The program could not be run. The cause is an error of the host, and the program is not to blame.";
+
+/** `run_program` as all loops share it: its declaration, and how a call of it ends. */
+export class ProgramTool implements LoopTool {
+  readonly name = RUN_PROGRAM;
+  readonly schema = PROGRAM_SCHEMA;
+  readonly isStrict = true;
+  readonly description: string;
+  /** The tools of the runtime; each runtime has a set of its own. */
+  readonly tools: ToolSet;
+  /** Whether each tool that programs may call only reads. */
+  readonly onlyReads: boolean;
+  /** Whether the host decides about approvals, so that the loop's own means must not. */
+  readonly hostApproves: boolean;
+  readonly #host: ProgramHost;
+  readonly #own: Pick<ExecuteOptions, "approve" | "context">;
+
+  constructor(host: ProgramHost, own: Pick<ExecuteOptions, "approve" | "context">) {
+    this.#host = host;
+    this.tools = host.tools;
+    this.#own = own;
+    this.hostApproves = own.approve !== undefined || host.approves;
+    this.description = `${host.programs.runProgram.description}\n\n${RESULTS}`;
+    this.onlyReads = host.tools.visibleTo(["programmatic"]).every(({ effect }) => effect === "read");
+  }
+
+  /**
+   * Runs the program of a call's input, `{ code }`, and resolves with the text for the model. Rejects with
+   * `program_failed` if the program did not complete, with the signal's reason if that cancelled it, and with
+   * `program_not_run` if the host could not run it.
+   */
+  async run(input: unknown, { signal, approve, onProgress }: RunOptions): Promise<string> {
+    const code = codeOf(input);
+    signal?.throwIfAborted();
+    let calls = 0;
+    const report = await this.#host
+      .execute(code, {
+        ...(approve && !this.hostApproves ? { approve } : {}),
+        ...this.#own,
+        ...(signal ? { signal } : {}),
+        onEvent: (event) => {
+          if (event.type !== "call_started" || !onProgress) return;
+          calls += 1;
+          onProgress({ calls, text: `Call ${calls}: ${event.tool}` });
+        },
+      })
+      .catch((cause: unknown): never => {
+        throw new PortcullisError("program_not_run", NOT_RUN, { cause });
+      });
+    if (report.outcome.type === "cancelled") signal?.throwIfAborted();
+    if (report.output.isError)
+      throw new PortcullisError("program_failed", report.output.text, { cause: report.outcome });
+    return report.output.text;
+  }
+}
+
+/** The source in a call's input. Loops check the input themselves, but not all of them by its schema. */
+function codeOf(input: unknown): string {
+  const code: unknown =
+    typeof input === "object" && input !== null && Object.hasOwn(input, "code") && "code" in input
+      ? input.code
+      : undefined;
+  if (typeof code !== "string") throw new PortcullisError("program_failed", NO_SOURCE);
+  return code;
+}

@@ -1,0 +1,157 @@
+import { partsBytes } from "../../tools/content.ts";
+import { effectOfCall } from "../../tools/effect.ts";
+import type { Caller, Effect, Tool } from "../../tools/tool.ts";
+import { SAVE_ARTIFACT } from "../../tools/tool-name.ts";
+import { isVisible, type ToolSet } from "../../tools/tool-set.ts";
+import { memoryOf, type Share } from "../../values/held-bytes.ts";
+import type { Failure, Refusal, Value } from "../answer.ts";
+import { Budget, type GateLimits, type Overdraft } from "./budget.ts";
+import type { CallIdentity, CallRequest, OpenCall } from "../open-call.ts";
+import { type ReadInput, readInput } from "./read-input.ts";
+import type { SessionArtifacts } from "../artifacts/session-artifacts.ts";
+import * as sentences from "../sentences.ts";
+
+export interface AdmissionParts {
+  readonly tools: ToolSet;
+  /** The session's own tools, which are not in the set: the search, and the tools that keep values. */
+  readonly own: ReadonlyMap<string, Tool>;
+  readonly artifacts: SessionArtifacts | undefined;
+  readonly callers: readonly Caller[];
+  readonly visibleTo: readonly Caller[];
+  readonly isHosts: boolean;
+  readonly limits: GateLimits;
+  readonly above: Budget | undefined;
+  readonly maxTokens: number | undefined;
+  readonly share: Share;
+}
+
+/** An input that was read, a refusal, or undefined if the call has ended. */
+export type TakenInput = { readonly ok: true; readonly value: unknown } | Refusal | undefined;
+
+/** Which calls a session takes: by tool, by caller, by budget and memory, and by input. */
+export class Admission {
+  readonly budget: Budget;
+  readonly #parts: AdmissionParts;
+  /** Bytes held for the parsed inputs of calls. */
+  readonly #inputBytes = new Map<OpenCall, number>();
+  #overdraft: Overdraft | undefined;
+
+  constructor(parts: AdmissionParts) {
+    this.#parts = parts;
+    this.budget = new Budget(parts.limits, parts.above, parts.maxTokens);
+  }
+
+  /** The limit that a call exceeded last. */
+  get overdraft(): Overdraft | undefined {
+    return this.#overdraft;
+  }
+
+  /** Counts a call that has arrived. Returns its tool, or the refusal if this caller may not call it. */
+  toolOf({ tool: name, caller }: CallIdentity): Tool | Refusal {
+    const { tools, own, callers, visibleTo, isHosts } = this.#parts;
+    this.budget.arrive();
+    const tool = own.get(name) ?? tools.get(name);
+    const isCaller = callers.includes(caller);
+    if (!tool || !isCaller || !(isHosts || isVisible(tool, visibleTo)))
+      return sentences.toolUnknown(name, isCaller ? tools.nearestNames(name, caller) : []);
+    return tool.allowedCallers.includes(caller) ? tool : sentences.callerNotAllowed(tool);
+  }
+
+  /** Counts work that is not a call of a tool. Returns the refusal if the limit of calls is exceeded. */
+  countCall(name: string): Refusal | undefined {
+    this.budget.arrive();
+    const overdraft = this.budget.overCalls();
+    return overdraft && this.#overdrawn(name, overdraft);
+  }
+
+  /** Reserves the text of an input. Returns the refusal if it exceeds the budget. */
+  takeInput({ tool, inputText }: CallRequest): Refusal | undefined {
+    const bytes = Buffer.byteLength(inputText);
+    const limit = tool === SAVE_ARTIFACT ? "artifactBytes" : "inputBytes";
+    const overdraft = this.budget.takeInput(bytes, memoryOf(inputText, bytes), limit);
+    return overdraft && this.#overdrawn(tool, overdraft);
+  }
+
+  /**
+   * Reserves memory for a call's input and reads it, in the session's share of the host's thread. Undefined if the call
+   * ends first. Returns a promise only if it must wait, because it runs for every call.
+   */
+  readInput(call: OpenCall): TakenInput | Promise<TakenInput> {
+    const { artifacts } = this.#parts;
+    if (artifacts && call.tool.name === SAVE_ARTIFACT)
+      return artifacts.readSave(call).then((read) => this.#taken(call, read));
+    const reading = this.#parts.share.lane.run(() => this.#read(call));
+    return reading instanceof Promise ? reading.then((read) => this.#taken(call, read)) : this.#taken(call, reading);
+  }
+
+  giveBackInput(call: OpenCall): void {
+    this.#parts.share.giveBack(this.#inputBytes.get(call) ?? 0);
+    this.#inputBytes.delete(call);
+  }
+
+  /**
+   * What a call would change, for an owner that orders its calls before it makes them. A `write` if the effect depends
+   * on the input, and the input cannot be read or has no room.
+   */
+  async effectOf(tool: Tool, inputText: string): Promise<Effect> {
+    const { limits, share } = this.#parts;
+    if (!tool.effectOf) return tool.effect;
+    if (Buffer.byteLength(inputText) > limits.inputBytes) return "write";
+    let held = 0;
+    try {
+      const read = await share.lane.run(() =>
+        readInput(tool, inputText, limits.inputValues, (bytes) => {
+          const overdraft = share.hold(bytes);
+          if (!overdraft) held = bytes;
+          return overdraft;
+        }),
+      );
+      return read.ok === true ? effectOfCall(tool, read.value).effect : "write";
+    } finally {
+      share.giveBack(held);
+    }
+  }
+
+  /** Reserves the text of a result. Returns the failure if it exceeds the budget. */
+  takeResult(tool: Tool, { text, bytes, parts = [] }: Value): Failure | undefined {
+    const beside = partsBytes(parts);
+    const heldBytes = memoryOf(text, bytes) + beside;
+    const overdraft = this.budget.takeResult(bytes + beside, heldBytes) ?? this.#parts.share.hold(heldBytes);
+    if (!overdraft) return undefined;
+    this.#overdraft = overdraft;
+    return sentences.resultOverBudget(tool.name, overdraft);
+  }
+
+  /** Counts a message that takes the place of a result. */
+  takeFailure({ message }: Failure | Refusal): void {
+    const heldBytes = memoryOf(message);
+    this.budget.takeFailure(heldBytes);
+    this.#parts.share.count(heldBytes);
+  }
+
+  /** Keeps the limit that a call exceeded, for the execution's ending. */
+  noteOverdraft(overdraft: Overdraft | undefined): void {
+    this.#overdraft = overdraft ?? this.#overdraft;
+  }
+
+  #overdrawn(tool: string, overdraft: Overdraft): Refusal {
+    this.#overdraft = overdraft;
+    return sentences.budgetSpent(tool, overdraft);
+  }
+
+  #taken(call: OpenCall, read: ReadInput | undefined): TakenInput {
+    if (!read || call.isOver) return undefined;
+    if (read.ok === "no_room") return this.#overdrawn(call.tool.name, read.overdraft);
+    const reason = read.ok ? this.#parts.artifacts?.faultOf(call.tool.name, read.value) : read.reason;
+    return reason === undefined && read.ok ? read : sentences.inputInvalid(call.tool, reason ?? "");
+  }
+
+  #read(call: OpenCall): ReadInput | Promise<ReadInput> | undefined {
+    if (call.isOver) return undefined;
+    return readInput(call.tool, call.inputText, this.#parts.limits.inputValues, (bytes) => {
+      const overdraft = this.#parts.share.hold(bytes);
+      if (!overdraft) this.#inputBytes.set(call, bytes);
+      return overdraft;
+    });
+  }
+}

@@ -1,0 +1,85 @@
+import { nearest } from "../../option-rules/nearest.ts";
+import type { FieldsRead } from "../../tools/json-schema/input-fields.ts";
+import { StepsSpent } from "../../tools/json-schema/steps.ts";
+import { type Issue, issuesText, pathText, validate, validateLarge, type Validated } from "../../tools/schema.ts";
+import { inputFieldsOf, type ToolInput } from "../../tools/tool-schemas.ts";
+import type { Overdraft } from "./budget.ts";
+import { type HeldOverdraft, memoryOf } from "../../values/held-bytes.ts";
+import { measure, PLAIN_DEPTH, type PlainData, readPlainData } from "../../values/json/plain-data.ts";
+
+/** Memory per parsed value beside the text, measured on the worst case: empty lists in a list, with the schema's copy. */
+const VALUE_BYTES = 72;
+
+/**
+ * Values in an input up to which the faults of all are looked for: a schema takes about a microsecond for each value.
+ */
+const DESCRIBED_VALUES = 4000;
+
+export type ReadInput = PlainData | { readonly ok: "no_room"; readonly overdraft: Overdraft };
+
+/** Maximum length of a field's name in a message, in characters. */
+const NAME_LENGTH = 64;
+
+/**
+ * Parses the text that a caller sent and checks that it is plain data of bounded depth. Refuses fields that the tool's
+ * schema does not know, leaves out optional fields that are null, and validates the rest. Before parsing, the text's
+ * values are counted, and `takeRoom` reserves the memory that they will take.
+ */
+export function readInput(
+  tool: ToolInput,
+  text: string,
+  inputValues: number,
+  takeRoom: (bytes: number) => HeldOverdraft | undefined = () => undefined,
+): ReadInput | Promise<ReadInput> {
+  const measured = measure(text);
+  const { depth, values } = measured;
+  if (values > inputValues && depth <= PLAIN_DEPTH)
+    return { ok: "no_room", overdraft: { limit: "inputValues", allowed: inputValues, seen: values } };
+  const overdraft = takeRoom(memoryOf(text) + values * VALUE_BYTES);
+  if (overdraft) return { ok: "no_room", overdraft };
+  const read = readPlainData(text, inputValues, measured);
+  if (!read.ok) return read;
+  try {
+    const fields = inputFieldsOf(tool)?.read(read.value, tool.unknownFields ?? "refuse");
+    const issues = fields === undefined ? [] : unknownIssues(tool.name, fields);
+    // Validated even if fields are refused: the caller is told of all faults at once.
+    const validated = (values > DESCRIBED_VALUES ? validateLarge : validate)(tool.input, read.value);
+    return validated instanceof Promise
+      ? validated.then((late) => toPlainData(late, issues), unreadable)
+      : toPlainData(validated, issues);
+  } catch (error) {
+    return error instanceof StepsSpent
+      ? { ok: false, reason: "it takes too long to be checked against the tool's schema: pass less" }
+      : unreadable();
+  }
+}
+
+function toPlainData(validated: Validated, unknown: readonly Issue[]): PlainData {
+  const issues = [...unknown, ...(validated.ok ? [] : validated.issues)];
+  return validated.ok && issues.length === 0 ? validated : { ok: false, reason: issuesText(issues) };
+}
+
+/** A schema that throws did not expect the value, so the value is not a valid input. */
+function unreadable(): PlainData {
+  return { ok: false, reason: "it cannot be checked against the tool's schema" };
+}
+
+function unknownIssues(tool: string, { unknown, total }: FieldsRead): readonly Issue[] {
+  const issues = unknown.map(({ path, known }) => {
+    const [meant] = nearest(String(path.at(-1)), known, 1);
+    const place = pathText(path.map(shownKey));
+    return {
+      path: "",
+      message: `${place} is not a field of ${tool}${meant === undefined ? "" : `; did you mean ${String(shownKey(meant))}?`}`,
+    };
+  });
+  const unlisted = total - unknown.length;
+  const more = `and ${unlisted} more ${unlisted === 1 ? "field" : "fields"} that ${tool} does not have`;
+  return unlisted === 0 ? issues : [...issues, { path: "", message: more }];
+}
+
+/** A name as it is, or quoted if a reader could not see where it begins and ends. */
+function shownKey(key: string | number): string | number {
+  if (typeof key === "number" || /^[\p{L}\p{N}_$-]{1,64}$/u.test(key)) return key;
+  return JSON.stringify(key.length > NAME_LENGTH ? `${key.slice(0, NAME_LENGTH)}…` : key);
+}

@@ -1,0 +1,103 @@
+import type { Caller } from "../../tools/tool.ts";
+import { isFields } from "../../values/fields.ts";
+import { approveFailed, approveUndecided } from "../sentences.ts";
+
+/** A call that waits for an approval decision. */
+export interface ApprovalRequest<Context = unknown> {
+  readonly execution: string;
+  readonly callId: string;
+  readonly tool: string;
+  readonly caller: Caller;
+  /** The input as the caller sent it. The handler runs with the same input. */
+  readonly input: unknown;
+  /** SHA-256 in hex of the input's JSON text. */
+  readonly inputDigest: string;
+  readonly tenant: string;
+  /** The `context` of the execution, conversation or call; undefined if none was given. */
+  readonly context: Context;
+  /** Aborted when the decision is no longer needed. */
+  readonly signal: AbortSignal;
+}
+
+export interface ApprovalDecision {
+  readonly allow: boolean;
+  /** Who decided; for the journal, and for a model that reads the result of a call that it made. */
+  readonly by?: string;
+  /** For the journal; the caller reads the note of a denial. */
+  readonly note?: string;
+  /** Decides later calls of the same execution with the same tool and the same input alike, without asking. */
+  readonly remember?: "execution";
+  /** Values for the fields that a question asks for, and for no other request. They are not journalled. */
+  readonly fields?: Readonly<Record<string, unknown>>;
+}
+
+/** What an approver answers. `"later"`: the decision comes by `runtime.decide` or `runtime.resume`. */
+export type ApprovalAnswer = boolean | "later" | ApprovalDecision;
+
+/**
+ * Decides about a call. Only `true` and `{ allow: true }` approve, and `"later"` keeps the call waiting. Anything else
+ * denies, and so does a rejection.
+ */
+export type Approve<Context = unknown> = (
+  request: ApprovalRequest<Context>,
+) => ApprovalAnswer | Promise<ApprovalAnswer>;
+
+/** Approval state of a call that needs approval. */
+export type Approval =
+  | { readonly type: "held" }
+  | ({ readonly type: "approved" | "denied" } & Omit<ApprovalDecision, "allow" | "fields">);
+
+export type DecidedApproval = Exclude<Approval, { type: "held" }>;
+
+/** Maximum lengths of `by` and `note`, in UTF-16 units; the rest is cut off. */
+export const BY_LENGTH = 256;
+export const NOTE_LENGTH = 2048;
+
+/** What came of asking. `error`, for the operator, says why there was no decision; the call is denied then. */
+export interface Asked {
+  readonly approval: DecidedApproval | "later";
+  readonly fields?: Readonly<Record<string, unknown>>;
+  readonly error?: Error;
+}
+
+/** Asks for a decision. Never rejects. */
+export async function askApproval(
+  approve: Approve | undefined,
+  request: Omit<ApprovalRequest, "input">,
+  inputText: string,
+): Promise<Asked> {
+  let answer: unknown;
+  try {
+    answer = await approve?.({ ...request, input: JSON.parse(inputText) as unknown });
+    if (answer === "later") return { approval: answer };
+    if (typeof answer === "boolean") return { approval: { type: answer ? "approved" : "denied" } };
+    if (typeof answer === "object" && answer !== null && typeof ownOf(answer, "allow") === "boolean")
+      return { approval: readDecision(answer), ...fieldsOf(answer) };
+  } catch (error) {
+    return { approval: { type: "denied" }, error: approveFailed(request.tool, error) };
+  }
+  return { approval: { type: "denied" }, error: approveUndecided(request.tool, answer) };
+}
+
+function ownOf(answer: object, name: string): unknown {
+  return Object.hasOwn(answer, name) ? answer[name as keyof typeof answer] : undefined;
+}
+
+function readDecision(answer: object): DecidedApproval {
+  return { type: ownOf(answer, "allow") === true ? "approved" : "denied", ...detailsOf(answer) };
+}
+
+function fieldsOf(answer: object): Pick<Asked, "fields"> {
+  const fields = ownOf(answer, "fields");
+  return isFields(fields) ? { fields } : {};
+}
+
+/** The fields of a decision except `allow` and `fields`, with texts cut to their bounds. Unknown fields are left out. */
+export function detailsOf(decision: object): Omit<ApprovalDecision, "allow" | "fields"> {
+  const [by, note] = [ownOf(decision, "by"), ownOf(decision, "note")];
+  return {
+    ...(typeof by === "string" ? { by: by.slice(0, BY_LENGTH) } : {}),
+    ...(typeof note === "string" ? { note: note.slice(0, NOTE_LENGTH) } : {}),
+    ...(ownOf(decision, "remember") === "execution" ? { remember: "execution" } : {}),
+  };
+}

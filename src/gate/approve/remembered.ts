@@ -1,0 +1,81 @@
+import { hash } from "node:crypto";
+import type { CallRecord, DecisionRecord, Header, JournalRecord } from "../../journal/record.ts";
+import type { Tool } from "../../tools/tool.ts";
+import { toolDigest } from "../../tools/tool-digest.ts";
+
+/** A decision that also holds for later calls of its execution with the same tool and the same input. */
+export interface RememberedDecision {
+  readonly tool: string;
+  /** Digest of the tool's interface, which another tool of the same name may not have. */
+  readonly definition: string;
+  /** The tool's handler, if it was decided in this process: another tool of the same name has another handler. */
+  readonly handler?: Tool["handler"];
+  /** SHA-256 in hex of the input's JSON text. */
+  readonly inputDigest: string;
+  readonly decision: DecisionRecord;
+}
+
+/** The call's facts in the journal when a decision about it was appended. */
+interface DecidedCall {
+  readonly tool: string;
+  /** JSON text. */
+  readonly inputText: string;
+  readonly decided?: CallRecord | undefined;
+  readonly decision?: DecisionRecord | undefined;
+}
+
+/**
+ * Decisions among these records that also hold for later calls. `callOf` gives the state of a call that already has its
+ * decision, `tools` the tools that the journal names for these calls.
+ */
+export function rememberedIn(
+  records: readonly JournalRecord[],
+  callOf: (id: string) => DecidedCall | undefined,
+  tools: Header["tools"],
+): readonly RememberedDecision[] {
+  return records.flatMap((record) => {
+    if (record.type !== "decision" || !record.remember) return [];
+    const call = callOf(record.call);
+    // The first decision of a call counts. A decision about an unknown outcome is about that call alone.
+    const holds = call?.decision === record && call.decided?.decision === "held";
+    if (!holds || call.decided?.code === "outcome_unknown") return [];
+    const definition = tools.find(({ name }) => name === call.tool)?.digest;
+    if (definition === undefined) return [];
+    return [{ tool: call.tool, definition, inputDigest: hash("sha256", call.inputText), decision: record }];
+  });
+}
+
+/** The decisions of one execution that are to be remembered. Of two decisions about the same input the later counts. */
+export class RememberedDecisions {
+  readonly #decisions = new Map<string, RememberedDecision>();
+
+  constructor(past: readonly RememberedDecision[] = []) {
+    for (const one of past) this.#note(one);
+  }
+
+  /** Remembers a decision about a call of this tool; nothing if it is about that call alone. */
+  decide(tool: Tool, inputDigest: string, decision: DecisionRecord): void {
+    if (decision.remember !== "execution") return;
+    const { name, handler } = tool;
+    this.#note({ tool: name, definition: toolDigest(tool), handler, inputDigest, decision });
+  }
+
+  #note(one: RememberedDecision): void {
+    if (one.decision.remember === "execution") this.#decisions.set(keyOf(one.tool, one.inputDigest), one);
+  }
+
+  get all(): readonly RememberedDecision[] {
+    return [...this.#decisions.values()];
+  }
+
+  /** The decision for a call of this tool with this input. The tool has to be the tool that was decided about. */
+  of(tool: Tool, inputDigest: string): DecisionRecord | undefined {
+    if (this.#decisions.size === 0) return undefined;
+    const { definition, handler = tool.handler, decision } = this.#decisions.get(keyOf(tool.name, inputDigest)) ?? {};
+    return handler === tool.handler && definition === toolDigest(tool) ? decision : undefined;
+  }
+}
+
+function keyOf(tool: string, inputDigest: string): string {
+  return JSON.stringify([tool, inputDigest]);
+}

@@ -1,0 +1,157 @@
+import type { Artifact, ArtifactSpace } from "../../journal/artifact-space.ts";
+import { nearest } from "../../option-rules/nearest.ts";
+import type { RedactTarget } from "../../redaction/redact-option.ts";
+import type { Redactor } from "../../redaction/redactor.ts";
+import { jsonSchema } from "../../tools/schema.ts";
+import type { CallContext, Tool } from "../../tools/tool.ts";
+import { LOAD_ARTIFACT, SAVE_ARTIFACT } from "../../tools/tool-name.ts";
+import type { Share } from "../../values/held-bytes.ts";
+import { artifactNameFault, artifactUnknown, NAME_LENGTH } from "./artifact-name.ts";
+import { describeValue, type Described, plainFault } from "../run/describe-value.ts";
+import type { OpenCall } from "../open-call.ts";
+import type { ReadInput } from "../admit/read-input.ts";
+import { StoredText } from "./stored-text.ts";
+
+/** Where the programs of a session keep values. */
+export interface ArtifactPlace {
+  readonly space: ArtifactSpace;
+  /**
+   * The prefix that tells this session's calls from those of other programs of the same conversation: `call_2/`, or
+   * nothing.
+   */
+  readonly prefix: string;
+}
+
+interface Handle {
+  readonly artifact: string;
+  readonly bytes: number;
+  readonly shape: string;
+}
+
+interface SaveInput extends Described {
+  readonly name: string;
+  /** JSON text. */
+  readonly text: string;
+  readonly bytes: number;
+}
+
+/** `save` and `load` of the programs of a session. The input of a save is the value itself, and its name stands beside it. */
+export class SessionArtifacts {
+  readonly tools: readonly Tool[];
+  readonly #place: ArtifactPlace;
+  readonly #allowed: number;
+  readonly #share: Share;
+  readonly #redactor: Redactor | undefined;
+
+  /** `allowed` is the number of names that there may be. */
+  constructor(place: ArtifactPlace, allowed: number, share: Share, redactor?: Redactor) {
+    this.#redactor = redactor;
+    this.#place = place;
+    this.#allowed = allowed;
+    this.#share = share;
+    this.tools = [
+      keepingTool(SAVE_ARTIFACT, SAVE_INPUT, (input, { callId }) => this.#save(input as SaveInput, callId)),
+      keepingTool(LOAD_ARTIFACT, LOAD_INPUT, (input) => this.#load((input as { readonly name: string }).name)),
+    ];
+  }
+
+  /** Reads the input of a save without parsing the value. Undefined if the call ends first. */
+  async readSave(call: OpenCall): Promise<ReadInput | undefined> {
+    const { artifact: name = "", inputText: text } = call;
+    const { lane } = this.#share;
+    const fault = artifactNameFault(name) ?? (await this.#redactedFault(name)) ?? (await plainFault(text, lane));
+    if (call.isOver) return undefined;
+    if (fault !== undefined) return { ok: false, reason: fault };
+    const seen = this.#place.space.reserve(name, this.#allowed);
+    if (seen !== undefined) return { ok: "no_room", overdraft: { limit: "artifacts", allowed: this.#allowed, seen } };
+    const described = await describeValue(text, lane, this.#redactor);
+    if (call.isOver) return undefined;
+    return { ok: true, value: { name, text, bytes: Buffer.byteLength(text), ...described } satisfies SaveInput };
+  }
+
+  /** Models, clients and people find a value by its name: a name that redaction would change is refused. */
+  async #redactedFault(name: string): Promise<string | undefined> {
+    for (const to of TARGETS) {
+      const { taken = 0 } = (await this.#redactor?.text(name, { to })) ?? {};
+      if (taken > 0) return NAME_REDACTED;
+    }
+    return undefined;
+  }
+
+  /** Why a call of this tool with this input cannot be made: a load of a name under which nothing is kept. */
+  faultOf(tool: string, input: unknown): string | undefined {
+    if (tool !== LOAD_ARTIFACT) return undefined;
+    const { name } = input as { readonly name: string };
+    const { space } = this.#place;
+    if (space.find(name)) return undefined;
+    return artifactUnknown(name, nearestOf(name, space), space.all);
+  }
+
+  async #save({ name, text, bytes, shape, first }: SaveInput, callId: string): Promise<Handle> {
+    const { space, prefix } = this.#place;
+    const call = prefix + callId;
+    // A save whose answer was lost with its host is not repeated: it could undo a later save.
+    const saved = space.savedBy(call) ?? { name, call, bytes, shape, first };
+    if (!space.savedBy(call)) await space.save(saved, text);
+    return handleOf(saved);
+  }
+
+  #load(name: string): StoredText {
+    const { space } = this.#place;
+    const found = space.find(name);
+    // The artifact was there when the call was checked, and nothing deletes artifacts.
+    if (!found) throw new Error(`The artifact ${JSON.stringify(name)} is gone.`);
+    return new StoredText(found, () => space.read(found));
+  }
+}
+
+const TARGETS: readonly RedactTarget[] = ["model", "journal", "log"];
+const NAME_REDACTED =
+  "its name holds something that is taken out of texts, and a name cannot be changed: choose another one";
+
+/** Longest name that is compared with others, in characters: a comparison takes time in proportion to its square. */
+const COMPARED_LENGTH = 40;
+
+function nearestOf(name: string, { all }: ArtifactSpace): readonly string[] {
+  if (name.length > COMPARED_LENGTH) return [];
+  return nearest(
+    name,
+    all.map((one) => one.name).filter(({ length }) => length <= COMPARED_LENGTH),
+    2,
+  );
+}
+
+function handleOf({ name, bytes, shape }: Artifact): Handle {
+  return { artifact: name, bytes, shape };
+}
+
+function keepingTool(
+  name: string,
+  input: Tool["input"],
+  handler: (input: unknown, context: CallContext) => unknown,
+): Tool {
+  return {
+    name,
+    description: "Keeps values outside of the context.",
+    input,
+    output: undefined,
+    allowedCallers: ["programmatic"],
+    effect: name === SAVE_ARTIFACT ? "idempotent" : "read",
+    approvable: false,
+    needsApproval: () => false,
+    concurrency: Number.POSITIVE_INFINITY,
+    timeoutMs: 60_000,
+    handler,
+    onUnknown: "retry",
+  };
+}
+
+const NAME = { type: "string", description: "the name under which the value is kept" };
+const SAVE_INPUT = jsonSchema({ type: "object", properties: { name: NAME, value: {} }, required: ["name", "value"] });
+const LOAD_INPUT = jsonSchema({
+  type: "object",
+  // An unknown name is compared with all others.
+  properties: { name: { ...NAME, maxLength: NAME_LENGTH } },
+  required: ["name"],
+  additionalProperties: false,
+});

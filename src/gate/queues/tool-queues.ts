@@ -1,0 +1,90 @@
+import PQueue from "p-queue";
+import type { Tool } from "../../tools/tool.ts";
+import { TenantsInTurn } from "./tenants-in-turn.ts";
+
+/**
+ * The part of a queue that the gate uses. The declarations of `p-queue` itself do not compile without the types of
+ * browsers.
+ */
+interface Queue {
+  add<Value>(
+    run: () => Promise<Value>,
+    options: { readonly signal: AbortSignal; readonly tenant: string },
+  ): Promise<Value>;
+}
+
+interface QueuesOfTool {
+  /** For a tool whose concurrency is bounded. */
+  readonly running?: Queue;
+  /** For a tool with a rate. */
+  readonly starting?: Queue;
+}
+
+/**
+ * The queues of tools with a bounded concurrency or a rate, for all executions of a runtime and of those derived from it.
+ * Tenants are served in turn.
+ */
+export class ToolQueues {
+  /** By handler, name and bounds: a copy of a tool for other callers is the same tool. */
+  readonly #queues = new WeakMap<object, Map<string, QueuesOfTool>>();
+
+  add(tool: Tool): void {
+    const { concurrency, rate, handler } = tool;
+    if (typeof handler !== "function" || this.#of(tool) || (!Number.isFinite(concurrency) && !rate)) return;
+    const queueClass = TenantsInTurn;
+    const own = this.#queues.get(handler) ?? new Map<string, QueuesOfTool>();
+    this.#queues.set(handler, own);
+    own.set(keyOf(tool), {
+      ...(Number.isFinite(concurrency) ? { running: new PQueue({ concurrency, queueClass }) } : {}),
+      // Strict: in no span of `perMs` start more than `calls`, wherever it begins.
+      ...(rate
+        ? { starting: new PQueue({ intervalCap: rate.calls, interval: rate.perMs, strict: true, queueClass }) }
+        : {}),
+    });
+  }
+
+  /**
+   * Runs a call when its tool's concurrency and rate allow one more. Drops it if the signal is aborted first: resolves
+   * with undefined if the reason is an `AbortError`, as when a session closes, and otherwise rejects with the reason.
+   * While a call waits for the rate it counts as running.
+   */
+  whenFree<Value>(
+    tool: Tool,
+    tenant: string,
+    run: () => Promise<Value>,
+    signal: AbortSignal,
+  ): Promise<Value | undefined> {
+    const queues = this.#of(tool);
+    return queues ? this.#inTurn(queues, tool, tenant, run, signal) : run();
+  }
+
+  #of(tool: Tool): QueuesOfTool | undefined {
+    const { handler } = tool;
+    return typeof handler === "function" ? this.#queues.get(handler)?.get(keyOf(tool)) : undefined;
+  }
+
+  async #inTurn<Value>(
+    { running, starting }: QueuesOfTool,
+    tool: Tool,
+    tenant: string,
+    run: () => Promise<Value>,
+    signal: AbortSignal,
+  ): Promise<Value | undefined> {
+    const start = starting ? () => this.whenRate(tool, tenant, signal).then(run) : run;
+    try {
+      return await (running ? running.add(start, { signal, tenant }) : start());
+    } catch (error) {
+      if (signal.aborted && error instanceof Error && error.name === "AbortError") return undefined;
+      throw error;
+    }
+  }
+
+  /** Resolves when the tool's rate allows one more call. Rejects with the signal's reason if it is aborted first. */
+  async whenRate(tool: Tool, tenant: string, signal: AbortSignal): Promise<void> {
+    await this.#of(tool)?.starting?.add(async () => {}, { signal, tenant });
+  }
+}
+
+function keyOf({ name, concurrency, rate }: Tool): string {
+  return JSON.stringify([name, concurrency, rate?.calls, rate?.perMs]);
+}

@@ -1,0 +1,75 @@
+import { PortcullisError } from "../../errors.ts";
+import type { CallContext, Retry } from "../../tools/tool.ts";
+import type { CallLedger } from "../call-ledger.ts";
+import type { OpenCall } from "../open-call.ts";
+import { type Failed, Returned, runHandler } from "./run-handler.ts";
+import * as sentences from "../sentences.ts";
+
+export interface Attempts {
+  readonly retry: Retry;
+  readonly ledger: CallLedger;
+  /** Waits until the tool's rate allows one more call. Rejects once the call has ended. */
+  readonly whenRate: (call: OpenCall) => Promise<void>;
+}
+
+/**
+ * Runs a call's handler until it returns, its failure is not to be repeated, or the attempts or the tool's time are spent.
+ * Each failed attempt that is followed by another is journalled first. Waiting for the tool's rate takes none of its time.
+ */
+export async function runAttempts(
+  call: OpenCall,
+  input: unknown,
+  context: CallContext,
+  { retry, ledger, whenRate }: Attempts,
+): Promise<Returned | Failed> {
+  let leftMs = call.tool.timeoutMs;
+  for (;;) {
+    const begunAt = performance.now() - call.approvalMs;
+    const handled = await runHandler(call, input, context, leftMs);
+    leftMs -= performance.now() - call.approvalMs - begunAt;
+    if (handled instanceof Returned || !isRepeated(call, handled, retry)) return handled;
+    const delayMs = delayOf(retry, call.handling.attempt);
+    if (delayMs >= leftMs) return handled;
+    leftMs -= delayMs;
+    const waited = wait(call, delayMs);
+    await ledger.retried(call, handled.answer, Math.round(delayMs), handled.error);
+    await waited;
+    if (call.isOver) return handled;
+    call.handling.attempt += 1;
+    await whenRate(call);
+  }
+}
+
+function isRepeated(call: OpenCall, { answer, error }: Failed, { attempts, on = isWorthAnother }: Retry): boolean {
+  const { decided, handling, isOver, tool } = call;
+  if (isOver || answer.code === "handler_timed_out" || handling.attempt >= attempts || decided.effect === "write")
+    return false;
+  try {
+    const isWorthIt: unknown = on(error);
+    return isWorthIt === true;
+  } catch (cause) {
+    call.noticed ??= sentences.retryFailed(tool.name, cause);
+    return false;
+  }
+}
+
+/** A deliberate failure (`tool_failed`) and a result that is too large would be the same again. */
+function isWorthAnother(error: unknown): boolean {
+  return !PortcullisError.is(error) || (error.code !== "tool_failed" && error.code !== "result_too_large");
+}
+
+/** A random part spreads the attempts of calls that failed together. */
+function delayOf({ delayMs }: Retry, attempt: number): number {
+  return delayMs * 2 ** (attempt - 1) * (1 - Math.random() / 4);
+}
+
+/** Resolves after this time, or when the call has ended. */
+async function wait(call: OpenCall, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const over = () =>
+    new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, ms);
+    });
+  await call.over.or(over);
+  clearTimeout(timer);
+}

@@ -1,0 +1,188 @@
+import type { AsyncLocalStorage } from "node:async_hooks";
+import { Content, displayText, keptParts, partsBytes } from "../../tools/content.ts";
+import type { CallContext } from "../../tools/tool.ts";
+import type { Redactor } from "../../redaction/redactor.ts";
+import type { Share } from "../../values/held-bytes.ts";
+import { isLarge, type ResultLimits } from "../../values/json/result-text.ts";
+import type { Admission, TakenInput } from "../admit/admission.ts";
+import type { Answer, Failure } from "../answer.ts";
+import { runAttempts } from "./attempts.ts";
+import type { CallLedger } from "../call-ledger.ts";
+import type { CallQueues } from "../queues/call-queues.ts";
+import type { OpenCall } from "../open-call.ts";
+import type { OpenCalls } from "../open-calls.ts";
+import { readResult, Returned, runHandler, toText } from "./run-handler.ts";
+import * as sentences from "../sentences.ts";
+import { StoredText } from "../artifacts/stored-text.ts";
+import type { ToolQueues } from "../queues/tool-queues.ts";
+import type { UnreadAnswers } from "./unread-answers.ts";
+
+export interface RunnerParts {
+  readonly calls: OpenCalls;
+  readonly admission: Admission;
+  readonly ledger: CallLedger;
+  readonly queues: CallQueues;
+  readonly share: Share;
+  readonly unread: UnreadAnswers | undefined;
+  readonly limits: ResultLimits;
+  /** Bytes that the images and files of one result may have, as base64. */
+  readonly partBytes: number;
+  readonly tenant: string;
+  readonly redactor: Redactor | undefined;
+  readonly toolQueues: ToolQueues;
+  /** Runs a function in the execution's async context. Queues and slices would run it in another execution's. */
+  readonly inContext: ReturnType<typeof AsyncLocalStorage.snapshot>;
+  readonly contextOf: (call: OpenCall) => CallContext;
+}
+
+const NOTHING = Promise.resolve(undefined);
+
+/** Runs the handlers of calls that may be made, and makes answers of what they return. */
+export class CallRunner {
+  readonly #parts: RunnerParts;
+
+  constructor(parts: RunnerParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Runs a call when the concurrency of its execution and its tool and the tool's rate allow it, and the program has
+   * read enough of its answers. Reads its input then, unless it was read before. The result becomes text only after the
+   * tool is free again, so that a program that reads nothing does not keep others from the tool.
+   */
+  runAtItsTurn(call: OpenCall, read?: { readonly input: unknown }): Promise<Answer | undefined> {
+    const { queues, tenant, toolQueues, unread } = this.#parts;
+    const run = () => (read ? this.#run(call, read.input) : this.withInput(call, (input) => this.#run(call, input)));
+    return queues.run(async (closing) => {
+      const room = unread?.whenRoom();
+      if (room) await room;
+      const ran = await toolQueues.whenFree(call.tool, tenant, run, call.tool.rate ? call.signal : closing);
+      return ran instanceof Returned ? this.#answerWith(call, ran.value) : ran;
+    });
+  }
+
+  /** Reads a call's input and passes it to `goOn`, or refuses the call. */
+  withInput<Value>(call: OpenCall, goOn: (input: unknown) => Promise<Value>): Promise<Value | Answer | undefined> {
+    const { admission, calls } = this.#parts;
+    const withRead = (read: TakenInput): Promise<Value | Answer | undefined> => {
+      if (!read) return NOTHING;
+      return read.ok ? goOn(read.value) : calls.refuse(call, read);
+    };
+    const reading = admission.readInput(call);
+    return reading instanceof Promise ? reading.then(withRead) : withRead(reading);
+  }
+
+  /** Answers a call with a value from outside this process, as JSON text. */
+  async deliver(call: OpenCall, text: string): Promise<Answer | undefined> {
+    const { calls, limits, share } = this.#parts;
+    call.handling.started = true;
+    return calls.finish(call, await readResult(call, text, limits, share));
+  }
+
+  /** Journals `allowed`, then runs the handler: from then on the tool may take effect. */
+  async #run(call: OpenCall, input: unknown): Promise<Answer | Returned | undefined> {
+    const { calls, ledger, inContext, contextOf } = this.#parts;
+    if (calls.isGone(call)) return undefined;
+    const { effectOf, retry } = call.tool;
+    if (effectOf) inContext(() => call.readEffect(input));
+    call.decided.isRecorded = true;
+    await ledger.allowed(call);
+    if (calls.isGone(call)) return undefined;
+    ledger.started(call.identity);
+    const handle = () =>
+      retry
+        ? runAttempts(call, input, contextOf(call), { retry, ledger, whenRate: (waiting) => this.#whenRate(waiting) })
+        : runHandler(call, input, contextOf(call));
+    const { span } = call;
+    const handled = await inContext(span ? () => span.run(handle) : handle);
+    return handled instanceof Returned ? handled : calls.finish(call, handled);
+  }
+
+  async #whenRate({ tool, signal }: OpenCall): Promise<void> {
+    if (tool.rate) await this.#parts.toolQueues.whenRate(tool, this.#parts.tenant, signal);
+  }
+
+  /**
+   * Makes the answer of a handler's result. The answer of a large result waits until the program has read the answers
+   * before it.
+   */
+  #answerWith(call: OpenCall, result: unknown): Answer | undefined | Promise<Answer | undefined> {
+    const { calls, inContext, limits, share, unread } = this.#parts;
+    let returned: unknown;
+    try {
+      returned = Content.is(result) ? result.value : result;
+      const refused = Content.is(result) ? this.#takeContent(call, result) : undefined;
+      if (refused) return calls.fail(call, refused);
+    } catch (error) {
+      // A revoked proxy, or a `display` that has no JSON form any more.
+      return calls.fail(call, sentences.handlerFailed(call.tool.name, call.identity.callId, undefined), error);
+    }
+    const make = () => {
+      if (calls.isGone(call)) return undefined;
+      if (returned instanceof StoredText) return this.#answerStored(call, returned);
+      const made = inContext(() => toText(call, returned, limits, share));
+      return made instanceof Promise ? made.then((handled) => calls.finish(call, handled)) : calls.finish(call, made);
+    };
+    const answer = () => (unread && isLargeResult(returned) ? unread.makeLarge(make) : make());
+    const { redactor } = this.#parts;
+    return redactor && call.handling.beside.display !== undefined
+      ? redactDisplay(call, redactor).then(answer)
+      : answer();
+  }
+
+  /**
+   * Keeps the display and the parts beside a value. Parts are for a model that called directly. Returns the failure if
+   * they are too large.
+   */
+  #takeContent(call: OpenCall, { display, parts }: Content): Failure | undefined {
+    const { handling, identity, tool } = call;
+    const said = display === undefined ? {} : { display: displayText(display) };
+    const isDirect = identity.caller === "direct";
+    handling.beside = isDirect ? said : { ...said, partsLeftOut: parts.length };
+    if (!isDirect || parts.length === 0) return undefined;
+    const bytes = partsBytes(parts);
+    const { partBytes } = this.#parts;
+    if (bytes > partBytes) return sentences.partsTooLarge(tool.name, bytes, partBytes);
+    handling.beside = { ...said, parts: keptParts(parts) };
+    return undefined;
+  }
+
+  /** Makes the answer of a stored text. Its memory is held while it is read. */
+  async #answerStored(call: OpenCall, stored: StoredText): Promise<Answer | undefined> {
+    const { calls, limits, share } = this.#parts;
+    const { resultBytes } = limits;
+    const { name } = call.tool;
+    const { bytes, shape } = stored;
+    if (bytes > resultBytes) return calls.fail(call, sentences.resultTooLarge(name, bytes, resultBytes));
+    const overdraft = share.hold(bytes);
+    if (overdraft) return calls.finish(call, { answer: sentences.resultOverBudget(name, overdraft), overdraft });
+    let text: string;
+    try {
+      text = await stored.read();
+    } catch (error) {
+      return calls.fail(call, sentences.handlerFailed(name, call.identity.callId, undefined), error);
+    } finally {
+      share.giveBack(bytes);
+    }
+    // A journal that was made elsewhere, or redacted since, may hold a text of another size than its record tells. To
+    // count the bytes of many large texts would hold up the host's thread. If the characters are as many as the bytes
+    // should be, they have at most three times as many bytes.
+    const size = text.length === bytes ? bytes : Buffer.byteLength(text);
+    if (size > resultBytes) return calls.fail(call, sentences.resultTooLarge(name, size, resultBytes));
+    return calls.finish(call, { answer: { ok: true, text, bytes: size }, shape });
+  }
+}
+
+/** Redacts the display, which people read in reports, events and logs. */
+async function redactDisplay({ handling, identity: { tool, callId } }: OpenCall, redactor: Redactor): Promise<void> {
+  const { beside } = handling;
+  const { text: display } = await redactor.json(beside.display ?? "null", { to: "log", tool, callId });
+  handling.beside = { ...beside, display };
+}
+
+/** Stored texts of this many bytes or more are read one at a time. */
+const LARGE_BYTES = 64 * 1024;
+
+function isLargeResult(returned: unknown): boolean {
+  return returned instanceof StoredText ? returned.bytes > LARGE_BYTES : isLarge(returned);
+}

@@ -1,0 +1,58 @@
+import type { CallContext, Caller, Effect } from "../../tools/tool.ts";
+import type { OpenCall } from "../open-call.ts";
+import type { ParentSession, WorkScope } from "../work-scope.ts";
+
+/** The session of a handler's call; undefined for a context that no gate has made. */
+export function originOf(context: CallContext): ParentSession | undefined {
+  return context instanceof HandlerContext ? HandlerContext.originOf(context) : undefined;
+}
+
+/** The second argument of a handler. A class, because creating an object literal with a getter takes ten times as long. */
+export class HandlerContext implements CallContext {
+  readonly execution: string;
+  readonly callId: string;
+  readonly caller: Caller;
+  readonly effect: Effect;
+  readonly tenant: string;
+  readonly context: unknown;
+  readonly #call: OpenCall;
+  readonly #origin: ParentSession | undefined;
+
+  constructor(call: OpenCall, execution: string, { tenant, context }: WorkScope, origin: ParentSession | undefined) {
+    this.#call = call;
+    this.#origin = origin;
+    this.execution = execution;
+    this.callId = call.identity.callId;
+    this.caller = call.identity.caller;
+    this.effect = call.decided.effect;
+    this.tenant = tenant;
+    this.context = context;
+  }
+
+  static originOf(context: HandlerContext): ParentSession | undefined {
+    return context.#origin;
+  }
+
+  get resultBytes(): number {
+    return this.#origin?.limits.resultBytes ?? Number.POSITIVE_INFINITY;
+  }
+
+  get resultValues(): number {
+    return this.#origin?.limits.resultValues ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** A getter, because most handlers never ask. */
+  get ask(): CallContext["ask"] {
+    return async (question) => (await this.#origin?.ask(this.#call, question)) ?? false;
+  }
+
+  get idempotencyKey(): string {
+    // Callers choose ids of executions, with colons too. Ids of calls have none, or two calls could have one key.
+    const callId = this.callId.replaceAll("%", "%25").replaceAll(":", "%3A");
+    return `${this.execution}:${callId}:${this.#call.inputDigest}`;
+  }
+
+  get signal(): AbortSignal {
+    return this.#call.signal;
+  }
+}

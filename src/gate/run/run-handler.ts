@@ -1,0 +1,198 @@
+import { PortcullisError } from "../../errors.ts";
+import type { Share } from "../../values/held-bytes.ts";
+import { issuesText, type Schema, type Validated, validate } from "../../tools/schema.ts";
+import type { CallContext } from "../../tools/tool.ts";
+import type { Failure, Value } from "../answer.ts";
+import type { Overdraft } from "../admit/budget.ts";
+import { OVER } from "../call-end.ts";
+import type { OpenCall } from "../open-call.ts";
+import { measure } from "../../values/json/plain-data.ts";
+import {
+  isLarge,
+  type ResultLimits,
+  TOO_MANY_VALUES,
+  type ResultText,
+  resultText,
+  resultType,
+} from "../../values/json/result-text.ts";
+import * as sentences from "../sentences.ts";
+
+export interface Succeeded {
+  readonly answer: Value;
+  /** Kind of the result, like `array of 200`. */
+  readonly shape: string;
+}
+
+export interface Failed {
+  readonly answer: Failure;
+  /** The cause, for the operator. */
+  readonly error?: unknown;
+  readonly overdraft?: Overdraft;
+}
+
+export type Handled = Succeeded | Failed;
+
+/** The unchecked value of a handler. */
+export class Returned {
+  readonly value: unknown;
+
+  constructor(value: unknown) {
+    this.value = value;
+  }
+}
+
+/** Runs a call's handler for at most `allowedMs`, by default the tool's time. Never rejects. */
+export async function runHandler(
+  call: OpenCall,
+  input: unknown,
+  context: CallContext,
+  allowedMs = call.tool.timeoutMs,
+): Promise<Returned | Failed> {
+  const { tool } = call;
+  const { handler } = tool;
+  if (handler === "client") throw new Error("A client's tool has no handler here.");
+  if (call.isOver) return failed(sentences.handlerTimedOut(tool, call.decided));
+  call.handling.started = true;
+  let value: unknown;
+  try {
+    const returned = handler(input, context);
+    // A value that is returned at once needs no timer and no race.
+    value = isThenable(returned) ? await withinTime(call, returned, allowedMs) : returned;
+  } catch (error) {
+    return failed(thrownFailure(call, error, context), error);
+  }
+  if (value === OVER) return failed(sentences.handlerTimedOut(tool, call.decided));
+  return new Returned(value);
+}
+
+/** The value of a handler's promise, or OVER as soon as its time is over or its call has ended. */
+async function withinTime(call: OpenCall, returned: PromiseLike<unknown>, allowedMs: number): Promise<unknown> {
+  const promised = Promise.resolve(returned);
+  if (call.isOver) {
+    // Nothing awaits the promise if the call ends first: its error is ignored.
+    promised.catch(() => {});
+    return OVER;
+  }
+  let countedMs = call.approvalMs;
+  const onTime = () => {
+    // The time in which an agent waited for approvals alone is no part of the tool's time.
+    const moreMs = call.approvalMs - countedMs;
+    countedMs += moreMs;
+    if (moreMs >= 1) timer = setTimeout(onTime, moreMs);
+    else call.over.setLate(`The call took longer than ${call.tool.timeoutMs} ms.`);
+  };
+  let timer = setTimeout(onTime, allowedMs);
+  try {
+    return await call.over.orLate(() => promised);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  if ((typeof value !== "object" && typeof value !== "function") || value === null) return false;
+  return typeof (value as { readonly then?: unknown }).then === "function";
+}
+
+/** The failure that a handler's error stands for. The caller reads only a message that was written for callers. */
+function thrownFailure(
+  { tool, identity }: OpenCall,
+  error: unknown,
+  { resultBytes, resultValues }: ResultLimits,
+): Failure {
+  if (PortcullisError.is(error)) {
+    if (error.code === "tool_failed") return sentences.handlerFailed(tool.name, identity.callId, error.message);
+    if (error.code === "source_unavailable") return sentences.sourceUnavailable(tool.name, error.message);
+    if (error.code === "result_too_large" && error.cause === TOO_MANY_VALUES)
+      return sentences.resultTooMany(tool.name, resultValues + 1, resultValues);
+    if (error.code === "result_too_large") return sentences.resultTooLarge(tool.name, resultBytes + 1, resultBytes);
+  }
+  return sentences.handlerFailed(tool.name, identity.callId, undefined);
+}
+
+/** Checks and encodes a result that came from outside this process, as JSON text. Never rejects. */
+export async function readResult(call: OpenCall, text: string, limits: ResultLimits, share: Share): Promise<Handled> {
+  const { resultBytes, resultValues } = limits;
+  const bytes = Buffer.byteLength(text);
+  if (bytes > resultBytes) return failed(sentences.resultTooLarge(call.tool.name, bytes, resultBytes));
+  const values = await share.lane.run(() => measure(text).values);
+  if (values > resultValues) return failed(sentences.resultTooMany(call.tool.name, values, resultValues));
+  const read = await share.lane.run(() => parseOutside(text, call));
+  return toText(call, read, limits, share);
+}
+
+/**
+ * Validates a result against the tool's schema and its size limit, and encodes it as JSON text. Never rejects. Returns
+ * a promise only if it must wait, because it runs for every call.
+ */
+export function toText(
+  call: OpenCall,
+  returned: unknown,
+  limits: ResultLimits,
+  share: Share,
+): Handled | Promise<Handled> {
+  if (call.tool.output !== undefined) return validatedText(call, call.tool.output, returned, limits, share);
+  const encoded = resultText(returned, limits, share);
+  return encoded instanceof Promise
+    ? encoded.then((late) => handledText(call, returned, late, limits))
+    : handledText(call, returned, encoded, limits);
+}
+
+async function validatedText(
+  call: OpenCall,
+  output: Schema,
+  returned: unknown,
+  limits: ResultLimits,
+  share: Share,
+): Promise<Handled> {
+  const { name } = call.tool;
+  // A result that is too large is refused before a schema walks it.
+  const returnedText = isLarge(returned) ? await resultText(returned, limits, share) : undefined;
+  if (returnedText && returnedText.type !== "text" && returnedText.type !== "not_json")
+    return handledText(call, returned, returnedText, limits);
+  let validated: Validated;
+  try {
+    validated = await share.lane.run(() => validate(output, returned));
+  } catch (error) {
+    return failed(sentences.outputInvalid(name), error);
+  }
+  if (!validated.ok)
+    return failed(sentences.outputInvalid(name), sentences.outputFaults(name, issuesText(validated.issues)));
+  return handledText(call, validated.value, await resultText(validated.value, limits, share), limits);
+}
+
+function handledText(
+  { tool, identity }: OpenCall,
+  value: unknown,
+  encoded: ResultText,
+  { resultBytes, resultValues }: ResultLimits,
+): Handled {
+  switch (encoded.type) {
+    case "not_json":
+      return failed(sentences.handlerFailed(tool.name, identity.callId, undefined), encoded.cause);
+    case "too_large":
+      return failed(sentences.resultTooLarge(tool.name, encoded.bytes, resultBytes));
+    case "too_many":
+      return failed(sentences.resultTooMany(tool.name, encoded.values, resultValues));
+    case "spent":
+      return { answer: sentences.resultOverBudget(tool.name, encoded.overdraft), overdraft: encoded.overdraft };
+    case "text":
+      return { answer: { ok: true, text: encoded.text, bytes: encoded.bytes }, shape: resultType(value) };
+  }
+}
+
+function failed(answer: Failure, error?: unknown): Failed {
+  return error === undefined ? { answer } : { answer, error };
+}
+
+/** A value from outside was JSON when it was journalled, but a journal may come from elsewhere. */
+function parseOutside(text: string, { identity }: OpenCall): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw new PortcullisError(
+      "journal_invalid",
+      `The journal holds a result of call ${identity.callId} of ${identity.tool} that is not JSON.`,
+    );
+  }
+}

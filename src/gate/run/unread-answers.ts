@@ -1,0 +1,82 @@
+/** Memory of answers, in bytes, above which no further result becomes text and no further handler starts. */
+const UNREAD_BYTES = 16 * 1024 * 1024;
+
+/**
+ * Bounds the answers of a session that its program has not read. A program that computes, or a guest that reads
+ * nothing, would else have the host hold the results of all its calls. One answer may exceed the bound, because a
+ * single result may be larger.
+ */
+export class UnreadAnswers {
+  readonly #allowed: number;
+  readonly #sizes = new Map<string, number>();
+  #bytes = 0;
+  #isMaking = false;
+  #closed = false;
+  /** Wakes all waiters. Each of them checks again whether it may go on. */
+  #change: PromiseWithResolvers<void> | undefined;
+
+  constructor(allowedBytes = UNREAD_BYTES) {
+    this.#allowed = allowedBytes;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Resolves when a handler may start. Undefined if it may now, because this is asked for every call. */
+  whenRoom(): Promise<void> | undefined {
+    return this.#isFull ? this.#untilRoom() : undefined;
+  }
+
+  /**
+   * Makes the answer of a large result when there is room for it. Large answers are made one at a time, because the
+   * size of a result is known only once it is text. `make` adds the answer.
+   */
+  async makeLarge<Value>(make: () => Value | Promise<Value>): Promise<Value> {
+    while (this.#isFull || this.#isMaking) await this.#changed();
+    this.#isMaking = true;
+    try {
+      return await make();
+    } finally {
+      this.#isMaking = false;
+      this.#wake();
+    }
+  }
+
+  add(callId: string, bytes: number): void {
+    this.#sizes.set(callId, bytes);
+    this.#bytes += bytes;
+  }
+
+  /** The program has read a call's answer. Returns its bytes. */
+  remove(callId: string): number {
+    const bytes = this.#sizes.get(callId) ?? 0;
+    this.#sizes.delete(callId);
+    this.#bytes -= bytes;
+    if (bytes > 0) this.#wake();
+    return bytes;
+  }
+
+  /** The session has closed: nothing waits any more. */
+  close(): void {
+    this.#closed = true;
+    this.#wake();
+  }
+
+  get #isFull(): boolean {
+    return this.#bytes >= this.#allowed && !this.#closed;
+  }
+
+  async #untilRoom(): Promise<void> {
+    while (this.#isFull) await this.#changed();
+  }
+
+  #changed(): Promise<void> {
+    return (this.#change ??= Promise.withResolvers()).promise;
+  }
+
+  #wake(): void {
+    this.#change?.resolve();
+    this.#change = undefined;
+  }
+}

@@ -1,0 +1,48 @@
+import type { Redactor } from "../redaction/redactor.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
+import type { AllowedQuestion } from "../tools/tool.ts";
+import type { ResultLimits } from "../values/json/result-text.ts";
+import type { Approve } from "./approve/approval.ts";
+import type { Budget } from "./admit/budget.ts";
+import type { CallLine } from "./call-line.ts";
+import type { OpenCall } from "./open-call.ts";
+
+/** Who a session's calls are made for, in the host's terms. A program knows nothing of it. */
+export interface WorkScope {
+  readonly tenant: string;
+  /** The host's own value, for handlers and approvers. The gate does not read it. */
+  readonly context?: unknown;
+  /** Decides about calls that need approval. Without it they are denied. */
+  readonly approve?: Approve | undefined;
+  /** Takes out of texts what must not leave; undefined if all may. */
+  readonly redactor?: Redactor | undefined;
+  /** Undefined if nothing records spans or metrics. */
+  readonly telemetry?: Telemetry | undefined;
+}
+
+/** Work that a call has started, with calls of its own. */
+export interface WorkBelow {
+  /** Whether it waits for approvals and for nothing else. */
+  readonly waitsForApproval: boolean;
+}
+
+/** A call's session, for a tool that is itself an agent. */
+export interface ParentSession {
+  readonly budget: Budget;
+  readonly scope: WorkScope;
+  readonly limits: ResultLimits;
+  readonly note: (line: CallLine) => void;
+  /** Asks the approver a question of an open call's handler. */
+  readonly ask: (call: OpenCall, question: unknown) => Promise<AllowedQuestion | false>;
+  /** Registers work that one of the session's calls has started. Returns the function that ends it. */
+  readonly beginBelow: (callId: string, work: WorkBelow) => () => void;
+}
+
+/** The call that started an execution or a conversation. */
+export interface ParentCall {
+  readonly session: ParentSession;
+  readonly execution: string;
+  readonly callId: string;
+  /** Whether the execution may end its driving to wait while what the call has started waits; false by default. */
+  readonly canWait?: boolean;
+}

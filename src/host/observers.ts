@@ -1,0 +1,134 @@
+import { type AgentEvent, isExecutionEvent } from "../agent/event.ts";
+import type { AgentScope } from "../agent/agent-scope.ts";
+import { PortcullisError } from "../errors.ts";
+import { FailureLog, type Logger } from "../gate/failure-log.ts";
+import { cleanLogger, CONSOLE_LOGGER } from "../output/console-logger.ts";
+import type { Redact } from "../redaction/redact-option.ts";
+import { Redactor } from "../redaction/redactor.ts";
+import { TelemetrySwitch } from "../telemetry/sdk-switch.ts";
+import type { Capture } from "../telemetry/options.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
+import type { SwitchFailure } from "../tools/tool-set.ts";
+import type { RuntimeOptions } from "./options.ts";
+import { RedactedEvents } from "./redact-events.ts";
+
+/** Failures of `redact` that the operator is told of. */
+const MAX_TOLD = 20;
+
+const TELEMETRY_MISSING =
+  "An OpenTelemetry SDK is registered, and nothing is recorded, because the package @opentelemetry/api cannot be loaded: npm install @opentelemetry/api";
+
+export interface ObserverParts {
+  readonly onEvent: RuntimeOptions["onEvent"] | undefined;
+  /** Told of handlers that fail; undefined for the console. */
+  readonly logger: Logger | undefined;
+  readonly redact: Redact | undefined;
+  /** What spans have of contents; undefined if no SDK is told anything. */
+  readonly captures: ReadonlySet<Capture> | undefined;
+}
+
+/** Told of each event, as a host's listener is. */
+export type Listener = (event: AgentEvent) => void;
+
+/** A scope whose events are told, until `end`. */
+export interface Observed {
+  readonly scope: AgentScope;
+  readonly flush: () => Promise<void>;
+  readonly end: () => Promise<void>;
+}
+
+/** What a runtime tells of all that it runs: events to its listeners, failures to the operator's log, spans to OpenTelemetry. */
+export class HostObservers {
+  /** Undefined if nothing is redacted. */
+  readonly redactor: Redactor | undefined;
+  readonly #onEvent: ObserverParts["onEvent"];
+  readonly #logger: Logger;
+  readonly #telemetry: TelemetrySwitch;
+  /** Tools whose `enabled` has failed, and of which the operator knows. */
+  readonly #failedSwitches = new Set<string>();
+
+  constructor({ onEvent, logger = CONSOLE_LOGGER, redact, captures }: ObserverParts) {
+    this.#onEvent = onEvent;
+    this.#logger = cleanLogger(logger);
+    this.redactor = redact && this.#redactorFor(redact);
+    const onMissing = (err: unknown) => this.#log({ code: "telemetry_missing", err }, TELEMETRY_MISSING);
+    this.#telemetry = new TelemetrySwitch({ captures, redactor: this.redactor, onMissing });
+  }
+
+  /** Undefined without an SDK: nothing is waited for then. */
+  get telemetry(): Promise<Telemetry | undefined> | undefined {
+    return this.#telemetry.now;
+  }
+
+  /** Tells the events of a scope to the listener of one method, to the runtime's and to the operator's log. */
+  observe(scope: AgentScope, listener: Listener | undefined): Observed {
+    const failures = new FailureLog(this.#logger);
+    const tell = (event: AgentEvent) => {
+      listener?.(event);
+      if (!isExecutionEvent(event)) return;
+      emit(this.#onEvent, event);
+      if (event.type === "call_ended") failures.take(event);
+    };
+    const events = this.redactor && new RedactedEvents(this.redactor, tell);
+    const flush = async () => events?.flush();
+    return {
+      scope: {
+        ...scope,
+        onEvent: (untimed) => {
+          const event: AgentEvent = { ...untimed, at: Date.now() };
+          if (events) events.take(event);
+          else tell(event);
+        },
+      },
+      flush,
+      end: async () => {
+        await flush();
+        failures.end();
+      },
+    };
+  }
+
+  /** Tells the operator once of each tool whose `enabled` fails: it is asked for every execution. */
+  switchFailed({ tool, error }: SwitchFailure): void {
+    if (this.#failedSwitches.has(tool)) return;
+    this.#failedSwitches.add(tool);
+    const tell = (err: Error) => this.#log({ tool, code: "not_enabled", err }, err.message);
+    if (!this.redactor) return tell(error);
+    // Without its stack and its cause, which have texts of their own.
+    void this.redactor.text(error.message, { to: "log", tool }).then(({ text }) => tell(new Error(text)));
+  }
+
+  /** Tells the operator if the function fails, by its message alone: its error may quote the text. */
+  #redactorFor(redact: Redact): Redactor {
+    let told = 0;
+    return new Redactor(redact, (error) => {
+      told += 1;
+      if (told > MAX_TOLD) return;
+      const why = PortcullisError.is(error) ? error.message : "The `redact` function threw, so a text was left out.";
+      this.#log({ code: "redact_failed" }, why);
+    });
+  }
+
+  #log(entry: { readonly code: string; readonly tool?: string; readonly err?: unknown }, message: string): void {
+    try {
+      this.#logger.error({ tool: "", execution: "", callId: "", ...entry }, message);
+    } catch {}
+  }
+}
+
+/** A host's listener; its errors and rejections are ignored, so that it cannot end a program. */
+export function listenerOf(onEvent: ((event: AgentEvent) => void) | undefined): Listener | undefined {
+  return onEvent && ((event) => emit(onEvent, event));
+}
+
+/** Like `listenerOf`, for a listener that knows no events of conversations. */
+export function listenerOfPrograms(onEvent: RuntimeOptions["onEvent"] | undefined): Listener | undefined {
+  return onEvent && ((event) => isExecutionEvent(event) && emit(onEvent, event));
+}
+
+function emit<Event>(listener: ((event: Event) => void) | undefined, event: Event): void {
+  try {
+    const result: unknown = listener?.(event);
+    if (result instanceof Promise) result.catch(() => {});
+  } catch {}
+}

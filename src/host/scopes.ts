@@ -1,0 +1,114 @@
+import type { AGENT_RULES, WithModels } from "../agent/agent-options.ts";
+import type { AgentScope } from "../agent/agent-scope.ts";
+import { optionError, PortcullisError } from "../errors.ts";
+import type { Approve } from "../gate/approve/approval.ts";
+import type { Gate } from "../gate/gate.ts";
+import type { ExecutionId } from "../journal/execution-id.ts";
+import type { Journal } from "../journal/journal.ts";
+import type { Model } from "../models/model.ts";
+import { optionsIn, type Resolved } from "../option-rules/options.ts";
+import { EXECUTE_RULES } from "../programs/execute-options.ts";
+import { type Limits, resolveLimits } from "../programs/limits.ts";
+import type { Sandbox } from "../sandboxes/sandbox.ts";
+import type { CurrentTools } from "../tools/current-tools.ts";
+import type { HostObservers } from "./observers.ts";
+
+/** The options of a method that change its scope. */
+export type ScopeOptions = Partial<
+  Pick<
+    WithModels<Resolved<typeof AGENT_RULES>>,
+    "language" | "limits" | "tenant" | "signal" | "tools" | "context" | "approve" | "approvePrograms"
+  >
+> & { readonly model?: Pick<Model, "name"> | undefined; readonly execution?: ExecutionId | undefined };
+
+/** The parts of a runtime that its scopes have. */
+export interface ScopeParts {
+  readonly sandbox: Sandbox;
+  readonly tools: CurrentTools;
+  /** The gate for the tools at first. */
+  readonly gate: Gate;
+  readonly leaseMs: number;
+  readonly limits: Limits;
+  readonly tenant: string;
+  readonly approve: Approve | undefined;
+  readonly approvePrograms: boolean;
+}
+
+interface ScopeSurroundings {
+  /** Redacts what is written, if the runtime does. */
+  readonly journal: Journal;
+  readonly observers: HostObservers;
+  readonly closing: AbortSignal;
+}
+
+/** The scopes of a runtime's methods. */
+export class RuntimeScopes {
+  /** The scope of a method without options, with the gate for the tools at first. */
+  readonly base: AgentScope;
+  readonly #tools: CurrentTools;
+
+  constructor(parts: ScopeParts, { journal, observers, closing }: ScopeSurroundings) {
+    const { sandbox, gate, leaseMs, limits, tenant, approve, approvePrograms, tools } = parts;
+    this.#tools = tools;
+    this.base = {
+      sandbox,
+      gate,
+      journal,
+      leaseMs,
+      limits,
+      tenant,
+      context: undefined,
+      approve,
+      approvePrograms,
+      redactor: observers.redactor,
+      telemetry: undefined,
+      language: EXECUTE_RULES.language.default,
+      signal: closing,
+      onEvent: () => {},
+      onSwitchFailed: (failed) => observers.switchFailed(failed),
+      artifacts: undefined,
+      above: undefined,
+    };
+  }
+
+  /** The gate for the tools that there are now. */
+  get gate(): Gate {
+    return this.base.gate.of(this.#tools.set);
+  }
+
+  /** The gate for the tools that exist for this tenant, context and model. */
+  gateFor(
+    { tenant = this.base.tenant, context, model }: Pick<ScopeOptions, "tenant" | "context" | "model">,
+    gate = this.gate,
+  ): Gate {
+    return gate.for({ tenant, context, model: model?.name }, this.base.onSwitchFailed);
+  }
+
+  /** The scope for the options of a method. `subject` is the method, for errors. */
+  of(subject: string, options: ScopeOptions): AgentScope {
+    const { base, gate } = this;
+    const { sandbox, signal: closing } = base;
+    const { language, tenant, signal, limits, tools, context, approve, approvePrograms } = options;
+    if (language !== undefined && !sandbox.languages.includes(language))
+      throw optionError(
+        `${subject}({ language })`,
+        `one that the ${sandbox.name} sandbox runs (${sandbox.languages.join(", ")})${language === "python" ? ', or sandbox: "docker" for the runtime' : ""}`,
+        language,
+      );
+    const changed = resolveLimits(base.limits, limits, optionsIn(subject, "limits"));
+    const selected = tools && gate.tools.select(tools, `${subject}({ tools })`);
+    if (closing.aborted)
+      throw new PortcullisError("runtime_closed", "The runtime is closed and takes no further programs.");
+    return {
+      ...base,
+      gate: this.gateFor(options, selected ? gate.beside(selected) : gate),
+      language: language ?? base.language,
+      limits: changed,
+      tenant: tenant ?? base.tenant,
+      context,
+      approve: approve ?? base.approve,
+      approvePrograms: approvePrograms ?? base.approvePrograms,
+      signal: signal ? AbortSignal.any([signal, closing]) : closing,
+    };
+  }
+}

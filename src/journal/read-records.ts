@@ -1,0 +1,176 @@
+import { memoryOf } from "../values/held-bytes.ts";
+import { Lane, type SlicedWork } from "../values/slice-scheduler.ts";
+import type { ExecutionId } from "./execution-id.ts";
+import type { Head, Journal } from "./journal.ts";
+import { type Reading, quotaOf } from "./reading-quota.ts";
+import type { Header, JournalRecord } from "./record.ts";
+
+export interface ReadingOptions {
+  /** The tenant whose share of the host's thread and memory the reading takes. */
+  readonly tenant: string;
+  /** Index of the first record; 0 by default. */
+  readonly from?: Head;
+  /** Number of records to read at most; all by default. */
+  readonly count?: number;
+  /**
+   * Set if what is done with a record may wait for a guest or a client. The reading then takes no place among the
+   * readings that run at once, and its consumer calls `release` before it waits.
+   */
+  readonly mayWait?: boolean;
+  /** Called with the length of the texts of each record, in UTF-16 code units. */
+  readonly onLength?: ((length: number) => void) | undefined;
+  /** What the reading may read. The reading rejects with `BudgetSpent` before it reads or gives more. */
+  readonly budget?: ReadingBudget | undefined;
+}
+
+/** Characters that several readings may read together. */
+export class ReadingBudget {
+  #left: number;
+
+  constructor(characters: number) {
+    this.#left = characters;
+  }
+
+  get isSpent(): boolean {
+    return this.#left <= 0;
+  }
+
+  take(characters: number): void {
+    this.#left -= characters;
+  }
+
+  has(characters: number): boolean {
+    return characters <= this.#left;
+  }
+}
+
+/** A reading would go beyond its budget. */
+export class BudgetSpent extends Error {}
+
+/** What a record counts for beside its texts, in characters. */
+const RECORD_LENGTH = 512;
+
+/** Options of a reading for the host itself, and for no tenant. */
+export const HOST: ReadingOptions = { tenant: "" };
+
+/** Time of the host's thread before a reading asks for another slice, in milliseconds. */
+const SLICE_MS = 1;
+
+/**
+ * The records of one execution. All readers use this: it shares the host's thread and the memory for readings among
+ * them. A record counts as held until the next record is asked for. A consumer that keeps a part of a record counts
+ * that part itself.
+ */
+export class Records implements AsyncIterable<JournalRecord> {
+  /** Lane for work on its records. */
+  readonly lane: Lane;
+  readonly #journal: Journal;
+  readonly #execution: ExecutionId;
+  readonly #options: ReadingOptions;
+  readonly #reading: Reading;
+
+  constructor(journal: Journal, execution: ExecutionId, options: ReadingOptions) {
+    this.lane = new Lane(options.tenant);
+    this.#journal = journal;
+    this.#execution = execution;
+    this.#options = options;
+    this.#reading = quotaOf(journal).open(options.tenant);
+  }
+
+  /** Gives back what the last record holds: its consumer counts it. */
+  release(): void {
+    this.#reading.count(0);
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<JournalRecord, void, undefined> {
+    const { from = 0, count = Number.POSITIVE_INFINITY, mayWait = false, onLength, budget } = this.#options;
+    const reading = this.#reading;
+    const slices = new Slices(this.lane);
+    let countsItself = false;
+    let isSpent = false;
+    const spend = (characters: number) => {
+      isSpent = budget?.has(characters) === false;
+      if (isSpent) throw new BudgetSpent();
+    };
+    const hold = async (bytes: number) => {
+      countsItself = true;
+      // A character takes a byte or more.
+      spend(bytes);
+      await reading.hold(bytes);
+      await slices.next();
+    };
+    let left = count;
+    try {
+      if (left <= 0) return;
+      if (!mayWait) await reading.begin();
+      const limited = Number.isFinite(count) ? { count } : {};
+      for await (const record of this.#journal.read(this.#execution, { from, hold, ...limited })) {
+        if (!countsItself) reading.count(sumOfTexts(record, (text) => memoryOf(text)));
+        const length = sumOfTexts(record, (text) => text.length);
+        onLength?.(length);
+        spend(RECORD_LENGTH + length);
+        budget?.take(RECORD_LENGTH + length);
+        await slices.next();
+        yield record;
+        left -= 1;
+        if (left <= 0) return;
+      }
+    } catch (error) {
+      // A store may have wrapped `BudgetSpent` in an error of its own.
+      throw isSpent ? new BudgetSpent() : error;
+    } finally {
+      reading.end();
+    }
+  }
+
+  /** Does sliced work for each record, one after the other. */
+  async each(take: (record: JournalRecord) => SlicedWork<void>): Promise<void> {
+    for await (const record of this) {
+      const done = this.lane.work(take(record));
+      if (done) await done;
+    }
+  }
+}
+
+/** Reads records of an execution. The first step rejects with `execution_unknown`, others as the journal does. */
+export function readRecords(journal: Journal, execution: ExecutionId, options: ReadingOptions): Records {
+  return new Records(journal, execution, options);
+}
+
+/** The first record of an execution; undefined if it is no header. Rejects as the journal does. */
+export async function readHeader(
+  journal: Journal,
+  execution: ExecutionId,
+  options: Pick<ReadingOptions, "tenant" | "onLength">,
+): Promise<Header | undefined> {
+  for await (const record of readRecords(journal, execution, { ...options, count: 1 }))
+    return record.type === "header" ? record : undefined;
+  return undefined;
+}
+
+/** Asks for another slice of the thread whenever a slice is over. */
+class Slices {
+  readonly #lane: Lane;
+  #until = 0;
+
+  constructor(lane: Lane) {
+    this.#lane = lane;
+  }
+
+  async next(): Promise<void> {
+    if (performance.now() < this.#until) return;
+    const turn = this.#lane.run(() => undefined);
+    if (turn) await turn;
+    this.#until = performance.now() + SLICE_MS;
+  }
+}
+
+/** The sum of an amount over the texts of a record. */
+function sumOfTexts(record: JournalRecord, amountOf: (text: string) => number): number {
+  let sum = 0;
+  for (const field of Object.values(record) as unknown[]) {
+    const texts = Array.isArray(field) ? (field as unknown[]) : [field];
+    for (const text of texts) if (typeof text === "string") sum += amountOf(text);
+  }
+  return sum;
+}

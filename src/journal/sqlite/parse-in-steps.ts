@@ -1,0 +1,53 @@
+import { fieldTexts } from "../../values/json/json-fields.ts";
+import { COMMA, JsonScanner, MORE, newCount } from "../../values/json/json-scanner.ts";
+import type { SlicedWork } from "../../values/slice-scheduler.ts";
+
+/** A text up to this length is parsed in one step, in UTF-16 code units. */
+const AT_ONCE = 256 * 1024;
+
+/**
+ * `JSON.parse` of a row. A record may have a hundred thousand texts in one list: these are parsed some at a time.
+ * Throws a `SyntaxError`.
+ */
+export function* parseInSteps(text: string): SlicedWork<unknown> {
+  const texts = text.length > AT_ONCE ? yield* fieldTexts(text) : undefined;
+  if (!texts) return JSON.parse(text);
+  const fields: [string, unknown][] = [];
+  let parsed = 0;
+  for (const [name, field] of texts) {
+    parsed += field.length;
+    if (parsed > AT_ONCE) {
+      parsed = field.length;
+      yield;
+    }
+    fields.push([name, field.startsWith("[") ? yield* parseList(field) : JSON.parse(field)]);
+  }
+  return Object.fromEntries(fields);
+}
+
+/** A list as `JSON.stringify` writes it: about as many of its elements at once as `AT_ONCE` allows. */
+function* parseList(text: string): SlicedWork<unknown[]> {
+  if (text.length <= AT_ONCE) return JSON.parse(text) as unknown[];
+  const list: unknown[] = [];
+  const scanner = new JsonScanner(text);
+  scanner.next();
+  for (let from = 1; scanner.level > 0; yield) {
+    scanner.pass(newCount(), from + AT_ONCE, 1);
+    for (let mark = MORE; scanner.level > 0 && !(mark === COMMA && scanner.level === 1);) mark = scanner.next();
+    const elements = text.slice(from, scanner.end - 1);
+    if (elements === "") throw new SyntaxError("A list of a record ends with a comma.");
+    for (const element of JSON.parse(`[${elements}]`) as unknown[]) list.push(element);
+    from = scanner.end;
+  }
+  if (scanner.end !== text.length || !text.endsWith("]")) throw new SyntaxError("A list of a record has no end.");
+  return list;
+}
+
+/** Does work step by step, and rests in between. */
+export async function inSteps<Value>(work: SlicedWork<Value>, rest: () => Promise<void>): Promise<Value> {
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return value;
+    await rest();
+  }
+}

@@ -1,0 +1,52 @@
+import { LatestValue } from "../values/latest-value.ts";
+import type { McpRequest } from "./request.ts";
+import type { Progress, Run } from "./run.ts";
+
+/** Longest time between two notifications. Clients are told at least every ten seconds, also by a host that is busy. */
+const LONGEST_MS = 8000;
+/** Shortest time between two notifications: what waits for a slow client must not grow with the number of calls. */
+const SHORTEST_MS = 250;
+
+export interface Notifying {
+  /** Sends what is left to be sent. */
+  readonly end: () => Promise<void>;
+}
+
+/** Tells the client of a request how far a run has come, until it is ended. A client that cannot be told still gets its result. */
+export function notifyProgress(run: Run, { notify }: McpRequest): Notifying {
+  if (!notify) return { end: async () => {} };
+  // Each request has its own value, because several requests may wait for one run.
+  const progress = new LatestValue<Progress>();
+  const watching = run.watch(progress);
+  const timer = setInterval(() => progress.set(run.progress), LONGEST_MS).unref();
+  const ended = Promise.withResolvers<void>();
+  const spaced = () => Promise.race([passed(SHORTEST_MS), ended.promise]);
+  const notified = notifyAll(progress, notify, spaced);
+  return {
+    end: async () => {
+      clearInterval(timer);
+      watching[Symbol.dispose]();
+      progress.end();
+      ended.resolve();
+      await notified;
+    },
+  };
+}
+
+/** The number of a notification must be greater than the previous number, even if no call was made meanwhile. */
+async function notifyAll(
+  progress: LatestValue<Progress>,
+  notify: NonNullable<McpRequest["notify"]>,
+  spaced: () => Promise<void>,
+): Promise<void> {
+  let last = 0;
+  for await (const { calls, text } of progress) {
+    last = Math.max(last + 1, calls);
+    await notify(last, text).catch(() => {});
+    await spaced();
+  }
+}
+
+function passed(ms: number): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, ms).unref());
+}

@@ -1,0 +1,38 @@
+import type { ApprovalAnswer, ApprovalDecision, ApprovalRequest } from "../gate/approve/approval.ts";
+import { cleanJson } from "../output/clean-json.ts";
+import { INSET, insetText } from "../output/foreign-text.ts";
+import { cutMiddle } from "../values/cut-middle.ts";
+import { fieldOf } from "../values/fields.ts";
+import type { Elicitation } from "./request.ts";
+
+/** Bytes of an input that a user is shown. */
+const SHOWN_BYTES = 2048;
+
+/** A call that waits for the answer of a client's user. */
+export interface Question {
+  readonly elicitation: Elicitation;
+  readonly answer: (answer: ApprovalAnswer) => void;
+  readonly fail: (error: unknown) => void;
+  /** Whether a request of the client asks it at the moment. */
+  isAsked: boolean;
+  /** The first round that gave the question to a client, among rounds that end with an answer that requires input. */
+  round: number | undefined;
+}
+
+export function elicitationFor({ tool, input }: Pick<ApprovalRequest, "tool" | "input">, who: string): Elicitation {
+  const shown = cutMiddle(insetText(cleanJson(JSON.stringify(input))), SHOWN_BYTES, INSET);
+  return {
+    message: `${who} asks to call ${tool} with this input:\n${shown}`,
+    requestedSchema: {
+      type: "object",
+      properties: { allow: { type: "boolean", title: `Allow this call of ${tool}` } },
+      required: ["allow"],
+    },
+  };
+}
+
+/** Only an accepted form that says `allow: true` allows. */
+export function decisionOf(response: unknown): ApprovalDecision {
+  const content = fieldOf(response, "action") === "accept" ? fieldOf(response, "content") : undefined;
+  return { allow: fieldOf(content, "allow") === true, by: "the user of the MCP client" };
+}

@@ -1,0 +1,142 @@
+import { fieldOf, type Fields, isFields, listOf, textOf, without } from "../../../values/fields.ts";
+import type { MessageContent } from "../../turn/content-parts.ts";
+import type { CallResult, Conversation, ModelCall, Opening, TurnReply } from "../../model.ts";
+import { openOpenAiClient, type OpenAiClient } from "../openai-client.ts";
+import { withoutNulls } from "../openai-strict-schema.ts";
+import { sourceOf } from "../../turn/program-input.ts";
+import { type ConversationParts, ProviderConversation, type TurnAsked } from "../../provider/provider-conversation.ts";
+import { type ToolNames, toolNamesOf } from "../../turn/tool-names.ts";
+import type { TurnDisplay } from "../../turn/turn-display.ts";
+import { type ChatReply, ChatStream, endOf, readCompletion, wordsOf } from "./reply.ts";
+import { declareFunction, declareTools, type StrictInputs, toolMessage } from "./request.ts";
+import { attachedMessage, userMessage } from "./content.ts";
+import { callFields, settingsFields } from "./request.ts";
+
+type Params = Parameters<OpenAiClient["chat"]["completions"]["create"]>[0];
+
+export async function converseByOpenAiChat(parts: ConversationParts): Promise<Conversation> {
+  return new ChatConversation(parts, await openOpenAiClient(parts));
+}
+
+/** Fields of a reply's message that servers do not accept in the next request. */
+const REPLY_ONLY = ["refusal", "annotations", "audio", "function_call"];
+
+class ChatConversation extends ProviderConversation<ChatReply> {
+  readonly #client: OpenAiClient;
+  #tools: readonly Fields[];
+  readonly #messages: Fields[];
+  /** Input schemas of the tools that are declared strict; undefined if there are none. */
+  #strict: StrictInputs | undefined;
+  #callsWithoutId = 0;
+  /** Messages with the content of results beside their text, for the next request. */
+  readonly #attached: Fields[] = [];
+
+  constructor(parts: ConversationParts, client: OpenAiClient) {
+    super(parts, toolNamesOf(parts.opening));
+    this.#client = client;
+    this.#strict = this.options.strict ? new Map() : undefined;
+    this.#tools = declareTools(this.opening, this.names, this.#strict);
+    this.#messages = [{ role: "system", content: this.opening.instructions }];
+  }
+
+  protected prepareTools(opening: Opening, names: ToolNames): () => void {
+    const strict = this.#strict && new Map();
+    const declared = declareTools(opening, names, strict);
+    return () => {
+      this.#strict = strict;
+      const found = this.foundOf(opening).map((tool) => declareFunction(tool, names.given(tool.name), strict));
+      this.#tools = [...declared, ...found];
+    };
+  }
+
+  protected addInput(results: readonly Fields[], messages: readonly MessageContent[]): void {
+    for (const result of results) this.#messages.push(result);
+    this.#messages.push(...this.#attached.splice(0));
+    for (const message of messages) this.#messages.push(userMessage(message, this.media.byUrl));
+  }
+
+  protected send({ maxOutputTokens, toolChoice, signal }: TurnAsked): Promise<unknown> {
+    const { model, baseUrl, stream } = this.options;
+    const hasTools = this.#tools.length > 0;
+    const params = {
+      model,
+      messages: this.#messages,
+      ...(hasTools ? { tools: this.#tools, ...callFields(toolChoice, this.settings, this.names) } : {}),
+      // Compatible servers hold all that the model writes to a schema of the answer: it could call no tool.
+      ...settingsFields(this.settings, baseUrl === undefined || !hasTools),
+      // Compatible servers take the older name, which OpenAI's newer models refuse.
+      ...(baseUrl === undefined ? { max_completion_tokens: maxOutputTokens } : { max_tokens: maxOutputTokens }),
+      stream,
+      ...(stream ? { stream_options: { include_usage: true } } : {}),
+    } as unknown as Params;
+    return this.#client.chat.completions.create(params, { signal });
+  }
+
+  protected openStream(display: TurnDisplay): ChatStream {
+    return new ChatStream(display, this.streamedNames);
+  }
+
+  protected readBody(body: unknown): ChatReply | undefined {
+    return readCompletion(body);
+  }
+
+  protected bodyOf({ message, finishReason }: ChatReply): Fields {
+    return { choices: [{ message, ...(finishReason === undefined ? {} : { finish_reason: finishReason }) }] };
+  }
+
+  /** The protocol has no place for summaries. */
+  protected reasoningOf(): string {
+    return "";
+  }
+
+  protected wordsOf({ message }: ChatReply): string {
+    return wordsOf(message);
+  }
+
+  /** Some servers end replies that call tools with `stop` too. */
+  protected read({ message, finishReason, usage }: ChatReply): TurnReply {
+    const end = endOf(message, finishReason);
+    if (!end) return this.fail("interrupted", "It has no finish reason.");
+    const toolCalls = listOf(message, "tool_calls")
+      .filter(isFields)
+      .map((call) => this.#withId(call));
+    this.#messages.push({
+      ...without(message, ...REPLY_ONLY, "tool_calls"),
+      role: "assistant",
+      content: fieldOf(message, "content") ?? null,
+      ...(toolCalls.length > 0 ? { tool_calls: toolCalls } : {}),
+    });
+    const calls = () => toolCalls.map((call) => this.#callOf(call));
+    return this.turnOf({ text: wordsOf(message), end, usage, calls });
+  }
+
+  /** A result refers to its call by id. */
+  #withId(call: Fields): Fields {
+    if (textOf(call, "id")) return call;
+    this.#callsWithoutId += 1;
+    return { ...call, id: `call_${this.#messages.length}_call-${this.#callsWithoutId}` };
+  }
+
+  /** The provider cannot hide tools, so a deferred tool is declared once a search has found it. */
+  #declareFound(result: CallResult): readonly Fields[] {
+    return this.foundFirst(result).map((tool) => declareFunction(tool, this.names.given(tool.name), this.#strict));
+  }
+
+  #callOf(call: Fields): ModelCall {
+    const toolCallId = textOf(call, "id") ?? "";
+    const id = this.openCall(toolCallId, (result) => {
+      this.#tools = [...this.#tools, ...this.#declareFound(result)];
+      const { carried, told } = this.partsOf(result);
+      if (carried.length > 0) this.#attached.push(attachedMessage(result, carried));
+      return toolMessage(toolCallId, result, told);
+    });
+    const called = fieldOf(call, "function");
+    const name = textOf(called, "name") ?? "";
+    // Some servers send an empty text for a call without arguments.
+    const inputText = textOf(called, "arguments") || "{}";
+    if (name === this.opening.runProgram?.name) return { type: "program_call", id, source: sourceOf(inputText) };
+    const strict = this.#strict?.get(name);
+    const written = strict ? withoutNulls(inputText, strict) : inputText;
+    return { type: "tool_call", id, tool: this.names.own(name), caller: "direct", inputText: written };
+  }
+}

@@ -1,0 +1,213 @@
+import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../../values/fields.ts";
+import type { ModelUsage, TurnEnd } from "../../model.ts";
+import type { ReplyStream } from "../../provider/provider-conversation.ts";
+import { RUN_PROGRAM } from "../../../tools/tool-name.ts";
+import { decisiveReason } from "../../turn/stop-reason.ts";
+import type { StreamedNames, TurnDisplay } from "../../turn/turn-display.ts";
+
+/** A whole reply: the message as it goes back in the next request. */
+export interface ChatReply {
+  readonly message: Fields;
+  readonly finishReason: string | undefined;
+  readonly usage: ModelUsage;
+}
+
+/** Reads a completion that is not streamed; undefined if it is invalid. */
+export function readCompletion(completion: unknown): ChatReply | undefined {
+  const choice = firstChoice(completion);
+  const message = fieldOf(choice, "message");
+  if (!isFields(message)) return undefined;
+  return { message, finishReason: textOf(choice, "finish_reason"), usage: usageOf(fieldOf(completion, "usage")) };
+}
+
+/** Reasons of a reply that is whole. */
+const WHOLE_REASONS: ReadonlySet<string> = new Set(["stop", "tool_calls", "function_call"]);
+
+/** Fields of a fragment that are not joined like a vendor's own fields. */
+const CALL_FIELDS = new Set(["index", "id", "type", "function"]);
+
+/** A call whose fragments are still arriving. */
+interface OpenCall {
+  readonly index: number | undefined;
+  id: string;
+  name: string;
+  text: string;
+  unshown: string;
+  readonly fields: Record<string, unknown>;
+}
+
+/**
+ * Puts a streamed completion together. Compatible servers leave out different fields. That is accepted if it is certain
+ * to which call a fragment belongs. Otherwise it throws a `SyntaxError`: a call must never be made with another call's
+ * input.
+ */
+export class ChatStream implements ReplyStream<ChatReply> {
+  readonly #calls: OpenCall[] = [];
+  readonly #byIndex = new Map<number | undefined, OpenCall[]>();
+  readonly #byId = new Map<string, OpenCall[]>();
+  readonly #byBoth = new Map<string, OpenCall>();
+  readonly #message: Record<string, unknown> = { role: "assistant", content: null };
+  readonly #display: TurnDisplay;
+  readonly #names: StreamedNames;
+  #finishReason: string | undefined;
+  #usage: unknown;
+
+  constructor(display: TurnDisplay, names: StreamedNames) {
+    this.#display = display;
+    this.#names = names;
+  }
+
+  take(chunk: unknown): void {
+    if (isFields(fieldOf(chunk, "usage"))) this.#usage = fieldOf(chunk, "usage");
+    const choice = firstChoice(chunk);
+    this.#finishReason = decisiveReason(this.#finishReason, textOf(choice, "finish_reason"), WHOLE_REASONS);
+    const delta = fieldOf(choice, "delta");
+    if (!isFields(delta)) return;
+    for (const [name, value] of Object.entries(delta)) {
+      if (name === "tool_calls") for (const fragment of listOf(delta, "tool_calls")) this.#takeFragment(fragment);
+      else if (name !== "role") extend(this.#message, name, value);
+    }
+    this.#display.text(textOf(delta, "content") ?? "");
+  }
+
+  get reply(): ChatReply | undefined {
+    if (this.#finishReason === undefined) return undefined;
+    if (this.#calls.some(({ name }) => name === "")) throw new SyntaxError("A call of the reply has no name.");
+    const calls = this.#calls.length === 0 ? {} : { tool_calls: this.#calls.map(written) };
+    return { message: { ...this.#message, ...calls }, finishReason: this.#finishReason, usage: usageOf(this.#usage) };
+  }
+
+  #takeFragment(fragment: unknown): void {
+    if (!isFields(fragment)) throw new SyntaxError("A fragment of a call is no object.");
+    const part = fieldOf(fragment, "function");
+    const [name, text] = [textOf(part, "name") ?? "", textOf(part, "arguments") ?? ""];
+    const own = Object.entries(fragment).filter(([field, value]) => !CALL_FIELDS.has(field) && value !== null);
+    const call = this.#callOf(fragment, name);
+    if (!call && (text !== "" || own.length > 0))
+      throw new SyntaxError("It cannot be told to which call a fragment of the reply belongs.");
+    if (!call) return;
+    call.name ||= name;
+    call.text += text;
+    this.#showPiece(call, text);
+    call.fields.type ??= textOf(fragment, "type");
+    for (const [field, value] of own) extend(call.fields, field, value);
+  }
+
+  /** Shown once the name is known: some servers send it late. */
+  #showPiece(call: OpenCall, text: string): void {
+    call.unshown += text;
+    if (call.name === "") return;
+    const isProgram = call.name === this.#names.program;
+    if (isProgram) this.#display.begin(call, RUN_PROGRAM, "source");
+    else this.#display.begin(call, this.#names.own(call.name), "json");
+    this.#display.argument(call, call.unshown);
+    call.unshown = "";
+  }
+
+  /** The call that a fragment starts, by its name, or continues; undefined if several are possible. */
+  #callOf(fragment: Fields, name: string): OpenCall | undefined {
+    const index = indexOf(fragment);
+    // Some servers repeat the field, empty, in later fragments.
+    const id = textOf(fragment, "id") ?? "";
+    const [first] = this.#calls;
+    if (index !== undefined) this.#checkIndexed(index);
+    const known = this.#known(index, id);
+    const [only] = known;
+    if (only && known.length === 1 && (name === "" || only.name === "")) return this.#withId(only, id);
+    if (name === "") return known.length === 0 && !this.#byIndex.has(index) ? this.#begin(index, id) : undefined;
+    const isNew = this.#byIndex.has(index) ? id !== "" && !this.#byId.has(id) : index !== undefined || !first;
+    if (!isNew) throw new SyntaxError("Two calls of the reply cannot be told apart.");
+    return this.#begin(index, id);
+  }
+
+  /** The calls that a fragment may belong to. A call without an id may get its id later. */
+  #known(index: number | undefined, id: string): readonly OpenCall[] {
+    if (index === undefined) return id === "" ? this.#calls : (this.#byId.get(id) ?? []);
+    const here = this.#byIndex.get(index) ?? [];
+    if (id === "") return here;
+    if (here.length === 1 && here[0]?.id === "") return here;
+    const call = this.#byBoth.get(`${index} ${id}`);
+    return call ? [call] : [];
+  }
+
+  #begin(index: number | undefined, id: string): OpenCall {
+    this.#checkIndexed(index);
+    const call: OpenCall = { index, id: "", name: "", text: "", unshown: "", fields: {} };
+    this.#calls.push(call);
+    appendTo(this.#byIndex, index, call);
+    return this.#withId(call, id);
+  }
+
+  /** Calls cannot be told apart by an index that only some of them have. */
+  #checkIndexed(index: number | undefined): void {
+    const [first] = this.#calls;
+    if (first && (first.index === undefined) !== (index === undefined))
+      throw new SyntaxError("Some calls of the reply have an index, and others have none.");
+  }
+
+  #withId(call: OpenCall, id: string): OpenCall {
+    if (call.id !== "" || id === "") return call;
+    call.id = id;
+    appendTo(this.#byId, id, call);
+    this.#byBoth.set(`${call.index} ${id}`, call);
+    return call;
+  }
+}
+
+function written({ id, name, text, fields }: OpenCall): Fields {
+  return {
+    ...(id === "" ? {} : { id }),
+    ...fields,
+    type: fields.type ?? "function",
+    function: { name, arguments: text },
+  };
+}
+
+/** The index of a call; undefined if the server sends none. */
+function indexOf(fragment: Fields): number | undefined {
+  const index = fieldOf(fragment, "index") ?? undefined;
+  if (index !== undefined && (!Number.isSafeInteger(index) || (index as number) < 0))
+    throw new SyntaxError("The index of a call is no place.");
+  return index as number | undefined;
+}
+
+/** The first choice. Other choices belong to other replies. */
+function firstChoice(completion: unknown): unknown {
+  return listOf(completion, "choices").find((choice) => (fieldOf(choice, "index") ?? 0) === 0);
+}
+
+function appendTo<Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Value): void {
+  const list = lists.get(key);
+  if (list) list.push(value);
+  else lists.set(key, [value]);
+}
+
+/** Appends texts, and replaces all other values. */
+function extend(target: Record<string, unknown>, name: string, value: unknown): void {
+  if (value === null || value === undefined || name === "__proto__") return;
+  const before = Object.hasOwn(target, name) ? target[name] : undefined;
+  target[name] = typeof value === "string" && typeof before === "string" ? before + value : value;
+}
+
+function usageOf(usage: unknown): ModelUsage {
+  return {
+    inputTokens: countOf(usage, "prompt_tokens"),
+    outputTokens: countOf(usage, "completion_tokens"),
+    cachedInputTokens: countOf(fieldOf(usage, "prompt_tokens_details"), "cached_tokens"),
+  };
+}
+
+/** How the turn ends; undefined if the reply has no finish reason. */
+export function endOf(message: Fields, finishReason: string | undefined): TurnEnd | undefined {
+  if (finishReason === undefined) return undefined;
+  if (finishReason === "content_filter") return { type: "refused", reason: "The provider's filter stopped the reply." };
+  if (!WHOLE_REASONS.has(finishReason)) return { type: "cut_off", reason: finishReason };
+  const refusal = textOf(message, "refusal");
+  return refusal === undefined || refusal === "" ? { type: "answered" } : { type: "refused", reason: refusal };
+}
+
+/** Some servers send the content as a list of parts. */
+export function wordsOf(message: Fields): string {
+  const parts = listOf(message, "content").filter((part) => textOf(part, "type") === "text");
+  return textOf(message, "content") ?? parts.map((part) => textOf(part, "text") ?? "").join("");
+}

@@ -1,0 +1,177 @@
+import { type Fields, isFields, textOf, without } from "../../../values/fields.ts";
+import type { MessageContent } from "../../turn/content-parts.ts";
+import type { Conversation, HostedProgramNews, ModelCall, Opening, ToolCall, TurnReply } from "../../model.ts";
+import { RUN_PROGRAM, SEARCH_TOOLS } from "../../../tools/tool-name.ts";
+import { openOpenAiClient, type OpenAiClient } from "../openai-client.ts";
+import { type ConversationParts, ProviderConversation, type TurnAsked } from "../../provider/provider-conversation.ts";
+import { type ToolNames, toolNamesOf } from "../../turn/tool-names.ts";
+import type { TurnDisplay } from "../../turn/turn-display.ts";
+import { callerOf, endOf, readResponse, reasoningOf, type ResponsesReply, ResponsesStream, wordsOf } from "./reply.ts";
+import {
+  additionalTools,
+  declareTools,
+  outputItem,
+  programOutputItem,
+  type ResponsesTools,
+  searchOutput,
+} from "./request.ts";
+import { userItem } from "./content.ts";
+import { callFields, settingsFields } from "./request.ts";
+import { withoutNulls } from "../openai-strict-schema.ts";
+
+type Params = Parameters<OpenAiClient["responses"]["create"]>[0];
+
+export async function converseByOpenAiResponses(parts: ConversationParts): Promise<Conversation> {
+  return new ResponsesConversation(parts, await openOpenAiClient(parts));
+}
+
+class ResponsesConversation extends ProviderConversation<ResponsesReply> {
+  readonly #client: OpenAiClient;
+  #tools: ResponsesTools;
+  readonly #isStored: boolean;
+  /** Input of the next request: the whole history, or what is new if OpenAI stores the rest. */
+  #input: Fields[] = [];
+  #previousId: string | undefined;
+  /** Declarations of deferred tools for the next request. */
+  readonly #additional: Fields[] = [];
+
+  constructor(parts: ConversationParts, client: OpenAiClient) {
+    super(parts, toolNamesOf(parts.opening));
+    this.#client = client;
+    this.#isStored = this.options.flags.has("store");
+    this.#tools = declareTools(this.opening, this.names, this.options);
+  }
+
+  protected prepareTools(opening: Opening, names: ToolNames): () => void {
+    const tools = declareTools(opening, names, this.options);
+    return () => {
+      this.#tools = tools;
+    };
+  }
+
+  protected addInput(results: readonly Fields[], messages: readonly MessageContent[]): void {
+    for (const result of results) this.#input.push(result);
+    this.#input.push(...this.#additional.splice(0));
+    for (const message of messages) this.#input.push(userItem(message, this.media.byUrl));
+  }
+
+  protected send({ maxOutputTokens, toolChoice, signal }: TurnAsked): Promise<unknown> {
+    const { model, stream } = this.options;
+    const params = {
+      model,
+      instructions: this.opening.instructions,
+      input: this.#input,
+      tools: this.#tools.declarations,
+      ...(this.#tools.declarations.length > 0 ? callFields(toolChoice, this.settings, this.opening, this.names) : {}),
+      ...settingsFields(this.settings),
+      store: this.#isStored,
+      max_output_tokens: maxOutputTokens,
+      ...(this.#isStored ? {} : { include: ["reasoning.encrypted_content"] }),
+      ...(this.#previousId === undefined ? {} : { previous_response_id: this.#previousId }),
+      stream,
+    } as unknown as Params;
+    return this.#client.responses.create(params, { signal });
+  }
+
+  protected openStream(display: TurnDisplay): ResponsesStream {
+    return new ResponsesStream(display, (place, item) => this.#showInput(display, place, item));
+  }
+
+  #showInput(display: TurnDisplay, place: number, item: unknown): void {
+    if (!isFields(item) || !isCall(item) || item.type === "tool_search_call") return;
+    const isProgram = item.type === "custom_tool_call" && item.name === this.opening.runProgram?.name;
+    display.begin(place, isProgram ? RUN_PROGRAM : this.#toolOf(item), isProgram ? "plain" : "json");
+  }
+
+  protected readBody(body: unknown): ResponsesReply | undefined {
+    return readResponse(body);
+  }
+
+  protected bodyOf({ id, items, status, incompleteReason, error }: ResponsesReply): Fields {
+    return {
+      ...(id === undefined ? {} : { id }),
+      output: items,
+      ...(status === undefined ? {} : { status }),
+      ...(incompleteReason === undefined ? {} : { incomplete_details: { reason: incompleteReason } }),
+      ...(error === undefined ? {} : { error }),
+    };
+  }
+
+  protected reasoningOf({ items }: ResponsesReply): string {
+    return reasoningOf(items);
+  }
+
+  protected wordsOf({ items }: ResponsesReply): string {
+    return wordsOf(items);
+  }
+
+  protected read(reply: ResponsesReply): TurnReply {
+    const { id, items, status, error, usage } = reply;
+    if (status === "failed" || isFields(error)) {
+      const code = textOf(error, "code") === "rate_limit_exceeded" ? "rate_limited" : "server_failed";
+      return this.fail(code, textOf(error, "message") ?? "", usage);
+    }
+    const end = endOf(reply);
+    if (!end) return this.fail("reply_invalid", `Its status is ${JSON.stringify(status ?? null)}.`, usage);
+    if (this.#isStored) {
+      this.#input = [];
+      this.#previousId = id;
+    } else for (const item of items) this.#input.push(without(item, "created_by"));
+    return this.turnOf({
+      text: wordsOf(items),
+      end,
+      usage,
+      hosted: items.flatMap((item) => this.#newsOf(item)),
+      calls: () => items.filter(isCall).map((item) => this.#callOf(item)),
+    });
+  }
+
+  #callOf(item: Fields): ModelCall {
+    if (item.type === "tool_search_call") {
+      const id = this.openCall(textOf(item, "call_id") ?? "", (result) => searchOutput(item, result, this.#tools));
+      const input = item.arguments;
+      const inputText = typeof input === "string" ? input : (JSON.stringify(input) ?? "");
+      return { type: "tool_call", id, tool: SEARCH_TOOLS, caller: "direct", inputText };
+    }
+    const caller = callerOf(item.caller);
+    const id = this.openCall(textOf(item, "call_id") ?? "", (result) => {
+      const found = this.foundFirst(result);
+      if (found.length > 0) this.#additional.push(additionalTools(found, this.#tools));
+      return caller === "direct" ? outputItem(item, result, this.partsOf(result)) : programOutputItem(item, result);
+    });
+    const name = textOf(item, "name") ?? "";
+    if (item.type === "custom_tool_call") {
+      if (name === this.opening.runProgram?.name && caller === "direct")
+        return { type: "program_call", id, source: textOf(item, "input") };
+      return this.#toolCallOf(item, id, caller, textOf(item, "input") ?? "");
+    }
+    const sent = textOf(item, "arguments") ?? "";
+    const strictInput = this.#tools.strictInputs.get(this.#toolOf(item));
+    return this.#toolCallOf(item, id, caller, strictInput ? withoutNulls(sent, strictInput) : sent);
+  }
+
+  #toolCallOf(item: Fields, id: string, caller: ToolCall["caller"], inputText: string): ToolCall {
+    const program = textOf(item.caller, "caller_id");
+    const tool = this.#toolOf(item);
+    return { type: "tool_call", id, tool, caller, inputText, ...(program === undefined ? {} : { program }) };
+  }
+
+  #toolOf(item: Fields): string {
+    const name = textOf(item, "name") ?? "";
+    const namespace = textOf(item, "namespace");
+    return namespace === undefined ? this.names.own(name) : this.#tools.namespaces.own(namespace, name);
+  }
+
+  #newsOf(item: Fields): HostedProgramNews[] {
+    const program = textOf(item, "call_id") ?? "";
+    if (item.type === "program") return [this.startProgram(program, textOf(item, "code") ?? "")];
+    if (item.type !== "program_output") return [];
+    return [this.endProgram(program, textOf(item, "result"), item.status !== "completed")];
+  }
+}
+
+/** We answer no search without a call id, and none that the provider makes itself. */
+function isCall({ type, execution, call_id: callId }: Fields): boolean {
+  if (type === "tool_search_call") return execution === "client" && typeof callId === "string";
+  return type === "function_call" || type === "custom_tool_call";
+}

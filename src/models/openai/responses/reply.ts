@@ -1,0 +1,174 @@
+import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../../values/fields.ts";
+import type { ModelUsage, ToolCall, TurnEnd } from "../../model.ts";
+import type { ReplyStream } from "../../provider/provider-conversation.ts";
+import type { TurnDisplay } from "../../turn/turn-display.ts";
+
+/** A whole response, as its items go back in the next request. */
+export interface ResponsesReply {
+  readonly id: string | undefined;
+  readonly items: readonly Fields[];
+  readonly status: string | undefined;
+  readonly incompleteReason: string | undefined;
+  /** The provider's words for a response that failed. */
+  readonly error: unknown;
+  readonly usage: ModelUsage;
+}
+
+/** Reads a response that is not streamed; undefined if it is invalid. */
+export function readResponse(response: unknown, items = fieldOf(response, "output")): ResponsesReply | undefined {
+  if (!Array.isArray(items) || !items.every(isFields)) return undefined;
+  const usage = fieldOf(response, "usage");
+  return {
+    id: textOf(response, "id"),
+    items,
+    status: textOf(response, "status"),
+    incompleteReason: textOf(fieldOf(response, "incomplete_details"), "reason"),
+    error: fieldOf(response, "error"),
+    usage: {
+      inputTokens: countOf(usage, "input_tokens"),
+      outputTokens: countOf(usage, "output_tokens"),
+      cachedInputTokens: countOf(fieldOf(usage, "input_tokens_details"), "cached_tokens"),
+    },
+  };
+}
+
+/** The status of a response by its last event. */
+const LAST_EVENTS: ReadonlyMap<string, string> = new Map([
+  ["response.completed", "completed"],
+  ["response.incomplete", "incomplete"],
+  ["response.failed", "failed"],
+]);
+
+/**
+ * Puts a streamed response together from the items that are done. An item may have less when it is added than in the
+ * end, and the SDK's own accumulator throws at kinds that it does not know.
+ */
+export class ResponsesStream implements ReplyStream<ResponsesReply> {
+  readonly #added = new Set<number>();
+  readonly #done = new Map<number, unknown>();
+  readonly #display: TurnDisplay;
+  readonly #show: ShowInput;
+  #last: unknown;
+
+  /** `show` begins the display of an item that was added. */
+  constructor(display: TurnDisplay, show: ShowInput) {
+    this.#display = display;
+    this.#show = show;
+  }
+
+  take(event: unknown): void {
+    const type = textOf(event, "type") ?? "";
+    if (type === "response.output_item.added") {
+      this.#added.add(placeOf(event));
+      this.#show(placeOf(event), fieldOf(event, "item"));
+    } else if (type === "response.output_item.done") {
+      const place = placeOf(event);
+      if (this.#done.has(place)) throw new SyntaxError(`Two items of the reply have the place ${place}.`);
+      this.#done.set(place, fieldOf(event, "item"));
+      // A program comes in one piece, once it is done.
+      const code = programOf(fieldOf(event, "item"));
+      if (code !== undefined) this.#display.program(place, code);
+    } else if (type === "response.output_text.delta") this.#display.text(textOf(event, "delta") ?? "");
+    else if (type === "response.reasoning_summary_text.delta") this.#display.reasoning(textOf(event, "delta") ?? "");
+    else if (type === "response.reasoning_summary_part.added") this.#display.reasoning(gapBefore(event));
+    else if (INPUT_DELTAS.has(type))
+      this.#display.argument(fieldOf(event, "output_index"), textOf(event, "delta") ?? "");
+    else if (LAST_EVENTS.has(type)) this.#end(fieldOf(event, "response"), LAST_EVENTS.get(type));
+  }
+
+  /** A response that was not completed stays so, whatever later events say. */
+  #end(response: unknown, status: string | undefined): void {
+    const said = textOf(response, "status");
+    if (said === "completed" && said !== status)
+      throw new SyntaxError("The reply says that it was completed, and that it was not.");
+    if (this.#last === undefined || textOf(this.#last, "status") === "completed") this.#last = response;
+  }
+
+  /** The reply; undefined if it broke off. */
+  get reply(): ResponsesReply | undefined {
+    if (this.#last === undefined) return undefined;
+    // Some servers send all items with the last event only.
+    if (this.#added.size === 0 && this.#done.size === 0) return readResponse(this.#last);
+    const isWhole = [...this.#added].every((place) => this.#done.has(place));
+    const places = [...this.#done.keys()].toSorted((a, b) => a - b);
+    const items = places.map((place) => this.#done.get(place));
+    // In an incomplete response, the item that is not done is the item that was cut off.
+    return isWhole || fieldOf(this.#last, "status") !== "completed" ? readResponse(this.#last, items) : undefined;
+  }
+}
+
+/** Begins the display of an item's input. */
+export type ShowInput = (place: number, item: unknown) => void;
+
+const INPUT_DELTAS: ReadonlySet<string> = new Set([
+  "response.function_call_arguments.delta",
+  "response.custom_tool_call_input.delta",
+]);
+
+function programOf(item: unknown): string | undefined {
+  return textOf(item, "type") === "program" ? textOf(item, "code") : undefined;
+}
+
+/** Separates the parts of a summary. */
+function gapBefore(event: unknown): string {
+  return countOf(event, "summary_index") === 0 ? "" : GAP;
+}
+
+const GAP = "\n\n";
+
+/** The index of an item: without it, the item that is done would be unknown. */
+function placeOf(event: unknown): number {
+  const place = fieldOf(event, "output_index");
+  if (!Number.isSafeInteger(place) || (place as number) < 0)
+    throw new SyntaxError("An item of the reply does not say which place it has.");
+  return place as number;
+}
+
+/** Statuses of a provider's own call that is not complete. */
+const UNFINISHED = new Set<unknown>(["incomplete", "in_progress"]);
+/** Statuses of a call of our tools that may be made. Some servers give none. */
+const FINISHED = new Set<unknown>(["completed", null, undefined]);
+
+function isUnfinished({ type, status }: Fields): boolean {
+  if (type === "function_call" || type === "custom_tool_call") return !FINISHED.has(status);
+  return String(type).endsWith("_call") && UNFINISHED.has(status);
+}
+
+/** How the turn ends; undefined if the response has no final status. */
+export function endOf({ status, incompleteReason, items }: ResponsesReply): TurnEnd | undefined {
+  if (status === "incomplete" || (status === "completed" && incompleteReason !== undefined))
+    return incompleteReason === "content_filter"
+      ? { type: "refused", reason: "OpenAI's filter stopped the reply." }
+      : { type: "cut_off", reason: (incompleteReason ?? "incomplete").slice(0, 100) };
+  if (status !== "completed") return undefined;
+  const refusal = messageParts(items)
+    .map((part) => textOf(part, "refusal"))
+    .find((words) => words !== undefined);
+  if (refusal !== undefined) return { type: "refused", reason: refusal };
+  if (items.some(isUnfinished)) return { type: "cut_off", reason: "a call is not completed" };
+  // Without a message after the hosted programs, the model has not finished.
+  const last = items.findLast(({ type }) => type === "message" || type === "program" || type === "program_output");
+  return { type: last?.type === "message" ? "answered" : "unfinished" };
+}
+
+export function callerOf(caller: unknown): ToolCall["caller"] {
+  if (caller === undefined || caller === null) return "direct";
+  const type = fieldOf(caller, "type");
+  if (type === "direct") return "direct";
+  return type === "program" ? "programmatic" : "unknown";
+}
+
+export function reasoningOf(items: readonly Fields[]): string {
+  const parts = items.filter(({ type }) => type === "reasoning").flatMap((item) => listOf(item, "summary"));
+  return parts.map((part) => textOf(part, "text") ?? "").join(GAP);
+}
+
+export function wordsOf(items: readonly Fields[]): string {
+  return messageParts(items)
+    .map((part) => textOf(part, "text") ?? "")
+    .join("");
+}
+
+function messageParts(items: readonly Fields[]): readonly unknown[] {
+  return items.filter(({ type }) => type === "message").flatMap((item) => listOf(item, "content"));
+}

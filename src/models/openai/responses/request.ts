@@ -1,0 +1,157 @@
+import { type Fields, isFields, textOf, without } from "../../../values/fields.ts";
+import type { ResultParts } from "../../turn/content-parts.ts";
+import type { CallResult, Opening, ToolDeclaration, ModelSettings, ToolChoice } from "../../model.ts";
+import { RUN_PROGRAM, SEARCH_TOOLS } from "../../../tools/tool-name.ts";
+import { labelledText } from "../../turn/result-text.ts";
+import type { ToolNames } from "../../turn/tool-names.ts";
+import { dataPart } from "./content.ts";
+import { Namespaces } from "./namespaces.ts";
+import { strictSchema } from "../openai-strict-schema.ts";
+import { answerFormat } from "../openai-answer.ts";
+import { isReasoned } from "../../settings.ts";
+
+/** The declarations of a conversation, the same in every request. */
+export interface ResponsesTools {
+  readonly declarations: readonly Fields[];
+  /** Original input schemas of the tools that are declared strict, by name of the tool. */
+  readonly strictInputs: ReadonlyMap<string, ToolDeclaration["input"]>;
+  /** Declarations of deferred tools, by name of the tool. The model gets them when a search has found them. */
+  readonly deferred: ReadonlyMap<string, Fields>;
+  /** The names of deferred tools in declarations and calls. */
+  readonly namespaces: Namespaces;
+}
+
+/** Whether OpenAI's own search takes the place of ours. Its results have no place for the stubs of programs. */
+export function usesOwnSearch({ deferred = [], searchesPrograms = false }: Opening): boolean {
+  return deferred.length > 0 && !searchesPrograms;
+}
+
+export function declareTools(
+  opening: Opening,
+  names: ToolNames,
+  { strict: isStrict }: { readonly strict: boolean },
+): ResponsesTools {
+  const { tools, deferred = [], runProgram, hosted } = opening;
+  const strictInputs = new Map<string, ToolDeclaration["input"]>();
+  const declare = ({ name, description, input, output, callers }: ToolDeclaration): Fields => {
+    const strict = isStrict ? strictSchema(input) : undefined;
+    if (strict) strictInputs.set(name, input);
+    return {
+      type: "function",
+      name: names.given(name),
+      description,
+      parameters: strict ?? input,
+      strict: strict !== undefined,
+      ...(hosted ? { allowed_callers: callers } : {}),
+      ...(hosted && output !== undefined ? { output_schema: output } : {}),
+    };
+  };
+  const isSearch = ({ name }: ToolDeclaration) => usesOwnSearch(opening) && name === SEARCH_TOOLS;
+  const searches = tools.filter(isSearch).map(({ description, input }) => ({
+    type: "tool_search",
+    execution: "client",
+    description,
+    parameters: input,
+  }));
+  const declarations = [
+    ...(hosted ? [{ type: "programmatic_tool_calling" }] : []),
+    // A custom tool takes the source as plain text, without JSON around it.
+    ...(runProgram ? [{ type: "custom", ...runProgram, format: { type: "text" } }] : []),
+    ...searches,
+    ...tools.filter((tool) => !isSearch(tool)).map(declare),
+  ];
+  return {
+    declarations,
+    strictInputs,
+    deferred: new Map(deferred.map((tool) => [tool.name, { ...declare(tool), defer_loading: true }])),
+    namespaces: new Namespaces(deferred.map(({ name }) => name)),
+  };
+}
+
+/** The item that answers a search: the definitions of the tools that it found. */
+export function searchOutput(call: Fields, { found = [] }: CallResult, tools: ResponsesTools): Fields {
+  return {
+    type: "tool_search_output",
+    call_id: textOf(call, "call_id") ?? "",
+    execution: "client",
+    status: "completed",
+    tools: tools.namespaces.grouped(declarationsOf(found, tools)),
+  };
+}
+
+/** The item that declares deferred tools if another tool than OpenAI's own search found them. */
+export function additionalTools(found: readonly ToolDeclaration[], tools: ResponsesTools): Fields {
+  const functions = declarationsOf(
+    found.map(({ name }) => name),
+    tools,
+  ).map(({ tool, declaration }) => ({ tool, declaration: without(declaration, "defer_loading") }));
+  return { type: "additional_tools", role: "developer", tools: tools.namespaces.grouped(functions) };
+}
+
+function declarationsOf(found: readonly string[], { deferred }: ResponsesTools) {
+  return found.flatMap((tool) => {
+    const declaration = deferred.get(tool);
+    return declaration ? [{ tool, declaration }] : [];
+  });
+}
+
+/** The item that carries the result of a call. */
+export function outputItem(call: Fields, result: CallResult, { carried, told }: ResultParts): Fields {
+  const text = labelledText(result, { marksFailure: false, told });
+  return outputOf(call, carried.length > 0 ? [{ type: "input_text", text }, ...carried.map(dataPart)] : text);
+}
+
+/** The item for a hosted program, which takes the bare text alone, because it parses it. */
+export function programOutputItem(call: Fields, { isError, text }: CallResult): Fields {
+  return outputOf(call, isError ? `Error: ${text}` : text);
+}
+
+function outputOf(call: Fields, output: unknown): Fields {
+  return {
+    type: `${String(call.type)}_output`,
+    call_id: textOf(call, "call_id") ?? "",
+    ...(isFields(call.caller) ? { caller: call.caller } : {}),
+    output,
+  };
+}
+
+export function settingsFields(settings: ModelSettings): Fields {
+  const { reasoning, temperature, answer } = settings;
+  const format = answer === undefined ? undefined : answerFormat(answer);
+  return {
+    ...(isReasoned(settings)
+      ? {
+          reasoning: {
+            ...(reasoning?.effort === undefined ? {} : { effort: reasoning.effort }),
+            ...(reasoning?.summary === true ? { summary: "auto" } : {}),
+          },
+        }
+      : {}),
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(format ? { text: { format: { type: "json_schema", ...format } } } : {}),
+  };
+}
+
+/** The choice among tools, for a request that declares tools. */
+export function callFields(
+  choice: ToolChoice,
+  { parallelCalls = true }: ModelSettings,
+  opening: Opening,
+  names: ToolNames,
+): Fields {
+  return {
+    ...(choice === "auto" ? {} : { tool_choice: toolChoiceOf(choice, opening, names) }),
+    ...(parallelCalls ? {} : { parallel_tool_calls: false }),
+  };
+}
+
+function toolChoiceOf(choice: ToolChoice, opening: Opening, names: ToolNames): unknown {
+  if (typeof choice === "string") return choice;
+  const { tools, runProgram } = opening;
+  const { tool } = choice;
+  if (tool === runProgram?.name) return { type: "custom", name: tool };
+  if (usesOwnSearch(opening) && tool === SEARCH_TOOLS)
+    return { type: "allowed_tools", mode: "required", tools: [{ type: "tool_search" }] };
+  if (tool === RUN_PROGRAM && !tools.some(({ name }) => name === tool)) return { type: "programmatic_tool_calling" };
+  return { type: "function", name: names.given(tool) };
+}

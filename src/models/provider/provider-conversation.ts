@@ -1,0 +1,404 @@
+import { isDeepStrictEqual } from "node:util";
+import { PortcullisError } from "../../errors.ts";
+import { allowedCalls } from "../turn/allowed-calls.ts";
+import { CallIds } from "../turn/call-ids.ts";
+import {
+  checkedMessage,
+  ContentBudget,
+  type MediaTaken,
+  type MessageContent,
+  readResultParts,
+  type ResultParts,
+} from "../turn/content-parts.ts";
+import type { Fields } from "../../values/fields.ts";
+import type {
+  CallResult,
+  Conversation,
+  DeclaredTools,
+  HostedProgramNews,
+  ModelCall,
+  ModelTurn,
+  ModelSettings,
+  ModelUsage,
+  Opening,
+  ProviderFailureCode,
+  ToolChoice,
+  ToolDeclaration,
+  TurnEnd,
+  TurnReply,
+  TurnRequest,
+  UserMessage,
+} from "../model.ts";
+import { failedReply, failure, type FailedProvider, shownEnd } from "./provider-failure.ts";
+import type { ProviderTraits, ResolvedOptions } from "./provider-options.ts";
+import type { ProviderRequests } from "./provider-requests.ts";
+import { sizeFault } from "../../values/size-fault.ts";
+import { checkToolChoice, type SettingsPlace } from "../settings.ts";
+import { type ToolNames, toolNamesOf } from "../turn/tool-names.ts";
+import { type StreamedNames, TurnDisplay } from "../turn/turn-display.ts";
+
+/** The parts of a provider's conversation. `requests` sends the SDK's requests. */
+export interface ConversationParts {
+  /** Provider and model, as errors name them. */
+  readonly model: string;
+  readonly provider: ProviderTraits;
+  readonly options: ResolvedOptions;
+  readonly opening: Opening;
+  readonly requests: ProviderRequests;
+}
+
+/** Puts the events of a streamed reply together. `take` throws a `SyntaxError` for events that break the protocol. */
+export interface ReplyStream<Reply> {
+  take(event: unknown): void;
+  /** The whole reply; undefined if it broke off. */
+  readonly reply: Reply | undefined;
+  /** Usage so far, also of a reply that broke off; missing if the provider does not report it. */
+  readonly usage?: ModelUsage;
+}
+
+/** What a whole reply means, before calls decide how the turn ends. */
+interface ReadTurn {
+  readonly text: string;
+  readonly end: TurnEnd;
+  readonly usage: ModelUsage;
+  readonly hosted?: readonly HostedProgramNews[];
+  /** Reads the calls of a whole reply. The calls of a reply that was cut off or refused cannot be trusted. */
+  readonly calls: () => readonly ModelCall[];
+}
+
+/** What one request asks for beside its history. */
+export interface TurnAsked {
+  readonly maxOutputTokens: number;
+  readonly toolChoice: ToolChoice;
+  readonly signal: AbortSignal;
+}
+
+/** A call of the last turn that has no answer yet. */
+interface OpenCall {
+  readonly id: string;
+  /** The block of the next request that carries the result. */
+  readonly toBlock: (result: CallResult) => Fields;
+}
+
+/**
+ * The order of a conversation, the same for all providers: input is collected and sent, and the reply is read. Every
+ * failure becomes a `TurnReply`. A provider's class keeps the history in the provider's own form.
+ */
+export abstract class ProviderConversation<Reply> implements Conversation {
+  protected opening: Opening;
+  protected names: ToolNames;
+  readonly #parts: ConversationParts;
+  readonly #content = new ContentBudget();
+  /** Makes the tools that were declared last the current tools. */
+  #redeclare: (() => void) | undefined;
+  /** The choice that the last turn was asked with. */
+  #toolChoice: ToolChoice = "auto";
+  readonly #failed: FailedProvider;
+  readonly #ids = new CallIds();
+  /** Programs of the provider that have started and not ended. */
+  readonly #openPrograms = new Set<string>();
+  #opaque: string | undefined;
+  readonly #found = new Set<string>();
+  #messages: MessageContent[] = [];
+  #results: Fields[] = [];
+  #openCalls: OpenCall[] = [];
+
+  constructor(parts: ConversationParts, names: ToolNames) {
+    const { provider, options, opening, requests } = parts;
+    this.#parts = parts;
+    this.opening = opening;
+    for (const id of opening.usedIds ?? []) this.#ids.take(id);
+    this.names = names;
+    this.#failed = {
+      provider: provider.title,
+      keyVariable: provider.keyVariable,
+      key: options.apiKey,
+      requests,
+    };
+  }
+
+  protected get options(): ResolvedOptions {
+    return this.#parts.options;
+  }
+
+  protected get settings(): ModelSettings {
+    return this.opening.settings ?? {};
+  }
+
+  protected get media(): MediaTaken {
+    return this.#parts.provider.media;
+  }
+
+  get #requests(): ProviderRequests {
+    return this.#parts.requests;
+  }
+
+  get #place(): SettingsPlace {
+    const { model, provider } = this.#parts;
+    return { model, takes: provider.takes };
+  }
+
+  say(message: UserMessage): void {
+    const { model } = this.#parts;
+    this.#messages.push(checkedMessage(message, { model, media: this.media, budget: this.#content }));
+  }
+
+  declare(tools: DeclaredTools): void {
+    const { instructions, settings, hosted } = this.opening;
+    const opening = { instructions, ...(settings ? { settings } : {}), hosted, ...tools };
+    if (settings?.toolChoice !== undefined) checkToolChoice(this.#place, opening, settings.toolChoice, this.#found);
+    const names = this.namesFor(opening);
+    const declare = this.prepareTools(opening, names);
+    this.#redeclare = () => {
+      this.opening = opening;
+      this.names = names;
+      declare();
+    };
+  }
+
+  /** In the order of the calls: if calls have no ids, a provider matches results by order. */
+  answer(results: readonly CallResult[]): void {
+    const resultsById = new Map(results.map((result) => [result.callId, result]));
+    for (const { id, toBlock } of this.#openCalls) {
+      const result = resultsById.get(id);
+      if (result) this.#results.push(toBlock(result));
+    }
+    this.#openCalls = [];
+  }
+
+  get holdsMessages(): boolean {
+    return this.#messages.length > 0;
+  }
+
+  /** The last reply as a body of the provider. */
+  get opaque(): string | undefined {
+    return this.#opaque;
+  }
+
+  async turn(request: TurnRequest): Promise<TurnReply> {
+    this.#flushInput();
+    this.#toolChoice = this.#choiceOf(request);
+    this.#opaque = undefined;
+    this.#requests.begin(request.onRetry);
+    let spent: ModelUsage | undefined;
+    for (;;) {
+      const display = new TurnDisplay(request);
+      const reply = await this.#attempt(request, display);
+      const whole = withUsage(reply, spent);
+      if (whole.type !== "failed" || display.hasShown) return whole;
+      const isRepeated = await this.#isRepeated(whole, request);
+      if (request.signal.aborted) return { type: "aborted" };
+      if (!isRepeated) return whole;
+      spent = whole.usage;
+    }
+  }
+
+  async #attempt(request: TurnRequest, display: TurnDisplay): Promise<TurnReply> {
+    const stream = this.openStream(display);
+    this.#requests.beginAttempt();
+    try {
+      const reply = await this.#receive(request, stream);
+      if (!reply) return this.fail(this.options.stream ? "interrupted" : "reply_invalid", "", stream.usage);
+      // Checked before it is in the history: a reply too deep for the writer of JSON could never be sent again.
+      const fault = sizeFault(reply, REPLY_BOUNDS);
+      if (fault !== undefined) return this.fail("reply_invalid", `The reply ${fault}.`, stream.usage);
+      this.#openCalls = [];
+      const read = this.read(reply);
+      if (read.type !== "turn") return read;
+      if (!this.options.stream) this.#showWhole(reply, read, display);
+      this.#opaque = JSON.stringify(this.bodyOf(reply));
+      return read;
+    } catch (error) {
+      if (this.#requests.stopped) throw this.#requests.stopped.error;
+      return failedReply(error, request.signal, this.#failed, stream.usage);
+    }
+  }
+
+  /**
+   * Whether a reply that broke off is asked for again. The request of a reply that never began was repeated before, if
+   * it could be. A request that could not be made would fail again.
+   */
+  async #isRepeated(
+    { failure: { code }, usage }: TurnReply & { readonly type: "failed" },
+    { signal, maxTokens }: TurnRequest,
+  ): Promise<boolean> {
+    const isSpent = usage !== undefined && usage.inputTokens + usage.outputTokens >= maxTokens;
+    if (!this.#requests.isAnswered || isSpent || !BROKEN_OFF.has(code)) return false;
+    try {
+      return await this.#requests.waitToRepeat("Its reply broke off before a piece of it was shown.", signal);
+    } catch (error) {
+      if (signal.aborted) return false;
+      throw error;
+    }
+  }
+
+  /** Shows a reply that came in one piece. */
+  #showWhole(reply: Reply, { calls, hosted }: ModelTurn, display: TurnDisplay): void {
+    display.reasoning(this.reasoningOf(reply));
+    display.text(this.wordsOf(reply));
+    for (const news of hosted) if (news.type === "hosted_program_started") display.program(news, news.source);
+    for (const call of calls) {
+      if (call.type === "tool_call") display.whole(call, call.tool, call.inputText);
+      else if (call.source !== undefined) display.program(call, call.source);
+    }
+  }
+
+  restore(turn: ModelTurn, opaque: string | undefined): void {
+    this.#flushInput();
+    this.#openCalls = [];
+    const reply = this.readBody(parsed(opaque));
+    const read = reply && this.read(reply);
+    if (read?.type !== "turn" || !isDeepStrictEqual(idsOf(read), idsOf(turn)))
+      throw new PortcullisError(
+        "journal_invalid",
+        `The journal's record of a turn of ${this.#failed.provider} cannot be read. Its conversation cannot go on.`,
+      );
+    this.#opaque = opaque;
+  }
+
+  /** Adds input to the history: results first, then messages of the user. Either may be empty. */
+  protected abstract addInput(results: readonly Fields[], messages: readonly MessageContent[]): void;
+  /** Prepares the declaration of other tools, and returns the function that applies it. Throws `option_invalid`. */
+  protected abstract prepareTools(opening: Opening, names: ToolNames): () => void;
+  /** Sends the history. Resolves with the parsed body, or with its events if replies are streamed. */
+  protected abstract send(asked: TurnAsked): Promise<unknown>;
+  protected abstract openStream(display: TurnDisplay): ReplyStream<Reply>;
+  /** Reads a reply that is not streamed; undefined if it is invalid. */
+  protected abstract readBody(body: unknown): Reply | undefined;
+  protected abstract wordsOf(reply: Reply): string;
+  /** The summaries of the model's reasoning. */
+  protected abstract reasoningOf(reply: Reply): string;
+  /** The reply as JSON that `readBody` takes. */
+  protected abstract bodyOf(reply: Reply): Fields;
+  /** Adds a whole reply to the history and reads what it means. */
+  protected abstract read(reply: Reply): TurnReply;
+
+  #choiceOf({ toolChoice = this.settings.toolChoice ?? "auto" }: TurnRequest): ToolChoice {
+    checkToolChoice(this.#place, this.opening, toolChoice, this.#found);
+    return toolChoice;
+  }
+
+  protected namesFor(opening: Opening): ToolNames {
+    return toolNamesOf(opening);
+  }
+
+  /** The images, files and links of a result. */
+  protected partsOf({ parts }: CallResult): ResultParts {
+    return readResultParts(parts, { media: this.media, budget: this.#content });
+  }
+
+  /** The deferred tools of an opening that a search has found. */
+  protected foundOf({ deferred = [] }: Opening): readonly ToolDeclaration[] {
+    return deferred.filter(({ name }) => this.#found.has(name));
+  }
+
+  /** The deferred tools that this search has found, and no search before it. */
+  protected foundFirst({ found = [] }: CallResult): readonly ToolDeclaration[] {
+    const first = (this.opening.deferred ?? []).filter(({ name }) => found.includes(name) && !this.#found.has(name));
+    for (const { name } of first) this.#found.add(name);
+    return first;
+  }
+
+  protected get streamedNames(): StreamedNames {
+    return { program: this.opening.runProgram?.name, own: (given) => this.names.own(given) };
+  }
+
+  /** Registers a call under an id that is unique in the conversation, and returns the id. */
+  protected openCall(providedId: string | undefined, toBlock: OpenCall["toBlock"]): string {
+    const id = this.#ids.take(providedId);
+    this.#openCalls.push({ id, toBlock });
+    return id;
+  }
+
+  protected startProgram(program: string, source: string): HostedProgramNews {
+    this.#openPrograms.add(program);
+    return { type: "hosted_program_started", program, source };
+  }
+
+  protected endProgram(program: string, output: string | undefined, isError: boolean): HostedProgramNews {
+    this.#openPrograms.delete(program);
+    return { type: "hosted_program_ended", program, output, isError };
+  }
+
+  protected turnOf({
+    text,
+    end,
+    usage,
+    hosted = [],
+    calls: readCalls,
+  }: ReadTurn): TurnReply & { readonly type: "turn" } {
+    const calls =
+      end.type === "cut_off" || end.type === "refused"
+        ? []
+        : allowedCalls(readCalls(), this.#toolChoice, this.settings);
+    return {
+      type: "turn",
+      text,
+      calls,
+      hosted,
+      end: calls.length > 0 ? { type: "called" } : shownEnd(end, this.#failed),
+      usage,
+    };
+  }
+
+  protected fail(code: ProviderFailureCode, detail: string, usage?: ModelUsage): TurnReply {
+    return { type: "failed", failure: failure(code, this.#failed, detail), ...(usage ? { usage } : {}) };
+  }
+
+  /** While a program of the provider waits for results, providers accept results only, and the same tools. */
+  #flushInput(): void {
+    const isOpen = this.#openPrograms.size > 0;
+    if (!isOpen) this.#redeclare?.();
+    if (!isOpen) this.#redeclare = undefined;
+    this.addInput(this.#results.splice(0), isOpen ? [] : this.#messages.splice(0));
+  }
+
+  async #receive({ signal, maxTokens }: TurnRequest, stream: ReplyStream<Reply>): Promise<Reply | undefined> {
+    const most = this.settings.maxOutputTokens ?? this.options.maxOutputTokens;
+    // The rest of a budget may be less than the provider accepts.
+    const maxOutputTokens = Math.max(this.#parts.provider.takes.minOutputTokens, Math.min(most, maxTokens));
+    const received = await this.send({ maxOutputTokens, toolChoice: this.#toolChoice, signal });
+    if (this.options.stream) {
+      for await (const event of received as AsyncIterable<unknown>) stream.take(event);
+      return stream.reply;
+    }
+    return this.readBody(received);
+  }
+}
+
+/** Bounds of a reply that is read by recursion. Its bytes are bounded on arrival. */
+const REPLY_BOUNDS = { depth: 1000, values: Number.POSITIVE_INFINITY };
+
+/** Failures of a reply that broke off, after which the same request may succeed. */
+const BROKEN_OFF: ReadonlySet<ProviderFailureCode> = new Set([
+  "interrupted",
+  "overloaded",
+  "rate_limited",
+  "server_failed",
+]);
+
+/** A reply with the usage of the attempts before it added. */
+function withUsage(reply: TurnReply, spent: ModelUsage | undefined): TurnReply {
+  if (reply.type === "aborted" || !spent) return reply;
+  const { usage } = reply;
+  if (!usage) return { ...reply, usage: spent };
+  const sum = (name: keyof ModelUsage) => usage[name] + spent[name];
+  const all = {
+    inputTokens: sum("inputTokens"),
+    outputTokens: sum("outputTokens"),
+    cachedInputTokens: sum("cachedInputTokens"),
+  };
+  return { ...reply, usage: all };
+}
+
+function idsOf({ calls }: ModelTurn): readonly string[] {
+  return calls.map(({ id }) => id);
+}
+
+function parsed(text: string | undefined): unknown {
+  try {
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,138 @@
+import { fieldOf, textOf } from "../../values/fields.ts";
+import type { ModelUsage, ProviderFailure, ProviderFailureCode, TurnEnd, TurnReply } from "../model.ts";
+
+/** Maximum length of a provider's message in a failure, in UTF-16 code units. */
+const DETAIL_LENGTH = 300;
+/** Maximum length of a provider's reason for ending a turn, which a model may have written, in UTF-16 code units. */
+const REASON_LENGTH = 2000;
+
+/** How much of an error's message is parsed, in UTF-16 code units: it may contain a whole reply. */
+const MESSAGE_LENGTH = 64 * 1024;
+
+/** The provider that failed, and the key that its message must not show. */
+export interface FailedProvider {
+  /** Like `Anthropic`. */
+  readonly provider: string;
+  readonly keyVariable: string;
+  readonly key: string | undefined;
+  /** How often the request was sent. */
+  readonly requests: { readonly attempts: number };
+}
+
+/** The reply for an error that a request threw. Nothing of the error is trusted. */
+export function failedReply(error: unknown, signal: AbortSignal, about: FailedProvider, usage?: ModelUsage): TurnReply {
+  if (signal.aborted) return { type: "aborted" };
+  const status = fieldOf(error, "status") ?? (error as { readonly status?: unknown } | null)?.status;
+  const known = typeof status === "number" ? status : undefined;
+  const code = codeOf(error, known);
+  return { type: "failed", failure: failure(code, about, detailOf(error), known), ...(usage ? { usage } : {}) };
+}
+
+export function failure(
+  code: ProviderFailureCode,
+  { provider, keyVariable, key, requests }: FailedProvider,
+  detail: string,
+  status?: number,
+): ProviderFailure {
+  const shown = shownWords(detail, key, DETAIL_LENGTH);
+  const { attempts } = requests;
+  const message = [
+    SENTENCES[code](provider, keyVariable),
+    ...(attempts > 1 ? [`It was asked ${attempts} times.`] : []),
+    ...(shown === "" ? [] : [`It says: ${shown}`]),
+  ].join(" ");
+  return { code, message, ...(status === undefined ? {} : { status }) };
+}
+
+/** How a turn ended, with the provider's words cut and without its key. */
+export function shownEnd(end: TurnEnd, { key }: FailedProvider): TurnEnd {
+  return "reason" in end ? { ...end, reason: shownWords(end.reason, key, REASON_LENGTH) } : end;
+}
+
+const SENTENCES: Readonly<Record<ProviderFailureCode, (provider: string, keyVariable: string) => string>> = {
+  key_refused: (provider, variable) => `${provider} does not take the key: check ${variable}, and what it may do.`,
+  rate_limited: (provider) => `${provider} takes no more requests for now: wait, or ask for a higher limit.`,
+  overloaded: (provider) => `${provider} is overloaded: try again later.`,
+  request_refused: (provider) =>
+    `${provider} does not take the request: the model's name, a feature it lacks, or the length of the conversation.`,
+  server_failed: (provider) => `${provider} failed: try again later.`,
+  timed_out: (provider) => `${provider} did not answer in time.`,
+  unreachable: (provider) => `${provider} cannot be reached.`,
+  interrupted: (provider) => `The reply of ${provider} broke off, and nothing of it was done.`,
+  reply_invalid: (provider) => `The reply of ${provider} is not what its protocol says, and nothing of it was done.`,
+};
+
+function codeOf(error: unknown, status: number | undefined): ProviderFailureCode {
+  const names = chainOf(error).map((one) => (one instanceof Error ? `${one.constructor.name} ${one.name}` : ""));
+  const isNamed = (pattern: RegExp) => names.some((name) => pattern.test(name));
+  if (isNamed(/ReplyTooLarge|SyntaxError|RangeError/) || says(error, /^exception parsing/)) return "reply_invalid";
+  const kind = kindOf(error);
+  if (status === 529 || /overloaded/.test(kind)) return "overloaded";
+  if (status === 401 || status === 403 || /authentication|permission|invalid_api_key/.test(kind)) return "key_refused";
+  // Google reports an invalid key with status 400.
+  if (status === 400 && /api.key/i.test((error as Error).message)) return "key_refused";
+  if (status === 429 || /rate_limit/.test(kind)) return "rate_limited";
+  if (status === 408 || status === 504 || isNamed(/Timeout/)) return "timed_out";
+  if (status === 503) return "overloaded";
+  if (status !== undefined && status >= 500) return "server_failed";
+  if ((status !== undefined && status >= 400) || /invalid_request/.test(kind)) return "request_refused";
+  if (kind !== "") return "server_failed";
+  if (isNamed(/APIConnectionError/) || says(error, /fetch failed|Connection error/)) return "unreachable";
+  return "interrupted";
+}
+
+function says(error: unknown, pattern: RegExp): boolean {
+  return chainOf(error).some((one) => one instanceof Error && pattern.test(one.message));
+}
+
+/** The provider's name for the kind of error. Some providers put it in `code`, and a general word in `type`. */
+function kindOf(error: unknown): string {
+  const body = (error as { readonly error?: unknown } | null | undefined)?.error;
+  const inner = fieldOf(body, "error") ?? body;
+  return [textOf(inner, "type"), textOf(inner, "code")].filter((word) => word !== undefined).join(" ");
+}
+
+function detailOf(error: unknown): string {
+  const body = (error as { readonly error?: unknown } | null | undefined)?.error;
+  const inner = fieldOf(body, "error") ?? body;
+  const words = textOf(inner, "message");
+  if (words !== undefined) return words;
+  const message = error instanceof Error ? error.message.slice(0, MESSAGE_LENGTH) : "";
+  return messageInBody(message) ?? message;
+}
+
+/** Google's SDK puts the text of the body into the message, for streams after a prefix. */
+function messageInBody(message: string): string | undefined {
+  try {
+    const body: unknown = JSON.parse(message.slice(message.indexOf("{")));
+    return textOf(fieldOf(body, "error"), "message");
+  } catch {
+    return undefined;
+  }
+}
+
+function chainOf(error: unknown): unknown[] {
+  const chain: unknown[] = [];
+  for (
+    let one = error;
+    one !== undefined && one !== null && chain.length < 5;
+    one = (one as { readonly cause?: unknown }).cause
+  )
+    chain.push(one);
+  return chain;
+}
+
+/** A text in one line. The key is taken out first: it would not be found once it is cut or loses a line break. */
+function shownWords(text: string, key: string | undefined, length: number): string {
+  const line = withoutKey(text, key)
+    .slice(0, length * 2)
+    .replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029\s]+/gu, " ")
+    .trim();
+  return line.length > length ? `${line.slice(0, length)}…` : line;
+}
+
+/** Some providers repeat the key, or parts of it, in their messages. */
+function withoutKey(text: string, key: string | undefined): string {
+  const whole = key === undefined || key.length < 8 ? text : text.replaceAll(key, "[key]");
+  return whole.replaceAll(/\b(?:sk|AIza)[\w*.-]{8,}/g, "[key]");
+}

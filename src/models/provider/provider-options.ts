@@ -1,0 +1,133 @@
+import { optionError, PortcullisError } from "../../errors.ts";
+import {
+  callback,
+  type DefaultRule,
+  flag,
+  option,
+  type OptionsOf,
+  readOptions,
+  required,
+  type Resolved,
+  text,
+  wholeNumber,
+  withDefault,
+} from "../../option-rules/options.ts";
+import type { MediaTaken } from "../turn/content-parts.ts";
+import type { SettingsTaken } from "../settings.ts";
+
+const PROVIDER_RULES = {
+  /** The provider's name of the model. */
+  model: required(text({ expected: "the model's name" })),
+  /** The value of the provider's environment variable by default. */
+  // Checked apart from this rule, because an error must not show the key.
+  apiKey: option<string>("the provider's key", () => true),
+  /** URL of a compatible server, with or without a path. */
+  baseUrl: option<string>("an origin like https://example.com", (value) => /^https?:$/.test(protocolOf(value))),
+  /** Whether turns are streamed; true by default. */
+  stream: withDefault(flag(), true),
+  /** Whether the provider holds calls to the schemas of their tools, if it can express them; false by default. */
+  strict: withDefault(flag(), false),
+  /** Maximum of output tokens per turn; 16,000 by default. */
+  maxOutputTokens: wholeNumber({ min: 1, max: 10_000_000, default: 16_000 }),
+  /**
+   * How often the request for a turn is repeated: after a failed connection, a status of 408, 409, 429 or 5xx, or a reply that
+   * broke off before a piece of it was shown; 2 by default. A `Retry-After` of up to 25 seconds is respected; after a longer
+   * one the request is not repeated.
+   */
+  retries: wholeNumber({ min: 0, max: 100, default: 2 }),
+  /** Time in which a repetition of a request may begin, in milliseconds; two minutes by default. */
+  retryMs: wholeNumber({ min: 0, max: 2 ** 31 - 1, default: 120_000 }),
+  /** Time for each attempt of a request, in milliseconds; ten minutes by default. A request that timed out is not repeated. */
+  timeoutMs: wholeNumber({ min: 1, max: 2 ** 31 - 1, default: 600_000 }),
+  /** Sends the requests, through a proxy for instance; the global `fetch` by default. */
+  fetch: withDefault(
+    callback<typeof globalThis.fetch>("a function like fetch"),
+    // Read for each request, because a host may replace the global `fetch` later.
+    (input, init) => globalThis.fetch(input, init),
+  ),
+};
+
+/** Options that all providers share. */
+export type ProviderOptions = OptionsOf<typeof PROVIDER_RULES>;
+
+/** Options of one provider alone, each true or false. */
+export type FlagRules = Readonly<Record<string, DefaultRule<boolean>>>;
+
+/** What is known of a provider before a conversation with a model of it begins. */
+export interface ProviderTraits {
+  /** Prefix of model names: `anthropic` in `anthropic:claude-opus-4-5`. */
+  readonly name: string;
+  /** Its name in sentences, like `Anthropic`. */
+  readonly title: string;
+  /** The public function that makes its models, as errors name it. */
+  readonly maker: string;
+  /** Environment variable with its key. */
+  readonly keyVariable: string;
+  /** npm package of its SDK: an optional peer dependency, loaded when a conversation begins. */
+  readonly sdk: string;
+  /** Whether it can run programs that call our tools. */
+  readonly hostsPrograms: boolean;
+  /** What it takes of the settings of a conversation. */
+  readonly takes: SettingsTaken;
+  /** Which content it takes beside text. */
+  readonly media: MediaTaken;
+  /** Rules of the options of this provider alone. */
+  readonly flags: FlagRules;
+}
+
+/** Options with defaults in place. */
+export type ResolvedOptions = Resolved<typeof PROVIDER_RULES> & {
+  readonly apiKey: string;
+  /** The provider's own flags that are set. */
+  readonly flags: ReadonlySet<string>;
+};
+
+/** Checks a provider's options. Throws `option_invalid`, and `model_unavailable` if there is no key. */
+export function resolveOptions(
+  { maker, keyVariable, flags, takes }: ProviderTraits,
+  options: unknown,
+): ResolvedOptions {
+  const read = readOptions(maker, options, { ...PROVIDER_RULES, ...flags });
+  if (read.maxOutputTokens < takes.minOutputTokens)
+    throw optionError(
+      `${maker}({ maxOutputTokens })`,
+      `${takes.minOutputTokens} or more, the least that the provider accepts`,
+      read.maxOutputTokens,
+    );
+  const { baseUrl, apiKey = process.env[keyVariable] ?? "" } = read;
+  if (baseUrl !== undefined && hasUser(new URL(baseUrl)))
+    throw new PortcullisError(
+      "option_invalid",
+      `${maker}({ baseUrl }): the URL contains a user name or a password, which errors would show. Remove it, and pass the key as apiKey.`,
+    );
+  if (typeof apiKey !== "string" || apiKey === "")
+    throw new PortcullisError("model_unavailable", `There is no key for ${maker}: set ${keyVariable}, or pass apiKey.`);
+  if (!/^[\x21-\x7e]+$/.test(apiKey.trim()))
+    throw new PortcullisError(
+      "option_invalid",
+      `${maker}({ apiKey }): the key contains a character that is not allowed in keys, like a space or a line break: check ${keyVariable}.`,
+    );
+  const set = Object.keys(flags).filter((name) => (read as Readonly<Record<string, unknown>>)[name] === true);
+  return { ...read, apiKey: apiKey.trim(), flags: new Set(set) };
+}
+
+/** Loads a provider's SDK, an optional peer dependency. Rejects with `model_unavailable` if it is not installed. */
+export async function loadSdk<Sdk>(name: string, load: () => Promise<Sdk>): Promise<Sdk> {
+  try {
+    return await load();
+  } catch (cause) {
+    throw new PortcullisError(
+      "model_unavailable",
+      `The package ${name} is needed for this model: npm install ${name}`,
+      { cause },
+    );
+  }
+}
+
+function protocolOf(url: unknown): string {
+  return typeof url === "string" && URL.canParse(url) ? new URL(url).protocol : "";
+}
+
+function hasUser({ username, password }: URL): boolean {
+  return username !== "" || password !== "";
+}

@@ -1,0 +1,162 @@
+import { setTimeout } from "node:timers/promises";
+import { boundedFetch, type FetchBounds } from "./bounded-fetch.ts";
+import type { TurnRequest } from "../model.ts";
+
+/** Wait before the first repetition, in milliseconds, without a `Retry-After`; doubled each time. */
+const FIRST_WAIT_MS = 500;
+const MAX_OWN_WAIT_MS = 8000;
+/** Longest `Retry-After` that is respected, in milliseconds. After a longer one the request is not repeated. */
+const MAX_WAIT_MS = 25_000;
+
+/** Timeout for an SDK's own clock, which must not interrupt repetitions: the longest delay of a timer, in milliseconds. */
+export const NO_TIMEOUT_MS = 2 ** 31 - 1;
+
+export interface RequestBounds extends FetchBounds {
+  /** Maximum of repetitions for one turn. */
+  readonly retries: number;
+  /** Time in which a repetition may begin, from the beginning of the turn, in milliseconds. */
+  readonly retryMs: number;
+}
+
+type OnRetry = NonNullable<TurnRequest["onRetry"]>;
+
+/**
+ * The requests of one conversation, with the same rule for all providers: bodies are well-formed, replies are bounded,
+ * and failed requests are repeated as `retryWaitMs` says. A cancelled request stops waiting at once.
+ */
+export class ProviderRequests {
+  readonly #send: typeof globalThis.fetch;
+  readonly #bounds: Pick<RequestBounds, "retries" | "retryMs">;
+  #onRetry: OnRetry = () => {};
+  #attempts = 0;
+  #isAnswered = false;
+  #until = 0;
+  #stopped: { readonly error: unknown } | undefined;
+
+  constructor(bounds: RequestBounds) {
+    this.#send = boundedFetch(bounds);
+    this.#bounds = bounds;
+    this.begin();
+  }
+
+  /** Begins a turn: its attempts and its time are counted anew. */
+  begin(onRetry: OnRetry = () => {}): void {
+    this.#onRetry = onRetry;
+    this.#attempts = 0;
+    this.#until = performance.now() + this.#bounds.retryMs;
+    this.#stopped = undefined;
+  }
+
+  /** Begins to ask for a reply: an earlier answer no longer counts. */
+  beginAttempt(): void {
+    this.#isAnswered = false;
+  }
+
+  /** Requests that were sent for the turn. */
+  get attempts(): number {
+    return this.#attempts;
+  }
+
+  /** Whether a request was made since `beginAttempt`, and got a reply without an error status. */
+  get isAnswered(): boolean {
+    return this.#isAnswered;
+  }
+
+  /** The error of `onRetry`, which ends the turn. */
+  get stopped(): { readonly error: unknown } | undefined {
+    return this.#stopped;
+  }
+
+  readonly fetch: typeof globalThis.fetch = async (input, init) => {
+    const sent = typeof init?.body === "string" ? { ...init, body: wellFormedJson(init.body) } : init;
+    const signal = sent?.signal ?? undefined;
+    for (;;) {
+      this.#attempts += 1;
+      this.#isAnswered = false;
+      try {
+        const response = await this.#send(input, sent);
+        this.#isAnswered = response.ok;
+        const waitMs = response.ok ? undefined : retryWaitMs(response.status, response.headers, this.#attempts);
+        if (waitMs === undefined || !this.#mayRepeat(waitMs)) return response;
+        await response.body?.cancel();
+        await this.#wait(`It answered with status ${response.status}.`, waitMs, signal);
+      } catch (error) {
+        if (this.#stopped || signal?.aborted || isTimeout(error)) throw error;
+        if (!(await this.waitToRepeat("It could not be reached.", signal))) throw error;
+      }
+    }
+  };
+
+  /** Waits before the turn is asked for again, and resolves with true; false if it may not be. */
+  async waitToRepeat(reason: string, signal: AbortSignal | undefined): Promise<boolean> {
+    const waitMs = ownWaitMs(this.#attempts);
+    if (!this.#mayRepeat(waitMs)) return false;
+    await this.#wait(reason, waitMs, signal);
+    return true;
+  }
+
+  #mayRepeat(waitMs: number): boolean {
+    return this.#attempts <= this.#bounds.retries && performance.now() + waitMs <= this.#until;
+  }
+
+  async #wait(reason: string, waitMs: number, signal: AbortSignal | undefined): Promise<void> {
+    try {
+      await this.#onRetry({ attempt: this.#attempts, reason, delayMs: Math.round(waitMs) });
+    } catch (error) {
+      this.#stopped = { error };
+      throw error;
+    }
+    await setTimeout(waitMs, undefined, signal ? { signal } : {});
+  }
+}
+
+/**
+ * Time to wait before a request with this response may be repeated, in milliseconds. Undefined if it may not be, or if
+ * the provider asks for a longer wait than is respected.
+ */
+export function retryWaitMs(status: number, headers: Headers, attempt: number, now = Date.now()): number | undefined {
+  const verdict = headers.get("x-should-retry");
+  if (verdict === "false" || (verdict !== "true" && !mayBeRepeated(status))) return undefined;
+  const asked = askedWaitMs(headers, now);
+  if (asked === undefined) return ownWaitMs(attempt);
+  return asked > MAX_WAIT_MS ? undefined : asked;
+}
+
+function mayBeRepeated(status: number): boolean {
+  return status === 408 || status === 409 || status === 429 || status >= 500;
+}
+
+/** `Retry-After` is a number of seconds or a date; some providers also send `retry-after-ms`. */
+function askedWaitMs(headers: Headers, now: number): number | undefined {
+  const milliseconds = decimal(headers.get("retry-after-ms"));
+  if (milliseconds !== undefined) return milliseconds;
+  const after = headers.get("retry-after");
+  const seconds = decimal(after);
+  if (seconds !== undefined) return seconds * 1000;
+  // `Date.parse` accepts almost any text.
+  const date = /^\w{3}, \d\d \w{3} \d{4} /.test(after ?? "") ? Date.parse(after ?? "") : Number.NaN;
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}
+
+function decimal(text: string | null): number | undefined {
+  return text !== null && /^\d+(\.\d+)?$/.test(text) ? Number(text) : undefined;
+}
+
+/** A part is random, so that clients that were refused together do not return together. */
+function ownWaitMs(attempt: number): number {
+  return Math.min(MAX_OWN_WAIT_MS, FIRST_WAIT_MS * 2 ** (attempt - 1)) * (1 - Math.random() / 4);
+}
+
+/** A request that timed out is not repeated. */
+function isTimeout(error: unknown): boolean {
+  return error instanceof Error && error.name === "TimeoutError";
+}
+
+/**
+ * The JSON text with U+FFFD for each lone surrogate. Some providers refuse a whole request for half of a character, and
+ * UTF-8 cannot hold it. `JSON.stringify` writes pairs as they are, so every escaped surrogate is a lone one.
+ */
+export function wellFormedJson(text: string): string {
+  if (!text.includes("\\ud")) return text;
+  return text.replaceAll(/\\(?:ud[89a-f][0-9a-f]{2}|.)/g, (escape) => (escape.length === 6 ? "\ufffd" : escape));
+}

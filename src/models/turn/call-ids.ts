@@ -1,0 +1,38 @@
+/** Longest id that is used as the provider sent it, in UTF-16 code units. */
+const MAX_LENGTH = 128;
+
+/** Makes ids unique by a suffix. */
+export class UniqueIds {
+  readonly #used = new Set<string>();
+  /** How often each id was requested, so that many equal ids do not take quadratic time. */
+  readonly #times = new Map<string, number>();
+
+  get size(): number {
+    return this.#used.size;
+  }
+
+  take(wanted: string): string {
+    let times = this.#times.get(wanted) ?? 0;
+    let id = wanted;
+    do {
+      times += 1;
+      if (times > 1) id = `${wanted}-${times}`;
+    } while (this.#used.has(id));
+    this.#times.set(wanted, times);
+    this.#used.add(id);
+    return id;
+  }
+}
+
+/**
+ * Gives every call of a conversation a unique id: the provider's if it is well-formed and new. The adapter keeps the
+ * provider's own id for the result.
+ */
+export class CallIds {
+  readonly #ids = new UniqueIds();
+
+  take(provided: string | undefined): string {
+    const usable = provided !== undefined && provided.length <= MAX_LENGTH && /^[\w.:-]+$/.test(provided);
+    return this.#ids.take(usable ? provided : `call-${this.#ids.size + 1}`);
+  }
+}

@@ -1,0 +1,60 @@
+import { hash } from "node:crypto";
+import type { Opening } from "../model.ts";
+
+/** Characters of the digest in a changed name. */
+const DIGEST_LENGTH = 8;
+
+/**
+ * Maps tool names to names that every provider accepts (at most 64 letters, digits, `_` and `-`), and back. A name that
+ * has to be changed gets a digest of the original, so that two tools never share a name.
+ */
+export class ToolNames {
+  readonly #givenBy = new Map<string, string>();
+  readonly #ownBy = new Map<string, string>();
+
+  /** `taken` are names that no tool may get. `maxLength` counts UTF-16 code units. */
+  constructor(names: readonly string[], taken: readonly string[] = [], maxLength = 64) {
+    const plain = new Set(names.filter((name) => isPlain(name, maxLength) && !taken.includes(name)));
+    for (const name of names) {
+      const readable = name.replaceAll(/[^A-Za-z0-9_-]/g, "_");
+      const isTaken = (given: string) => taken.includes(given) || plain.has(given) || this.#ownBy.has(given);
+      const isFree = readable.length <= maxLength && !isTaken(readable);
+      const given = plain.has(name) || isFree ? readable : withDigest(name, readable, maxLength, isTaken);
+      this.#givenBy.set(name, given);
+      this.#ownBy.set(given, name);
+    }
+  }
+
+  /** The name under which a tool is declared. */
+  given(name: string): string {
+    return this.#givenBy.get(name) ?? name;
+  }
+
+  /** The tool that was declared under a name. If there is none, the name itself, cut to 256 code units. */
+  own(given: string): string {
+    return this.#ownBy.get(given) ?? given.slice(0, 256);
+  }
+}
+
+/** Names of a conversation's tools, beside the tool for programs and `reserved` names of the provider's own tools. */
+export function toolNamesOf(
+  { tools, deferred = [], runProgram }: Pick<Opening, "tools" | "deferred" | "runProgram">,
+  reserved: readonly string[] = [],
+): ToolNames {
+  return new ToolNames(
+    [...tools, ...deferred].map(({ name }) => name),
+    [...(runProgram ? [runProgram.name] : []), ...reserved],
+  );
+}
+
+function isPlain(name: string, maxLength: number): boolean {
+  return name.length <= maxLength && /^[A-Za-z0-9_-]+$/.test(name);
+}
+
+/** Adds a digest. It is hashed again if another tool has the name already, which an MCP server could arrange. */
+function withDigest(name: string, readable: string, maxLength: number, isTaken: (given: string) => boolean): string {
+  let digest = hash("sha256", name);
+  const given = () => `${readable.slice(0, maxLength - DIGEST_LENGTH - 1)}_${digest.slice(0, DIGEST_LENGTH)}`;
+  while (isTaken(given())) digest = hash("sha256", digest);
+  return given();
+}

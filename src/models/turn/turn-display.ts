@@ -1,0 +1,102 @@
+import type { TurnRequest } from "../model.ts";
+import { RUN_PROGRAM } from "../../tools/tool-name.ts";
+import { SourceReader } from "./source-reader.ts";
+
+/** Maximum of reasoning and inputs that one turn shows while they are written, in UTF-16 code units. */
+const MAX_SHOWN = 256 * 1024;
+/** Maximum number of inputs that one turn shows. */
+const MAX_INPUTS = 1000;
+const REST = "… (the rest is not shown)";
+
+/** What a reader of streams needs to name inputs. */
+export interface StreamedNames {
+  /** Name of the tool that takes programs. */
+  readonly program: string | undefined;
+  /** The tool that was declared under a name. */
+  readonly own: (given: string) => string;
+}
+
+/** How an input is written: JSON, JSON that holds a program's source, or plain text. */
+type InputForm = "json" | "source" | "plain";
+
+interface ShownInput {
+  readonly index: number;
+  readonly tool: string;
+  readonly source: SourceReader | undefined;
+  /** Half of a character, whose other half has not come yet. */
+  half: string;
+}
+
+/** Passes on what a model writes while it writes it. For display only, within bounds: nothing here is acted on. */
+export class TurnDisplay {
+  readonly #request: Pick<TurnRequest, "onText" | "onReasoning" | "onArgument">;
+  /** Inputs by the key by which the provider tells them apart. */
+  readonly #inputs = new Map<unknown, ShownInput>();
+  /** Whether it was said that further inputs are not shown. */
+  #isFull = false;
+  #left = MAX_SHOWN;
+  #hasShown = false;
+
+  constructor(request: Pick<TurnRequest, "onText" | "onReasoning" | "onArgument">) {
+    this.#request = request;
+  }
+
+  /** Whether a piece of the reply was passed on: then asking for the reply again would show it twice. */
+  get hasShown(): boolean {
+    return this.#hasShown;
+  }
+
+  text(piece: string): void {
+    this.#hasShown ||= piece !== "";
+    this.#request.onText(piece);
+  }
+
+  reasoning(piece: string): void {
+    const { onReasoning } = this.#request;
+    if (onReasoning) this.#show(piece, onReasoning);
+  }
+
+  /** Begins the input of a call, or the source of a program. An input that has begun is not begun again. */
+  begin(key: unknown, tool: string, form: InputForm): void {
+    const { onArgument } = this.#request;
+    if (!onArgument || this.#inputs.has(key) || this.#isFull) return;
+    this.#isFull = this.#inputs.size >= MAX_INPUTS;
+    if (this.#isFull) return this.#show(REST, (text) => onArgument({ index: MAX_INPUTS, tool, text }));
+    const source = form === "source" ? new SourceReader() : undefined;
+    this.#inputs.set(key, { index: this.#inputs.size, tool, source, half: "" });
+  }
+
+  /** A piece of an input that has begun. */
+  argument(key: unknown, piece: string): void {
+    const input = this.#inputs.get(key);
+    const { onArgument } = this.#request;
+    if (!input || !onArgument || this.#left < 0) return;
+    const { index, tool, source } = input;
+    const text = input.half + (source ? source.read(piece) : piece);
+    const end = isHighSurrogate(text.charCodeAt(text.length - 1)) ? text.length - 1 : text.length;
+    input.half = text.slice(end);
+    this.#show(text.slice(0, end), (shown) => onArgument({ index, tool, text: shown }));
+  }
+
+  /** An input that came whole. */
+  whole(key: unknown, tool: string, text: string): void {
+    this.begin(key, tool, "plain");
+    this.argument(key, text);
+  }
+
+  program(key: unknown, source: string): void {
+    this.whole(key, RUN_PROGRAM, source);
+  }
+
+  #show(piece: string, show: (text: string) => void): void {
+    if (piece === "" || this.#left < 0) return;
+    this.#hasShown = true;
+    const shown = piece.slice(0, this.#left);
+    this.#left -= piece.length;
+    show(this.#left < 0 ? shown + REST : shown);
+  }
+}
+
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff;
+}

@@ -1,0 +1,80 @@
+import { z } from "zod";
+import { CALL_LINE } from "../gate/call-line.ts";
+import { CLIENT_OUTCOME, CONNECTIONS, LOGS, NOT_EVICTED } from "../programs/outcome.ts";
+import type { Shape } from "../values/shape.ts";
+
+const count = z.number().nonnegative();
+
+const OUTPUT = z.object({
+  /**
+   * The value as JSON, or the name and message of a fault; then the runtime's notes; then what the program printed. After
+   * the first line, every line that does not begin with two spaces is the runtime's own. Safe to show on a terminal.
+   */
+  text: z.string(),
+  isError: z.boolean(),
+  /** What was left out; absent if nothing was. */
+  cut: z.object({ valueBytes: count.exactOptional(), logLines: count.exactOptional() }).exactOptional(),
+  /** Characters that the runtime's `redact` has taken out; absent if none. */
+  redacted: count.exactOptional(),
+});
+
+/** All that the model gets of an execution. */
+export type Output = Shape<typeof OUTPUT>;
+
+export const USAGE = z.object({
+  calls: count,
+  /** UTF-8 bytes of JSON that tools returned. */
+  bytesIn: count,
+  /** UTF-8 bytes of JSON that the program was handed: results, and values that it has loaded. */
+  bytesSeen: count,
+  /** UTF-8 bytes of `output.text`. */
+  bytesOut: count,
+  /** Time waiting for an engine or a container, including the wait for a replacement. */
+  queuedMs: count,
+  /** Time the program ran, without waiting for a core if the system reports that. */
+  runningMs: count,
+  /** Time the program waited for tools and timers, without `approvalMs`. */
+  waitingMs: count,
+  /** Time the program waited for nothing but people and clients, between two drivers too. It spends no limit. */
+  approvalMs: count,
+  /** Peak memory above that of an idle guest; 0 if it cannot be measured. */
+  peakMemoryBytes: count,
+  turns: count,
+  /** How often the engine died and was replaced. */
+  restarts: count,
+  /** How often the program gave its engine or container up while it waited, because another program needed it, or memory was short. */
+  evictions: count,
+  /**
+   * Why the program kept its engine or container while it waited: it had used what a replay cannot reproduce, it held
+   * much `memory`, or its `replay` would take too long. Absent if it could give the engine or container up.
+   */
+  notEvicted: NOT_EVICTED.exactOptional(),
+  /** Connections through the sandbox's egress: their number, refused ones included, and their bytes. */
+  connections: CONNECTIONS,
+});
+
+/** What a program has used, by all its drivers. Times are in milliseconds. */
+export type Usage = Shape<typeof USAGE>;
+
+export const REPORT_ARTIFACT = z.object({
+  name: z.string(),
+  /** UTF-8 bytes of its JSON. */
+  bytes: count,
+  /** TypeScript type of the value, inferred from its first rows. Untrusted: it has names of fields. */
+  shape: z.string(),
+});
+
+/** The report of a program as clients get it, without its `execution` and the `value`, which is in the outcome. */
+export const REPORT = z.object({
+  outcome: CLIENT_OUTCOME,
+  output: OUTPUT,
+  usage: USAGE,
+  calls: z.array(CALL_LINE),
+  logs: LOGS,
+  /** Values that are kept under names; for a program of a conversation, the values of the whole conversation. */
+  artifacts: z.array(REPORT_ARTIFACT),
+  /** The runtime's notes on the value and the calls. */
+  notes: z.array(z.string()),
+  /** What the guest changed to make the value JSON, in its own words. Untrusted: may be any text. */
+  remarks: z.array(z.string()),
+});

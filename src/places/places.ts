@@ -1,0 +1,92 @@
+import { Counts } from "./counts.ts";
+import { type InLine, WaitingLine } from "./waiting-line.ts";
+
+export interface PlacesOptions {
+  /** Places of all tenants. */
+  readonly atOnce: number;
+  /** Places of one tenant; by default all, or all but one if there are other tenants or many places. */
+  readonly perTenant?: number | undefined;
+  /** How many may wait; any number by default. */
+  readonly queued?: number;
+  /** Makes the error for a waiter beyond `queued`. */
+  readonly full?: () => Error;
+}
+
+/** Gives a place back. */
+export type Release = () => void;
+
+interface Waiter extends InLine {
+  readonly begin: (release: Release | undefined) => void;
+  readonly reject: (error: Error) => void;
+}
+
+const NONE_COMING: ReadonlyMap<string, number> = new Map();
+
+/** A number of places. Waiting tenants are served in turn, the tenant with the fewest places first. */
+export class Places {
+  readonly #atOnce: number;
+  readonly #full: () => Error;
+  readonly #line: WaitingLine<Waiter>;
+  readonly #taken = new Counts();
+
+  constructor({ atOnce, perTenant, queued, full = () => new Error("Too many wait.") }: PlacesOptions) {
+    this.#atOnce = atOnce;
+    this.#full = full;
+    this.#line = new WaitingLine(queued, atOnce, perTenant);
+  }
+
+  get taken(): number {
+    return this.#taken.all;
+  }
+
+  get waiting(): number {
+    return this.#line.length;
+  }
+
+  waitingOf(tenant: string): number {
+    return this.#line.lengthOf(tenant);
+  }
+
+  /**
+   * Takes a place: at once, if there is one. Otherwise resolves once there is, and with undefined once the signal is
+   * aborted. Rejects if as many wait as may wait and this tenant has the most waiters: at once, or later when another
+   * tenant comes.
+   */
+  take(tenant: string, signal?: AbortSignal): Release | Promise<Release | undefined> {
+    const isFree = this.#line.mayHave(tenant, this.#taken.byKey) && this.taken < this.#atOnce;
+    return isFree ? this.#place(tenant) : this.#wait(tenant, signal);
+  }
+
+  async #wait(tenant: string, signal: AbortSignal | undefined): Promise<Release | undefined> {
+    const { promise, resolve, reject } = Promise.withResolvers<Release | undefined>();
+    const waiter: Waiter = { tenant, begin: resolve, reject };
+    const leave = () => {
+      this.#line.remove(waiter);
+      resolve(undefined);
+    };
+    if (signal?.aborted) return undefined;
+    signal?.addEventListener("abort", leave, { once: true });
+    this.#line.add(waiter)?.reject(this.#full());
+    try {
+      return await promise;
+    } finally {
+      signal?.removeEventListener("abort", leave);
+    }
+  }
+
+  #place(tenant: string): Release {
+    const giveBack = this.#taken.take(tenant, 1);
+    return () => {
+      giveBack?.();
+      this.#serve();
+    };
+  }
+
+  #serve(): void {
+    while (this.taken < this.#atOnce) {
+      const tenant = this.#line.next(this.#taken.byKey, NONE_COMING);
+      if (tenant === undefined) return;
+      this.#line.take(tenant)?.begin(this.#place(tenant));
+    }
+  }
+}

@@ -1,0 +1,271 @@
+/** How long a program that has begun lets others of its tenant begin before it, in milliseconds. */
+export const BEGUN_WAITS_MS = 3000;
+
+export function countNames(names: Iterable<string | undefined>): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const name of names) if (name !== undefined) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return counts;
+}
+
+/** What waits in a line: a program, an execution, a call or a reading. */
+export interface InLine {
+  readonly tenant: string;
+  /**
+   * Whether it is a program that has begun already, and gave up its engine or container. The number of begun programs is
+   * not bounded here.
+   */
+  readonly hasBegun?: boolean;
+}
+
+/** From this many engines or places on, one is always left for other tenants: it is a small part of all. */
+const MANY = 8;
+/** If there are fewer, how long one is left for other tenants after another tenant has come, in milliseconds. */
+const OTHERS_MS = 5 * 60_000;
+
+interface Seen {
+  readonly tenant: string;
+  readonly at: number;
+}
+
+/**
+ * How many engines, containers or places one tenant may have of all. Programs that sleep may keep theirs for long, so
+ * one is left for the others: always if there are many, and otherwise while another tenant has come lately.
+ */
+class TenantBound {
+  readonly #all: number;
+  readonly #perTenant: number | undefined;
+  /** The tenant that came last, and the last other tenant. */
+  #latest: Seen | undefined;
+  #before: Seen | undefined;
+
+  constructor(all: number, perTenant: number | undefined) {
+    this.#all = all;
+    this.#perTenant = perTenant;
+  }
+
+  see(tenant: string): void {
+    if (this.#latest && this.#latest.tenant !== tenant) this.#before = this.#latest;
+    this.#latest = { tenant, at: performance.now() };
+  }
+
+  of(tenant: string): number {
+    if (this.#perTenant !== undefined) return this.#perTenant;
+    if (this.#all === 1 || this.#all === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY;
+    const other = this.#latest?.tenant === tenant ? this.#before : this.#latest;
+    const isShared = this.#all >= MANY || (other !== undefined && performance.now() - other.at < OTHERS_MS);
+    return isShared ? this.#all - 1 : Number.POSITIVE_INFINITY;
+  }
+}
+
+/** A waiter between the ones that came before and after it. */
+interface Link<Waiter> {
+  readonly waiter: Waiter;
+  readonly since: number;
+  before: Link<Waiter> | undefined;
+  after: Link<Waiter> | undefined;
+}
+
+/** Waiters in order of arrival. Any of thousands leaves at once: they may all leave in one turn of the event loop. */
+class Arrivals<Waiter> {
+  first: Link<Waiter> | undefined;
+  last: Link<Waiter> | undefined;
+  length = 0;
+
+  add(waiter: Waiter): Link<Waiter> {
+    const link = { waiter, since: performance.now(), before: this.last, after: undefined };
+    if (this.last) this.last.after = link;
+    else this.first = link;
+    this.last = link;
+    this.length += 1;
+    return link;
+  }
+
+  remove({ before, after }: Link<Waiter>): void {
+    if (before) before.after = after;
+    else this.first = after;
+    if (after) after.before = before;
+    else this.last = before;
+    this.length -= 1;
+  }
+}
+
+/** The waiters of one tenant. */
+interface OwnLine<Waiter> {
+  readonly begun: Arrivals<Waiter>;
+  readonly fresh: Arrivals<Waiter>;
+}
+
+const waitedMs = ({ since }: Link<unknown>): number => performance.now() - since;
+const lengthOf = ({ begun, fresh }: OwnLine<unknown>): number => begun.length + fresh.length;
+
+/**
+ * Programs that wait for an engine or a container, each kind in order of arrival. Within a tenant, new programs come
+ * first, until a begun program has waited for `BEGUN_WAITS_MS`: so many programs soon wait for their tools at the same
+ * time, and no stream of new programs keeps a begun program waiting. Across tenants, the tenant with the fewest engines
+ * or containers is next; among equals, the tenant that was served longest ago.
+ */
+export class WaitingLine<Waiter extends InLine> {
+  readonly #maxLength: number;
+  readonly #bound: TenantBound;
+  /** Only tenants with waiting programs. The tenant that was served last comes last. */
+  readonly #byTenant = new Map<string, OwnLine<Waiter>>();
+  readonly #links = new Map<Waiter, Link<Waiter>>();
+  /** Waiters that have not begun. */
+  #fresh = 0;
+
+  /**
+   * `maxLength` is how many programs may wait at once, `all` how many engines or containers there may be, and
+   * `perTenant` how many of them one tenant may have: by default all, or all but one if there are other tenants.
+   */
+  constructor(maxLength = Number.POSITIVE_INFINITY, all = Number.POSITIVE_INFINITY, perTenant?: number) {
+    this.#maxLength = maxLength;
+    this.#bound = new TenantBound(all, perTenant);
+  }
+
+  /** Whether a tenant that has come may have an engine or a place more than it holds. */
+  mayHave(tenant: string, held: ReadonlyMap<string, number>): boolean {
+    this.#bound.see(tenant);
+    return (held.get(tenant) ?? 0) < this.#bound.of(tenant);
+  }
+
+  get length(): number {
+    return this.#links.size;
+  }
+
+  lengthOf(tenant: string): number {
+    const own = this.#byTenant.get(tenant);
+    return own ? lengthOf(own) : 0;
+  }
+
+  /**
+   * Adds a waiter behind the others of its tenant and kind. If the line is full, and the waiter has not begun, the
+   * tenant with the most waiters that have not begun loses the last of them, which may be `waiter`. It is returned. So
+   * one tenant cannot fill the line for the others.
+   */
+  add(waiter: Waiter): Waiter | undefined {
+    this.#bound.see(waiter.tenant);
+    const own = this.#byTenant.get(waiter.tenant) ?? { begun: new Arrivals(), fresh: new Arrivals() };
+    const isFull = waiter.hasBegun !== true && this.#fresh >= this.#maxLength;
+    const removed = isFull ? this.#makeRoom(waiter, own) : undefined;
+    if (removed === waiter) return removed;
+    this.#byTenant.set(waiter.tenant, own);
+    this.#links.set(waiter, this.#kindOf(own, waiter).add(waiter));
+    if (waiter.hasBegun !== true) this.#fresh += 1;
+    return removed;
+  }
+
+  /** Removes a waiter and returns it: `waiter` itself, if its tenant has the most. */
+  #makeRoom(waiter: Waiter, own: OwnLine<Waiter>): Waiter {
+    const longest = [...this.#byTenant.values()].reduce(
+      (one, other) => (other.fresh.length > one.fresh.length ? other : one),
+      own,
+    );
+    const removed = longest.fresh.length > own.fresh.length + 1 ? longest.fresh.last?.waiter : undefined;
+    if (removed) this.remove(removed);
+    return removed ?? waiter;
+  }
+
+  remove(waiter: Waiter): void {
+    const own = this.#byTenant.get(waiter.tenant);
+    const link = this.#links.get(waiter);
+    if (!own || !link) return;
+    this.#kindOf(own, waiter).remove(link);
+    this.#links.delete(waiter);
+    if (waiter.hasBegun !== true) this.#fresh -= 1;
+    if (lengthOf(own) === 0) this.#byTenant.delete(waiter.tenant);
+  }
+
+  #kindOf({ begun, fresh }: OwnLine<Waiter>, { hasBegun }: Waiter): Arrivals<Waiter> {
+    return hasBegun === true ? begun : fresh;
+  }
+
+  /** Returns the first of a tenant's waiters and leaves it in the line. */
+  first(tenant: string | undefined): Waiter | undefined {
+    const own = tenant === undefined ? undefined : this.#byTenant.get(tenant);
+    const begun = own?.begun.first;
+    const fresh = own?.fresh.first;
+    if (!begun || !fresh) return (begun ?? fresh)?.waiter;
+    return (waitedMs(begun) < BEGUN_WAITS_MS ? fresh : begun).waiter;
+  }
+
+  /** How many of a tenant's waiters have waited for `ms`. Counts no further than `most`. */
+  countWaited(tenant: string, ms: number, most: number): number {
+    const { begun, fresh } = this.#byTenant.get(tenant) ?? {};
+    let count = 0;
+    for (let link of [begun?.first, fresh?.first])
+      for (; link && count < most && waitedMs(link) >= ms; link = link.after) count += 1;
+    return count;
+  }
+
+  /** Removes and returns the first of a tenant's waiters. The tenant then counts as served last. */
+  take(tenant: string): Waiter | undefined {
+    const waiter = this.first(tenant);
+    if (!waiter) return undefined;
+    this.remove(waiter);
+    const rest = this.#byTenant.get(tenant);
+    if (rest) {
+      this.#byTenant.delete(tenant);
+      this.#byTenant.set(tenant, rest);
+    }
+    return waiter;
+  }
+
+  /** How many programs wait that may have an engine, and for which none is coming. `held` and `coming` as for `next`. */
+  unserved(held: ReadonlyMap<string, number>, coming: ReadonlyMap<string, number>): number {
+    let unserved = 0;
+    for (const [tenant, own] of this.#byTenant) {
+      const mayHave = this.#bound.of(tenant) - (held.get(tenant) ?? 0);
+      unserved += Math.max(0, Math.min(lengthOf(own) - (coming.get(tenant) ?? 0), mayHave));
+    }
+    return unserved;
+  }
+
+  /** The tenants with waiters for which nothing is coming, those with the fewest engines or containers first. */
+  wanting(held: ReadonlyMap<string, number>, coming: ReadonlyMap<string, number>): readonly string[] {
+    const wanting: string[] = [];
+    for (const [tenant, own] of this.#byTenant) if (lengthOf(own) > (coming.get(tenant) ?? 0)) wanting.push(tenant);
+    return wanting.length < 2
+      ? wanting
+      : wanting.toSorted((one, other) => (held.get(one) ?? 0) - (held.get(other) ?? 0));
+  }
+
+  /**
+   * Whether a waiting program of another tenant may lose its place to one of `tenant`. Within the same tenant it always
+   * may. Another tenant loses places only while it has the most engines or containers, and more than `tenant`, so only
+   * the places beyond its equal part.
+   */
+  mayLoseTo(tenant: string, held: ReadonlyMap<string, number>): (other: string) => boolean {
+    const has = held.get(tenant) ?? 0;
+    const most = has < this.#bound.of(tenant) ? Math.max(has + 1, ...held.values()) : Number.POSITIVE_INFINITY;
+    return (other) => other === tenant || (held.get(other) ?? 0) === most;
+  }
+
+  /**
+   * Returns the tenant that is served next, of the tenants with fewer engines than they may have. `held` counts each
+   * tenant's engines, coming ones included; `coming` counts only the coming ones. The tenant `keeps` has just released
+   * an engine. While it has waiters it keeps that engine, unless the next tenant has none, or fewer than `keeps` has.
+   */
+  next(held: ReadonlyMap<string, number>, coming: ReadonlyMap<string, number>, keeps?: string): string | undefined {
+    let best: string | undefined;
+    let fewest = Number.POSITIVE_INFINITY;
+    for (const [tenant, own] of this.#byTenant) {
+      const has = held.get(tenant) ?? 0;
+      if (has >= this.#bound.of(tenant) || lengthOf(own) <= (coming.get(tenant) ?? 0)) continue;
+      if (has < fewest) {
+        best = tenant;
+        fewest = has;
+      }
+      if (fewest === 0) break;
+    }
+    if (keeps === undefined || best === undefined || fewest === 0 || !this.#byTenant.has(keeps)) return best;
+    return (held.get(keeps) ?? 0) <= fewest ? keeps : best;
+  }
+
+  clear(): readonly Waiter[] {
+    const waiters = [...this.#links.keys()];
+    this.#byTenant.clear();
+    this.#links.clear();
+    this.#fresh = 0;
+    return waiters;
+  }
+}

@@ -1,0 +1,163 @@
+import type { GateSession, SessionOptions } from "../../gate/session.ts";
+import { UnreadAnswers } from "../../gate/run/unread-answers.ts";
+import { ArtifactSpace } from "../../journal/artifact-space.ts";
+import { leavesOpen } from "../../journal/execution-log.ts";
+import type { OutcomeRecord } from "../../journal/record.ts";
+import type { Tool } from "../../tools/tool.ts";
+import { approveProgram } from "./approve-program.ts";
+import { whileDriven } from "../driven-here.ts";
+import { type Driven, type Execution, NOT_DRIVEN } from "../execution.ts";
+import { startEvent } from "../guest/guest-event.ts";
+import type { SourceMap } from "../guest/source-map.ts";
+import { heldAllowance } from "../limits.ts";
+import type { Observers } from "../observers.ts";
+import type { Ending } from "../outcome.ts";
+import { approverOfProgram, PROGRAM_CALL, usageOf } from "../from-journal/execution-state.ts";
+import type { Past } from "../from-journal/past-execution.ts";
+import type { TrackedLog } from "../from-journal/tracked-log.ts";
+import type { Scope } from "../scope.ts";
+import { drive } from "./drive.ts";
+import { keepReturned, type KeptValue } from "./keep-value.ts";
+import type { ResultSchema } from "./result-schema.ts";
+
+/** The parts that drive an execution from the end of its log. */
+export interface Work {
+  readonly observers: Observers;
+  readonly map: SourceMap;
+  /** The program as it runs. */
+  readonly program: string;
+  readonly tools: readonly Tool[];
+  readonly result?: ResultSchema | undefined;
+  readonly past?: Past;
+  /** A sentence for the reader of the report. */
+  readonly note?: string | undefined;
+}
+
+/** Drives an execution to its ending, or until it waits. Rejects if the journal or the sandbox fails, or if another driver has taken it over. */
+export function driveExecution(scope: Scope, log: TrackedLog, work: Work): Promise<Execution> {
+  const ended = work.observers.watch(() => untilEnded(scope, log, work));
+  return whileDriven(scope.journal, log, ended);
+}
+
+async function untilEnded(scope: Scope, log: TrackedLog, work: Work): Promise<Execution> {
+  const { execution } = log;
+  const { limits, artifacts, journal, redactor } = scope;
+  const share = scope.gate.held.share(scope.tenant, heldAllowance(limits, log.isDurable));
+  const place = artifacts ?? { space: new ArtifactSpace(journal, execution, work.past?.artifacts, log), prefix: "" };
+  const session = openSession(scope, log, work, { share, artifacts: place });
+  let driven: Driven;
+  let value: KeptValue | undefined;
+  try {
+    driven = await driveProgram(scope, log, work, session);
+    value = await keepReturned(driven.ending, place, limits, { lane: share.lane, redactor });
+  } catch (error) {
+    await leaveFailed(log, session, error);
+    throw error;
+  } finally {
+    share.end();
+  }
+  await session.ended;
+  await log.end(driven.ending.type === "waiting" ? undefined : outcomeRecord(driven));
+  return {
+    execution,
+    limits,
+    // The program's own approval is none of its calls.
+    calls: session.lines.filter(({ callId }) => callId !== PROGRAM_CALL),
+    resultBytes: session.usage.resultBytes,
+    approvedBy: approverOfProgram(log.state),
+    kept: { place, value },
+    ...driven,
+  };
+}
+
+function openSession(
+  scope: Scope,
+  log: TrackedLog,
+  { past, observers }: Work,
+  parts: Pick<SessionOptions, "share" | "artifacts">,
+): GateSession {
+  const { gate, language, limits, above, onEvent } = scope;
+  const session = gate.open({
+    ...parts,
+    execution: log.execution,
+    scope,
+    callers: ["programmatic"],
+    language,
+    limits,
+    above,
+    canWait: above?.canWait ?? true,
+    unread: new UnreadAnswers(),
+    past,
+    log,
+    spans: observers.span,
+    onEvent,
+  });
+  log.onForeign = (records) => session.take(records);
+  return session;
+}
+
+/** Has the program approved, if it needs that, and drives it. */
+async function driveProgram(
+  scope: Scope,
+  log: TrackedLog,
+  { map, result, program, tools, past, note, observers }: Work,
+  session: GateSession,
+): Promise<Driven> {
+  const { sandbox, gate, language, limits, tenant, signal } = scope;
+  const unapproved = await approveProgram(scope, log, session);
+  const driven = unapproved
+    ? { ...NOT_DRIVEN, ...usageOf(log.state), ending: unapproved }
+    : await drive({
+        sandbox,
+        open: { language, limits, tenant, turnBytes: session.share.allowed },
+        limits,
+        log,
+        session,
+        tools: gate.tools,
+        start: (now) => startEvent(now, program, tools, { limits, language }),
+        map,
+        past,
+        result,
+        signal,
+        observers,
+      });
+  return note === undefined || driven.ending.type === "waiting"
+    ? driven
+    : { ...driven, notes: [...driven.notes, note] };
+}
+
+async function leaveFailed(log: TrackedLog, session: GateSession, error: unknown): Promise<void> {
+  // The next driver of the execution, or of its conversation, continues it.
+  if (leavesOpen(error)) return log.leave(error);
+  await session.ended.catch(() => {});
+  // An execution that was taken up and could not continue here may continue elsewhere. A new execution without an
+  // outcome would seem to run for ever.
+  const ending: Ending = { type: "crashed", code: "engine_died", detail: String(error) };
+  const outcome = { type: "outcome", outcome: outcomeText(ending), at: Date.now() } as const;
+  // Its reader is told of the failure that came first.
+  await log.end(log.state.isTakenUp ? undefined : outcome).catch(() => {});
+}
+
+function outcomeRecord({
+  ending,
+  notes,
+  queuedMs,
+  runningMs,
+  wallMs,
+  approvalMs,
+  peakMemoryBytes,
+  evictions,
+}: Driven): OutcomeRecord {
+  return {
+    type: "outcome",
+    outcome: outcomeText(ending),
+    ...(notes.length === 0 ? {} : { notes }),
+    usage: { queuedMs, runningMs, wallMs, approvalMs, peakMemoryBytes, evictions },
+    at: Date.now(),
+  };
+}
+
+/** The ending without the value, which is in the journal's last turn. */
+function outcomeText(ending: Ending): string {
+  return JSON.stringify(ending.type === "completed" ? { type: ending.type } : ending);
+}

@@ -1,0 +1,451 @@
+import type { GuestFrame } from "../../../bridge/frames.ts";
+import type { GuestTurn } from "../../../bridge/turn-reader.ts";
+import type { Answer } from "../../gate/answer.ts";
+import type { CallLine } from "../../gate/call-line.ts";
+import type { GateSession } from "../../gate/session.ts";
+import { leavesOpen } from "../../journal/execution-log.ts";
+import type { Sandbox } from "../../sandboxes/sandbox.ts";
+import type { ToolSet } from "../../tools/tool-set.ts";
+import type { SlicedWork } from "../../values/slice-scheduler.ts";
+import { isAnswered } from "../from-journal/call-history.ts";
+import { Clocks } from "./limit-clocks.ts";
+import { DIED_STOPPING, endingUnreplayable, keptNote, NEVER_SETTLES } from "./endings.ts";
+import { EventQueue } from "./event-queue.ts";
+import { type ExecutionState, type OpenCall, type Usage, usageOf } from "../from-journal/execution-state.ts";
+import { answerEvent, fireEvent, type GuestEvent, stopEvent } from "../guest/guest-event.ts";
+import type { LinkOptions } from "../guest/guest-link.ts";
+import type { Driven } from "../execution.ts";
+import { GuestSupervisor } from "../guest/guest-supervisor.ts";
+import { HeldTurns } from "./held-turns.ts";
+import type { Limits } from "../limits.ts";
+import { LogCollector } from "./log-collector.ts";
+import type { Ending, Unreplayable, Waiting } from "../outcome.ts";
+import type { Observers } from "../observers.ts";
+import type { Past } from "../from-journal/past-execution.ts";
+import type { ResultSchema } from "./result-schema.ts";
+import { settle } from "./settlement.ts";
+import type { SourceMap } from "../guest/source-map.ts";
+import { Timers } from "./program-timers.ts";
+import { standingOf, waitingIn } from "../from-journal/standing.ts";
+import type { TrackedLog } from "../from-journal/tracked-log.ts";
+
+/** Time for final output when a program is stopped while it waits, in milliseconds. */
+const FINAL_OUTPUT_MS = 100;
+/** Time for another guest for an evicted program that is stopped, and for its replay, in milliseconds. */
+const FINAL_GUEST_MS = 1000;
+
+export interface DriveOptions {
+  readonly sandbox: Sandbox;
+  readonly open: LinkOptions;
+  readonly limits: Limits;
+  readonly log: TrackedLog;
+  readonly session: GateSession;
+  readonly tools: ToolSet;
+  /** The event that starts the program; `now` is its start time in milliseconds since 1970. */
+  readonly start: (now: number) => GuestEvent;
+  readonly map: SourceMap;
+  /** What the journal tells of an execution that is taken up again. */
+  readonly past?: Past | undefined;
+  /** What the program has to return. */
+  readonly result?: ResultSchema | undefined;
+  readonly signal: AbortSignal;
+  /** Told of what the program prints, and of its waits if it cannot be replayed and keeps its sandbox. */
+  readonly observers: Pick<Observers, "printed" | "waits">;
+}
+
+/** Drives one program from its start to its ending: sends it events, journals its turns, carries out its commands. Rejects only if the journal does, or if the sandbox cannot open a guest. */
+export function drive(options: DriveOptions): Promise<Driven> {
+  return new Driver(options).run();
+}
+
+function openLine({ tool, decided }: OpenCall): Pick<CallLine, "tool" | "effect"> {
+  return { tool, ...(decided?.effect && { effect: decided.effect }) };
+}
+
+/** Usage as a turn notes it: short, because there may be many turns. */
+function rounded(usage: Usage): Readonly<Record<string, number>> {
+  const entries = Object.entries(usage).map(([name, value]) => [name, Math.round(value as number)] as const);
+  return Object.fromEntries(entries.filter(([, value]) => value > 0));
+}
+
+/** Open calls and past turns are in the log's state. The fields here are those that a new driver would not need. */
+class Driver {
+  readonly #options: DriveOptions;
+  /** What earlier drivers have used. */
+  readonly #before: Usage;
+  readonly #clocks: Clocks;
+  readonly #guests: GuestSupervisor;
+  readonly #events: EventQueue;
+  readonly #timers: Timers;
+  readonly #logs: LogCollector;
+  readonly #held: HeldTurns;
+  /** For the reader of the result. */
+  readonly #words: { readonly notes: string[]; readonly remarks: string[] } = { notes: [], remarks: [] };
+  readonly #ended = Promise.withResolvers<Ending>();
+  /** Printed in the turns that are being journalled. */
+  readonly #printed: string[] = [];
+  /** Whether turns are journalled and carried out just now. */
+  #isTaking = false;
+  /** Ids of the calls for which a program that cannot be replayed was kept in its sandbox. */
+  #keptFor: string | undefined;
+  /** The ending that takes effect after the program's final output. */
+  #stopping: Ending | undefined;
+  #endingSoon: NodeJS.Timeout | undefined;
+  #ending: Ending | undefined;
+
+  constructor(options: DriveOptions) {
+    const { sandbox, open, limits, log, session } = options;
+    this.#options = options;
+    this.#before = usageOf(log.state);
+    this.#held = new HeldTurns(session.share, log.isDurable);
+    this.#logs = options.past?.logs ?? new LogCollector(limits.logBytes);
+    this.#clocks = new Clocks(
+      limits,
+      ({ limit, allowed, seen }) => {
+        if (limit === "replays") this.#guests.endReplays();
+        else this.#stop({ type: "stopped", limit, allowed, seen });
+      },
+      {
+        processorMs: () => this.#guests.processorMs,
+        waitsForApproval: () => session.waitsForApproval,
+        waitsForStore: () => log.isWriting,
+      },
+      this.#before,
+    );
+    session.onWaiting = () => this.#waitIfIdle();
+    log.onFenced = (error) => this.#giveUp(error);
+    session.isOwnerIdle = () => this.#events.isEmpty && !this.#clocks.isRunning && this.#state.timers.size === 0;
+    const { share } = session;
+    const onEnding = (ending: Ending) => this.#endWith(ending);
+    const onFailure = (error: unknown) => this.#ended.reject(error);
+    const hasWork = () => !this.#events.isEmpty;
+    const clocks = this.#clocks;
+    const asked = { hasWork, onEnding, onFailure };
+    this.#guests = new GuestSupervisor({ sandbox, open, limits, log, clocks, share, ...asked });
+    this.#events = new EventQueue((events) => this.#guests.send(events));
+    this.#timers = new Timers(this.#state.timers, (id) => this.#push(fireEvent(this.#now(), id)));
+  }
+
+  get #state(): ExecutionState {
+    return this.#options.log.state;
+  }
+
+  async run(): Promise<Driven> {
+    const { signal } = this.#options;
+    const onAbort = () => (leavesOpen(signal.reason) ? this.#giveUp(signal.reason) : this.#stop({ type: "cancelled" }));
+    signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    const driving = this.#driveGuests();
+    // After the ending is decided, a failure to open a guest has no effect.
+    driving.catch(() => {});
+    try {
+      await Promise.race([this.#ended.promise, driving]);
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+      this.#endWith({ type: "cancelled" });
+      await this.#guests[Symbol.asyncDispose]();
+    }
+    const { turns, restarts, connections, seenBytes } = this.#state;
+    const { notEvicted } = this.#guests;
+    const { logs } = this.#logs;
+    const ending = await this.#ended.promise;
+    const counts = { turns, restarts, notEvicted };
+    return { ending, logs, ...this.#words, ...counts, ...this.#usage, connections, seenBytes };
+  }
+
+  /** Usage by all drivers. */
+  get #usage(): Usage {
+    const { runningMs, wallMs, approvalMs } = this.#clocks;
+    const queuedMs = this.#before.queuedMs + this.#guests.queuedMs;
+    const peakMemoryBytes = Math.max(this.#before.peakMemoryBytes, this.#guests.peakMemoryBytes);
+    const evictions = this.#before.evictions + this.#guests.evictions;
+    return { queuedMs, runningMs, wallMs, approvalMs, peakMemoryBytes, evictions };
+  }
+
+  /** Opens a guest and takes its turns; opens the next one if it dies. */
+  async #driveGuests(): Promise<void> {
+    const { settled, stopped, turns, unreplayable } = this.#state;
+    if (this.#options.past) {
+      if (settled) return this.#settle(settled, []);
+      if (stopped) return this.#endWith(DIED_STOPPING);
+      if (unreplayable !== undefined) return this.#endWith(endingUnreplayable(unreplayable));
+    }
+    let hasLeftOpen = this.#options.past !== undefined && turns > 0;
+    while (await this.#guests.open()) {
+      if (this.#state.turns === 0 && this.#events.isEmpty) this.#push(this.#options.start(this.#now()));
+      this.#events.open();
+      if (this.#stopping) this.#endSoon(this.#stopping, FINAL_OUTPUT_MS);
+      if (hasLeftOpen) this.#continueOpen();
+      hasLeftOpen = false;
+      this.#offerGuest();
+      for (;;) {
+        const ended = await this.#guests.nextTurns();
+        if (!ended || this.#ending) break;
+        await this.#take(ended);
+      }
+      this.#events.close();
+      if (this.#stopping && this.#guests.isEvicted) this.#endSoon(this.#stopping, FINAL_GUEST_MS);
+    }
+  }
+
+  /** Continues the timers and the calls that the last driver has left open. */
+  #continueOpen(): void {
+    this.#timers.beginTurn();
+    for (const { id, ms, setAt } of this.#state.timers.values())
+      this.#timers.set({ id, ms: Math.max(0, setAt + ms - Date.now()) });
+    for (const call of this.#state.calls.values()) this.#callAgain(call);
+    this.#timers.endTurn();
+    if (this.#isStuck()) this.#endWith(NEVER_SETTLES);
+  }
+
+  #callAgain(call: OpenCall): void {
+    const { id, tool, inputText, artifact } = call;
+    this.#answerWhenDone(
+      id,
+      this.#options.session.call({ callId: String(id), tool, caller: "programmatic", inputText, artifact }, call),
+    );
+  }
+
+  /** Ends the driving if the program, and everything that it has begun, waits for decisions or results from outside. */
+  #waitIfIdle(): void {
+    if (this.#ending !== undefined || this.#stopping || this.#isTaking) return;
+    if (!this.#events.isEmpty || this.#clocks.isRunning) return;
+    if (!this.#options.session.waitsOutside) return;
+    const waiting = waitingIn(standingOf(this.#state, true), this.#state);
+    if (!waiting) return;
+    const { unreplayable } = this.#state;
+    if (unreplayable === undefined) this.#endWith(waiting);
+    else this.#keepWaiting(waiting, unreplayable);
+  }
+
+  /** Lets another program have the guest, if this one waits. */
+  #offerGuest(): void {
+    if (this.#ending !== undefined || this.#stopping) return;
+    if (this.#events.isEmpty && !this.#clocks.isRunning && this.#state.turns > 0) this.#guests.offer();
+  }
+
+  /** A program that cannot be replayed waits in its sandbox. Tells so once for the same calls. */
+  #keepWaiting(waiting: Waiting, cause: Unreplayable): void {
+    const calls = [...waiting.approvals, ...waiting.calls].map(({ callId }) => callId).join(" ");
+    if (calls === this.#keptFor) return;
+    if (this.#keptFor === undefined) this.#words.notes.push(keptNote(cause));
+    this.#keptFor = calls;
+    this.#options.observers.waits(waiting, cause);
+  }
+
+  /**
+   * Journals turns together with what the gate decides about their calls, in one append. The gate starts no handler and
+   * asks no approver before that append, and everything else that the turns want is done after it.
+   */
+  async #take(ended: readonly GuestTurn[]): Promise<void> {
+    const { log, session } = this.#options;
+    const { lane } = session.share;
+    this.#isTaking = true;
+    const begun = ended.map((turn) => [this.#events.shift(), turn] as const);
+    const applying = lane.work(log.applyTurns(begun, rounded(this.#usage)));
+    log.deferTurns(applying instanceof Promise ? await applying : applying);
+    const holding = lane.work(this.#held.take(begun));
+    const overdraft = holding instanceof Promise ? await holding : holding;
+    if (overdraft) this.#endWith({ type: "stopped", ...overdraft });
+    // The outcome's append writes the turns.
+    if (this.#ending !== undefined) return;
+    const lastCommands = ended.at(-1)?.commands ?? [];
+    const settled = lastCommands.at(-1);
+    let carriedOut: Promise<void> | undefined;
+    // Begun just before the calls: what the gate decides at once is in the same append, and what a turn prints is shown
+    // before its handlers start.
+    const begin = () => {
+      carriedOut = log.flush().then(() => {
+        this.#noteStored(begun);
+        this.#showPrinted();
+        if (settled?.kind === "settled") this.#pause();
+        return lane.work(this.#carryOutAll(ended));
+      });
+      // It is awaited after the calls.
+      carriedOut.catch(() => {});
+    };
+    const calling = lane.work(this.#callAll(ended, begin));
+    if (calling instanceof Promise) await calling;
+    await carriedOut;
+    this.#showPrinted();
+    if (this.#ending === undefined && settled?.kind === "settled") await this.#settle(settled, lastCommands);
+    if (this.#stopping && this.#events.isEmpty) this.#endWith(this.#stopping);
+    if (this.#isStuck()) this.#endWith(NEVER_SETTLES);
+    this.#isTaking = false;
+    this.#waitIfIdle();
+    this.#offerGuest();
+  }
+
+  /** The journal holds these turns, and the program has read their answers. With a durable journal the host holds them no more. */
+  #noteStored(begun: readonly (readonly [GuestEvent, GuestTurn])[]): void {
+    const { log, session } = this.#options;
+    this.#held.noteStored();
+    for (const [{ head }] of begun) {
+      if (head.kind !== "answer") continue;
+      const bytes = session.noteRead(String(head.id));
+      if (log.isDurable) session.share.giveBack(bytes);
+    }
+  }
+
+  /** The program has settled. While its value is read in slices, no event is sent and its time does not count. */
+  #pause(): void {
+    this.#events.close();
+    this.#clocks.wait();
+  }
+
+  /** Passes the calls of turns to the gate, and reads what they print. A program that has settled makes no calls. */
+  *#callAll(ended: readonly GuestTurn[], begin: () => void): SlicedWork<void> {
+    begin();
+    for (const { commands, settled } of ended) {
+      for (const command of commands) {
+        if (this.#ending !== undefined) return;
+        if (command.kind === "output") this.#print(command);
+        else if (command.kind === "call" && !settled && !this.#stopping) this.#call(command);
+        yield;
+      }
+    }
+  }
+
+  /** Sets and clears the timers of turns whose calls are made. */
+  *#carryOutAll(ended: readonly GuestTurn[]): SlicedWork<void> {
+    for (const { commands } of ended) {
+      this.#timers.beginTurn();
+      for (const command of commands) {
+        if (this.#ending !== undefined) return;
+        if (command.kind === "clear") this.#timers.noteCleared();
+        else if (command.kind === "timer" && !this.#stopping) this.#timers.set(command);
+        yield;
+      }
+      this.#timers.endTurn();
+    }
+  }
+
+  #call({ id, tool, name: artifact, body }: GuestFrame & { readonly kind: "call" }): void {
+    const { session, limits } = this.#options;
+    // An honest guest sends one call over the limit, which the gate refuses, and then refuses further calls itself.
+    if (session.usage.calls > limits.calls)
+      return this.#endWith({ type: "stopped", limit: "calls", allowed: limits.calls, seen: session.usage.calls });
+    this.#answerWhenDone(
+      id,
+      session.call({ callId: String(id), tool, caller: "programmatic", inputText: body, artifact }),
+    );
+  }
+
+  #answerWhenDone(id: number, called: Promise<Answer | undefined>): void {
+    called.then(
+      (answer) => this.#answer(id, answer),
+      (error: unknown) => this.#ended.reject(error),
+    );
+  }
+
+  #answer(id: number, answer: Answer | undefined): void {
+    if (answer && !this.#stopping) this.#push(answerEvent(this.#now(), id, answer));
+  }
+
+  #print(frame: GuestFrame & { readonly kind: "output" }): void {
+    const printed = this.#logs.take(frame);
+    if (printed.type === "text") return void this.#printed.push(printed.text);
+    if (printed.type === "malformed")
+      return this.#breakBridge("The guest sent an output frame whose body is not a JSON string.");
+    const allowed = this.#options.limits.logBytes;
+    this.#endWith({ type: "stopped", limit: "logBytes", allowed, seen: this.#logs.bytes });
+  }
+
+  /** Shows what was printed in turns that are in the journal. */
+  #showPrinted(): void {
+    for (const text of this.#printed.splice(0)) this.#options.observers.printed(text);
+  }
+
+  async #settle(frame: GuestFrame & { readonly kind: "settled" }, turn: readonly GuestFrame[]): Promise<void> {
+    if (this.#stopping) return;
+    const { limits, map, session, tools, result } = this.#options;
+    const openCalls = [...this.#state.calls.values()].flatMap((call) => (isAnswered(call) ? [] : [openLine(call)]));
+    const calls = session.usage.calls + turn.filter(({ kind }) => kind === "call").length;
+    const { overdraft, lines, share } = session;
+    const settling = settle(frame, {
+      limits,
+      map,
+      tools,
+      calls,
+      overdraft,
+      openCalls,
+      lines: [...lines],
+      lane: share.lane,
+      result,
+    });
+    this.#closeCalls();
+    const settlement = await settling;
+    if (this.#ending !== undefined) return;
+    this.#words.notes.push(...settlement.notes);
+    this.#words.remarks.push(...settlement.remarks);
+    this.#endWith(settlement.ending);
+  }
+
+  #isStuck(): boolean {
+    const { calls, timers } = this.#state;
+    return !this.#ending && !this.#stopping && this.#events.isEmpty && calls.size === 0 && timers.size === 0;
+  }
+
+  #breakBridge(detail: string): void {
+    this.#endWith({ type: "crashed", code: "bridge_broken", detail });
+  }
+
+  /** Another driver has taken over the execution, or the conversation it belongs to, or will take it up. */
+  #giveUp(error: unknown): void {
+    this.#ended.reject(error);
+    // The open calls belong to the other driver now, and so do the conversations of agents that work on them.
+    this.#options.session.suspend(error instanceof Error ? error : undefined);
+    this.#endWith({ type: "cancelled" });
+  }
+
+  /** Stops the program. A waiting program may still print; a running one is ended at once. */
+  #stop(ending: Ending): void {
+    if (this.#ending !== undefined || this.#stopping) return;
+    if (this.#state.turns === 0 || !this.#events.isEmpty) return this.#endWith(ending);
+    this.#stopping = ending;
+    this.#guests.endReplacing();
+    // From here on only output commands are carried out.
+    this.#closeCalls();
+    this.#push(stopEvent(this.#now()));
+    this.#endSoon(ending, this.#guests.isEvicted ? FINAL_GUEST_MS : FINAL_OUTPUT_MS);
+  }
+
+  #endSoon(ending: Ending, ms: number): void {
+    clearTimeout(this.#endingSoon);
+    this.#endingSoon = setTimeout(() => this.#endWith(ending), ms);
+  }
+
+  /** The first ending counts. During final output that is the ending the stop was for. */
+  #endWith(latest: Ending): void {
+    if (this.#ending !== undefined) return;
+    const ending = this.#stopping ?? latest;
+    this.#ending = ending;
+    clearTimeout(this.#endingSoon);
+    this.#timers.clearAll();
+    if (ending.type === "waiting") this.#options.session.suspend();
+    else this.#options.session.close();
+    this.#events.close();
+    this.#clocks.stop();
+    this.#guests.end(ending);
+    if (latest.type === "crashed" && latest.code === "bridge_broken")
+      void this.#options.log.append({ type: "violation", detail: latest.detail, at: Date.now() });
+    this.#ended.resolve(ending);
+  }
+
+  /** Cancels the program's timers and open calls. */
+  #closeCalls(): void {
+    this.#timers.clearAll();
+    this.#options.session.close();
+  }
+
+  #push(event: GuestEvent): void {
+    if (this.#ending !== undefined) return;
+    this.#events.push(event);
+    this.#guests.wake();
+  }
+
+  /** The guest's clock, as the next event carries it. It never runs backwards. */
+  #now(): number {
+    return Math.max(this.#state.now, this.#events.now, Date.now());
+  }
+}

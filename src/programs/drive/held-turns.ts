@@ -1,0 +1,60 @@
+import type { GuestTurn } from "../../../bridge/turn-reader.ts";
+import { type HeldOverdraft, memoryOf, type Share } from "../../values/held-bytes.ts";
+import type { SlicedWork } from "../../values/slice-scheduler.ts";
+import type { GuestEvent } from "../guest/guest-event.ts";
+import { COMMANDS_PER_SLICE } from "../from-journal/tracked-log.ts";
+
+/** Memory of a command beyond its text, in bytes. */
+const COMMAND_BYTES = 256;
+
+/**
+ * Counts what an execution's turns make the host hold. A journal in memory holds every command until the execution has
+ * ended. With a durable journal the host holds the commands that open a call or a timer, until it is closed, and the
+ * value.
+ */
+export class HeldTurns {
+  readonly #share: Share;
+  readonly #isDurable: boolean;
+  /** Bytes of the command that opened a call or a timer, by its id; empty without a durable journal. */
+  readonly #open = new Map<number, number>();
+  /** Held bytes that the host need not hold once the journal has the turns. */
+  #storedBytes = 0;
+
+  constructor(share: Share, isDurable: boolean) {
+    this.#share = share;
+    this.#isDurable = isDurable;
+  }
+
+  /** Counts turns, each with the event that began it. Returns the exceeded limit if there is no room. */
+  *take(turns: readonly (readonly [GuestEvent, GuestTurn])[]): SlicedWork<HeldOverdraft | undefined> {
+    let heldBytes = 0;
+    for (const [{ head }, { commands, texts }] of turns) {
+      if (this.#isDurable && "id" in head) this.#storedBytes += this.#close(head.id);
+      let taken = 0;
+      for (const command of commands) {
+        const bytes = memoryOf(texts[taken] ?? "") + COMMAND_BYTES;
+        taken += 1;
+        heldBytes += bytes;
+        if (this.#isDurable) {
+          if (command.kind === "call" || command.kind === "timer") this.#open.set(command.id, bytes);
+          else if (command.kind !== "settled") this.#storedBytes += bytes;
+          if (command.kind === "clear") this.#storedBytes += this.#close(command.id);
+        }
+        if (taken % COMMANDS_PER_SLICE === 0) yield;
+      }
+    }
+    return this.#share.hold(heldBytes);
+  }
+
+  /** The journal holds the turns that were counted. */
+  noteStored(): void {
+    this.#share.giveBack(this.#storedBytes);
+    this.#storedBytes = 0;
+  }
+
+  #close(id: number): number {
+    const bytes = this.#open.get(id) ?? 0;
+    this.#open.delete(id);
+    return bytes;
+  }
+}

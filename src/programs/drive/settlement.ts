@@ -1,0 +1,221 @@
+import type { FaultBody, GuestFrame } from "../../../bridge/frames.ts";
+import type { Overdraft } from "../../gate/admit/budget.ts";
+import { outcomeText } from "../../gate/answer.ts";
+import type { CallLine } from "../../gate/call-line.ts";
+import { checkResult, type ResultSchema } from "./result-schema.ts";
+import { readPlainData } from "../../values/json/plain-data.ts";
+import { isOfFunction, SAVE_ARTIFACT } from "../../tools/tool-name.ts";
+import { isVisible, type ToolSet } from "../../tools/tool-set.ts";
+import type { Limits } from "../limits.ts";
+import type { Completed, Ending, Fault } from "../outcome.ts";
+import { placeOfFault } from "./fault-place.ts";
+import { faultAt, type SourceMap } from "../guest/source-map.ts";
+import type { Lane } from "../../values/slice-scheduler.ts";
+import { readHead } from "../../values/json/value-head.ts";
+
+/** The state of the execution when its program settles. */
+export interface Circumstances {
+  readonly limits: Limits;
+  readonly map: SourceMap;
+  readonly tools: ToolSet;
+  /** Number of calls the program made, including calls of its last turn, which never reach the gate. */
+  readonly calls: number;
+  /** The last limit that refused a call, if one did. */
+  readonly overdraft: Overdraft | undefined;
+  /** Calls that have no answer yet. */
+  readonly openCalls: readonly Pick<CallLine, "tool" | "effect">[];
+  readonly lines: readonly CallLine[];
+  readonly lane: Lane;
+  /** What the program has to return. */
+  readonly result?: ResultSchema | undefined;
+}
+
+export interface Settlement {
+  readonly ending: Ending;
+  /** Sentences for the reader of the result. */
+  readonly notes: readonly string[];
+  /** The guest's notes on the value. A program that has taken over its guest controls their text. */
+  readonly remarks: readonly string[];
+}
+
+/** Derives an execution's ending and notes from the guest's `settled` frame. */
+export async function settle(
+  { ok, notes: remarks, body }: GuestFrame & { readonly kind: "settled" },
+  circumstances: Circumstances,
+): Promise<Settlement> {
+  if (!ok) {
+    const fault = parseFault(body);
+    return {
+      notes: [],
+      remarks,
+      ending: fault ? endingOf(fault, circumstances) : broken("a fault that cannot be read"),
+    };
+  }
+  const { openCalls, limits, tools, lines, lane, result } = circumstances;
+  const returned = body === undefined ? { value: undefined } : await readReturned(body, limits.outputBytes, lane);
+  if (!returned) return { notes: [], remarks, ending: broken("a value that is not plain JSON") };
+  const writing = openCalls.filter((call) => changes(tools, call)).map(({ tool }) => tool);
+  if (writing.length > 0) return { notes: [], remarks, ending: { type: "failed", fault: notAwaited(writing) } };
+  const checked = result && (await checkResult(body, result, limits.inputBytes, lane));
+  return {
+    notes: [
+      ...notDone(lines.filter((line) => line.started && line.outcome.type !== "value" && changes(tools, line))),
+      ...partsLeftOut(tools, lines),
+      ...(openCalls.length === 0
+        ? []
+        : [endedWithProgram(openCalls.map(({ tool }) => (isKnown(tools, tool) ? tool : "an unknown tool")))]),
+    ],
+    remarks,
+    ending:
+      checked?.ok === false
+        ? { type: "failed", fault: checked.fault }
+        : { type: "completed", ...returned, text: body, ...(checked && { checked }) },
+  };
+}
+
+/** A value within `outputBytes` is read whole. Of a larger value only the beginning is read, for a stub. */
+export async function readReturned(
+  text: string,
+  outputBytes: number,
+  lane: Lane,
+): Promise<Pick<Completed, "value" | "counts"> | undefined> {
+  if (text.length > outputBytes || Buffer.byteLength(text) > outputBytes) return readHead(text, outputBytes, lane);
+  const value = await lane.run(() => parseValue(text));
+  return value === NOT_JSON ? undefined : { value };
+}
+
+export const NOT_JSON = Symbol("not JSON");
+
+/** Parses a value from a guest. Returns NOT_JSON for text that is not JSON or that `readPlainData` refuses. */
+export function parseValue(text: string): unknown {
+  const read = readPlainData(text);
+  return read.ok ? read.value : NOT_JSON;
+}
+
+function endingOf(fault: FaultBody, { limits, map, tools, calls, overdraft }: Circumstances): Ending {
+  const overBudget = fault.code === "budget_spent" || fault.code === "result_over_budget";
+  if (overBudget && overdraft)
+    return { type: "stopped", limit: overdraft.limit, allowed: overdraft.allowed, seen: overdraft.seen };
+  if (fault.code === "budget_spent" && calls > limits.calls)
+    return { type: "stopped", limit: "calls", allowed: limits.calls, seen: calls };
+  if (fault.code === "value_too_large")
+    return { type: "stopped", limit: "outputBytes", allowed: limits.outputBytes, seen: limits.frameBytes };
+  if (OUT_OF_MEMORY.test(`${fault.name}: ${fault.message}`))
+    return { type: "stopped", limit: "memoryBytes", allowed: limits.memoryBytes, seen: limits.memoryBytes };
+  const { line: _line, column: _column, unawaited, ...words } = fault;
+  const known = unawaited !== undefined && isKnown(tools, unawaited) ? { unawaited } : {};
+  return { type: "failed", fault: faultAt(map.source, { ...words, ...known }, placeOfFault(map, fault)) };
+}
+
+/** Whether a call may have had an effect. False for tools hidden from programs, so that notes do not reveal them. */
+function changes(tools: ToolSet, { tool: name, effect }: Pick<CallLine, "tool" | "effect">): boolean {
+  if (name === SAVE_ARTIFACT) return true;
+  const tool = tools.get(name);
+  return tool !== undefined && isVisible(tool, ["programmatic"]) && (effect ?? tool.effect) !== "read";
+}
+
+/** Whether this is a tool that programs may call. Any other name is text chosen by the program and is not quoted. */
+function isKnown(tools: ToolSet, name: string): boolean {
+  if (isOfFunction(name)) return true;
+  const tool = tools.get(name);
+  return tool !== undefined && isVisible(tool, ["programmatic"]);
+}
+
+/** Allocation failures that do not end the engine: of an array buffer in V8, of anything in Python. */
+const OUT_OF_MEMORY =
+  /^RangeError: Array buffer allocation failed$|^MemoryError: There is not enough memory for this\.$/;
+
+/** The fault for open calls that may have had an effect the program did not learn of. */
+function notAwaited(writing: readonly string[]): Fault {
+  const one = writing.length === 1;
+  return {
+    name: "ProgramError",
+    code: "calls_not_awaited",
+    message: `The program ended while ${callsOf(writing)} ${one ? "was" : "were"} still open. ${one ? "It has" : "They have"} side effects that may or may not have happened: await every call.`,
+  };
+}
+
+/** Maximum number of tools whose images, files and links are told in notes. */
+const TOOLS_SHOWN = 5;
+
+/** Maximum number of kinds of failed calls listed in notes. */
+const FAILURES_SHOWN = 5;
+
+/**
+ * Notes on failed calls with effects in a program that completed. The host cannot tell whether the program caught the
+ * error or did not await the call, so these calls are listed in both cases.
+ */
+function notDone(failed: readonly CallLine[]): string[] {
+  const counts = new Map<string, number>();
+  for (const { tool, outcome } of failed) {
+    const kind = `${tool} (${outcomeText(outcome)})`;
+    counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  }
+  const shown = [...counts].slice(0, FAILURES_SHOWN);
+  const notes = shown.map(
+    ([kind, count]) =>
+      `${count === 1 ? "A call" : `${count} calls`} of ${kind} failed, but the program completed: it did not await ${count === 1 ? "the call" : "the calls"}, or it caught the error.`,
+  );
+  return counts.size > shown.length
+    ? [...notes, `Calls of ${counts.size - shown.length} other kinds failed too.`]
+    : notes;
+}
+
+/** Notes on images, files and links of results, which the model gets if it calls the tool itself. */
+function partsLeftOut(tools: ToolSet, lines: readonly CallLine[]): string[] {
+  const counts = new Map<string, number>();
+  // An agent's own calls are not the program's: they have ids with a slash.
+  for (const { tool, callId, partsLeftOut: left = 0 } of lines)
+    if (left > 0 && !callId.includes("/")) counts.set(tool, (counts.get(tool) ?? 0) + left);
+  const shown = [...counts].slice(0, TOOLS_SHOWN);
+  const notes = shown.map(
+    ([tool, count]) =>
+      `Results of ${tool} had ${count} ${count === 1 ? "image, file or link" : "images, files or links"} that a program does not get: ${tools.get(tool)?.allowedCallers.includes("direct") ? `a direct call of ${tool} shows them` : `only direct calls do, and ${tool} is for programs`}.`,
+  );
+  return counts.size > shown.length
+    ? [...notes, `Results of ${counts.size - shown.length} other tools had such parts too.`]
+    : notes;
+}
+
+function endedWithProgram(left: readonly string[]): string {
+  return `${callsOf(left)} ${left.length === 1 ? "was" : "were"} not awaited and ended with the program.`;
+}
+
+/** `2 calls of crm.find, crm.list`. */
+function callsOf(names: readonly string[]): string {
+  const different = [...new Set(names)];
+  const shown = different.length <= 3 ? different.join(", ") : `${different.slice(0, 3).join(", ")} and others`;
+  return `${names.length} ${names.length === 1 ? "call" : "calls"} of ${shown}`;
+}
+
+function broken(what: string): Ending {
+  return { type: "crashed", code: "bridge_broken", detail: `The guest settled with ${what}.` };
+}
+
+/** Maximum length of a fault's JSON: an honest guest's texts have fewer than 10,000 characters together, each at most six in JSON. */
+const FAULT_LENGTH = 64 * 1024;
+
+/** Parses a fault sent by a guest. Optional fields of the wrong type are dropped; undefined if name or message is invalid. */
+function parseFault(body = ""): FaultBody | undefined {
+  if (body.length > FAULT_LENGTH) return undefined;
+  const value = parseValue(body);
+  if (typeof value !== "object" || value === null) return undefined;
+  const { name, message, code, tool, unawaited, line, column } = value as Record<string, unknown>;
+  if (!isText(name, 128) || !isText(message, 8192)) return undefined;
+  return {
+    name,
+    message,
+    ...(isText(code, 64) ? { code } : {}),
+    ...(isText(tool, 256) ? { tool } : {}),
+    ...(isText(unawaited, 256) ? { unawaited } : {}),
+    ...(isCount(line) && isCount(column) ? { line, column } : {}),
+  };
+}
+
+function isText(value: unknown, length: number): value is string {
+  return typeof value === "string" && value.length <= length;
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) > 0;
+}

@@ -1,0 +1,103 @@
+import type { CallEvent, Told } from "../gate/call-ledger.ts";
+import type { CallLine } from "../gate/call-line.ts";
+import type { ArtifactPlace } from "../gate/artifacts/session-artifacts.ts";
+import type { ExecutionId } from "../journal/execution-id.ts";
+import type { KeptValue } from "./drive/keep-value.ts";
+import type { Limits } from "./limits.ts";
+import type { ConnectionTotals, Ending, Logs, NotEvictedCause, Outcome, Unreplayable, Waiting } from "./outcome.ts";
+import { NO_CONNECTIONS } from "./from-journal/execution-state.ts";
+
+/** An event of an execution. */
+export type ExecutionEvent =
+  | (Told & { readonly type: "execution_started" })
+  /**
+   * The execution waits for a place among the executions that run at once (`createRuntime({ executions })`).
+   * `execution` is its id if its caller chose the id, else empty.
+   */
+  | (Told & {
+      readonly type: "execution_queued";
+      readonly tenant: string;
+      readonly running: number;
+      readonly waiting: number;
+    })
+  | (Told & { readonly type: "output"; readonly text: string })
+  | (Told & {
+      readonly type: "execution_waiting";
+      readonly waiting: Waiting;
+      /**
+       * Why the program keeps its process and its driver while it waits: it used something that a replay cannot reproduce.
+       * Missing for a program that was put down.
+       */
+      readonly held?: Unreplayable;
+    })
+  | (Told & { readonly type: "execution_ended"; readonly outcome: Outcome })
+  | CallEvent;
+
+/** The result of one execution of one program. */
+export interface Execution extends Driven {
+  readonly execution: ExecutionId;
+  /** The limits that the execution began with. The runtime that reports it may have other limits. */
+  readonly limits: Limits;
+  readonly calls: readonly CallLine[];
+  /** UTF-8 bytes of all results that tools returned. */
+  readonly resultBytes: number;
+  /** Characters that were taken out of what is shown; missing if nothing is redacted. */
+  readonly redacted?: number;
+  /** Who approved the program itself; undefined if it needed no approval. */
+  readonly approvedBy?: string | undefined;
+  /** Values that it has kept; undefined for a program that was refused before it started. */
+  readonly kept?: Kept;
+}
+
+/** The values that a program has kept outside of its result. */
+export interface Kept {
+  /** Its own artifacts, and those of its conversation. */
+  readonly place: ArtifactPlace;
+  /** The artifact with its value, if the value is too large for a model. */
+  readonly value?: KeptValue | undefined;
+}
+
+/** What driving a program has come to. */
+export interface Driven {
+  readonly ending: Ending;
+  readonly logs: Logs;
+  /** Sentences for the reader of the result. */
+  readonly notes: readonly string[];
+  /** The guest's notes on the value. */
+  readonly remarks: readonly string[];
+  readonly turns: number;
+  readonly restarts: number;
+  /** How often the program gave its guest up while it waited. */
+  readonly evictions: number;
+  /** Why the program kept its guest when it waited last; undefined if it could give it up. */
+  readonly notEvicted: NotEvictedCause | undefined;
+  /** Time in which it waited for a guest. */
+  readonly queuedMs: number;
+  readonly runningMs: number;
+  /** Time since there was a guest, without `approvalMs` and without the time between two drivers. */
+  readonly wallMs: number;
+  /** Time in which the program waited for nothing but people and clients, between two drivers too. It is not in `wallMs`. */
+  readonly approvalMs: number;
+  readonly peakMemoryBytes: number;
+  readonly connections: ConnectionTotals;
+  /** UTF-8 bytes of the results that the program was handed. */
+  readonly seenBytes: number;
+}
+
+/** The report of a program that no driver has run, without its ending. */
+export const NOT_DRIVEN: Omit<Driven, "ending"> = {
+  logs: { text: "", lines: 0, bytes: 0, dropped: 0 },
+  notes: [],
+  remarks: [],
+  turns: 0,
+  restarts: 0,
+  evictions: 0,
+  notEvicted: undefined,
+  queuedMs: 0,
+  runningMs: 0,
+  wallMs: 0,
+  approvalMs: 0,
+  peakMemoryBytes: 0,
+  connections: NO_CONNECTIONS,
+  seenBytes: 0,
+};

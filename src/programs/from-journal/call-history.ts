@@ -1,0 +1,284 @@
+import type { FailureCode, RefusalCode } from "../../gate/answer.ts";
+import type { CallLine, CallOutcome } from "../../gate/call-line.ts";
+import type {
+  AnsweredRecord,
+  CallRecord,
+  DecisionRecord,
+  Header,
+  JournalRecord,
+  ResultRecord,
+  RetryRecord,
+} from "../../journal/record.ts";
+import type { Caller, Effect } from "../../tools/tool.ts";
+import { jsonOrText } from "../../values/json/json-text.ts";
+
+/**
+ * What records mean for a call. Drivers, reports, lists, views, events and the command line all read a call by the
+ * functions here:
+ *
+ *   applyToCall    a record about the call changes its facts
+ *   isWaiting      it waits for a person or a client
+ *   isExpired      it has waited for longer than its execution allows
+ *   endOf          how it ended; undefined while it is open
+ *   CallHistory    all calls of an execution, open and ended
+ */
+
+/** The facts of a call in its records. */
+export interface CallFacts {
+  /** The gate's latest decision, if it has decided. */
+  decided?: CallRecord;
+  /** The approver's decision, if one was needed and given. */
+  decision?: DecisionRecord;
+  /** The client's result, for a call without a handler here. */
+  result?: ResultRecord;
+  /** Its last attempt that failed and was to be followed by another attempt. */
+  retried?: RetryRecord;
+  /** Set once the handler has ended. */
+  answered?: AnsweredRecord;
+  /** Set once the call was given up while its handler ran: it may have taken effect. */
+  givenUp?: CallRecord;
+  /** Whether a handler was started, by any driver. */
+  started?: true;
+  /** What the call changes at most, if that depends on its input. */
+  effect?: Effect;
+}
+
+export type RecordOfCall = CallRecord | DecisionRecord | ResultRecord | RetryRecord | AnsweredRecord;
+
+export function isOfCall(record: JournalRecord): record is RecordOfCall & { readonly call: string } {
+  switch (record.type) {
+    case "call":
+    case "decision":
+    case "result":
+    case "answered":
+      return true;
+    case "retry":
+      return record.call !== undefined;
+    default:
+      return false;
+  }
+}
+
+/** Does nothing without a call: its answer was already delivered. */
+export function applyToCall(call: CallFacts | undefined, record: RecordOfCall): void {
+  if (!call) return;
+  switch (record.type) {
+    case "call":
+      return applyDecided(call, record);
+    // The first decision and the first result count.
+    case "decision":
+      call.decision ??= record;
+      return;
+    case "result":
+      call.result ??= record;
+      return;
+    case "retry":
+      call.retried = record;
+      return;
+    case "answered":
+      call.answered = record;
+      call.started = true;
+  }
+}
+
+function applyDecided(call: CallFacts, record: CallRecord): void {
+  // An answer that was lost with its host is none: the next driver makes the call again.
+  delete call.answered;
+  delete call.givenUp;
+  if (record.effect !== undefined) call.effect = record.effect;
+  if (record.decision === "dropped" && call.decided?.decision === "allowed") {
+    call.givenUp = record;
+    return;
+  }
+  call.decided = record;
+  if (record.decision === "allowed") call.started = true;
+  // A call whose outcome is unknown is held again, and needs a new decision.
+  if (record.decision === "held") delete call.decision;
+}
+
+export function isWaiting({ decided, decision, result, answered }: CallFacts): boolean {
+  if (answered) return false;
+  if (decided?.decision === "held") return decision === undefined;
+  return decided?.decision === "client" && result === undefined;
+}
+
+/** Whether a call has waited for longer than its execution allows. It ends as soon as the execution is driven. */
+export function isExpired(header: Pick<Header, "limits"> | undefined, call: CallFacts, now = Date.now()): boolean {
+  const waitMs = header?.limits.waitMs;
+  return waitMs !== undefined && isWaiting(call) && (call.decided?.at ?? 0) + waitMs <= now;
+}
+
+export interface CallEnd extends Pick<CallLine, "outcome" | "bytes" | "partsLeftOut"> {
+  /** Milliseconds from the call to its answer; missing if its execution ended before the answer. */
+  readonly ms?: number;
+  /** What the handler has said to people: JSON text. */
+  readonly display?: string;
+}
+
+/** How a call ended; undefined while it has no answer. `at` is when it was made, in milliseconds since 1970. */
+function endOf({ decided, answered, givenUp }: CallFacts, at: number): CallEnd | undefined {
+  if (answered) {
+    const { ok, code, ms, bytes, shape, display, partsLeftOut } = answered;
+    const outcome: CallOutcome = ok
+      ? { type: "value", shape: shape ?? "" }
+      : { type: "failed", code: (code ?? "") as FailureCode };
+    return {
+      outcome,
+      ms,
+      bytes,
+      ...(display === undefined ? {} : { display }),
+      ...(partsLeftOut === undefined ? {} : { partsLeftOut }),
+    };
+  }
+  const last = givenUp ?? decided;
+  if (last?.decision !== "refused" && last?.decision !== "dropped") return undefined;
+  const outcome: CallOutcome =
+    last.decision === "refused" ? { type: "refused", code: (last.code ?? "") as RefusalCode } : { type: "aborted" };
+  return { outcome, ms: Math.max(0, last.at - at), bytes: 0 };
+}
+
+/** Whether the call has an answer, delivered or not. */
+export function isAnswered(call: CallFacts): boolean {
+  return call.answered !== undefined || call.decided?.decision === "refused";
+}
+
+/** A call, from its making on. */
+export interface KnownCall extends CallFacts {
+  readonly id: string;
+  readonly tool: string;
+  readonly caller: Caller;
+  /** When it was made, in milliseconds since 1970. */
+  readonly at: number;
+  end?: CallEnd | undefined;
+}
+
+/** A call as it was made. */
+export interface MadeCall extends Pick<KnownCall, "id" | "tool" | "caller" | "at"> {
+  /** UTF-8 bytes of its input. */
+  readonly inputBytes: number;
+}
+
+/** The calls of an execution, as its records tell of them in their order. It keeps no inputs and no results. */
+export class CallHistory {
+  readonly #calls = new Map<string, KnownCall>();
+  /** Calls that have ended, in the order of their ends. */
+  readonly #ended = new Set<KnownCall>();
+  #made = 0;
+  #inputBytes = 0;
+
+  /** Number of calls that were made. */
+  get made(): number {
+    return this.#made;
+  }
+
+  /** Number of calls that it keeps something of. */
+  get known(): number {
+    return this.#calls.size;
+  }
+
+  /** UTF-8 bytes of the inputs of all calls. */
+  get inputBytes(): number {
+    return this.#inputBytes;
+  }
+
+  /** UTF-8 bytes of all results that were returned. */
+  get resultBytes(): number {
+    let sum = 0;
+    for (const { end } of this.#ended) sum += end?.bytes ?? 0;
+    return sum;
+  }
+
+  /** Calls that have ended, in the order of their ends. */
+  get lines(): readonly CallLine[] {
+    return [...this.#ended].flatMap((call) => lineOf(call) ?? []);
+  }
+
+  get(id: string): KnownCall | undefined {
+    return this.#calls.get(id);
+  }
+
+  make({ inputBytes, ...call }: MadeCall): void {
+    this.#made += 1;
+    this.#inputBytes += inputBytes;
+    // A journal from elsewhere may make a call twice.
+    const before = this.#calls.get(call.id);
+    if (before) this.#ended.delete(before);
+    this.#calls.set(call.id, call);
+  }
+
+  /** Takes what a record says of a call. Returns the call; undefined for a record about none. */
+  note(record: JournalRecord): KnownCall | undefined {
+    if (record.type === "outcome") this.#abortOpen();
+    if (!isOfCall(record)) return undefined;
+    const call = this.#calls.get(record.call) ?? this.#foreign(record);
+    if (!call) return undefined;
+    applyToCall(call, record);
+    if (record.type === "call" || record.type === "answered") this.#end(call, endOf(call, call.at));
+    return call;
+  }
+
+  /** The answer was delivered. If no record tells of the handler's end, the delivery alone tells of it. */
+  tell(id: string, { ok, bytes, at }: { readonly ok: boolean; readonly bytes: number; readonly at: number }): void {
+    const call = this.#calls.get(id);
+    if (!call) return;
+    if (!call.end) {
+      const outcome: CallOutcome = ok ? { type: "value", shape: "" } : { type: "failed", code: "" as FailureCode };
+      this.#end(call, { outcome, ms: Math.max(0, at - call.at), bytes: ok ? bytes : 0 });
+    }
+    this.keepEnd(id);
+  }
+
+  /** Keeps of a call that was answered only its end: it may have a client's result, and a program may make a million calls. */
+  keepEnd(id: string): void {
+    const call = this.#calls.get(id);
+    delete call?.decided;
+    delete call?.decision;
+    delete call?.result;
+    delete call?.answered;
+  }
+
+  /** Keeps nothing more of a call. */
+  forget(call: KnownCall): void {
+    this.#calls.delete(call.id);
+    this.#ended.delete(call);
+  }
+
+  /** The execution has ended, and its open calls with it. */
+  #abortOpen(): void {
+    for (const call of this.#calls.values()) if (!call.end) this.#end(call, { outcome: { type: "aborted" }, bytes: 0 });
+  }
+
+  /** A call that is in no turn: the call of a host, or of a program at a provider. */
+  #foreign(record: JournalRecord): KnownCall | undefined {
+    if (record.type !== "call") return undefined;
+    const { call: id, tool, caller, at } = record;
+    const call: KnownCall = { id, tool, caller: caller as Caller, at };
+    this.#calls.set(id, call);
+    return call;
+  }
+
+  #end(call: KnownCall, end: CallEnd | undefined): void {
+    this.#ended.delete(call);
+    if (end) this.#ended.add(call);
+    call.end = end;
+  }
+}
+
+/** A call that has ended, as a report lists it; undefined for an open call. */
+export function lineOf({ id, tool, caller, started, effect, retried, end }: KnownCall): CallLine | undefined {
+  if (!end) return undefined;
+  const { outcome, ms, bytes, display, partsLeftOut } = end;
+  return {
+    callId: id,
+    tool,
+    caller,
+    started: started === true,
+    bytes,
+    ms: ms ?? 0,
+    outcome,
+    ...(display === undefined ? {} : { display: jsonOrText(display) }),
+    ...(partsLeftOut === undefined ? {} : { partsLeftOut }),
+    ...(effect === undefined ? {} : { effect }),
+    ...(retried === undefined ? {} : { attempts: retried.attempt + 1 }),
+  };
+}

@@ -1,0 +1,58 @@
+import { PROTOCOL_VERSION } from "../../../bridge/frames.ts";
+import { PortcullisError } from "../../errors.ts";
+import type { Header, ProgramHeader } from "../../journal/record.ts";
+import type { Tool } from "../../tools/tool.ts";
+import { toolDigest } from "../../tools/tool-digest.ts";
+
+export interface ChangedTools {
+  readonly gone: readonly string[];
+  readonly changed: readonly string[];
+}
+
+/** The tools of a header that are gone, or defined otherwise now. */
+export function changedTools(now: readonly Tool[], { tools }: Pick<Header, "tools">): ChangedTools {
+  const known = new Map(now.map((tool) => [tool.name, toolDigest(tool)]));
+  const gone = tools.filter(({ name }) => !known.has(name)).map(({ name }) => name);
+  const changed = tools
+    .filter(({ name, digest }) => known.has(name) && known.get(name) !== digest)
+    .map(({ name }) => name);
+  return { gone, changed };
+}
+
+/** Throws `tools_changed` if tools are gone or changed. */
+export function refuseChangedTools({ gone, changed }: ChangedTools): void {
+  if (gone.length + changed.length === 0) return;
+  const parts = [
+    ...(gone.length === 0 ? [] : [`gone: ${gone.join(", ")}`]),
+    ...(changed.length === 0 ? [] : [`changed: ${changed.join(", ")}`]),
+  ];
+  throw new PortcullisError(
+    "tools_changed",
+    `The tools are not those that the execution began with (${parts.join("; ")}). Give it the tools it began with (--tools, --mcp, --openapi), or resume it with allowChangedTools (--allow-changed-tools).`,
+  );
+}
+
+/** Maximum length of a version in a note: a journal may come from elsewhere. */
+const VERSION_LENGTH = 40;
+
+/** Versions that affect what a program does, beside node's own. */
+export function programVersions(): Readonly<Record<string, string>> {
+  return { v8: process.versions.v8, protocol: String(PROTOCOL_VERSION) };
+}
+
+/**
+ * A sentence for the report of an execution that began with other versions than this host's; undefined if they are the
+ * same. The replay shows whether the program does the same with them.
+ */
+export function changedVersions({ versions }: ProgramHeader): string | undefined {
+  const here: Readonly<Record<string, string>> = { node: process.versions.node, ...programVersions() };
+  const changed = Object.entries(here).flatMap(([name, version]) => {
+    const began = Object.hasOwn(versions, name) ? versions[name] : undefined;
+    return began === undefined || began === version
+      ? []
+      : [`${name} ${began.slice(0, VERSION_LENGTH)} there, ${version} here`];
+  });
+  return changed.length === 0
+    ? undefined
+    : `The execution began on a host with other versions (${changed.join("; ")}), and was replayed with these.`;
+}

@@ -1,0 +1,350 @@
+import { approverOf, HOST_CALL } from "../../gate/answer.ts";
+import type { GuestFrame, HostFrame } from "../../../bridge/frames.ts";
+import type { Header, JournalRecord, TurnRecord } from "../../journal/record.ts";
+import { RUN_PROGRAM } from "../../tools/tool-name.ts";
+import type { ConnectionTotals, Unreplayable } from "../outcome.ts";
+import type { SlicedWork } from "../../values/slice-scheduler.ts";
+import { applyToCall, type CallFacts, isWaiting, type RecordOfCall } from "./call-history.ts";
+import { eachSliced, type PastTurn, readTurn, readTurnSliced } from "./read-turns.ts";
+
+/** Id of the call by which a program itself is approved. Ids of a program's own calls are numbers. */
+export const PROGRAM_CALL = "program";
+
+/** Records that a replay gives to a program, or begins with. */
+const REPLAYED: ReadonlySet<string> = new Set(["header", "turn", "decision", "result"]);
+
+/** A call of a program or a model that has no answer yet. */
+export interface UnansweredCall extends CallFacts {
+  readonly id: number | string;
+  readonly tool: string;
+  /** JSON text. */
+  readonly inputText: string;
+  /** The name of the value that the call keeps, if it keeps a value. The input's text is then the value. */
+  readonly artifact?: string | undefined;
+}
+
+/** A call whose answer has not been delivered to the program. */
+export interface OpenCall extends UnansweredCall {
+  readonly id: number;
+}
+
+/** The part of an event that changes the state. */
+export type EventHead =
+  | { readonly kind: "start" | "stop"; readonly now: number }
+  | { readonly kind: "fire"; readonly now: number; readonly id: number }
+  | {
+      readonly kind: "answer";
+      readonly now: number;
+      readonly id: number;
+      /** UTF-8 bytes of the result that it hands to the program; 0 for a failure. */
+      readonly resultBytes: number;
+    };
+
+/** What a program has used, by all its drivers: times in milliseconds, bytes, and a count, as a report's `usage` has them. */
+export interface Usage {
+  readonly queuedMs: number;
+  readonly runningMs: number;
+  readonly wallMs: number;
+  readonly approvalMs: number;
+  readonly peakMemoryBytes: number;
+  readonly evictions: number;
+}
+
+export const NO_CONNECTIONS: ConnectionTotals = { count: 0, bytesUp: 0, bytesDown: 0 };
+
+export interface OpenTimer {
+  readonly id: number;
+  /** Delay in milliseconds from `setAt`. */
+  readonly ms: number;
+  /** The guest's clock when it was set, in milliseconds since 1970. */
+  readonly setAt: number;
+}
+
+/**
+ * The state of an execution, derived from its journal. The driver updates it with each record. A driver that takes over
+ * the execution, a viewer and an export derive the same state from the records.
+ */
+export interface ExecutionState {
+  header: Header | undefined;
+  /** Number of records applied. */
+  records: number;
+  turns: number;
+  /** Turns since the last claim or restart; 0 means no progress since then. */
+  turnsSinceStart: number;
+  /** The guest's clock, in milliseconds since 1970; 0 before the first turn. */
+  now: number;
+  readonly calls: Map<number, OpenCall>;
+  /** Number of open calls that wait for a person or a client. */
+  waiting: number;
+  /** The call that the execution itself is: the approval of a program that needs one before it starts, or the call of a host. */
+  own: UnansweredCall | undefined;
+  readonly timers: Map<number, OpenTimer>;
+  /** The first thing the program used that a replay cannot reproduce. */
+  unreplayable: Unreplayable | undefined;
+  connections: ConnectionTotals;
+  /** UTF-8 bytes of the results that the program was handed. */
+  seenBytes: number;
+  /** What the program has used up to its last turn, by all its drivers: numbers of `Usage`, by their names. */
+  usage: Readonly<Record<string, number>>;
+  /** Time since the last turn in which the program waited for people and clients alone, in milliseconds. */
+  waitedMs: number;
+  /** Since when the program has waited for people and clients alone, in milliseconds since 1970. */
+  waitsSince: number | undefined;
+  restarts: number;
+  /** Whether a driver has taken the execution up since the last turn. */
+  isTakenUp: boolean;
+  /** Whether the latest driver that took the execution up since the last turn has given the program the turn. */
+  isHanded: boolean;
+  /** Drivers that lost the execution since the last turn while the program had the turn, and that have not said since that they live. */
+  readonly silent: Set<string>;
+  /** The latest claim's driver. */
+  driver: string | undefined;
+  /** Span of the latest driver that had one. */
+  trace: string | undefined;
+  /** Whether the program was sent a `stop` event. */
+  stopped: boolean;
+  /** The program's `settled` frame. */
+  settled: (GuestFrame & { readonly kind: "settled" }) | undefined;
+  /** JSON text of the ending. */
+  outcome: string | undefined;
+}
+
+export function initialState(): ExecutionState {
+  return {
+    header: undefined,
+    records: 0,
+    turns: 0,
+    turnsSinceStart: 0,
+    now: 0,
+    calls: new Map(),
+    waiting: 0,
+    own: undefined,
+    timers: new Map(),
+    unreplayable: undefined,
+    connections: NO_CONNECTIONS,
+    seenBytes: 0,
+    usage: {},
+    waitedMs: 0,
+    waitsSince: undefined,
+    restarts: 0,
+    isTakenUp: false,
+    isHanded: false,
+    silent: new Set(),
+    driver: undefined,
+    trace: undefined,
+    stopped: false,
+    settled: undefined,
+    outcome: undefined,
+  };
+}
+
+/** Applies one record. `turn` is its turn, if that was parsed before. Throws `journal_invalid` for a turn that cannot be read. */
+export function applyRecord(state: ExecutionState, record: JournalRecord, turn?: PastTurn): void {
+  noteRedacted(state, record);
+  switch (record.type) {
+    case "turn": {
+      return applyTurn(state, turn ?? readTurn(record), record.usage);
+    }
+    case "header":
+      state.header = record;
+      state.trace = record.trace;
+      if (record.kind === "program" && record.needsApproval) {
+        const { source, language } = record;
+        state.own = { id: PROGRAM_CALL, tool: RUN_PROGRAM, inputText: JSON.stringify({ source, language }) };
+      }
+      if (record.kind === "call") state.own = { id: HOST_CALL, tool: record.tool, inputText: record.input };
+      break;
+    case "claim":
+      if (state.isHanded && state.driver !== undefined) state.silent.add(state.driver);
+      state.driver = record.driver;
+      state.trace = record.trace ?? state.trace;
+      state.isTakenUp = true;
+      state.isHanded = false;
+      state.turnsSinceStart = 0;
+      break;
+    case "hand":
+      state.isHanded = record.to === "program";
+      break;
+    case "alive":
+      state.silent.delete(record.driver);
+      break;
+    case "restart":
+      state.restarts += 1;
+      state.turnsSinceStart = 0;
+      break;
+    case "call":
+    case "decision":
+    case "result":
+    case "answered":
+      applyToOpen(state, record.call, record);
+      break;
+    case "egress":
+      state.unreplayable ??= "network";
+      state.connections = {
+        count: state.connections.count + 1,
+        bytesUp: state.connections.bytesUp + record.bytesUp,
+        bytesDown: state.connections.bytesDown + record.bytesDown,
+      };
+      break;
+    case "outcome":
+      state.outcome = record.outcome;
+      break;
+    case "rest":
+    case "model":
+    case "tools":
+    case "compact":
+    case "artifact":
+      break;
+    case "retry":
+      if (record.call !== undefined) applyToOpen(state, record.call, record);
+      break;
+    case "message":
+    case "violation":
+      break;
+  }
+  state.records += 1;
+  if ("at" in record) noteWait(state, record.at);
+}
+
+/** Whether all that is open waits for a person or a client. */
+export function waitsOnly({ turns, calls, waiting, own, timers, settled, stopped }: ExecutionState): boolean {
+  if (turns === 0) return own !== undefined && isWaiting(own);
+  return calls.size > 0 && waiting === calls.size && timers.size === 0 && !settled && !stopped;
+}
+
+/** Notes whether the execution waits from this time on, or goes on. */
+function noteWait(state: ExecutionState, at: number): void {
+  const { waitsSince: since } = state;
+  const waits = state.outcome === undefined && waitsOnly(state);
+  if (waits) state.waitsSince ??= at;
+  if (waits || since === undefined) return;
+  state.waitedMs += Math.max(0, at - since);
+  state.waitsSince = undefined;
+}
+
+/** What the program has used so far, by all its drivers. A wait counts to its end, or to now. */
+export function usageOf({ usage, waitedMs, waitsSince }: ExecutionState, now = Date.now()): Usage {
+  const of = (name: keyof Usage) => Math.max(0, usage[name] ?? 0);
+  const waits = waitsSince === undefined ? 0 : Math.max(0, now - waitsSince);
+  return {
+    queuedMs: of("queuedMs"),
+    runningMs: of("runningMs"),
+    wallMs: of("wallMs"),
+    approvalMs: of("approvalMs") + waitedMs + waits,
+    peakMemoryBytes: of("peakMemoryBytes"),
+    evictions: of("evictions"),
+  };
+}
+
+/** Ends a turn whose commands are applied. `usage` is what the turn notes as used. */
+export function endTurn(state: ExecutionState, usage: TurnRecord["usage"]): void {
+  // A wait that the turn ends is in the usage already.
+  noteWait(state, state.now);
+  if (!usage) return;
+  state.usage = usage;
+  state.waitedMs = 0;
+}
+
+function noteRedacted(state: ExecutionState, record: JournalRecord): void {
+  if ("redacted" in record && record.redacted !== undefined && REPLAYED.has(record.type))
+    state.unreplayable ??= "redaction";
+}
+
+function applyToOpen(state: ExecutionState, id: string, record: RecordOfCall): void {
+  if (id === state.own?.id) return applyToCall(state.own, record);
+  const call = state.calls.get(Number(id));
+  if (!call) return;
+  const waited = isWaiting(call);
+  applyToCall(call, record);
+  state.waiting += Number(isWaiting(call)) - Number(waited);
+}
+
+/** Applies a turn whose frames are already parsed: first its event, then its commands. */
+function applyTurn(state: ExecutionState, { event, commands }: PastTurn, usage: TurnRecord["usage"]): void {
+  beginTurn(state, headOf(event));
+  for (const command of commands) applyCommand(state, command);
+  endTurn(state, usage);
+}
+
+/** Told of what a turn holds, in its order, after it was applied. */
+export interface TurnListener {
+  readonly event: (event: HostFrame) => void;
+  readonly command: (command: GuestFrame) => void;
+}
+
+/** Applies one record in slices: a turn may have a hundred thousand commands. Throws like `applyRecord`. */
+export function* applySliced(state: ExecutionState, record: JournalRecord, told?: TurnListener): SlicedWork<void> {
+  if (record.type !== "turn") return applyRecord(state, record);
+  noteRedacted(state, record);
+  const { event, commands } = yield* readTurnSliced(record);
+  beginTurn(state, headOf(event));
+  told?.event(event);
+  yield* eachSliced(commands, (command) => {
+    applyCommand(state, command);
+    told?.command(command);
+  });
+  endTurn(state, record.usage);
+}
+
+/** The part of a frame that changes the state. */
+export function headOf(event: HostFrame): EventHead {
+  if (event.kind !== "answer") return event;
+  const { kind, now, id, ok, body } = event;
+  return { kind, now, id, resultBytes: ok ? Buffer.byteLength(body) : 0 };
+}
+
+/** Applies a turn's event. Its commands follow with `applyCommand`. */
+export function beginTurn(state: ExecutionState, event: EventHead): void {
+  state.records += 1;
+  state.turns += 1;
+  state.turnsSinceStart += 1;
+  state.isTakenUp = false;
+  state.isHanded = false;
+  state.silent.clear();
+  state.now = Math.max(state.now, event.now);
+  if (event.kind === "answer") {
+    const call = state.calls.get(event.id);
+    if (call && isWaiting(call)) state.waiting -= 1;
+    state.calls.delete(event.id);
+    state.seenBytes += event.resultBytes;
+  } else if (event.kind === "fire") state.timers.delete(event.id);
+  else if (event.kind === "stop") {
+    state.stopped = true;
+    state.calls.clear();
+    state.waiting = 0;
+  }
+}
+
+/** Applies one command of the turn that began last. */
+export function applyCommand(state: ExecutionState, command: GuestFrame): void {
+  switch (command.kind) {
+    case "call":
+      state.calls.set(command.id, {
+        id: command.id,
+        tool: command.tool,
+        inputText: command.body,
+        ...(command.name === undefined ? {} : { artifact: command.name }),
+      });
+      return;
+    case "timer":
+      state.timers.set(command.id, { id: command.id, ms: command.ms, setAt: state.now });
+      return;
+    case "clear":
+      state.timers.delete(command.id);
+      return;
+    case "unreplayable":
+      state.unreplayable ??= command.cause;
+      return;
+    case "settled":
+      state.settled = command;
+      return;
+    case "output":
+    case "ready":
+    case "turn_end":
+  }
+}
+
+/** Who approved the program itself; undefined if it needed no approval. */
+export function approverOfProgram({ own }: ExecutionState): string | undefined {
+  return own?.decision?.allow ? approverOf(own.decision) : undefined;
+}

@@ -1,0 +1,97 @@
+import { PortcullisError } from "../../errors.ts";
+import { ArtifactSpace } from "../../journal/artifact-space.ts";
+import type { Lane } from "../../values/slice-scheduler.ts";
+import { keptBefore } from "../drive/keep-value.ts";
+import { shownExecution } from "../redact-execution.ts";
+import { checkResult, type ResultSchema } from "../drive/result-schema.ts";
+import { readReturned } from "../drive/settlement.ts";
+import { type Execution, NOT_DRIVEN } from "../execution.ts";
+import { limitsOf } from "../limits.ts";
+import type { Ending } from "../outcome.ts";
+import type { Scope } from "../scope.ts";
+import { approverOfProgram, usageOf } from "./execution-state.ts";
+import { invalidAt } from "./read-turns.ts";
+import type { Past } from "./past-execution.ts";
+import { standingOf, waitingIn } from "./standing.ts";
+
+/** An execution as its journal alone tells of it. */
+export function recordedExecution(
+  { journal, artifacts }: Pick<Scope, "journal" | "artifacts">,
+  past: Past,
+  ending: Ending,
+): Execution {
+  const { state, logs, lines, resultBytes, outcome } = past;
+  const { turns, restarts, connections, seenBytes, settled } = state;
+  const header = state.header ?? { execution: "", limits: {} };
+  const { execution } = header;
+  const place = artifacts ?? { space: new ArtifactSpace(journal, execution, past.artifacts), prefix: "" };
+  return {
+    ...NOT_DRIVEN,
+    ...usageOf(state),
+    // A journal may come from elsewhere, and its usage may have any names.
+    ...outcome?.usage,
+    execution,
+    limits: limitsOf(header),
+    ending,
+    logs: logs.logs,
+    notes: outcome?.notes ?? [],
+    remarks: settled?.notes ?? [],
+    turns,
+    restarts,
+    connections,
+    seenBytes,
+    calls: lines,
+    resultBytes,
+    approvedBy: approverOfProgram(state),
+    kept: { place, value: keptBefore(place) },
+  };
+}
+
+/** An execution that only waits, as it may be shown; undefined if it does more than wait. */
+export async function waitingExecution(scope: Scope, past: Past, driven: boolean): Promise<Execution | undefined> {
+  const waiting = waitingIn(standingOf(past.state, driven), past.state);
+  return waiting && shownExecution(recordedExecution(scope, past, waiting), scope);
+}
+
+/**
+ * An execution that has ended, with its value, as it may be shown. Rejects with `journal_invalid` for an ending that
+ * cannot be read, and with `option_invalid` for a value that no longer fits the schema of the result.
+ */
+export async function endedExecution(scope: Scope, past: Past, result?: ResultSchema): Promise<Execution> {
+  const { gate, limits, tenant } = scope;
+  const { header, records } = past.state;
+  const share = gate.held.share(tenant, limits.totalBytes);
+  try {
+    const ending = await readEnding(past, limits.outputBytes, share.lane);
+    if (!ending) throw invalidAt(header?.execution, records - 1, "its outcome is not that of a program");
+    const checked =
+      result && ending.type === "completed"
+        ? await checkResult(ending.text, result, limits.inputBytes, share.lane)
+        : undefined;
+    if (checked?.ok === false)
+      throw new PortcullisError(
+        "option_invalid",
+        `The value of execution ${JSON.stringify(header?.execution)} fitted its \`result\` when it ended, and does not now. ${checked.fault.message}`,
+      );
+    return await shownExecution(recordedExecution(scope, past, { ...ending, ...(checked && { checked }) }), scope);
+  } finally {
+    share.end();
+  }
+}
+
+/** The ending in a journal, with the program's value; undefined if there is no ending or it cannot be read. */
+export async function readEnding(
+  { outcome, state: { settled } }: Past,
+  outputBytes: number,
+  lane: Lane,
+): Promise<Ending | undefined> {
+  // Loaded on demand: loading the schema library takes as long as running a program.
+  const { parseEnding } = await import("./parse-ending.ts");
+  const ending = parseEnding(outcome?.outcome ?? "");
+  if (ending?.type !== "completed") return ending;
+  if (settled?.ok === false) return undefined;
+  const text = settled?.body;
+  if (text === undefined) return { type: "completed", value: undefined, text };
+  const returned = await readReturned(text, outputBytes, lane);
+  return returned && { type: "completed", ...returned, text };
+}

@@ -1,0 +1,56 @@
+import { isExpired, isWaiting } from "./call-history.ts";
+import { type ExecutionState, type UnansweredCall, waitsOnly } from "./execution-state.ts";
+import { waitingFor } from "./waiting.ts";
+import type { Unreplayable, Waiting } from "../outcome.ts";
+
+/**
+ * How an execution stands, in the one word that lists, reports, views, events, the command line, recoveries and drivers
+ * have for it:
+ *
+ *   running   it goes on by itself: its driver has it, or the next driver goes on with it or ends it
+ *   waiting   only a person's decisions or clients' results bring it further
+ *   ended     it has an outcome
+ */
+export type Standing =
+  | { readonly state: "running" | "ended" }
+  | {
+      readonly state: "waiting";
+      /** All its open calls. */
+      readonly calls: readonly UnansweredCall[];
+      /** Why it waits only as long as its driver lives: no other driver could go on with it. */
+      readonly held?: Held;
+    };
+
+/** Why no other driver can go on: what the program has used, or that the call of a host is for its host alone. */
+export type Held = Unreplayable | "host";
+
+/** `driven`: whether a driver has it. `now` is in milliseconds since 1970. */
+export function standingOf(state: ExecutionState, driven: boolean, now = Date.now()): Standing {
+  if (state.outcome !== undefined) return { state: "ended" };
+  const held = heldBy(state);
+  if (!waitsOnly(state) || (held !== undefined && !driven)) return { state: "running" };
+  const calls = openCalls(state);
+  if (calls.some((call) => isExpired(state.header, call, now))) return { state: "running" };
+  return { state: "waiting", calls, ...(held === undefined ? {} : { held }) };
+}
+
+/** The calls that wait for a person or a client, whether the execution does more or not. */
+export function waitingCalls(state: ExecutionState, driven: boolean): readonly UnansweredCall[] {
+  if (state.outcome !== undefined || (heldBy(state) !== undefined && !driven)) return [];
+  return openCalls(state).filter((call) => isWaiting(call) && !isExpired(state.header, call));
+}
+
+/** What an execution waits for; undefined if it does not wait. Throws `journal_invalid` for an input that is not JSON. */
+export function waitingIn(standing: Standing, { header }: Pick<ExecutionState, "header">): Waiting | undefined {
+  return standing.state === "waiting" ? waitingFor(standing.calls, header?.execution) : undefined;
+}
+
+/** The calls of the program that have no answer, or the call that the execution itself is, before the program starts. */
+export function openCalls({ turns, calls, own }: ExecutionState): readonly UnansweredCall[] {
+  if (turns > 0) return [...calls.values()];
+  return own ? [own] : [];
+}
+
+function heldBy({ header, unreplayable }: ExecutionState): Held | undefined {
+  return unreplayable ?? (header?.kind === "call" ? "host" : undefined);
+}

@@ -1,0 +1,221 @@
+import type { PortcullisError } from "../../errors.ts";
+import type { GuestTurn } from "../../../bridge/turn-reader.ts";
+import type { GateLog } from "../../gate/call-ledger.ts";
+import type { ExecutionId } from "../../journal/execution-id.ts";
+import { type DriverOptions, ExecutionLog, type ForeignRecord, isHeadMoved } from "../../journal/execution-log.ts";
+import type { Journal } from "../../journal/journal.ts";
+import { readRecords } from "../../journal/read-records.ts";
+import type {
+  AnsweredRecord,
+  HandRecord,
+  Header,
+  JournalRecord,
+  OutcomeRecord,
+  TurnRecord,
+} from "../../journal/record.ts";
+import { applyCommand, applyRecord, beginTurn, endTurn, type ExecutionState, initialState } from "./execution-state.ts";
+import { wasRedacted } from "../../redaction/redacting-journal.ts";
+import type { SlicedWork } from "../../values/slice-scheduler.ts";
+import type { GuestEvent } from "../guest/guest-event.ts";
+import { turnsOf } from "../guest/replay-turns.ts";
+
+/** Commands that are applied before the host's thread may be yielded. A turn may have a hundred thousand commands. */
+export const COMMANDS_PER_SLICE = 256;
+
+/** How often a driver that lost an execution tries to append that it is alive, between the appends of the present driver. */
+const ALIVE_ATTEMPTS = 10;
+
+/**
+ * Appends to an execution's journal and keeps the state derived from its records. A record changes the state when it is
+ * passed in, so the state is ahead of the journal by the records being written.
+ */
+export class TrackedLog implements GateLog {
+  readonly state: ExecutionState;
+  readonly #journal: Journal;
+  readonly #log: ExecutionLog;
+  /** Whether the journal, if nothing more is appended to it, lets this driver seem to have died while the program had the turn. */
+  #seemsDead = false;
+  /** Resolves once the journal knows that this driver is alive, if it needs to. */
+  #noted: Promise<void> = Promise.resolve();
+  /** Called with records that others have appended. */
+  onForeign: ((records: readonly ForeignRecord[]) => void) | undefined;
+
+  private constructor(journal: Journal, log: ExecutionLog, state: ExecutionState) {
+    this.#journal = journal;
+    this.#log = log;
+    this.state = state;
+    log.onForeign = (records) => {
+      for (const record of records) applyRecord(state, record);
+      this.onForeign?.(records);
+    };
+  }
+
+  static async create(journal: Journal, header: Header, driver: DriverOptions): Promise<TrackedLog> {
+    const log = await ExecutionLog.create(journal, header, driver);
+    const state = initialState();
+    applyRecord(state, header);
+    return new TrackedLog(journal, log, state);
+  }
+
+  /**
+   * Takes an execution over in the state of its journal, and appends these records. Rejects with `head_moved` if others
+   * have appended since the state was read.
+   */
+  static async claim(
+    journal: Journal,
+    state: ExecutionState,
+    driver: DriverOptions,
+    records: readonly ForeignRecord[] = [],
+  ): Promise<TrackedLog> {
+    const { header } = state;
+    if (!header) throw new Error("An execution without a header cannot be claimed.");
+    const claimed = [{ type: "claim", ...driver, at: Date.now() } as const, ...records];
+    const log = await ExecutionLog.claim(journal, header, state.records, driver, claimed);
+    for (const record of claimed) applyRecord(state, record);
+    return new TrackedLog(journal, log, state);
+  }
+
+  get execution(): ExecutionId {
+    return this.#log.execution;
+  }
+
+  /** Whether the journal keeps its records outside of this process's memory. */
+  get isDurable(): boolean {
+    return this.#journal.isDurable === true;
+  }
+
+  /** Number of records that are known to be in the journal. */
+  get position(): number {
+    return this.#log.position;
+  }
+
+  get isWriting(): boolean {
+    return this.#log.isWriting;
+  }
+
+  /** Called once if another driver has taken the execution over. */
+  set onFenced(onFenced: (error: unknown) => void) {
+    this.#log.onFenced = (error) => {
+      if (this.#seemsDead && this.state.driver !== undefined) this.#noted = this.#noteAlive(this.state.driver);
+      onFenced(error);
+    };
+  }
+
+  /**
+   * Journals who has the turn, as long as a driver that dies may have died of the program: after the execution was taken
+   * up, and before the program has ended a turn. Otherwise returns undefined.
+   */
+  hand(to: HandRecord["to"]): Promise<void> | undefined {
+    const { isTakenUp, isHanded } = this.state;
+    if (!isTakenUp || isHanded === (to === "program")) return undefined;
+    this.#seemsDead = to === "program";
+    return this.append({ type: "hand", to, at: Date.now() });
+  }
+
+  /** Resolves once the record is in the journal. */
+  append(record: Exclude<JournalRecord, TurnRecord>): Promise<void> {
+    applyRecord(this.state, record);
+    return this.#log.append(record);
+  }
+
+  /** Like `append`, for a record that must survive a loss of power. */
+  appendSafely(record: Exclude<JournalRecord, TurnRecord>): Promise<void> {
+    applyRecord(this.state, record);
+    return this.#log.appendSafely(record);
+  }
+
+  /** Writes the record together with the next one that is appended. */
+  defer(record: AnsweredRecord): void {
+    applyRecord(this.state, record);
+    this.#log.defer(record);
+  }
+
+  /**
+   * Applies turns, each with the event that began it, to the state. `usage` is the usage up to the last turn. Returns
+   * their records, for `deferTurns`.
+   */
+  *applyTurns(
+    turns: readonly (readonly [GuestEvent, GuestTurn])[],
+    usage?: TurnRecord["usage"],
+  ): SlicedWork<readonly TurnRecord[]> {
+    const records: TurnRecord[] = [];
+    for (const [{ head, text }, { commands, texts }] of turns) {
+      beginTurn(this.state, head);
+      let applied = 0;
+      for (const command of commands) {
+        applyCommand(this.state, command);
+        applied += 1;
+        if (applied % COMMANDS_PER_SLICE === 0) yield;
+      }
+      const noted = usage && records.length + 1 === turns.length ? { usage } : {};
+      endTurn(this.state, noted.usage);
+      records.push({ type: "turn", event: text, commands: texts, ...noted });
+    }
+    return records;
+  }
+
+  /** Writes the records of `applyTurns` together with the next append. */
+  deferTurns(records: readonly TurnRecord[]): void {
+    this.#log.defer(...records);
+  }
+
+  /** Resolves once all records so far are in the journal, with those that the gate decides on in the same turn of the event loop. */
+  flush(): Promise<void> {
+    const written = this.#log.append();
+    const live = () => {
+      this.#seemsDead = false;
+      if (wasRedacted(this.#journal, this.execution)) this.state.unreplayable ??= "redaction";
+    };
+    written.then(live, () => {});
+    return written;
+  }
+
+  /** The turns of the journal, in order, for a replay. */
+  turns(): AsyncGenerator<TurnRecord, void, undefined> {
+    const { tenant = "" } = this.state.header ?? {};
+    return turnsOf(readRecords(this.#journal, this.execution, { tenant, mayWait: true }));
+  }
+
+  /** Reads what others have appended. */
+  catchUp(): Promise<void> {
+    return this.#log.catchUp();
+  }
+
+  /** Ends the driving, with this outcome. Without an outcome, another driver may take the execution over at once. */
+  async end(outcome?: OutcomeRecord): Promise<void> {
+    try {
+      if (outcome) await this.append(outcome);
+    } finally {
+      // Also if the outcome could not be written: another driver writes it once the lease has ended.
+      await this.#noted;
+      await this.#log.end(outcome !== undefined);
+    }
+  }
+
+  /**
+   * Ends the driving of an execution that continues elsewhere. An execution that is left on purpose does not count as
+   * the cause of its driver's death.
+   */
+  async leave(error: PortcullisError): Promise<void> {
+    try {
+      if (!isHeadMoved(error)) await this.hand("host");
+    } catch {
+      // The store fails. The lease ends by itself.
+    }
+    await this.end();
+  }
+
+  /** Says that this driver, which lost the execution while the program had the turn, did not die of it. Never rejects. */
+  async #noteAlive(driver: string): Promise<void> {
+    for (let attempt = 0; attempt < ALIVE_ATTEMPTS; attempt += 1) {
+      try {
+        const { records, ended } = await this.#journal.find(this.execution);
+        if (!ended) await this.#journal.append(this.execution, records, [{ type: "alive", driver, at: Date.now() }]);
+        return;
+      } catch (error) {
+        // The present driver has appended in the meantime. The execution continues without this record too.
+        if (!isHeadMoved(error)) return;
+      }
+    }
+  }
+}

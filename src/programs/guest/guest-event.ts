@@ -1,0 +1,61 @@
+import { randomBytes } from "node:crypto";
+import { answerText, frameText, type Language, PROTOCOL_VERSION, type StartBody } from "../../../bridge/frames.ts";
+import type { Closes } from "../../../bridge/turn-reader.ts";
+import type { Answer } from "../../gate/answer.ts";
+import { positionalFields } from "../../tools/declarations/positional-fields.ts";
+import type { Tool } from "../../tools/tool.ts";
+import type { Limits } from "../limits.ts";
+import type { EventHead } from "../from-journal/execution-state.ts";
+
+export interface GuestEvent {
+  readonly head: EventHead;
+  /** Text of the frame. */
+  readonly text: string;
+}
+
+/** The event that starts a program with these tools. */
+export function startEvent(
+  now: number,
+  program: string,
+  tools: readonly Tool[],
+  { limits, language }: { readonly limits: Limits; readonly language: Language },
+): GuestEvent {
+  const { calls, logBytes, frameBytes } = limits;
+  const body: StartBody = {
+    program,
+    tools: tools.map(({ name }) => name),
+    ...(language === "python" ? { positional: positionalFields(tools) } : {}),
+  };
+  const text = frameText({
+    kind: "start",
+    protocol: PROTOCOL_VERSION,
+    now,
+    seed: randomBytes(16).toString("hex"),
+    limits: { calls, logBytes, frameBytes },
+    body: JSON.stringify(body),
+  });
+  return { head: { kind: "start", now }, text };
+}
+
+export function answerEvent(now: number, id: number, answer: Answer): GuestEvent {
+  const { ok } = answer;
+  const body = ok ? answer.text : JSON.stringify({ code: answer.code, tool: answer.tool, message: answer.message });
+  const head = { kind: "answer", now, id, resultBytes: ok ? answer.bytes : 0 } as const;
+  return { head, text: answerText(now, id, ok, body) };
+}
+
+export function fireEvent(now: number, id: number): GuestEvent {
+  const head = { kind: "fire", now, id } as const;
+  return { head, text: frameText(head) };
+}
+
+export function stopEvent(now: number): GuestEvent {
+  const head = { kind: "stop", now } as const;
+  return { head, text: frameText(head) };
+}
+
+/** The calls or the timer that an event closes in the guest. */
+export function closesOf({ head }: GuestEvent): Closes {
+  if ("id" in head) return head.id;
+  return head.kind === "stop" ? "calls" : undefined;
+}

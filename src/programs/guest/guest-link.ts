@@ -1,0 +1,117 @@
+import { BridgeViolation, type GuestTurn, TurnReader, TextTooLong } from "../../../bridge/turn-reader.ts";
+import { memoryOf } from "../../values/held-bytes.ts";
+import { Lane, type SlicedWork } from "../../values/slice-scheduler.ts";
+import type { Exit, Guest, OpenOptions, Sandbox, SandboxLimits } from "../../sandboxes/sandbox.ts";
+import { closesOf, type GuestEvent } from "./guest-event.ts";
+import type { Limits } from "../limits.ts";
+
+/** Why the guest sends no more turns. */
+export type LinkEnd =
+  | Exit
+  | { readonly type: "violation"; readonly detail: string }
+  /** It sent more text than `totalBytes` allows, or more in one turn than can be held. */
+  | { readonly type: "too_long"; readonly length: number };
+
+export interface LinkOptions extends OpenOptions {
+  readonly limits: SandboxLimits & Pick<Limits, "totalBytes">;
+  /** Text that the guest may send in one turn, in bytes; by default as much as in all. */
+  readonly turnBytes?: number;
+  /** Lane that reads the guest's frames; a new one by default. */
+  readonly lane?: Lane;
+}
+
+/** Frames read between two checks whether the lane must yield the host's thread. */
+const FRAMES_READ = 16;
+
+/** The connection to a guest: sends events and reads turns. */
+export class GuestLink implements AsyncDisposable {
+  readonly guest: Guest;
+  readonly #reader: TurnReader;
+  readonly #lane: Lane;
+  readonly #maxBytes: number;
+  /** Memory of all frames read so far. */
+  #readBytes = 0;
+  /** Text sent so far, in UTF-16 code units. */
+  #sentLength = 0;
+  readonly #frames: AsyncIterator<readonly string[], void, undefined>;
+
+  constructor(guest: Guest, { language, limits, tenant, turnBytes, lane = new Lane(tenant) }: LinkOptions) {
+    this.#lane = lane;
+    this.#maxBytes = limits.totalBytes + limits.frameBytes;
+    this.guest = guest;
+    this.#frames = guest.frames[Symbol.asyncIterator]() as AsyncIterator<readonly string[], void, undefined>;
+    this.#reader = new TurnReader(language, Math.min(turnBytes ?? this.#maxBytes, this.#maxBytes));
+  }
+
+  static async open(sandbox: Sandbox, options: LinkOptions, signal: AbortSignal): Promise<GuestLink> {
+    return new GuestLink(await sandbox.open(options, signal), options);
+  }
+
+  /** Events whose turns have not been read. */
+  get outstanding(): number {
+    return this.#reader.outstanding;
+  }
+
+  /** Approximate length of the text that has crossed so far, in both directions. */
+  get movedBytes(): number {
+    return this.#readBytes + this.#sentLength;
+  }
+
+  send(events: readonly GuestEvent[]): void {
+    for (const event of events) {
+      this.#reader.expect(closesOf(event));
+      this.#sentLength += event.text.length;
+    }
+    this.guest.send(events.map(({ text }) => text));
+  }
+
+  /** The next turns that arrived together, or why there are no more. */
+  async nextTurns(): Promise<readonly GuestTurn[] | LinkEnd> {
+    for (;;) {
+      const { done, value: frames } = await this.#frames.next();
+      if (done) return await this.guest.exit;
+      const turns = await this.#read(frames);
+      if (!areTurns(turns) || turns.length > 0) return turns;
+    }
+  }
+
+  async #read(frames: readonly string[]): Promise<readonly GuestTurn[] | LinkEnd> {
+    try {
+      return await this.#lane.work(this.#turnsOf(frames));
+    } catch (error) {
+      if (!(error instanceof BridgeViolation || error instanceof TextTooLong)) throw error;
+      this.guest.kill(error.message);
+      return error instanceof TextTooLong
+        ? { type: "too_long", length: error.length }
+        : { type: "violation", detail: error.message };
+    }
+  }
+
+  *#turnsOf(frames: readonly string[]): SlicedWork<readonly GuestTurn[]> {
+    const turns: GuestTurn[] = [];
+    for (const [index, text] of frames.entries()) {
+      const bytes = memoryOf(text);
+      this.#readBytes += bytes;
+      if (this.#readBytes > this.#maxBytes) throw new TextTooLong(this.#readBytes);
+      const turn = this.#reader.read(text, bytes);
+      if (turn) turns.push(turn);
+      if (index % FRAMES_READ === 0) yield;
+    }
+    return turns;
+  }
+
+  /** Releases the guest to its sandbox, or kills it if it still has events: it may still be running code for them. */
+  release(): void {
+    if (this.outstanding === 0) this.guest.release();
+    else this.guest.kill("it settled while other events were outstanding");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.guest[Symbol.asyncDispose]();
+  }
+}
+
+/** Whether the guest sent turns rather than ended. */
+export function areTurns(heard: readonly GuestTurn[] | LinkEnd): heard is readonly GuestTurn[] {
+  return Array.isArray(heard);
+}

@@ -1,0 +1,337 @@
+import type { GuestTurn } from "../../../bridge/turn-reader.ts";
+import { PortcullisError } from "../../errors.ts";
+import { type Connection, QueueFull, type Sandbox } from "../../sandboxes/sandbox.ts";
+import type { Closing } from "../../sandboxes/closing.ts";
+import type { Share } from "../../values/held-bytes.ts";
+import { type Clocks, Stopwatch } from "../drive/limit-clocks.ts";
+import { detailOf, endingOfGuest, endingUnopened, endingDiverged } from "../drive/endings.ts";
+import type { GuestEvent } from "./guest-event.ts";
+import { areTurns, GuestLink, type LinkEnd, type LinkOptions } from "./guest-link.ts";
+import type { Limits } from "../limits.ts";
+import type { Ending, NotEvictedCause } from "../outcome.ts";
+import { replayTurns } from "./replay-turns.ts";
+import type { TrackedLog } from "../from-journal/tracked-log.ts";
+import { WaitAccount } from "./wait-account.ts";
+
+/** Maximum number of consecutive replays without a new turn. */
+const REPLAYS_WITHOUT_PROGRESS = 3;
+/** Maximum number of replays of one execution. */
+const REPLAYS = 20;
+
+/**
+ * The host's work in a millisecond of a replay: bytes of text that it moves to a guest, and turns that it reads and
+ * compares.
+ */
+const BYTES_PER_MS = 100_000;
+const TURNS_PER_MS = 100;
+/** The part of `runningMs` that replays after evictions may take. The rest is for replays after the death of an engine. */
+const EVICTION_PART = 0.5;
+/** How many times as long as expected a replay may take without exceeding that part. */
+const REPLAY_MARGIN = 2;
+/** The part of its memory limit up to which a program is evicted. A replay makes its garbage at another pace, and must not exceed the limit. */
+const MEMORY_PART = 0.5;
+
+export interface SupervisorOptions {
+  readonly sandbox: Sandbox;
+  readonly open: LinkOptions;
+  readonly limits: Limits;
+  readonly log: TrackedLog;
+  readonly clocks: Clocks;
+  readonly share: Share;
+  /** Whether an event waits for the program. */
+  readonly hasWork: () => boolean;
+  /** Called when the execution cannot continue. */
+  readonly onEnding: (ending: Ending) => void;
+  /** Called when this driver cannot continue, and another one may. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/**
+ * Provides an execution with a guest. If the guest dies, opens another one and replays the turns so far in it; if it is
+ * evicted, does the same once the program has something to do.
+ */
+export class GuestSupervisor implements AsyncDisposable {
+  readonly #options: SupervisorOptions;
+  readonly #over = new AbortController();
+  readonly #waits = new WaitAccount();
+  #link: GuestLink | undefined;
+  /** Settles once the journal says that the program has the turn, and the events that wait for this are sent. */
+  #handing: Promise<void> | undefined;
+  /** How the previous guest ended. */
+  #end: LinkEnd | undefined;
+  /** Guest deaths since the last new turn. */
+  #deaths = 0;
+  #mayReplace = true;
+  #hasOpened = false;
+  #evictions = 0;
+  /** Whether the program was evicted, and has not been brought to its state again. */
+  #isReturning = false;
+  /** Whether a replay took too much memory. */
+  #tookMemory = false;
+  /** Ends the rest of an evicted program. */
+  #wake: (() => void) | undefined;
+  #notEvicted: NotEvictedCause | undefined;
+  readonly #queued = new Stopwatch();
+  #peakMemoryBytes = 0;
+
+  constructor(options: SupervisorOptions) {
+    this.#options = options;
+  }
+
+  /** Time without a guest. */
+  get queuedMs(): number {
+    return this.#queued.ms;
+  }
+
+  get processorMs(): number | undefined {
+    return this.#link?.guest.usage().processorMs;
+  }
+
+  get evictions(): number {
+    return this.#evictions;
+  }
+
+  /** Why the program kept its guest while it waited; undefined as long as it could give it up. */
+  get notEvicted(): NotEvictedCause | undefined {
+    return this.#notEvicted;
+  }
+
+  get isEvicted(): boolean {
+    return this.#end?.type === "evicted";
+  }
+
+  get peakMemoryBytes(): number {
+    return this.#peakMemoryBytes;
+  }
+
+  /**
+   * Opens a guest and brings it to the state after the last turn. Resolves with false once the execution is over.
+   * Rejects if the journal does, or if the sandbox cannot open the first guest of this driver.
+   */
+  async open(): Promise<boolean> {
+    while (!this.#over.signal.aborted) {
+      if (this.#end && !(await this.#isNeeded(this.#end))) return false;
+      this.#end = await this.#openGuest();
+      if (!this.#end) return true;
+    }
+    return false;
+  }
+
+  /** The program waits, and all its turns are in the journal: if another program needs its guest, it may be evicted. */
+  offer(): void {
+    const { clocks, limits, log, share } = this.#options;
+    const guest = this.#link?.guest;
+    if (!guest?.offer || this.#link?.outstanding !== 0) return;
+    this.#noteMemory();
+    const hostMs = this.#link.movedBytes / BYTES_PER_MS + log.state.turns / TURNS_PER_MS;
+    const costMs = clocks.replayMs + hostMs;
+    this.#waits.begin();
+    const allowedMs = limits.runningMs * EVICTION_PART - clocks.replayingMs;
+    this.#notEvicted = log.state.unreplayable;
+    if (costMs * REPLAY_MARGIN > allowedMs) this.#notEvicted ??= "replay";
+    if (this.#tookMemory || this.#peakMemoryBytes > limits.memoryBytes * MEMORY_PART) this.#notEvicted ??= "memory";
+    if (this.#notEvicted === undefined && share.isRoomy)
+      guest.offer({ costMs, earnedMs: this.#waits.earnedMs(clocks.replayingMs) });
+  }
+
+  /** An evicted program has something to do. */
+  wake(): void {
+    this.#waits.end();
+    this.#wake?.();
+  }
+
+  /**
+   * Sends events to the guest. The first events after the execution was taken up are sent once the journal says that
+   * the program has the turn.
+   */
+  send(events: readonly GuestEvent[]): void {
+    const before = this.#handing ?? this.#options.log.hand("program");
+    if (!before) return this.#sendNow(events);
+    const link = this.#link;
+    const sent = before.then(() => {
+      if (this.#handing === sent) this.#handing = undefined;
+      // If the guest has died meanwhile, the next guest is sent all events again.
+      if (this.#link === link) this.#sendNow(events);
+    });
+    this.#handing = sent;
+    sent.catch(this.#options.onFailure);
+  }
+
+  #sendNow(events: readonly GuestEvent[]): void {
+    this.#options.clocks.run();
+    this.#link?.send(events);
+  }
+
+  /** The next turns that arrived together; undefined if the guest has ended. */
+  async nextTurns(): Promise<readonly GuestTurn[] | undefined> {
+    if (!this.#link) return undefined;
+    const heard = await this.#link.nextTurns();
+    if (!areTurns(heard)) {
+      this.#noteMemory();
+      this.#options.clocks.wait();
+      this.#end = heard;
+      if (heard.type === "evicted") this.#link = undefined;
+      return undefined;
+    }
+    if (this.#link.outstanding === 0) this.#options.clocks.wait();
+    return heard;
+  }
+
+  /** Opens no further guest if this one dies: the program is being stopped. */
+  endReplacing(): void {
+    this.#mayReplace = false;
+  }
+
+  /** Ends a replay that took longer than `runningMs`. */
+  endReplays(): void {
+    this.#mayReplace = false;
+    this.#link?.guest.kill("replaying its turns took longer than the program may run (runningMs)");
+  }
+
+  /** Ends the execution. A guest that has settled is released to its sandbox, any other is killed. */
+  end(ending: Ending): void {
+    this.#over.abort(OVER);
+    this.#wake?.();
+    // A program that waits has nothing left to run.
+    const isDone =
+      ending.type === "completed" ||
+      ending.type === "waiting" ||
+      (ending.type === "failed" && ending.fault.code !== "never_settles");
+    if (isDone) this.#link?.release();
+    else this.#link?.guest.kill(ending.type);
+    this.#noteMemory();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#link?.[Symbol.asyncDispose]();
+  }
+
+  /** Resolves once another guest is to continue the execution, with false if none may. */
+  async #isNeeded(end: LinkEnd): Promise<boolean> {
+    // The eviction may have ended a connection, which makes the program unreplayable. That is known only now.
+    if (end.type !== "evicted" || this.#options.log.state.unreplayable !== undefined) return this.#isReplaced(end);
+    this.#evictions += 1;
+    this.#isReturning = true;
+    this.#waits.spend(end.changeMs);
+    await this.#rest(end.closing);
+    return !this.#over.signal.aborted;
+  }
+
+  /** Waits without a guest until the program has something to do, or its sandbox is closed. */
+  async #rest(closing: Closing): Promise<void> {
+    const { clocks, share, hasWork } = this.#options;
+    if (hasWork() || closing.isOver) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const wake = () => resolve();
+    this.#wake = wake;
+    closing.listen(wake);
+    share.count(RESTING_BYTES);
+    clocks.rest();
+    await promise;
+    share.giveBack(RESTING_BYTES);
+    closing.forget(wake);
+    this.#wake = undefined;
+  }
+
+  /** Whether another guest may continue the execution. If not, calls `onEnding`. */
+  async #isReplaced(end: LinkEnd): Promise<boolean> {
+    const { limits, log, onEnding } = this.#options;
+    const { state } = log;
+    this.#deaths = state.turnsSinceStart > 0 ? 1 : this.#deaths + 1;
+    const mayReplay = this.#deaths <= REPLAYS_WITHOUT_PROGRESS && state.restarts < REPLAYS && this.#mayReplace;
+    const ending = endingOfGuest(end, limits, state.unreplayable, mayReplay);
+    if (ending) {
+      onEnding(ending);
+      return false;
+    }
+    await log.append({ type: "restart", detail: detailOf(end), at: Date.now() });
+    return true;
+  }
+
+  async #openGuest(): Promise<LinkEnd | undefined> {
+    const { sandbox, open, limits, log, clocks, share, onEnding } = this.#options;
+    const { turns } = log.state;
+    const { lane } = share;
+    clocks.leave();
+    // An execution that was taken up may continue elsewhere, as long as it has not had a guest here.
+    const mayGoElsewhere = log.state.isTakenUp && !this.#hasOpened;
+    const hasBegun = turns > 0 && this.#hasOpened;
+    const onConnection = (connection: Connection) => this.#noteConnection(connection);
+    this.#queued.start();
+    const late = setTimeout(() => {
+      if (mayGoElsewhere) this.#fail(noneFree(limits.queueMs));
+      else onEnding(endingUnopened(turns, "queueMs", limits.queueMs, this.#isReturning));
+    }, limits.queueMs);
+    let link: GuestLink;
+    try {
+      link = await GuestLink.open(sandbox, { ...open, lane, hasBegun, onConnection }, this.#over.signal);
+    } catch (error) {
+      if (mayGoElsewhere) throw error;
+      if (error instanceof QueueFull) onEnding(endingUnopened(turns, "queue", error.allowed, this.#isReturning));
+      if (turns === 0) throw error;
+      // After the first turn the program may have had effects: this must become a reported ending, not a rejection.
+      return { type: "died", detail: error instanceof Error ? error.message : String(error) };
+    } finally {
+      clearTimeout(late);
+      this.#queued.stop();
+    }
+    this.#link = link;
+    this.#hasOpened = true;
+    if (this.#over.signal.aborted) {
+      await link[Symbol.asyncDispose]();
+      return { type: "released" };
+    }
+    clocks.begin();
+    const end = turns === 0 ? undefined : await this.#replay(link);
+    if (!end) {
+      this.#isReturning = false;
+      clocks.arrive();
+    }
+    if (end?.type !== "memory" || !this.#isReturning) return end;
+    // The program has reached this point within its limit before. So another guest can replay it too, and then the
+    // program keeps that guest.
+    this.#tookMemory = true;
+    return { type: "died", detail: "the replay of the program, which had been evicted, took too much memory" };
+  }
+
+  /** Brings a new guest to the state of the last guest. All replays of a program together may take `runningMs`. */
+  async #replay(link: GuestLink): Promise<LinkEnd | undefined> {
+    const { clocks, log, share, onEnding } = this.#options;
+    await log.hand("program");
+    clocks.replay();
+    const replayed = await replayTurns(link, log.turns(), 0, (bytes) => share.count(bytes));
+    clocks.wait();
+    void log.hand("host");
+    if (replayed.type === "ended") return replayed.end;
+    if (replayed.type !== "diverged") return undefined;
+    onEnding(endingDiverged(replayed.divergence));
+    return { type: "released" };
+  }
+
+  #fail(error: unknown): void {
+    this.#over.abort(OVER);
+    this.#options.onFailure(error);
+  }
+
+  /** Connections are reported by the sandbox, so a guest cannot forge or hide them. */
+  #noteConnection(connection: Connection): void {
+    void this.#options.log.append({ type: "egress", ...connection, at: Date.now() });
+  }
+
+  #noteMemory(): void {
+    this.#peakMemoryBytes = Math.max(this.#peakMemoryBytes, this.#link?.guest.usage().peakMemoryBytes ?? 0);
+  }
+}
+
+function noneFree(queueMs: number): PortcullisError {
+  return new PortcullisError(
+    "queue_full",
+    `No engine or container was free within ${queueMs} ms (queueMs). The execution stays as it is: take it up again later, or elsewhere.`,
+  );
+}
+
+/** Memory of the host for an evicted program beside what it holds anyway, in bytes. */
+const RESTING_BYTES = 48 * 1024;
+
+/** Created once: creating an error takes longer than a short program. */
+const OVER = new Error("The execution has ended.");

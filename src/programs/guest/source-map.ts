@@ -1,0 +1,132 @@
+import { pathOfTool } from "../../tools/tool-name.ts";
+import type { Fault } from "../outcome.ts";
+
+/** A position in a text. Line and column count from 1. */
+export interface Position {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Maps positions in a prepared program to positions in the original source. */
+export interface SourceMap {
+  readonly source: string;
+  readonly toSource: (position: Position) => Position;
+}
+
+/** Text inserted into a line: everything from `column` on moved right by `length`. Line and column count from 1. */
+export interface Insertion {
+  readonly line: number;
+  readonly column: number;
+  readonly length: number;
+}
+
+/**
+ * Where the parts of a rewritten text were in the original. Four numbers for each part, in the order of the text: line
+ * and column in the rewritten text, then line and column in the original.
+ */
+export type RewrittenPlaces = Int32Array;
+
+/** A program as it is run, and what maps its positions to its source. It is plain data, so that it can cross threads. */
+export interface PreparedText {
+  readonly source: string;
+  readonly program: string;
+  readonly insertions: readonly Insertion[];
+  /** Undefined if no line was written anew. */
+  readonly rewritten: RewrittenPlaces | undefined;
+}
+
+export function sourceMapOf({ source, insertions, rewritten }: PreparedText): SourceMap {
+  return {
+    source,
+    toSource: ({ line, column }) => {
+      const shift = insertions
+        .filter((one) => one.line === line && one.column < column)
+        .reduce((sum, one) => sum + Math.min(one.length, column - one.column), 0);
+      return beforeRewriting(rewritten, { line, column: column - shift });
+    },
+  };
+}
+
+/** The position, before a text was written anew, of a position in it. */
+export function beforeRewriting(places: RewrittenPlaces | undefined, position: Position): Position {
+  if (places === undefined) return position;
+  let low = 0;
+  let high = places.length / 4;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const [line = 0, column = 0] = places.subarray(middle * 4, middle * 4 + 2);
+    if (line < position.line || (line === position.line && column <= position.column)) low = middle + 1;
+    else high = middle;
+  }
+  const [line = 1, column = 1] = low === 0 ? [] : places.subarray(low * 4 - 2, low * 4);
+  return { line, column };
+}
+
+/** Line terminators of JavaScript. */
+const LINE_BREAK = /\r\n|[\n\r\u2028\u2029]/;
+
+/** Longest excerpt, in characters. */
+const EXCERPT_LENGTH = 160;
+
+/** The only mention of a tool in a source; undefined if there is none or more than one. Locates a failed call whose stack has no position. */
+export function onlyMention(source: string, tool: string | undefined): Position | undefined {
+  if (tool === undefined) return undefined;
+  const index = source.indexOf(pathOfTool(tool));
+  if (index < 0 || source.includes(pathOfTool(tool), index + 1)) return undefined;
+  return placeAt(source, index);
+}
+
+/** The only mention of a tool that does not follow `await`; undefined if there is none or more than one. */
+export function onlyUnawaitedMention(source: string, tool: string | undefined): Position | undefined {
+  if (tool === undefined) return undefined;
+  const mention = pathOfTool(tool);
+  const found: number[] = [];
+  for (let index = source.indexOf(mention); index >= 0; index = source.indexOf(mention, index + 1))
+    if (
+      !source
+        .slice(Math.max(0, index - 32), index)
+        .trimEnd()
+        .endsWith("await")
+    )
+      found.push(index);
+  return found.length === 1 ? placeAt(source, found[0] ?? 0) : undefined;
+}
+
+/** The first place from `position` on where a name stands as a word; undefined if there is none. */
+export function nextMention(source: string, name: string, { line, column }: Position): Position | undefined {
+  const lines = source.split(LINE_BREAK);
+  for (let at = line; at <= lines.length; at += 1) {
+    const text = lines[at - 1] ?? "";
+    for (
+      let index = text.indexOf(name, at === line ? column - 1 : 0);
+      index >= 0;
+      index = text.indexOf(name, index + 1)
+    )
+      if (!isPartOfWord(text[index - 1]) && !/[\w$]/.test(text[index + name.length] ?? ""))
+        return { line: at, column: index + 1 };
+  }
+  return undefined;
+}
+
+function isPartOfWord(character = ""): boolean {
+  return /[\w$.]/.test(character);
+}
+
+function placeAt(source: string, index: number): Position {
+  const before = source.slice(0, index).split("\n");
+  return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
+}
+
+/** Adds the position and its line of source to a fault. A position outside the source is omitted. */
+export function faultAt(source: string, fault: Fault, position: Position | undefined): Fault {
+  if (!position) return fault;
+  const text = source.split(LINE_BREAK, position.line)[position.line - 1];
+  if (text === undefined) return fault;
+  const excerpt = text.trim();
+  return {
+    ...fault,
+    line: position.line,
+    column: position.column,
+    excerpt: excerpt.length <= EXCERPT_LENGTH ? excerpt : `${excerpt.slice(0, EXCERPT_LENGTH - 1)}…`,
+  };
+}

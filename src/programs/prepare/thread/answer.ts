@@ -1,0 +1,69 @@
+import type { Language } from "../../../../bridge/frames.ts";
+import { faultAt } from "../../guest/source-map.ts";
+import { findMissingAwait } from "./find-missing-await.ts";
+import { placeOf } from "./function-body.ts";
+import { parseProgram } from "./parse-program.ts";
+import { preparePython } from "./prepare-python.ts";
+import type { Read, ReadProgram, UnreadProgram } from "./read-program.ts";
+import { PROGRAM_EMPTY, severalPrograms } from "../refuse-text.ts";
+import { returnLastExpression } from "./return-last.ts";
+import { beginsWithFence, stripFence } from "./strip-fence.ts";
+import { isStripperSpent } from "./types/strip-types.ts";
+
+/** A program to prepare, whose size has been checked. */
+export interface Request {
+  readonly source: string;
+  readonly language: Language;
+  /** Names of the tools that it may call. */
+  readonly tools: ReadonlySet<string>;
+}
+
+export interface Answer {
+  readonly read: Read;
+  /** Whether the thread must not be used again: its type stripper has crashed. */
+  readonly isSpent: boolean;
+}
+
+export async function answer({ source, language, tools }: Request): Promise<Answer> {
+  const read = language === "python" ? preparePython(source) : await prepareJavaScript(source, tools);
+  return { read, isSpent: isStripperSpent() };
+}
+
+async function prepareJavaScript(source: string, tools: ReadonlySet<string>): Promise<Read> {
+  const parsed = await readCode(source);
+  if ("fault" in parsed) return { ok: false, fault: faultAt(source, parsed.fault, parsed.position) };
+  const missing = findMissingAwait(parsed, tools);
+  if (missing) {
+    const { code, message, offset } = missing;
+    return {
+      ok: false,
+      fault: faultAt(source, { name: "ProgramError", code, message }, parsed.toCode(placeOf(parsed.text, offset))),
+    };
+  }
+  const { program, insertions } = returnLastExpression(parsed);
+  return { ok: true, text: { source, program, insertions, rewritten: parsed.rewritten } };
+}
+
+/** Parses a text as a program, or else as Markdown that contains one. */
+async function readCode(source: string): Promise<ReadProgram | UnreadProgram> {
+  const unfenced = beginsWithFence(source) ? undefined : await parseProgram(source);
+  if (unfenced && "body" in unfenced && !startsWithTemplateOfFence(unfenced)) return unfenced;
+  const stripped = stripFence(source, "javascript");
+  switch (stripped.type) {
+    case "none":
+      return unfenced ?? parseProgram(source);
+    case "several":
+      return { fault: severalPrograms(stripped.count), position: undefined };
+    case "code":
+      return stripped.code.trim() === "" ? { fault: PROGRAM_EMPTY, position: undefined } : parseProgram(stripped.code);
+  }
+}
+
+/**
+ * Whether the first statement is a fence, after a comment or a label. JavaScript parses a fence as an empty template
+ * literal that tags the next template literal, which is never intended.
+ */
+function startsWithTemplateOfFence({ text, body: [first] }: ReadProgram): boolean {
+  const statement = first?.type === "LabeledStatement" ? first.body : first;
+  return statement !== undefined && text.startsWith("```", statement.start);
+}

@@ -1,0 +1,50 @@
+import type { UnreadProgram } from "./read-program.ts";
+import { NOT_ASYNC } from "./find-missing-await.ts";
+
+const PYTHON =
+  "This is Python, and the program must be JavaScript. Write it as the body of an async JavaScript function.";
+const PROSE = "This is prose and no program. Send only the program's source code, or put it into one fenced block.";
+
+/** Replaces the parser's words if a text is plainly something other than JavaScript, and says what it is. */
+export function explainSyntax(code: string, unread: UnreadProgram): UnreadProgram {
+  const { fault, position } = unread;
+  if (fault.code !== "syntax") return unread;
+  const explained = (message: string): UnreadProgram => ({ fault: { ...fault, message }, position });
+  const lines = code.split("\n");
+  if (lines.some(isPython)) return explained(PYTHON);
+  if (isProse(lines.find((line) => line.trim() !== "") ?? "")) return explained(PROSE);
+  if (position === undefined) return unread;
+  const before = lines[position.line - 1]?.slice(0, position.column - 1).trimEnd() ?? "";
+  return /(?:^|[^\w$.])await$/.test(before.slice(-6))
+    ? { fault: { ...fault, code: "await_not_async", message: NOT_ASYNC }, position }
+    : unread;
+}
+
+/** Words that begin a line of Python that ends with a colon. */
+const OPENING = new Set("async,class,def,elif,else,except,finally,for,if,try,while,with".split(","));
+
+/** Whether a line can only be Python. It ignores strings and comments of JavaScript, so it is for texts that do not parse. */
+function isPython(line: string): boolean {
+  const text = (line.split("#", 1)[0] ?? "").trim();
+  const first = /^[a-z]{1,8}/.exec(text)?.[0] ?? "";
+  if (text.endsWith(":") && OPENING.has(first)) return true;
+  if (first === "from" && text.includes(" import ")) return true;
+  if (first === "import" && /^[A-Za-z_][\w.]*$/.test(text.slice("import ".length))) return true;
+  return /\bfor [A-Za-z_]\w{0,64} in |\bprint\(f["']/.test(text);
+}
+
+/** Words that begin a line of code. All other words of prose may. */
+const CODE = new Set(
+  "async,await,class,const,do,enum,export,for,function,if,import,interface,let,new,return,switch,throw,try,type,var,while".split(
+    ",",
+  ),
+);
+const FEWEST_WORDS = 4;
+
+/** Whether a line is a sentence: words with nothing between them that code needs. */
+function isProse(line: string): boolean {
+  if (/[={}[\];<>\\]/.test(line)) return false;
+  const words = line.trim().split(/[ \t]/);
+  const plain = words.filter((word) => /^["'(]?\p{L}[\p{L}'’-]{0,40}[.,:!?)"']{0,3}$/u.test(word));
+  return words.length >= FEWEST_WORDS && plain.length * 4 >= words.length * 3 && !CODE.has(words[0] ?? "");
+}

@@ -1,0 +1,83 @@
+import { type BinaryExpression, type FunctionDeclaration, type Node, type Options, parse, tokenizer } from "acorn";
+import { beforeRewriting, type Position, type RewrittenPlaces } from "../../guest/source-map.ts";
+import { explainSyntax } from "./explain-syntax.ts";
+import { asFunction, placeInBody } from "./function-body.ts";
+import { refuseModuleSyntax } from "./module-syntax.ts";
+import { type ReadProgram, syntaxFault, type UnreadProgram } from "./read-program.ts";
+import { unwrapExports } from "./unwrap-exports.ts";
+import { findNode } from "./syntax-nodes.ts";
+import { withoutTypes } from "./types/without-types.ts";
+
+/** Maximum nesting depth of brackets. Parsers recurse. */
+const DEPTH = 200;
+
+const OPTIONS: Options = { ecmaVersion: "latest", sourceType: "script", allowImportExportEverywhere: true };
+
+/** A call with type arguments, which JavaScript parses as comparisons: `f<string, number>(x)`. */
+const TYPE_ARGUMENTS = /[\w$]<[\w$\s,.|&[\]{}:;"'?]+>\(/;
+
+/** Parses a program as JavaScript, or else as TypeScript. */
+export async function parseProgram(source: string): Promise<ReadProgram | UnreadProgram> {
+  if (isTooDeep(source))
+    return { fault: syntaxFault("The program is nested too deeply to be read."), position: undefined };
+  const code = unwrapExports(source, OPTIONS);
+  const parsed = await parseCode(code);
+  return "fault" in parsed ? explainSyntax(code, parsed) : parsed;
+}
+
+async function parseCode(code: string): Promise<ReadProgram | UnreadProgram> {
+  const asJavaScript = tryParse(code);
+  if ("body" in asJavaScript && !mayHaveTypes(code, asJavaScript)) return refuseModuleSyntax(asJavaScript);
+  const stripped = await withoutTypes(code);
+  if ("code" in stripped) {
+    const asTypeScript = tryParse(stripped.code, stripped.rewritten);
+    return "body" in asTypeScript ? refuseModuleSyntax(asTypeScript) : asTypeScript;
+  }
+  if ("body" in asJavaScript) return refuseModuleSyntax(asJavaScript);
+  return stripped.fault.code === "syntax" ? asJavaScript : stripped;
+}
+
+/** Whether a program that parses as JavaScript is more likely TypeScript. */
+function mayHaveTypes(code: string, { body }: ReadProgram): boolean {
+  return code.includes("<") && (TYPE_ARGUMENTS.test(code) || findNode(body, comparesComparison) !== undefined);
+}
+
+/** `f<A<B>>(x)`, `f<(A | B)>(x)`: these parse as a comparison of a comparison's result, which programs do not use. */
+function comparesComparison(node: Node): boolean {
+  const { type, operator, left } = node as BinaryExpression;
+  return (
+    type === "BinaryExpression" && COMPARING.has(operator) && left.type === "BinaryExpression" && left.operator === "<"
+  );
+}
+
+const COMPARING = new Set(["<", ">", ">=", ">>", ">>>"]);
+
+function isTooDeep(code: string): boolean {
+  let depth = 0;
+  try {
+    for (const { type } of tokenizer(code, OPTIONS)) {
+      if (/^[([{]$|^\$\{$/.test(type.label)) depth += 1;
+      else if (/^[)\]}]$/.test(type.label)) depth -= 1;
+      if (depth > DEPTH) return true;
+    }
+  } catch {
+    // The parser will report the same error.
+  }
+  return false;
+}
+
+function tryParse(code: string, rewritten?: RewrittenPlaces): ReadProgram | UnreadProgram {
+  const toCode = (position: Position) => beforeRewriting(rewritten, position);
+  const text = asFunction(code);
+  try {
+    const [program, more] = parse(text, OPTIONS).body;
+    if (more) return { fault: syntaxFault("A closing bracket has no opening bracket."), position: undefined };
+    return { text, body: (program as FunctionDeclaration).body.body, toCode, rewritten };
+  } catch (error) {
+    const { message, loc } = error as { message: string; loc?: Position };
+    return {
+      fault: syntaxFault(`${message.replace(/ \(\d+:\d+\)$/, "")}.`),
+      position: loc && toCode(placeInBody(code, loc)),
+    };
+  }
+}

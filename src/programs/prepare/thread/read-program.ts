@@ -1,0 +1,26 @@
+import type { Statement } from "acorn";
+import type { Fault } from "../../outcome.ts";
+import type { Position, PreparedText, RewrittenPlaces } from "../../guest/source-map.ts";
+
+/** What has become of a program. */
+export type Read = { readonly ok: true; readonly text: PreparedText } | { readonly ok: false; readonly fault: Fault };
+
+export interface ReadProgram {
+  /** The program as JavaScript, without types, wrapped in a function. */
+  readonly text: string;
+  /** Its statements, with their offsets in `text`. */
+  readonly body: readonly Statement[];
+  /** Maps a position in the body of `text` to a position in the code that was read. */
+  readonly toCode: (position: Position) => Position;
+  /** What `toCode` reads, if the program was written anew. */
+  readonly rewritten: RewrittenPlaces | undefined;
+}
+
+export interface UnreadProgram {
+  readonly fault: Fault;
+  readonly position: Position | undefined;
+}
+
+export function syntaxFault(message: string, code = "syntax"): Fault {
+  return { name: "SyntaxError", code, message };
+}

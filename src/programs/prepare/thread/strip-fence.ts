@@ -1,0 +1,146 @@
+import type { Language } from "../../../../bridge/frames.ts";
+
+/** The first line of a block: its fence and its language mark. */
+interface Opening {
+  readonly fence: string;
+  readonly mark: string;
+}
+
+/** Parses a line that opens a block; undefined for any other line. It scans by hand, because one pattern for the whole line would backtrack over spaces. */
+export function readOpening(line: string): Opening | undefined {
+  const start = endOf(" \t", line, 0);
+  const character = line[start] ?? "";
+  if (character !== "`" && character !== "~") return undefined;
+  const end = endOf(character, line, start);
+  // The line of an opening fence has no backticks after the fence. With backticks it is inline code.
+  if (end - start < 3 || line.includes("`", end)) return undefined;
+  let at = endOf(" \t", line, end);
+  if (line[at] === "{") at += 1;
+  MARK.lastIndex = endOf(" \t.", line, at);
+  return { fence: line.slice(start, end), mark: MARK.exec(line)?.[0] ?? "" };
+}
+
+/** The name of a language after a fence. */
+const MARK = /[\w+#-]*/y;
+
+/** The end of the run of these characters that begins at `start`. */
+function endOf(characters: string, line: string, start: number): number {
+  let end = start;
+  while (end < line.length && characters.includes(line.charAt(end))) end += 1;
+  return end;
+}
+
+/** Language marks of blocks that may be a program; a block may have no mark. */
+const MARKS: Readonly<Record<Language, ReadonlySet<string>>> = {
+  javascript: new Set(["", "js", "javascript", "mjs", "jsx", "node", "ts", "typescript", "mts", "tsx"]),
+  python: new Set(["", "py", "py3", "python", "python3"]),
+};
+
+interface Block {
+  readonly mark: string;
+  /** Indices of the lines of its two fences. */
+  readonly open: number;
+  readonly close: number;
+}
+
+export type Stripped =
+  | { readonly type: "code"; readonly code: string }
+  /** There is no block. */
+  | { readonly type: "none" }
+  /** Several blocks may be the program. */
+  | { readonly type: "several"; readonly count: number };
+
+/**
+ * Removes the Markdown around a program: the lines of its fenced block stay where they were, all other lines become
+ * empty. Blocks in other languages are ignored if there is a block in `language`.
+ */
+export function stripFence(source: string, language: Language): Stripped {
+  const lines = source.split("\n");
+  const blocks = blocksOf(lines, language);
+  const programs = blocks.filter(({ mark }) => MARKS[language].has(mark.toLowerCase()));
+  const written = programs.filter(({ open, close }) => lines.slice(open + 1, close).some((line) => line.trim() !== ""));
+  if (written.length > 1) return { type: "several", count: written.length };
+  const block = written[0] ?? programs[0] ?? blocks[0];
+  if (!block) return { type: "none" };
+  const code = inside(lines, block);
+  if (code.some((line) => line.trim() !== "")) return { type: "code", code: code.join("\n") };
+  // The block is empty: the program may be outside of it.
+  return {
+    type: "code",
+    code: lines.map((line, index) => (index === block.open || index === block.close ? "" : line)).join("\n"),
+  };
+}
+
+/** Whether a text begins with a fence, which JavaScript would parse as template literals. */
+export function beginsWithFence(source: string): boolean {
+  return readOpening(source.trimStart().split("\n", 1)[0] ?? "") !== undefined;
+}
+
+function blocksOf(lines: readonly string[], language: Language): Block[] {
+  const blocks: Block[] = [];
+  // Set to false after the first string without an end: searching for it again in each block would take quadratic time.
+  let readsStrings = language === "python";
+  for (let open = 0; open < lines.length; open += 1) {
+    const opening = readOpening(lines[open] ?? "");
+    if (!opening) continue;
+    const { fence, mark } = opening;
+    const from = open + 1;
+    let close: number | undefined;
+    if (readsStrings && MARKS.python.has(mark.toLowerCase())) {
+      close = closeOf(lines, from, { fence, readsStrings });
+      readsStrings = close !== undefined;
+    }
+    close ??= closeOf(lines, from, { fence, readsStrings: false }) ?? lines.length;
+    blocks.push({ mark, open, close });
+    open = close;
+  }
+  return blocks;
+}
+
+function closeOf(
+  lines: readonly string[],
+  from: number,
+  { fence, readsStrings }: { readonly fence: string; readonly readsStrings: boolean },
+): number | undefined {
+  let string: string | undefined;
+  for (let index = from; index < lines.length; index += 1) {
+    const line = lines[index] ?? "";
+    if (string === undefined && closes(line.trim(), fence)) return index;
+    if (readsStrings) string = stringBehind(line, string);
+  }
+  return undefined;
+}
+
+/**
+ * The quotes of the Python string that is open at the end of a line; undefined if there is none. `before` are the
+ * quotes of the string that is open at its start.
+ */
+function stringBehind(line: string, before: string | undefined): string | undefined {
+  let string = before;
+  let at = 0;
+  while (at < line.length) {
+    if (string === undefined) {
+      if (line[at] === "#") return undefined;
+      string = ['"""', "'''", '"', "'"].find((marks) => line.startsWith(marks, at));
+      at += string?.length ?? 1;
+    } else if (line[at] === "\\") {
+      at += 2;
+    } else if (line.startsWith(string, at)) {
+      at += string.length;
+      string = undefined;
+    } else {
+      at += 1;
+    }
+  }
+  // A single-quoted string continues only after a backslash at the line's end.
+  return string?.length === 1 && at === line.length ? undefined : string;
+}
+
+function inside(lines: readonly string[], { open, close }: Block): string[] {
+  return lines.map((line, index) => (index > open && index < close ? line : ""));
+}
+
+/** Whether a line closes a block: it has at least as many of the fence's characters and nothing else. */
+function closes(line: string, fence: string): boolean {
+  return line.startsWith(fence) && line.replaceAll(fence[0] ?? "", "") === "";
+}

@@ -1,0 +1,15 @@
+// @ts-check
+/*
+ * The thread on which programs are prepared. This file is plain JavaScript, so that one name is right before and after a build.
+ *
+ *   host:   a `Request`
+ *   thread: an `Answer` for each request, in their order; "loading" and "ready" around what it loads
+ */
+import { parentPort } from "node:worker_threads";
+import { answer } from "./answer.ts";
+
+parentPort?.on("message", (request) => {
+  // A rejection ends the thread, and the host learns of it.
+  void answer(request).then((answered) => parentPort?.postMessage(answered, []));
+});
+parentPort?.postMessage("ready", []);

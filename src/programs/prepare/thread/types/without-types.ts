@@ -1,0 +1,42 @@
+import type { RewrittenPlaces } from "../../../guest/source-map.ts";
+import { NOT_ASYNC } from "../find-missing-await.ts";
+import { asFunction, bodyOf, placeInBody } from "../function-body.ts";
+import { moduleFault } from "../module-syntax.ts";
+import { readMappings } from "./read-mappings.ts";
+import { syntaxFault, type UnreadProgram } from "../read-program.ts";
+import { type StripError, stripTypes } from "./strip-types.ts";
+
+interface Untyped {
+  readonly code: string;
+  readonly rewritten: RewrittenPlaces | undefined;
+}
+
+/** The code without its types, or the fault. */
+export async function withoutTypes(code: string): Promise<Untyped | UnreadProgram> {
+  const stripped = await stripTypes(asFunction(code));
+  if ("error" in stripped) return unstripped(code, stripped.error);
+  const { map } = stripped;
+  return {
+    code: bodyOf(stripped.code.trimEnd()),
+    rewritten: map === undefined ? undefined : readMappings(map, code),
+  };
+}
+
+function unstripped(code: string, { code: kind, message = "", startLine, startColumn }: StripError): UnreadProgram {
+  const position =
+    startLine === undefined || startColumn === undefined
+      ? undefined
+      : placeInBody(code, { line: startLine, column: startColumn });
+  if (kind === "InvalidSyntax") {
+    if (message.startsWith("await isn't allowed"))
+      return { fault: syntaxFault(NOT_ASYNC, "await_not_async"), position };
+    return moduleFault(code) ?? { fault: syntaxFault(`${message}.`), position: undefined };
+  }
+  if (kind !== "UnsupportedSyntax" && kind !== "TransformFailed")
+    return { fault: syntaxFault("The program cannot be read."), position: undefined };
+  const words = message.replace(/ in (strip-only|type strip) mode/, "").replace(/\.$/, "");
+  return {
+    fault: syntaxFault(`${words}. Write this as plain JavaScript.`, "typescript_unsupported"),
+    position,
+  };
+}

@@ -1,0 +1,222 @@
+import type { Socket } from "node:net";
+import type { Closing } from "../../closing.ts";
+import { FrameChannel } from "../../frame-channel.ts";
+import type { FrameQueue } from "../../frame-queue.ts";
+import { keepAwake } from "../../keep-awake.ts";
+import { OutputTail } from "../../../values/output-tail.ts";
+import type { Connection, Exit, Guest, KillReason, Offer, ResourceUsage } from "../../sandbox.ts";
+import { AttachedStream } from "./attached-stream.ts";
+import { Container, MountRefused } from "./container.ts";
+import type { ContainerPlan } from "../container-options.ts";
+import type { Daemon } from "../daemon.ts";
+
+/** Bytes that a container may print on standard error. They are dropped, but reading them costs the host time. */
+const STDERR_BYTES = 16 * 1024 * 1024;
+const STDERR_TAIL_BYTES = 8192;
+/** How often the memory of a busy container is read, in milliseconds. A shorter program has no reading. */
+const WATCH_MS = 250;
+/** How long a guest may take to send `ready`, in milliseconds. */
+const GREETING_MS = 20_000;
+
+/** The guest in one container, which runs one program only. */
+export class ContainerGuest implements Guest {
+  readonly #container: Container;
+  /** Connected to the streams that carried the guest's first bytes: the pipes or the standard streams. */
+  readonly #channel = new FrameChannel();
+  readonly #exited = Promise.withResolvers<Exit>();
+  readonly #gone = Promise.withResolvers<boolean>();
+  readonly #greeted = Promise.withResolvers<void>();
+  #watch: NodeJS.Timeout | undefined;
+  #reading = false;
+  #ending: Exit | undefined;
+  readonly #stderrTail = new OutputTail(STDERR_TAIL_BYTES);
+  #stderrBytes = 0;
+  #peakBytes = 0;
+  #onOffer: (offer: Offer | undefined) => void = () => {};
+
+  private constructor(container: Container) {
+    this.#container = container;
+    const { stream, pipes, pipeEnds } = container;
+    const attached = new AttachedStream(
+      (chunk) => this.#receiveFrom(stream, stream, chunk),
+      (chunk) => this.#noteStderr(chunk),
+    );
+    stream.on("data", (chunk: Buffer) => attached.push(chunk));
+    stream.on("error", () => {});
+    stream.once("close", () => void this.#die());
+    pipes?.fromGuest.on("data", (chunk: Buffer) => this.#receiveFrom(pipes.fromGuest, pipes.toGuest, chunk));
+    for (const pipe of pipeEnds) pipe.on("error", () => {});
+  }
+
+  /**
+   * Creates and starts a container. Resolves when its guest has sent `ready` or has ended. Rejects with the daemon's
+   * error after removing the container; `onLeft` gets its name if it may remain.
+   */
+  static async start(
+    daemon: Daemon,
+    plan: ContainerPlan,
+    onLeft: (id: string) => void = () => {},
+  ): Promise<ContainerGuest> {
+    let guest: ContainerGuest | undefined;
+    try {
+      const container = await Container.make(daemon, plan, onLeft);
+      guest = new ContainerGuest(container);
+      await container.start();
+      await Promise.all([container.findProcessorTime(), guest.#greeting()]);
+      return guest;
+    } catch (error) {
+      // A container that started in spite of the error ends with its connection.
+      guest?.kill("it could not be started");
+      if (!(error instanceof MountRefused)) throw error;
+      daemon.disableMounts();
+      return ContainerGuest.start(daemon, plan, onLeft);
+    }
+  }
+
+  get frames(): FrameQueue {
+    return this.#channel.frames;
+  }
+
+  get exit(): Promise<Exit> {
+    return this.#exited.promise;
+  }
+
+  /** Resolves with true once the container is removed, or with false if the daemon did not remove it. */
+  get removed(): Promise<boolean> {
+    return this.#gone.promise;
+  }
+
+  get id(): string {
+    return this.#container.id;
+  }
+
+  /** Whether the guest has ended or is being ended. */
+  get ended(): boolean {
+    return this.#ending !== undefined;
+  }
+
+  /** Assigns the container to a program. `frameBytes` is the largest frame that the guest may send. */
+  handOver(frameBytes: number): void {
+    if (this.ended) return;
+    this.#channel.allow(frameBytes);
+    this.#container.beginCounting();
+    this.#watch = setInterval(() => void this.#watchMemory(), WATCH_MS).unref();
+  }
+
+  setConnectionListener(listener: (connection: Connection) => void): void {
+    this.#container.setConnectionListener(listener);
+  }
+
+  /** Sets the listener for offers. It is called with undefined when the program no longer waits. */
+  setOfferListener(listener: (offer: Offer | undefined) => void): void {
+    this.#onOffer = listener;
+  }
+
+  ref(): void {
+    this.#container.ref();
+  }
+
+  unref(): void {
+    this.#container.unref();
+  }
+
+  send(frames: readonly string[]): void {
+    if (this.ended) return;
+    this.#onOffer(undefined);
+    this.#channel.send(frames);
+    // A reply through the daemon takes too long to stay awake for.
+    if (this.#channel.source === this.#container.pipes?.fromGuest) keepAwake();
+  }
+
+  usage(): ResourceUsage {
+    return { peakMemoryBytes: this.#peakBytes, processorMs: this.#container.processorMs };
+  }
+
+  /** A container with a connection to outside keeps its program: what the program reads there comes only once. */
+  offer(offer: Offer): void {
+    if (!this.ended && !this.#container.isConnected) this.#onOffer(offer);
+  }
+
+  /** Ends the guest of a program that waits. */
+  evict(closing: Closing, changeMs: number): void {
+    this.#onOffer(undefined);
+    if (!this.#container.isConnected) this.#end({ type: "evicted", closing, changeMs });
+  }
+
+  kill(reason: KillReason): void {
+    this.#end({ type: "killed", reason });
+  }
+
+  release(): void {
+    this.#end({ type: "released" });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.kill("disposed");
+    await this.exit;
+  }
+
+  /** Closes the connection first: a daemon that waits for its output to be read may not answer other requests until then. */
+  #end(exit: Exit): void {
+    if (this.ended) return;
+    this.#ending = exit;
+    this.#onOffer(undefined);
+    clearInterval(this.#watch);
+    // Takes the last reading of processor time before the container is removed.
+    this.usage();
+    if (exit.type === "memory") this.#peakBytes = Math.max(this.#peakBytes, exit.seenBytes);
+    this.#channel.clear();
+    this.#container.close();
+    this.frames.end();
+    // The exit of a guest whose program has nothing to run does not wait for the container's removal.
+    if (exit.type === "released" || exit.type === "evicted") this.#exited.resolve(exit);
+    void this.#container.remove().then((removed) => {
+      this.#exited.resolve(exit);
+      this.#gone.resolve(removed);
+    });
+  }
+
+  /** Waits for the first bytes, so that start-up does not count as the program's time. */
+  async #greeting(): Promise<void> {
+    const timer = setTimeout(() => this.kill("its guest did not send ready in time"), GREETING_MS);
+    await Promise.race([this.#greeted.promise, this.exit]);
+    clearTimeout(timer);
+  }
+
+  /** Handles bytes from the pipes or from standard output. The first of the two in use is the bridge; bytes on the other are printed text. */
+  #receiveFrom(source: Socket, sink: Socket, chunk: Buffer): void {
+    if (!this.#channel.source) {
+      this.#channel.connect(source, sink);
+      this.#greeted.resolve();
+    }
+    if (this.#channel.source === source) this.#receive(chunk);
+    else this.#noteStderr(chunk);
+  }
+
+  #receive(chunk: Buffer): void {
+    if (this.ended) return;
+    this.frames.push(this.#channel.decode(chunk));
+    const { refusal } = this.#channel;
+    if (refusal) this.#end(refusal);
+  }
+
+  #noteStderr(chunk: Buffer): void {
+    this.#stderrBytes += chunk.length;
+    this.#stderrTail.add(chunk);
+    if (this.#stderrBytes > STDERR_BYTES)
+      this.#end({ type: "broken", detail: `more than ${STDERR_BYTES} bytes on standard error` });
+  }
+
+  /** Only for usage reports: the kernel enforces the limit. */
+  async #watchMemory(): Promise<void> {
+    if (this.#reading) return;
+    this.#reading = true;
+    const bytes = await this.#container.readMemory();
+    this.#reading = false;
+    if (bytes > this.#peakBytes) this.#peakBytes = bytes;
+  }
+
+  async #die(): Promise<void> {
+    if (!this.ended) this.#end(await this.#container.causeOfDeath(this.#stderrTail.text));
+  }
+}

@@ -1,0 +1,303 @@
+import { randomUUID } from "node:crypto";
+import type { Socket } from "node:net";
+import type { ContainerCreateOptions } from "dockerode";
+import { PortcullisError } from "../../../errors.ts";
+import type { Connection, Exit } from "../../sandbox.ts";
+import { BridgePipes } from "./bridge-pipes.ts";
+import { type ContainerPlan, containerOptions } from "../container-options.ts";
+import { type Daemon, DaemonTimeout, isObject } from "../daemon.ts";
+import { EgressDoor } from "../egress/egress-door.ts";
+import type { EgressPlan } from "../egress/egress-plan.ts";
+import { makeMountedFolder, removeMountedFolder } from "./mounted-folder.ts";
+import { ProcessorTime } from "./processor-time.ts";
+
+/** How long a container whose bridge has ended may take to end itself, in milliseconds. */
+const ENDING_MS = 2000;
+const MOUNT_ERROR = /bind source|invalid mount|mounting/i;
+/** What V8 prints before it aborts for lack of memory, and `run-javascript.js` if only the isolate has ended. */
+const MEMORY_ABORT = /is_heap_oom = 1|out of memory|invalid size error|allocation fail|heap limit/i;
+
+/** The daemon is on this machine but cannot mount its folders. */
+export class MountRefused extends Error {}
+
+/** One container from creation to removal, with its pipes and its egress proxy on the host. */
+export class Container {
+  /** Its name. The host chooses it, so that the container can be removed even if the daemon's answer was lost. */
+  readonly id: string;
+  readonly plan: ContainerPlan;
+  /** Its standard streams. */
+  readonly stream: Socket;
+  readonly pipes: BridgePipes | undefined;
+  readonly #daemon: Daemon;
+  readonly #door: EgressDoor | undefined;
+  readonly #onLeft: (id: string) => void;
+  #processor: ProcessorTime | undefined;
+
+  private constructor(daemon: Daemon, plan: ContainerPlan, { id, stream, pipes, door, onLeft }: Made) {
+    this.#daemon = daemon;
+    this.plan = plan;
+    this.id = id;
+    this.stream = stream;
+    this.pipes = pipes;
+    this.#door = door;
+    this.#onLeft = onLeft;
+  }
+
+  /**
+   * Creates a container and connects to its streams, without starting it. Rejects with the daemon's error or a
+   * `MountRefused`, after removing the container; `onLeft` gets its name if it may remain.
+   */
+  static async make(daemon: Daemon, plan: ContainerPlan, onLeft: (id: string) => void): Promise<Container> {
+    const id = `portcullis-${randomUUID()}`;
+    const pipes = await makePipes(daemon, plan);
+    let door: EgressDoor | undefined;
+    try {
+      if (plan.egress) door = await openDoor(plan.egress);
+      await create(daemon, id, containerOptions(plan, { pipes: pipes?.folder, egress: door?.folder }));
+      return new Container(daemon, plan, { id, stream: await attach(daemon, id), pipes, door, onLeft });
+    } catch (error) {
+      pipes?.close();
+      closeDoor(door);
+      await removeUnstarted(daemon, id, error, onLeft);
+      throw explained(error, daemon, pipes, door);
+    }
+  }
+
+  /** Starts the container. Rejects like `make`, also after removing it. */
+  async start(): Promise<void> {
+    try {
+      await this.#daemon.ask((docker, abortSignal) => docker.getContainer(this.id).start({ abortSignal }));
+    } catch (error) {
+      this.close();
+      await removeUnstarted(this.#daemon, this.id, error, this.#onLeft);
+      throw explained(error, this.#daemon, this.pipes, this.#door);
+    }
+  }
+
+  /** Finds out how to read the processor time of the running container. */
+  async findProcessorTime(): Promise<void> {
+    this.#processor = await ProcessorTime.of(this.#daemon, this.id).catch(() => undefined);
+  }
+
+  /** Closes the streams, the pipes and the egress proxy, which reports the connections that it ends. */
+  close(): void {
+    this.stream.destroy();
+    this.pipes?.close();
+    closeDoor(this.#door);
+  }
+
+  /** Ends and removes the container. Resolves with false if the daemon did not remove it. */
+  remove(): Promise<boolean> {
+    return removeContainer(this.#daemon, this.id);
+  }
+
+  setConnectionListener(listener: (connection: Connection) => void): void {
+    this.#door?.setListener(listener);
+  }
+
+  /** Whether the guest has made a connection to outside, also one that has not ended. */
+  get isConnected(): boolean {
+    return this.#door?.isUsed === true;
+  }
+
+  /** Starts to count processor time. */
+  beginCounting(): void {
+    this.#processor?.begin();
+  }
+
+  /** Milliseconds since `beginCounting`; undefined if the system does not report it. */
+  get processorMs(): number | undefined {
+    return this.#processor?.ms;
+  }
+
+  /** Memory above an idle guest's, in bytes; 0 if the daemon does not report it. */
+  readMemory(): Promise<number> {
+    return readMemory(this.#daemon, this.id).catch(() => 0);
+  }
+
+  /** Keeps the host alive, as a running program should. */
+  ref(): void {
+    for (const stream of this.#streams) stream.ref?.();
+    this.#door?.ref();
+  }
+
+  /** Lets the host end while this container idles. */
+  unref(): void {
+    for (const stream of this.#streams) stream.unref?.();
+    this.#door?.unref();
+  }
+
+  /** The host's ends of the pipes, if there are any. */
+  get pipeEnds(): readonly Socket[] {
+    return this.pipes ? [this.pipes.fromGuest, this.pipes.toGuest] : [];
+  }
+
+  /** Why the container ended by itself. `stderrTail` is the end of its standard error. */
+  async causeOfDeath(stderrTail: string): Promise<Exit> {
+    try {
+      await this.#daemon.ask((docker, abortSignal) => docker.getContainer(this.id).wait({ abortSignal }), ENDING_MS);
+      const { oomKilled, exitCode } = await inspectState(this.#daemon, this.id);
+      if (oomKilled || this.#endedByHeap(exitCode, stderrTail))
+        return { type: "memory", seenBytes: this.plan.limits.heapBytes };
+      const printed = stderrTail.trim().slice(-500);
+      return {
+        type: "died",
+        detail: `the container ended with exit code ${exitCode}${printed === "" ? "" : `: ${printed}`}`,
+      };
+    } catch (error) {
+      const detail = error instanceof Error ? error.message.trim() : String(error);
+      return { type: "died", detail: `the container's bridge ended, but the container did not: ${detail}` };
+    }
+  }
+
+  /**
+   * Whether V8 ended the container because its heap was full. The only evidence is V8's message on standard error. A
+   * program in JavaScript cannot write there unless it escaped its isolate, and such a program could exhaust the memory
+   * anyway. Programs in Python can write there freely, so for them the message proves nothing.
+   */
+  #endedByHeap(exitCode: number, stderrTail: string): boolean {
+    // `run-javascript.js` exits with 1, V8 aborts with a signal.
+    const mayBeHeap = this.plan.language === "javascript" && (exitCode === 1 || exitCode > 128);
+    return mayBeHeap && MEMORY_ABORT.test(stderrTail);
+  }
+
+  /** The stream of a daemon that is reached over ssh has no `ref`. */
+  get #streams(): readonly Partial<Pick<Socket, "ref" | "unref">>[] {
+    return [this.stream, ...this.pipeEnds];
+  }
+}
+
+interface Made {
+  readonly id: string;
+  readonly stream: Socket;
+  readonly pipes: BridgePipes | undefined;
+  readonly door: EgressDoor | undefined;
+  readonly onLeft: (id: string) => void;
+}
+
+/** Removes a container that did not start. After a timeout the daemon may still create it, so it may remain. */
+async function removeUnstarted(
+  daemon: Daemon,
+  id: string,
+  error: unknown,
+  onLeft: (id: string) => void,
+): Promise<void> {
+  if (!(await removeContainer(daemon, id)) || error instanceof DaemonTimeout) onLeft(id);
+}
+
+/** Recognizes a daemon on this machine that cannot mount its temporary folder. Egress needs a mount; the bridge does not. */
+function explained(
+  error: unknown,
+  daemon: Daemon,
+  pipes: BridgePipes | undefined,
+  door: EgressDoor | undefined,
+): unknown {
+  if (pipes === undefined || !(error instanceof Error && MOUNT_ERROR.test(error.message))) return error;
+  if (!door) return new MountRefused(error.message, { cause: error });
+  return new PortcullisError(
+    "sandbox_unavailable",
+    `The Docker daemon at ${daemon.address} cannot mount the folder ${door.folder}, and egress needs a socket in it: use another daemon, or egress "none".`,
+    { cause: error },
+  );
+}
+
+async function openDoor(plan: EgressPlan): Promise<EgressDoor> {
+  const folder = makeMountedFolder();
+  try {
+    return await EgressDoor.open(plan, folder);
+  } catch (error) {
+    removeMountedFolder(folder);
+    throw error;
+  }
+}
+
+function closeDoor(door: EgressDoor | undefined): void {
+  door?.close();
+  if (door) removeMountedFolder(door.folder);
+}
+
+/** Without pipes the container's standard streams are the bridge. gVisor, for example, cannot open a host's pipe. */
+async function makePipes(daemon: Daemon, { runtime }: ContainerPlan): Promise<BridgePipes | undefined> {
+  if (runtime !== "runc" || !(await daemon.sharesMachine())) return undefined;
+  return BridgePipes.make().catch(() => undefined);
+}
+
+/** Creates a container. The client's own method repeats all options in the address, which a server may refuse as too long. */
+async function create(daemon: Daemon, id: string, options: ContainerCreateOptions): Promise<void> {
+  await daemon.dial({
+    path: "/containers/create?",
+    method: "POST",
+    options: { _query: { name: id }, _body: options },
+    statusCodes: {
+      200: true,
+      201: true,
+      400: "bad parameter",
+      404: "no such image",
+      409: "conflict",
+      500: "server error",
+    },
+  });
+}
+
+/**
+ * Connects to a container's standard streams. The client's own `attach` sends its options in a body, which a daemon
+ * may pass to the guest as input; this request has no body.
+ */
+async function attach(daemon: Daemon, id: string): Promise<Socket> {
+  const socket = await daemon.dial({
+    path: `/containers/${id}/attach?`,
+    method: "POST",
+    options: { stream: true, stdin: true, stdout: true, stderr: true },
+    file: Buffer.alloc(0),
+    hijack: true,
+    isStream: true,
+    statusCodes: { 200: true, 404: "no such container", 500: "server error" },
+  });
+  return socket as Socket;
+}
+
+/** Asks the daemon how a container has ended. */
+async function inspectState(daemon: Daemon, id: string) {
+  const found: { readonly State?: { readonly OOMKilled?: unknown; readonly ExitCode?: unknown } | null } =
+    await daemon.ask((docker, abortSignal) => docker.getContainer(id).inspect({ abortSignal }));
+  const { OOMKilled: oomKilled, ExitCode: exitCode } = found.State ?? {};
+  if (typeof exitCode !== "number") throw daemon.unexpectedAnswer("about an ended container");
+  return { oomKilled: oomKilled === true, exitCode };
+}
+
+/** Ends and removes a container. Resolves with false if that failed; `removeLeftovers` later finds the container by its label. */
+export async function removeContainer(daemon: Daemon, id: string): Promise<boolean> {
+  try {
+    await daemon.ask((docker, abortSignal) => docker.getContainer(id).remove({ force: true, v: true, abortSignal }));
+    return true;
+  } catch (error) {
+    return (error as { readonly statusCode?: number }).statusCode === 404;
+  }
+}
+
+/** Memory of a container with an idle guest, in bytes; about the same for node and python. */
+const IDLE_BYTES = 12 * 1024 * 1024;
+
+/** Reads a container's memory above an idle guest's, in bytes; 0 if the daemon does not report it. */
+export async function readMemory(daemon: Daemon, id: string): Promise<number> {
+  const answer = await daemon.dial({
+    path: `/containers/${id}/stats?`,
+    method: "GET",
+    options: { stream: false, "one-shot": true },
+    statusCodes: { 200: true, 404: "no such container", 500: "server error" },
+  });
+  const memory = within(answer, "memory_stats");
+  const stats = within(memory, "stats");
+  // Cached file pages, which the kernel reclaims when memory is short; named differently in cgroup v1 and v2.
+  const files = numberIn(stats, "total_inactive_file") ?? numberIn(stats, "inactive_file") ?? 0;
+  return Math.max(0, (numberIn(memory, "usage") ?? 0) - files - IDLE_BYTES);
+}
+
+function within(value: unknown, name: string): unknown {
+  return isObject(value) ? value[name] : undefined;
+}
+
+function numberIn(value: unknown, name: string): number | undefined {
+  const found = within(value, name);
+  return typeof found === "number" ? found : undefined;
+}

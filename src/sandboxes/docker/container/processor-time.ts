@@ -1,0 +1,71 @@
+import { join } from "node:path";
+import { readText } from "../../host-process.ts";
+import type { Daemon } from "../daemon.ts";
+
+const CONTROL_GROUPS = "/sys/fs/cgroup";
+
+/** Processor time of a container on this machine, read from its control group's files. */
+export class ProcessorTime {
+  readonly #read: () => number | undefined;
+  #baseMs = 0;
+  #lastMs = 0;
+
+  constructor(read: () => number | undefined) {
+    this.#read = read;
+    this.begin();
+  }
+
+  /** Undefined if the daemon runs on another machine, or the files cannot be read. */
+  static async of(daemon: Daemon, name: string): Promise<ProcessorTime | undefined> {
+    if (!(await daemon.sharesMachine())) return undefined;
+    const { Id: id, State: state } = await daemon.ask((docker, abortSignal) =>
+      docker.getContainer(name).inspect({ abortSignal }),
+    );
+    const read = processorReading(readText(`/proc/${state.Pid}/cgroup`) ?? "", id);
+    return read && new ProcessorTime(read);
+  }
+
+  /** Starts to count: earlier processor time is not the program's. */
+  begin(): void {
+    this.#baseMs = this.#read() ?? 0;
+    this.#lastMs = 0;
+  }
+
+  /** Milliseconds since `begin`; never falls. After the container's end this is the last reading. */
+  get ms(): number {
+    this.#lastMs = Math.max(this.#lastMs, (this.#read() ?? 0) - this.#baseMs);
+    return this.#lastMs;
+  }
+}
+
+/**
+ * Returns a function that reads the processor time of a container's control group, in milliseconds. `membership` is the
+ * text of `/proc/PID/cgroup` of a process in the container. Undefined if the group has no readable file, or is not the
+ * container's, because the process id belongs to another process namespace.
+ */
+export function processorReading(
+  membership: string,
+  id: string,
+  folder = CONTROL_GROUPS,
+): (() => number | undefined) | undefined {
+  const readings = membership.split("\n").flatMap((line) => {
+    const [, controllers, path = ""] = /^\d+:([^:]*):(.*)$/.exec(line) ?? [];
+    const parts = path.split("/");
+    if (controllers === undefined || id === "" || !path.includes(id) || parts.includes("..")) return [];
+    if (controllers === "") return [() => microseconds(readText(join(folder, path, "cpu.stat")))];
+    if (!controllers.split(",").includes("cpuacct")) return [];
+    return [controllers, "cpuacct"].map(
+      (name) => () => nanoseconds(readText(join(folder, name, path, "cpuacct.usage"))),
+    );
+  });
+  return readings.find((read) => read() !== undefined);
+}
+
+function microseconds(statistics: string | undefined): number | undefined {
+  const [, usage] = /^usage_usec (\d+)$/m.exec(statistics ?? "") ?? [];
+  return usage === undefined ? undefined : Number(usage) / 1e3;
+}
+
+function nanoseconds(usage: string | undefined): number | undefined {
+  return usage !== undefined && /^\d+\n$/.test(usage) ? Number(usage) / 1e6 : undefined;
+}

@@ -1,0 +1,45 @@
+import { BlockList, isIP } from "node:net";
+import { networkInterfaces } from "node:os";
+
+/** IPv4 networks that are not part of the public internet (IANA's registry of special-purpose addresses). */
+const SPECIAL_IPV4 =
+  "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.31.196.0/24 192.52.193.0/24 192.88.99.0/24 192.168.0.0/16 192.175.48.0/24 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4";
+/** The global unicast range of IPv6. Local addresses and forms that contain an IPv4 address (mapped, NAT64) are outside of it. */
+const GLOBAL_IPV6 = "2000::/3";
+/** Special networks in that range: protocol assignments (such as Teredo), documentation, 6to4. */
+const SPECIAL_IPV6 = "2001::/23 2001:db8::/32 2002::/16 2620:4f:8000::/48 3fff::/20";
+
+const specialIpv4 = blockList(SPECIAL_IPV4, "ipv4");
+const globalIpv6 = blockList(GLOBAL_IPV6, "ipv6");
+const specialIpv6 = blockList(SPECIAL_IPV6, "ipv6");
+
+/** Whether an address is on the public internet: in no special network, and no form that may route to one. */
+export function isPublicAddress(address: string): boolean {
+  // An address with a zone belongs to a network of this machine.
+  if (address.includes("%")) return false;
+  const version = isIP(address);
+  if (version === 4) return !specialIpv4.check(address, "ipv4");
+  return version === 6 && globalIpv6.check(address, "ipv6") && !specialIpv6.check(address, "ipv6");
+}
+
+/**
+ * Whether an address is this machine's own, or in one of its networks. Such an address may be public and still lead to
+ * what a firewall keeps from the internet.
+ */
+export function isNearAddress(address: string, interfaces = networkInterfaces()): boolean {
+  const near = new BlockList();
+  for (const { cidr, family } of Object.values(interfaces).flatMap((addresses) => addresses ?? [])) {
+    const [net = "", bits] = cidr?.split("/") ?? [];
+    if (isIP(net) !== 0) near.addSubnet(net, Number(bits), family === "IPv6" ? "ipv6" : "ipv4");
+  }
+  return near.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+}
+
+function blockList(subnets: string, family: "ipv4" | "ipv6"): BlockList {
+  const list = new BlockList();
+  for (const subnet of subnets.split(" ")) {
+    const [net = "", bits] = subnet.split("/");
+    list.addSubnet(net, Number(bits), family);
+  }
+  return list;
+}

@@ -1,0 +1,252 @@
+import { createHash, randomUUID } from "node:crypto";
+import { copyFileSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
+import type Docker from "dockerode";
+import type { ImageInspectInfo } from "dockerode";
+import { optionError, PortcullisError } from "../../../errors.ts";
+import { removeContainer } from "../container/container.ts";
+import { type Daemon, isObject } from "../daemon.ts";
+import { guestFiles, guestFolder, IMAGE_SCRIPTS, imageFolder, imageLabels, originLabels } from "./image.ts";
+import { makeMountedFolder, removeMountedFolder } from "../container/mounted-folder.ts";
+import { hostLabels } from "../leftovers.ts";
+
+export interface BuildOptions {
+  readonly image: string;
+  /** Network of the build, which installs Debian packages: the daemon's default network, or for example `host`. */
+  readonly network?: string;
+  /** Debian image to build on, by name or by digest; `debian:bookworm-slim` by default. */
+  readonly base?: string;
+  readonly onProgress: (line: string) => void;
+}
+
+interface Download {
+  readonly url: string;
+  readonly integrity: string;
+}
+
+const BASE = "debian:bookworm-slim";
+/** A name, a tag, a digest; or an id. */
+const BASE_NAME = /^[a-z0-9][\w.\-/:@]{0,254}$/;
+const PYTHON_VERSION = "/opt/portcullis/python-version";
+
+/** How long a build and the download of one file may take, in milliseconds. */
+const BUILD_MS = 1_200_000;
+const DOWNLOAD_MS = 600_000;
+/** Largest download, in bytes; node's has 50 MB. */
+const DOWNLOAD_BYTES = 256 * 1024 * 1024;
+
+/** Processors that images are built for: node's names by the daemon's names. */
+const PROCESSORS: Readonly<Record<string, string>> = { x86_64: "x64", amd64: "x64", aarch64: "arm64", arm64: "arm64" };
+
+/** Longest version text that is read from an image, in bytes. */
+const VERSION_BYTES = 256;
+
+/**
+ * Builds the image on the daemon, from this package's files and the downloads that they name. Labels of the image record
+ * what it was built from.
+ */
+export async function buildImage(
+  daemon: Daemon,
+  { image, network, base = BASE, onProgress }: BuildOptions,
+): Promise<void> {
+  if (!BASE_NAME.test(base)) throw optionError("base", `the name of an image, like ${BASE}`, base);
+  // Another user who could replace a file in the folder would choose what is built.
+  const folder = makeMountedFolder();
+  try {
+    const { Architecture: processor } = await daemon.info();
+    const baseDigest = await digestOfBase(daemon, base, onProgress);
+    const node = await gather(folder, PROCESSORS[processor] ?? processor, onProgress);
+    const src = [
+      "Dockerfile",
+      ...IMAGE_SCRIPTS,
+      "node.tgz",
+      "isolated-vm.tgz",
+      ...guestFiles().map((name) => `guest/${name}`),
+    ];
+    const build = (context: string, files: string[], labels: Readonly<Record<string, string>>) =>
+      followed(daemon, onProgress, (docker, abortSignal) =>
+        docker.buildImage(
+          { context, src: files },
+          {
+            t: image,
+            labels: { ...labels },
+            buildargs: { BASE: base },
+            abortSignal,
+            forcerm: true,
+            ...(network === undefined ? {} : { networkmode: network }),
+          },
+        ),
+      );
+    await build(folder, src, imageLabels());
+    // Installed versions are known only after the build, so a second build adds their labels to the same image.
+    const labelled = join(folder, "labelled");
+    mkdirSync(labelled);
+    writeFileSync(join(labelled, "Dockerfile"), `FROM ${image}\n`);
+    await build(
+      labelled,
+      ["Dockerfile"],
+      originLabels({ base, baseDigest, node, python: await installedPython(daemon, image) }),
+    );
+  } finally {
+    removeMountedFolder(folder);
+  }
+}
+
+/** Waits for a long operation of the daemon and reports its steps. */
+async function followed(
+  daemon: Daemon,
+  onProgress: (line: string) => void,
+  begin: (docker: Docker, signal: AbortSignal) => Promise<NodeJS.ReadableStream>,
+): Promise<void> {
+  await daemon.ask(async (docker, signal) => {
+    const stream = await begin(docker, signal);
+    await new Promise<void>((resolve, reject) => {
+      docker.modem.followProgress(
+        stream,
+        (error: Error | null, events: readonly unknown[]) => {
+          // A failed step is reported as an event, and the stream still ends without an error.
+          const failed = events.flatMap((event) =>
+            isObject(event) && typeof event.error === "string" ? [event.error] : [],
+          );
+          if (error !== null || failed.length > 0) reject(error ?? new Error(failed[0]));
+          else resolve();
+        },
+        ({ stream: line = "" }: { readonly stream?: string }) => line.startsWith("Step ") && onProgress(line.trim()),
+      );
+    });
+  }, BUILD_MS);
+}
+
+/** Identifies the base image independently of its name: by its digest in its registry, or by its id if it has no digest. */
+async function digestOfBase(daemon: Daemon, base: string, onProgress: (line: string) => void): Promise<string> {
+  const inspect = () => daemon.ask((docker): Promise<ImageInspectInfo> => docker.getImage(base).inspect());
+  let found = await inspect().catch((error: unknown) => {
+    if ((error as { readonly statusCode?: number }).statusCode === 404) return undefined;
+    throw error;
+  });
+  if (!found) {
+    onProgress(`Pulling ${base}`);
+    await followed(daemon, onProgress, (docker, abortSignal) => docker.pull(base, { abortSignal })).catch(
+      (cause: unknown) => {
+        const { code, message = String(cause) } = cause as { readonly code?: string; readonly message?: string };
+        // `unavailable` explains a failed connection.
+        if (code !== undefined) throw cause;
+        throw new PortcullisError(
+          "sandbox_unavailable",
+          `The base of the image, ${base}, is not on the Docker daemon and cannot be pulled: ${message.replace(/\s+/g, " ").trim().slice(0, 300)}. Name another base: portcullis image build --base …`,
+          { cause },
+        );
+      },
+    );
+    found = await inspect();
+  }
+  const { Id: id, RepoDigests: digests } = found;
+  if (typeof id !== "string") throw daemon.unexpectedAnswer("about the base of the image");
+  return (Array.isArray(digests) ? digests : []).find((digest) => typeof digest === "string") ?? id;
+}
+
+/** Reads the version of Python in an image, from a file that its build has written. */
+async function installedPython(daemon: Daemon, image: string): Promise<string> {
+  const container = await daemon.ask((docker, abortSignal) =>
+    docker.createContainer({ Image: image, Cmd: ["true"], NetworkDisabled: true, Labels: hostLabels(), abortSignal }),
+  );
+  try {
+    return await daemon.ask(async (docker, abortSignal) => {
+      const archive = await docker.getContainer(container.id).getArchive({ path: PYTHON_VERSION, abortSignal });
+      return fileInTar(await buffer(archive as Readable));
+    });
+  } finally {
+    await removeContainer(daemon, container.id);
+  }
+}
+
+/** Reads the only file of a tar archive: a header of 512 bytes, which contains the file's size, and then the file. */
+function fileInTar(archive: Buffer): string {
+  const size = Number.parseInt(archive.toString("latin1", 124, 136), 8);
+  const text = archive.toString("utf8", 512, 512 + Math.min(size, VERSION_BYTES)).trim();
+  if (!(size <= VERSION_BYTES) || text === "") throw new Error(`${PYTHON_VERSION} in the image contains no version`);
+  return text;
+}
+
+/** Collects all files that the Dockerfile names in one folder, and returns node's version. */
+async function gather(folder: string, processor: string, onProgress: (line: string) => void): Promise<string> {
+  for (const name of ["Dockerfile", ...IMAGE_SCRIPTS]) copyFileSync(join(imageFolder(), name), join(folder, name));
+  mkdirSync(join(folder, "guest"));
+  for (const name of guestFiles()) copyFileSync(join(guestFolder(), name), join(folder, "guest", name));
+  const downloads = JSON.parse(readFileSync(join(imageFolder(), "downloads.json"), "utf8")) as Record<
+    string,
+    Record<string, Download>
+  >;
+  let node = "";
+  for (const [name, byProcessor] of Object.entries(downloads)) {
+    const download = byProcessor[processor] ?? byProcessor.any;
+    if (!download)
+      throw new PortcullisError(
+        "sandbox_unavailable",
+        `There is no ${name} for this Docker daemon's processor, ${processor}: use a daemon on x64 or arm64.`,
+      );
+    writeFileSync(join(folder, name), await fetchOnce(download, onProgress));
+    if (name === "node.tgz") node = /-(\d+\.\d+\.\d+)\.tgz$/.exec(download.url)?.[1] ?? "";
+  }
+  return node;
+}
+
+/** Downloads a file, or reads it from the cache of an earlier build. The returned bytes themselves are checked against `integrity`. */
+export async function fetchOnce(
+  { url, integrity }: Download,
+  onProgress: (line: string) => void,
+  cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "portcullis"),
+): Promise<Buffer> {
+  const path = join(cache, url.slice(url.lastIndexOf("/") + 1));
+  const cached = readCached(path);
+  if (cached && isIntact(cached, integrity)) return cached;
+  onProgress(`Fetching ${url}`);
+  const bytes = await fetchBytes(url);
+  if (!isIntact(bytes, integrity))
+    throw new PortcullisError(
+      "sandbox_unavailable",
+      `The download from ${url} does not have the expected SHA-512 digest and was not used. Try again.`,
+    );
+  mkdirSync(cache, { recursive: true, mode: 0o700 });
+  const unfinished = `${path}.${randomUUID()}`;
+  // A new file under an unpredictable name: if others may write to the folder, a link of theirs is not followed.
+  writeFileSync(unfinished, bytes, { flag: "wx", mode: 0o600 });
+  renameSync(unfinished, path);
+  return bytes;
+}
+
+async function fetchBytes(url: string): Promise<Buffer> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(DOWNLOAD_MS) });
+    if (!response.ok || !response.body) throw new Error(`the server answers ${response.status}`);
+    const parts: Uint8Array[] = [];
+    let length = 0;
+    for await (const part of response.body as AsyncIterable<Uint8Array>) {
+      length += part.length;
+      if (length > DOWNLOAD_BYTES) throw new Error(`it is larger than ${DOWNLOAD_BYTES} bytes`);
+      parts.push(part);
+    }
+    return Buffer.concat(parts);
+  } catch (cause) {
+    const reason =
+      cause instanceof Error
+        ? `${cause.message}${cause.cause instanceof Error ? `, ${cause.cause.message}` : ""}`
+        : String(cause);
+    throw new PortcullisError("sandbox_unavailable", `${url} cannot be fetched: ${reason}.`, { cause });
+  }
+}
+
+function readCached(path: string): Buffer | undefined {
+  try {
+    return readFileSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+function isIntact(bytes: Buffer, integrity: string): boolean {
+  return `sha512-${createHash("sha512").update(bytes).digest("base64")}` === integrity;
+}

@@ -1,0 +1,110 @@
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { PROTOCOL_VERSION } from "../../../../bridge/frames.ts";
+import { PortcullisError } from "../../../errors.ts";
+import { packageFile } from "../../package-files.ts";
+import { type Daemon, isObject, isRefusal } from "../daemon.ts";
+
+export const IMAGE = "portcullis-sandbox";
+
+const PROTOCOL = "portcullis.protocol";
+const CONTENTS = "portcullis.contents";
+const ORIGIN = {
+  base: "portcullis.base",
+  baseDigest: "portcullis.base.digest",
+  node: "portcullis.node",
+  python: "portcullis.python",
+};
+const BUILD_COMMAND = "portcullis image build";
+
+export const imageFolder = () => dirname(packageFile("#sandbox-image/Dockerfile"));
+export const guestFolder = () => dirname(packageFile("#guest/guest.js"));
+
+/** Scripts that run in containers besides the guests. */
+export const IMAGE_SCRIPTS: readonly string[] = ["run-javascript.js", "egress-forwarder.js"];
+
+/** Labels of an image that this version of the package has built. */
+export function imageLabels(): Readonly<Record<string, string>> {
+  return { [PROTOCOL]: String(PROTOCOL_VERSION), [CONTENTS]: contentsDigest() };
+}
+
+/** What an image was built from. */
+export interface ImageOrigin {
+  /** The name that was given to the build. */
+  readonly base: string;
+  /** Its digest in its registry, or its id if it has no digest. */
+  readonly baseDigest: string;
+  readonly node: string;
+  /** Including Debian's revision. */
+  readonly python: string;
+}
+
+export function originLabels(origin: ImageOrigin): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(ORIGIN).map(([name, label]) => [label, origin[name as keyof ImageOrigin]]));
+}
+
+/** Reads from an image's labels what it was built from. Undefined if a label is missing. */
+export async function originOf(daemon: Daemon, image: string): Promise<ImageOrigin | undefined> {
+  const labels = (await labelsOf(daemon, image)) ?? {};
+  const { base, baseDigest, node, python } = Object.fromEntries(
+    Object.entries(ORIGIN).map(([name, label]) => [name, labels[label]]),
+  );
+  if (base === undefined || baseDigest === undefined || node === undefined || python === undefined) return undefined;
+  return { base, baseDigest, node, python };
+}
+
+/** Names of the guests' files in `guestFolder()`. */
+export function guestFiles(): readonly string[] {
+  return readdirSync(guestFolder()).filter((name) => /\.(js|py)$/.test(name));
+}
+
+/** Rejects with a `PortcullisError` (`sandbox_unavailable`) that says what is wrong with the image and which command builds it. */
+export async function checkImage(daemon: Daemon, image: string): Promise<void> {
+  const labels = await labelsOf(daemon, image);
+  if (labels === undefined) throw stale(`There is no image ${image} on the Docker daemon at ${daemon.address}`);
+  const protocol = labels[PROTOCOL];
+  if (protocol !== String(PROTOCOL_VERSION))
+    throw stale(
+      protocol === undefined
+        ? `The image ${image} was not built by portcullis`
+        : `The image ${image} uses version ${protocol} of the bridge, and this portcullis uses version ${PROTOCOL_VERSION}`,
+    );
+  if (labels[CONTENTS] !== contentsDigest())
+    throw stale(`The image ${image} was built by another version of portcullis, with other guests`);
+}
+
+function stale(what: string): PortcullisError {
+  return new PortcullisError("sandbox_unavailable", `${what}: ${BUILD_COMMAND}`);
+}
+
+async function labelsOf(daemon: Daemon, image: string): Promise<Readonly<Record<string, string>> | undefined> {
+  try {
+    const found = await daemon.dial({
+      path: `/images/${image}/json`,
+      method: "GET",
+      statusCodes: { 200: true, 404: "no such image", 500: "server error" },
+    });
+    const config = isObject(found) ? found.Config : undefined;
+    if (!isObject(config)) throw daemon.unexpectedAnswer("about an image");
+    const labels = Object.entries(isObject(config.Labels) ? config.Labels : {});
+    return Object.fromEntries(labels.filter((label): label is [string, string] => typeof label[1] === "string"));
+  } catch (error) {
+    const { statusCode, json } = error as { readonly statusCode?: number; readonly json?: unknown };
+    if (statusCode === 404 && isRefusal(json)) return undefined;
+    throw error;
+  }
+}
+
+let digest: string | undefined;
+
+/** Digest of all files that determine what is in the image. */
+function contentsDigest(): string {
+  if (digest !== undefined) return digest;
+  const hash = createHash("sha256");
+  const add = (name: string, path: string) => hash.update(`${name}\0`).update(readFileSync(path)).update("\0");
+  for (const name of ["Dockerfile", "downloads.json", ...IMAGE_SCRIPTS]) add(name, `${imageFolder()}/${name}`);
+  for (const name of guestFiles().toSorted()) add(name, `${guestFolder()}/${name}`);
+  digest = hash.digest("hex").slice(0, 16);
+  return digest;
+}

@@ -1,0 +1,75 @@
+import type { Readable, Writable } from "node:stream";
+import { FrameDecoder } from "../../bridge/wire.ts";
+import { FrameQueue } from "./frame-queue.ts";
+import { stopKeepingAwake } from "./keep-awake.ts";
+import { endOfRefused, type Exit } from "./sandbox.ts";
+import { UnsentFrames } from "./unsent-frames.ts";
+
+/** Length of unread frames above which the host stops reading from the guest, in UTF-16 code units. */
+const UNREAD_LENGTH = 256 * 1024;
+/** Largest frame while no program runs: `ready`, and what an engine reports. */
+const IDLE_BYTES = 4096;
+
+/** The frames between the host and a guest, over a stream in each direction. Until `allow` the guest may send small frames only. */
+export class FrameChannel {
+  readonly #decoder = new FrameDecoder(IDLE_BYTES);
+  #frames = this.#newQueue();
+  #source: Readable | undefined;
+  #unsent: UnsentFrames | undefined;
+
+  /** What has come from the guest and is not read yet. */
+  get frames(): FrameQueue {
+    return this.#frames;
+  }
+
+  /** The stream from the guest; undefined before `connect`. */
+  get source(): Readable | undefined {
+    return this.#source;
+  }
+
+  /** How a guest ends if it has sent a frame that is refused. */
+  get refusal(): Exit | undefined {
+    const { refused } = this.#decoder;
+    return refused && endOfRefused(refused);
+  }
+
+  connect(source: Readable, sink: Writable): void {
+    this.#source = source;
+    this.#unsent = new UnsentFrames(sink);
+  }
+
+  /** Another guest speaks from now on. Its frames come in a new queue. */
+  renew(): void {
+    this.#frames = this.#newQueue();
+    this.#decoder.allowed = IDLE_BYTES;
+    // The queue that has asked for the pause may never be read to its end.
+    this.#source?.resume();
+  }
+
+  /** Sets the largest frame that the guest may send. */
+  allow(frameBytes: number): void {
+    this.#decoder.allowed = frameBytes;
+  }
+
+  send(frames: readonly string[]): void {
+    this.#unsent?.push(frames);
+  }
+
+  /** The frames that are whole with this chunk. */
+  decode(chunk: Buffer): string[] {
+    stopKeepingAwake();
+    return this.#decoder.push(chunk);
+  }
+
+  /** Sends nothing more. */
+  clear(): void {
+    this.#unsent?.clear();
+  }
+
+  #newQueue(): FrameQueue {
+    return new FrameQueue(UNREAD_LENGTH, (pause) => {
+      if (pause) this.#source?.pause();
+      else this.#source?.resume();
+    });
+  }
+}

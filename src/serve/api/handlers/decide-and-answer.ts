@@ -1,0 +1,51 @@
+import type { z } from "zod";
+import { BY_LENGTH } from "../../../gate/approve/approval.ts";
+import type { ExecutionId } from "../../../journal/execution-id.ts";
+import type { Decision } from "../../../programs/decide.ts";
+import type { Key } from "../../http/keys.ts";
+import type { DECISIONS_BODY, RESULTS_BODY } from "../bodies.ts";
+import { type ApiParts, type ApiRequest, ownExecution, takePlace } from "../parts.ts";
+
+/** `POST /v1/executions/:id/decisions`: notes the decisions, and drives on. */
+export async function decide(
+  parts: ApiParts,
+  { key, id, body }: ApiRequest<z.output<typeof DECISIONS_BODY>, unknown>,
+): Promise<Response> {
+  const own = await ownExecution(parts, key, id);
+  const decisions = Object.entries(body.decisions).map(([call, decision]) => [call, signed(decision as Decision, key)]);
+  const said = Object.fromEntries(decisions) as Record<string, Decision>;
+  return drivenOn(parts, key, own, () => parts.runtime.decide(own, said, { tenant: key.tenant }));
+}
+
+/** `POST /v1/executions/:id/results`: notes the results, and drives on. */
+export async function answer(
+  parts: ApiParts,
+  { key, id, body }: ApiRequest<z.output<typeof RESULTS_BODY>, unknown>,
+): Promise<Response> {
+  const own = await ownExecution(parts, key, id);
+  return drivenOn(parts, key, own, () => parts.runtime.answer(own, body.results, { tenant: key.tenant }));
+}
+
+/**
+ * Notes decisions or results, and drives on. The client asks for the outcome, or sees it in the events. Driving takes a
+ * place of the key: otherwise a key with many waiting executions could run more at once than it may.
+ */
+async function drivenOn(parts: ApiParts, key: Key, id: ExecutionId, note: () => Promise<void>): Promise<Response> {
+  // An execution that runs here has its place already.
+  const release = parts.runs.has(id) ? () => {} : takePlace(parts, key);
+  try {
+    await note();
+  } catch (error) {
+    release();
+    throw error;
+  }
+  parts.runs.driveOn(id, key.tenant, release);
+  return Response.json({ execution: parts.ids.shown(key.tenant, id), state: "running" });
+}
+
+/** Who decided is the key, and beside it the name that its client gives. */
+function signed({ by, ...decision }: Decision, { id }: Key): Decision {
+  const signature = ` (${id})`;
+  const room = BY_LENGTH - signature.length;
+  return { ...decision, by: by === undefined || room <= 0 ? id : by.slice(0, room) + signature };
+}

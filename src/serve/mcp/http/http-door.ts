@@ -1,0 +1,210 @@
+import type { AuthInfo, McpHttpHandler } from "@modelcontextprotocol/server";
+import { fieldOf } from "../../../values/fields.ts";
+import { Lane } from "../../../values/slice-scheduler.ts";
+import type { BytesByKey } from "../../http/bytes-by-key.ts";
+import { countedStream, isStream } from "../../http/counted-answer.ts";
+import type { Key } from "../../http/keys.ts";
+import { RequestProblem } from "../../http/problems.ts";
+import { declaredBytes, readJson } from "../../http/read-json.ts";
+import { whenOver } from "../../http/when-over.ts";
+import type { Principal } from "../../principal.ts";
+import { McpSessions } from "./http-sessions.ts";
+import type { McpDoor } from "../mcp-door.ts";
+import { frameFault, MESSAGE_BYTES } from "./message-frame.ts";
+
+/** Bytes of the message that begins a session, because the session keeps what the client says of itself. */
+const INITIALIZE_BYTES = 64 * 1024;
+/** How often keys that have expired, and sessions that are unused, are looked for, in milliseconds. */
+const LOOK_MS = 1000;
+
+/** Where a request has its principal. The id alone would belong to another key, if the keys change meanwhile. */
+const PRINCIPAL = "principal";
+
+interface Body {
+  readonly message: unknown;
+  readonly bytes: number;
+}
+
+/** JSON-RPC's code for errors that a server defines. */
+const REFUSED_ANSWER = -32000;
+
+const NO_BODY: Body = { message: undefined, bytes: 0 };
+
+/** A request whose answer is not over. */
+interface Answering {
+  readonly key: Key;
+  readonly end: AbortController;
+}
+
+export interface HttpDoorParts {
+  readonly door: McpDoor;
+  readonly open: BytesByKey;
+  /** Whether a key that was let in still holds. */
+  readonly isCurrent: (key: Key) => boolean;
+}
+
+/**
+ * The door over HTTP, for requests that were let in. Clients of a protocol before 2026 get a session, in which the
+ * server can ask them; later clients send all that a request needs with it. A key that does not hold any more loses its
+ * sessions and the answers that are under way, which cancels what they wait for.
+ */
+export class HttpDoor implements AsyncDisposable {
+  readonly #parts: HttpDoorParts;
+  readonly #sessions: McpSessions;
+  readonly #handler: McpHttpHandler;
+  readonly #answering = new Set<Answering>();
+  readonly #looking: NodeJS.Timeout;
+
+  constructor(parts: HttpDoorParts) {
+    const { door } = parts;
+    this.#parts = parts;
+    this.#sessions = new McpSessions(door);
+    this.#handler = door.mcp.createMcpHandler(({ authInfo }) => door.serverFor(principalIn(authInfo)), {
+      maxRequestBodySize: MESSAGE_BYTES,
+      onerror: (error) => tellOwn(door, error),
+    });
+    this.#looking = setInterval(() => {
+      this.endRevoked();
+      this.#sessions.expire();
+    }, LOOK_MS).unref();
+  }
+
+  /** Rejects with a `RequestProblem` for a request that the door does not take. */
+  async fetch(request: Request, key: Key): Promise<Response> {
+    const body = request.method === "POST" ? await this.#read(request, key) : NO_BODY;
+    // A body may take its time, and keys change.
+    if (!this.#parts.isCurrent(key)) throw revoked("Nothing was begun.");
+    return this.#answer(request, key, body);
+  }
+
+  /** Ends what is under way for keys that do not hold any more. */
+  endRevoked(): void {
+    const { isCurrent } = this.#parts;
+    for (const { key, end } of this.#answering) if (!isCurrent(key)) end.abort(revoked("What it had begun was ended."));
+    this.#sessions.endRevoked(isCurrent);
+  }
+
+  async #read(request: Request, { id, tenant }: Key): Promise<Body> {
+    const reading = this.#begin(id, declaredBytes(request, MESSAGE_BYTES));
+    const options = { most: MESSAGE_BYTES, lane: new Lane(tenant), what: "message" };
+    const { value, bytes } = await readJson(request, options).finally(reading);
+    // A key's rate counts requests, so a batch would get past it.
+    if (Array.isArray(value)) throw new RequestProblem("request_invalid", "Send one message with each request.");
+    const fault = frameFault(value);
+    if (fault !== undefined) throw new RequestProblem("body_too_large", fault);
+    return { message: value, bytes };
+  }
+
+  /** Answers a request whose body was read. What it holds counts until its answer has been read too. */
+  async #answer(request: Request, key: Key, body: Body): Promise<Response> {
+    const { door, open } = this.#parts;
+    // A value that is read is held twice while its answer is made: as itself, and as JSON.
+    const valueBytes = 2 * door.answerBytes(key, body.message);
+    const release = this.#begin(key.id, body.bytes);
+    const onFirst = valueBytes === 0 ? () => {} : this.#beginAfter(release, key.id, valueBytes);
+    const answering = { key, end: new AbortController() };
+    const { signal } = answering.end;
+    this.#answering.add(answering);
+    const over = () => {
+      this.#answering.delete(answering);
+      onFirst();
+      release();
+    };
+    try {
+      const response = await until(signal, this.#handle(endedBy(request, signal), key, body));
+      const refusal = (problem: RequestProblem) => refusalOf(body.message, problem);
+      const counted = isStream(response) ? countedStream(response, { open, key: key.id, onFirst, refusal }) : response;
+      return whenOver(counted, over, signal);
+    } catch (error) {
+      over();
+      throw error;
+    }
+  }
+
+  async #handle(request: Request, key: Key, { message, bytes }: Body): Promise<Response> {
+    const { mcp } = this.#parts.door;
+    const authInfo = { token: "", clientId: key.id, scopes: [], extra: { [PRINCIPAL]: key } };
+    const options = { parsedBody: message, authInfo };
+    const isFirst = mcp.isInitializeRequest(message);
+    if (!(await mcp.isLegacyRequest(request, message)) || !(isFirst || request.headers.has("mcp-session-id")))
+      return this.#handler.fetch(request, options);
+    if (isFirst && bytes > INITIALIZE_BYTES)
+      throw new RequestProblem(
+        "body_too_large",
+        `The message that begins a session may have at most ${INITIALIZE_BYTES} bytes.`,
+      );
+    return this.#sessions.fetch(request, key, { ...options, bytes });
+  }
+
+  #beginAfter(before: () => void, key: string, bytes: number): () => void {
+    try {
+      return this.#begin(key, bytes);
+    } catch (error) {
+      before();
+      throw error;
+    }
+  }
+
+  #begin(key: string, bytes: number): () => void {
+    const release = this.#parts.open.begin(key, bytes);
+    if (release) return release;
+    throw new RequestProblem(
+      "too_many_at_once",
+      "The open requests of this key hold too many bytes: read its answers, then try again.",
+    );
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#looking);
+    await Promise.all([this.#handler.close(), this.#sessions[Symbol.asyncDispose]()]);
+  }
+}
+
+/** A request without its body, which was read, that a signal ends too. */
+function endedBy({ url, method, headers, signal }: Request, end: AbortSignal): Request {
+  return new Request(url, { method, headers, signal: AbortSignal.any([signal, end]) });
+}
+
+/** The response, unless the signal is aborted first: then it rejects with the reason, and a late response is dropped. */
+async function until(signal: AbortSignal, answer: Promise<Response>): Promise<Response> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const onAbort = () => reject(signal.reason as Error);
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await Promise.race([answer, promise]);
+  } catch (error) {
+    answer.then((late) => late.body?.cancel()).catch(() => {});
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+/** The error in place of an answer, as the last event of a stream; nothing if no answer is expected. */
+function refusalOf(message: unknown, { problem }: RequestProblem): string {
+  const id = fieldOf(message, "id");
+  if (typeof id !== "string" && typeof id !== "number") return "";
+  const error = { code: REFUSED_ANSWER, message: problem.message, data: { code: problem.code } };
+  return `event: message\ndata: ${JSON.stringify({ jsonrpc: "2.0", id, error })}\n\n`;
+}
+
+function revoked(what: string): RequestProblem {
+  return new RequestProblem(
+    "key_unknown",
+    `This key was changed or revoked, or has expired, during the request. ${what}`,
+  );
+}
+
+function principalIn(authInfo: AuthInfo | undefined): Principal {
+  const principal = authInfo?.extra?.[PRINCIPAL];
+  if (principal === undefined) throw new Error("The request has no principal.");
+  return principal as Principal;
+}
+
+/** How the package begins to tell of requests that it has refused: a client may send thousands of them. */
+const REFUSED = "Rejected inbound request";
+
+/** Tells the operator of what failed, and not of what was refused. */
+function tellOwn(door: McpDoor, error: Error): void {
+  if (!error.message.startsWith(REFUSED)) door.onError(error);
+}

@@ -1,0 +1,128 @@
+import type { AuthInfo, Server, WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
+import { randomUUID } from "node:crypto";
+import { BytesByKey } from "../../http/bytes-by-key.ts";
+import { RequestProblem } from "../../http/problems.ts";
+import { whenOver } from "../../http/when-over.ts";
+import type { Key } from "../../http/keys.ts";
+import type { McpDoor } from "../mcp-door.ts";
+
+const MIB = 1024 * 1024;
+/** What sessions hold. The session of a key that was unused for the longest makes room for a new session. */
+const HELD = { own: 8 * MIB, all: 64 * MIB, each: 16 * 1024 };
+/** Memory for each byte of the message that begins a session, whose values the session keeps. */
+const MEMORY_BYTES = 4;
+/** How long an unused session is kept, in milliseconds. */
+const UNUSED_MS = 30 * 60 * 1000;
+
+interface Session {
+  /** The key with its rights at the session's beginning: if its rights change, it is another object. */
+  readonly key: Key;
+  readonly server: Server;
+  readonly transport: WebStandardStreamableHTTPServerTransport;
+  readonly release: () => void;
+  /** Requests whose answers are not over. */
+  requests: number;
+  usedAt: number;
+}
+
+interface RequestParts {
+  readonly parsedBody: unknown;
+  readonly authInfo: AuthInfo;
+  /** Bytes of the body. */
+  readonly bytes: number;
+}
+
+/** The sessions of clients that speak a protocol before 2026, in which the server asks the client and is told of cancelled requests. */
+export class McpSessions implements AsyncDisposable {
+  readonly #door: McpDoor;
+  readonly #sessions = new Map<string, Session>();
+  readonly #held = new BytesByKey(HELD);
+
+  constructor(door: McpDoor) {
+    this.#door = door;
+  }
+
+  async fetch(request: Request, key: Key, parts: RequestParts): Promise<Response> {
+    const id = request.headers.get("mcp-session-id");
+    if (id === null) return this.#begin(request, key, parts);
+    const session = this.#sessions.get(id);
+    // Another key's session is like a session that never was.
+    if (session?.key !== key) throw new RequestProblem("session_unknown", "There is no such session: begin a new one.");
+    return this.#serve(session, request, parts);
+  }
+
+  /** Ends sessions that have not been used for long. */
+  expire(): void {
+    const before = Date.now() - UNUSED_MS;
+    for (const [id, { requests, usedAt }] of this.#sessions) if (requests === 0 && usedAt < before) this.#end(id);
+  }
+
+  /** Ends the sessions of keys that do not hold any more. */
+  endRevoked(isCurrent: (key: Key) => boolean): void {
+    for (const [id, { key }] of this.#sessions) if (!isCurrent(key)) this.#end(id);
+  }
+
+  async #begin(request: Request, key: Key, parts: RequestParts): Promise<Response> {
+    const release = this.#makeRoom(key, parts.bytes);
+    const { WebStandardStreamableHTTPServerTransport: HttpTransport } = this.#door.mcp;
+    const server = this.#door.serverFor(key);
+    const transport = new HttpTransport({
+      sessionIdGenerator: randomUUID,
+      onsessioninitialized: (id) => void this.#sessions.set(id, session),
+      onsessionclosed: (id) => this.#end(id),
+    });
+    const session: Session = { key, server, transport, release, requests: 0, usedAt: Date.now() };
+    try {
+      await server.connect(transport);
+      return await this.#serve(session, request, parts);
+    } finally {
+      if (transport.sessionId === undefined || !this.#sessions.has(transport.sessionId)) {
+        release();
+        await server.close();
+      }
+    }
+  }
+
+  async #serve(session: Session, request: Request, parts: RequestParts): Promise<Response> {
+    session.requests += 1;
+    const over = () => {
+      session.requests -= 1;
+      session.usedAt = Date.now();
+    };
+    try {
+      return whenOver(await session.transport.handleRequest(request, parts), over);
+    } catch (error) {
+      over();
+      throw error;
+    }
+  }
+
+  /** Takes the bytes of a session. If there is no room, ends unused sessions of the key. */
+  #makeRoom({ id }: Key, bytes: number): () => void {
+    for (;;) {
+      const release = this.#held.begin(id, MEMORY_BYTES * bytes);
+      if (release) return release;
+      const unused = [...this.#sessions].filter(([, one]) => one.key.id === id && one.requests === 0);
+      const [oldest] = unused.toSorted(([, a], [, b]) => a.usedAt - b.usedAt);
+      if (!oldest)
+        throw new RequestProblem(
+          "too_many_at_once",
+          "The sessions of this key that are in use hold too much: end one with DELETE and its Mcp-Session-Id, or use protocol 2026-07-28, which needs none.",
+        );
+      this.#end(oldest[0]);
+    }
+  }
+
+  #end(id: string): void {
+    const session = this.#sessions.get(id);
+    this.#sessions.delete(id);
+    session?.release();
+    session?.server.close().catch((error: unknown) => this.#door.onError(error));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const servers = [...this.#sessions.values()].map(({ server }) => server);
+    this.#sessions.clear();
+    await Promise.all(servers.map((server) => server.close()));
+  }
+}

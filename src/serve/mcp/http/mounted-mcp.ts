@@ -1,0 +1,52 @@
+import type { BytesByKey } from "../../http/bytes-by-key.ts";
+import type { Key } from "../../http/keys.ts";
+import { RequestProblem } from "../../http/problems.ts";
+import { HttpDoor } from "./http-door.ts";
+import { McpDoor, type McpDoorOptions } from "../mcp-door.ts";
+
+export interface MountedMcpOptions extends McpDoorOptions {
+  /** Whether a key that was let in still holds. */
+  readonly isCurrent: (key: Key) => boolean;
+  /** Counts what requests hold, together with the server's other paths. */
+  readonly open: BytesByKey;
+}
+
+/** The MCP door as a path of the server. It is opened by its first request, because few servers need its package. */
+export class MountedMcp implements AsyncDisposable {
+  readonly #options: MountedMcpOptions;
+  #opening: Promise<HttpDoor> | undefined;
+  #door: HttpDoor | undefined;
+  #isClosed = false;
+
+  constructor(options: MountedMcpOptions) {
+    this.#options = options;
+  }
+
+  async fetch(request: Request, key: Key): Promise<Response> {
+    if (this.#isClosed) throw new RequestProblem("server_closing", "The server is closed.");
+    return (await this.#opened()).fetch(request, key);
+  }
+
+  /** Ends what is under way for keys that do not hold any more. */
+  keysChanged(): void {
+    this.#door?.endRevoked();
+  }
+
+  async #opened(): Promise<HttpDoor> {
+    const { isCurrent, open, onError } = this.#options;
+    try {
+      this.#opening ??= McpDoor.open(this.#options).then((door) => new HttpDoor({ door, open, isCurrent }));
+      this.#door = await this.#opening;
+      return this.#door;
+    } catch (error) {
+      this.#opening = undefined;
+      onError?.(error);
+      throw new RequestProblem("mcp_unavailable", "The server cannot speak MCP: its operator was told why.");
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    await (await this.#opening)?.[Symbol.asyncDispose]();
+  }
+}

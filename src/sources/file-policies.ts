@@ -1,0 +1,164 @@
+import { optionError, PortcullisError } from "../errors.ts";
+import { nearest } from "../option-rules/nearest.ts";
+import {
+  checkOptions,
+  fieldsOf,
+  object,
+  oneOf,
+  option,
+  type OptionPlace,
+  type OptionsOf,
+} from "../option-rules/options.ts";
+import { TOOL_RULES } from "../tools/define-tool.ts";
+import { type Caller, EFFECTS } from "../tools/tool.ts";
+
+const { allowedCallers, concurrency, timeoutMs } = TOOL_RULES;
+
+/** The part of a tool's policy that a file can hold. What is left out is taken from the more general entry. */
+export const WRITTEN_RULES = {
+  allowedCallers: option<readonly Caller[]>(allowedCallers.expected, allowedCallers.accepts),
+  effect: oneOf(EFFECTS),
+  approval: oneOf(["never", "always"]),
+  unknownFields: oneOf(["refuse", "allow"]),
+  concurrency: option<number>(concurrency.expected, concurrency.accepts),
+  timeoutMs: option<number>(timeoutMs.expected, timeoutMs.accepts),
+};
+
+/** The `portcullis` object of a file, about the tools of one source. */
+export const FILE_RULES = {
+  ...WRITTEN_RULES,
+  /** What differs from that for some tools, by their names, or false for tools of no caller. */
+  tools: object<Readonly<Record<string, unknown>>>("an object of policies by the names of tools"),
+};
+
+/** What a file says about one tool. */
+export type WrittenPolicy = OptionsOf<typeof WRITTEN_RULES>;
+
+/** A policy that says who may call a tool. */
+export type GrantedPolicy = WrittenPolicy & Required<Pick<WrittenPolicy, "allowedCallers">>;
+
+/** An entry of `tools`. `prefix` is what stands before the `*` of a pattern. */
+interface Entry {
+  readonly key: string;
+  readonly prefix: string | undefined;
+  readonly place: OptionPlace;
+  /** `false`: no caller has the tool. */
+  readonly policy: WrittenPolicy | false;
+}
+
+interface PolicySubject {
+  /** Where the `portcullis` object stands. */
+  readonly place: OptionPlace;
+  /** How errors name the source: `github`, or `the server`. */
+  readonly source: string;
+  /** The names by which the file may speak of a tool. */
+  readonly namesOf: (tool: string) => readonly string[];
+  /** Whether a policy must say what a call changes. */
+  readonly needsEffect: boolean;
+}
+
+/**
+ * The `portcullis` object of a file about the tools of one source: `{ allowedCallers, effect, approval?, tools?: { NAME:
+ * policy } }`. A name may end with `*`, for all tools whose names begin so. The most specific entry says what it says, and
+ * the more general ones say the rest: all other fields. `false` in place of a policy leaves a tool to no caller, whatever
+ * is said elsewhere.
+ */
+export class FilePolicies {
+  readonly #subject: PolicySubject;
+  readonly #all: WrittenPolicy;
+  readonly #entries = new Map<string, Entry>();
+  readonly #patterns: readonly Entry[];
+
+  /** Throws a `PortcullisError` (`option_invalid`) with the place of a field that is not as above. */
+  constructor(subject: PolicySubject, written: unknown) {
+    const { place } = subject;
+    const { tools = {}, ...all } = checkOptions(place, written, FILE_RULES);
+    this.#subject = subject;
+    this.#all = all;
+    for (const [key, policy] of Object.entries(tools)) {
+      const at = fieldsOf(`${place.at("tools")}[${JSON.stringify(key.slice(0, 128))}]`);
+      const star = key.indexOf("*");
+      if (key === "" || (star !== -1 && star !== key.length - 1))
+        throw optionError(at.object, "a tool's name, or one that ends with *", key);
+      if (policy !== false && (typeof policy !== "object" || policy === null))
+        throw optionError(at.object, "a policy, or false", policy);
+      this.#entries.set(key, {
+        key,
+        prefix: star === -1 ? undefined : key.slice(0, -1),
+        place: at,
+        policy: policy === false ? false : checkOptions(at, policy, WRITTEN_RULES),
+      });
+    }
+    this.#patterns = [...this.#entries.values()]
+      .filter(({ prefix }) => prefix !== undefined)
+      .toSorted((one, other) => one.key.length - other.key.length);
+  }
+
+  /**
+   * The policy of a tool. Where the file does not say who may call it, `others` is asked, and the file says the rest.
+   * Undefined where nothing says who may call, false where the file says that no caller has it. Throws `option_invalid` for a policy that says something of the tool, but
+   * not who may call it, or not what a call changes where that is needed.
+   */
+  of<Others extends object>(
+    tool: string,
+    others: () => Others | false | undefined,
+  ): GrantedPolicy | (Others & WrittenPolicy) | false | undefined {
+    const entries = this.#entriesOf(tool);
+    const said = entries.map(({ policy }) => policy);
+    if (said.at(-1) === false) return false;
+    const own: WrittenPolicy = Object.assign({}, this.#all, ...said);
+    if (own.allowedCallers === undefined) {
+      const given = others();
+      if (given === false) return false;
+      if (given) return { ...given, ...own };
+    }
+    return this.#complete(own, entries.at(-1));
+  }
+
+  /** All of what the file says of a tool, with the entry that says most of it. */
+  #complete(own: WrittenPolicy, entry: Entry | undefined): GrantedPolicy | undefined {
+    const { place, needsEffect } = this.#subject;
+    const at = entry?.place ?? place;
+    const { allowedCallers: callers } = own;
+    if (callers === undefined) {
+      // What stands beside entries may be for those alone.
+      const isForAll = this.#all.effect !== undefined || (this.#entries.size === 0 && Object.keys(own).length > 0);
+      if (isForAll || (entry && entry.prefix === undefined))
+        throw optionError(at.at("allowedCallers"), WRITTEN_RULES.allowedCallers.expected, undefined);
+      return undefined;
+    }
+    if (needsEffect && own.effect === undefined)
+      throw optionError(at.at("effect"), WRITTEN_RULES.effect.expected, undefined);
+    return { ...own, allowedCallers: callers };
+  }
+
+  /**
+   * Throws a `PortcullisError` (`option_invalid`) for an entry that matches none of the source's tools, with the most
+   * similar name: a policy that was meant for a tool would otherwise be missing without a word.
+   */
+  refuseUnmatched(tools: readonly string[]): void {
+    const { source, namesOf } = this.#subject;
+    const names = new Set(tools.flatMap((tool) => namesOf(tool)));
+    for (const { key, prefix, place } of this.#entries.values()) {
+      if (prefix === undefined ? names.has(key) : names.values().some((name) => name.startsWith(prefix))) continue;
+      const [meant] = nearest(key, [...names], 1);
+      const what = prefix === undefined ? `tool ${JSON.stringify(key.slice(0, 128))}` : "tool whose name begins so";
+      throw new PortcullisError(
+        "option_invalid",
+        `${place.object}: ${source} has no ${what}${meant === undefined ? "." : `, did you mean ${JSON.stringify(meant)}?`}`,
+      );
+    }
+  }
+
+  /** The most general first. */
+  #entriesOf(tool: string): readonly Entry[] {
+    const names = this.#subject.namesOf(tool);
+    return [
+      ...this.#patterns.filter(({ prefix = "" }) => names.some((name) => name.startsWith(prefix))),
+      ...names.flatMap((name) => {
+        const entry = this.#entries.get(name);
+        return entry && entry.prefix === undefined ? [entry] : [];
+      }),
+    ];
+  }
+}

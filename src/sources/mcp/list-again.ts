@@ -1,0 +1,46 @@
+/**
+ * Time from a change of a server's list to its reading, in milliseconds. It doubles, up to a minute, while the server says
+ * again and again that its list has changed, and is a multiple of what the last reading took.
+ */
+const LIST_AGAIN_MS = { least: 1000, most: 60_000, perReading: 20 } as const;
+
+/** When a list is read again: its server may say at any time, and as often as it likes, that it has changed. */
+export class ListAgain {
+  readonly #read: () => Promise<void>;
+  #timer: NodeJS.Timeout | undefined;
+  /** Whether the list has changed since it was asked for. */
+  #isStale = false;
+  #isStopped = false;
+  /** Wait before the next reading, and when the last reading ended. */
+  #waitMs: number = LIST_AGAIN_MS.least;
+  #readAt = Number.NEGATIVE_INFINITY;
+
+  constructor(read: () => Promise<void>) {
+    this.#read = read;
+  }
+
+  /** The list has changed: it is read soon. */
+  notify(): void {
+    this.#isStale = true;
+    if (this.#timer || this.#isStopped) return;
+    const { least, most, perReading } = LIST_AGAIN_MS;
+    if (performance.now() - this.#readAt > 2 * this.#waitMs) this.#waitMs = least;
+    this.#timer = setTimeout(() => {
+      this.#isStale = false;
+      const startedAt = performance.now();
+      void this.#read().finally(() => {
+        this.#timer = undefined;
+        this.#readAt = performance.now();
+        this.#waitMs = Math.min(most, Math.max(2 * this.#waitMs, perReading * (this.#readAt - startedAt)));
+        // The list has changed again while it was read.
+        if (this.#isStale) this.notify();
+      });
+    }, this.#waitMs);
+    this.#timer.unref();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+  }
+}

@@ -1,0 +1,198 @@
+import { setImmediate } from "node:timers/promises";
+import { PortcullisError } from "../../errors.ts";
+import { defineTool, refuseUnnamedFields } from "../../tools/define-tool.ts";
+import { oneLine } from "../../tools/declarations/one-line.ts";
+import { MAX_STEPS } from "../../tools/json-schema/evaluate.ts";
+import { storedSchema } from "../../tools/schema.ts";
+import type { CallContext, Tool } from "../../tools/tool.ts";
+import { nameClashes } from "../name-clashes.ts";
+import { checkPolicy, type ToolPolicy } from "../tool-policy.ts";
+import { entryName, type KnownEntry, type ListedTool, type McpAnnotations, readListed } from "./read-listed-tool.ts";
+import { type ParamHeader, paramHeaders } from "./wire/param-headers.ts";
+import { toolPath } from "./tool-path.ts";
+import type { Message } from "./wire/wire.ts";
+
+/**
+ * One policy for all tools of a server, or a function from a tool's own name at the server and its annotations. Without
+ * a policy a tool is left to no caller. If the function returns false, that is decided, and the tool is not among the
+ * unassigned tools.
+ */
+export type McpPolicies = ToolPolicy | ((name: string, annotations: McpAnnotations) => ToolPolicy | false | undefined);
+
+/** A tool that no caller may call, because nothing was said about it. */
+export interface UnassignedTool {
+  /** The name that it would have in a program. */
+  readonly name: string;
+  /** The server's own name of the tool. */
+  readonly original: string;
+  readonly annotations: McpAnnotations;
+}
+
+/** What a call of a server's tool needs. */
+export interface ServerTool {
+  readonly listed: KnownEntry;
+  readonly headers: readonly ParamHeader[];
+}
+
+export interface ToolList {
+  readonly tools: readonly Tool[];
+  readonly unassigned: readonly UnassignedTool[];
+  /** Entries of the server's list that are no tools here, each with the reason. */
+  readonly problems: readonly string[];
+  /** Every tool of the list, also those of no caller, by the server's own name. */
+  readonly listed: ReadonlyMap<string, KnownEntry>;
+  /** The server's own name of each tool, by its name here. */
+  readonly originalOf: ReadonlyMap<string, string>;
+  readonly known: KnownTools;
+}
+
+export type KnownTools = ReadonlyMap<string, Tool>;
+
+export interface ListReader {
+  readonly source: string;
+  readonly policies: McpPolicies | undefined;
+  readonly timeoutMs: number;
+  readonly call: (tool: ServerTool, name: string, input: unknown, context: CallContext) => Promise<unknown>;
+  /** The tools of the list before. A tool that has not changed stays the same object. */
+  readonly known?: KnownTools;
+}
+
+/** Characters of a problem; it may quote the server. */
+const PROBLEM_LENGTH = 500;
+/** Time of the host's thread before other work gets it, in milliseconds. One entry has bounds of its own. */
+const SLICE_MS = 5;
+
+/**
+ * Makes tools of the entries of a server's list. What is wrong with an entry is a problem. Of the entries themselves nothing
+ * is kept, so a list may be read page by page.
+ */
+export class ToolListBuilder {
+  readonly #reader: ListReader;
+  readonly #problems: string[] = [];
+  readonly #listed = new Map<string, KnownEntry>();
+  readonly #named: Named[] = [];
+  #until = 0;
+
+  constructor(reader: ListReader) {
+    this.#reader = reader;
+  }
+
+  /** Reads further entries. Rejects with `option_invalid` for a policy that is invalid. */
+  async add(entries: readonly unknown[]): Promise<void> {
+    for (const entry of entries) {
+      await this.#pause();
+      const read = readListed(entry);
+      if (typeof read === "string") this.#leaveOut(entryName(entry), read);
+      else if (this.#listed.has(read.original))
+        this.#leaveOut(entryName(entry), "the server lists a tool of this name before");
+      else {
+        const { original, annotations, digest } = read;
+        const known = { original, annotations, digest };
+        this.#listed.set(original, known);
+        this.#named.push(this.#nameOf(read, known));
+      }
+    }
+  }
+
+  async finish(): Promise<ToolList> {
+    const named = this.#named;
+    const clashing = nameClashes(named);
+    const tools: Tool[] = [];
+    const known = new Map<string, Tool>();
+    const unassigned: UnassignedTool[] = [];
+    for (const one of named) {
+      await this.#pause();
+      const { name, made, listed } = one;
+      const { original, annotations } = listed;
+      const rival = clashing.get(one);
+      if (rival) this.#leaveOut(JSON.stringify(original), clash(one, rival));
+      else if (made === false) continue;
+      else if (made === undefined) unassigned.push({ name, original, annotations });
+      else if (typeof made === "string") this.#leaveOut(JSON.stringify(original), made);
+      else {
+        tools.push(made);
+        known.set(keyOf(name, listed), made);
+      }
+    }
+    const originalOf = new Map(named.map(({ name, listed: { original } }) => [name, original]));
+    return { tools, unassigned, problems: this.#problems, listed: this.#listed, originalOf, known };
+  }
+
+  #leaveOut(name: string, why: string): void {
+    this.#problems.push(`${oneLine(`${name} is left out: ${why.replace(/\.$/, "")}`, PROBLEM_LENGTH)}.`);
+  }
+
+  #nameOf(read: ListedTool, listed: KnownEntry): Named {
+    const { source, policies } = this.#reader;
+    const { original, annotations } = listed;
+    const given = typeof policies === "function" ? policies(original, annotations) : policies;
+    const policy = given === undefined || given === false ? given : checkPolicy(original, given);
+    const name = toolPath(source, (policy ? policy.name : undefined) ?? original);
+    return { listed, name, made: policy && toolOf(this.#reader, read, listed, name, policy) };
+  }
+
+  /** Lets other work have the thread once this work has had it for its slice. */
+  async #pause(): Promise<void> {
+    if (performance.now() < this.#until) return;
+    await setImmediate();
+    this.#until = performance.now() + SLICE_MS;
+  }
+}
+
+interface Named {
+  readonly listed: KnownEntry;
+  readonly name: string;
+  /** The tool, or why there is none; undefined if nothing is said about it, false if no caller is to have it. */
+  readonly made: Tool | string | false | undefined;
+}
+
+function clash(one: Named, other: Named): string {
+  return `its name ${one.name} clashes with ${other.name} of ${JSON.stringify(other.listed.original)}; give one of them a name in its policy`;
+}
+
+/** The tool, or why there is none. */
+function toolOf(
+  reader: ListReader,
+  { inputSchema, outputSchema, description }: ListedTool,
+  listed: KnownEntry,
+  name: string,
+  policy: ToolPolicy,
+): Tool | string {
+  const known = reader.known?.get(keyOf(name, listed));
+  if (known) return known;
+  const { source, timeoutMs, call } = reader;
+  try {
+    refuseUnnamedFields(name, inputSchema);
+    const served = { listed, headers: paramHeaders(inputSchema) };
+    return defineTool({
+      timeoutMs,
+      ...policy,
+      source,
+      name,
+      description,
+      input: schemaOf("inputSchema", inputSchema),
+      ...(outputSchema === undefined ? {} : { output: schemaOf("outputSchema", outputSchema) }),
+      handler: (input, context) => call(served, name, input, context),
+    });
+  } catch (error) {
+    if (!PortcullisError.is(error)) throw error;
+    return error.message;
+  }
+}
+
+function keyOf(name: string, { digest }: KnownEntry): string {
+  return `${name} ${digest}`;
+}
+
+/** A server may list thousands: until a value is checked, a schema is held as its text. */
+function schemaOf(which: string, given: Message) {
+  const { $schema: _, ...schema } = given;
+  try {
+    return storedSchema(schema, { maxSteps: MAX_STEPS });
+  } catch (error) {
+    if (!PortcullisError.is(error)) throw error;
+    throw new PortcullisError("tool_invalid", `${which}: ${error.message.replace("jsonSchema(schema): ", "")}`, {
+      cause: error,
+    });
+  }
+}

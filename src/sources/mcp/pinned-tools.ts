@@ -1,0 +1,106 @@
+import { PortcullisError } from "../../errors.ts";
+import type { ReadServer } from "./mcp-options.ts";
+import type { Session } from "./session.ts";
+import { type ListReader, type McpPolicies, type ToolList, ToolListBuilder } from "./make-tools.ts";
+
+/** The tools of a source, as its server lists them now, held to the definitions of the first list if these are pinned. */
+export class SourceTools {
+  readonly #server: ReadServer;
+  readonly #policies: McpPolicies | undefined;
+  readonly #call: ListReader["call"];
+  #list: ToolList = {
+    tools: [],
+    unassigned: [],
+    problems: [],
+    listed: new Map(),
+    originalOf: new Map(),
+    known: new Map(),
+  };
+  /** Why the list is not whole, or could not be read again. */
+  problem: string | undefined;
+  /** Definitions of the first list, by the server's own name of the tool. */
+  #pinned: ReadonlyMap<string, string> | undefined;
+  /** Readings of the list so far. Of two at once the later one counts. */
+  #readings = 0;
+
+  constructor(server: ReadServer, policies: McpPolicies | undefined, call: ListReader["call"]) {
+    this.#server = server;
+    this.#policies = policies;
+    this.#call = call;
+  }
+
+  get list(): ToolList {
+    return this.#list;
+  }
+
+  get problems(): readonly string[] {
+    return [...(this.problem === undefined ? [] : [this.problem]), ...this.#list.problems];
+  }
+
+  async read(session: Session, signal: AbortSignal): Promise<void> {
+    this.#readings += 1;
+    const reading = this.#readings;
+    const { name: source, timeoutMs, pin } = this.#server;
+    const builder = new ToolListBuilder({
+      source,
+      policies: this.#policies,
+      timeoutMs,
+      known: this.#list.known,
+      call: this.#call,
+    });
+    const problem = await session.listTools(signal, (entries) => builder.add(entries));
+    const list = await builder.finish();
+    if (reading !== this.#readings) return;
+    const isFirst = this.#pinned === undefined;
+    this.#pinned ??= new Map([...list.listed].map(([original, { digest }]) => [original, digest]));
+    const before = this.#list;
+    this.#list = pin ? withoutChanged(list, this.#pinned) : list;
+    this.problem = problem;
+    if (!isFirst) this.#tellChange(before, list);
+  }
+
+  /** Refuses a call of a tool whose definition is no longer that of the first list. */
+  refuseChanged(original: string, name: string, digest: string): void {
+    if (!this.#server.pin) return;
+    const now = this.#list.listed.get(original)?.digest;
+    if (now === digest && this.#pinned?.get(original) === digest) return;
+    throw new PortcullisError(
+      "source_unavailable",
+      `The definition of ${name} has changed since it was pinned, so it is refused. Continue without it.`,
+    );
+  }
+
+  #tellChange(before: ToolList, now: ToolList): void {
+    const added = [...now.listed.keys()].filter((original) => !before.listed.has(original));
+    const removed = [...before.listed.keys()].filter((original) => !now.listed.has(original));
+    const changed = [...now.listed].flatMap(([original, { digest }]) => {
+      const old = before.listed.get(original);
+      return old && old.digest !== digest ? [original] : [];
+    });
+    if (added.length + removed.length + changed.length === 0) return;
+    try {
+      this.#server.onSourceChange?.({ source: this.#server.name, added, removed, changed });
+    } catch {
+      // The listener's own.
+    }
+  }
+}
+
+/** The list without tools whose definition is not the pinned definition; these tools are problems. New tools are not pinned. */
+function withoutChanged(list: ToolList, pinned: ReadonlyMap<string, string>): ToolList {
+  const isChanged = (original: string) => pinned.get(original) !== list.listed.get(original)?.digest;
+  const changed = [...list.listed.keys()].filter(isChanged);
+  if (changed.length === 0) return list;
+  const kept = new Set([...list.listed.keys()].filter((original) => !isChanged(original)));
+  return {
+    ...list,
+    tools: list.tools.filter((tool) => kept.has(list.originalOf.get(tool.name) ?? "")),
+    unassigned: list.unassigned.filter(({ original }) => kept.has(original)),
+    problems: [
+      ...list.problems,
+      ...changed.map(
+        (original) => `${JSON.stringify(original)} is left out: it is new or has changed since the tools were pinned.`,
+      ),
+    ],
+  };
+}

@@ -1,0 +1,73 @@
+import { hash } from "node:crypto";
+import { describe } from "../../errors.ts";
+import type { Message } from "./wire/wire.ts";
+import { isFields } from "../../values/fields.ts";
+import { sizeFault } from "../../values/size-fault.ts";
+
+/** What a server says of a tool. It binds the server to nothing, and grants nothing. */
+export interface McpAnnotations {
+  readonly title?: string;
+  readonly readOnlyHint?: boolean;
+  readonly destructiveHint?: boolean;
+  readonly idempotentHint?: boolean;
+  readonly openWorldHint?: boolean;
+}
+
+/** What is kept of a tool that a server lists. Its schemas are in the tool that is made of it. */
+export type KnownEntry = Pick<ListedTool, "original" | "annotations" | "digest">;
+
+/** A tool as its server lists it, its form checked. */
+export interface ListedTool {
+  /** The server's own name of the tool. */
+  readonly original: string;
+  readonly description: string;
+  readonly inputSchema: Message;
+  readonly outputSchema: Message | undefined;
+  readonly annotations: McpAnnotations;
+  /** SHA-256 in hex of all other fields. */
+  readonly digest: string;
+}
+
+/** Characters of a tool's name, and of its description. The description is shown to models as a whole. */
+const NAME_LENGTH = 256;
+const DESCRIPTION_LENGTH = 16 * 1024;
+const SCHEMA_BOUNDS = { depth: 200, values: 20_000 };
+
+/** The tool, or why an entry of a list is no tool. */
+export function readListed(entry: unknown): ListedTool | string {
+  if (!isFields(entry)) return `it is ${describe(entry)}, not a tool`;
+  const { name, description, inputSchema, outputSchema, execution } = entry;
+  if (typeof name !== "string" || name === "") return `its name is ${describe(name)}`;
+  if (name.length > NAME_LENGTH) return `its name has ${name.length} characters, at most ${NAME_LENGTH} are taken`;
+  const annotations = annotationsOf(entry);
+  const text = typeof description === "string" && description.trim() !== "" ? description : (annotations.title ?? name);
+  if (text.length > DESCRIPTION_LENGTH)
+    return `its description has ${text.length} characters, at most ${DESCRIPTION_LENGTH} are taken`;
+  if (isFields(execution) && execution.taskSupport === "required")
+    return "it can be called only as a task, which is not supported";
+  if (!isFields(inputSchema)) return `its inputSchema is ${describe(inputSchema)}, not a JSON Schema`;
+  if (outputSchema !== undefined && !isFields(outputSchema))
+    return `its outputSchema is ${describe(outputSchema)}, not a JSON Schema`;
+  const fault = sizeFault([inputSchema, outputSchema], SCHEMA_BOUNDS);
+  if (fault !== undefined) return `its schema ${fault}`;
+  const told = { original: name, description: text, inputSchema, outputSchema, annotations };
+  return { ...told, digest: hash("sha256", JSON.stringify(told)) };
+}
+
+const HINTS = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] as const;
+
+function annotationsOf({ title, annotations }: Message): McpAnnotations {
+  const given = isFields(annotations) ? annotations : {};
+  const shown = typeof title === "string" ? title : given.title;
+  return {
+    ...(typeof shown === "string" && shown.trim() !== "" ? { title: shown.slice(0, NAME_LENGTH) } : {}),
+    ...Object.fromEntries(HINTS.flatMap((hint) => (typeof given[hint] === "boolean" ? [[hint, given[hint]]] : []))),
+  };
+}
+
+/** The name of an entry that is no tool, for a problem. */
+export function entryName(entry: unknown): string {
+  return isFields(entry) && typeof entry.name === "string"
+    ? JSON.stringify(entry.name.slice(0, 64))
+    : "a tool without a name";
+}

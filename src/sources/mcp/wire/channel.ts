@@ -1,0 +1,209 @@
+import { setMaxListeners } from "node:events";
+import type { Transport, TransportSendOptions } from "@modelcontextprotocol/client";
+import type { Ask } from "../elicitation.ts";
+import { ConnectionLost, MalformedMessage, type Message, type MessageId, type Wire } from "./wire.ts";
+import { isFields } from "../../../values/fields.ts";
+
+/** Bytes of a message that answers none of our own requests. */
+const MESSAGE_BYTES = 4 * 1024 * 1024;
+
+/** JSON-RPC's code of an error inside of a peer. */
+const INTERNAL_ERROR = -32603;
+
+export interface RequestOptions {
+  readonly signal: AbortSignal;
+  /** Bytes that the answer may have. */
+  readonly maxBytes: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Decides about a question that the server asks before it answers. */
+  readonly ask?: Ask;
+  /** Called with what the server says of the progress. */
+  readonly onProgress?: (progress: Message) => void;
+  /** Fields of every request of the protocol version that was agreed on. */
+  readonly envelope: Message | undefined;
+}
+
+interface OpenRequest extends Pick<RequestOptions, "maxBytes" | "ask" | "onProgress"> {
+  readonly resolve: (result: Message) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** The server answered with an error of the protocol. */
+export class ProtocolFailure extends Error {
+  override readonly name = "ProtocolFailure";
+  readonly code: number;
+
+  constructor(code: number, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/**
+ * A wire as the package takes a transport, for the handshake, notifications and requests of the server. Lists and calls
+ * are made here and pass the package by. The package parses whole results against its own schemas, so that one
+ * malformed tool would lose the list. It also takes `null` and `"0"` for ids, and does not notice a reply that breaks
+ * off.
+ */
+export class Channel implements Transport {
+  readonly #wire: Wire;
+  readonly #open = new Map<MessageId, OpenRequest>();
+  /** The package's own requests, each with what it wants to be told when the reply has ended. */
+  readonly #packageRequests = new Map<MessageId, (() => void) | undefined>();
+  #requests = 0;
+  #closed: string | undefined;
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: Transport["onmessage"];
+  /** Called when the connection is lost, with the reason; not when it is closed here. */
+  onLost: (why: string) => void = () => {};
+  /** Marks the transport as one process's streams. On these, a server that does not answer the first question is an old server. */
+  declare readonly pid?: null;
+  declare readonly stderr?: null;
+
+  constructor(wire: Wire) {
+    this.#wire = wire;
+    if (!wire.hasExchanges) Object.assign(this, { pid: null, stderr: null });
+  }
+
+  get hasPerRequestStream(): boolean {
+    return this.#wire.hasExchanges;
+  }
+
+  get isOpen(): boolean {
+    return this.#closed === undefined;
+  }
+
+  /**
+   * What decides about a question of the server, while its message is handled. Undefined if it cannot be told which
+   * request the question belongs to: on shared streams, if several are open.
+   */
+  get currentAsk(): RequestOptions["ask"] {
+    if (this.#wire.hasExchanges) return this.#open.get(this.#wire.currentRequest() ?? "")?.ask;
+    const [only, ...others] = this.#open.values();
+    return others.length === 0 ? only?.ask : undefined;
+  }
+
+  /** What an error of the package says of the connection. */
+  explain(error: unknown): unknown {
+    return this.#wire.explain(error);
+  }
+
+  async start(): Promise<void> {
+    await this.#wire.start({
+      allowedBytes: () => Math.max(MESSAGE_BYTES, ...[...this.#open.values()].map(({ maxBytes }) => maxBytes)),
+      onMessage: (message) => this.#take(message),
+      onFailed: (id, error) => this.#fail(id, error),
+      onClosed: (why) => {
+        if (this.isOpen) this.onLost(why);
+        this.#end(why);
+      },
+    });
+  }
+
+  /** For the package. */
+  async send(
+    message: unknown,
+    { requestSignal, headers, onRequestStreamEnd }: TransportSendOptions = {},
+  ): Promise<void> {
+    const { id, method } = message as Message;
+    if (method !== undefined && id !== undefined) this.#packageRequests.set(id as MessageId, onRequestStreamEnd);
+    await this.#wire.send(message as Message, {
+      ...(requestSignal ? { signal: requestSignal } : {}),
+      ...(headers ? { headers } : {}),
+    });
+  }
+
+  setProtocolVersion(version: string): void {
+    this.#wire.setProtocolVersion(version);
+  }
+
+  async close(): Promise<void> {
+    this.#end("closed");
+    await this.#wire.close();
+  }
+
+  /**
+   * Sends a request and resolves with its result. Rejects with the signal's reason, a `ProtocolFailure`, or what has
+   * become of the wire. An aborted request is cancelled at the server.
+   */
+  async request(method: string, params: Message, options: RequestOptions): Promise<Message> {
+    const { signal, headers, onProgress, envelope } = options;
+    signal.throwIfAborted();
+    if (this.#closed !== undefined) throw new ConnectionLost(this.#closed);
+    this.#requests += 1;
+    const id = `call-${this.#requests}`;
+    const meta = { ...(onProgress ? { progressToken: id } : {}), ...envelope };
+    const message = {
+      jsonrpc: "2.0",
+      id,
+      method,
+      params: Object.keys(meta).length > 0 ? { ...params, _meta: meta } : params,
+    };
+    const answer = Promise.withResolvers<Message>();
+    this.#open.set(id, { ...options, ...answer });
+    const exchange = new AbortController();
+    setMaxListeners(0, exchange.signal);
+    const onAbort = () => {
+      answer.reject(signal.reason instanceof Error ? signal.reason : new Error("The call was cancelled."));
+      if (this.#wire.hasExchanges && envelope) exchange.abort();
+      else this.#notify("notifications/cancelled", { requestId: id, reason: "The answer is no longer needed." });
+    };
+    signal.addEventListener("abort", onAbort, { once: true });
+    this.#wire
+      .send(message, { signal: exchange.signal, ...(headers ? { headers } : {}) })
+      .catch((error: unknown) => answer.reject(this.explain(error)));
+    try {
+      return await answer.promise;
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+      this.#open.delete(id);
+      // A reply that still arrives is not read.
+      exchange.abort();
+    }
+  }
+
+  #notify(method: string, params: Message): void {
+    this.#wire.send({ jsonrpc: "2.0", method, params }, {}).catch(() => {});
+  }
+
+  #take(message: unknown): void {
+    if (!isFields(message)) return;
+    const { id, method, params, result, error } = message;
+    if (method === "notifications/progress" && isFields(params) && typeof params.progressToken === "string") {
+      const { progressToken, ...progress } = params;
+      this.#open.get(progressToken)?.onProgress?.(progress);
+      return;
+    }
+    if (typeof method === "string") return this.onmessage?.(message as never);
+    const open = this.#open.get(id as MessageId);
+    if (!open) {
+      // An answer to what was not asked, or not any more, is dropped.
+      if (this.#packageRequests.delete(id as MessageId)) this.onmessage?.(message as never);
+      return;
+    }
+    if (isFields(result)) open.resolve(result);
+    else if (isFields(error) && typeof error.code === "number" && typeof error.message === "string")
+      open.reject(new ProtocolFailure(error.code, error.message));
+    else open.reject(new MalformedMessage("The answer has neither a result nor an error."));
+  }
+
+  #fail(id: MessageId | undefined, error: Error): void {
+    if (id !== undefined && this.#packageRequests.has(id)) {
+      const onEnd = this.#packageRequests.get(id);
+      this.#packageRequests.delete(id);
+      if (onEnd) onEnd();
+      else this.onmessage?.({ jsonrpc: "2.0", id, error: { code: INTERNAL_ERROR, message: error.message } });
+      return;
+    }
+    if (id !== undefined) return this.#open.get(id)?.reject(error);
+    for (const open of this.#open.values()) open.reject(error);
+  }
+
+  #end(why: string): void {
+    if (this.#closed !== undefined) return;
+    this.#closed = why;
+    this.#fail(undefined, new ConnectionLost(why));
+    this.onclose?.();
+  }
+}

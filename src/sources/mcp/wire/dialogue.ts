@@ -1,0 +1,66 @@
+import type { PortcullisError } from "../../../errors.ts";
+import type { AllowedQuestion } from "../../../tools/tool.ts";
+import type { Ask, Question } from "../elicitation.ts";
+import { MalformedMessage } from "./wire.ts";
+
+/** Requests of one call: the first request, and the requests that answer questions of the server. */
+const ROUNDS = 10;
+/** Questions that an approver is asked in one call; further ones are declined. */
+const QUESTIONS = 16;
+
+/**
+ * What a server asks in the midst of one call, over all requests that the call takes. Questions are asked one after the
+ * other. Once an approver has declined a question, the approver is asked no other, and a further question ends the
+ * call.
+ */
+export class Dialogue {
+  readonly #ask: Ask;
+  readonly #declined: () => PortcullisError;
+  readonly #ended = new AbortController();
+  #rounds = 1;
+  #questions = 0;
+  #isDeclined = false;
+  #last: Promise<unknown> = Promise.resolve();
+
+  /** `declined` makes the error of a call that ends because the server asks again what was declined. */
+  constructor(ask: Ask, declined: () => PortcullisError) {
+    this.#ask = ask;
+    this.#declined = declined;
+  }
+
+  /** Whether the server has asked for anything: the call is then not made a second time, which would ask again. */
+  get hasBegun(): boolean {
+    return this.#rounds > 1 || this.#questions > 0;
+  }
+
+  /** Aborted when the call is ended, with the error that the program gets. */
+  get ended(): AbortSignal {
+    return this.#ended.signal;
+  }
+
+  /** Counts a request for more input in place of a result. Throws if the call ends. */
+  countRound(): void {
+    this.#refuseAfterDecline();
+    if (this.#rounds === ROUNDS) throw new MalformedMessage(`The server asked for more input ${ROUNDS} times.`);
+    this.#rounds += 1;
+  }
+
+  /** Has a question decided, after the earlier questions. */
+  readonly ask = async (question: Question): Promise<AllowedQuestion | false> => {
+    this.#refuseAfterDecline();
+    this.#questions += 1;
+    if (this.#questions > QUESTIONS) return false;
+    const decided = this.#last.then(() => (this.#isDeclined ? false : this.#ask(question)));
+    this.#last = decided.catch(() => {});
+    const allowed = await decided;
+    if (allowed === false) this.#isDeclined = true;
+    return allowed;
+  };
+
+  #refuseAfterDecline(): void {
+    if (!this.#isDeclined) return;
+    const error = this.#declined();
+    this.#ended.abort(error);
+    throw error;
+  }
+}

@@ -1,0 +1,222 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { ByteList } from "../../../values/byte-list.ts";
+import { EventCutter } from "../../../values/event-cutter.ts";
+import type { McpPackage } from "./load-client.ts";
+import {
+  ConnectionLost,
+  MalformedMessage,
+  type Message,
+  type MessageId,
+  MessageTooLarge,
+  type SendOptions,
+  type Wire,
+  type WireEvents,
+} from "./wire.ts";
+
+/** Bytes that are read of the body of a reply with an error's status. */
+const ERROR_BODY_BYTES = 64 * 1024;
+/** How long a server may take to hear that its session is over, in milliseconds. */
+const GOODBYE_MS = 500;
+/** Least time between two requests for a stream of notifications, in milliseconds. A server says itself when to ask again. */
+const STREAM_AGAIN_MS = 1000;
+/** Statuses by which a server says that it has taken a message and will not answer it. */
+const UNANSWERED = new Set([202, 204]);
+
+/** One request, while its reply is read. */
+interface Exchange {
+  readonly id: MessageId | undefined;
+  /** Whether the reply is one document, so that it holds the answer or there is none. */
+  isDocument: boolean;
+  /** Why the reply could not be read. */
+  unread: MessageTooLarge | MalformedMessage | undefined;
+}
+
+/** A server behind Streamable HTTP. Each request is an exchange of its own. */
+export class HttpWire implements Wire {
+  readonly hasExchanges = true;
+  readonly #mcp: McpPackage;
+  readonly #url: URL;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #exchanges = new AsyncLocalStorage<Exchange>();
+  #events: WireEvents | undefined;
+  #transport: StreamableHTTPClientTransport | undefined;
+  /** When the next stream of notifications may be asked for. */
+  #nextStreamAt = 0;
+
+  constructor(mcp: McpPackage, url: string, headers: Readonly<Record<string, string>> = {}) {
+    this.#mcp = mcp;
+    this.#url = new URL(url);
+    this.#headers = headers;
+  }
+
+  async start(events: WireEvents): Promise<void> {
+    this.#events = events;
+    const transport = new this.#mcp.StreamableHTTPClientTransport(this.#url, {
+      fetch: (input, init) => this.#fetch(input, init),
+      redirectPolicy: "same-origin",
+    });
+    this.#transport = transport;
+    Object.assign(transport, {
+      onmessage: (message: unknown) => events.onMessage(message),
+      onclose: () => events.onClosed("closed"),
+      onerror: (error: unknown) => {
+        const exchange = this.#exchanges.getStore();
+        if (exchange && isUnreadable(error)) exchange.unread ??= unreadable(error);
+      },
+    });
+    await transport.start();
+  }
+
+  /** Rejects if the request was not answered at all. What happens to its reply later is told by `onFailed`. */
+  async send(message: Message, { signal, headers }: SendOptions): Promise<void> {
+    const transport = this.#transport;
+    const events = this.#events;
+    if (!transport || !events) throw new ConnectionLost("The connection was not opened.");
+    const id = "method" in message ? (message.id as MessageId | undefined) : undefined;
+    const exchange: Exchange = { id, isDocument: false, unread: undefined };
+    const onRequestStreamEnd = () =>
+      events.onFailed(id, exchange.unread ?? new ConnectionLost("The reply ended without an answer."));
+    try {
+      await this.#exchanges.run(exchange, () =>
+        transport.send(message as never, {
+          ...(signal ? { requestSignal: signal } : {}),
+          ...(headers ? { headers } : {}),
+          ...(id === undefined ? {} : { onRequestStreamEnd }),
+        }),
+      );
+    } catch (error) {
+      throw exchange.unread ?? error;
+    }
+    if (id !== undefined && exchange.isDocument)
+      events.onFailed(id, new MalformedMessage("The reply does not answer the request."));
+  }
+
+  setProtocolVersion(version: string): void {
+    this.#transport?.setProtocolVersion(version);
+  }
+
+  async close(): Promise<void> {
+    const transport = this.#transport;
+    if (!transport) return;
+    // The server is told that its session is over; a server that does not answer will find out.
+    if (transport.sessionId !== undefined) {
+      const told = transport.terminateSession().catch(() => {});
+      await Promise.race([told, sleep(GOODBYE_MS, undefined, { ref: false })]);
+    }
+    await transport.close();
+  }
+
+  currentRequest(): MessageId | undefined {
+    return this.#exchanges.getStore()?.id;
+  }
+
+  async #fetch(input: string | URL, init: RequestInit = {}): Promise<Response> {
+    const headers = new Headers(init.headers);
+    // Redirects are followed within the origin only. This check holds if that changes.
+    if (new URL(input).origin === this.#url.origin)
+      for (const [name, value] of Object.entries(this.#headers)) headers.set(name, value);
+    if (init.method === "GET") await this.#turnOfStream(init.signal);
+    const response = await fetch(input, { ...init, headers });
+    const exchange = this.#exchanges.getStore();
+    const isStream = response.ok && /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
+    if (exchange && response.ok && !isStream) exchange.isDocument = true;
+    if (exchange?.id !== undefined && UNANSWERED.has(response.status)) exchange.isDocument = true;
+    return this.#bounded(response, isStream, exchange);
+  }
+
+  async #turnOfStream(signal: AbortSignal | null | undefined): Promise<void> {
+    const now = performance.now();
+    const waitMs = Math.max(0, this.#nextStreamAt - now);
+    this.#nextStreamAt = now + waitMs + STREAM_AGAIN_MS;
+    if (waitMs > 0) await sleep(waitMs, undefined, { ref: false, ...(signal ? { signal } : {}) });
+  }
+
+  /** The reply, which ends with an error if a message in it is too large. */
+  #bounded(response: Response, isStream: boolean, exchange: Exchange | undefined): Response {
+    if (!response.body) return response;
+    const allowedBytes = () => this.#events?.allowedBytes() ?? 0;
+    const events = new EventCutter();
+    const document = new ByteList();
+    const bounding = new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        // Events and documents are passed on as wholes: what is bounded is a message, and not how many parts it came in.
+        const whole = isStream ? events.push(chunk) : [];
+        if (!isStream) document.add(chunk);
+        if (!response.ok && document.bytes > ERROR_BODY_BYTES) {
+          controller.enqueue(document.take().subarray(0, ERROR_BODY_BYTES));
+          controller.terminate();
+        } else if (Math.max(events.heldBytes, document.bytes, ...whole.map((one) => one.byteLength)) > allowedBytes()) {
+          const error = new MessageTooLarge(`A message of the server has more than ${allowedBytes()} bytes.`);
+          if (exchange) exchange.unread = error;
+          controller.error(error);
+        } else for (const one of whole) controller.enqueue(one);
+      },
+      flush(controller) {
+        const rest = isStream ? events.end() : document.take();
+        if (rest.byteLength > 0) controller.enqueue(rest);
+      },
+    });
+    const { status, statusText, headers } = response;
+    const bounded = new Response(response.body.pipeThrough(bounding), { status, statusText, headers });
+    // The transport follows redirects itself, from the address of the reply.
+    Object.defineProperty(bounded, "url", { value: response.url });
+    return bounded;
+  }
+
+  explain(error: unknown): unknown {
+    const { SdkHttpError, SdkErrorCode, SdkError, UnauthorizedError } = this.#mcp;
+    if (error instanceof MessageTooLarge || error instanceof ConnectionLost || error instanceof MalformedMessage)
+      return error;
+    if (error instanceof UnauthorizedError) return new HttpRefusal(401);
+    if (error instanceof SdkHttpError) {
+      const { status } = error.data;
+      if (status === 404 && this.#transport?.sessionId !== undefined)
+        return new SessionEnded("The server has ended the session.");
+      return new HttpRefusal(status);
+    }
+    if (isUnreadable(error)) return unreadable(error);
+    if (error instanceof SdkError) {
+      if (error.cause !== undefined) return this.explain(error.cause);
+      return error.code === SdkErrorCode.ClientHttpUnexpectedContent
+        ? new MalformedMessage("The reply has an unexpected type.", { cause: error })
+        : error;
+    }
+    // What `fetch` throws has the reason in its cause.
+    const { cause } = error as { readonly cause?: { readonly code?: unknown } };
+    return new ConnectionLost(typeof cause?.code === "string" ? cause.code : "The connection broke off.", {
+      cause: error,
+    });
+  }
+}
+
+/**
+ * Whether the package could not read a message: it is no JSON, too deep for the package, or breaks its schemas. A call whose
+ * answer cannot be read may have been carried out.
+ */
+function isUnreadable(error: unknown): boolean {
+  return (
+    error instanceof SyntaxError ||
+    error instanceof RangeError ||
+    (error instanceof Error && error.constructor.name.includes("Zod"))
+  );
+}
+
+function unreadable(cause: unknown): MalformedMessage {
+  return new MalformedMessage("A message of the server cannot be read.", { cause });
+}
+
+/** The server does not know the session any more. */
+export class SessionEnded extends ConnectionLost {}
+
+/** The server refused a request by its status. */
+export class HttpRefusal extends Error {
+  override readonly name = "HttpRefusal";
+  readonly status: number;
+
+  constructor(status: number) {
+    super(`The server answered with the status ${status}.`);
+    this.status = status;
+  }
+}

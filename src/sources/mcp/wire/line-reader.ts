@@ -1,0 +1,66 @@
+import { ByteList } from "../../../values/byte-list.ts";
+
+const LINE_FEED = 10;
+/** Bytes that are kept of each end of a line that is too long. */
+const END_BYTES = 512;
+
+/** The two ends of a line that was longer than allowed. */
+export interface LongLine {
+  readonly head: string;
+  readonly tail: string;
+}
+
+/** Cuts a stream of bytes into lines in linear time, and holds no line that is longer than allowed. */
+export class LineReader {
+  readonly #maxBytes: () => number;
+  readonly #onLine: (line: string) => void;
+  readonly #onLongLine: (line: LongLine) => void;
+  readonly #held = new ByteList();
+  /** Set while the rest of a line is skipped that is too long. */
+  #skipped: { readonly head: string; tail: Buffer } | undefined;
+
+  constructor(maxBytes: () => number, onLine: (line: string) => void, onLongLine: (line: LongLine) => void) {
+    this.#maxBytes = maxBytes;
+    this.#onLine = onLine;
+    this.#onLongLine = onLongLine;
+  }
+
+  push(chunk: Buffer): void {
+    let start = 0;
+    for (let end = chunk.indexOf(LINE_FEED); end >= 0; end = chunk.indexOf(LINE_FEED, start)) {
+      this.#endLine(chunk.subarray(start, end));
+      start = end + 1;
+    }
+    this.#hold(chunk.subarray(start));
+  }
+
+  #hold(part: Buffer): void {
+    if (this.#skipped) this.#skipped.tail = endOf(this.#skipped.tail, part);
+    else if (this.#held.bytes + part.length <= this.#maxBytes()) this.#held.add(part);
+    else this.#skip(part);
+  }
+
+  #skip(part: Buffer): void {
+    const held = this.#held.take();
+    const head = Buffer.concat([held.subarray(0, END_BYTES), part.subarray(0, END_BYTES)]).toString(
+      "utf8",
+      0,
+      END_BYTES,
+    );
+    this.#skipped = { head, tail: endOf(held, part) };
+  }
+
+  /** A line that came in one chunk is not copied. */
+  #endLine(last: Buffer): void {
+    if (this.#held.bytes + last.length > this.#maxBytes() || this.#skipped) this.#hold(last);
+    const skipped = this.#skipped;
+    this.#skipped = undefined;
+    if (skipped) this.#onLongLine({ head: skipped.head, tail: skipped.tail.toString("utf8") });
+    else this.#onLine((this.#held.bytes === 0 ? last : this.#held.take(last)).toString("utf8"));
+  }
+}
+
+/** The last bytes of two parts, in a buffer of their own. */
+function endOf(one: Buffer, other: Buffer): Buffer {
+  return Buffer.from(Buffer.concat([one.subarray(-END_BYTES), other.subarray(-END_BYTES)]).subarray(-END_BYTES));
+}

@@ -1,0 +1,172 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { statSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { PortcullisError } from "../../../errors.ts";
+import type { OutputTail } from "../../../values/output-tail.ts";
+
+/** Variables of the host that every server gets: without them most commands are not found, or have no folder for their files. */
+const INHERITED = ["PATH", "HOME"];
+
+/** Bytes that wait for a server to read them. A server that makes requests and reads no answer is ended. */
+const UNREAD_BYTES = 64 * 1024 * 1024;
+
+/** How long a server may take to end after its standard input was closed, and after SIGTERM, in milliseconds. */
+const CLOSE_MS = 500;
+const TERMINATE_MS = 500;
+
+export interface ServerCommand {
+  /** Name of the source, for errors. */
+  readonly name: string;
+  readonly command: string;
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+/** The process of a server, with the processes that it has started: they are one group, and end together. */
+export class ServerProcess {
+  readonly #child: ChildProcess;
+  readonly #watcher: ChildProcess | undefined;
+  /** Resolves with how the process has ended, like `exit code 1`. */
+  readonly ended: Promise<string>;
+  #isOver = false;
+  /** Set while more was written than the pipe takes. */
+  #drained: Promise<void> | undefined;
+
+  private constructor(child: ChildProcess) {
+    this.#child = child;
+    this.#watcher = watchHost(child.pid);
+    this.ended = new Promise((resolve) => {
+      child.once("exit", (code, signal) => {
+        this.#isOver = true;
+        this.#endGroup();
+        resolve(signal === null ? `exit code ${code}` : `signal ${signal}`);
+      });
+    });
+  }
+
+  /**
+   * Starts the process in a group of its own. `onOutput` gets its standard output, `log` the end of its standard error.
+   * Rejects with `source_unavailable` if the command cannot be started.
+   */
+  static async start(
+    server: ServerCommand,
+    onOutput: (chunk: Buffer) => void,
+    log: OutputTail,
+  ): Promise<ServerProcess> {
+    const { command, args = [], env, cwd } = server;
+    if (cwd !== undefined && !statSync(cwd, { throwIfNoEntry: false })?.isDirectory())
+      throw new PortcullisError(
+        "source_unavailable",
+        `MCP server "${server.name}": there is no folder ${cwd} to start it in.`,
+      );
+    const child = spawn(command, args, {
+      cwd,
+      env: environmentOf(env),
+      stdio: ["pipe", "pipe", "pipe"],
+      detached: process.platform !== "win32",
+      windowsHide: true,
+    });
+    // Listened to at once: writing to a process that is gone is an event, and its end is learnt by `exit`.
+    child.stdin.on("error", () => {});
+    child.stdout.on("error", () => {}).on("data", onOutput);
+    child.stderr.on("error", () => {}).on("data", (chunk: Buffer) => log.add(chunk));
+    await new Promise<void>((resolve, reject) => {
+      child.once("spawn", resolve);
+      child.once("error", (cause: NodeJS.ErrnoException) => reject(notStarted(server, cause)));
+    });
+    child.on("error", () => {});
+    return new ServerProcess(child);
+  }
+
+  /** Resolves when there is room for more. */
+  async write(text: string): Promise<void> {
+    const { stdin } = this.#child;
+    if (this.#isOver || !stdin?.writable) throw new Error("The server's standard input is closed.");
+    if (stdin.writableLength + text.length > UNREAD_BYTES) {
+      this.#signal("SIGKILL");
+      throw new Error("The server does not read its standard input.");
+    }
+    if (stdin.write(text)) return;
+    this.#drained ??= once(stdin, "drain").then(
+      () => {},
+      () => {},
+    );
+    await Promise.race([this.#drained, this.ended]);
+    this.#drained = undefined;
+  }
+
+  /** Ends the group: standard input is closed, then SIGTERM, then SIGKILL. Resolves once the process has ended. */
+  async stop(): Promise<void> {
+    if (this.#isOver) return;
+    const over = this.ended.then(() => true);
+    this.#child.stdin?.end();
+    if (await Promise.race([over, sleep(CLOSE_MS, false)])) return;
+    this.#signal("SIGTERM");
+    if (await Promise.race([over, sleep(TERMINATE_MS, false)])) return;
+    this.#signal("SIGKILL");
+    await over;
+  }
+
+  /** Ends what the process has left behind. */
+  #endGroup(): void {
+    this.#signal("SIGKILL");
+    this.#watcher?.stdin?.end("ended\n");
+    this.#child.stdout?.destroy();
+    this.#child.stderr?.destroy();
+    this.#child.stdin?.destroy();
+  }
+
+  #signal(signal: NodeJS.Signals): void {
+    const { pid } = this.#child;
+    if (pid === undefined) return;
+    try {
+      if (process.platform === "win32") this.#child.kill(signal);
+      else process.kill(-pid, signal);
+    } catch {
+      // The group has ended.
+    }
+  }
+}
+
+/** Says how many doors (`portcullis mcp`) are above a server that may be a door too. */
+export const DOORS_VARIABLE = "PORTCULLIS_DOORS";
+
+function doors(): NodeJS.ProcessEnv {
+  const above = process.env[DOORS_VARIABLE];
+  return above === undefined ? {} : { [DOORS_VARIABLE]: above };
+}
+
+function environmentOf(named: Readonly<Record<string, string>> | undefined): NodeJS.ProcessEnv {
+  const inherited = INHERITED.flatMap((name) => {
+    const value = process.env[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return { ...Object.fromEntries(inherited), ...named, ...doors() };
+}
+
+/**
+ * Starts a shell that ends the group when the host dies, in whatever way: its standard input is a pipe that only the host
+ * holds. Without it a server that does not read its input would outlive the host.
+ */
+function watchHost(pid: number | undefined): ChildProcess | undefined {
+  if (pid === undefined || process.platform === "win32") return undefined;
+  const watcher = spawn("/bin/sh", ["-c", 'read -r line || kill -s KILL -- "-$1"', "sh", String(pid)], {
+    stdio: ["pipe", "ignore", "ignore"],
+    detached: true,
+    env: {},
+  });
+  watcher.on("error", () => {});
+  watcher.stdin.on("error", () => {});
+  watcher.unref();
+  return watcher;
+}
+
+function notStarted({ name, command }: ServerCommand, cause: NodeJS.ErrnoException): PortcullisError {
+  const why =
+    cause.code === "ENOENT"
+      ? `the command ${JSON.stringify(command)} is not found. Install it, or give its path`
+      : `the command ${JSON.stringify(command)} cannot be started: ${cause.message}`;
+  return new PortcullisError("source_unavailable", `MCP server "${name}": ${why}.`, { cause });
+}

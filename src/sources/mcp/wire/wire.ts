@@ -1,0 +1,49 @@
+/** A JSON-RPC message that was parsed and not checked. */
+export type Message = Readonly<Record<string, unknown>>;
+
+export type MessageId = string | number;
+
+export interface SendOptions {
+  /** Ends the exchange of a request, if each has its own. */
+  readonly signal?: AbortSignal;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface WireEvents {
+  /** Bytes that one message may have now. */
+  readonly allowedBytes: () => number;
+  readonly onMessage: (message: unknown) => void;
+  /** No answer to this request will come; without an id, no answer to any open request. */
+  readonly onFailed: (id: MessageId | undefined, error: Error) => void;
+  readonly onClosed: (why: string) => void;
+}
+
+/** Carries messages to a server and back. */
+export interface Wire {
+  /** Whether each request has an exchange of its own, which is ended by its signal. */
+  readonly hasExchanges: boolean;
+  start(events: WireEvents): Promise<void>;
+  send(message: Message, options: SendOptions): Promise<void>;
+  /** Called with the version that was agreed on. */
+  setProtocolVersion(version: string): void;
+  close(): Promise<void>;
+  /** What an error of `send`, or of the package, says of this wire: one of the errors below if it fits. */
+  explain(error: unknown): unknown;
+  /** The request whose exchange the code runs in that handles a message, if each has its own. */
+  currentRequest(): MessageId | undefined;
+}
+
+/** A message has more bytes than it may have. */
+export class MessageTooLarge extends Error {
+  override readonly name = "MessageTooLarge";
+}
+
+/** The server sent something that is no message, or no answer to the request. */
+export class MalformedMessage extends Error {
+  override readonly name = "MalformedMessage";
+}
+
+/** The connection to the server is lost. */
+export class ConnectionLost extends Error {
+  override readonly name = "ConnectionLost";
+}

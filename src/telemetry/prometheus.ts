@@ -1,0 +1,104 @@
+import type { Attributes } from "@opentelemetry/api";
+import { FIGURES, type FigureName, type FigureSink, type Gauge, type Metric } from "./metric-table.ts";
+
+/** Maximum series of one metric, each with attributes of its own: names of tools and codes come from hosts and guests. */
+const MOST_SERIES = 500;
+/** Stands for the attributes of all further series, as in the SDKs of OpenTelemetry. */
+const OVERFLOW: Attributes = { "otel.metric.overflow": "true" };
+
+interface Series {
+  readonly attributes: Attributes;
+  /** The count of each bucket, without the counts of lower buckets. */
+  readonly counts: number[];
+  count: number;
+  sum: number;
+}
+
+/** Keeps figures for Prometheus, under the names that OpenTelemetry's conventions give them there. */
+export class PrometheusFigures implements FigureSink {
+  readonly #series = new Map<FigureName, Map<string, Series>>();
+
+  note(figure: FigureName, amount: number, attributes: Attributes = {}): void {
+    const all = this.#series.get(figure) ?? new Map<string, Series>();
+    this.#series.set(figure, all);
+    const bounds = boundsOf(figure);
+    const told = all.has(keyOf(attributes)) || all.size < MOST_SERIES ? attributes : OVERFLOW;
+    const series = all.get(keyOf(told)) ?? { attributes: told, counts: bounds.map(() => 0), count: 0, sum: 0 };
+    all.set(keyOf(told), series);
+    const bucket = bounds.findIndex((bound) => amount <= bound);
+    if (bucket >= 0) series.counts[bucket] = (series.counts[bucket] ?? 0) + 1;
+    series.count += 1;
+    series.sum += amount;
+  }
+
+  /** In the text format of Prometheus, with these gauges. */
+  text(gauges: readonly Gauge[]): string {
+    const lines = [...this.#series].flatMap(([figure, series]) =>
+      boundsOf(figure).length === 0 ? counterLines(figure, series) : histogramLines(figure, series),
+    );
+    return [...lines, ...gauges.flatMap(gaugeLines), ""].join("\n");
+  }
+}
+
+function boundsOf(figure: FigureName): readonly number[] {
+  return FIGURES[figure].bounds ?? [];
+}
+
+function counterLines(figure: FigureName, series: ReadonlyMap<string, Series>): readonly string[] {
+  const name = `${prometheusName(FIGURES[figure])}_total`;
+  return [
+    ...headOf(name, FIGURES[figure], "counter"),
+    ...[...series.values()].map(({ attributes, sum }) => sample(name, attributes, sum)),
+  ];
+}
+
+function histogramLines(figure: FigureName, series: ReadonlyMap<string, Series>): readonly string[] {
+  const name = prometheusName(FIGURES[figure]);
+  const lines = [...series.values()].flatMap(({ attributes, counts, count, sum }) => {
+    let below = 0;
+    const buckets = boundsOf(figure).map((bound, index) => {
+      below += counts[index] ?? 0;
+      return sample(`${name}_bucket`, { ...attributes, le: String(bound) }, below);
+    });
+    return [
+      ...buckets,
+      sample(`${name}_bucket`, { ...attributes, le: "+Inf" }, count),
+      sample(`${name}_sum`, attributes, sum),
+      sample(`${name}_count`, attributes, count),
+    ];
+  });
+  return [...headOf(name, FIGURES[figure], "histogram"), ...lines];
+}
+
+function gaugeLines(gauge: Gauge): readonly string[] {
+  const name = prometheusName(gauge);
+  return [
+    ...headOf(name, gauge, "gauge"),
+    ...gauge.read().map(([value, attributes = {}]) => sample(name, attributes, value)),
+  ];
+}
+
+const UNITS: Readonly<Record<string, string>> = { s: "_seconds", By: "_bytes" };
+
+/** The name of a metric, for a counter without its `_total`. */
+export function prometheusName({ name, unit }: Pick<Metric, "name" | "unit">): string {
+  return `${name.replaceAll(".", "_")}${UNITS[unit] ?? ""}`;
+}
+
+function headOf(name: string, { description }: Metric, type: string): readonly string[] {
+  return [`# HELP ${name} ${description}`, `# TYPE ${name} ${type}`];
+}
+
+function sample(name: string, attributes: Attributes, value: number): string {
+  return `${name}${keyOf(attributes)} ${value}`;
+}
+
+/** Attributes as labels. */
+function keyOf(attributes: Attributes): string {
+  const labels = Object.entries(attributes).map(([name, value]) => `${name.replaceAll(".", "_")}=${quote(value)}`);
+  return labels.length === 0 ? "" : `{${labels.join(",")}}`;
+}
+
+function quote(value: Attributes[string]): string {
+  return `"${String(value).replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"')}"`;
+}

@@ -1,0 +1,114 @@
+import { type JsonSchema, resolveReference } from "../json-schema/json-schema.ts";
+import { oneLine } from "./one-line.ts";
+
+/** Maximum length of a pattern, and of a default, that is shown; in characters. */
+const PATTERN_LENGTH = 40;
+const DEFAULT_LENGTH = 40;
+/** Maximum of schema parts read for one value. */
+const PARTS_READ = 16;
+
+/**
+ * What a schema demands of a value beyond its type, for a model that has to pass one: `integer, 1 to 100, default 20`.
+ * Empty if it demands nothing more. Follows references within `root`. With `tellsIntegers` the text says `integer`, for
+ * a notation that has no type for integers.
+ */
+export function constraintText(root: JsonSchema, schema: unknown, tellsIntegers: boolean): string {
+  const parts = partsOf(root, schema);
+  return joined([
+    ...ownWords(parts, tellsIntegers),
+    ...elementWords(root, parts, tellsIntegers),
+    ...parts.flatMap(defaultWords),
+  ]);
+}
+
+/** What the parts demand of the value itself, without its elements. */
+function ownWords(parts: readonly JsonSchema[], tellsIntegers: boolean): readonly string[] {
+  const words = (make: (part: JsonSchema) => readonly string[]) => parts.flatMap(make);
+  return [
+    ...words(({ type }) => (tellsIntegers && [type].flat().includes("integer") ? ["integer"] : [])),
+    ...words(numberWords),
+    ...words(stringWords),
+    ...words(({ minItems, maxItems }) => range(minItems, maxItems, " items")),
+    ...words(({ uniqueItems }) => (uniqueItems === true ? ["no two equal"] : [])),
+  ];
+}
+
+function defaultWords(part: JsonSchema): readonly string[] {
+  return "default" in part ? [`default ${shortJson(part.default)}`] : [];
+}
+
+function joined(words: readonly string[]): string {
+  return [...new Set(words)].join(", ");
+}
+
+/** The parts of a schema that hold for every value. If all alternatives but one are null, the remaining one is such a part. */
+function partsOf(root: JsonSchema, schema: unknown): readonly JsonSchema[] {
+  const parts: JsonSchema[] = [];
+  const open: unknown[] = [schema];
+  for (let part = open.shift(); part !== undefined && parts.length < PARTS_READ; part = open.shift()) {
+    if (typeof part !== "object" || part === null || Array.isArray(part)) continue;
+    const one = part as JsonSchema;
+    parts.push(one);
+    if (typeof one.$ref === "string") open.push(resolveReference(root, one.$ref));
+    if (Array.isArray(one.allOf)) open.push(...(one.allOf as readonly unknown[]).slice(0, PARTS_READ));
+    const alternatives = one.anyOf ?? one.oneOf;
+    if (!Array.isArray(alternatives) || alternatives.length > 2) continue;
+    const others = (alternatives as readonly unknown[]).filter((other) => !isNull(other));
+    if (others.length === 1) open.push(others[0]);
+  }
+  return parts;
+}
+
+function isNull(schema: unknown): boolean {
+  return typeof schema === "object" && schema !== null && "type" in schema && schema.type === "null";
+}
+
+function numberWords(part: JsonSchema): readonly string[] {
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = part;
+  return [
+    ...range(bound(minimum), bound(maximum), ""),
+    ...(typeof exclusiveMinimum === "number" ? [`> ${exclusiveMinimum}`] : []),
+    ...(typeof exclusiveMaximum === "number" ? [`< ${exclusiveMaximum}`] : []),
+    ...(typeof multipleOf === "number" ? [`multiple of ${multipleOf}`] : []),
+  ];
+}
+
+/** Undefined for the bounds of safe integers, which libraries give for every integer. */
+function bound(value: unknown): unknown {
+  return typeof value === "number" && Math.abs(value) >= Number.MAX_SAFE_INTEGER ? undefined : value;
+}
+
+function stringWords({ format, pattern, minLength, maxLength }: JsonSchema): readonly string[] {
+  const form =
+    typeof format === "string"
+      ? [oneLine(format, PATTERN_LENGTH)]
+      : typeof pattern === "string"
+        ? [`/${oneLine(pattern, PATTERN_LENGTH)}/`]
+        : [];
+  const length =
+    minLength === 1 && maxLength === undefined ? ["not empty"] : range(minLength, maxLength, " characters");
+  return [...form, ...length];
+}
+
+/** Reads one level of elements: a schema may refer to itself through its elements, and each level multiplies the parts that are read. */
+function elementWords(root: JsonSchema, parts: readonly JsonSchema[], tellsIntegers: boolean): readonly string[] {
+  return parts.flatMap(({ items }) => {
+    if (items === undefined) return [];
+    const elements = partsOf(root, items);
+    if (elements.some((element) => "items" in element)) return [];
+    const text = joined([...ownWords(elements, tellsIntegers), ...elements.flatMap(defaultWords)]);
+    return text === "" ? [] : [`each ${text}`];
+  });
+}
+
+function range(min: unknown, max: unknown, unit: string): readonly string[] {
+  const hasMin = typeof min === "number";
+  const hasMax = typeof max === "number";
+  if (hasMin && hasMax) return [min === max ? `${min}${unit}` : `${min} to ${max}${unit}`];
+  if (hasMin) return [`>= ${min}${unit}`];
+  return hasMax ? [`<= ${max}${unit}`] : [];
+}
+
+function shortJson(value: unknown): string {
+  return oneLine(JSON.stringify(value) ?? "unknown", DEFAULT_LENGTH);
+}

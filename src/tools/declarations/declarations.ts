@@ -1,0 +1,232 @@
+import { oneOf, type OptionsOf, readOptions, wholeNumber, withDefault } from "../../option-rules/options.ts";
+import { hasAtMostTokens } from "../count-tokens.ts";
+import { oneLine } from "./one-line.ts";
+import { needsApprovalAlways, type Tool } from "../tool.ts";
+import { jsonSchemaOf } from "../tool-schemas.ts";
+import { PYTHON } from "./type-notation.ts";
+import { fieldsOf, typeText } from "./type-text.ts";
+
+export type ProgramLanguage = "javascript" | "python";
+
+const DECLARATION_RULES = {
+  /** Language of the programs, JavaScript by default. Declarations for JavaScript are in TypeScript. */
+  language: withDefault(oneOf(["javascript", "python"]), "javascript"),
+  /** Maximum tokens of the declarations; 4,000 by default. */
+  budgetTokens: wholeNumber({ min: 1, default: 4000 }),
+};
+
+export type DeclarationOptions = OptionsOf<typeof DECLARATION_RULES>;
+
+interface Detail {
+  readonly toolDescription: number;
+  readonly propertyDescription: number;
+  /** Whether fields of inputs say what values they take. */
+  readonly constraints: boolean;
+  readonly depth: number;
+  /** First line of the declarations, if something was left out. */
+  readonly leftOut?: string;
+}
+
+/** From full detail to the minimum that a program needs for a call. The first that fits the budget is used. */
+const DETAILS: readonly Detail[] = [
+  { toolDescription: 1000, propertyDescription: 200, constraints: true, depth: 8 },
+  {
+    toolDescription: 160,
+    propertyDescription: 60,
+    constraints: true,
+    depth: 8,
+    leftOut: "Descriptions are shortened.",
+  },
+  {
+    toolDescription: 80,
+    propertyDescription: 0,
+    constraints: true,
+    depth: 8,
+    leftOut: "Descriptions are shortened; those of fields are left out.",
+  },
+  {
+    toolDescription: 60,
+    propertyDescription: 0,
+    constraints: false,
+    depth: 2,
+    leftOut: "Descriptions are shortened; bounds of fields and deeper parts of types are left out.",
+  },
+  {
+    toolDescription: 0,
+    propertyDescription: 0,
+    constraints: false,
+    depth: 1,
+    leftOut: "Descriptions and parts of types are left out.",
+  },
+];
+
+/**
+ * Typed declarations of tools for a model: one line per tool, with the types of its input and its result. If they exceed
+ * the budget, detail is left out of all tools alike, and the first line says what is missing.
+ */
+export function declareTools(tools: readonly Tool[], options: DeclarationOptions = {}): string {
+  const { language, budgetTokens } = readOptions("declarations", options, DECLARATION_RULES);
+  const form = FORMS[language];
+  const fits = (text: string) => hasAtMostTokens(text, budgetTokens);
+  return firstThatFits(tools, form, DETAILS, fits) ?? namesOnly(tools, form, budgetTokens);
+}
+
+/** Details in which no part of a type is left out. */
+const WITH_WHOLE_TYPES = DETAILS.slice(0, 3);
+
+/** Declarations with whole types, their descriptions shortened if need be: the first that fit, or undefined. */
+export function declareWholeTypes(
+  tools: readonly Tool[],
+  language: ProgramLanguage,
+  fits: (text: string) => boolean,
+): string | undefined {
+  return firstThatFits(tools, FORMS[language], WITH_WHOLE_TYPES, fits);
+}
+
+/** The declarations in the first of these details in which they fit; undefined if they fit in none. */
+function firstThatFits(
+  tools: readonly Tool[],
+  form: Form,
+  details: readonly Detail[],
+  fits: (text: string) => boolean,
+): string | undefined {
+  // If not even the names fit, no type is read.
+  if (!fits(tools.map(({ name }) => form.bareSignature(name)).join("\n"))) return undefined;
+  for (const detail of details) {
+    const text = declareWhileFits(tools, form, detail, fits);
+    if (text !== undefined) return text;
+  }
+  return undefined;
+}
+
+/** Characters of declarations before it is first asked whether they fit. */
+const FIRST_CHECK = 4096;
+
+/**
+ * The declarations in one detail; undefined if they do not fit. Their length is checked whenever it has doubled, so
+ * that the text written in vain is bounded by the budget, and not by the number of tools.
+ */
+function declareWhileFits(
+  tools: readonly Tool[],
+  form: Form,
+  detail: Detail,
+  fits: (text: string) => boolean,
+): string | undefined {
+  const lines: string[] = [];
+  let length = 0;
+  let next = FIRST_CHECK;
+  for (const tool of tools) {
+    const line = declare(tool, form, detail);
+    lines.push(line);
+    length += line.length;
+    if (length < next) continue;
+    if (!fits(joinLines(form, detail.leftOut, lines))) return undefined;
+    next = 2 * length;
+  }
+  const text = joinLines(form, detail.leftOut, lines);
+  return fits(text) ? text : undefined;
+}
+
+interface Form {
+  readonly comment: string;
+  readonly signature: (tool: Tool, detail: TypeDetail) => string;
+  readonly bareSignature: (name: string) => string;
+}
+
+interface TypeDetail {
+  readonly descriptionLength: number;
+  readonly constraints: boolean;
+  readonly depth: number;
+}
+
+const FORMS: Readonly<Record<ProgramLanguage, Form>> = {
+  javascript: {
+    comment: "//",
+    signature(tool, detail) {
+      const input = typeText(jsonSchemaOf(tool.name, "input", tool.input), detail);
+      const result =
+        tool.output === undefined
+          ? "unknown"
+          : typeText(jsonSchemaOf(tool.name, "output", tool.output), ofOutput(detail));
+      return `tools.${tool.name}(input: ${input}): Promise<${result}>`;
+    },
+    bareSignature: (name) => `tools.${name}(input)`,
+  },
+  python: {
+    comment: "#",
+    signature(tool, detail) {
+      const options = { ...detail, notation: PYTHON };
+      const result =
+        tool.output === undefined
+          ? PYTHON.unknown
+          : typeText(jsonSchemaOf(tool.name, "output", tool.output), ofOutput(options));
+      return `await ${pythonPath(tool.name)}(${pythonParameters(tool, options)}) -> ${result}`;
+    },
+    bareSignature: (name) => `await ${pythonPath(name)}(...)`,
+  },
+};
+
+/** Python keywords. Tools and fields may have these names, because JavaScript programs can write them. */
+const PYTHON_KEYWORDS = new Set(
+  "False None True and as assert async await break class continue def del elif else except finally for from global if import in is lambda nonlocal not or pass raise return try while with yield".split(
+    " ",
+  ),
+);
+
+export function isPythonName(name: string): boolean {
+  return /^[A-Za-z_]\w*$/.test(name) && !PYTHON_KEYWORDS.has(name);
+}
+
+export function pythonPath(name: string): string {
+  return name.split(".").every(isPythonName) ? `tools.${name}` : `tools[${JSON.stringify(name)}]`;
+}
+
+/** Keyword parameters, or one dict if a field's name is not a Python name. */
+function pythonParameters(tool: Tool, options: Parameters<typeof fieldsOf>[1]): string {
+  const schema = jsonSchemaOf(tool.name, "input", tool.input);
+  const fields = options.depth > 0 ? fieldsOf(schema, options) : undefined;
+  if (!fields?.every(({ name }) => isPythonName(name))) return `input: ${typeText(schema, options)}`;
+  const named = fields.map(
+    ({ name, type, required, comment }) => `${name}: ${type}${comment}${required ? "" : " = ..."}`,
+  );
+  return named.length === 0 ? "" : `*, ${named.join(", ")}`;
+}
+
+/** A program reads results and does not make them, so their bounds are left out. */
+function ofOutput<Options extends TypeDetail>(options: Options): Options {
+  return { ...options, constraints: false };
+}
+
+function declare(tool: Tool, form: Form, { toolDescription, propertyDescription, constraints, depth }: Detail): string {
+  const signature = form.signature(tool, { descriptionLength: propertyDescription, constraints, depth });
+  const description = toolDescription === 0 ? "" : oneLine(tool.description, toolDescription);
+  const comment = [approvalText(tool), description].filter((part) => part !== "").join("; ");
+  return comment === "" ? signature : `${signature} ${form.comment} ${comment}`;
+}
+
+function approvalText({ approvable, needsApproval }: Tool): string {
+  if (!approvable) return "";
+  return needsApproval === needsApprovalAlways ? "needs approval" : "may need approval";
+}
+
+function namesOnly(tools: readonly Tool[], form: Form, budgetTokens: number): string {
+  const names = tools.map((tool) => form.bareSignature(tool.name));
+  const withFirst = (kept: number) => {
+    const missing = names.length - kept;
+    const leftOut = `Types and descriptions are left out${missing === 0 ? "" : `, and so are ${missing} of ${names.length} tools`}: the budget of ${budgetTokens} tokens has no room for them.`;
+    return joinLines(form, leftOut, names.slice(0, kept));
+  };
+  // The number of names that fit is at least `kept` and below `tooMany`.
+  let kept = 0;
+  let tooMany = names.length + 1;
+  while (tooMany - kept > 1) {
+    const tried = Math.floor((kept + tooMany) / 2);
+    if (hasAtMostTokens(withFirst(tried), budgetTokens)) kept = tried;
+    else tooMany = tried;
+  }
+  return withFirst(kept);
+}
+
+function joinLines({ comment }: Form, leftOut: string | undefined, lines: readonly string[]): string {
+  return [...(leftOut === undefined ? [] : [`${comment} ${leftOut}`]), ...lines].join("\n");
+}

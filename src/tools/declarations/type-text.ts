@@ -1,0 +1,243 @@
+import { constraintText } from "./constraint-text.ts";
+import { oneLine } from "./one-line.ts";
+import { type JsonSchema, resolveReference } from "../json-schema/json-schema.ts";
+import { type Field, type TypeNotation, TYPESCRIPT } from "./type-notation.ts";
+
+export interface TypeTextOptions {
+  /** Maximum length of a property's description, in characters; 0 leaves descriptions out. */
+  readonly descriptionLength: number;
+  /** Whether fields say what values they take beyond their types; not by default. */
+  readonly constraints?: boolean;
+  /** Levels of nesting written out; deeper values are shown as object or array only. */
+  readonly depth: number;
+  /** Notation of the language; TypeScript by default. */
+  readonly notation?: TypeNotation;
+}
+
+/** Maximum length of a field's name that is not an identifier, in characters. */
+const ODD_NAME_LENGTH = 64;
+/** Literals of one enumeration written out. */
+const LITERALS_SHOWN = 16;
+/** Maximum parts of a schema read for one type: references can expand a small schema to an enormous type. */
+const PARTS_READ = 2000;
+
+/**
+ * A JSON Schema as a type on one line, for a model. Follows `$ref` within the schema only. What types cannot express,
+ * like patterns and bounds, is told in comments, or left out: the gate checks it.
+ */
+export function typeText(schema: JsonSchema, options: TypeTextOptions): string {
+  return new TypePrinter(schema, options).print(schema, 0).text;
+}
+
+/** The fields of a plain object schema, with their types; undefined for any other schema. */
+export function fieldsOf(schema: JsonSchema, options: TypeTextOptions): readonly Field[] | undefined {
+  const others = schema.additionalProperties;
+  const isPlain =
+    isSchemaObject(schema.properties) &&
+    ["$ref", "anyOf", "oneOf", "allOf", "enum", "const"].every((word) => schema[word] === undefined) &&
+    !(isSchemaObject(others) && Object.keys(others).length > 0);
+  return isPlain ? new TypePrinter(schema, options).fields(schema, 0) : undefined;
+}
+
+/** A type. If an operator joins its parts, it needs brackets inside another type. */
+interface Type {
+  readonly text: string;
+  readonly joinedBy?: "|" | "&";
+}
+
+class TypePrinter {
+  readonly #root: JsonSchema;
+  readonly #options: TypeTextOptions;
+  readonly #notation: TypeNotation;
+  readonly #following: string[] = [];
+  #partsRead = 0;
+
+  constructor(root: JsonSchema, options: TypeTextOptions) {
+    this.#root = root;
+    this.#options = options;
+    this.#notation = options.notation ?? TYPESCRIPT;
+  }
+
+  print(schema: unknown, depth: number): Type {
+    this.#partsRead += 1;
+    if (schema === false) return { text: this.#notation.never };
+    if (!isSchemaObject(schema) || this.#partsRead > PARTS_READ) return { text: this.#notation.unknown };
+    if (typeof schema.$ref === "string") return this.#follow(schema.$ref, depth);
+    if ("const" in schema) return this.#enumeration([schema.const]);
+    if (Array.isArray(schema.enum)) return this.#enumeration(schema.enum);
+    const parts = [
+      this.#printAlternatives(schema, depth),
+      this.#printAll(schema, depth),
+      this.#printTyped(schema, depth),
+    ];
+    return this.#join(
+      parts.filter((part) => part !== undefined),
+      "&",
+    );
+  }
+
+  #printAlternatives(schema: JsonSchema, depth: number): Type | undefined {
+    const alternatives = schema.anyOf ?? schema.oneOf;
+    return Array.isArray(alternatives)
+      ? this.#join(
+          alternatives.map((one) => this.print(one, depth)),
+          "|",
+        )
+      : undefined;
+  }
+
+  #printAll(schema: JsonSchema, depth: number): Type | undefined {
+    return Array.isArray(schema.allOf)
+      ? this.#join(
+          schema.allOf.map((one) => this.print(one, depth)),
+          "&",
+        )
+      : undefined;
+  }
+
+  /** The type given by `type` and its keywords; undefined if they add nothing to `anyOf`, `oneOf` or `allOf`. */
+  #printTyped(schema: JsonSchema, depth: number): Type | undefined {
+    if (Array.isArray(schema.type))
+      return this.#join(
+        schema.type.map((type) => this.#printType(type, schema, depth)),
+        "|",
+      );
+    const isJoined = schema.anyOf ?? schema.oneOf ?? schema.allOf;
+    const addsType =
+      isJoined === undefined ||
+      isSchemaObject(schema.properties) ||
+      (schema.type !== undefined && schema.type !== "object");
+    return addsType ? this.#printType(schema.type, schema, depth) : undefined;
+  }
+
+  #printType(type: unknown, schema: JsonSchema, depth: number): Type {
+    switch (type) {
+      case "string":
+      case "number":
+      case "boolean":
+      case "null":
+      case "integer":
+        return { text: this.#notation[type] };
+      case "array":
+        return this.#printArray(schema, depth);
+      case "object":
+        return this.#printObject(schema, depth);
+      default:
+        return isSchemaObject(schema.properties) ? this.#printObject(schema, depth) : { text: this.#notation.unknown };
+    }
+  }
+
+  #printArray(schema: JsonSchema, depth: number): Type {
+    if (depth >= this.#options.depth) return { text: this.#notation.deepArray };
+    if (Array.isArray(schema.prefixItems))
+      return { text: this.#notation.tupleOf(schema.prefixItems.map((item) => this.print(item, depth + 1).text)) };
+    const element = this.print(schema.items, depth);
+    return { text: this.#notation.arrayOf(this.#notation.bracketsInArrays ? bracketed(element) : element.text) };
+  }
+
+  #printObject(schema: JsonSchema, depth: number): Type {
+    if (depth >= this.#options.depth) return { text: this.#notation.deepObject };
+    const fields = this.fields(schema, depth);
+    const others = schema.additionalProperties;
+    const record =
+      isSchemaObject(others) && (fields.length === 0 || Object.keys(others).length > 0)
+        ? { text: this.#notation.recordOf(this.print(others, depth + 1).text) }
+        : undefined;
+    const object = fields.length > 0 ? { text: this.#notation.fields(fields) } : undefined;
+    if (record || object)
+      return this.#join(
+        [object, record].filter((part) => part !== undefined),
+        "&",
+      );
+    const { emptyObject, anyObject } = this.#notation;
+    return { text: others === false || isSchemaObject(schema.properties) ? emptyObject : anyObject };
+  }
+
+  fields(schema: JsonSchema, depth: number): readonly Field[] {
+    const properties = isSchemaObject(schema.properties) ? Object.entries(schema.properties) : [];
+    const required = new Set(Array.isArray(schema.required) ? schema.required : []);
+    return properties.map(([name, property]) => ({
+      name: /^[A-Za-z_$][\w$]*$/.test(name) ? name : oneLine(name, ODD_NAME_LENGTH),
+      type: this.print(property, depth + 1).text,
+      required: required.has(name),
+      comment: this.#comment(property),
+    }));
+  }
+
+  #comment(property: unknown): string {
+    const { constraints = false, descriptionLength } = this.#options;
+    if (!isSchemaObject(property)) return "";
+    const { description } = property;
+    const parts = [
+      constraints ? constraintText(this.#root, property, this.#notation.integer === this.#notation.number) : "",
+      descriptionLength > 0 && typeof description === "string" ? oneLine(description, descriptionLength) : "",
+    ].filter((part) => part !== "");
+    return parts.length === 0 ? "" : ` /* ${parts.join("; ").replaceAll("*/", "* /")} */`;
+  }
+
+  #follow(reference: string, depth: number): Type {
+    if (this.#following.includes(reference)) return { text: this.#notation.unknown };
+    this.#following.push(reference);
+    const type = this.print(resolveReference(this.#root, reference), depth);
+    this.#following.pop();
+    return type;
+  }
+
+  #enumeration(values: readonly unknown[]): Type {
+    if (values.length === 0) return { text: this.#notation.never };
+    const shown = values.slice(0, LITERALS_SHOWN);
+    if (shown.some((value) => !isShort(value)))
+      return this.#join(
+        shown.map((value) => this.#typeOfLarge(value)),
+        "|",
+      );
+    const texts = this.#notation.literals(shown, literal, values.length - shown.length);
+    return this.#join(
+      texts.map((text) => ({ text })),
+      "|",
+    );
+  }
+
+  /** The type of a value in an enumeration with a value that is too long to be written. */
+  #typeOfLarge(value: unknown): Type {
+    if (Array.isArray(value)) return { text: this.#notation.deepArray };
+    return isSchemaObject(value) ? { text: this.#notation.deepObject } : this.#enumeration([value]);
+  }
+
+  #join(types: readonly Type[], operator: "|" | "&"): Type {
+    // `unknown & T` is `T`.
+    const kept = operator === "|" ? types : types.filter(({ text }) => text !== this.#notation.unknown);
+    return operator === "&" && kept.length === 0 ? { text: this.#notation.unknown } : join(kept, operator);
+  }
+}
+
+function join(types: readonly Type[], operator: "|" | "&"): Type {
+  const different = [...new Map(types.map((type) => [type.text, type])).values()];
+  const [only] = different;
+  if (only && different.length === 1) return only;
+  const texts = different.map((type) =>
+    type.joinedBy === undefined || type.joinedBy === operator ? type.text : bracketed(type),
+  );
+  return { text: texts.join(` ${operator} `), joinedBy: operator };
+}
+
+function bracketed({ text, joinedBy }: Type): string {
+  return joinedBy === undefined ? text : `(${text})`;
+}
+
+function isSchemaObject(value: unknown): value is JsonSchema {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Maximum characters of a literal that is no string. A part of such a literal would not parse. */
+const LITERAL_LENGTH = 200;
+
+function isShort(value: unknown): boolean {
+  return typeof value !== "object" || value === null || (JSON.stringify(value) ?? "").length <= LITERAL_LENGTH;
+}
+
+function literal(value: unknown): string {
+  return typeof value === "string"
+    ? JSON.stringify(oneLine(value, 64))
+    : oneLine(JSON.stringify(value) ?? "unknown", 2 * LITERAL_LENGTH);
+}

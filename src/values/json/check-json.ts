@@ -1,0 +1,158 @@
+import {
+  CLOSE_LIST,
+  CLOSE_RECORD,
+  COLON,
+  COMMA,
+  END,
+  isOpening,
+  JsonScanner,
+  MORE,
+  OPEN_RECORD,
+  QUOTE,
+} from "./json-scanner.ts";
+import { PLAIN_DEPTH } from "./plain-data.ts";
+import type { SlicedWork } from "../slice-scheduler.ts";
+
+/** Characters that are checked between two chances to yield the host's thread. */
+const STEP_LENGTH = 16 * 1024;
+/** Maximum length of a string that takes longer to parse than to look at. */
+const SHORT_LENGTH = 256;
+/** Maximum length of a number, in characters. */
+const NUMBER_LENGTH = 1024;
+/** Maximum length of the field name `__proto__` with each of its characters escaped, in quotation marks. */
+const PROTO_LENGTH = 6 * "__proto__".length + 2;
+
+/** A character of a string that needs a closer look. */
+const SPECIAL = /[\\\u0000-\u001f]/;
+/** Valid characters of a string. */
+const CHARACTERS = /(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})){1,16384}/y;
+
+/** Most words, in a form that needs no parsing. */
+const PLAIN_WORD = /^(?:-?(?:0|[1-9][0-9]{0,15})(?:\.[0-9]{1,20})?|true|false|null)$/;
+
+/** Why a text is no plain JSON. */
+class Fault extends Error {}
+
+const NOT_JSON = "it is not JSON";
+
+/**
+ * Checks a long text as `readPlainData` does, without parsing it: that it is JSON, of bounded depth, without a field
+ * `__proto__` and without a number that is too large. Yields the host's thread. Returns why the text is refused, or
+ * undefined.
+ */
+export function* checkJson(text: string): SlicedWork<string | undefined> {
+  try {
+    yield* new JsonChecker(text).check();
+    return undefined;
+  } catch (error) {
+    if (error instanceof Fault) return error.message;
+    throw error;
+  }
+}
+
+type Expected = "value" | "value or end" | "name" | "name or end" | "colon" | "comma or end";
+
+class JsonChecker {
+  readonly #text: string;
+  readonly #scanner: JsonScanner;
+  /** For each open container, whether it is a record. */
+  readonly #open: boolean[] = [];
+  #expected: Expected = "value";
+
+  constructor(text: string) {
+    this.#text = text;
+    this.#scanner = new JsonScanner(text);
+  }
+
+  *check(): SlicedWork<void> {
+    for (let mark = MORE, stop = STEP_LENGTH; mark !== END;) {
+      mark = this.#scanner.next(stop);
+      if (this.#scanner.at >= stop) {
+        stop = this.#scanner.at + STEP_LENGTH;
+        yield;
+      }
+      if (mark === MORE) continue;
+      if (!this.#scanner.isBlankBetween) this.#word(this.#scanner.between);
+      if (mark === QUOTE) yield* this.#string();
+      else this.#take(mark);
+    }
+  }
+
+  /** Takes a mark that is no string. */
+  #take(mark: number): void {
+    const isRecord = this.#open.at(-1);
+    if (isOpening(mark)) return this.#takeOpening(mark === OPEN_RECORD);
+    if (mark === COLON && this.#expected === "colon") this.#expected = "value";
+    else if (mark === COMMA && this.#expected === "comma or end" && isRecord !== undefined)
+      this.#expected = isRecord ? "name" : "value";
+    else if (isRecord !== undefined && mark === (isRecord ? CLOSE_RECORD : CLOSE_LIST) && this.#mayClose(isRecord)) {
+      this.#open.pop();
+      this.#expected = "comma or end";
+    } else if (mark !== END || isRecord !== undefined || this.#expected !== "comma or end") throw new Fault(NOT_JSON);
+  }
+
+  #mayClose(isRecord: boolean): boolean {
+    return this.#expected === "comma or end" || this.#expected === (isRecord ? "name or end" : "value or end");
+  }
+
+  #takeOpening(isRecord: boolean): void {
+    this.#takeValue();
+    if (this.#open.length === PLAIN_DEPTH) throw new Fault(`it is nested more than ${PLAIN_DEPTH} levels deep`);
+    this.#open.push(isRecord);
+    this.#expected = isRecord ? "name or end" : "value or end";
+  }
+
+  #takeValue(): void {
+    if (this.#expected !== "value" && this.#expected !== "value or end") throw new Fault(NOT_JSON);
+    this.#expected = "comma or end";
+  }
+
+  /** Takes a number, a boolean or null. */
+  #word(word: string): void {
+    this.#takeValue();
+    if (PLAIN_WORD.test(word)) return;
+    const long = word.length > NUMBER_LENGTH ? word.trim() : "";
+    if (long.length > NUMBER_LENGTH)
+      throw new Fault(/^[-0-9]/.test(long) ? `it holds a number of more than ${NUMBER_LENGTH} characters` : NOT_JSON);
+    const value = parsed(word);
+    if (typeof value === "number" && !Number.isFinite(value)) throw new Fault("it holds a number that is too large");
+  }
+
+  /** Length of the valid part of a string from here on, at least one character. */
+  #passSpecial(at: number): number {
+    const { start, end } = this.#scanner;
+    if (end - start > SHORT_LENGTH && end - start <= STEP_LENGTH) {
+      parsed(this.#scanner.written);
+      return end - at;
+    }
+    CHARACTERS.lastIndex = at;
+    if (!CHARACTERS.test(this.#text)) throw new Fault(NOT_JSON);
+    return CHARACTERS.lastIndex - at;
+  }
+
+  *#string(): SlicedWork<void> {
+    const { start, end } = this.#scanner;
+    for (let at = start + 1; at < end - 1;) {
+      const part = this.#text.slice(at, Math.min(end - 1, at + STEP_LENGTH));
+      at += SPECIAL.test(part) ? this.#passSpecial(at) : part.length;
+      if (end - at > STEP_LENGTH) yield;
+    }
+    if (this.#expected !== "name" && this.#expected !== "name or end") return this.#takeValue();
+    if (end - start <= PROTO_LENGTH && isProto(this.#scanner.written))
+      throw new Fault("it has a field called __proto__");
+    this.#expected = "colon";
+  }
+}
+
+/** Names are many, and to parse one takes long. */
+function isProto(name: string): boolean {
+  return name === '"__proto__"' || (name.includes("\\") && parsed(name) === "__proto__");
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    throw new Fault(NOT_JSON);
+  }
+}

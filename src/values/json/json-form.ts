@@ -1,0 +1,92 @@
+/** A value in a result that has no JSON form. `JSON.stringify` would leave it out, or empty it. */
+class NoJsonForm extends Error {
+  readonly thing: string;
+
+  constructor(thing: string) {
+    super(thing);
+    this.thing = thing;
+  }
+}
+
+const iteratorPrototype = Object.getPrototypeOf(Object.getPrototypeOf([][Symbol.iterator]())) as object;
+
+function isIterator(value: object): value is IteratorObject<unknown> {
+  return Object.prototype.isPrototypeOf.call(iteratorPrototype, value);
+}
+
+/** Whether `JSON.stringify` may lose what an object without a `toJSON` holds. A built-in class other than Array has a tag. */
+export function isUnusual(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype === Object.prototype || prototype === Array.prototype || prototype === null) return false;
+  return (
+    typeof (value as { [Symbol.toStringTag]?: unknown })[Symbol.toStringTag] === "string" ||
+    value instanceof RegExp ||
+    value instanceof Error
+  );
+}
+
+/**
+ * What replaces an unusual object in JSON: an object or pairs for a Map, an array for a Set, a typed array or an
+ * iterator, a text for URL parameters. Returns other objects as they are. Throws for an object of which JSON keeps
+ * nothing, and for an iterator with more than `maxItems` values.
+ */
+export function jsonForm(value: object, maxItems: number): unknown {
+  if (value instanceof Map) {
+    const entries = [...value] as [unknown, unknown][];
+    return entries.every(([key]) => typeof key === "string" || typeof key === "number")
+      ? Object.fromEntries(entries as [PropertyKey, unknown][])
+      : entries;
+  }
+  if (value instanceof Set) return [...(value as Set<unknown>)];
+  if (ArrayBuffer.isView(value) && !(value instanceof DataView)) return Array.from(value as Uint8Array);
+  if (value instanceof URLSearchParams) return value.toString();
+  if (isIterator(value)) return readIterator(value, maxItems);
+  if (value instanceof Promise) throw new NoJsonForm("a Promise, which the handler has to await");
+  if (value instanceof Error) throw new NoJsonForm("an Error, which the handler has to throw");
+  if (isUnusual(value) && Object.keys(value).length === 0)
+    throw new NoJsonForm(`an object of the class ${classOf(value)}`);
+  return value;
+}
+
+function classOf(value: object): string {
+  return Object.prototype.toString.call(value).slice("[object ".length, -1).slice(0, 64);
+}
+
+/** The loop closes an iterator with too many values, which frees what the handler holds for it. */
+function readIterator(iterator: IteratorObject<unknown>, maxItems: number): unknown[] {
+  const items: unknown[] = [];
+  for (const item of iterator) {
+    if (items.length === maxItems) throw new NoJsonForm(`an iterator of more than ${maxItems} values`);
+    items.push(item);
+  }
+  return items;
+}
+
+/** JSON text of a value that may hold unusual objects; undefined for undefined. Throws for a value without a JSON form. */
+export function stringifyUnusual(root: unknown, maxItems: number): string | undefined {
+  const places: { readonly holder: unknown; readonly key: string }[] = [];
+  return JSON.stringify(root, function replace(this: unknown, key, value: unknown) {
+    while (places.length > 0 && places.at(-1)?.holder !== this) places.pop();
+    try {
+      // JSON.stringify has asked a date for its text already.
+      if (value === null && (this as Record<string, unknown>)[key] instanceof Date)
+        throw new NoJsonForm("an invalid date");
+      const form = formOf(value, maxItems);
+      if (typeof form === "object" && form !== null) places.push({ holder: form, key });
+      return form;
+    } catch (error) {
+      if (!(error instanceof NoJsonForm)) throw error;
+      const path = [...places.map((place) => place.key), key].filter((part) => part !== "").join(".");
+      throw new TypeError(`The result holds ${error.thing}${path === "" ? "" : ` at ${path.slice(0, 200)}`}.`, {
+        cause: error,
+      });
+    }
+  });
+}
+
+function formOf(value: unknown, maxItems: number): unknown {
+  if (typeof value === "function" || typeof value === "symbol" || typeof value === "bigint")
+    throw new NoJsonForm(`a ${typeof value}`);
+  if (typeof value === "number" && !Number.isFinite(value)) throw new NoJsonForm(String(value));
+  return typeof value === "object" && value !== null ? jsonForm(value, maxItems) : value;
+}

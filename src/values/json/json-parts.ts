@@ -1,0 +1,58 @@
+import { isFields } from "../fields.ts";
+import type { SlicedWork } from "../slice-scheduler.ts";
+
+/** Elements of a list that become text at once. */
+const ROWS = 128;
+/** Depth of records whose fields become text one by one. */
+const DEPTH = 3;
+
+/** Characters of a text that are written at once. */
+const CHARACTERS = 64 * 1024;
+
+/** The text that `JSON.stringify` makes of plain data, in slices: of long texts and lists, and of the records that hold them. */
+export function* jsonInParts(value: unknown): SlicedWork<string> {
+  const parts: string[] = [];
+  yield* write(value, 0, parts);
+  return parts.join("");
+}
+
+function* write(value: unknown, depth: number, parts: string[]): SlicedWork<void> {
+  if (typeof value === "string" && value.length > CHARACTERS) return yield* writeText(value, parts);
+  if (Array.isArray(value) && value.length > ROWS) return yield* writeRows(value, parts);
+  if (isFields(value) && depth < DEPTH) return yield* writeFields(value, depth, parts);
+  parts.push(JSON.stringify(value));
+  yield;
+}
+
+function* writeText(text: string, parts: string[]): SlicedWork<void> {
+  parts.push('"');
+  for (let at = 0; at < text.length;) {
+    const end = at + CHARACTERS;
+    // Two halves of a pair would be written as escapes.
+    const isPair = (text.codePointAt(end - 1) ?? 0) > 0xffff;
+    const part = text.slice(at, isPair ? end + 1 : end);
+    parts.push(JSON.stringify(part).slice(1, -1));
+    at += part.length;
+    yield;
+  }
+  parts.push('"');
+}
+
+function* writeRows(rows: readonly unknown[], parts: string[]): SlicedWork<void> {
+  for (let at = 0; at < rows.length; at += ROWS) {
+    parts.push(at === 0 ? "[" : ",", JSON.stringify(rows.slice(at, at + ROWS)).slice(1, -1));
+    yield;
+  }
+  parts.push("]");
+}
+
+function* writeFields(fields: object, depth: number, parts: string[]): SlicedWork<void> {
+  let before = "{";
+  for (const [name, value] of Object.entries(fields) as [string, unknown][]) {
+    if (value === undefined) continue;
+    parts.push(before, JSON.stringify(name), ":");
+    yield* write(value, depth + 1, parts);
+    before = ",";
+  }
+  parts.push(before === "{" ? "{}" : "}");
+}

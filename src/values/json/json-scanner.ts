@@ -1,0 +1,185 @@
+/** The marks of JSON: the characters that give a text its structure. A string is one mark. */
+export const QUOTE = 34;
+export const COMMA = 44;
+export const COLON = 58;
+export const OPEN_LIST = 91;
+export const CLOSE_LIST = 93;
+export const OPEN_RECORD = 123;
+export const CLOSE_RECORD = 125;
+/** There is no further mark. A string without an end is no mark. */
+export const END = -1;
+/** There is no mark before the place up to which the caller reads at once. */
+export const MORE = -2;
+
+const BACKSLASH = 92;
+/** The bit by which a brace differs from a bracket. */
+const BRACE = 32;
+
+export const isOpening = (mark: number): boolean => (mark | BRACE) === OPEN_RECORD;
+export const isClosing = (mark: number): boolean => (mark | BRACE) === CLOSE_RECORD;
+
+const BLANK = /^[ \t\n\r]*$/;
+/** Backslashes before a quotation mark that are counted at once. */
+const LONG_RUN = 1024;
+/** What a string holds before backslashes that are not counted at once. */
+const CONTENT = /(?:[^"\\]|\\[^]){1,16384}/y;
+
+/**
+ * What was passed. `values` is an upper bound, the whole text included. `rows` counts the rows or fields of the
+ * container at level `outer` after its first. `depth` is the deepest level.
+ */
+export interface Count {
+  values: number;
+  rows: number;
+  depth: number;
+}
+
+export function newCount(): Count {
+  return { values: 1, rows: 0, depth: 0 };
+}
+
+/** A level that no text reaches. */
+const NO_LEVEL = -1_000_000_000;
+
+/**
+ * Finds the marks of a text that may be JSON, without parsing it, in time linear in its length. Numbers, words and white
+ * space are what stands between two marks. Whether the text is JSON is for the caller to say.
+ */
+export class JsonScanner {
+  readonly #text: string;
+  /** How far the text was read. */
+  at = 0;
+  /** Where the last mark begins, and the index after it. */
+  start = 0;
+  end = 0;
+  /** Containers that are open after the last mark. */
+  level = 0;
+  /** Index after the mark before the last. */
+  #endBefore = 0;
+  /** Where the string begins that is being read; -1 outside of one. */
+  #string = -1;
+  /** Index of the next quotation mark as of the last search, so that a text is not searched again for each step of a string. */
+  #quote = -1;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  get isAtEnd(): boolean {
+    return this.at >= this.#text.length;
+  }
+
+  /** What stands between the last two marks. */
+  get between(): string {
+    return this.#text.slice(this.#endBefore, this.start);
+  }
+
+  get isBlankBetween(): boolean {
+    return this.#endBefore === this.start || BLANK.test(this.between);
+  }
+
+  /** The last mark as it is written: a whole string. */
+  get written(): string {
+    return this.#text.slice(this.start, this.end);
+  }
+
+  /** The next mark, `END`, or `MORE` if there is none before `until`. */
+  next(until = this.#text.length): number {
+    if (this.#string >= 0) return this.#passString(until);
+    const text = this.#text;
+    const stop = Math.min(until, text.length);
+    for (let at = this.at; at < stop; at += 1) {
+      const unit = text.charCodeAt(at);
+      if (unit === QUOTE) {
+        this.#string = at;
+        this.at = at + 1;
+        return this.#passString(until);
+      }
+      if (isOpening(unit)) this.level += 1;
+      else if (isClosing(unit)) this.level -= 1;
+      else if (unit !== COMMA && unit !== COLON) continue;
+      return this.#mark(at, at + 1, unit);
+    }
+    this.at = stop;
+    return stop < text.length ? MORE : this.#mark(stop, stop, END);
+  }
+
+  /**
+   * Passes the marks before `until` at once and counts them, up to the mark that closes the container of the level
+   * `outer`. Several times as fast as mark by mark.
+   */
+  pass(count: Count, until = this.#text.length, outer = NO_LEVEL): void {
+    const text = this.#text;
+    if (this.#string >= 0) this.#passString(until);
+    const stop = Math.min(until, text.length);
+    let { at, level } = this;
+    let { values, rows, depth } = count;
+    for (; at < stop; at += 1) {
+      const unit = text.charCodeAt(at);
+      // Digits above all: this comparison makes long lists of numbers half again as fast.
+      if (unit > COMMA && unit < OPEN_LIST) continue;
+      if (unit === QUOTE) {
+        this.#string = at;
+        this.at = at + 1;
+        this.#passString(until);
+        at = this.at - 1;
+      } else if (unit === COMMA) {
+        values += 1;
+        if (level === outer) rows += 1;
+      } else if (isOpening(unit)) {
+        level += 1;
+        values += 1;
+        if (level > depth) depth = level;
+      } else if (isClosing(unit)) {
+        level -= 1;
+        if (level < outer) {
+          at += 1;
+          break;
+        }
+      }
+    }
+    this.at = at;
+    this.end = at;
+    this.level = level;
+    count.values = values;
+    count.rows = rows;
+    count.depth = depth;
+  }
+
+  #mark(start: number, end: number, mark: number): number {
+    this.#endBefore = this.end;
+    this.start = start;
+    this.end = end;
+    this.at = end;
+    return mark;
+  }
+
+  /** Reads to the end of a string, or beyond `until`. */
+  #passString(until: number): number {
+    const text = this.#text;
+    for (let at = this.at; ;) {
+      if (this.#quote < at) this.#quote = text.indexOf('"', at);
+      const quote = this.#quote;
+      if (quote < 0) return this.#mark(text.length, text.length, END);
+      const least = Math.max(at, quote - LONG_RUN);
+      let run = quote;
+      while (run > least && text.charCodeAt(run - 1) === BACKSLASH) run -= 1;
+      if (run > at && run === least) {
+        CONTENT.lastIndex = at;
+        CONTENT.test(text);
+        at = CONTENT.lastIndex;
+      } else {
+        at = quote + 1;
+        if ((quote - run) % 2 === 0) return this.#closeString(at);
+      }
+      this.at = at;
+      if (at >= until && at < text.length) return MORE;
+    }
+  }
+
+  #closeString(end: number): number {
+    const start = this.#string;
+    this.#string = -1;
+    return this.#mark(start, end, QUOTE);
+  }
+}

@@ -1,0 +1,169 @@
+import { COLON, COMMA, END, isOpening, JsonScanner, MORE, newCount, OPEN_LIST, QUOTE } from "./json-scanner.ts";
+import { PLAIN_DEPTH } from "./plain-data.ts";
+import type { Lane, SlicedWork } from "../slice-scheduler.ts";
+
+/** The beginning of a value. */
+export interface ValueHead {
+  /** The value, with its lists, records and texts cut. */
+  readonly value: unknown;
+  /** The full number of entries of each cut list or record. */
+  readonly counts: ReadonlyMap<object, number>;
+}
+
+/** Minimum number of fields that are read of a record down to `FIELDS_DEPTH`, even without room, so that its shape is known. */
+const FIELDS = 24;
+const FIELDS_DEPTH = 1;
+/** Minimum number of entries that are read of a list, at any depth. */
+const ROWS = 1;
+
+/** Room taken by a container without its entries. */
+const CONTAINER_LENGTH = 2;
+/** Maximum number of JSON characters per character of text. */
+const ESCAPE_LENGTH = 6;
+/** Texts and names up to this length are read whole, even without room. */
+const SHORT_LENGTH = 1024;
+/** Characters skipped between two checks whether the lane must yield the host's thread. */
+const STEP_LENGTH = 16 * 1024;
+
+const NO_ENTRY = /[ \n\r\t]*[\]}]/y;
+
+class NotJson extends Error {}
+
+/**
+ * Reads the beginning of a large value: about `room` characters, and of the rest only as much as its shape needs. The
+ * rest is skipped without parsing, and yields the host's thread in between. Undefined if the text read is not plain JSON.
+ */
+export async function readHead(text: string, room: number, lane: Lane): Promise<ValueHead | undefined> {
+  try {
+    return await lane.work(new HeadReader(text, room).read());
+  } catch (error) {
+    if (error instanceof NotJson || error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+class HeadReader {
+  readonly #text: string;
+  readonly #scanner: JsonScanner;
+  /** Maximum number of JSON characters read of a text or a name. It exceeds the room even if every character is escaped. */
+  readonly #maxLength: number;
+  #room: number;
+  /** The last mark: after a value, what follows it. */
+  #mark = MORE;
+  readonly #counts = new Map<object, number>();
+
+  constructor(text: string, room: number) {
+    this.#text = text;
+    this.#scanner = new JsonScanner(text);
+    this.#maxLength = room * ESCAPE_LENGTH + SHORT_LENGTH;
+    this.#room = room;
+  }
+
+  *read(): SlicedWork<ValueHead> {
+    const value = yield* this.#value(0);
+    if (this.#mark !== END) throw new NotJson();
+    return { value, counts: this.#counts };
+  }
+
+  *#value(depth: number): SlicedWork<unknown> {
+    if (depth > PLAIN_DEPTH) throw new NotJson();
+    while (this.#isFar()) yield;
+    if (this.#mark !== QUOTE && !isOpening(this.#mark)) return this.#word();
+    this.#require();
+    const value = this.#mark === QUOTE ? this.#string() : yield* this.#container(depth);
+    while (this.#isFar()) yield;
+    this.#require();
+    return value;
+  }
+
+  /** Reads entries while there is room, but at least some. Records the full number if some are skipped. */
+  *#container(depth: number): SlicedWork<object> {
+    const container: unknown[] | Record<string, unknown> = this.#mark === OPEN_LIST ? [] : {};
+    const closing = this.#mark + 2;
+    const outer = this.#scanner.level;
+    this.#room -= CONTAINER_LENGTH;
+    if (this.#isEmpty()) return this.#closed(container, closing);
+    const minEntries = Array.isArray(container) ? ROWS : depth <= FIELDS_DEPTH ? FIELDS : 0;
+    let count = 0;
+    for (; this.#room > 0 || count < minEntries; count += 1) {
+      yield;
+      if (Array.isArray(container)) container.push(yield* this.#value(depth + 1));
+      else container[yield* this.#name()] = yield* this.#value(depth + 1);
+      if (this.#mark !== COMMA) return this.#closed(container, closing);
+    }
+    this.#counts.set(container, count + 1 + (yield* this.#passRest(outer)));
+    return this.#closed(container, closing);
+  }
+
+  #closed(container: object, closing: number): object {
+    if (this.#mark === END || this.#text.charCodeAt(this.#scanner.at - 1) !== closing) throw new NotJson();
+    return container;
+  }
+
+  /** Whether the container that has just been opened has no entry. Then its end is passed. */
+  #isEmpty(): boolean {
+    NO_ENTRY.lastIndex = this.#scanner.at;
+    return NO_ENTRY.test(this.#text) && !this.#isFar(NO_ENTRY.lastIndex);
+  }
+
+  *#name(): SlicedWork<string> {
+    while (this.#isFar()) yield;
+    this.#require(QUOTE);
+    const { start, end } = this.#scanner;
+    const read = this.#string();
+    // Cut names may be equal, so the position is added to keep their fields apart.
+    const name = end - start > this.#maxLength ? `${read}…${start}` : read;
+    while (this.#isFar()) yield;
+    if (name === "__proto__") throw new NotJson();
+    this.#require(COLON);
+    return name;
+  }
+
+  /** Reads a number, a boolean or null. */
+  #word(): unknown {
+    const word = this.#scanner.between;
+    this.#room -= word.trim().length;
+    return JSON.parse(word);
+  }
+
+  /** Reads a text, or the beginning of a long one. */
+  #string(): string {
+    const { start, end } = this.#scanner;
+    this.#room -= end - start;
+    return end - start > this.#maxLength
+      ? beginning(this.#text.slice(start, start + this.#maxLength))
+      : (JSON.parse(this.#text.slice(start, end)) as string);
+  }
+
+  /** Passes the rest of a container. Returns the number of its commas. */
+  *#passRest(outer: number): SlicedWork<number> {
+    const count = newCount();
+    while (this.#scanner.level >= outer) {
+      if (this.#scanner.isAtEnd) throw new NotJson();
+      yield;
+      this.#scanner.pass(count, this.#scanner.at + STEP_LENGTH, outer);
+    }
+    return count.rows;
+  }
+
+  /** Reads the next mark. Returns whether it is further away than is read at once. */
+  #isFar(until = this.#scanner.at + STEP_LENGTH): boolean {
+    this.#mark = this.#scanner.next(until);
+    return this.#mark === MORE;
+  }
+
+  /** Only white space may stand before the mark. */
+  #require(mark = this.#mark): void {
+    if (this.#mark !== mark || !this.#scanner.isBlankBetween) throw new NotJson();
+  }
+}
+
+/** Parses the beginning of a string's JSON. An escape that was cut is omitted. */
+function beginning(json: string): string {
+  for (let cut = 0; cut < ESCAPE_LENGTH; cut += 1) {
+    try {
+      return JSON.parse(`${json.slice(0, json.length - cut)}"`) as string;
+    } catch {}
+  }
+  throw new NotJson();
+}

@@ -1,0 +1,118 @@
+import { PortcullisError } from "../../errors.ts";
+import type { ExecutionSummary, Journal } from "../../journal/journal.ts";
+import { readList } from "../../journal/read-list.ts";
+import { readHeader, ReadingBudget } from "../../journal/read-records.ts";
+import type { Header } from "../../journal/record.ts";
+import { listedExecution } from "../../executions/list-executions.ts";
+import { headOf } from "../parts/text-room.ts";
+import { writtenTools } from "../parts/tool-places.ts";
+import type { ListFilter, ListRow, ListView } from "./list.ts";
+
+const ROWS = 100;
+/** Executions that are looked at for one list: their headers are read. */
+const LOOKED_AT = 5000;
+/** Characters that are read for one list: of programs and tasks, and of all records of open executions. A header and an outcome may go beyond. */
+const LOOKED_THROUGH = 32 * 1024 * 1024;
+/** Characters that an execution counts for beside its texts. */
+const ROW_LENGTH = 1024;
+const TITLE_LENGTH = 200;
+/** Maximum number of tools that a row names: a conversation may have thousands. */
+const TOOLS = 100;
+
+/**
+ * Executions, the latest first. If an execution has ended, only its first and last record are read. One list looks at
+ * some thousand executions and some million characters, so it may be shorter than `limit` and still have a `next`. A
+ * larger open execution is `unread`, whatever state is asked for. The caller checks whether the reader may see the
+ * tenant's executions.
+ */
+export async function listView(journal: Journal, filter: ListFilter = {}): Promise<ListView> {
+  const { tenant, before, state, limit = ROWS } = filter;
+  const executions: ListRow[] = [];
+  let looked = 0;
+  const budget = new ReadingBudget(LOOKED_THROUGH);
+  const options = {
+    ...(tenant === undefined ? {} : { tenant }),
+    ...(before === undefined ? {} : { before }),
+    ...(state === undefined || state === "unreadable" ? {} : { open: state !== "ended" }),
+  };
+  let last: number | undefined;
+  for await (const summary of readList(journal, options)) {
+    // The next list begins before a time, so executions that started in the same millisecond stand in the same list.
+    const isFull = executions.length >= limit || looked >= LOOKED_AT || budget.isSpent;
+    if (isFull && last !== undefined && summary.startedAt < last) return { executions, next: last };
+    const row = await lookAt(journal, summary, filter, budget);
+    // The next list has more to read.
+    if (row?.state === "unread" && last !== undefined && summary.startedAt < last) return { executions, next: last };
+    looked += 1;
+    last = summary.startedAt;
+    if (row) executions.push(row);
+  }
+  return { executions };
+}
+
+/** Undefined if the filter leaves the execution out. */
+async function lookAt(
+  journal: Journal,
+  summary: ExecutionSummary,
+  filter: ListFilter,
+  budget: ReadingBudget,
+): Promise<ListRow | undefined> {
+  budget.take(ROW_LENGTH);
+  const onLength = (more: number) => budget.take(more);
+  const header = await readable(readHeader(journal, summary.execution, { tenant: summary.tenant, onLength }));
+  return rowOf(journal, summary, filter, header ? factsOf(header) : UNREADABLE, budget);
+}
+
+async function rowOf(
+  journal: Journal,
+  summary: ExecutionSummary,
+  filter: ListFilter,
+  { title, by, tools, text }: Facts,
+  budget: ReadingBudget,
+): Promise<ListRow | undefined> {
+  if (!fits(filter, tools, `${summary.execution}\n${text}`)) return undefined;
+  const listed = await listedExecution(journal, summary, budget);
+  if (listed.state !== "unread" && filter.state !== undefined && filter.state !== listed.state) return undefined;
+  return { ...listed, title, by, tools: tools.slice(0, TOOLS) };
+}
+
+function fits({ tool, text }: ListFilter, tools: readonly string[], searched: string): boolean {
+  if (tool !== undefined && tool !== "" && !tools.some((name) => name.includes(tool))) return false;
+  return text === undefined || text === "" || searched.toLowerCase().includes(text.toLowerCase());
+}
+
+interface Facts extends Pick<ListRow, "title" | "by" | "tools"> {
+  readonly text: string;
+}
+
+const UNREADABLE: Facts = { title: "", by: "", tools: [], text: "" };
+
+function factsOf(header: Header): Facts {
+  const tools = header.tools.map(({ name }) => name);
+  switch (header.kind) {
+    case "program": {
+      const { source, language } = header;
+      const written = writtenTools(source, new Set(tools));
+      const own = tools.filter((name) => written.has(name));
+      return { title: titleOf(source), by: language, tools: own, text: source };
+    }
+    case "conversation":
+      return { title: titleOf(header.task), by: header.model, tools, text: header.task };
+    case "call":
+      return { title: header.tool, by: header.caller, tools: [header.tool], text: header.input };
+  }
+}
+
+function titleOf(text: string): string {
+  return headOf(text.trimStart(), TITLE_LENGTH).text;
+}
+
+/** Undefined for records that cannot be read: one execution must not hide the others. */
+async function readable<Value>(read: Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await read;
+  } catch (error) {
+    if (PortcullisError.is(error) && error.code.startsWith("journal_")) return undefined;
+    throw error;
+  }
+}

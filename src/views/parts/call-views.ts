@@ -1,0 +1,165 @@
+import type { DecisionRecord, Header, JournalRecord, ResultRecord } from "../../journal/record.ts";
+import {
+  type CallEnd,
+  CallHistory,
+  isExpired,
+  isWaiting,
+  type KnownCall,
+} from "../../programs/from-journal/call-history.ts";
+import type { Caller } from "../../tools/tool.ts";
+import type { TextRoom } from "./text-room.ts";
+import type { CallState, CallView, DecisionView, TextHead, WaitingView } from "../view.ts";
+
+/** What a view shows of a call beside its history. */
+interface Shown {
+  readonly input: TextHead;
+  readonly made: number;
+  told?: number;
+  result?: TextHead;
+  decision?: DecisionView | undefined;
+  /** How a client answered the call. */
+  answer?: string;
+}
+
+export interface MadeCall {
+  readonly id: string;
+  readonly tool: string;
+  readonly caller: string;
+  readonly inputText: string;
+  /** The turn that made it, from 0. */
+  readonly made: number;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+}
+
+/** What decides how an open call goes on. */
+export interface CallStanding {
+  readonly header: Header;
+  readonly driven: boolean;
+  /** The calls that wait for a person or a client. */
+  readonly waiting: readonly Pick<WaitingView, "id">[];
+}
+
+/** Calls that a view lists. A program may make a million. */
+const LISTED = 50_000;
+
+const EMPTY: TextHead = { text: "", bytes: 0 };
+
+/** The calls of an execution as a view lists them: their history, with the beginnings of their texts. */
+export class CallViews {
+  readonly #history = new CallHistory();
+  readonly #shown = new Map<string, Shown>();
+  readonly #room: TextRoom;
+  #left = 0;
+
+  constructor(room: TextRoom) {
+    this.#room = room;
+  }
+
+  /** Number of the latest calls, which are not listed. */
+  get left(): number {
+    return this.#left;
+  }
+
+  all(standing: CallStanding): readonly CallView[] {
+    const waiting = new Set(standing.waiting.map(({ id }) => id));
+    return [...this.#shown].flatMap(([id, shown]) => {
+      const call = this.#history.get(id);
+      if (!call) return [];
+      if (call.end) return [viewOf(call, shown, call.end.outcome.type, endText(call.end) || shown.answer)];
+      if (waiting.has(id)) return [viewOf(call, shown, "waiting", undefined)];
+      return [viewOf(call, shown, "open", openText(call, standing))];
+    });
+  }
+
+  make({ id, tool, caller, inputText, made, at }: MadeCall): void {
+    if (this.#shown.size >= LISTED && !this.#room.isMeant(id)) {
+      this.#left += 1;
+      return;
+    }
+    this.#history.make({ id, tool, caller: caller as Caller, at, inputBytes: 0 });
+    this.#shown.set(id, { made, input: inputText === "" ? EMPTY : this.#room.headOfCall(id, inputText) });
+  }
+
+  /** The answer that the caller was given. `body` is the JSON of a value, or the message of a refusal or failure. */
+  tell(
+    id: string,
+    turn: number,
+    { ok, body, at }: { readonly ok: boolean; readonly body: string; readonly at: number },
+  ): void {
+    const shown = this.#shown.get(id);
+    if (!shown) return;
+    shown.told = turn;
+    shown.result = this.#room.headOfCall(id, body);
+    this.#history.tell(id, { ok, bytes: shown.result.bytes, at });
+  }
+
+  /** Takes what a record says of a call. */
+  note(record: JournalRecord): void {
+    const shown = "call" in record && record.call !== undefined ? this.#shown.get(record.call) : undefined;
+    if (!shown && record.type !== "outcome") return;
+    this.#history.note(record);
+    if (!shown) return;
+    if (record.type === "call" && record.decision === "held") delete shown.decision;
+    else if (record.type === "decision") shown.decision ??= decisionOf(record);
+    else if (record.type === "result") shown.answer ??= clientsResult(record);
+  }
+}
+
+function viewOf(
+  { id, tool, caller, at, started, effect, retried, end }: KnownCall,
+  { input, made, told, result, decision }: Shown,
+  state: CallState,
+  detail: string | undefined,
+): CallView {
+  return {
+    id,
+    tool,
+    caller,
+    state,
+    made,
+    at,
+    input,
+    bytes: end?.bytes ?? 0,
+    started: started === true,
+    ...(detail === undefined ? {} : { detail }),
+    ...(told === undefined ? {} : { told }),
+    ...(end?.ms === undefined ? {} : { ms: end.ms }),
+    ...(result && { result }),
+    ...(effect === undefined ? {} : { effect }),
+    ...(retried && { attempts: retried.attempt + 1 }),
+    ...(decision && { decision }),
+    ...(end?.display === undefined ? {} : { display: end.display }),
+  };
+}
+
+/** Kind of a value, code of a refusal or failure. */
+function endText({ outcome }: CallEnd): string | undefined {
+  if (outcome.type === "aborted") return undefined;
+  return outcome.type === "value" ? outcome.shape : outcome.code;
+}
+
+/** Why a call that does not wait is open; undefined for a call that a driver goes on with. */
+function openText(call: KnownCall, { header, driven }: CallStanding): string | undefined {
+  if (isExpired(header, call)) return "has waited for too long (limit waitMs)";
+  if (isWaiting(call)) return "was held, and cannot go on: only the driver that is gone could have answered it";
+  if (driven) return undefined;
+  if (call.decision) return "is decided, and goes on when the execution is taken up";
+  if (call.result) return "has its result, and goes on when the execution is taken up";
+  return call.started ? "was begun, and has no result" : "was made";
+}
+
+function decisionOf({ allow, done, by, note, remember, remembered, at }: DecisionRecord): DecisionView {
+  return {
+    decision: done !== undefined ? "done" : allow ? "allowed" : "denied",
+    ...(by === undefined ? {} : { by }),
+    ...(note === undefined ? {} : { note }),
+    ...(remember === undefined ? {} : { remember: true }),
+    ...(remembered === undefined ? {} : { remembered }),
+    at,
+  };
+}
+
+function clientsResult({ error }: ResultRecord): string {
+  return error === undefined ? "answered by its client" : "failed at its client";
+}

@@ -1,0 +1,41 @@
+import { countTokens } from "../../tools/count-tokens.ts";
+import type { FunnelPart } from "../view.ts";
+
+/** Characters of results whose tokens are counted. The tokens of further results are estimated. */
+const COUNTED = 64 * 1024;
+
+/** Counts the tokens of texts: exactly up to a bound, and in proportion beyond. */
+export class TokenCount {
+  #bytes = 0;
+  #countedBytes = 0;
+  #counted = 0;
+  #tokens = 0;
+
+  add(text: string, bytes: number): void {
+    this.#bytes += bytes;
+    const part = text.slice(0, Math.max(0, COUNTED - this.#counted));
+    if (part === "") return;
+    this.#counted += part.length;
+    this.#countedBytes += part.length === text.length ? bytes : Buffer.byteLength(part);
+    this.#tokens += countTokens(part);
+  }
+
+  /** The tokens of this many bytes of such texts. */
+  of(bytes: number): FunnelPart {
+    if (bytes === this.#countedBytes && bytes === this.#bytes) return { bytes, tokens: this.#tokens };
+    // Four bytes a token are usual for JSON.
+    const perByte = this.#countedBytes === 0 ? 1 / 4 : this.#tokens / this.#countedBytes;
+    return { bytes, tokens: Math.round(bytes * perByte), estimated: true };
+  }
+
+  get seen(): FunnelPart {
+    return this.of(this.#bytes);
+  }
+}
+
+/** The tokens of a whole text. */
+export function partOf(text: string, isExact: boolean): FunnelPart {
+  const count = new TokenCount();
+  count.add(text, Buffer.byteLength(text));
+  return isExact ? count.seen : { ...count.seen, estimated: true };
+}

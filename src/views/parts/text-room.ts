@@ -1,0 +1,56 @@
+import type { TextHead } from "../view.ts";
+
+/** Who reads a view, and the bounds of its texts in UTF-16 code units. */
+export interface TextBounds {
+  /** Length of one text. */
+  readonly each: number;
+  /** Length of all texts together. */
+  readonly all: number;
+  /** Id of the only call whose texts are held; all by default. */
+  readonly only?: string;
+  /** The view is for a client, who is not told what is for the operator. */
+  readonly forClient?: true;
+}
+
+/** Cuts texts to what a view may hold of them. */
+export class TextRoom {
+  readonly #each: number;
+  readonly #only: string | undefined;
+  #left: number;
+
+  constructor({ each, all, only }: TextBounds) {
+    this.#each = each;
+    this.#only = only;
+    this.#left = all;
+  }
+
+  /** Whether this call is the only one whose texts are held. */
+  isMeant(id: string): boolean {
+    return this.#only === id;
+  }
+
+  /** Like `head`, for a text of a call. */
+  headOfCall(id: string, text: string): TextHead {
+    return this.#only === undefined || this.#only === id ? this.head(text) : headOf(text, 0);
+  }
+
+  /** The beginning of a text, within the bound of one text and what is left for all. */
+  head(text: string): TextHead {
+    const head = headOf(text, Math.min(this.#each, this.#left));
+    this.#left -= head.text.length;
+    return head;
+  }
+}
+
+/** The beginning of a text, at most this many UTF-16 code units. */
+export function headOf(text: string, length: number): TextHead {
+  const bytes = Buffer.byteLength(text);
+  if (text.length <= length) return { text, bytes };
+  const isPair = length > 0 && (text.codePointAt(length - 1) ?? 0) > 0xffff;
+  return { text: copied(text.slice(0, isPair ? length - 1 : length)), bytes, cut: true };
+}
+
+/** V8 keeps the whole of a text in memory for a slice of it. */
+function copied(text: string): string {
+  return Buffer.from(text, "utf16le").toString("utf16le");
+}

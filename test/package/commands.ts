@@ -1,0 +1,108 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Ran } from "./project.ts";
+
+interface Before {
+  readonly project: string;
+  readonly args: readonly string[];
+  /** The commands before this one. */
+  readonly earlier: readonly Ran[];
+  readonly run: (args: readonly string[]) => Promise<Ran>;
+}
+
+/** A command as it is called once; its exit code is 0 where none is named. */
+export interface CommandCase {
+  readonly name: string;
+  readonly args: readonly string[];
+  readonly code?: number;
+  readonly env?: NodeJS.ProcessEnv;
+  readonly stdout?: RegExp;
+  readonly stderr?: RegExp;
+  /** Makes what the command needs, and returns its arguments. */
+  readonly before?: (given: Before) => Promise<readonly string[]>;
+}
+
+const TOOLS = ["--tools", "tools.ts"];
+const JOURNAL = ["--journal", "work.db"];
+/** The execution that waits for a decision. */
+const PAYS = "pays";
+
+const PROGRAMS: Readonly<Record<string, string>> = {
+  "add.ts": "const sum: number = await tools.math.add({ a: 1, b: 2 }); return sum;",
+  "pay.js": "return await tools.bank.pay({ euros: 4 });",
+};
+
+/** In this order: later ones use what earlier ones have left. */
+export const COMMANDS: readonly CommandCase[] = [
+  {
+    name: "run: a program in TypeScript",
+    args: ["run", "add.ts", ...TOOLS, ...JOURNAL],
+    stdout: /^3\n$/,
+    before: async ({ project, args }) => {
+      for (const [file, text] of Object.entries(PROGRAMS)) writeFileSync(join(project, file), text);
+      return args;
+    },
+  },
+  {
+    name: "run: a program that waits for a decision",
+    args: ["run", "pay.js", ...TOOLS, ...JOURNAL, "--approve", "later", "--execution", PAYS],
+    code: 6,
+  },
+  { name: "executions", args: ["executions", "--open", ...JOURNAL], stdout: /pays/ },
+  { name: "show", args: ["show", PAYS, ...JOURNAL], stdout: /bank\.pay/ },
+  { name: "show --html", args: ["show", PAYS, "--html", "pays.html", ...JOURNAL] },
+  {
+    name: "decide",
+    args: ["decide", PAYS, "CALL", "--allow", "--by", "ann", ...JOURNAL],
+    before: async ({ args, run }) => {
+      const { stdout } = await run(["show", PAYS, "--json", ...JOURNAL]);
+      const [, call = "1"] = /"callId": ?"([^"]+)"/.exec(stdout) ?? [];
+      return args.map((arg) => (arg === "CALL" ? call : arg));
+    },
+  },
+  { name: "resume", args: ["resume", PAYS, ...TOOLS, ...JOURNAL], stdout: /^\{"paid":4\}\n$/ },
+  { name: "recover", args: ["recover", ...TOOLS, ...JOURNAL] },
+  { name: "show --follow", args: ["show", PAYS, "--follow", ...JOURNAL] },
+  { name: "journal check", args: ["journal", "check", ...JOURNAL] },
+  { name: "journal export", args: ["journal", "export", ...JOURNAL], stdout: /bank\.pay/ },
+  { name: "journal prune", args: ["journal", "prune", "--older-than", "30d", ...JOURNAL] },
+  { name: "tools", args: ["tools", ...TOOLS], stdout: /math\.add/ },
+  { name: "tools --stubs", args: ["tools", ...TOOLS, "--stubs"], stdout: /tools\.math\.add\(input/ },
+  { name: "tools search", args: ["tools", "search", "sum", "of", "numbers", ...TOOLS], stdout: /math\.add/ },
+  { name: "tools show", args: ["tools", "show", "bank.pay", ...TOOLS], stdout: /Pays an amount/ },
+  { name: "key add", args: ["key", "add", "ann", "--keys", "keys.json"], stdout: /^[\w-]{43}\n$/ },
+  { name: "key list", args: ["key", "list", "--keys", "keys.json"], stdout: /ann/ },
+  {
+    name: "key revoke",
+    args: ["key", "revoke", "ann", "--keys", "keys.json"],
+    before: async ({ args, run }) => {
+      await run(["key", "add", "bob", "--keys", "keys.json"]);
+      return args;
+    },
+  },
+  { name: "doctor", args: ["doctor"], stdout: /isolat/ },
+  { name: "demo", args: ["demo", "licenses"], stdout: /✓ right/ },
+  { name: "demo refunds", args: ["demo", "refunds"] },
+  { name: "demo desk", args: ["demo", "desk"] },
+  {
+    name: "demo without the data of one example",
+    args: ["demo"],
+    stderr: /flights is left out: what it needs is not part of this package: npm install vega-datasets@\S+ d3-dsv@/,
+  },
+  { name: "bench", args: ["bench", "licenses"], stdout: /SDK is not installed: anthropic, gemini/ },
+  {
+    name: "ask: a provider whose SDK is missing",
+    args: ["ask", "How many?", "--model", "anthropic:m", ...TOOLS],
+    env: { ANTHROPIC_API_KEY: "none" },
+    code: 5,
+    stderr: /npm install @anthropic-ai\/sdk/,
+  },
+  {
+    name: "image without a Docker daemon",
+    args: ["image", "check"],
+    code: 5,
+  },
+];
+
+/** Commands that stay until they are told to end: the doors. */
+export const FINISHED: readonly string[] = ["serve", "mcp"];

@@ -1,0 +1,290 @@
+import { array, assert, boolean, constant, constantFrom, nat, oneof, property, record } from "fast-check";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { BEGUN_WAITS_MS, WaitingLine } from "../../src/places/waiting-line.ts";
+
+const NONE: ReadonlyMap<string, number> = new Map();
+
+function lineOf(most: number, tenants: string) {
+  const refused: string[] = [];
+  const line = new WaitingLine<{
+    tenant: string;
+    name: string;
+    hasBegun?: boolean;
+  }>(most);
+  const add = (tenant: string, name = tenant, hasBegun = false) => {
+    const removed = line.add({ tenant, name, hasBegun });
+    if (removed) refused.push(removed.name);
+  };
+  for (const [index, tenant] of tenants.split("").entries()) add(tenant, `${tenant}${index}`);
+  return { line, refused, add };
+}
+
+/** Serves all, one after the other, on an engine that is given up each time. */
+function servedBy(line: ReturnType<typeof lineOf>["line"]): string[] {
+  const served: string[] = [];
+  for (let next = line.next(NONE, NONE); next !== undefined; next = line.next(NONE, NONE))
+    served.push(line.take(next)?.name ?? "nothing");
+  return served;
+}
+
+test("tenants take turns, and programs of one tenant come in their order", () => {
+  expect(servedBy(lineOf(100, "aaaabbc").line)).toEqual(["a0", "b4", "c6", "a1", "b5", "a2", "a3"]);
+});
+
+test("the tenant with the fewest engines is served first", () => {
+  const { line } = lineOf(100, "ab");
+  const held = new Map([["a", 1]]);
+  expect(line.next(held, NONE)).toBe("b");
+});
+
+test("no tenant takes the last one from others that come, however many there are, and one that is alone has all of few", () => {
+  const taken = property(
+    array(constantFrom("a", "b", "c"), { minLength: 1, maxLength: 60 }),
+    constantFrom(1, 2, 3, 7, 8, 20),
+    (comers, all) => {
+      const line = new WaitingLine<{ tenant: string }>(100, all);
+      const held = new Map<string, number>();
+      let total = 0;
+      const seen = new Set<string>();
+      for (const tenant of comers) {
+        const other = seen.size > (seen.has(tenant) ? 1 : 0);
+        seen.add(tenant);
+        const own = held.get(tenant) ?? 0;
+        const may = line.mayHave(tenant, held);
+        expect(may).toBe(own < (all > 1 && (other || all >= 8) ? all - 1 : Number.POSITIVE_INFINITY));
+        // Nothing that was taken is ever given back, as by programs that sleep.
+        if (!may || total === all) continue;
+        held.set(tenant, own + 1);
+        total += 1;
+      }
+    },
+  );
+  assert(taken);
+});
+
+test("few are one tenant's alone again when no other has come for a while", () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const line = new WaitingLine<{ tenant: string }>(100, 2);
+  const one = new Map([["a", 1]]);
+  expect(line.mayHave("b", NONE)).toBe(true);
+  expect(line.mayHave("a", one)).toBe(false);
+  vi.advanceTimersByTime(5 * 60_000);
+  expect(line.mayHave("a", one)).toBe(true);
+});
+
+test("a tenant that has as many engines as it may have is not served, and does not count as unserved", () => {
+  const line = new WaitingLine<{ tenant: string }>(100, undefined, 2);
+  for (const tenant of ["a", "a", "a", "b"]) line.add({ tenant });
+  const heldBy = (a: number, b: number) =>
+    new Map([
+      ["a", a],
+      ["b", b],
+    ]);
+  expect(line.next(heldBy(2, 2), NONE)).toBeUndefined();
+  expect(line.next(heldBy(2, 1), NONE)).toBe("b");
+  expect(line.next(heldBy(1, 2), NONE)).toBe("a");
+  expect(line.next(heldBy(2, 1), NONE, "a")).toBe("b");
+  expect(line.unserved(heldBy(0, 0), NONE)).toBe(3);
+  expect(line.unserved(heldBy(2, 1), NONE)).toBe(1);
+});
+
+test("a tenant whose programs all have an engine starting is not given another", () => {
+  const { line } = lineOf(100, "aab");
+  expect(
+    line.next(
+      new Map([
+        ["b", 1],
+        ["a", 3],
+      ]),
+      new Map([["b", 1]]),
+    ),
+  ).toBe("a");
+  expect(
+    line.next(
+      NONE,
+      new Map([
+        ["b", 1],
+        ["a", 2],
+      ]),
+    ),
+  ).toBeUndefined();
+});
+
+test("a returned engine stays with its tenant unless another tenant has fewer", () => {
+  const { line } = lineOf(100, "ba");
+  expect(
+    line.next(
+      new Map([
+        ["a", 1],
+        ["b", 1],
+      ]),
+      NONE,
+      "a",
+    ),
+  ).toBe("a");
+  expect(
+    line.next(
+      new Map([
+        ["a", 2],
+        ["b", 1],
+      ]),
+      NONE,
+      "a",
+    ),
+  ).toBe("b");
+  expect(line.next(NONE, NONE, "a")).toBe("b");
+});
+
+test("a full queue refuses the next program of the tenant that fills it, and accepts another tenant's", () => {
+  const { line, refused, add } = lineOf(3, "aaa");
+  add("a", "late");
+  expect(refused).toEqual(["late"]);
+  add("b", "other");
+  expect(refused).toEqual(["late", "a2"]);
+  expect([line.length, servedBy(line)]).toEqual([3, ["a0", "other", "a1"]]);
+});
+
+test("no tenant waits longer than one turn of each other tenant, however many programs these add", () => {
+  assert(
+    property(array(constantFrom("a", "b", "c", "d", "take"), { maxLength: 200 }), (steps) => {
+      const { line, add } = lineOf(20, "");
+      let turns = 0;
+      add("x");
+      for (const step of steps) {
+        if (step !== "take") {
+          add(step);
+          continue;
+        }
+        const next = line.next(NONE, NONE);
+        turns += 1;
+        if (next === "x") break;
+        line.take(next ?? "");
+      }
+      expect(turns).toBeLessThanOrEqual(5);
+    }),
+  );
+});
+
+test("the queue is never longer than its limit, and its length is right", () => {
+  assert(
+    property(array(constantFrom("a", "b", "c", "take"), { maxLength: 200 }), (steps) => {
+      const { line, refused, add } = lineOf(5, "");
+      let added = 0;
+      let taken = 0;
+      for (const step of steps) {
+        const next = line.next(NONE, NONE);
+        if (step === "take" && next !== undefined) {
+          line.take(next);
+          taken += 1;
+        } else if (step !== "take") {
+          add(step);
+          added += 1;
+        }
+        expect(line.length).toBe(added - taken - refused.length);
+        expect(line.length).toBeLessThanOrEqual(5);
+      }
+    }),
+  );
+});
+
+test("a program that has begun is served after those of its tenant that have not, then before them, and is never refused", () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { line, refused, add } = lineOf(2, "aab");
+  expect(refused).toEqual(["a1"]);
+  for (const name of ["first", "second"]) add("a", name, true);
+  expect(line.length).toBe(4);
+  vi.advanceTimersByTime(BEGUN_WAITS_MS - 1);
+  expect(line.first("a")?.name).toBe("a0");
+  vi.advanceTimersByTime(1);
+  expect(line.first("a")?.name).toBe("first");
+  expect(servedBy(line)).toEqual(["first", "b2", "second", "a0"]);
+  for (const name of ["first", "second", "third"]) add("a", name, true);
+  add("a", "new");
+  add("a", "newer");
+  add("a", "newest");
+  expect(refused).toEqual(["a1", "newest"]);
+});
+
+test("tenants that want an engine are in the order of how many they have, without those whose engines are all starting", () => {
+  const { line } = lineOf(100, "aabbc");
+  const held = new Map([
+    ["a", 3],
+    ["b", 1],
+    ["c", 2],
+  ]);
+  expect(line.wanting(held, new Map([["c", 1]]))).toEqual(["b", "a"]);
+  expect(line.wanting(held, new Map([["b", 1]]))).toEqual(["b", "c", "a"]);
+});
+
+test("a tenant takes places from its own programs, and otherwise from the tenant with the most while that one has more", () => {
+  const line = new WaitingLine<{ tenant: string }>(100, undefined, 3);
+  const losers = (tenant: string, a: number, b: number, c: number) => {
+    const held = new Map(Object.entries({ a, b, c }));
+    return ["a", "b", "c"].filter(line.mayLoseTo(tenant, held)).join("");
+  };
+  expect(losers("a", 3, 0, 0)).toBe("a");
+  expect(losers("a", 1, 1, 1)).toBe("a");
+  expect(losers("a", 1, 2, 1)).toBe("ab");
+  expect(losers("a", 3, 4, 1)).toBe("a");
+  expect(losers("new", 1, 1, 1)).toBe("abc");
+  expect(losers("new", 1, 2, 1)).toBe("b");
+  expect(losers("new", 0, 0, 0)).toBe("");
+});
+
+test("any of thousands of waiters leaves without a search for it, and the others stay in order", () => {
+  const line = new WaitingLine<{ readonly tenant: string; readonly hasBegun: boolean; readonly id: number }>();
+  const waiters = Array.from({ length: 20_000 }, (_, id) => ({ tenant: "a", hasBegun: id % 3 === 0, id }));
+  for (const waiter of waiters) line.add(waiter);
+  const indexOf = vi.spyOn(Array.prototype, "indexOf");
+  const splice = vi.spyOn(Array.prototype, "splice");
+  try {
+    for (const waiter of waiters.filter(({ id }) => id % 2 === 1).toReversed()) line.remove(waiter);
+    expect(indexOf.mock.calls.length + splice.mock.calls.length).toBe(0);
+  } finally {
+    indexOf.mockRestore();
+    splice.mockRestore();
+  }
+  const served: number[] = [];
+  for (let waiter = line.take("a"); waiter; waiter = line.take("a")) served.push(waiter.id);
+  const left = waiters.filter(({ id }) => id % 2 === 0);
+  expect(served).toEqual(
+    [...left.filter((one) => !one.hasBegun), ...left.filter((one) => one.hasBegun)].map(({ id }) => id),
+  );
+  expect(line.length).toBe(0);
+});
+
+const anyStep = oneof(
+  record({ type: constant("add" as const), tenant: constantFrom("a", "b"), hasBegun: boolean() }),
+  record({ type: constant("remove" as const), at: nat(20) }),
+  record({ type: constant("take" as const), tenant: constantFrom("a", "b") }),
+);
+
+test("whoever leaves, a tenant's waiters of a kind are served in their order", () => {
+  assert(
+    property(array(anyStep, { maxLength: 60 }), (steps) => {
+      const line = new WaitingLine<{ readonly tenant: string; readonly hasBegun: boolean }>();
+      let waiting: { readonly tenant: string; readonly hasBegun: boolean }[] = [];
+      for (const step of steps) {
+        if (step.type === "add") {
+          const waiter = { tenant: step.tenant, hasBegun: step.hasBegun };
+          waiting.push(waiter);
+          line.add(waiter);
+          continue;
+        }
+        const own = waiting.filter(({ tenant }) => step.type === "take" && tenant === step.tenant);
+        const next = own.find(({ hasBegun }) => !hasBegun) ?? own[0];
+        const gone = step.type === "take" ? next : waiting[step.at];
+        if (step.type === "take") expect(line.take(step.tenant)).toBe(next);
+        else if (gone) line.remove(gone);
+        waiting = waiting.filter((one) => one !== gone);
+        expect(line.length).toBe(waiting.length);
+        expect(["a", "b"].map((tenant) => line.lengthOf(tenant))).toEqual(
+          ["a", "b"].map((tenant) => waiting.filter((one) => one.tenant === tenant).length),
+        );
+      }
+      expect(line.clear()).toEqual(waiting);
+    }),
+  );
+});

@@ -1,0 +1,37 @@
+import { createMemoryJournal } from "portcullis/journal";
+import { createRuntime } from "portcullis";
+import { createServer } from "portcullis/serve";
+import { createMemorySandbox } from "portcullis/testing";
+import { scriptedModel } from "portcullis/testing";
+import { expect, test } from "vitest";
+
+const HALF = ["\ud800", "a\udc00", "\udc00\ud800"];
+const sandbox = createMemorySandbox();
+const INVALID = expect.objectContaining({
+  code: "option_invalid",
+  message: expect.stringContaining("well-formed Unicode") as string,
+});
+
+test.each(HALF)("%j as a tenant or an id is refused wherever a host names one, and nothing begins", async (half) => {
+  const journal = createMemoryJournal();
+  await expect(createRuntime({ sandbox, tools: [], journal, tenant: half })).rejects.toEqual(INVALID);
+  await using runtime = await createRuntime({ sandbox, tools: [], journal });
+  const model = scriptedModel([]);
+  const attempts: Record<string, () => unknown> = {
+    "execute({ tenant })": () => runtime.execute("return 1", { tenant: half }),
+    "execute({ execution })": () => runtime.execute("return 1", { execution: half }),
+    "agent({ tenant })": () => runtime.agent({ model, task: "x", tenant: half }),
+    "agent({ execution })": () => runtime.agent({ model, task: "x", execution: half }),
+    "call({ tenant })": () => runtime.call({ tool: "x", caller: "direct", input: {}, tenant: half }),
+    "derive({ tenant })": async () => runtime.derive({ tenant: half }),
+    "status({ tenant })": () => runtime.status("x", { tenant: half }),
+    "decide({ tenant })": () => runtime.decide("x", { 1: { allow: true } }, { tenant: half }),
+  };
+  for (const [what, attempt] of Object.entries(attempts))
+    await expect((async () => attempt())(), what).rejects.toEqual(INVALID);
+  for (const change of [{ tenant: half }, { id: half }])
+    await expect(
+      createServer(runtime, { keys: { keys: [{ id: "a", key: "0123456789abcdef", tenant: "t", ...change }] } }),
+    ).rejects.toEqual(INVALID);
+  expect(await Array.fromAsync(journal.list())).toEqual([]);
+});

@@ -1,0 +1,14 @@
+import { createRuntime } from "portcullis";
+import { createMemoryJournal } from "portcullis/journal";
+import { createMemorySandbox } from "portcullis/testing";
+import { expect, test } from "vitest";
+
+test("a program that is still being read when its runtime is suspended was not started, and is told so", async () => {
+  const journal = createMemoryJournal();
+  await using runtime = await createRuntime({ tools: [], journal, sandbox: createMemorySandbox() });
+  const running = Promise.allSettled(["a", "b", "c"].map((execution) => runtime.execute("return 1", { execution })));
+  expect(await runtime.suspend()).toBe(0);
+  for (const one of await running)
+    expect(one).toMatchObject({ status: "rejected", reason: { code: "runtime_closed" } });
+  await expect(journal.find("c")).rejects.toMatchObject({ code: "execution_unknown" });
+});

@@ -1,0 +1,122 @@
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { content, createRuntime, defineTool, fromMcp, type PartInput, type Tool } from "portcullis";
+import { createMemorySandbox } from "portcullis/testing";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { McpDoor } from "../../../src/serve/mcp/mcp-door.ts";
+import { realServer, serverFile } from "../../sources/mcp/servers.ts";
+
+const ASKED = { signal: undefined, asking: { type: "none" }, notify: undefined } as const;
+
+async function called(tools: readonly Tool[], name: string, input = {}, limits = {}) {
+  await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox(), limits });
+  const door = await McpDoor.open({ runtime, version: "1" });
+  return await door.callsOf({ id: "ann", tenant: "acme" }).call(name, input, ASKED);
+}
+
+const drawing = (give: () => unknown) =>
+  defineTool({
+    name: "desk.draw",
+    description: "draws",
+    input: z.object({}),
+    allowedCallers: ["direct"],
+    effect: "read",
+    handler: give,
+  });
+
+const DATA = Buffer.from("pixels").toString("base64");
+const PARTS: readonly [PartInput, object][] = [
+  [
+    { type: "image", mediaType: "image/png", data: DATA },
+    { type: "image", data: DATA, mimeType: "image/png" },
+  ],
+  [
+    { type: "file", mediaType: "audio/wav", data: DATA },
+    { type: "audio", data: DATA, mimeType: "audio/wav" },
+  ],
+  [
+    { type: "file", mediaType: "application/pdf", data: DATA, name: "a b.pdf" },
+    {
+      type: "resource",
+      resource: { uri: "portcullis://parts/3/a%20b.pdf", mimeType: "application/pdf", blob: DATA },
+    },
+  ],
+  [
+    { type: "link", url: "https://a.example/x", name: "x" },
+    { type: "resource_link", uri: "https://a.example/x", name: "x" },
+  ],
+];
+
+describe("a direct call of a tool of the host", () => {
+  test("gives its value, and each part as a block of the protocol", async () => {
+    const draw = () => content({ value: { points: 12 }, parts: PARTS.map(([part]) => part) });
+    const { content: blocks } = await called([drawing(draw)], "desk_draw");
+    expect(blocks).toEqual([{ type: "text", text: '{"points":12}' }, ...PARTS.map(([, block]) => block)]);
+  });
+
+  test("gives the parts of a value that is too large too", async () => {
+    const draw = () => content({ value: "x".repeat(100_000), parts: [PARTS[0]?.[0] as PartInput] });
+    const { content: blocks } = await called([drawing(draw)], "desk_draw");
+    expect(blocks.map(({ type }) => type)).toEqual(["text", "resource_link", "image"]);
+  });
+
+  test("names what does not fit into one result, with its size", async () => {
+    const large = Buffer.alloc(4 * 1024 * 1024, 1).toString("base64");
+    const parts = [1, 2].map(() => ({ type: "image", mediaType: "image/png", data: large }) as const);
+    const { content: blocks } = await called(
+      [drawing(() => content({ value: 1, parts }))],
+      "desk_draw",
+      {},
+      {
+        partBytes: 64 * 1024 * 1024,
+      },
+    );
+    expect(blocks.map(({ type }) => type)).toEqual(["text", "image", "text"]);
+    expect(blocks.at(-1)).toMatchObject({
+      text: expect.stringMatching(/^Left out.*part 2 \(5\.\d MiB\)\.$/) as string,
+    });
+  });
+});
+
+/** Without what servers tell clients about blocks, and what only the protocol's package adds. */
+const plain = (blocks: readonly object[]) =>
+  blocks.map((block) => {
+    const { annotations: _hints, _meta: _, ...shown } = block as Record<string, unknown>;
+    return shown;
+  });
+
+describe("a direct call of a tool of an MCP server", () => {
+  test.each([
+    ["get-tiny-image", {}],
+    ["get-resource-links", { count: 3 }],
+    ["get-resource-reference", { resourceType: "Text", resourceId: 1 }],
+    ["get-resource-reference", { resourceType: "Blob", resourceId: 2 }],
+    ["get-annotated-message", { messageType: "success", includeImage: true }],
+  ])("gives the blocks that a client of the server gets: %s %j", async (name, input) => {
+    const client = new Client({ name: "test", version: "1" });
+    await client.connect(
+      new StdioClientTransport({
+        command: process.execPath,
+        args: [serverFile("server-everything")],
+        stderr: "ignore",
+      }),
+    );
+    const own = await client.callTool({ name, arguments: input });
+    await client.close();
+    const policy = { allowedCallers: ["direct"], effect: "read" } as const;
+    await using source = await fromMcp(realServer("server-everything", "all"), policy);
+    const letters = (text: string) => text.toLowerCase().replaceAll(/[^a-z]/g, "");
+    const tool = source.tools.find((one) => letters(one.name) === letters(`all.${name}`));
+    const { content: blocks } = await called(source.tools, tool?.name ?? "", input);
+    const types = (all: readonly object[]) => all.map((block) => (block as { type: string }).type);
+    expect(types(blocks)).toEqual(types(own.content as readonly object[]));
+    const binary = (all: readonly object[]) => plain(all).filter(({ type }) => type !== "text");
+    // A resource tells the time at which it was made.
+    const timeless = (all: readonly object[]) =>
+      JSON.parse(JSON.stringify(all).replaceAll(/\d{1,2}:\d\d:\d\d/g, "TIME")) as readonly object[];
+    if (!JSON.stringify(own.content).includes('"blob"'))
+      expect(timeless(binary(blocks))).toMatchObject(timeless(binary(own.content as readonly object[])) as never);
+    else expect(JSON.stringify(blocks)).toMatch(/"blob":"[A-Za-z0-9+/=]{10,}"/);
+  });
+});

@@ -1,0 +1,71 @@
+import { createRuntime, type Runtime, type Tool } from "portcullis";
+import { createMemoryJournal, type Journal } from "portcullis/journal";
+import { createMemorySandbox } from "portcullis/testing";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { ServerRuns } from "../../src/serve/server-runs.ts";
+import { tool } from "../support/tools.ts";
+
+const pay = { ...tool("bank.pay", () => "paid", { effect: "write" }), approvable: true, needsApproval: () => true };
+
+async function open(journal: Journal, tools: readonly Tool[] = [pay]) {
+  const errors: unknown[] = [];
+  const runtime = await createRuntime({ tools, journal, sandbox: createMemorySandbox(), approve: () => "later" });
+  const onError = (error: unknown) => void errors.push(error);
+  const runs = new ServerRuns({ runtime, models: () => undefined, onEvent: () => {}, onError });
+  return { runtime, errors, runs, [Symbol.asyncDispose]: () => runtime[Symbol.asyncDispose]() };
+}
+
+/** A program whose call waits for a decision. */
+function begin(runtime: Runtime) {
+  const program = "try { return await tools.bank.pay({}) } catch (error) { return error.code }";
+  return runtime.execute(program, { execution: "pays", limits: { waitMs: 60_000 } });
+}
+
+function watchTime() {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  onTestFinished(() => void vi.useRealTimers());
+}
+
+test("a sweep ends the wait of a call that has waited for too long, although nothing has changed since the last sweep", async () => {
+  watchTime();
+  const journal = createMemoryJournal();
+  await using host = await open(journal);
+  const { runtime, runs, errors } = host;
+  expect((await begin(runtime)).outcome.type).toBe("waiting");
+  for (let times = 0; times < 2; times += 1) await runs.sweep();
+  expect((await journal.find("pays"))?.ended).toBe(false);
+  vi.setSystemTime(Date.now() + 60_000);
+  await runs.sweep();
+  expect((await runtime.resume("pays")).outcome).toEqual({ type: "completed", value: "approval_expired" });
+  expect(errors).toEqual([]);
+});
+
+test("an execution that cannot be taken up is told of once, and sweeps try it again after five minutes", async () => {
+  watchTime();
+  const memory = createMemoryJournal();
+  let read = 0;
+  const journal: Journal = {
+    ...memory,
+    read: (...given) => {
+      read += 1;
+      return memory.read(...given);
+    },
+  };
+  {
+    await using host = await open(journal);
+    await begin(host.runtime);
+    await host.runtime.decide("pays", { 1: { allow: true, by: "ann" } });
+  }
+  await using host = await open(journal, [tool("other", () => 1)]);
+  const { runs, errors } = host;
+  const readBy = async () => {
+    const before = read;
+    await runs.sweep();
+    return read - before;
+  };
+  expect(await readBy()).toBeGreaterThan(0);
+  expect(await readBy()).toBe(0);
+  vi.setSystemTime(Date.now() + 5 * 60_000);
+  expect(await readBy()).toBeGreaterThan(0);
+  expect(errors).toMatchObject([{ code: "tools_changed" }]);
+});
