@@ -27,7 +27,7 @@ const scriptOf = (name: string) => fileURLToPath(new URL(name, import.meta.url))
 const TIME = { timeout: 300_000 };
 const PROCESS: ForkOptions = {
   execArgv: ["--conditions=portcullis-source", "--no-warnings"],
-  stdio: ["ignore", "ignore", "inherit", "ipc"],
+  stdio: ["ignore", "ignore", "pipe", "ipc"],
 };
 
 const folders: string[] = [];
@@ -56,13 +56,18 @@ function start(script: string, args: readonly string[]): ChildProcess {
   const child = fork(scriptOf(script), args, PROCESS);
   children.add(child);
   child.once("exit", () => children.delete(child));
+  child.stderr?.on("data", (chunk: Buffer) => printed.set(child, `${printed.get(child) ?? ""}${chunk}`));
   return child;
 }
+
+/** What each process wrote to its standard error. */
+const printed = new WeakMap<ChildProcess, string>();
 
 /** Resolves with the exit code; null if it was killed. */
 async function exitOf(worker: ChildProcess): Promise<number | null> {
   if (worker.exitCode !== null || worker.signalCode !== null) return worker.exitCode;
-  const [code] = (await once(worker, "exit")) as [number | null];
+  // "close" comes when its standard error has been read to the end.
+  const [code] = (await once(worker, "close")) as [number | null];
   return code;
 }
 
@@ -172,7 +177,7 @@ describe.skipIf(!ALL_TESTS)("nothing is lost and nothing doubled", () => {
           else if (name !== "") reached.set(name, (reached.get(name) ?? 1) - 1);
           // All have ended. The rest of the kills has another set of executions.
           if (code === 0) return;
-          if (code !== null) throw new Error(`A worker failed with exit code ${code}.`);
+          if (code !== null) throw new Error(`A worker failed with exit code ${code}:\n${printed.get(worker) ?? ""}`);
         }
       };
       while (!isDone()) {

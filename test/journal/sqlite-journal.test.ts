@@ -94,6 +94,16 @@ describe("a journal in a file", () => {
     expect(raw(path).prepare("SELECT bytes FROM texts").all()).toEqual([{ bytes: large.length }]);
   });
 
+  test("is opened by every process of those that create the same file at once", async () => {
+    const path = newPath();
+    const script = fileURLToPath(new URL("open-process.ts", import.meta.url));
+    const children = Array.from({ length: 5 }, () =>
+      fork(script, [path, "150"], { execArgv: ["--conditions=portcullis-source"] }),
+    );
+    const codes = await Promise.all(children.map(async (child) => (await once(child, "exit"))[0] as number));
+    expect(codes).toEqual([0, 0, 0, 0, 0]);
+  });
+
   test("is written by several processes at once: each append at one head goes through once", async () => {
     const path = newPath();
     const journal = openJournal(path);

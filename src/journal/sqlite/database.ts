@@ -2,7 +2,7 @@ import { closeSync, lstatSync, openSync, realpathSync, statSync } from "node:fs"
 import { dirname, resolve } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { PortcullisError } from "../../errors.ts";
-import { storeError } from "./store-error.ts";
+import { isBusy, storeError } from "./store-error.ts";
 
 /** Version of the tables, kept in `PRAGMA user_version`. Records have a version of their own, `JOURNAL_FORMAT`. */
 const SCHEMA_VERSION = 1;
@@ -10,6 +10,8 @@ const SCHEMA_VERSION = 1;
 const APPLICATION_ID = 0x5063756c;
 /** How long opening waits for another process that creates the same file, in milliseconds. */
 const OPENING_MS = 5000;
+/** Longest wait between two attempts to open a file, in milliseconds. */
+const RETRY_MS = 20;
 
 /** SQLite's name for a database without a file. */
 const IN_MEMORY = ":memory:";
@@ -65,11 +67,24 @@ export function openDatabase(
     createFile(file);
     refuseForeignFiles(file);
   }
+  const deadline = performance.now() + OPENING_MS;
+  for (;;) {
+    try {
+      return openFile(file, synchronous, maxBytes);
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > deadline)
+        throw PortcullisError.is(error) ? error : storeError(error, file);
+      // SQLite does not wait by itself if two processes that create a file would wait for each other.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Math.random() * RETRY_MS);
+    }
+  }
+}
+
+function openFile(file: string, synchronous: "FULL" | "NORMAL", maxBytes: number): DatabaseSync {
   // Loaded on demand: most programs that import this package open no file.
   const sqlite = process.getBuiltinModule("node:sqlite");
-  let database: DatabaseSync | undefined;
+  const database = new sqlite.DatabaseSync(file, { timeout: OPENING_MS });
   try {
-    database = new sqlite.DatabaseSync(file, { timeout: OPENING_MS });
     // The file may come from elsewhere: its schema must not call functions, and a damaged page must be found.
     database.exec(`PRAGMA page_size = ${PAGE_BYTES}`);
     database.exec("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;");
@@ -81,8 +96,8 @@ export function openDatabase(
     if (Number.isFinite(maxBytes)) database.exec(`PRAGMA max_page_count = ${Math.floor(maxBytes / PAGE_BYTES)}`);
     return database;
   } catch (error) {
-    database?.close();
-    throw PortcullisError.is(error) ? error : storeError(error, file);
+    database.close();
+    throw error;
   }
 }
 
