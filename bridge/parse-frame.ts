@@ -42,65 +42,21 @@ interface Form {
   readonly more?: (header: Readonly<Record<string, unknown>>) => Form["fields"];
 }
 
-type Forms = ReadonlyMap<string, Form>;
-
 const NONE: Form["fields"] = [];
 
-const GUEST_FORMS: Forms = new Map<string, Form>([
-  [
-    "ready",
-    {
-      fields: [
-        ["protocol", count],
-        ["language", oneOf("javascript", "python")],
-      ],
-      body: "forbidden",
-    },
-  ],
-  [
-    "call",
-    {
-      fields: [
-        ["id", id],
-        ["tool", name],
-      ],
-      more: ({ tool }) => (tool === SAVE_ARTIFACT ? [["name", name]] : NONE),
-      body: "required",
-    },
-  ],
-  [
-    "timer",
-    {
-      fields: [
-        ["id", id],
-        ["ms", wait],
-      ],
-      body: "forbidden",
-    },
-  ],
-  ["clear", { fields: [["id", id]], body: "forbidden" }],
-  [
-    "output",
-    {
-      fields: [
-        ["stream", oneOf("stdout", "stderr")],
-        ["dropped", count],
-      ],
-      body: "required",
-    },
-  ],
-  ["unreplayable", { fields: [["cause", oneOf(...UNREPLAYABLE_CAUSES)]], body: "forbidden" }],
-  ["turn_end", { fields: [["open", count]], body: "forbidden" }],
-  [
-    "settled",
-    {
-      fields: [
-        ["ok", boolean],
-        ["notes", notes],
-      ],
-      body: "allowed",
-    },
-  ],
+function form(body: Form["body"], fields: Readonly<Record<string, Field>>, more?: Form["more"]): Form {
+  return { fields: Object.entries(fields), body, ...(more && { more }) };
+}
+
+const GUEST_FORMS = new Map([
+  ["ready", form("forbidden", { protocol: count, language: oneOf("javascript", "python") })],
+  ["call", form("required", { id, tool: name }, ({ tool }) => (tool === SAVE_ARTIFACT ? [["name", name]] : NONE))],
+  ["timer", form("forbidden", { id, ms: wait })],
+  ["clear", form("forbidden", { id })],
+  ["output", form("required", { stream: oneOf("stdout", "stderr"), dropped: count })],
+  ["unreplayable", form("forbidden", { cause: oneOf(...UNREPLAYABLE_CAUSES) })],
+  ["turn_end", form("forbidden", { open: count })],
+  ["settled", form("allowed", { ok: boolean, notes })],
 ]);
 
 /**
@@ -111,7 +67,6 @@ export function parseGuestFrame(text: string): GuestFrame | MalformedFrame {
   return parseFrame(text, GUEST_FORMS) as GuestFrame | MalformedFrame;
 }
 
-const time: Field = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
 const seed: Field = (value) => typeof value === "string" && /^[0-9a-f]{32}$/.test(value);
 const limits: Field = (value) =>
   typeof value === "object" &&
@@ -120,41 +75,11 @@ const limits: Field = (value) =>
     (key) => Object.hasOwn(value, key) && count(value[key as keyof typeof value]),
   );
 
-const HOST_FORMS: Forms = new Map<string, Form>([
-  [
-    "start",
-    {
-      fields: [
-        ["protocol", oneOf(PROTOCOL_VERSION)],
-        ["now", time],
-        ["seed", seed],
-        ["limits", limits],
-      ],
-      body: "required",
-    },
-  ],
-  [
-    "answer",
-    {
-      fields: [
-        ["now", time],
-        ["id", id],
-        ["ok", boolean],
-      ],
-      body: "required",
-    },
-  ],
-  [
-    "fire",
-    {
-      fields: [
-        ["now", time],
-        ["id", id],
-      ],
-      body: "forbidden",
-    },
-  ],
-  ["stop", { fields: [["now", time]], body: "forbidden" }],
+const HOST_FORMS = new Map([
+  ["start", form("required", { protocol: oneOf(PROTOCOL_VERSION), now: count, seed, limits })],
+  ["answer", form("required", { now: count, id, ok: boolean })],
+  ["fire", form("forbidden", { now: count, id })],
+  ["stop", form("forbidden", { now: count })],
 ]);
 
 /** Parses a frame of the host that is read from a journal. The journal may come from anywhere, so it is checked like a guest's frame. */
@@ -162,7 +87,7 @@ export function parseHostFrame(text: string): HostFrame | MalformedFrame {
   return parseFrame(text, HOST_FORMS) as HostFrame | MalformedFrame;
 }
 
-function parseFrame(text: string, forms: Forms): object {
+function parseFrame(text: string, forms: ReadonlyMap<string, Form>): object {
   const { header: headerText, body } = splitFrame(text);
   if (headerText.length > HEADER_LENGTH)
     return new MalformedFrame(`its header has ${headerText.length} characters, at most ${HEADER_LENGTH} are allowed`);

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { EgressRefusal } from "./egress-refusal.ts";
 import type { Target } from "./request-target.ts";
@@ -21,25 +22,17 @@ export async function connectUpstream(
 }
 
 async function connectTo(address: string, port: number, connectMs: number, signal: AbortSignal): Promise<Socket> {
-  const { promise: connected, resolve, reject } = Promise.withResolvers<void>();
   const socket = connect({ host: address, port, allowHalfOpen: true, noDelay: true });
-  const giveUp = (error: unknown) => {
-    socket.destroy();
-    reject(error);
-  };
-  const onAbort = () => giveUp(signal.reason);
-  const timer = setTimeout(() => giveUp(new Error("no answer in time")), connectMs);
-  socket.once("connect", resolve);
-  socket.on("error", giveUp);
-  signal.addEventListener("abort", onAbort, { once: true });
+  const giveUp = () => socket.destroy(new Error("no answer in time"));
+  const timer = setTimeout(giveUp, connectMs);
+  signal.addEventListener("abort", giveUp, { once: true });
   try {
-    await connected;
+    await once(socket, "connect");
     return socket;
   } finally {
     clearTimeout(timer);
-    signal.removeEventListener("abort", onAbort);
+    signal.removeEventListener("abort", giveUp);
     // A later error closes the socket, and its owner listens for that.
-    socket.off("error", giveUp);
     socket.on("error", () => {});
   }
 }
