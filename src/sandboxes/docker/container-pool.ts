@@ -6,7 +6,7 @@ import { ContainerGuest } from "./container/container-guest.ts";
 import type { ContainerPlan } from "./container-options.ts";
 import type { Daemon } from "./daemon.ts";
 import { noteLeft, removeLeft } from "./leftovers.ts";
-import type { PoolCounts, PoolOptions } from "./pool-counts.ts";
+import type { PoolOptions } from "./docker-options.ts";
 
 /** Kinds of containers that are kept warm at once: two, so that alternating between two languages keeps both warm. */
 const WARM_KINDS = 2;
@@ -65,7 +65,8 @@ export class ContainerPool {
     });
   }
 
-  get counts(): PoolCounts {
+  /** Counts for tests and benchmarks. Containers that are being started are included. */
+  get counts(): { readonly containers: number; readonly idle: number; readonly waiting: number } {
     return { containers: this.#all.size + this.#starting.size, idle: this.#idle.length, waiting: this.#waiting.length };
   }
 

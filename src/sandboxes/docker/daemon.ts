@@ -79,11 +79,7 @@ export class Daemon {
   }
 
   async info(): Promise<DaemonInfo> {
-    const answer = await this.dial({
-      path: "/info",
-      method: "GET",
-      statusCodes: { 200: true, 500: "server error" },
-    });
+    const answer = await this.dial({ path: "/info", method: "GET", statusCodes: { 200: true, 500: "server error" } });
     if (!isObject(answer) || typeof answer.Name !== "string") throw this.unexpectedAnswer("about itself");
     const texts = Object.entries(NO_INFO).map(([name, text]) => [
       name,

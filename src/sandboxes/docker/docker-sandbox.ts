@@ -11,7 +11,6 @@ import { DOCKER_RULES, type DockerSandboxOptions } from "./docker-options.ts";
 import { planEgress, USUAL_WAY } from "./egress/egress-plan.ts";
 import { checkImage } from "./image/image.ts";
 import { hostLabels, removeLeftovers } from "./leftovers.ts";
-import type { PoolCounts } from "./pool-counts.ts";
 
 /** Limits of containers that are started before the first program's limits are known. */
 const USUAL_LIMITS: SandboxLimits = { memoryBytes: 128 * 1024 * 1024, frameBytes: 4 * 1024 * 1024 };
@@ -19,7 +18,7 @@ const SUBJECT = "createDockerSandbox";
 const LANGUAGES: readonly Language[] = ["javascript", "python"];
 
 export interface DockerSandbox extends Sandbox {
-  readonly pool: { readonly counts: PoolCounts };
+  readonly pool: Pick<ContainerPool, "counts">;
 }
 
 /** A sandbox of containers: each runs one program on a read-only file system without a network, and is then removed. */
@@ -91,8 +90,7 @@ export function createDockerSandboxWith(way: typeof USUAL_WAY, options: DockerSa
       await check();
       try {
         const guest = await pool.acquire(planFor(language, limits), options, signal);
-        guest.handOver(limits.frameBytes);
-        if (onConnection) guest.setConnectionListener(onConnection);
+        guest.handOver(limits.frameBytes, onConnection);
         return guest;
       } catch (error) {
         signal.throwIfAborted();

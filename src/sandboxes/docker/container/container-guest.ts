@@ -1,10 +1,9 @@
 import type { Socket } from "node:net";
 import type { Closing } from "../../closing.ts";
 import { FrameChannel } from "../../frame-channel.ts";
-import type { FrameQueue } from "../../frame-queue.ts";
 import { keepAwake } from "../../keep-awake.ts";
 import { OutputTail } from "../../../values/output-tail.ts";
-import type { Connection, Exit, Guest, KillReason, Offer, ResourceUsage } from "../../sandbox.ts";
+import type { Exit, Guest, KillReason, Offer, OpenOptions, ResourceUsage } from "../../sandbox.ts";
 import { AttachedStream } from "./attached-stream.ts";
 import { Container, MountRefused } from "./container.ts";
 import type { ContainerPlan } from "../container-options.ts";
@@ -23,8 +22,12 @@ export class ContainerGuest implements Guest {
   readonly #container: Container;
   /** Connected to the streams that carried the guest's first bytes: the pipes or the standard streams. */
   readonly #channel = new FrameChannel();
+  readonly frames = this.#channel.frames;
   readonly #exited = Promise.withResolvers<Exit>();
+  readonly exit = this.#exited.promise;
   readonly #gone = Promise.withResolvers<boolean>();
+  /** Resolves with true once the container is removed, or with false if the daemon did not remove it. */
+  readonly removed = this.#gone.promise;
   readonly #greeted = Promise.withResolvers<void>();
   #watch: NodeJS.Timeout | undefined;
   #reading = false;
@@ -36,7 +39,7 @@ export class ContainerGuest implements Guest {
 
   private constructor(container: Container) {
     this.#container = container;
-    const { stream, pipes, pipeEnds } = container;
+    const { stream, pipes } = container;
     const attached = new AttachedStream(
       (chunk) => this.#receiveFrom(stream, stream, chunk),
       (chunk) => this.#noteStderr(chunk),
@@ -45,7 +48,8 @@ export class ContainerGuest implements Guest {
     stream.on("error", () => {});
     stream.once("close", () => void this.#die());
     pipes?.fromGuest.on("data", (chunk: Buffer) => this.#receiveFrom(pipes.fromGuest, pipes.toGuest, chunk));
-    for (const pipe of pipeEnds) pipe.on("error", () => {});
+    pipes?.fromGuest.on("error", () => {});
+    pipes?.toGuest.on("error", () => {});
   }
 
   /**
@@ -73,19 +77,6 @@ export class ContainerGuest implements Guest {
     }
   }
 
-  get frames(): FrameQueue {
-    return this.#channel.frames;
-  }
-
-  get exit(): Promise<Exit> {
-    return this.#exited.promise;
-  }
-
-  /** Resolves with true once the container is removed, or with false if the daemon did not remove it. */
-  get removed(): Promise<boolean> {
-    return this.#gone.promise;
-  }
-
   get id(): string {
     return this.#container.id;
   }
@@ -96,15 +87,12 @@ export class ContainerGuest implements Guest {
   }
 
   /** Assigns the container to a program. `frameBytes` is the largest frame that the guest may send. */
-  handOver(frameBytes: number): void {
+  handOver(frameBytes: number, onConnection: OpenOptions["onConnection"]): void {
+    if (onConnection) this.#container.door?.setListener(onConnection);
     if (this.ended) return;
     this.#channel.allow(frameBytes);
-    this.#container.beginCounting();
+    this.#container.processor?.begin();
     this.#watch = setInterval(() => void this.#watchMemory(), WATCH_MS).unref();
-  }
-
-  setConnectionListener(listener: (connection: Connection) => void): void {
-    this.#container.setConnectionListener(listener);
   }
 
   /** Sets the listener for offers. It is called with undefined when the program no longer waits. */
@@ -129,18 +117,23 @@ export class ContainerGuest implements Guest {
   }
 
   usage(): ResourceUsage {
-    return { peakMemoryBytes: this.#peakBytes, processorMs: this.#container.processorMs };
+    return { peakMemoryBytes: this.#peakBytes, processorMs: this.#container.processor?.ms };
   }
 
   /** A container with a connection to outside keeps its program: what the program reads there comes only once. */
   offer(offer: Offer): void {
-    if (!this.ended && !this.#container.isConnected) this.#onOffer(offer);
+    if (!this.ended && !this.#isConnected) this.#onOffer(offer);
   }
 
   /** Ends the guest of a program that waits. */
   evict(closing: Closing, changeMs: number): void {
     this.#onOffer(undefined);
-    if (!this.#container.isConnected) this.#end({ type: "evicted", closing, changeMs });
+    if (!this.#isConnected) this.#end({ type: "evicted", closing, changeMs });
+  }
+
+  /** Whether the guest has made a connection to outside, also one that has not ended. */
+  get #isConnected(): boolean {
+    return this.#container.door?.proxy.isUsed === true;
   }
 
   kill(reason: KillReason): void {

@@ -2,13 +2,11 @@ import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
 import type { ContainerCreateOptions } from "dockerode";
 import { PortcullisError } from "../../../errors.ts";
-import type { Connection, Exit } from "../../sandbox.ts";
+import type { Exit } from "../../sandbox.ts";
 import { BridgePipes } from "./bridge-pipes.ts";
 import { type ContainerPlan, containerOptions } from "../container-options.ts";
 import { type Daemon, DaemonTimeout, isObject } from "../daemon.ts";
 import { EgressDoor } from "../egress/egress-door.ts";
-import type { EgressPlan } from "../egress/egress-plan.ts";
-import { makeMountedFolder, removeMountedFolder } from "./mounted-folder.ts";
 import { ProcessorTime } from "./processor-time.ts";
 
 /** How long a container whose bridge has ended may take to end itself, in milliseconds. */
@@ -20,27 +18,43 @@ const MEMORY_ABORT = /is_heap_oom = 1|out of memory|invalid size error|allocatio
 /** The daemon is on this machine but cannot mount its folders. */
 export class MountRefused extends Error {}
 
-/** One container from creation to removal, with its pipes and its egress proxy on the host. */
-export class Container {
+/** What the host has made for a container so far. */
+interface Made {
+  readonly daemon: Daemon;
   /** Its name. The host chooses it, so that the container can be removed even if the daemon's answer was lost. */
   readonly id: string;
+  /** Gets the name of a container that did not start and may remain. */
+  readonly onLeft: (id: string) => void;
+  stream?: Socket;
+  pipes?: BridgePipes | undefined;
+  door?: EgressDoor;
+}
+
+/** One container from creation to removal, with its pipes and its egress proxy on the host. */
+export class Container {
   readonly plan: ContainerPlan;
   /** Its standard streams. */
   readonly stream: Socket;
-  readonly pipes: BridgePipes | undefined;
-  readonly #daemon: Daemon;
-  readonly #door: EgressDoor | undefined;
-  readonly #onLeft: (id: string) => void;
-  #processor: ProcessorTime | undefined;
+  /** Counts the processor time of the running container; undefined if the system does not report it. */
+  processor: ProcessorTime | undefined;
+  readonly #made: Made;
 
-  private constructor(daemon: Daemon, plan: ContainerPlan, { id, stream, pipes, door, onLeft }: Made) {
-    this.#daemon = daemon;
+  private constructor(plan: ContainerPlan, stream: Socket, made: Made) {
     this.plan = plan;
-    this.id = id;
     this.stream = stream;
-    this.pipes = pipes;
-    this.#door = door;
-    this.#onLeft = onLeft;
+    this.#made = made;
+  }
+
+  get id(): string {
+    return this.#made.id;
+  }
+
+  get pipes(): BridgePipes | undefined {
+    return this.#made.pipes;
+  }
+
+  get door(): EgressDoor | undefined {
+    return this.#made.door;
   }
 
   /**
@@ -48,95 +62,65 @@ export class Container {
    * `MountRefused`, after removing the container; `onLeft` gets its name if it may remain.
    */
   static async make(daemon: Daemon, plan: ContainerPlan, onLeft: (id: string) => void): Promise<Container> {
-    const id = `portcullis-${randomUUID()}`;
-    const pipes = await makePipes(daemon, plan);
-    let door: EgressDoor | undefined;
+    const made: Made = { daemon, id: `portcullis-${randomUUID()}`, onLeft, pipes: await makePipes(daemon, plan) };
     try {
-      if (plan.egress) door = await openDoor(plan.egress);
-      await create(daemon, id, containerOptions(plan, { pipes: pipes?.folder, egress: door?.folder }));
-      return new Container(daemon, plan, { id, stream: await attach(daemon, id), pipes, door, onLeft });
+      if (plan.egress) made.door = await EgressDoor.open(plan.egress);
+      await create(daemon, made.id, containerOptions(plan, { pipes: made.pipes?.folder, egress: made.door?.folder }));
+      made.stream = await attach(daemon, made.id);
+      return new Container(plan, made.stream, made);
     } catch (error) {
-      pipes?.close();
-      closeDoor(door);
-      await removeUnstarted(daemon, id, error, onLeft);
-      throw explained(error, daemon, pipes, door);
+      return await giveUp(made, error);
     }
   }
 
   /** Starts the container. Rejects like `make`, also after removing it. */
   async start(): Promise<void> {
+    const { daemon, id } = this.#made;
     try {
-      await this.#daemon.ask((docker, abortSignal) => docker.getContainer(this.id).start({ abortSignal }));
+      await daemon.ask((docker, abortSignal) => docker.getContainer(id).start({ abortSignal }));
     } catch (error) {
-      this.close();
-      await removeUnstarted(this.#daemon, this.id, error, this.#onLeft);
-      throw explained(error, this.#daemon, this.pipes, this.#door);
+      await giveUp(this.#made, error);
     }
   }
 
   /** Finds out how to read the processor time of the running container. */
   async findProcessorTime(): Promise<void> {
-    this.#processor = await ProcessorTime.of(this.#daemon, this.id).catch(() => undefined);
+    this.processor = await ProcessorTime.of(this.#made.daemon, this.id).catch(() => undefined);
   }
 
   /** Closes the streams, the pipes and the egress proxy, which reports the connections that it ends. */
   close(): void {
-    this.stream.destroy();
-    this.pipes?.close();
-    closeDoor(this.#door);
+    closeAll(this.#made);
   }
 
   /** Ends and removes the container. Resolves with false if the daemon did not remove it. */
   remove(): Promise<boolean> {
-    return removeContainer(this.#daemon, this.id);
-  }
-
-  setConnectionListener(listener: (connection: Connection) => void): void {
-    this.#door?.setListener(listener);
-  }
-
-  /** Whether the guest has made a connection to outside, also one that has not ended. */
-  get isConnected(): boolean {
-    return this.#door?.isUsed === true;
-  }
-
-  /** Starts to count processor time. */
-  beginCounting(): void {
-    this.#processor?.begin();
-  }
-
-  /** Milliseconds since `beginCounting`; undefined if the system does not report it. */
-  get processorMs(): number | undefined {
-    return this.#processor?.ms;
+    return removeContainer(this.#made.daemon, this.id);
   }
 
   /** Memory above an idle guest's, in bytes; 0 if the daemon does not report it. */
   readMemory(): Promise<number> {
-    return readMemory(this.#daemon, this.id).catch(() => 0);
+    return readMemory(this.#made.daemon, this.id).catch(() => 0);
   }
 
   /** Keeps the host alive, as a running program should. */
   ref(): void {
-    for (const stream of this.#streams) stream.ref?.();
-    this.#door?.ref();
+    for (const handle of this.#handles) handle?.ref?.();
   }
 
   /** Lets the host end while this container idles. */
   unref(): void {
-    for (const stream of this.#streams) stream.unref?.();
-    this.#door?.unref();
-  }
-
-  /** The host's ends of the pipes, if there are any. */
-  get pipeEnds(): readonly Socket[] {
-    return this.pipes ? [this.pipes.fromGuest, this.pipes.toGuest] : [];
+    for (const handle of this.#handles) handle?.unref?.();
   }
 
   /** Why the container ended by itself. `stderrTail` is the end of its standard error. */
   async causeOfDeath(stderrTail: string): Promise<Exit> {
     try {
-      await this.#daemon.ask((docker, abortSignal) => docker.getContainer(this.id).wait({ abortSignal }), ENDING_MS);
-      const { oomKilled, exitCode } = await inspectState(this.#daemon, this.id);
+      await this.#made.daemon.ask(
+        (docker, abortSignal) => docker.getContainer(this.id).wait({ abortSignal }),
+        ENDING_MS,
+      );
+      const { oomKilled, exitCode } = await inspectState(this.#made.daemon, this.id);
       if (oomKilled || this.#endedByHeap(exitCode, stderrTail))
         return { type: "memory", seenBytes: this.plan.limits.heapBytes };
       const printed = stderrTail.trim().slice(-500);
@@ -162,58 +146,33 @@ export class Container {
   }
 
   /** The stream of a daemon that is reached over ssh has no `ref`. */
-  get #streams(): readonly Partial<Pick<Socket, "ref" | "unref">>[] {
-    return [this.stream, ...this.pipeEnds];
+  get #handles(): readonly ({ ref?(): void; unref?(): void } | undefined)[] {
+    return [this.stream, this.pipes?.fromGuest, this.pipes?.toGuest, this.door?.proxy];
   }
 }
 
-interface Made {
-  readonly id: string;
-  readonly stream: Socket;
-  readonly pipes: BridgePipes | undefined;
-  readonly door: EgressDoor | undefined;
-  readonly onLeft: (id: string) => void;
+function closeAll({ stream, pipes, door }: Made): void {
+  stream?.destroy();
+  pipes?.close();
+  door?.close();
 }
 
-/** Removes a container that did not start. After a timeout the daemon may still create it, so it may remain. */
-async function removeUnstarted(
-  daemon: Daemon,
-  id: string,
-  error: unknown,
-  onLeft: (id: string) => void,
-): Promise<void> {
+/**
+ * Removes a container that did not start, and throws why. After a timeout the daemon may still create it, so it may
+ * remain. Recognizes a daemon on this machine that cannot mount its temporary folder: egress needs a mount, the bridge
+ * does not.
+ */
+async function giveUp(made: Made, error: unknown): Promise<never> {
+  const { daemon, id, pipes, door, onLeft } = made;
+  closeAll(made);
   if (!(await removeContainer(daemon, id)) || error instanceof DaemonTimeout) onLeft(id);
-}
-
-/** Recognizes a daemon on this machine that cannot mount its temporary folder. Egress needs a mount; the bridge does not. */
-function explained(
-  error: unknown,
-  daemon: Daemon,
-  pipes: BridgePipes | undefined,
-  door: EgressDoor | undefined,
-): unknown {
-  if (pipes === undefined || !(error instanceof Error && MOUNT_ERROR.test(error.message))) return error;
-  if (!door) return new MountRefused(error.message, { cause: error });
-  return new PortcullisError(
+  if (pipes === undefined || !(error instanceof Error && MOUNT_ERROR.test(error.message))) throw error;
+  if (!door) throw new MountRefused(error.message, { cause: error });
+  throw new PortcullisError(
     "sandbox_unavailable",
     `The Docker daemon at ${daemon.address} cannot mount the folder ${door.folder}, and egress needs a socket in it: use another daemon, or egress "none".`,
     { cause: error },
   );
-}
-
-async function openDoor(plan: EgressPlan): Promise<EgressDoor> {
-  const folder = makeMountedFolder();
-  try {
-    return await EgressDoor.open(plan, folder);
-  } catch (error) {
-    removeMountedFolder(folder);
-    throw error;
-  }
-}
-
-function closeDoor(door: EgressDoor | undefined): void {
-  door?.close();
-  if (door) removeMountedFolder(door.folder);
 }
 
 /** Without pipes the container's standard streams are the bridge. gVisor, for example, cannot open a host's pipe. */

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { PortcullisError } from "../../../errors.ts";
 import type { Connection } from "../../sandbox.ts";
+import { makeMountedFolder, removeMountedFolder } from "../container/mounted-folder.ts";
 import type { EgressPlan } from "./egress-plan.ts";
 import { EgressProxy } from "./egress-proxy.ts";
 
@@ -12,19 +13,18 @@ const SOCKET_PATH_BYTES = 107;
 
 /** Egress of one container: a proxy that listens on a socket in a folder, which is mounted into the container. */
 export class EgressDoor {
-  readonly folder: string;
+  readonly folder = makeMountedFolder();
+  readonly proxy: EgressProxy;
   /** Connections that ended before a listener was set. A guest without a program normally makes none. */
   #unreported: Connection[] = [];
-  #listener: ((connection: Connection) => void) | undefined;
-  #proxy: EgressProxy | undefined;
+  #listener = (connection: Connection): void => void this.#unreported.push(connection);
 
-  private constructor(folder: string) {
-    this.folder = folder;
+  private constructor(plan: EgressPlan) {
+    this.proxy = new EgressProxy(plan, (connection) => this.#listener(connection));
   }
 
-  /** Listens in `folder`. The caller removes the folder. */
-  static async open(plan: EgressPlan, folder: string): Promise<EgressDoor> {
-    const door = new EgressDoor(folder);
+  static async open(plan: EgressPlan): Promise<EgressDoor> {
+    const door = new EgressDoor(plan);
     const path = join(door.folder, EGRESS_SOCKET);
     try {
       if (Buffer.byteLength(path) > SOCKET_PATH_BYTES)
@@ -32,7 +32,7 @@ export class EgressDoor {
           "sandbox_unavailable",
           `The path ${path} is too long for a socket: set TMPDIR to a shorter one.`,
         );
-      door.#proxy = await EgressProxy.open(plan, path, (connection) => door.#report(connection));
+      await door.proxy.listen(path);
       return door;
     } catch (error) {
       door.close();
@@ -46,26 +46,9 @@ export class EgressDoor {
     for (const connection of this.#unreported.splice(0)) listener(connection);
   }
 
-  /** Whether a connection was made. */
-  get isUsed(): boolean {
-    return this.#proxy?.isUsed === true;
-  }
-
   /** Ends every connection, and reports each to the listener before this returns. */
   close(): void {
-    this.#proxy?.close();
-  }
-
-  ref(): void {
-    this.#proxy?.ref();
-  }
-
-  unref(): void {
-    this.#proxy?.unref();
-  }
-
-  #report(connection: Connection): void {
-    if (this.#listener) this.#listener(connection);
-    else this.#unreported.push(connection);
+    this.proxy.close();
+    removeMountedFolder(this.folder);
   }
 }

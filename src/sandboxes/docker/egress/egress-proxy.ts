@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { chmodSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -29,7 +30,7 @@ export class EgressProxy {
   #accepted = 0;
   #remainingBytes: number;
 
-  private constructor(plan: EgressPlan, report: (connection: Connection) => void) {
+  constructor(plan: EgressPlan, report: (connection: Connection) => void) {
     this.#plan = plan;
     this.#report = report;
     this.#resolver = new Resolver(plan);
@@ -54,15 +55,11 @@ export class EgressProxy {
   }
 
   /** Listens at `path`. Any process that can enter its folder may connect. */
-  static async open(plan: EgressPlan, path: string, report: (connection: Connection) => void): Promise<EgressProxy> {
-    const proxy = new EgressProxy(plan, report);
-    await new Promise<void>((resolve, reject) => {
-      proxy.#server.once("error", reject);
-      proxy.#server.listen({ path, backlog: BACKLOG }, resolve);
-    });
-    proxy.#server.on("error", () => {});
+  async listen(path: string): Promise<void> {
+    this.#server.listen({ path, backlog: BACKLOG });
+    await once(this.#server, "listening");
+    this.#server.on("error", () => {});
     chmodSync(path, 0o666);
-    return proxy;
   }
 
   /** Ends every connection, and reports each before this returns. */

@@ -40,10 +40,11 @@ export async function openProxy({ hosts, lookup, mayReach, limits }: ProxyOption
     lookup: lookup ?? (async () => ["127.0.0.1"]),
     mayReach: mayReach ?? ((address: string) => address === "127.0.0.1"),
   };
-  const proxy = await EgressProxy.open(plan, path, (connection) => {
+  const proxy = new EgressProxy(plan, (connection) => {
     told.push(connection);
     for (const look of waiting) look();
   });
+  await proxy.listen(path);
   const sockets: Socket[] = [];
   onTestFinished(() => {
     for (const socket of sockets) socket.destroy();
