@@ -41,7 +41,7 @@ test("what reads is no longer named here once it does not", () => {
 
 /** What lists a store. */
 const LISTERS: ReadonlySet<string> = new Set([
-  "journal/read-list.ts",
+  "journal/read-records.ts",
   "redaction/redacting-journal.ts",
   "journal/sqlite/sqlite-journal.ts",
 ]);

@@ -1,8 +1,7 @@
 import { PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { ExecutionSummary, Journal, ListOptions } from "../journal/journal.ts";
-import { readList } from "../journal/read-list.ts";
-import { BudgetSpent, type ReadingBudget, type Records, readRecords } from "../journal/read-records.ts";
+import { BudgetSpent, type ReadingBudget, readList, readRecords, type Records } from "../journal/read-records.ts";
 import type { ParentRef } from "../journal/record.ts";
 import { isDriven } from "../programs/driven-here.ts";
 import { endingHead } from "../programs/from-journal/ending-head.ts";

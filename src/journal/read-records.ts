@@ -1,7 +1,8 @@
 import { memoryOf } from "../values/held-bytes.ts";
+import { inSlices, Slices } from "../values/in-slices.ts";
 import { Lane, type SlicedWork } from "../values/slice-scheduler.ts";
 import type { ExecutionId } from "./execution-id.ts";
-import type { Head, Journal } from "./journal.ts";
+import type { ExecutionSummary, Head, Journal, ListOptions } from "./journal.ts";
 import { type Reading, quotaOf } from "./reading-quota.ts";
 import type { Header, JournalRecord } from "./record.ts";
 
@@ -52,9 +53,6 @@ const RECORD_LENGTH = 512;
 
 /** Options of a reading for the host itself, and for no tenant. */
 export const HOST: ReadingOptions = { tenant: "" };
-
-/** Time of the host's thread before a reading asks for another slice, in milliseconds. */
-const SLICE_MS = 1;
 
 /**
  * The records of one execution. All readers use this: it shares the host's thread and the memory for readings among
@@ -148,21 +146,12 @@ export async function readHeader(
   return undefined;
 }
 
-/** Asks for another slice of the thread whenever a slice is over. */
-class Slices {
-  readonly #lane: Lane;
-  #until = 0;
-
-  constructor(lane: Lane) {
-    this.#lane = lane;
-  }
-
-  async next(): Promise<void> {
-    if (performance.now() < this.#until) return;
-    const turn = this.#lane.run(() => undefined);
-    if (turn) await turn;
-    this.#until = performance.now() + SLICE_MS;
-  }
+/**
+ * The executions of a store, in its order. All readers use this: a store yields all of its executions without a pause,
+ * and a hundred thousand may wait.
+ */
+export function readList(journal: Journal, options: ListOptions = {}): AsyncGenerator<ExecutionSummary> {
+  return inSlices(journal.list(options), new Lane(options.tenant ?? ""));
 }
 
 /** The sum of an amount over the texts of a record. */

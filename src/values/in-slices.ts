@@ -1,7 +1,24 @@
 import type { Lane } from "./slice-scheduler.ts";
 
-/** Time of the host's thread before this reader asks for another slice, in milliseconds. */
+/** Time of the host's thread before a reader asks for another slice, in milliseconds. */
 const SLICE_MS = 1;
+
+/** Asks for another slice of the host's thread whenever a slice is over. */
+export class Slices {
+  readonly #lane: Lane;
+  #until = 0;
+
+  constructor(lane: Lane) {
+    this.#lane = lane;
+  }
+
+  async next(): Promise<void> {
+    if (performance.now() < this.#until) return;
+    const turn = this.#lane.run(() => undefined);
+    if (turn) await turn;
+    this.#until = performance.now() + SLICE_MS;
+  }
+}
 
 /**
  * Passes items on, and shares the host's thread with all other sliced work in between: a store in memory yields all of
@@ -11,13 +28,9 @@ export async function* inSlices<Item>(
   items: AsyncIterable<Item> | Iterable<Item>,
   lane: Lane,
 ): AsyncGenerator<Awaited<Item>> {
-  let until = 0;
+  const slices = new Slices(lane);
   for await (const item of items) {
-    if (performance.now() >= until) {
-      const turn = lane.run(() => undefined);
-      if (turn) await turn;
-      until = performance.now() + SLICE_MS;
-    }
+    await slices.next();
     yield item;
   }
 }

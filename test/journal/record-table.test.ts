@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { RECORD_SCHEMAS } from "../../src/journal/parse-records.ts";
+import { RECORD_SCHEMAS } from "../../src/journal/record-schemas.ts";
 
 const readme = readFileSync(fileURLToPath(new URL("../../src/journal/README.md", import.meta.url)), "utf8");
 const [, ...rows] = /\n\| record[^]*$/.exec(readme)?.[0].trim().split("\n").slice(1) ?? [];

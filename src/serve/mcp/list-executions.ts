@@ -1,9 +1,8 @@
 import type { McpRuns } from "../../mcp-runs/runs.ts";
 import { listedExecution } from "../../executions/list-executions.ts";
 import type { ListedExecution } from "../../executions/listed-execution.ts";
-import { readList } from "../../journal/read-list.ts";
 import type { Runtime } from "../../runtime.ts";
-import { ReadingBudget } from "../../journal/read-records.ts";
+import { ReadingBudget, readList } from "../../journal/read-records.ts";
 import { idPrefixOf, ownerOf, type Principal } from "../principal.ts";
 
 /** Programs that are listed, and executions of the tenant that are looked at for them. */

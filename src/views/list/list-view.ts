@@ -1,7 +1,6 @@
 import { PortcullisError } from "../../errors.ts";
 import type { ExecutionSummary, Journal } from "../../journal/journal.ts";
-import { readList } from "../../journal/read-list.ts";
-import { readHeader, ReadingBudget } from "../../journal/read-records.ts";
+import { readHeader, ReadingBudget, readList } from "../../journal/read-records.ts";
 import type { Header } from "../../journal/record.ts";
 import { listedExecution } from "../../executions/list-executions.ts";
 import { headOf } from "../parts/text-room.ts";

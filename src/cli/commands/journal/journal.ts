@@ -1,4 +1,4 @@
-import { readList } from "../../../journal/read-list.ts";
+import { readList } from "../../../journal/read-records.ts";
 import { createReadStream } from "node:fs";
 import { PortcullisError } from "../../../errors.ts";
 import { exportLines, importLines } from "../../../journal/lines.ts";

@@ -1,8 +1,7 @@
-import { readList } from "../../../journal/read-list.ts";
 import { PortcullisError, optionError } from "../../../errors.ts";
 import type { AgentReport } from "../../../agent/agent-report.ts";
 import type { Journal } from "../../../journal/journal.ts";
-import { HOST, readHeader } from "../../../journal/read-records.ts";
+import { HOST, readHeader, readList } from "../../../journal/read-records.ts";
 import type { Model } from "../../../models/model.ts";
 import type { ClientResult } from "../../../programs/decide.ts";
 import type { Unrecovered } from "../../../executions/recover.ts";

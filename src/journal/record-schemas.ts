@@ -1,0 +1,292 @@
+import { z } from "zod";
+
+const text = z.string();
+/** A store finds an execution by its id. Stores keep lone surrogates as another character. */
+const key = text.min(1).refine((one) => one.isWellFormed(), "it has half a character (a lone surrogate)");
+/** Milliseconds, a count or a size. */
+const amount = z.number().nonnegative();
+/** Milliseconds since 1970, up to the last that a `Date` can be. */
+const at = z.int().nonnegative().max(8.64e15);
+
+/** A tool as it was defined when the execution began. */
+export const TOOL_DIGEST = z.strictObject({
+  name: text,
+  /** SHA-256 in hex of the name and both JSON Schemas. Policies and handlers are not included. */
+  digest: text,
+  /** What a call of it changes at most; missing for a tool that only reads. */
+  effect: z.enum(["idempotent", "write"]).exactOptional(),
+});
+const tools = z.array(TOOL_DIGEST);
+
+/** A definition of a tool, as a model or a program was shown it. */
+export const SHOWN_DEFINITION = z.strictObject({
+  name: text,
+  /** SHA-256 in hex of the JSON text that was shown. */
+  digest: text,
+});
+const shown = z.array(SHOWN_DEFINITION).exactOptional();
+
+/** A span as a W3C `traceparent`, as long as one of any version that is read; missing if telemetry did not record. */
+const trace = text.max(256).exactOptional();
+
+/** Characters that the runtime's `redact` has taken out of the record; missing if nothing was taken out. */
+const redacted = z.int().positive().exactOptional();
+
+/** Amounts by their names in a report's `usage`: times and memory. */
+const usage = z.record(text, amount).exactOptional();
+
+/** A call of another execution. */
+export const PARENT_REF = z.strictObject({ execution: text, call: text });
+
+/** A conversation whose turns another conversation has copied. */
+export const CONTINUED_REF = z.strictObject({
+  /** Missing if the turns come from a transcript. */
+  execution: text.exactOptional(),
+  /** Number of the turns that were copied. */
+  turns: z.int().nonnegative(),
+});
+
+/** Common fields of the headers of programs, conversations and single calls. */
+export const HEADER_BASE = z.strictObject({
+  type: z.literal("header"),
+  /** Version of the record format. */
+  format: z.literal(1),
+  execution: key,
+  tenant: key,
+  startedAt: at,
+  /** The tools behind the gate. */
+  tools,
+  limits: z.record(text, amount),
+  /** Versions that affect behaviour: `portcullis`, `node`, `v8`, `protocol`; for a conversation also the provider's `sdk`. */
+  versions: z.record(text, text),
+  /** The call that started this execution, if one did. */
+  parent: PARENT_REF.exactOptional(),
+  /** Span in which it began. */
+  trace,
+  redacted,
+});
+
+/** Schemas of records by type, and of headers by kind. The types of `record.ts` are derived from them. */
+export const RECORD_SCHEMAS = {
+  "header (program)": HEADER_BASE.extend({
+    kind: z.literal("program"),
+    language: text,
+    sandbox: text,
+    /** Prepared source, as sent to the guest. */
+    program: text,
+    /** Original source. */
+    source: text,
+    /** The program itself needs a decision before it starts. */
+    needsApproval: z.literal(true).exactOptional(),
+    /** SHA-256 in hex of the JSON Schema of what the program has to return. */
+    result: text.exactOptional(),
+    /** JSON text of that schema, if it was a plain one: a later driver reads it from here. */
+    resultSchema: text.exactOptional(),
+  }),
+  "header (conversation)": HEADER_BASE.extend({
+    kind: z.literal("conversation"),
+    /** Provider and model, like `anthropic:claude-sonnet-4-5`. */
+    model: text,
+    /** What the model was asked first; empty if messages of the user alone begin the conversation. */
+    task: text,
+    /** Where its programs run: `local`, `hosted` or `none`. */
+    programs: text,
+    /** Language of its local programs. */
+    language: text,
+    maxTurns: z.int().positive(),
+    maxTokens: z.int().positive(),
+    /** The definitions that the model was shown with the first request. */
+    shown,
+    /** Each of its programs needs a decision before it starts. */
+    approvePrograms: z.literal(true).exactOptional(),
+    /** The system text; missing if it is the package's own. */
+    instructions: text.exactOptional(),
+    /** What is asked of the model, and how the loop ends: JSON text. */
+    settings: text.exactOptional(),
+    /** The conversation that this conversation continues: its first turns were copied, and do not count in its budget. */
+    continues: CONTINUED_REF.exactOptional(),
+  }),
+  "header (call)": HEADER_BASE.extend({
+    kind: z.literal("call"),
+    tool: text,
+    caller: text,
+    /** JSON text; empty if it is longer than `inputBytes`, and the call was refused for it. */
+    input: text,
+  }),
+  claim: z.strictObject({
+    type: z.literal("claim"),
+    driver: text.min(1),
+    /** How long the driver holds the execution before it renews its lease, in milliseconds: a day at most, as in the options of a runtime. */
+    leaseMs: z.int().nonnegative().max(86_400_000),
+    /** Span in which the driver drives it. */
+    trace,
+    at,
+  }),
+  hand: z.strictObject({ type: z.literal("hand"), to: z.enum(["program", "host"]), at }),
+  alive: z.strictObject({ type: z.literal("alive"), driver: text.min(1), at }),
+  turn: z.strictObject({
+    type: z.literal("turn"),
+    redacted,
+    event: text,
+    commands: z.array(text),
+    /** What the program has used up to the turn's end, by all its drivers. */
+    usage,
+  }),
+  message: z.strictObject({
+    type: z.literal("message"),
+    redacted,
+    from: z.enum(["model", "host", "user"]),
+    /** JSON text, without the provider's `opaque` state. */
+    message: text,
+    /** The provider's opaque state after this turn: JSON text that is sent back to the provider and shown nowhere else. */
+    opaque: text.exactOptional(),
+    at,
+  }),
+  rest: z.strictObject({
+    type: z.literal("rest"),
+    redacted,
+    /** JSON text of the ending; missing after one turn alone, whose calls are for the host to answer. */
+    ending: text.exactOptional(),
+    at,
+  }),
+  model: z.strictObject({
+    type: z.literal("model"),
+    /** Provider and model, like `anthropic:claude-sonnet-4-5`. */
+    model: text,
+    /** The new model's system text, as in the header. */
+    instructions: text.exactOptional(),
+    at,
+  }),
+  tools: z.strictObject({ type: z.literal("tools"), tools, shown, at }),
+  compact: z.strictObject({
+    type: z.literal("compact"),
+    redacted,
+    /** JSON text: which turns are kept, and what was said and answered in them. */
+    history: text,
+    at,
+  }),
+  retry: z.strictObject({
+    type: z.literal("retry"),
+    redacted,
+    /** Id of the call whose handler failed; missing for a request to a provider. */
+    call: text.exactOptional(),
+    /** Number of the attempt that failed, from 1. */
+    attempt: z.int().positive(),
+    /** For a call the code of the failure. */
+    reason: text,
+    /** Milliseconds until the next attempt. */
+    delayMs: amount,
+    at,
+  }),
+  call: z.strictObject({
+    type: z.literal("call"),
+    redacted,
+    call: text,
+    tool: text,
+    caller: text,
+    /** `held`: waits for an approval. `client`: waits for a client's result. `dropped`: the execution ended, or the caller cancelled the call, before it was decided. */
+    decision: z.enum(["allowed", "held", "client", "refused", "dropped"]),
+    /** Code of a refusal; `outcome_unknown` for a call that is held because its driver died while its handler ran. */
+    code: text.exactOptional(),
+    /** SHA-256 in hex of the input's JSON text; missing if the call was refused before its input was read. */
+    inputDigest: text.exactOptional(),
+    /** What an `allowed` call changes, if its tool's effect depends on the input. */
+    effect: z.enum(["read", "idempotent", "write"]).exactOptional(),
+    at,
+  }),
+  decision: z.strictObject({
+    type: z.literal("decision"),
+    redacted,
+    call: text,
+    allow: z.boolean(),
+    /** Name of the approver. */
+    by: text.exactOptional(),
+    note: text.exactOptional(),
+    /** Also decides later calls of the execution with the same tool and input. */
+    remember: z.literal("execution").exactOptional(),
+    /** Id of the call whose remembered decision is repeated. No one was asked. */
+    remembered: text.exactOptional(),
+    /** JSON text of the result, if the call had already been done. */
+    done: text.exactOptional(),
+    at,
+  }),
+  result: z
+    .strictObject({
+      type: z.literal("result"),
+      redacted,
+      call: text,
+      /** JSON text. */
+      value: text.exactOptional(),
+      error: text.exactOptional(),
+      at,
+    })
+    .refine(({ value, error }) => (value === undefined) !== (error === undefined), "expected either value or error"),
+  answered: z.strictObject({
+    type: z.literal("answered"),
+    redacted,
+    call: text,
+    ok: z.boolean(),
+    /** Code of a failure. */
+    code: text.exactOptional(),
+    /** Milliseconds from the call to its answer. */
+    ms: amount,
+    /** UTF-8 bytes of the result's JSON text; 0 for a failure. */
+    bytes: amount,
+    /** What the handler has said to people: JSON text. */
+    display: text.exactOptional(),
+    /** Kind of the result, like `array of 200`; missing for a failure. */
+    shape: text.exactOptional(),
+    /** What a search showed: each tool that it found. */
+    shown,
+    /** Number of images, files and links of the result that the caller, a program, did not get. */
+    partsLeftOut: amount.exactOptional(),
+    at,
+  }),
+  artifact: z.strictObject({
+    type: z.literal("artifact"),
+    redacted,
+    name: text,
+    /** JSON text. */
+    value: text,
+    /** UTF-8 bytes of the value. */
+    bytes: amount,
+    /** TypeScript type of the value, inferred from its first rows. */
+    shape: text,
+    /** The beginning of the JSON of the value, or of its first row. */
+    first: text,
+    /**
+     * The call that kept it: `3` of a program, `call_2/3` of a program of a conversation, `call_2` for the large result of
+     * a model's call, `call_2/value` or `value` for the large value of a program.
+     */
+    call: text,
+    at,
+  }),
+  violation: z.strictObject({ type: z.literal("violation"), redacted, detail: text, at }),
+  restart: z.strictObject({ type: z.literal("restart"), redacted, detail: text, at }),
+  egress: z.strictObject({
+    type: z.literal("egress"),
+    redacted,
+    /** Host name as given by the program; empty if it was invalid. */
+    host: text,
+    port: amount,
+    /** Address of the connection; empty if none was made. */
+    address: text,
+    bytesUp: amount,
+    bytesDown: amount,
+    ms: amount,
+    outcome: z.enum(["done", "refused", "failed", "cut"]),
+    /** The reason if the outcome is not `done`. */
+    detail: text,
+    at,
+  }),
+  outcome: z.strictObject({
+    type: z.literal("outcome"),
+    redacted,
+    /** JSON text of the ending, with the value of a completed call. A completed program's value is in the last turn instead. */
+    outcome: text,
+    /** The runtime's notes on the ending, for the reader of the result. */
+    notes: z.array(text).exactOptional(),
+    usage,
+    at,
+  }),
+};
