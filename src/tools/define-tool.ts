@@ -29,8 +29,6 @@ import {
   EFFECTS,
   needsApprovalAlways,
   ON_UNKNOWN,
-  type Rate,
-  type Retry,
   type Tool,
   type ToolAudience,
 } from "./tool.ts";
@@ -160,29 +158,13 @@ export const TOOL_RULES = {
   source: words("the name of a source"),
 };
 
-/** Options whose types depend on the schemas of one tool. */
+/** Types of the options that depend on the schemas of one tool, and on what its host passes with an execution. */
 interface TypedOptions<Input extends Schema, Output extends Schema | undefined, Context> {
-  /** Schema of the input: an object with named fields. */
   readonly input: Input;
-  /** Schema of the result. If the schema's library drops unknown fields, they do not reach the program. */
-  readonly output?: Output;
-  /**
-   * What a call changes: nothing (`"read"`), the same when repeated (`"idempotent"`), something each time (`"write"`);
-   * or a function of the input. If the function throws, or gives something else, the call counts as a write.
-   */
+  readonly output: Output;
   readonly effect: Effect | ((input: StandardSchemaV1.InferOutput<Input>) => Effect);
-  /**
-   * Whether the tool exists in an execution, a conversation or a call: a function of `{ tenant, model, context }`,
-   * asked when each begins or is taken up. If it throws, or gives anything but true, the tool does not exist there.
-   */
-  readonly enabled?: (audience: ToolAudience<Context>) => boolean;
-  /** Whether a call needs approval: `"never"` (default), `"always"`, or by its input. */
-  readonly approval?: "never" | "always" | ((input: StandardSchemaV1.InferOutput<Input>) => Awaitable<boolean>);
-  /**
-   * Runs a call, or `"client"` for a tool whose calls are answered from outside this process, by `runtime.resume`. Its
-   * result must be JSON. Its errors stay on the host, and the program sees only that the tool failed; a
-   * `PortcullisError` with code `tool_failed` passes its message to the program.
-   */
+  readonly enabled: (audience: ToolAudience<Context>) => boolean;
+  readonly approval: "never" | "always" | ((input: StandardSchemaV1.InferOutput<Input>) => Awaitable<boolean>);
   readonly handler:
     | "client"
     | ((
@@ -191,11 +173,12 @@ interface TypedOptions<Input extends Schema, Output extends Schema | undefined, 
       ) => Awaitable<Result<Output> | Content<Result<Output>>>);
 }
 
-export type ToolOptions<Input extends Schema, Output extends Schema | undefined = undefined, Context = unknown> = Omit<
-  OptionsOf<typeof TOOL_RULES>,
-  keyof TypedOptions<Input, Output, Context>
-> &
-  TypedOptions<Input, Output, Context>;
+/** Mapped from the rules, whose JSDoc it keeps. */
+export type ToolOptions<Input extends Schema, Output extends Schema | undefined = undefined, Context = unknown> = {
+  [Name in keyof OptionsOf<typeof TOOL_RULES>]: Name extends keyof TypedOptions<Input, Output, Context>
+    ? TypedOptions<Input, Output, Context>[Name]
+    : OptionsOf<typeof TOOL_RULES>[Name];
+};
 
 /**
  * Defines a tool and checks its whole definition. Throws a `PortcullisError` (`tool_invalid`) that names the tool, the
@@ -205,57 +188,23 @@ export type ToolOptions<Input extends Schema, Output extends Schema | undefined 
 export function defineTool<Input extends Schema, Output extends Schema | undefined = undefined, Context = unknown>(
   options: ToolOptions<Input, Output, Context>,
 ): Tool<Context> {
-  const {
-    name,
-    description,
-    input,
-    output,
-    allowedCallers,
-    effect,
-    approval,
-    unknownFields,
-    concurrency,
-    retry,
-    rate,
-    enabled,
-    timeoutMs,
-    handler,
-    onUnknown,
-    tags,
-    instructions,
-    pinned,
-    defer,
-    source,
-  } = readToolOptions(options);
+  const { effect, approval, allowedCallers, tags, output, ...read } = readToolOptions(options);
+  const { name, input } = read;
   const fault = toolNameFault(name);
   if (fault !== undefined)
     throw new PortcullisError("tool_invalid", `Tool ${JSON.stringify(name)}: this name cannot be used: ${fault}.`);
   if (!isLazy(input)) refuseUnnamedFields(name, jsonSchemaOf(name, "input", input));
   if (output !== undefined && !isLazy(output)) jsonSchemaOf(name, "output", output);
   const tool = Object.freeze<Tool<Context>>({
-    name,
-    description,
-    input,
+    ...read,
     output,
-    unknownFields,
     allowedCallers: Object.freeze([...allowedCallers]),
     effect: typeof effect === "function" ? "write" : effect,
     ...(typeof effect === "function" ? { effectOf: effect } : {}),
     approvable: approval !== "never",
     needsApproval:
       typeof approval === "function" ? approval : approval === "always" ? needsApprovalAlways : () => false,
-    concurrency,
-    ...(retry === undefined ? {} : { retry }),
-    ...(rate === undefined ? {} : { rate }),
-    ...(enabled === undefined ? {} : { enabled }),
-    timeoutMs,
-    handler,
-    onUnknown,
     ...(tags === undefined ? {} : { tags: tags.map(String) }),
-    ...(instructions === undefined ? {} : { instructions }),
-    ...(pinned === undefined ? {} : { pinned }),
-    ...(defer === undefined ? {} : { defer }),
-    ...(source === undefined ? {} : { source }),
   });
   checkInputFields(tool);
   return tool;
@@ -277,10 +226,11 @@ function readToolOptions(options: unknown) {
     refuseSchemas(name, options);
     const place = placeOf(name);
     const read = readOptions(place, options, TOOL_RULES);
-    const retry = read.retry && readOptions(optionsIn(place, "retry"), read.retry, RETRY_RULES);
-    const rate = read.rate && readOptions(optionsIn(place, "rate"), read.rate, RATE_RULES);
+    const { retry, rate, ...others } = read;
+    const repeated = retry && { retry: readOptions(optionsIn(place, "retry"), retry, RETRY_RULES) };
+    const bounded = rate && { rate: readOptions(optionsIn(place, "rate"), rate, RATE_RULES) };
     refuseRepetition(place, read);
-    return { ...read, retry: retry satisfies Retry | undefined, rate: rate satisfies Rate | undefined };
+    return { ...others, ...repeated, ...bounded };
   } catch (error) {
     throw invalid(error);
   }

@@ -1,5 +1,5 @@
 import type { JsonSchema } from "./json-schema.ts";
-import type { BoundsOf, Checker } from "./checker.ts";
+import type { Checker } from "./checker.ts";
 import type { SchemaNode } from "./compile-schema.ts";
 import type { Findings } from "./findings.ts";
 
@@ -13,12 +13,8 @@ export function checkArray(
   found: Findings,
 ): void {
   const { lists, one } = node;
-  const { uniqueItems } = schema;
-  const { minItems, maxItems } = schema as BoundsOf<"minItems" | "maxItems">;
   const { length } = value;
-  if (maxItems !== undefined && length > maxItems) found.add("maxItems", () => `expected at most ${maxItems} elements`);
-  if (minItems !== undefined && length < minItems)
-    found.add("minItems", () => `expected at least ${minItems} elements`);
+  found.addCount(schema, ["maxItems", "minItems"], length, "elements");
   const stopped = checkItems(checker, node, value, found);
   if (one.contains) checkContains(checker, one.contains, schema, value, found);
   if (!stopped && one.unevaluatedItems)
@@ -35,7 +31,7 @@ export function checkArray(
           "unevaluatedItems",
           () => "expected no such element",
         );
-  if (uniqueItems) checkUnique(checker, value, found);
+  if (schema.uniqueItems) checkUnique(checker, value, found);
 }
 
 /** Checks the elements. Returns whether one failed. */
@@ -52,13 +48,8 @@ function checkItems(checker: Checker, { lists, one }: SchemaNode, value: readonl
   let stop = false;
   if (one.additionalItems && (one.items || lists.items))
     for (; index < value.length; index += 1)
-      stop =
-        found.takeAt(
-          index,
-          checker.check(one.additionalItems, value[index]),
-          "additionalItems",
-          () => "this element does not fit",
-        ) || stop;
+      if (found.takeAt(index, checker.check(one.additionalItems, value[index]), "additionalItems", message))
+        stop = true;
   return stop;
 }
 
@@ -69,7 +60,7 @@ function checkContains(
   value: readonly unknown[],
   found: Findings,
 ): void {
-  const { minContains, maxContains } = schema as { readonly minContains?: number; readonly maxContains?: number };
+  const { minContains, maxContains } = schema as Readonly<Record<string, number>>;
   const { length } = value;
   if (length === 0 && minContains === undefined) return found.add("contains", () => NONE_CONTAINED);
   if (minContains !== undefined && length < minContains)
@@ -80,17 +71,12 @@ function checkContains(
     contained += 1;
     found.see([index]);
   }
+  const fitting = () => `elements that fit the schema under "contains", and ${contained} do`;
   if (minContains === undefined && contained === 0) found.add("contains", () => NONE_CONTAINED);
   else if (minContains !== undefined && contained < minContains)
-    found.add(
-      "minContains",
-      () => `expected at least ${minContains} elements that fit the schema under "contains", and ${contained} do`,
-    );
+    found.add("minContains", () => `expected at least ${minContains} ${fitting()}`);
   else if (maxContains !== undefined && contained > maxContains)
-    found.add(
-      "maxContains",
-      () => `expected at most ${maxContains} elements that fit the schema under "contains", and ${contained} do`,
-    );
+    found.add("maxContains", () => `expected at most ${maxContains} ${fitting()}`);
 }
 
 function checkUnique(checker: Checker, value: readonly unknown[], found: Findings): void {

@@ -1,5 +1,5 @@
 import type { JsonSchema } from "./json-schema.ts";
-import type { BoundsOf, Checker } from "./checker.ts";
+import type { Checker } from "./checker.ts";
 import type { SchemaNode } from "./compile-schema.ts";
 import { type Findings, shown } from "./findings.ts";
 
@@ -13,13 +13,8 @@ export function checkObject(
   const { one, maps } = node;
   const keys = Object.keys(value);
   checker.steps.spend(keys.length);
-  const { required } = schema;
-  const { minProperties, maxProperties } = schema as BoundsOf<"minProperties" | "maxProperties">;
-  checkRequired(checker, value, required, found, "required", (key) => `the field ${shown(key)} is missing`);
-  if (minProperties !== undefined && keys.length < minProperties)
-    found.add("minProperties", () => `expected at least ${minProperties} fields`);
-  if (maxProperties !== undefined && keys.length > maxProperties)
-    found.add("maxProperties", () => `expected at most ${maxProperties} fields`);
+  checkRequired(checker, value, schema.required, found, "required", (key) => `the field ${shown(key)} is missing`);
+  found.addCount(schema, ["minProperties", "maxProperties"], keys.length, "fields");
   if (one.propertyNames)
     for (const key of keys)
       found.takeAt(

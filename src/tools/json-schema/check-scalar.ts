@@ -1,5 +1,5 @@
 import type { JsonSchema } from "./json-schema.ts";
-import type { BoundsOf, Checker } from "./checker.ts";
+import type { Checker } from "./checker.ts";
 import type { SchemaNode } from "./compile-schema.ts";
 import { type Findings, shown } from "./findings.ts";
 import { fitsFormat, formatSteps } from "./formats.ts";
@@ -29,15 +29,10 @@ export function checkString(
   value: string,
   found: Findings,
 ): void {
-  const { format } = schema;
-  const { minLength, maxLength } = schema as BoundsOf<"minLength" | "maxLength">;
+  const { format, minLength, maxLength } = schema;
   if (minLength !== undefined || maxLength !== undefined) {
-    const length = lengthOf(value);
     checker.steps.spend(1 + value.length / CHARACTERS_A_STEP);
-    if (minLength !== undefined && length < minLength)
-      found.add("minLength", () => `expected at least ${minLength} characters`);
-    if (maxLength !== undefined && length > maxLength)
-      found.add("maxLength", () => `expected at most ${maxLength} characters`);
+    found.addCount(schema, ["minLength", "maxLength"], lengthOf(value), "characters");
   }
   if (pattern && !pattern.test(value, checker.steps))
     found.add("pattern", () => `expected text that matches ${shown(schema.pattern)}`);

@@ -12,6 +12,3 @@ export interface Checker {
   /** Counts a step for each evaluated field and element before they are read. */
   seen(outcome: Outcome): Outcome;
 }
-
-/** Numeric keywords of a schema. Their values are not checked to be numbers. */
-export type BoundsOf<Word extends string> = Readonly<Partial<Record<Word, number>>>;

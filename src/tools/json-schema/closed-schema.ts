@@ -1,5 +1,5 @@
 import type { JsonSchema } from "./json-schema.ts";
-import { childrenOf, type CompiledSchema, inPlaceOf, type SchemaNode } from "./compile-schema.ts";
+import { type CompiledSchema, inPlaceOf, partsOf, type SchemaNode } from "./compile-schema.ts";
 
 /**
  * A copy of a schema that says `additionalProperties: false` in each part that names fields and is silent about others.
@@ -50,10 +50,6 @@ function partsThatShare(node: SchemaNode): number {
 /** Parts that only test a value: if they were closed, the test would have another outcome. */
 function partsTested({ one }: SchemaNode): readonly SchemaNode[] {
   return [one.not, one.if, one.contains].filter((node) => node !== undefined);
-}
-
-function partsOf(node: SchemaNode): readonly SchemaNode[] {
-  return [...inPlaceOf(node), ...childrenOf(node)];
 }
 
 function partsAsserted(node: SchemaNode): readonly SchemaNode[] {

@@ -48,23 +48,9 @@ export interface CompiledSchema {
 
 type PatternsRead = "all" | "for names";
 
-type ListWord = "allOf" | "anyOf" | "oneOf" | "prefixItems" | "items";
-type OneWord =
-  | "not"
-  | "if"
-  | "then"
-  | "else"
-  | "propertyNames"
-  | "additionalProperties"
-  | "unevaluatedProperties"
-  | "items"
-  | "additionalItems"
-  | "unevaluatedItems"
-  | "contains";
-type MapWord = "properties" | "patternProperties" | "dependentSchemas" | "dependencies";
-
-const LISTS: readonly ListWord[] = ["allOf", "anyOf", "oneOf", "prefixItems", "items"];
-const ONES: readonly OneWord[] = [
+/** Words whose value is a list of schemas, a schema, and an object of schemas. */
+const LISTS = ["allOf", "anyOf", "oneOf", "prefixItems", "items"] as const;
+const ONES = [
   "not",
   "if",
   "then",
@@ -76,13 +62,17 @@ const ONES: readonly OneWord[] = [
   "additionalItems",
   "unevaluatedItems",
   "contains",
-];
-const MAPS: readonly MapWord[] = ["properties", "patternProperties", "dependentSchemas", "dependencies"];
+] as const;
+const MAPS = ["properties", "patternProperties", "dependentSchemas", "dependencies"] as const;
 
-/** Keywords whose schemas apply to the same value, not to a part of it. */
-const IN_PLACE_LISTS: readonly ListWord[] = ["allOf", "anyOf", "oneOf"];
-const IN_PLACE: readonly OneWord[] = ["not", "if", "then", "else"];
-const IN_PLACE_MAPS: readonly MapWord[] = ["dependentSchemas", "dependencies"];
+type ListWord = (typeof LISTS)[number];
+type OneWord = (typeof ONES)[number];
+type MapWord = (typeof MAPS)[number];
+
+/** Words whose schemas apply to the same value, not to a part of it. */
+const IN_PLACE: ReadonlySet<string> = new Set(
+  "allOf anyOf oneOf not if then else dependentSchemas dependencies".split(" "),
+);
 
 /** Throws if a schema is too large or too deep to be read. Must run before anything else walks the schema. */
 export function refuseLarge(schema: JsonSchema): void {
@@ -235,51 +225,63 @@ function dependentNamesOf(schema: JsonSchema): DependentNames[] {
 
 /** Refuses a part that refers back to itself for the same value: checking it would never end. */
 function refuseLoops(root: SchemaNode): void {
-  const finished = new Set<SchemaNode>();
-  const under = new Set<SchemaNode>();
-  const starts: SchemaNode[] = [root];
-  const started = new Set<SchemaNode>(starts);
-  for (let start = starts.pop(); start !== undefined; start = starts.pop()) {
-    const open: { readonly node: SchemaNode; readonly leaves: boolean }[] = [{ node: start, leaves: false }];
-    for (let next = open.pop(); next !== undefined; next = open.pop()) {
-      const { node, leaves } = next;
-      if (leaves) {
-        under.delete(node);
-        finished.add(node);
-        continue;
-      }
-      if (finished.has(node)) continue;
-      if (under.has(node))
-        throw refusal(
-          "",
-          "refers to itself without going deeper into the value. Make every cycle pass through a field or an element",
-        );
-      under.add(node);
-      open.push({ node, leaves: true });
-      for (const child of inPlaceOf(node)) open.push({ node: child, leaves: false });
-      for (const child of childrenOf(node)) {
-        if (started.has(child)) continue;
-        started.add(child);
-        starts.push(child);
-      }
-    }
+  const known = new Map<SchemaNode, boolean>();
+  const started = new Set([root]);
+  // A loop over a set also reaches what is added meanwhile.
+  for (const start of started) {
+    if (leadsToLoop(start, inPlaceOf, known))
+      throw refusal(
+        "",
+        "refers to itself without going deeper into the value. Make every cycle pass through a field or an element",
+      );
+    for (const node of partsOf(start)) started.add(node);
   }
 }
 
-export function inPlaceOf({ ref, lists, one, maps }: SchemaNode): readonly SchemaNode[] {
-  return [
-    ...(ref ? [ref] : []),
-    ...IN_PLACE_LISTS.flatMap((word) => lists[word] ?? []),
-    ...IN_PLACE.flatMap((word) => one[word] ?? []),
-    ...IN_PLACE_MAPS.flatMap((word) => (maps[word] ?? []).map(([, node]) => node)),
-  ];
+/** Whether a node leads back to itself, or to another one that does. `known` keeps the answers, and is asked first. */
+export function leadsToLoop<Node>(
+  start: Node,
+  next: (node: Node) => Iterable<Node>,
+  known: Map<Node, boolean>,
+): boolean {
+  const above = new Set<Node>();
+  const open: { readonly node: Node; readonly leaves: boolean }[] = [{ node: start, leaves: false }];
+  for (let step = open.pop(); step !== undefined; step = open.pop()) {
+    const { node, leaves } = step;
+    if (leaves) {
+      above.delete(node);
+      known.set(node, false);
+      continue;
+    }
+    if (known.get(node) === false) continue;
+    if (above.has(node) || known.get(node) === true) {
+      for (const one of above) known.set(one, true);
+      return true;
+    }
+    above.add(node);
+    open.push({ node, leaves: true });
+    for (const child of next(node)) open.push({ node: child, leaves: false });
+  }
+  return false;
 }
 
-export function childrenOf({ lists, one, maps }: SchemaNode): readonly SchemaNode[] {
+/** The parts that speak about the same value. */
+export function inPlaceOf(node: SchemaNode): readonly SchemaNode[] {
+  const below = childrenOf(node, (word) => IN_PLACE.has(word));
+  return node.ref ? [node.ref, ...below] : below;
+}
+
+/** The parts that a part holds or refers to. */
+export function partsOf(node: SchemaNode): readonly SchemaNode[] {
+  const below = childrenOf(node, () => true);
+  return node.ref ? [node.ref, ...below] : below;
+}
+
+function childrenOf({ lists, one, maps }: SchemaNode, isMeant: (word: string) => boolean): readonly SchemaNode[] {
   return [
-    ...Object.values(lists).flat(),
-    ...Object.values(one),
-    ...Object.values(maps).flatMap((map) => map.map(([, node]) => node)),
+    ...Object.entries(lists).flatMap(([word, list]) => (isMeant(word) ? list : [])),
+    ...Object.entries(one).flatMap(([word, node]) => (isMeant(word) ? node : [])),
+    ...Object.entries(maps).flatMap(([word, map]) => (isMeant(word) ? map.map(([, node]) => node) : [])),
   ];
 }
 

@@ -89,38 +89,30 @@ class Evaluation implements Checker {
     const type = typeOf(value);
     if (ref) found.take(this.seen(this.check(ref, value)), "$ref", () => "it does not fit");
     const { type: types, const: constant } = schema;
-    if (Array.isArray(types)) this.steps.spend(types.length);
-    if (types !== undefined && !(Array.isArray(types) ? types : [types]).some((one) => isOfType(one, type, value)))
-      found.add("type", () => `expected ${(Array.isArray(types) ? types : [types]).join(" or ")}`);
+    const wanted: readonly unknown[] = Array.isArray(types) ? types : [types];
+    if (wanted === types) this.steps.spend(wanted.length);
+    if (types !== undefined && !wanted.some((one) => isOfType(one, type, value)))
+      found.add("type", () => `expected ${wanted.join(" or ")}`);
     if (constant !== undefined && !this.identities.areEqual(value, constant))
       found.add("const", () => `expected ${shown(constant)}`);
-    if (
-      enumeration &&
-      !(isContainer(value)
-        ? enumeration.containers.some((one) => this.identities.areEqual(value, one))
-        : enumeration.scalars.has(value))
-    )
-      found.add("enum", () => expectedOneOf(schema.enum as readonly unknown[]));
+    if (!enumeration) return;
+    const isNamed = isContainer(value)
+      ? enumeration.containers.some((one) => this.identities.areEqual(value, one))
+      : enumeration.scalars.has(value);
+    if (!isNamed) found.add("enum", () => expectedOneOf(schema.enum as readonly unknown[]));
   }
 
   #checkInPlace({ lists, one }: SchemaNode, value: unknown, found: Findings): void {
     if (one.not && !this.check(one.not, value).failure)
       found.add("not", () => 'expected no value that fits the schema under "not"');
-    if (lists.anyOf) {
-      const outcomes = lists.anyOf.map((branch) => this.check(branch, value));
+    for (const word of ["anyOf", "allOf", "oneOf"] as const) {
+      const outcomes = lists[word]?.map((branch) => this.check(branch, value));
+      if (!outcomes) continue;
       this.#see(outcomes, found);
-      if (outcomes.every(({ failure }) => failure)) found.addChoice("anyOf", 0, outcomes);
-    }
-    if (lists.allOf) {
-      const outcomes = lists.allOf.map((branch) => this.check(branch, value));
-      this.#see(outcomes, found);
-      if (outcomes.some(({ failure }) => failure)) found.addAll(outcomes);
-    }
-    if (lists.oneOf) {
-      const outcomes = lists.oneOf.map((branch) => this.check(branch, value));
-      this.#see(outcomes, found);
-      const matches = outcomes.filter(({ failure }) => !failure).length;
-      if (matches !== 1) found.addChoice("oneOf", matches, outcomes);
+      const fitting = outcomes.filter(({ failure }) => !failure).length;
+      if (word === "allOf") {
+        if (fitting < outcomes.length) found.addAll(outcomes);
+      } else if (word === "oneOf" ? fitting !== 1 : fitting === 0) found.addChoice(word, fitting, outcomes);
     }
     if (one.if) {
       const condition = this.check(one.if, value);

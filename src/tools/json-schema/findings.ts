@@ -1,3 +1,5 @@
+import type { JsonSchema } from "./json-schema.ts";
+
 /** One fault. `path` is relative to the value being checked. */
 export interface Problem {
   readonly keyword: string;
@@ -48,6 +50,16 @@ export class Findings {
 
   add(keyword: string, message: () => string): void {
     this.#join({ choice: undefined, last: { keyword, message, path: undefined } });
+  }
+
+  /** Adds that there are too few or too many of something. Values of such words are not checked to be numbers. */
+  addCount(schema: JsonSchema, words: readonly `${"min" | "max"}${string}`[], count: number, what: string): void {
+    for (const word of words) {
+      const { [word]: bound } = schema as Readonly<Record<string, number>>;
+      const isLeast = word.startsWith("min");
+      if (bound !== undefined && (isLeast ? count < bound : count > bound))
+        this.add(word, () => `expected at ${isLeast ? "least" : "most"} ${bound} ${what}`);
+    }
   }
 
   /** Adds that too few or too many alternatives fit, with the faults of those that do not. */
