@@ -3,35 +3,16 @@ import { UnreadAnswers } from "../../gate/run/unread-answers.ts";
 import { ArtifactSpace } from "../../journal/artifact-space.ts";
 import { leavesOpen } from "../../journal/execution-log.ts";
 import type { OutcomeRecord } from "../../journal/record.ts";
-import type { Tool } from "../../tools/tool.ts";
 import { approveProgram } from "./approve-program.ts";
 import { whileDriven } from "../driven-here.ts";
 import { type Driven, type Execution, NOT_DRIVEN } from "../execution.ts";
-import { startEvent } from "../guest/guest-event.ts";
-import type { SourceMap } from "../guest/source-map.ts";
 import { heldAllowance } from "../limits.ts";
-import type { Observers } from "../observers.ts";
 import type { Ending } from "../outcome.ts";
 import { approverOfProgram, PROGRAM_CALL, usageOf } from "../from-journal/execution-state.ts";
-import type { Past } from "../from-journal/past-execution.ts";
 import type { TrackedLog } from "../from-journal/tracked-log.ts";
 import type { Scope } from "../scope.ts";
-import { drive } from "./drive.ts";
+import { Driver, type Work } from "./drive.ts";
 import { keepReturned, type KeptValue } from "./keep-value.ts";
-import type { ResultSchema } from "./result-schema.ts";
-
-/** The parts that drive an execution from the end of its log. */
-export interface Work {
-  readonly observers: Observers;
-  readonly map: SourceMap;
-  /** The program as it runs. */
-  readonly program: string;
-  readonly tools: readonly Tool[];
-  readonly result?: ResultSchema | undefined;
-  readonly past?: Past;
-  /** A sentence for the reader of the report. */
-  readonly note?: string | undefined;
-}
 
 /** Drives an execution to its ending, or until it waits. Rejects if the journal or the sandbox fails, or if another driver has taken it over. */
 export function driveExecution(scope: Scope, log: TrackedLog, work: Work): Promise<Execution> {
@@ -97,30 +78,12 @@ function openSession(
 }
 
 /** Has the program approved, if it needs that, and drives it. */
-async function driveProgram(
-  scope: Scope,
-  log: TrackedLog,
-  { map, result, program, tools, past, note, observers }: Work,
-  session: GateSession,
-): Promise<Driven> {
-  const { sandbox, gate, language, limits, tenant, signal } = scope;
+async function driveProgram(scope: Scope, log: TrackedLog, work: Work, session: GateSession): Promise<Driven> {
+  const { note } = work;
   const unapproved = await approveProgram(scope, log, session);
   const driven = unapproved
     ? { ...NOT_DRIVEN, ...usageOf(log.state), ending: unapproved }
-    : await drive({
-        sandbox,
-        open: { language, limits, tenant, turnBytes: session.share.allowed },
-        limits,
-        log,
-        session,
-        tools: gate.tools,
-        start: (now) => startEvent(now, program, tools, { limits, language }),
-        map,
-        past,
-        result,
-        signal,
-        observers,
-      });
+    : await new Driver(scope, log, session, work).run();
   return note === undefined || driven.ending.type === "waiting"
     ? driven
     : { ...driven, notes: [...driven.notes, note] };

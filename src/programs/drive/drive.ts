@@ -4,24 +4,22 @@ import type { Answer } from "../../gate/answer.ts";
 import type { CallLine } from "../../gate/call-line.ts";
 import type { GateSession } from "../../gate/session.ts";
 import { leavesOpen } from "../../journal/execution-log.ts";
-import type { Sandbox } from "../../sandboxes/sandbox.ts";
-import type { ToolSet } from "../../tools/tool-set.ts";
+import type { Tool } from "../../tools/tool.ts";
 import type { SlicedWork } from "../../values/slice-scheduler.ts";
 import { isAnswered } from "../from-journal/call-history.ts";
 import { Clocks } from "./limit-clocks.ts";
 import { DIED_STOPPING, endingUnreplayable, keptNote, NEVER_SETTLES } from "./endings.ts";
 import { EventQueue } from "./event-queue.ts";
 import { type ExecutionState, type OpenCall, type Usage, usageOf } from "../from-journal/execution-state.ts";
-import { answerEvent, fireEvent, type GuestEvent, stopEvent } from "../guest/guest-event.ts";
-import type { LinkOptions } from "../guest/guest-link.ts";
+import { answerEvent, fireEvent, type GuestEvent, startEvent, stopEvent } from "../guest/guest-event.ts";
 import type { Driven } from "../execution.ts";
 import { GuestSupervisor } from "../guest/guest-supervisor.ts";
 import { HeldTurns } from "./held-turns.ts";
-import type { Limits } from "../limits.ts";
 import { LogCollector } from "./log-collector.ts";
 import type { Ending, Unreplayable, Waiting } from "../outcome.ts";
 import type { Observers } from "../observers.ts";
 import type { Past } from "../from-journal/past-execution.ts";
+import type { Scope } from "../scope.ts";
 import type { ResultSchema } from "./result-schema.ts";
 import { settle } from "./settlement.ts";
 import type { SourceMap } from "../guest/source-map.ts";
@@ -34,28 +32,20 @@ const FINAL_OUTPUT_MS = 100;
 /** Time for another guest for an evicted program that is stopped, and for its replay, in milliseconds. */
 const FINAL_GUEST_MS = 1000;
 
-export interface DriveOptions {
-  readonly sandbox: Sandbox;
-  readonly open: LinkOptions;
-  readonly limits: Limits;
-  readonly log: TrackedLog;
-  readonly session: GateSession;
-  readonly tools: ToolSet;
-  /** The event that starts the program; `now` is its start time in milliseconds since 1970. */
-  readonly start: (now: number) => GuestEvent;
+/** A prepared program, and what its drivers need beside its log. */
+export interface Work {
+  readonly observers: Observers;
   readonly map: SourceMap;
-  /** What the journal tells of an execution that is taken up again. */
-  readonly past?: Past | undefined;
+  /** The program as it runs. */
+  readonly program: string;
+  /** The tools that it may call. */
+  readonly tools: readonly Tool[];
   /** What the program has to return. */
   readonly result?: ResultSchema | undefined;
-  readonly signal: AbortSignal;
-  /** Told of what the program prints, and of its waits if it cannot be replayed and keeps its sandbox. */
-  readonly observers: Pick<Observers, "printed" | "waits">;
-}
-
-/** Drives one program from its start to its ending: sends it events, journals its turns, carries out its commands. Rejects only if the journal does, or if the sandbox cannot open a guest. */
-export function drive(options: DriveOptions): Promise<Driven> {
-  return new Driver(options).run();
+  /** What the journal tells of an execution that is taken up again. */
+  readonly past?: Past;
+  /** A sentence for the reader of the report. */
+  readonly note?: string | undefined;
 }
 
 function openLine({ tool, decided }: OpenCall): Pick<CallLine, "tool" | "effect"> {
@@ -68,9 +58,15 @@ function rounded(usage: Usage): Readonly<Record<string, number>> {
   return Object.fromEntries(entries.filter(([, value]) => value > 0));
 }
 
-/** Open calls and past turns are in the log's state. The fields here are those that a new driver would not need. */
-class Driver {
-  readonly #options: DriveOptions;
+/**
+ * Drives one program from its start to its ending: sends it events, journals its turns, carries out its commands. Open
+ * calls and past turns are in the log's state. The fields here are those that a new driver would not need.
+ */
+export class Driver {
+  readonly #scope: Scope;
+  readonly #log: TrackedLog;
+  readonly #session: GateSession;
+  readonly #work: Work;
   /** What earlier drivers have used. */
   readonly #before: Usage;
   readonly #clocks: Clocks;
@@ -93,12 +89,15 @@ class Driver {
   #endingSoon: NodeJS.Timeout | undefined;
   #ending: Ending | undefined;
 
-  constructor(options: DriveOptions) {
-    const { sandbox, open, limits, log, session } = options;
-    this.#options = options;
+  constructor(scope: Scope, log: TrackedLog, session: GateSession, work: Work) {
+    const { limits } = scope;
+    this.#scope = scope;
+    this.#log = log;
+    this.#session = session;
+    this.#work = work;
     this.#before = usageOf(log.state);
     this.#held = new HeldTurns(session.share, log.isDurable);
-    this.#logs = options.past?.logs ?? new LogCollector(limits.logBytes);
+    this.#logs = work.past?.logs ?? new LogCollector(limits.logBytes);
     this.#clocks = new Clocks(
       limits,
       ({ limit, allowed, seen }) => {
@@ -121,17 +120,18 @@ class Driver {
     const hasWork = () => !this.#events.isEmpty;
     const clocks = this.#clocks;
     const asked = { hasWork, onEnding, onFailure };
-    this.#guests = new GuestSupervisor({ sandbox, open, limits, log, clocks, share, ...asked });
+    this.#guests = new GuestSupervisor({ scope, log, clocks, share, ...asked });
     this.#events = new EventQueue((events) => this.#guests.send(events));
     this.#timers = new Timers(this.#state.timers, (id) => this.#push(fireEvent(this.#now(), id)));
   }
 
   get #state(): ExecutionState {
-    return this.#options.log.state;
+    return this.#log.state;
   }
 
+  /** Rejects only if the journal does, or if the sandbox cannot open a guest. */
   async run(): Promise<Driven> {
-    const { signal } = this.#options;
+    const { signal } = this.#scope;
     const onAbort = () => (leavesOpen(signal.reason) ? this.#giveUp(signal.reason) : this.#stop({ type: "cancelled" }));
     signal.addEventListener("abort", onAbort, { once: true });
     if (signal.aborted) onAbort();
@@ -165,14 +165,16 @@ class Driver {
   /** Opens a guest and takes its turns; opens the next one if it dies. */
   async #driveGuests(): Promise<void> {
     const { settled, stopped, turns, unreplayable } = this.#state;
-    if (this.#options.past) {
+    const { past, program, tools } = this.#work;
+    if (past) {
       if (settled) return this.#settle(settled, []);
       if (stopped) return this.#endWith(DIED_STOPPING);
       if (unreplayable !== undefined) return this.#endWith(endingUnreplayable(unreplayable));
     }
-    let hasLeftOpen = this.#options.past !== undefined && turns > 0;
+    let hasLeftOpen = past !== undefined && turns > 0;
     while (await this.#guests.open()) {
-      if (this.#state.turns === 0 && this.#events.isEmpty) this.#push(this.#options.start(this.#now()));
+      if (this.#state.turns === 0 && this.#events.isEmpty)
+        this.#push(startEvent(this.#now(), program, tools, this.#scope));
       this.#events.open();
       if (this.#stopping) this.#endSoon(this.#stopping, FINAL_OUTPUT_MS);
       if (hasLeftOpen) this.#continueOpen();
@@ -202,7 +204,7 @@ class Driver {
     const { id, tool, inputText, artifact } = call;
     this.#answerWhenDone(
       id,
-      this.#options.session.call({ callId: String(id), tool, caller: "programmatic", inputText, artifact }, call),
+      this.#session.call({ callId: String(id), tool, caller: "programmatic", inputText, artifact }, call),
     );
   }
 
@@ -210,7 +212,7 @@ class Driver {
   #waitIfIdle(): void {
     if (this.#ending !== undefined || this.#stopping || this.#isTaking) return;
     if (!this.#events.isEmpty || this.#clocks.isRunning) return;
-    if (!this.#options.session.waitsOutside) return;
+    if (!this.#session.waitsOutside) return;
     const waiting = waitingIn(standingOf(this.#state, true), this.#state);
     if (!waiting) return;
     const { unreplayable } = this.#state;
@@ -230,7 +232,7 @@ class Driver {
     if (calls === this.#keptFor) return;
     if (this.#keptFor === undefined) this.#words.notes.push(keptNote(cause));
     this.#keptFor = calls;
-    this.#options.observers.waits(waiting, cause);
+    this.#work.observers.waits(waiting, cause);
   }
 
   /**
@@ -238,8 +240,8 @@ class Driver {
    * asks no approver before that append, and everything else that the turns want is done after it.
    */
   async #take(ended: readonly GuestTurn[]): Promise<void> {
-    const { log, session } = this.#options;
-    const { lane } = session.share;
+    const log = this.#log;
+    const { lane } = this.#session.share;
     this.#isTaking = true;
     const begun = ended.map((turn) => [this.#events.shift(), turn] as const);
     const applying = lane.work(log.applyTurns(begun, rounded(this.#usage)));
@@ -278,12 +280,12 @@ class Driver {
 
   /** The journal holds these turns, and the program has read their answers. With a durable journal the host holds them no more. */
   #noteStored(begun: readonly (readonly [GuestEvent, GuestTurn])[]): void {
-    const { log, session } = this.#options;
+    const { share } = this.#session;
     this.#held.noteStored();
     for (const [{ head }] of begun) {
       if (head.kind !== "answer") continue;
-      const bytes = session.noteRead(String(head.id));
-      if (log.isDurable) session.share.giveBack(bytes);
+      const bytes = this.#session.noteRead(String(head.id));
+      if (this.#log.isDurable) share.giveBack(bytes);
     }
   }
 
@@ -321,7 +323,8 @@ class Driver {
   }
 
   #call({ id, tool, name: artifact, body }: GuestFrame & { readonly kind: "call" }): void {
-    const { session, limits } = this.#options;
+    const session = this.#session;
+    const { limits } = this.#scope;
     // An honest guest sends one call over the limit, which the gate refuses, and then refuses further calls itself.
     if (session.usage.calls > limits.calls)
       return this.#endWith({ type: "stopped", limit: "calls", allowed: limits.calls, seen: session.usage.calls });
@@ -347,25 +350,26 @@ class Driver {
     if (printed.type === "text") return void this.#printed.push(printed.text);
     if (printed.type === "malformed")
       return this.#breakBridge("The guest sent an output frame whose body is not a JSON string.");
-    const allowed = this.#options.limits.logBytes;
+    const allowed = this.#scope.limits.logBytes;
     this.#endWith({ type: "stopped", limit: "logBytes", allowed, seen: this.#logs.bytes });
   }
 
   /** Shows what was printed in turns that are in the journal. */
   #showPrinted(): void {
-    for (const text of this.#printed.splice(0)) this.#options.observers.printed(text);
+    for (const text of this.#printed.splice(0)) this.#work.observers.printed(text);
   }
 
   async #settle(frame: GuestFrame & { readonly kind: "settled" }, turn: readonly GuestFrame[]): Promise<void> {
     if (this.#stopping) return;
-    const { limits, map, session, tools, result } = this.#options;
+    const { limits, gate } = this.#scope;
+    const { map, result } = this.#work;
     const openCalls = [...this.#state.calls.values()].flatMap((call) => (isAnswered(call) ? [] : [openLine(call)]));
-    const calls = session.usage.calls + turn.filter(({ kind }) => kind === "call").length;
-    const { overdraft, lines, share } = session;
+    const { overdraft, lines, share, usage } = this.#session;
+    const calls = usage.calls + turn.filter(({ kind }) => kind === "call").length;
     const settling = settle(frame, {
       limits,
       map,
-      tools,
+      tools: gate.tools,
       calls,
       overdraft,
       openCalls,
@@ -394,7 +398,7 @@ class Driver {
   #giveUp(error: unknown): void {
     this.#ended.reject(error);
     // The open calls belong to the other driver now, and so do the conversations of agents that work on them.
-    this.#options.session.suspend(error instanceof Error ? error : undefined);
+    this.#session.suspend(error instanceof Error ? error : undefined);
     this.#endWith({ type: "cancelled" });
   }
 
@@ -422,20 +426,20 @@ class Driver {
     this.#ending = ending;
     clearTimeout(this.#endingSoon);
     this.#timers.clearAll();
-    if (ending.type === "waiting") this.#options.session.suspend();
-    else this.#options.session.close();
+    if (ending.type === "waiting") this.#session.suspend();
+    else this.#session.close();
     this.#events.close();
     this.#clocks.stop();
     this.#guests.end(ending);
     if (latest.type === "crashed" && latest.code === "bridge_broken")
-      void this.#options.log.append({ type: "violation", detail: latest.detail, at: Date.now() });
+      void this.#log.append({ type: "violation", detail: latest.detail, at: Date.now() });
     this.#ended.resolve(ending);
   }
 
   /** Cancels the program's timers and open calls. */
   #closeCalls(): void {
     this.#timers.clearAll();
-    this.#options.session.close();
+    this.#session.close();
   }
 
   #push(event: GuestEvent): void {

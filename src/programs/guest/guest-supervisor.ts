@@ -1,14 +1,14 @@
 import type { GuestTurn } from "../../../bridge/turn-reader.ts";
 import { PortcullisError } from "../../errors.ts";
-import { type Connection, QueueFull, type Sandbox } from "../../sandboxes/sandbox.ts";
+import { type Connection, QueueFull } from "../../sandboxes/sandbox.ts";
 import type { Closing } from "../../sandboxes/closing.ts";
 import type { Share } from "../../values/held-bytes.ts";
 import { type Clocks, Stopwatch } from "../drive/limit-clocks.ts";
 import { detailOf, endingOfGuest, endingUnopened, endingDiverged } from "../drive/endings.ts";
 import type { GuestEvent } from "./guest-event.ts";
-import { areTurns, GuestLink, type LinkEnd, type LinkOptions } from "./guest-link.ts";
-import type { Limits } from "../limits.ts";
+import { areTurns, GuestLink, type LinkEnd } from "./guest-link.ts";
 import type { Ending, NotEvictedCause } from "../outcome.ts";
+import type { Scope } from "../scope.ts";
 import { replayTurns } from "./replay-turns.ts";
 import type { TrackedLog } from "../from-journal/tracked-log.ts";
 import { WaitAccount } from "./wait-account.ts";
@@ -32,9 +32,7 @@ const REPLAY_MARGIN = 2;
 const MEMORY_PART = 0.5;
 
 export interface SupervisorOptions {
-  readonly sandbox: Sandbox;
-  readonly open: LinkOptions;
-  readonly limits: Limits;
+  readonly scope: Scope;
   readonly log: TrackedLog;
   readonly clocks: Clocks;
   readonly share: Share;
@@ -119,7 +117,8 @@ export class GuestSupervisor implements AsyncDisposable {
 
   /** The program waits, and all its turns are in the journal: if another program needs its guest, it may be evicted. */
   offer(): void {
-    const { clocks, limits, log, share } = this.#options;
+    const { clocks, log, scope, share } = this.#options;
+    const { limits } = scope;
     const guest = this.#link?.guest;
     if (!guest?.offer || this.#link?.outstanding !== 0) return;
     this.#noteMemory();
@@ -235,11 +234,11 @@ export class GuestSupervisor implements AsyncDisposable {
 
   /** Whether another guest may continue the execution. If not, calls `onEnding`. */
   async #isReplaced(end: LinkEnd): Promise<boolean> {
-    const { limits, log, onEnding } = this.#options;
+    const { log, onEnding, scope } = this.#options;
     const { state } = log;
     this.#deaths = state.turnsSinceStart > 0 ? 1 : this.#deaths + 1;
     const mayReplay = this.#deaths <= REPLAYS_WITHOUT_PROGRESS && state.restarts < REPLAYS && this.#mayReplace;
-    const ending = endingOfGuest(end, limits, state.unreplayable, mayReplay);
+    const ending = endingOfGuest(end, scope.limits, state.unreplayable, mayReplay);
     if (ending) {
       onEnding(ending);
       return false;
@@ -249,9 +248,9 @@ export class GuestSupervisor implements AsyncDisposable {
   }
 
   async #openGuest(): Promise<LinkEnd | undefined> {
-    const { sandbox, open, limits, log, clocks, share, onEnding } = this.#options;
+    const { scope, log, clocks, share, onEnding } = this.#options;
+    const { sandbox, language, limits, tenant } = scope;
     const { turns } = log.state;
-    const { lane } = share;
     clocks.leave();
     // An execution that was taken up may continue elsewhere, as long as it has not had a guest here.
     const mayGoElsewhere = log.state.isTakenUp && !this.#hasOpened;
@@ -264,7 +263,9 @@ export class GuestSupervisor implements AsyncDisposable {
     }, limits.queueMs);
     let link: GuestLink;
     try {
-      link = await GuestLink.open(sandbox, { ...open, lane, hasBegun, onConnection }, this.#over.signal);
+      const { allowed: turnBytes, lane } = share;
+      const options = { language, limits, tenant, turnBytes, lane, hasBegun, onConnection };
+      link = await GuestLink.open(sandbox, options, this.#over.signal);
     } catch (error) {
       if (mayGoElsewhere) throw error;
       if (error instanceof QueueFull) onEnding(endingUnopened(turns, "queue", error.allowed, this.#isReturning));
