@@ -1,5 +1,5 @@
 import { PortcullisError } from "../errors.ts";
-import { originOf } from "../gate/run/handler-context.ts";
+import { HandlerContext } from "../gate/run/handler-context.ts";
 import { type OptionsOf, readOptions, required, wholeNumber, words } from "../option-rules/options.ts";
 import { ALLOWED_CALLERS, defineTool, TIMEOUT_MS } from "../tools/define-tool.ts";
 import { jsonSchema } from "../tools/schema.ts";
@@ -62,7 +62,7 @@ export function agentAsTool<Context = unknown>(options: AgentToolOptions<Context
   const settings = modelSettings(read);
   const about = { programs, instructions, settings };
   const ask = async (task: string, context: CallContext): Promise<AgentReport> => {
-    const origin = originOf(context);
+    const origin = HandlerContext.originOf(context);
     if (!origin || !isAgentScope(origin.scope))
       throw new PortcullisError("option_invalid", `${name} is an agent, and can only be called in a runtime.`);
     const { scope } = origin;

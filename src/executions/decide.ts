@@ -1,12 +1,27 @@
 import { childExecution } from "../agent/calls/child-execution.ts";
-import { decideConversation, type DecideScope } from "../agent/from-journal/decide-conversation.ts";
+import {
+  decideConversation,
+  type DecideScope,
+  refuseWrongResultsOf,
+} from "../agent/from-journal/decide-conversation.ts";
+import { readOwnConversation } from "../agent/from-journal/past-conversation.ts";
 import { PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
+import { findIfKnown } from "../journal/find-if-known.ts";
 import type { Journal } from "../journal/journal.ts";
 import { readRecords } from "../journal/read-records.ts";
 import { RUN_PROGRAM } from "../tools/tool-name.ts";
-import { findOwn } from "../programs/from-journal/past-execution.ts";
-import { decide as decideProgram, decisionExists, type Said } from "../programs/decide.ts";
+import type { ToolSet } from "../tools/tool-set.ts";
+import { findOwn, readOwn } from "../programs/from-journal/past-execution.ts";
+import {
+  type ClientResult,
+  decide as decideProgram,
+  decisionExists,
+  openCallsOf,
+  recordsOf,
+  refuseWrongResults,
+  type Said,
+} from "../programs/decide.ts";
 
 /** Notes decisions and results for calls of an execution or a conversation that wait, without driving it. Rejects as `resume` does. */
 export async function decide(scope: DecideScope, execution: ExecutionId, said: Said): Promise<void> {
@@ -21,6 +36,27 @@ export async function decide(scope: DecideScope, execution: ExecutionId, said: S
   }
 }
 
+/**
+ * Notes results of calls that a client answers, without driving their execution. Rejects as `decide` does, and with
+ * `option_invalid` for a result that does not fit the output of its tool.
+ */
+export async function answer(
+  scope: DecideScope & { readonly tools: ToolSet },
+  execution: ExecutionId,
+  results: Readonly<Record<string, ClientResult>>,
+): Promise<void> {
+  const { tools } = scope;
+  const { kind } = await findOwn(scope, execution);
+  if (kind === "conversation")
+    await refuseWrongResultsOf(await readOwnConversation(scope, execution), { results }, tools);
+  else {
+    const { state, header } = await readOwn(scope, execution);
+    const find = openCallsOf(state);
+    await refuseWrongResults(recordsOf(find, header, { results }), find, tools.visibleTo(["programmatic"]));
+  }
+  await decide(scope, execution, { results });
+}
+
 /** The error about the first of these calls that was decided before and has gone on since; undefined if none was. */
 async function decidedBefore(
   journal: Journal,
@@ -31,7 +67,7 @@ async function decidedBefore(
   const owners = Map.groupBy(ids, (id) => id.slice(0, Math.max(0, id.indexOf("/"))));
   for (const [parent, own] of owners) {
     const owner = parent === "" ? execution : childExecution(execution, parent);
-    if (parent !== "" && !(await isHeld(journal, owner))) continue;
+    if (parent !== "" && !(await findIfKnown(journal, owner))) continue;
     const decided = await firstDecided(journal, owner, new Map(own.map((id) => [id.slice(id.indexOf("/") + 1), id])));
     if (decided) return decided;
   }
@@ -54,14 +90,4 @@ async function firstDecided(
     if (record.type === "decision") return decisionExists(id, tools.get(call) ?? RUN_PROGRAM, record);
   }
   return undefined;
-}
-
-async function isHeld(journal: Journal, execution: ExecutionId): Promise<boolean> {
-  try {
-    await journal.find(execution);
-    return true;
-  } catch (error) {
-    if (PortcullisError.is(error) && error.code === "execution_unknown") return false;
-    throw error;
-  }
 }

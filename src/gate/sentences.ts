@@ -1,7 +1,7 @@
 import { describe, PortcullisError } from "../errors.ts";
 import type { Effect, Tool } from "../tools/tool.ts";
 import { jsonSchemaOf } from "../tools/tool-schemas.ts";
-import { typeText } from "../tools/declarations/type-text.ts";
+import { shortTypeText } from "../tools/declarations/type-text.ts";
 import { cutMiddle } from "../values/cut-middle.ts";
 import type { Failure, FailureCode, Refusal, RefusalCode } from "./answer.ts";
 import type { Overdraft } from "./admit/budget.ts";
@@ -83,18 +83,11 @@ export function inputInvalid(tool: Tool, reason: string) {
   return refusal("input_invalid", tool.name, `${sentence}${sentence.endsWith("?") ? "" : "."}${expected}`);
 }
 
-/** Maximum length of an input type that is shown, in characters. */
-const TYPE_LENGTH = 400;
 /** Cached: a schema may have thousands of fields, and a program may make thousands of invalid calls. */
 const shortTypes = new WeakMap<Tool, string>();
 
-/** The type of a tool's input with the bounds of its fields, or without them, or an empty string: the first that is short. */
 function shortTypeOf(tool: Tool): string {
-  const known = shortTypes.get(tool);
-  if (known !== undefined) return known;
-  const schema = jsonSchemaOf(tool.name, "input", tool.input);
-  const types = [true, false].map((constraints) => typeText(schema, { descriptionLength: 0, constraints, depth: 3 }));
-  const short = types.find((type) => type.length <= TYPE_LENGTH) ?? "";
+  const short = shortTypes.get(tool) ?? shortTypeText(jsonSchemaOf(tool.name, "input", tool.input));
   shortTypes.set(tool, short);
   return short;
 }

@@ -10,7 +10,7 @@ import type { HeldBytes, Share } from "../values/held-bytes.ts";
 import type { SlicedWork } from "../values/slice-scheduler.ts";
 import { Admission } from "./admit/admission.ts";
 import { type Answer, approverOf } from "./answer.ts";
-import type { Budget, GateLimits, Overdraft } from "./admit/budget.ts";
+import type { Budget, GateLimits, Overdraft, PastBudget } from "./admit/budget.ts";
 import { type CallEvent, type Untimed, CallLedger, type GateLog } from "./call-ledger.ts";
 import type { CallLine } from "./call-line.ts";
 import { CallQueues } from "./queues/call-queues.ts";
@@ -63,7 +63,6 @@ export interface SessionOptions {
   readonly artifacts?: ArtifactPlace | undefined;
   /** Bounds the answers that the owner has not read; a model reads them all at once. The owner calls `noteRead`. */
   readonly unread?: UnreadAnswers | undefined;
-  /** The budget that earlier drivers of the execution have used. */
   readonly past?: PastUse | undefined;
   /** Tokens that models may use; unlimited by default. */
   readonly maxTokens?: number;
@@ -73,12 +72,8 @@ export interface SessionOptions {
   readonly onEvent: (event: Untimed<CallEvent>) => void;
 }
 
-/** The budget that earlier drivers of an execution have used. Its open calls count among `calls`, and arrive again. */
-export interface PastUse {
-  readonly calls: number;
-  readonly openCalls: number;
-  readonly inputBytes: number;
-  readonly resultBytes: number;
+/** What a session continues from. */
+export interface PastUse extends PastBudget {
   readonly lines: readonly CallLine[];
   readonly remembered?: readonly RememberedDecision[];
 }

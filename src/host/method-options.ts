@@ -15,6 +15,7 @@ import { LIMITS_OPTION } from "../programs/limits.ts";
 import { type Caller, CALLERS } from "../tools/tool.ts";
 import { GIVEN_TOOLS, type GivenTools } from "../tools/current-tools.ts";
 import { LOGGER } from "../gate/failure-log.ts";
+import { isFields } from "../values/fields.ts";
 import { jsonTextOf } from "../values/json/json-text.ts";
 import { JOURNAL, LISTENER } from "./options.ts";
 
@@ -56,15 +57,11 @@ export type DeriveOptions<Context = unknown> = Omit<OptionsOf<typeof DERIVE_RULE
   readonly tools?: GivenTools<Context>;
 };
 
-export const DECISIONS = option<Readonly<Record<string, Decision>>>(
-  'decisions by call id, like { "1": { allow: true } }',
-  (given) => typeof given === "object" && given !== null && !Array.isArray(given) && Object.keys(given).length > 0,
-);
+const byCallId = <Said>(expected: string) =>
+  option<Readonly<Record<string, Said>>>(expected, (given) => isFields(given) && Object.keys(given).length > 0);
 
-export const RESULTS = option<Readonly<Record<string, ClientResult>>>(
-  'results by call id, like { "1": { value: 4 } }',
-  (given) => typeof given === "object" && given !== null && !Array.isArray(given) && Object.keys(given).length > 0,
-);
+export const DECISIONS = byCallId<Decision>('decisions by call id, like { "1": { allow: true } }');
+export const RESULTS = byCallId<ClientResult>('results by call id, like { "1": { value: 4 } }');
 
 export const CALL_RULES = {
   /** Name of the tool. */

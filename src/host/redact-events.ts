@@ -52,24 +52,16 @@ export class RedactedEvents {
   /** The words of a model are told as they are: what it was told was redacted before. */
   async #redacted(event: AgentEvent): Promise<AgentEvent> {
     switch (event.type) {
-      case "call_ended": {
-        const { tool, callId, error } = event;
-        const about = { ...TO_LOG, tool, callId };
-        return {
-          ...event,
-          ...(error === undefined ? {} : { error: await this.#error(error, about) }),
-        };
-      }
+      case "call_ended":
       case "call_retried": {
         const { tool, callId, error } = event;
-        return { ...event, error: await this.#error(error, { ...TO_LOG, tool, callId }) };
+        return error === undefined ? event : { ...event, error: await this.#error(error, { ...TO_LOG, tool, callId }) };
       }
       case "execution_ended":
         return { ...event, outcome: await redactEnding(event.outcome, this.#redactor, TO_LOG) };
       case "program_ended":
         return event.outcome ? { ...event, outcome: await redactEnding(event.outcome, this.#redactor, TO_LOG) } : event;
       case "execution_waiting":
-        return { ...event, waiting: await this.#redactor.value(event.waiting, TO_LOG) };
       case "conversation_waiting":
         return { ...event, waiting: await this.#redactor.value(event.waiting, TO_LOG) };
       case "conversation_started":

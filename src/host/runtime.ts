@@ -210,7 +210,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
   ): Promise<void> {
     const { tenant } = readOptions("answer", options, { tenant: TENANT });
     checkValue("answer(id, results)", results, RESULTS);
-    const { answer } = await import("../executions/answer.ts");
+    const { answer } = await import("../executions/decide.ts");
     const own = tenant ?? this.#scopes.base.tenant;
     await answer(
       { journal: this.journal, tenant: own, tools: this.#scopes.gateFor({ tenant: own }).tools },

@@ -5,7 +5,7 @@ import type { DecisionRecord, Header, ResultRecord } from "../journal/record.ts"
 import { BY_LENGTH, detailsOf, NOTE_LENGTH } from "../gate/approve/approval.ts";
 import type { OutsideRecord } from "../gate/approve/call-waits.ts";
 import { checkOptions, fieldsOf, flag, object, oneOf, option, text } from "../option-rules/options.ts";
-import { issuesText, type Schema, type Validated, validate } from "../tools/schema.ts";
+import { issuesText, type Schema, validate } from "../tools/schema.ts";
 import type { Tool } from "../tools/tool.ts";
 import { cutMiddle } from "../values/cut-middle.ts";
 import { jsonTextOf } from "../values/json/json-text.ts";
@@ -198,11 +198,10 @@ export async function refuseWrongResults(
 }
 
 async function faultsOf(output: Schema, value: unknown): Promise<string | undefined> {
-  let validated: Validated;
   try {
-    validated = await validate(output, value);
+    const validated = await validate(output, value);
+    return validated.ok ? undefined : issuesText(validated.issues);
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
-  return validated.ok ? undefined : issuesText(validated.issues);
 }

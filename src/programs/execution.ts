@@ -5,7 +5,7 @@ import type { ExecutionId } from "../journal/execution-id.ts";
 import type { KeptValue } from "./drive/keep-value.ts";
 import type { Limits } from "./limits.ts";
 import type { ConnectionTotals, Ending, Logs, NotEvictedCause, Outcome, Unreplayable, Waiting } from "./outcome.ts";
-import { NO_CONNECTIONS } from "./from-journal/execution-state.ts";
+import { NO_CONNECTIONS, type Usage } from "./from-journal/execution-state.ts";
 
 /** An event of an execution. */
 export type ExecutionEvent =
@@ -58,7 +58,7 @@ export interface Kept {
 }
 
 /** What driving a program has come to. */
-export interface Driven {
+export interface Driven extends Usage {
   readonly ending: Ending;
   readonly logs: Logs;
   /** Sentences for the reader of the result. */
@@ -67,18 +67,8 @@ export interface Driven {
   readonly remarks: readonly string[];
   readonly turns: number;
   readonly restarts: number;
-  /** How often the program gave its guest up while it waited. */
-  readonly evictions: number;
   /** Why the program kept its guest when it waited last; undefined if it could give it up. */
   readonly notEvicted: NotEvictedCause | undefined;
-  /** Time in which it waited for a guest. */
-  readonly queuedMs: number;
-  readonly runningMs: number;
-  /** Time since there was a guest, without `approvalMs` and without the time between two drivers. */
-  readonly wallMs: number;
-  /** Time in which the program waited for nothing but people and clients, between two drivers too. It is not in `wallMs`. */
-  readonly approvalMs: number;
-  readonly peakMemoryBytes: number;
   readonly connections: ConnectionTotals;
   /** UTF-8 bytes of the results that the program was handed. */
   readonly seenBytes: number;

@@ -1,11 +1,10 @@
 import { jsonTextOf } from "../values/json/json-text.ts";
 import type { Lane } from "../values/slice-scheduler.ts";
-import type { About, Redactor } from "../redaction/redactor.ts";
-import type { Driven } from "./execution.ts";
-import type { Execution } from "./execution.ts";
+import type { About, Redaction, Redactor } from "../redaction/redactor.ts";
+import type { Driven, Execution } from "./execution.ts";
 import type { Completed, Ending, Outcome, Waiting } from "./outcome.ts";
 import type { Scope } from "./scope.ts";
-import { readReturned } from "./drive/settlement.ts";
+import { readUpTo } from "../values/json/value-head.ts";
 
 /** For a model, and for the report of a program. */
 const TO_MODEL: About = { to: "model" };
@@ -19,27 +18,16 @@ async function redactShown<One extends Shown>(
   outputBytes: number,
   lane: Lane,
 ): Promise<One & { readonly redacted: number }> {
-  let redacted = 0;
-  const text = async (given: string) => {
-    const one = await redactor.text(given, TO_MODEL);
-    redacted += one.taken;
-    return one.text;
-  };
-  const all = (texts: readonly string[]) => inOrder(texts, text);
-  const json = async (given: string) => {
-    const one = await redactor.json(given, TO_MODEL);
-    redacted += one.taken;
-    return one.text;
-  };
-  const ways = { text, json };
+  const redaction = redactor.for(TO_MODEL);
   const ending =
     shown.ending.type === "completed"
-      ? await redactCompleted(shown.ending, ways, { outputBytes, lane })
-      : await redactFailed(shown.ending, ways);
-  const { logs } = shown;
-  const printed = await text(logs.text);
-  const words = { notes: await all(shown.notes), remarks: await all(shown.remarks) };
-  return { ...shown, ending, logs: { ...logs, text: printed, bytes: Buffer.byteLength(printed) }, ...words, redacted };
+      ? await redactCompleted(shown.ending, redaction, { outputBytes, lane })
+      : await redactFailed(shown.ending, redaction);
+  const text = await redaction.text(shown.logs.text);
+  const logs = { ...shown.logs, text, bytes: Buffer.byteLength(text) };
+  const notes = await Array.fromAsync(shown.notes, redaction.text);
+  const remarks = await Array.fromAsync(shown.remarks, redaction.text);
+  return { ...shown, ending, logs, notes, remarks, redacted: redaction.taken };
 }
 
 /** An execution that was read from its journal, as it may be shown. */
@@ -50,7 +38,7 @@ export async function shownExecution(
   if (!redactor) return execution;
   const share = gate.held.share(tenant, 0);
   try {
-    const calls = await inOrder(execution.calls, async (line) =>
+    const calls = await Array.fromAsync(execution.calls, async (line) =>
       line.display === undefined ? line : { ...line, display: await redactor.value(line.display, { to: "log" }) },
     );
     return await redactShown({ ...execution, calls }, redactor, limits.outputBytes, share.lane);
@@ -62,15 +50,7 @@ export async function shownExecution(
 /** An outcome, as an event tells it. */
 export async function redactEnding(outcome: Outcome, redactor: Redactor, about: About): Promise<Outcome> {
   if (outcome.type === "completed") return { ...outcome, value: await redactor.value(outcome.value, about) };
-  return redactFailed(outcome, {
-    text: async (given) => (await redactor.text(given, about)).text,
-    json: async (given) => (await redactor.json(given, about)).text,
-  });
-}
-
-interface Ways {
-  readonly text: (text: string) => Promise<string>;
-  readonly json: (json: string) => Promise<string>;
+  return redactFailed(outcome, redactor.for(about));
 }
 
 interface Reading {
@@ -78,8 +58,11 @@ interface Reading {
   readonly lane: Lane;
 }
 
-async function redactFailed(ending: Exclude<Ending, Completed>, ways: Ways): Promise<Exclude<Ending, Completed>> {
-  const { text } = ways;
+async function redactFailed(
+  ending: Exclude<Ending, Completed>,
+  redaction: Redaction,
+): Promise<Exclude<Ending, Completed>> {
+  const { text } = redaction;
   switch (ending.type) {
     case "failed": {
       const { name, message, excerpt, tool, ...rest } = ending.fault;
@@ -94,51 +77,45 @@ async function redactFailed(ending: Exclude<Ending, Completed>, ways: Ways): Pro
     case "crashed":
       return { ...ending, detail: await text(ending.detail) };
     case "waiting":
-      return redactWaiting(ending, ways);
+      return redactWaiting(ending, redaction);
     case "stopped":
     case "cancelled":
       return ending;
   }
 }
 
-async function redactCompleted(ending: Completed, { json }: Ways, { outputBytes, lane }: Reading): Promise<Completed> {
+async function redactCompleted(
+  ending: Completed,
+  { json }: Redaction,
+  { outputBytes, lane }: Reading,
+): Promise<Completed> {
   if (ending.text === undefined) return ending;
   const text = await json(ending.text);
   if (text === ending.text) return ending;
-  const returned = await readReturned(text, outputBytes, lane);
+  const returned = await readUpTo(text, outputBytes, lane);
   const checked = ending.checked && { value: await redactChecked(ending.checked.value, json) };
   return { type: "completed", value: undefined, ...returned, text, ...(checked && { checked }) };
 }
 
 /** What a schema has made of a returned value, which may be no JSON: a schema's own code writes it. Then it is left out. */
-async function redactChecked(value: unknown, json: Ways["json"]): Promise<unknown> {
+async function redactChecked(value: unknown, json: Redaction["json"]): Promise<unknown> {
   const text = jsonTextOf(value);
   return text === undefined ? undefined : JSON.parse(await json(text));
 }
 
 /** The waiting calls of a conversation, as its report shows them. */
 export async function shownWaiting(waiting: Waiting, redactor: Redactor | undefined): Promise<Waiting> {
-  if (!redactor) return waiting;
-  return redactWaiting(waiting, { json: async (given) => (await redactor.json(given, TO_MODEL)).text });
+  return redactor ? redactWaiting(waiting, redactor.for(TO_MODEL)) : waiting;
 }
 
-async function redactWaiting(waiting: Waiting, { json }: Pick<Ways, "json">): Promise<Waiting> {
+async function redactWaiting(waiting: Waiting, { json }: Redaction): Promise<Waiting> {
   const input = async <Call extends { readonly input: unknown }>(call: Call): Promise<Call> => ({
     ...call,
     input: JSON.parse(await json(JSON.stringify(call.input) ?? "null")) as unknown,
   });
   return {
     type: "waiting",
-    approvals: await inOrder(waiting.approvals, input),
-    calls: await inOrder(waiting.calls, input),
+    approvals: await Array.fromAsync(waiting.approvals, input),
+    calls: await Array.fromAsync(waiting.calls, input),
   };
-}
-
-async function inOrder<Item, Made>(
-  items: readonly Item[],
-  make: (item: Item) => Promise<Made>,
-): Promise<readonly Made[]> {
-  const made: Made[] = [];
-  for (const item of items) made.push(await make(item));
-  return made;
 }

@@ -16,6 +16,14 @@ export interface Redacted {
   readonly taken: number;
 }
 
+/** Texts that are redacted for one reader. */
+export interface Redaction {
+  /** Characters that were taken out of them so far. */
+  readonly taken: number;
+  readonly text: (text: string) => Promise<string>;
+  readonly json: (json: string) => Promise<string>;
+}
+
 /** Asks a runtime's `redact` about each text that is to leave. A text for which it fails does not leave. Never rejects. */
 export class Redactor {
   readonly #redact: Redact;
@@ -55,6 +63,21 @@ export class Redactor {
       rest.replace(text, segments, findings);
     }
     return { text: rest.text, taken };
+  }
+
+  /** Redacts several texts for one reader, and counts the characters that are taken out of all of them. */
+  for(about: About): Redaction {
+    const counted = async (redacting: Promise<Redacted>) => {
+      const { text, taken } = await redacting;
+      redaction.taken += taken;
+      return text;
+    };
+    const redaction = {
+      taken: 0,
+      text: (text: string) => counted(this.text(text, about)),
+      json: (json: string) => counted(this.json(json, about)),
+    };
+    return redaction;
   }
 
   /** Redacts a value that is JSON. */

@@ -2,10 +2,11 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import type { GuestFrame } from "../../bridge/frames.ts";
 import { DEFAULT_LIMITS } from "../../src/programs/limits.ts";
-import { type Circumstances, NOT_JSON, parseValue, settle } from "../../src/programs/drive/settlement.ts";
+import { type Circumstances, settle } from "../../src/programs/drive/settlement.ts";
 import { defineTool } from "../../src/tools/define-tool.ts";
 import type { Effect } from "../../src/tools/tool.ts";
 import { ToolSet } from "../../src/tools/tool-set.ts";
+import { readPlainData } from "../../src/values/json/plain-data.ts";
 import { Lane } from "../../src/values/slice-scheduler.ts";
 
 const tool = (name: string, effect: Effect) =>
@@ -67,7 +68,7 @@ test.each(["", "{", "undefined", '{"__proto__":1}', "[".repeat(200) + "]".repeat
       code: "bridge_broken",
       detail: "The guest settled with a value that is not plain JSON.",
     });
-    expect(parseValue(body)).toBe(NOT_JSON);
+    expect(readPlainData(body).ok).toBe(false);
   },
 );
 

@@ -32,6 +32,14 @@ export interface TokenUsage {
   readonly cachedInputTokens: number;
 }
 
+/** What earlier drivers of an execution have used of its limits. Its open calls count among `calls`, and arrive again. */
+export interface PastBudget {
+  readonly calls: number;
+  readonly openCalls: number;
+  readonly inputBytes: number;
+  readonly resultBytes: number;
+}
+
 /**
  * What an execution has used of its limits. An execution that was started by a call of another execution (`above`)
  * counts its calls and tokens against both budgets. Bytes count only here, because they bound the execution's own
@@ -91,18 +99,7 @@ export class Budget {
     return this.#resultBytes;
   }
 
-  /** Counts what earlier drivers of the execution have used. Calls that are still open arrive again. */
-  restore({
-    calls,
-    openCalls,
-    inputBytes,
-    resultBytes,
-  }: {
-    readonly calls: number;
-    readonly openCalls: number;
-    readonly inputBytes: number;
-    readonly resultBytes: number;
-  }): void {
+  restore({ calls, openCalls, inputBytes, resultBytes }: PastBudget): void {
     this.#calls += calls - openCalls;
     this.#inputBytes += inputBytes;
     this.#resultBytes += resultBytes;

@@ -71,8 +71,13 @@ export async function askApproval(
     answer = await approve?.({ ...request, input: JSON.parse(inputText) as unknown });
     if (answer === "later") return { approval: answer };
     if (typeof answer === "boolean") return { approval: { type: answer ? "approved" : "denied" } };
-    if (typeof answer === "object" && answer !== null && typeof ownOf(answer, "allow") === "boolean")
-      return { approval: readDecision(answer), ...fieldsOf(answer) };
+    const allow = typeof answer === "object" && answer !== null ? ownOf(answer, "allow") : undefined;
+    if (typeof allow === "boolean") {
+      const given = answer as object;
+      const fields = ownOf(given, "fields");
+      const approval = { type: allow ? "approved" : "denied", ...detailsOf(given) } as const;
+      return { approval, ...(isFields(fields) && { fields }) };
+    }
   } catch (error) {
     return { approval: { type: "denied" }, error: approveFailed(request.tool, error) };
   }
@@ -81,15 +86,6 @@ export async function askApproval(
 
 function ownOf(answer: object, name: string): unknown {
   return Object.hasOwn(answer, name) ? answer[name as keyof typeof answer] : undefined;
-}
-
-function readDecision(answer: object): DecidedApproval {
-  return { type: ownOf(answer, "allow") === true ? "approved" : "denied", ...detailsOf(answer) };
-}
-
-function fieldsOf(answer: object): Pick<Asked, "fields"> {
-  const fields = ownOf(answer, "fields");
-  return isFields(fields) ? { fields } : {};
 }
 
 /** The fields of a decision except `allow` and `fields`, with texts cut to their bounds. Unknown fields are left out. */

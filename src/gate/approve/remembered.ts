@@ -1,7 +1,8 @@
 import { hash } from "node:crypto";
-import type { CallRecord, DecisionRecord, Header, JournalRecord } from "../../journal/record.ts";
+import type { DecisionRecord, Header, JournalRecord } from "../../journal/record.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { toolDigest } from "../../tools/tool-digest.ts";
+import type { CallRequest, PastCall } from "../open-call.ts";
 
 /** A decision that also holds for later calls of its execution with the same tool and the same input. */
 export interface RememberedDecision {
@@ -15,22 +16,13 @@ export interface RememberedDecision {
   readonly decision: DecisionRecord;
 }
 
-/** The call's facts in the journal when a decision about it was appended. */
-interface DecidedCall {
-  readonly tool: string;
-  /** JSON text. */
-  readonly inputText: string;
-  readonly decided?: CallRecord | undefined;
-  readonly decision?: DecisionRecord | undefined;
-}
-
 /**
  * Decisions among these records that also hold for later calls. `callOf` gives the state of a call that already has its
  * decision, `tools` the tools that the journal names for these calls.
  */
 export function rememberedIn(
   records: readonly JournalRecord[],
-  callOf: (id: string) => DecidedCall | undefined,
+  callOf: (id: string) => (Pick<CallRequest, "tool" | "inputText"> & PastCall) | undefined,
   tools: Header["tools"],
 ): readonly RememberedDecision[] {
   return records.flatMap((record) => {

@@ -1,4 +1,4 @@
-import type { Artifact, ArtifactSpace } from "../../journal/artifact-space.ts";
+import type { ArtifactSpace } from "../../journal/artifact-space.ts";
 import { nearest } from "../../option-rules/nearest.ts";
 import type { RedactTarget } from "../../redaction/redact-option.ts";
 import type { Redactor } from "../../redaction/redactor.ts";
@@ -6,8 +6,9 @@ import { jsonSchema } from "../../tools/schema.ts";
 import type { CallContext, Tool } from "../../tools/tool.ts";
 import { LOAD_ARTIFACT, SAVE_ARTIFACT } from "../../tools/tool-name.ts";
 import type { Share } from "../../values/held-bytes.ts";
+import { checkJson } from "../../values/json/check-json.ts";
 import { artifactNameFault, artifactUnknown, NAME_LENGTH } from "./artifact-name.ts";
-import { describeValue, type Described, plainFault } from "../run/describe-value.ts";
+import { describeValue, type Described } from "../run/describe-value.ts";
 import type { OpenCall } from "../open-call.ts";
 import type { ReadInput } from "../admit/read-input.ts";
 import { StoredText } from "./stored-text.ts";
@@ -20,12 +21,6 @@ export interface ArtifactPlace {
    * nothing.
    */
   readonly prefix: string;
-}
-
-interface Handle {
-  readonly artifact: string;
-  readonly bytes: number;
-  readonly shape: string;
 }
 
 interface SaveInput extends Described {
@@ -59,7 +54,7 @@ export class SessionArtifacts {
   async readSave(call: OpenCall): Promise<ReadInput | undefined> {
     const { artifact: name = "", inputText: text } = call;
     const { lane } = this.#share;
-    const fault = artifactNameFault(name) ?? (await this.#redactedFault(name)) ?? (await plainFault(text, lane));
+    const fault = artifactNameFault(name) ?? (await this.#redactedFault(name)) ?? (await lane.work(checkJson(text)));
     if (call.isOver) return undefined;
     if (fault !== undefined) return { ok: false, reason: fault };
     const seen = this.#place.space.reserve(name, this.#allowed);
@@ -87,13 +82,13 @@ export class SessionArtifacts {
     return artifactUnknown(name, nearestOf(name, space), space.all);
   }
 
-  async #save({ name, text, bytes, shape, first }: SaveInput, callId: string): Promise<Handle> {
+  async #save({ name, text, bytes, shape, first }: SaveInput, callId: string) {
     const { space, prefix } = this.#place;
     const call = prefix + callId;
     // A save whose answer was lost with its host is not repeated: it could undo a later save.
     const saved = space.savedBy(call) ?? { name, call, bytes, shape, first };
     if (!space.savedBy(call)) await space.save(saved, text);
-    return handleOf(saved);
+    return { artifact: saved.name, bytes: saved.bytes, shape: saved.shape };
   }
 
   #load(name: string): StoredText {
@@ -119,10 +114,6 @@ function nearestOf(name: string, { all }: ArtifactSpace): readonly string[] {
     all.map((one) => one.name).filter(({ length }) => length <= COMPARED_LENGTH),
     2,
   );
-}
-
-function handleOf({ name, bytes, shape }: Artifact): Handle {
-  return { artifact: name, bytes, shape };
 }
 
 function keepingTool(

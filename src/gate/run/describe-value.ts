@@ -1,6 +1,5 @@
 import type { Artifact } from "../../journal/artifact-space.ts";
 import type { Redactor } from "../../redaction/redactor.ts";
-import { checkJson } from "../../values/json/check-json.ts";
 import type { Lane } from "../../values/slice-scheduler.ts";
 import { readHead } from "../../values/json/value-head.ts";
 import { countOf, cut, shapeOf } from "../../values/value-shape.ts";
@@ -23,9 +22,4 @@ export async function describeValue(text: string, lane: Lane, redactor: Redactor
   const rows = Array.isArray(value) ? ` /* ${countOf(value, counts)} */` : "";
   const first = Array.isArray(value) ? value[0] : value;
   return { shape: shape + rows, first: cut(JSON.stringify(first) ?? "", FIRST_LENGTH) };
-}
-
-/** Why a text is no plain JSON, or undefined. */
-export async function plainFault(text: string, lane: Lane): Promise<string | undefined> {
-  return lane.work(checkJson(text));
 }

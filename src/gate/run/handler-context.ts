@@ -2,11 +2,6 @@ import type { CallContext, Caller, Effect } from "../../tools/tool.ts";
 import type { OpenCall } from "../open-call.ts";
 import type { ParentSession, WorkScope } from "../work-scope.ts";
 
-/** The session of a handler's call; undefined for a context that no gate has made. */
-export function originOf(context: CallContext): ParentSession | undefined {
-  return context instanceof HandlerContext ? HandlerContext.originOf(context) : undefined;
-}
-
 /** The second argument of a handler. A class, because creating an object literal with a getter takes ten times as long. */
 export class HandlerContext implements CallContext {
   readonly execution: string;
@@ -29,8 +24,9 @@ export class HandlerContext implements CallContext {
     this.context = context;
   }
 
-  static originOf(context: HandlerContext): ParentSession | undefined {
-    return context.#origin;
+  /** The session of a handler's call; undefined for a context that no gate has made. */
+  static originOf(context: CallContext): ParentSession | undefined {
+    return context instanceof HandlerContext ? context.#origin : undefined;
   }
 
   get resultBytes(): number {

@@ -1,6 +1,6 @@
 import type { FaultBody } from "../../../bridge/frames.ts";
 import { pathOfTool } from "../../tools/tool-name.ts";
-import { nextMention, onlyMention, onlyUnawaitedMention, type Position, type SourceMap } from "../guest/source-map.ts";
+import { nextMention, onlyMention, type Position, type SourceMap } from "../guest/source-map.ts";
 
 /**
  * The place in the source that a fault is about; undefined if it is not known. If a name is wrong, this is the place of
@@ -19,7 +19,7 @@ export function placeOfFault({ source, toSource }: SourceMap, fault: FaultBody):
 
 /** Place of a call that a fault without a position is about. The guest knows no place of a value that it cannot encode. */
 function placeOfCall(source: string, { code, tool }: FaultBody): Position | undefined {
-  return (code === "value_not_json" ? onlyUnawaitedMention(source, tool) : undefined) ?? onlyMention(source, tool);
+  return (code === "value_not_json" ? onlyMention(source, tool, true) : undefined) ?? onlyMention(source, tool);
 }
 
 /** Place of the field that a call's error names, or else of the tool. V8 gives the place of the `await`. */

@@ -1,6 +1,7 @@
-import { describeValue, plainFault } from "../../gate/run/describe-value.ts";
+import { describeValue } from "../../gate/run/describe-value.ts";
 import type { ArtifactPlace } from "../../gate/artifacts/session-artifacts.ts";
 import type { Redactor } from "../../redaction/redactor.ts";
+import { checkJson } from "../../values/json/check-json.ts";
 import type { Lane } from "../../values/slice-scheduler.ts";
 import type { Limits } from "../limits.ts";
 import type { Ending } from "../outcome.ts";
@@ -24,7 +25,7 @@ export async function keepLarge(
   { lane, redactor }: { readonly lane: Lane; readonly redactor?: Redactor | undefined },
 ): Promise<KeptValue | undefined> {
   const bytes = Buffer.byteLength(text);
-  if (bytes > artifactBytes || (await plainFault(text, lane)) !== undefined) return undefined;
+  if (bytes > artifactBytes || (await lane.work(checkJson(text))) !== undefined) return undefined;
   const described = await describeValue(text, lane, redactor);
   const name = space.nameFor(prefix + call);
   if (space.reserve(name, artifacts) !== undefined) return undefined;

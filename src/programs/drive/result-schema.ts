@@ -16,7 +16,7 @@ import {
   validate,
 } from "../../tools/schema.ts";
 import { StepsSpent } from "../../tools/json-schema/steps.ts";
-import { typeText } from "../../tools/declarations/type-text.ts";
+import { shortTypeText } from "../../tools/declarations/type-text.ts";
 import { cutMiddle } from "../../values/cut-middle.ts";
 import { readPlainData } from "../../values/json/plain-data.ts";
 import type { Lane } from "../../values/slice-scheduler.ts";
@@ -26,8 +26,6 @@ import type { Fault } from "../outcome.ts";
 const MAX_VALUES = 40_000;
 /** Maximum bytes of a value's faults. */
 const REASON_BYTES = 2048;
-/** Maximum length of the expected type that is shown, in characters. */
-const TYPE_LENGTH = 400;
 
 /** The option `result`, which `resultSchemaOf` checks. */
 export const RESULT = option<Schema>("a schema, like z.object({ … }) or jsonSchema({ … })", isSchemaLike);
@@ -105,10 +103,6 @@ function otherResult(execution: ExecutionId, began: boolean, given: boolean): st
     : `Execution ${id} began with a schema for its result, and cannot go on without it: give it that schema, as \`result\`.`;
 }
 
-export type CheckedResult =
-  | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly fault: Fault };
-
 /**
  * Checks the JSON text that a program returned; undefined if it returned nothing. `allowedBytes` bounds the text that
  * is parsed and checked on the host's thread. The resulting value is as the schema has transformed it.
@@ -118,7 +112,7 @@ export async function checkResult(
   { schema, json }: ResultSchema,
   allowedBytes: number,
   lane: Lane,
-): Promise<CheckedResult> {
+): Promise<{ readonly ok: true; readonly value: unknown } | Unfit> {
   const bytes = text === undefined ? 0 : Buffer.byteLength(text);
   if (bytes > allowedBytes)
     return invalid(
@@ -139,10 +133,14 @@ export async function checkResult(
   }
 }
 
-function invalid(reason: string, json: JsonSchema): CheckedResult {
-  const types = [true, false].map((constraints) => typeText(json, { descriptionLength: 0, constraints, depth: 3 }));
-  const type = types.find((one) => one.length <= TYPE_LENGTH);
-  const expected = type === undefined ? "" : ` It has to be ${type}.`;
+interface Unfit {
+  readonly ok: false;
+  readonly fault: Fault;
+}
+
+function invalid(reason: string, json: JsonSchema): Unfit {
+  const type = shortTypeText(json);
+  const expected = type === "" ? "" : ` It has to be ${type}.`;
   const sentence = `The returned value does not fit: ${cutMiddle(reason, REASON_BYTES)}`;
   const message = `${sentence}${sentence.endsWith("?") ? "" : "."}${expected}`;
   return { ok: false, fault: { name: "ResultError", code: "result_invalid", message } };

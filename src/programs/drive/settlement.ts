@@ -7,11 +7,11 @@ import { readPlainData } from "../../values/json/plain-data.ts";
 import { isOfFunction, SAVE_ARTIFACT } from "../../tools/tool-name.ts";
 import { isVisible, type ToolSet } from "../../tools/tool-set.ts";
 import type { Limits } from "../limits.ts";
-import type { Completed, Ending, Fault } from "../outcome.ts";
+import type { Ending, Fault } from "../outcome.ts";
 import { placeOfFault } from "./fault-place.ts";
 import { faultAt, type SourceMap } from "../guest/source-map.ts";
 import type { Lane } from "../../values/slice-scheduler.ts";
-import { readHead } from "../../values/json/value-head.ts";
+import { readUpTo } from "../../values/json/value-head.ts";
 
 /** The state of the execution when its program settles. */
 export interface Circumstances {
@@ -52,7 +52,7 @@ export async function settle(
     };
   }
   const { openCalls, limits, tools, lines, lane, result } = circumstances;
-  const returned = body === undefined ? { value: undefined } : await readReturned(body, limits.outputBytes, lane);
+  const returned = body === undefined ? { value: undefined } : await readUpTo(body, limits.outputBytes, lane);
   if (!returned) return { notes: [], remarks, ending: broken("a value that is not plain JSON") };
   const writing = openCalls.filter((call) => changes(tools, call)).map(({ tool }) => tool);
   if (writing.length > 0) return { notes: [], remarks, ending: { type: "failed", fault: notAwaited(writing) } };
@@ -71,25 +71,6 @@ export async function settle(
         ? { type: "failed", fault: checked.fault }
         : { type: "completed", ...returned, text: body, ...(checked && { checked }) },
   };
-}
-
-/** A value within `outputBytes` is read whole. Of a larger value only the beginning is read, for a stub. */
-export async function readReturned(
-  text: string,
-  outputBytes: number,
-  lane: Lane,
-): Promise<Pick<Completed, "value" | "counts"> | undefined> {
-  if (text.length > outputBytes || Buffer.byteLength(text) > outputBytes) return readHead(text, outputBytes, lane);
-  const value = await lane.run(() => parseValue(text));
-  return value === NOT_JSON ? undefined : { value };
-}
-
-export const NOT_JSON = Symbol("not JSON");
-
-/** Parses a value from a guest. Returns NOT_JSON for text that is not JSON or that `readPlainData` refuses. */
-export function parseValue(text: string): unknown {
-  const read = readPlainData(text);
-  return read.ok ? read.value : NOT_JSON;
 }
 
 function endingOf(fault: FaultBody, { limits, map, tools, calls, overdraft }: Circumstances): Ending {
@@ -198,9 +179,9 @@ const FAULT_LENGTH = 64 * 1024;
 /** Parses a fault sent by a guest. Optional fields of the wrong type are dropped; undefined if name or message is invalid. */
 function parseFault(body = ""): FaultBody | undefined {
   if (body.length > FAULT_LENGTH) return undefined;
-  const value = parseValue(body);
-  if (typeof value !== "object" || value === null) return undefined;
-  const { name, message, code, tool, unawaited, line, column } = value as Record<string, unknown>;
+  const read = readPlainData(body);
+  if (!read.ok || typeof read.value !== "object" || read.value === null) return undefined;
+  const { name, message, code, tool, unawaited, line, column } = read.value as Record<string, unknown>;
   if (!isText(name, 128) || !isText(message, 8192)) return undefined;
   return {
     name,

@@ -42,11 +42,15 @@ export type EventHead =
 
 /** What a program has used, by all its drivers: times in milliseconds, bytes, and a count, as a report's `usage` has them. */
 export interface Usage {
+  /** Time in which it waited for a guest. */
   readonly queuedMs: number;
   readonly runningMs: number;
+  /** Time since there was a guest, without `approvalMs` and without the time between two drivers. */
   readonly wallMs: number;
+  /** Time in which the program waited for nothing but people and clients, between two drivers too. It is not in `wallMs`. */
   readonly approvalMs: number;
   readonly peakMemoryBytes: number;
+  /** How often the program gave its guest up while it waited. */
   readonly evictions: number;
 }
 

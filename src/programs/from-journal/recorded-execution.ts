@@ -1,10 +1,10 @@
 import { PortcullisError } from "../../errors.ts";
 import { ArtifactSpace } from "../../journal/artifact-space.ts";
+import { readUpTo } from "../../values/json/value-head.ts";
 import type { Lane } from "../../values/slice-scheduler.ts";
 import { keptBefore } from "../drive/keep-value.ts";
 import { shownExecution } from "../redact-execution.ts";
 import { checkResult, type ResultSchema } from "../drive/result-schema.ts";
-import { readReturned } from "../drive/settlement.ts";
 import { type Execution, NOT_DRIVEN } from "../execution.ts";
 import { limitsOf } from "../limits.ts";
 import type { Ending } from "../outcome.ts";
@@ -92,6 +92,6 @@ export async function readEnding(
   if (settled?.ok === false) return undefined;
   const text = settled?.body;
   if (text === undefined) return { type: "completed", value: undefined, text };
-  const returned = await readReturned(text, outputBytes, lane);
+  const returned = await readUpTo(text, outputBytes, lane);
   return returned && { type: "completed", ...returned, text };
 }

@@ -68,27 +68,16 @@ const LINE_BREAK = /\r\n|[\n\r\u2028\u2029]/;
 /** Longest excerpt, in characters. */
 const EXCERPT_LENGTH = 160;
 
-/** The only mention of a tool in a source; undefined if there is none or more than one. Locates a failed call whose stack has no position. */
-export function onlyMention(source: string, tool: string | undefined): Position | undefined {
-  if (tool === undefined) return undefined;
-  const index = source.indexOf(pathOfTool(tool));
-  if (index < 0 || source.includes(pathOfTool(tool), index + 1)) return undefined;
-  return placeAt(source, index);
-}
-
-/** The only mention of a tool that does not follow `await`; undefined if there is none or more than one. */
-export function onlyUnawaitedMention(source: string, tool: string | undefined): Position | undefined {
+/**
+ * The only mention of a tool in a source, or the only one that does not follow `await`; undefined if there is none or
+ * more than one. Locates a failed call whose stack has no position.
+ */
+export function onlyMention(source: string, tool: string | undefined, isUnawaited = false): Position | undefined {
   if (tool === undefined) return undefined;
   const mention = pathOfTool(tool);
   const found: number[] = [];
   for (let index = source.indexOf(mention); index >= 0; index = source.indexOf(mention, index + 1))
-    if (
-      !source
-        .slice(Math.max(0, index - 32), index)
-        .trimEnd()
-        .endsWith("await")
-    )
-      found.push(index);
+    if (!isUnawaited || !/await\s{0,32}$/.test(source.slice(Math.max(0, index - 32), index))) found.push(index);
   return found.length === 1 ? placeAt(source, found[0] ?? 0) : undefined;
 }
 

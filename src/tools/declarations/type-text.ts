@@ -29,6 +29,15 @@ export function typeText(schema: JsonSchema, options: TypeTextOptions): string {
   return new TypePrinter(schema, options).print(schema, 0).text;
 }
 
+/** Maximum length of a type in a sentence about a value that does not fit, in characters. */
+const SHORT_LENGTH = 400;
+
+/** A type for such a sentence: with the bounds of its fields, or without them, or an empty string, whichever is short first. */
+export function shortTypeText(schema: JsonSchema): string {
+  const types = [true, false].map((constraints) => typeText(schema, { descriptionLength: 0, constraints, depth: 3 }));
+  return types.find(({ length }) => length <= SHORT_LENGTH) ?? "";
+}
+
 /** The fields of a plain object schema, with their types; undefined for any other schema. */
 export function fieldsOf(schema: JsonSchema, options: TypeTextOptions): readonly Field[] | undefined {
   const others = schema.additionalProperties;

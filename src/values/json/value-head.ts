@@ -1,5 +1,5 @@
 import { COLON, COMMA, END, isOpening, JsonScanner, MORE, newCount, OPEN_LIST, QUOTE } from "./json-scanner.ts";
-import { PLAIN_DEPTH } from "./plain-data.ts";
+import { PLAIN_DEPTH, readPlainData } from "./plain-data.ts";
 import type { Lane, SlicedWork } from "../slice-scheduler.ts";
 
 /** The beginning of a value. */
@@ -28,6 +28,17 @@ const STEP_LENGTH = 16 * 1024;
 const NO_ENTRY = /[ \n\r\t]*[\]}]/y;
 
 class NotJson extends Error {}
+
+/** Reads a value of at most `bytes` whole, and of a larger one the beginning. Undefined if the text read is not plain JSON. */
+export async function readUpTo(
+  text: string,
+  bytes: number,
+  lane: Lane,
+): Promise<(Pick<ValueHead, "value"> & Partial<ValueHead>) | undefined> {
+  if (text.length > bytes || Buffer.byteLength(text) > bytes) return readHead(text, bytes, lane);
+  const read = await lane.run(() => readPlainData(text));
+  return read.ok ? { value: read.value } : undefined;
+}
 
 /**
  * Reads the beginning of a large value: about `room` characters, and of the rest only as much as its shape needs. The
