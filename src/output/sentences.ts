@@ -3,65 +3,38 @@ import { byteText } from "./byte-text.ts";
 import { insetLines } from "./foreign-text.ts";
 
 /** For each limit, what happened and what to do. The reader is the model that wrote the program. */
-const STOPPED: Readonly<Record<StoppedBy, { readonly what: string; readonly advice: string }>> = {
-  memoryBytes: {
-    what: "it needed more memory than",
-    advice: "Keep less at once: reduce each result to what is needed as it arrives.",
-  },
-  queueMs: {
-    what: "no engine was free for it within",
-    advice: "None of it ran. Run it again later, unchanged.",
-  },
-  queue: {
-    what: "the number of programs waiting for an engine had reached",
-    advice: "None of it ran. Run it again later, unchanged.",
-  },
-  runningMs: {
-    what: "it ran longer than",
-    advice: "Look for a loop that does not end, or for work that grows with the square of the data.",
-  },
-  wallMs: {
-    what: "it took longer than",
-    advice: "Make calls concurrently instead of one after the other, or ask for less.",
-  },
-  calls: { what: "it made more calls than", advice: "Fetch more with each call, or ask for less." },
-  callsAtOnce: { what: "it made more calls at once than", advice: "Make fewer calls at once." },
-  inputBytes: { what: "the input of a call was larger than", advice: "Pass less, or split it into several calls." },
-  inputValues: {
-    what: "the input of a call held more values than",
-    advice: "Pass less, or split it into several calls.",
-  },
-  resultValues: {
-    what: "the result of a call held more values than",
-    advice: "Ask for less: fewer fields, a filter, or page by page.",
-  },
-  resultBytes: {
-    what: "the result of a call was larger than",
-    advice: "Ask for less: fewer fields, a filter, or page by page.",
-  },
-  partBytes: { what: "the images and files of a result were larger than", advice: "Ask for fewer or smaller ones." },
-  artifactBytes: {
-    what: "a value that it kept was larger than",
-    advice: "Keep less, or split it into several.",
-  },
-  artifacts: {
-    what: "it kept values under more names than",
-    advice: "Use a name again, or keep several values in one.",
-  },
-  totalBytes: {
-    what: "its calls moved more data than",
-    advice: "Ask tools for less: fewer fields, filters, fewer rows.",
-  },
-  heldBytes: {
-    what: "the executions of this runtime used up the memory they share,",
-    advice: "Make fewer calls at once, ask tools for less, or run it again later.",
-  },
-  outputBytes: {
-    what: "the value it returned was far larger than",
-    advice: "Return the answer, not the data: select, aggregate or count in the program.",
-  },
-  logBytes: { what: "it printed more than", advice: "Print less." },
-  frameBytes: { what: "it sent a message larger than", advice: "Pass or return less at once." },
+const STOPPED: Readonly<Record<StoppedBy, readonly [what: string, advice: string]>> = {
+  memoryBytes: ["it needed more memory than", "Keep less at once: reduce each result to what is needed as it arrives."],
+  queueMs: ["no engine was free for it within", "None of it ran. Run it again later, unchanged."],
+  queue: ["the number of programs waiting for an engine had reached", "None of it ran. Run it again later, unchanged."],
+  runningMs: [
+    "it ran longer than",
+    "Look for a loop that does not end, or for work that grows with the square of the data.",
+  ],
+  wallMs: ["it took longer than", "Make calls concurrently instead of one after the other, or ask for less."],
+  calls: ["it made more calls than", "Fetch more with each call, or ask for less."],
+  callsAtOnce: ["it made more calls at once than", "Make fewer calls at once."],
+  inputBytes: ["the input of a call was larger than", "Pass less, or split it into several calls."],
+  inputValues: ["the input of a call held more values than", "Pass less, or split it into several calls."],
+  resultValues: [
+    "the result of a call held more values than",
+    "Ask for less: fewer fields, a filter, or page by page.",
+  ],
+  resultBytes: ["the result of a call was larger than", "Ask for less: fewer fields, a filter, or page by page."],
+  partBytes: ["the images and files of a result were larger than", "Ask for fewer or smaller ones."],
+  artifactBytes: ["a value that it kept was larger than", "Keep less, or split it into several."],
+  artifacts: ["it kept values under more names than", "Use a name again, or keep several values in one."],
+  totalBytes: ["its calls moved more data than", "Ask tools for less: fewer fields, filters, fewer rows."],
+  heldBytes: [
+    "the executions of this runtime used up the memory they share,",
+    "Make fewer calls at once, ask tools for less, or run it again later.",
+  ],
+  outputBytes: [
+    "the value it returned was far larger than",
+    "Return the answer, not the data: select, aggregate or count in the program.",
+  ],
+  logBytes: ["it printed more than", "Print less."],
+  frameBytes: ["it sent a message larger than", "Pass or return less at once."],
 };
 
 const CRASHED: Readonly<Record<Extract<Outcome, { type: "crashed" }>["code"], string>> = {
@@ -86,7 +59,7 @@ export function endingText(
     case "failed":
       return faultText(ending.fault, hint);
     case "stopped": {
-      const { what, advice } = STOPPED[ending.limit];
+      const [what, advice] = STOPPED[ending.limit];
       const isQueue = ending.limit === "queueMs" || ending.limit === "queue";
       return `The program was stopped: ${what} ${amount(ending.limit, ending.allowed)} (limit ${ending.limit}). ${isQueue && hasBegun ? HAS_BEGUN : advice}`;
     }

@@ -23,7 +23,7 @@ const DATA = {
   operations: ["@octokit/openapi"],
 } as const satisfies Record<string, readonly string[]>;
 
-/** Packages of examples that are shown by `demo` and not measured: their tools are other processes. */
+/** Examples that `demo` runs and nothing measures, because their tools are other processes; with the packages that they need. */
 const SHOWN = {
   "mcp-join": [
     "@modelcontextprotocol/client",
@@ -33,26 +33,27 @@ const SHOWN = {
   "github-openapi": ["@octokit/openapi", "openapi-fetch"],
 } as const satisfies Record<string, readonly string[]>;
 
-/** The examples whose data is part of this package. */
-const SHIPPED: ReadonlySet<DemoName> = new Set<DemoName>(["licenses"]);
+/** The example whose data is part of this package. */
+const SHIPPED: DemoName = "licenses";
 
-const NEEDED = { ...DATA, ...SHOWN };
+const NEEDED: Readonly<Record<DemoName, readonly string[]>> = { ...DATA, ...SHOWN };
 
 export type ExampleName = keyof typeof DATA;
 /** Small examples first. */
 export const EXAMPLES = Object.keys(DATA) as readonly ExampleName[];
 
-/** Examples that are played in place of a task, with the packages that they need. */
-const SCENE_PACKAGES = {
-  refunds: [],
-  desk: [],
-} as const satisfies Record<string, readonly string[]>;
+export type DemoName = ExampleName | keyof typeof SHOWN;
+export const DEMOS = Object.keys(NEEDED) as readonly DemoName[];
 
-export type SceneName = keyof typeof SCENE_PACKAGES;
-export const SCENES = Object.keys(SCENE_PACKAGES) as readonly SceneName[];
+/** Examples that are played in place of a task. */
+export const SCENES = ["refunds", "desk"] as const;
+export type SceneName = (typeof SCENES)[number];
+
+/** The scene that takes a model by `--model`, and a person at the terminal. */
+export const TALKING: SceneName = "desk";
 
 export function isScene(name: string): name is SceneName {
-  return Object.hasOwn(SCENE_PACKAGES, name);
+  return SCENES.some((scene) => scene === name);
 }
 
 /** A module of an example: the TypeScript source or the published JavaScript. */
@@ -61,35 +62,18 @@ export function exampleModule(name: DemoName | SceneName, module: string): strin
   return existsSync(source) ? source : source.replace(/ts$/, "js");
 }
 
-/** Scenes that take a model by `--model`, and a person at the terminal. */
-export const TALKING: ReadonlySet<SceneName> = new Set<SceneName>(["desk"]);
-
-export type DemoName = ExampleName | keyof typeof SHOWN;
-/** What `demo` can run. */
-export const DEMOS: readonly DemoName[] = [...EXAMPLES, ...(Object.keys(SHOWN) as (keyof typeof SHOWN)[])];
-
 export function exampleFile(name: DemoName, file: string): string {
   return `${folder}${name}/${file}`;
 }
 
-export async function exampleTools(name: DemoName): Promise<readonly Tool[]> {
+export function exampleTools(name: DemoName): Promise<readonly Tool[]> {
   return loadTools(exampleModule(name, "tools"));
 }
 
 /** The packages with data of these examples that are not installed, with their versions, as npm takes them. */
 export function missingData(names: readonly DemoName[]): readonly string[] {
-  const packages = names.filter((name) => !SHIPPED.has(name)).flatMap((name) => NEEDED[name]);
-  return [...new Set<DataPackage>(packages)].filter((name) => !isInstalled(name)).map(withVersion);
-}
-
-/** Throws a `Failure` with the command that installs the packages of a scene, if some are missing. */
-export function requirePackages(scene: SceneName): void {
-  const missing = SCENE_PACKAGES[scene].filter((name) => !isInstalled(name));
-  if (missing.length > 0)
-    throw new Failure(
-      EXIT.environment,
-      `${scene} needs packages that are not installed: npm install ${missing.join(" ")}`,
-    );
+  const packages = new Set(names.flatMap((name) => (name === SHIPPED ? [] : NEEDED[name])));
+  return [...packages].filter((name) => !isInstalled(name)).map(withVersion);
 }
 
 /** Throws a `Failure` with the command that installs the data of these examples, if some is missing. */
@@ -112,9 +96,7 @@ function isInstalled(name: string): boolean {
   }
 }
 
-type DataPackage = (typeof NEEDED)[DemoName][number];
-
-function withVersion(name: DataPackage): string {
+function withVersion(name: string): string {
   return `${name}@${devDependencies[name]}`;
 }
 

@@ -28,7 +28,6 @@ import {
   missingData,
   parseExamples,
   requireData,
-  requirePackages,
   type DemoName,
   type ExampleName,
   type SceneName,
@@ -71,7 +70,6 @@ export async function demo(names: readonly string[], options: DemoOptions): Prom
   const scenes = named.filter(isScene);
   const chosen = named.length > 0 ? named.filter((name) => !isScene(name)) : defaultExamples();
   requireData(chosen);
-  for (const scene of scenes) requirePackages(scene);
   const model = await modelFor(scenes, chosen, options.model);
   using cancelling = cancelOnSignal();
   let wrong = 0;
@@ -112,11 +110,11 @@ async function modelFor(
   named: string | undefined,
 ): Promise<Model | undefined> {
   if (named === undefined) return undefined;
-  const other = scenes.find((scene) => !TALKING.has(scene)) ?? chosen[0];
+  const other = scenes.find((scene) => scene !== TALKING) ?? chosen[0];
   if (other !== undefined)
     throw new Failure(
       EXIT.usage,
-      `demo: --model is for ${[...TALKING].join(", ")}, and ${other} takes none: portcullis demo ${[...TALKING].join(" ")} --model PROVIDER:NAME.`,
+      `demo: --model is for ${TALKING}, and ${other} takes none: portcullis demo ${TALKING} --model PROVIDER:NAME.`,
     );
   return loadModel(named, {});
 }
