@@ -14,21 +14,19 @@ export const EXIT = {
   terminated: 143,
 } as const;
 
+const OF_OUTCOME: Readonly<Record<Report["outcome"]["type"], number>> = {
+  completed: EXIT.completed,
+  failed: EXIT.failed,
+  stopped: EXIT.stopped,
+  crashed: EXIT.environment,
+  cancelled: EXIT.cancelled,
+  waiting: EXIT.waiting,
+};
+
 export function exitCodeOf(report: Report): number {
-  switch (report.outcome.type) {
-    case "completed":
-      return EXIT.completed;
-    case "failed":
-      return wasRefused(report, report.outcome.fault.code ?? "") ? EXIT.refused : EXIT.failed;
-    case "stopped":
-      return EXIT.stopped;
-    case "crashed":
-      return EXIT.environment;
-    case "cancelled":
-      return EXIT.cancelled;
-    case "waiting":
-      return EXIT.waiting;
-  }
+  const { outcome } = report;
+  const isRefused = outcome.type === "failed" && wasRefused(report, outcome.fault.code ?? "");
+  return isRefused ? EXIT.refused : OF_OUTCOME[outcome.type];
 }
 
 /** Whether the failure is a refusal by the host. The program chooses the code of the error that it throws, so the code must match a refusal in the report. */
@@ -39,24 +37,20 @@ function wasRefused({ usage, calls }: Report, code: string): boolean {
     : calls.some(({ outcome }) => outcome.type === "refused" && outcome.code === code);
 }
 
-export function agentExitCodeOf(ending: AgentEnding): number {
-  switch (ending.type) {
-    case "answered":
-      return EXIT.completed;
-    case "refused":
-      return EXIT.refused;
-    case "turns_spent":
-    case "tokens_spent":
-    case "cut_off":
-    case "stuck":
-    case "stopped":
-    case "answer_invalid":
-      return EXIT.stopped;
-    case "provider_failed":
-      return EXIT.environment;
-    case "waiting":
-      return EXIT.waiting;
-    case "cancelled":
-      return EXIT.cancelled;
-  }
+const OF_ENDING: Readonly<Record<AgentEnding["type"], number>> = {
+  answered: EXIT.completed,
+  refused: EXIT.refused,
+  turns_spent: EXIT.stopped,
+  tokens_spent: EXIT.stopped,
+  cut_off: EXIT.stopped,
+  stuck: EXIT.stopped,
+  stopped: EXIT.stopped,
+  answer_invalid: EXIT.stopped,
+  provider_failed: EXIT.environment,
+  waiting: EXIT.waiting,
+  cancelled: EXIT.cancelled,
+};
+
+export function agentExitCodeOf({ type }: AgentEnding): number {
+  return OF_ENDING[type];
 }
