@@ -16,9 +16,8 @@ import type { WireName } from "./wires/wire.ts";
 import { installedWires, missingWires, WIRES } from "./wires/wires.ts";
 import { countTokens } from "../tools/count-tokens.ts";
 import { EXECUTE_RULES } from "../programs/execute-options.ts";
-import type { ComparisonRequest } from "./comparison-request.ts";
 import type { ComparisonTask } from "./comparison-task.ts";
-import { countOnce } from "./accounting/count-once.ts";
+import { countOnce } from "./accounting/exchange.ts";
 
 const COMPARE_RULES = {
   /** Providers whose requests are counted; by default all whose SDK is installed. */
@@ -55,22 +54,27 @@ export function readCompareOptions(options: CompareOptions): Resolved<typeof COM
   return readOptions("compare", options, COMPARE_RULES);
 }
 
+/** The options of a comparison, checked and with their defaults. */
+export type ComparisonRequest = ReturnType<typeof comparisonRequest>;
+
 /** The request that these options make. Throws `option_invalid` for a wrong table of prices. */
 export function comparisonRequest(
   task: ComparisonTask,
   { atOnce, cutTokens, windowTokens, wires, prices, pricedAs, onProgress }: Resolved<typeof COMPARE_RULES>,
-): ComparisonRequest {
+) {
   const table = prices === undefined ? PRICES : readPrices(prices);
   return {
     task,
     wires: wires === undefined ? installedWires() : wires.flatMap((name) => WIRES.get(name) ?? []),
+    /** Wires that are left out, because their SDK is not installed. */
     left: wires === undefined ? missingWires() : [],
     atOnce,
     cutTokens,
     windowTokens,
     factors: factorsOf(priceOf(table, pricedAs)),
+    /** Counters in the reported encoding and in a second encoding, which shows how much the choice of encoding matters. */
     count: countOnce((text) => countTokens(text)),
     countOther: countOnce((text) => countTokens(text, "cl100k_base")),
-    onProgress: (done) => onProgress?.(done),
+    onProgress: (done: string) => onProgress?.(done),
   };
 }

@@ -16,8 +16,12 @@ import { type Exchange, exchangeOf, regroup, sum, type TokenCounter } from "./ac
 import { recordLastRequest } from "./wires/record-requests.ts";
 import type { RequestParts, Wire } from "./wires/wire.ts";
 import { isVisible, type ToolSet } from "../tools/tool-set.ts";
-import { type CompareOptions, comparisonRequest, readCompareOptions } from "./compare-options.ts";
-import type { ComparisonRequest } from "./comparison-request.ts";
+import {
+  type CompareOptions,
+  comparisonRequest,
+  type ComparisonRequest,
+  readCompareOptions,
+} from "./compare-options.ts";
 import { checkTask, type ComparisonTask } from "./comparison-task.ts";
 import { asPlainLoop } from "./conversations/conversation-run.ts";
 import type { ConversationRun, TaskRun } from "./conversations/conversation-run.ts";

@@ -4,17 +4,10 @@ import { EXIT } from "../exit-code.ts";
 const CODES = { SIGINT: EXIT.cancelled, SIGTERM: EXIT.terminated, SIGHUP: EXIT.hungUp } as const;
 const SIGNALS = Object.keys(CODES) as (keyof typeof CODES)[];
 
-export interface Cancelling extends Disposable {
-  /** Aborted by the first of these signals. A second signal of the same kind ends the process. */
-  readonly signal: AbortSignal;
-  /** Exit code for the signal that cancelled; `EXIT.cancelled` before there was one. */
-  readonly exitCode: number;
-  /** Resolves with the first of these signals. */
-  readonly asked: Promise<void>;
-}
+export type Cancelling = ReturnType<typeof cancelOnSignal>;
 
 /** Until disposed, aborts `signal` when the process is asked to end, so that engines and containers are ended before it. */
-export function cancelOnSignal(): Cancelling {
+export function cancelOnSignal() {
   const cancel = new AbortController();
   const { promise: asked, resolve } = Promise.withResolvers<void>();
   let exitCode: number = EXIT.cancelled;
@@ -25,12 +18,15 @@ export function cancelOnSignal(): Cancelling {
   };
   for (const name of SIGNALS) process.once(name, onSignal);
   return {
+    /** Aborted by the first of these signals. A second signal of the same kind ends the process. */
     signal: cancel.signal,
+    /** Resolves with the first of these signals. */
     asked,
-    get exitCode() {
+    /** Exit code for the signal that cancelled; `EXIT.cancelled` before there was one. */
+    get exitCode(): number {
       return exitCode;
     },
-    [Symbol.dispose]() {
+    [Symbol.dispose](): void {
       for (const name of SIGNALS) process.off(name, onSignal);
     },
   };

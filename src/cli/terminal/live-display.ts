@@ -1,12 +1,4 @@
-/** The display of a command that watches: a frame that is redrawn on a terminal, and elsewhere lines as they come. */
-export interface LiveDisplay extends Disposable {
-  /** Rows that a frame may have; undefined if lines are printed. */
-  readonly rows: number | undefined;
-  /** Draws a frame in place of the one before. */
-  readonly draw: (lines: readonly string[]) => void;
-  /** Resolves once the lines are passed on: a slow reader does not fill the memory. */
-  readonly print: (lines: readonly string[]) => Promise<void>;
-}
+export type LiveDisplay = ReturnType<typeof liveDisplay>;
 
 const HOME = "\u001b[H";
 const CLEAR_LINE = "\u001b[K";
@@ -15,28 +7,34 @@ const CLEAR_BELOW = "\u001b[J";
 const ENTER = "\u001b[?1049h\u001b[?25l\u001b[?7l";
 const LEAVE = "\u001b[?7h\u001b[?25h\u001b[?1049l";
 
-/** The last frame stays on the terminal when it is disposed of. */
+/**
+ * The display of a command that watches: a frame that is redrawn on a terminal, and elsewhere lines as they come. The
+ * last frame stays on the terminal when the display is disposed of.
+ */
 export function liveDisplay(
   stream: Pick<NodeJS.WriteStream, "isTTY" | "rows">,
   write: (text: string) => Promise<void>,
-): LiveDisplay {
+) {
   let last: readonly string[] | undefined;
   const send = (text: string) => void write(text);
   return {
-    get rows() {
+    /** Rows that a frame may have; undefined if lines are printed. */
+    get rows(): number | undefined {
       return stream.isTTY ? stream.rows : undefined;
     },
-    draw(lines) {
+    /** Draws a frame in place of the one before. */
+    draw(lines: readonly string[]): void {
       const fresh = lines.flatMap((line) => line.split("\n"));
       if (last === undefined) send(ENTER);
       last = fresh;
       const fit = fresh.slice(0, Math.max(1, stream.rows - 1));
       send(`${HOME}${fit.map((line) => `${line}${CLEAR_LINE}\r\n`).join("")}${CLEAR_BELOW}`);
     },
-    print: async (lines) => {
+    /** Resolves once the lines are passed on: a slow reader does not fill the memory. */
+    async print(lines: readonly string[]): Promise<void> {
       if (lines.length > 0) await write(`${lines.join("\n")}\n`);
     },
-    [Symbol.dispose]() {
+    [Symbol.dispose](): void {
       if (last === undefined) return;
       send(`${LEAVE}${last.join("\n")}\n`);
       last = undefined;

@@ -1,34 +1,27 @@
 /** What commands show while they work. A question that is open has the screen for itself. */
-export interface Screen {
-  /** Whether a question is open. Lines that show progress are left out meanwhile. */
-  readonly isTaken: boolean;
-  /** Runs `write` now, or when no question is open any more, in the order of the calls. */
-  readonly show: (write: () => void) => void;
-  /** Takes the screen until the returned object is disposed. One question is open at a time. */
-  readonly take: () => Disposable;
-}
+export class Screen {
+  #isTaken = false;
+  #waiting: (() => void)[] = [];
 
-export function createScreen(): Screen {
-  let isTaken = false;
-  let waiting: (() => void)[] = [];
-  return {
-    get isTaken() {
-      return isTaken;
-    },
-    show(write) {
-      if (isTaken) waiting.push(write);
-      else write();
-    },
-    take() {
-      isTaken = true;
-      return {
-        [Symbol.dispose]() {
-          isTaken = false;
-          const writes = waiting;
-          waiting = [];
-          for (const write of writes) write();
-        },
-      };
-    },
-  };
+  /** Whether a question is open. Lines that show progress are left out meanwhile. */
+  get isTaken(): boolean {
+    return this.#isTaken;
+  }
+
+  /** Runs `write` now, or when no question is open any more, in the order of the calls. */
+  show(write: () => void): void {
+    if (this.#isTaken) this.#waiting.push(write);
+    else write();
+  }
+
+  /** Takes the screen until the returned object is disposed. One question is open at a time. */
+  take(): Disposable {
+    this.#isTaken = true;
+    return {
+      [Symbol.dispose]: () => {
+        this.#isTaken = false;
+        for (const write of this.#waiting.splice(0)) write();
+      },
+    };
+  }
 }

@@ -27,6 +27,16 @@ export interface ExchangeCall {
 
 export type TokenCounter = (text: string) => number;
 
+/** A counter with a cache: the same results occur in the requests of several modes and providers. */
+export function countOnce(count: TokenCounter): TokenCounter {
+  const counted = new Map<string, number>();
+  return (text) => {
+    let tokens = counted.get(text);
+    if (tokens === undefined) counted.set(text, (tokens = count(text)));
+    return tokens;
+  };
+}
+
 /** Counts a conversation by its last request and the answer to it. Throws if a call has no result. */
 export function exchangeOf(
   { instructions, definitions, parts }: RequestParts,

@@ -7,7 +7,7 @@ import type { Outcome } from "../../programs/outcome.ts";
 import { jsonSchema } from "../../tools/schema.ts";
 import { differenceText } from "./difference.ts";
 import type { ComparisonTask } from "../comparison-task.ts";
-import type { ComparisonContext } from "../comparison-request.ts";
+import type { ComparisonContext } from "./conversation-run.ts";
 import type { TranscriptTurn } from "../../agent/from-journal/transcript.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { BASELINE, HEADLINE, type Mode } from "../comparison.ts";
-import type { ComparisonRequest } from "../comparison-request.ts";
+import type { ComparisonRequest } from "../compare-options.ts";
 import type { Outcome } from "../../programs/outcome.ts";
 import { PROVIDERS } from "../../models/provider/providers.ts";
 import type { Wire } from "../wires/wire.ts";

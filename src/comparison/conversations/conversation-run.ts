@@ -1,8 +1,23 @@
 import type { Mode, Verdict } from "../comparison.ts";
 import type { Opening, CallResult } from "../../models/model.ts";
+import type { ExecuteOptions } from "../../programs/execute-options.ts";
+import type { LimitChanges } from "../../programs/limits.ts";
 import type { Outcome } from "../../programs/outcome.ts";
+import type { Runtime } from "../../runtime.ts";
 import type { MadeCall } from "./calls-of.ts";
 import type { TranscriptTurn } from "../../agent/from-journal/transcript.ts";
+
+/** Where a comparison takes place. */
+export interface ComparisonContext {
+  readonly runtime: Runtime;
+  /** Options of every program and conversation of the comparison. The signal also aborts when the runtime closes. */
+  readonly scope: {
+    readonly tenant?: string;
+    readonly language: NonNullable<ExecuteOptions["language"]>;
+    readonly limits: LimitChanges;
+    readonly signal: AbortSignal;
+  };
+}
 
 /** One conversation, ended. */
 export interface ConversationRun {

@@ -13,13 +13,13 @@ import type { Tool } from "../../tools/tool.ts";
 import { isVisible, type ToolSet } from "../../tools/tool-set.ts";
 import { answerFrom, judge, type Judgement, judgeValue } from "./answer-from.ts";
 import { notesOf } from "./comparison-notes.ts";
-import type { ComparisonContext, ComparisonRequest } from "../comparison-request.ts";
+import type { ComparisonRequest } from "../compare-options.ts";
 import type { PlannedCall } from "../comparison-task.ts";
 import { withoutSideEffects } from "../without-side-effects.ts";
 import { optionError } from "../../errors.ts";
 import { MAX_TURNS } from "../../agent/agent-options.ts";
 import { recordOpening } from "../record-opening.ts";
-import type { ConversationRun, TaskRun } from "./conversation-run.ts";
+import type { ComparisonContext, ConversationRun, TaskRun } from "./conversation-run.ts";
 import type { ProgramsOption } from "../../agent/prompt/programs-option.ts";
 
 /** Runs every conversation of a comparison, and decides for each whether the right answer follows from its results. */

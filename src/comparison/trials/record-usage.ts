@@ -1,21 +1,16 @@
 import { boundedFetch } from "../../models/provider/bounded-fetch.ts";
 
-/** A `fetch` that records the usage of every reply, in the provider's own form. */
-export interface UsageRecorder {
-  readonly fetch: typeof globalThis.fetch;
-  /** One entry per reply, in order; `null` if a reply has no usage. */
-  readonly usages: readonly unknown[];
-}
-
 /** Time of one turn, in milliseconds. */
 const REPLY_MS = 600_000;
 
-export function recordUsage(): UsageRecorder {
+/** A `fetch` that records the usage of every reply, in the provider's own form. */
+export function recordUsage() {
   const usages: unknown[] = [];
   const bounded = boundedFetch({ timeoutMs: REPLY_MS, stream: false, fetch: globalThis.fetch });
   return {
+    /** One entry per reply, in order; `null` if a reply has no usage. */
     usages,
-    async fetch(...request) {
+    async fetch(...request: Parameters<typeof fetch>): Promise<Response> {
       const response = await bounded(...request);
       if (!response.ok) return response;
       const text = await response.text();

@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { afterEach, expect, test } from "vitest";
 import type { ApproveMode } from "../../../src/cli/input/option-values.ts";
 import { createApprover, type Approver } from "../../../src/cli/terminal/executions/ask-approvals.ts";
-import { createScreen } from "../../../src/cli/terminal/screen.ts";
+import { Screen } from "../../../src/cli/terminal/screen.ts";
 
 const approvers: Approver[] = [];
 afterEach(() => approvers.splice(0).forEach((one) => one[Symbol.dispose]()));
@@ -13,7 +13,7 @@ function terminal({ mode = "ask", isTTY = true }: { readonly mode?: ApproveMode;
   const input = Object.assign(new PassThrough(), { isTTY, ref: () => {}, unref: () => {} });
   let shown = "";
   const output = { isTTY, columns: 60, write: (text: string) => (shown += text) };
-  const screen = createScreen();
+  const screen = new Screen();
   const streams = { input, output } as unknown as {
     readonly input: NodeJS.ReadStream;
     readonly output: NodeJS.WriteStream;

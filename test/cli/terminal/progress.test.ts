@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { showProgress } from "../../../src/cli/terminal/executions/progress.ts";
-import { createScreen } from "../../../src/cli/terminal/screen.ts";
+import { Screen } from "../../../src/cli/terminal/screen.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -49,7 +49,7 @@ test("without a terminal a plain line is printed every two seconds", () => {
 
 test("nothing is shown while a question is open", () => {
   const { written, stream: terminal } = stream(true);
-  const screen = createScreen();
+  const screen = new Screen();
   const progress = showProgress(terminal, screen);
   const question = screen.take();
   vi.advanceTimersByTime(1000);

@@ -6,18 +6,12 @@ import { compare } from "../../../comparison/compare.ts";
 import { leading, type Comparison } from "../../../comparison/comparison.ts";
 import { ENVELOPE_TOKENS } from "../../../comparison/accounting/exchange.ts";
 import { PRICES, REFERENCE_PRICE, readPrices, type PriceTable } from "../../../comparison/accounting/prices.ts";
-import {
-  reportFrom,
-  sweepFrom,
-  type BenchReport,
-  type BenchSettings,
-  type Sweep,
-} from "../../../comparison/report/report.ts";
+import { reportFrom, sweepFrom, type BenchReport, type Sweep } from "../../../comparison/report/report.ts";
 import { reportMarkdown } from "../../../comparison/report/report-tables.ts";
 import { reportNotes, reportTables } from "../../../comparison/report/report-tables.ts";
 import { createRuntime } from "../../../runtime.ts";
 import { createApprover } from "../../terminal/executions/ask-approvals.ts";
-import { createScreen } from "../../terminal/screen.ts";
+import { Screen } from "../../terminal/screen.ts";
 import { parseApprove, parseLanguage, parseSandbox, parseWhole } from "../../input/option-values.ts";
 import { showBar } from "../../terminal/executions/progress.ts";
 import { dataOf, jobsOf } from "../../input/bench-jobs.ts";
@@ -62,7 +56,7 @@ export async function bench(names: readonly string[], options: BenchOptions): Pr
     throw new Failure(EXIT.usage, "--language python needs --sandbox docker: only containers run Python.");
   const settings = settingsOf(options);
   const jobs = await jobsOf(names, options);
-  const screen = createScreen();
+  const screen = new Screen();
   using approver = createApprover({ mode: parseApprove(options.approve), screen });
   const approve = askEachCallOnce(approver.approve);
   if (options.live) return benchLive(jobs, settings.compare.prices, { ...options, screen, approve });
@@ -106,12 +100,7 @@ function shown(comparisons: readonly Comparison[]): Pick<CompareOptions, "wires"
   return wire === undefined ? {} : { wires: [wire] };
 }
 
-interface Settings {
-  readonly compare: CompareOptions & { readonly prices: PriceTable };
-  readonly report: Omit<BenchSettings, "data">;
-}
-
-function settingsOf({ prices, pricedAs = REFERENCE_PRICE, window, atOnce, cut }: BenchOptions): Settings {
+function settingsOf({ prices, pricedAs = REFERENCE_PRICE, window, atOnce, cut }: BenchOptions) {
   const priceTable = prices === undefined ? PRICES : readPriceFile(prices);
   const windowTokens = parseCount("--window", window, WINDOW_TOKENS);
   const callsAtOnce = parseCount("--at-once", atOnce, AT_ONCE);

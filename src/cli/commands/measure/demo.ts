@@ -12,7 +12,7 @@ import { pastTurns } from "../../../programs/from-journal/read-turns.ts";
 import { createRuntime, type Runtime } from "../../../runtime.ts";
 import type { Model } from "../../../models/model.ts";
 import { createApprover } from "../../terminal/executions/ask-approvals.ts";
-import { createScreen } from "../../terminal/screen.ts";
+import { Screen } from "../../terminal/screen.ts";
 import { TerminalLines } from "../../terminal/terminal-lines.ts";
 import { countTokens } from "../../../tools/count-tokens.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
@@ -124,7 +124,7 @@ function openTerminal(): ({ readonly person: Person } & Disposable) | undefined 
   const { stdin: input, stderr: output } = standardStreams();
   if (!input.isTTY || !output.isTTY) return undefined;
   const lines = new TerminalLines(input);
-  const { approve } = createApprover({ mode: "ask", screen: createScreen(), input, output, lines });
+  const { approve } = createApprover({ mode: "ask", screen: new Screen(), input, output, lines });
   const read = async (question: string) => {
     await lines.discardTyped();
     output.write(question);

@@ -1,18 +1,17 @@
 import type { AgentReport } from "../../../agent/agent-report.ts";
-import type { Approve } from "../../../gate/approve/approval.ts";
 import type { Journal } from "../../../journal/journal.ts";
 import { given } from "../../../option-rules/given.ts";
 import type { Report } from "../../../output/report.ts";
-import { createRuntime, type Runtime } from "../../../runtime.ts";
+import { createRuntime } from "../../../runtime.ts";
 import { agentExitCodeOf, EXIT, exitCodeOf } from "../../exit-code.ts";
 import { openAnyTools, tellUnassigned, type ToolsOptions } from "../../input/open-tools.ts";
 import { parseApprove, parseSandbox } from "../../input/option-values.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import { createApprover } from "../../terminal/executions/ask-approvals.ts";
-import { createOperatorLog } from "../../terminal/executions/operator-log.ts";
+import { OperatorLog } from "../../terminal/executions/operator-log.ts";
 import { printAgentJson, printAgentReport, printReport } from "../../terminal/executions/print-report.ts";
 import { printJson } from "../../terminal/print.ts";
-import { createScreen, type Screen } from "../../terminal/screen.ts";
+import { Screen } from "../../terminal/screen.ts";
 import { standardStreams } from "../../terminal/standard-streams.ts";
 import { makeArtifactsFolder, writeArtifacts } from "../../write-artifacts.ts";
 
@@ -28,26 +27,14 @@ export interface RunningOptions extends ToolsOptions {
 }
 
 /** What the commands that run something work with. */
-export interface OpenRuntime extends AsyncDisposable {
-  readonly runtime: Runtime;
-  readonly screen: Screen;
-  /** Aborted when the process is asked to end. */
-  readonly signal: AbortSignal;
-  /** Decides calls; undefined if no decision can be made now: without a terminal, questions are answered `later`. */
-  readonly approve: Approve | undefined;
-  /** Prints the report of a program. Returns its exit code. */
-  readonly print: (report: Report) => number;
-  readonly printAgent: (report: AgentReport<unknown>) => number;
-  /** Prints what has failed at handlers, and writes artifacts. Resolves with the exit code of the command. */
-  readonly end: (code: number, artifacts?: Report["artifacts"]) => Promise<number>;
-}
+export type OpenRuntime = Awaited<ReturnType<typeof openRuntime>>;
 
 /** Opens tools and a runtime. Without a journal, decisions have to come at once. */
 export async function openRuntime(
   options: RunningOptions,
   journal: Journal | undefined,
   more: (screen: Screen) => Partial<Parameters<typeof createRuntime>[0]>,
-): Promise<OpenRuntime> {
+) {
   const { json = false, artifacts: folder } = options;
   const canWait = journal !== undefined;
   const mode = parseApprove(options.approve, canWait);
@@ -57,8 +44,8 @@ export async function openRuntime(
   const open = opening.use(await openAnyTools(options));
   tellUnassigned(open, options);
   const cancelling = opening.use(cancelOnSignal());
-  const screen = createScreen();
-  const operator = createOperatorLog();
+  const screen = new Screen();
+  const operator = new OperatorLog();
   const { stdin, stderr } = standardStreams();
   const { approve } = opening.use(createApprover({ mode, screen, canWait }));
   const runtime = opening.use(
@@ -75,19 +62,23 @@ export async function openRuntime(
   return {
     runtime,
     screen,
+    /** Aborted when the process is asked to end. */
     signal: cancelling.signal,
+    /** Decides calls; undefined if no decision can be made now: without a terminal, questions are answered `later`. */
     approve: mode === "later" || (mode === "ask" && !(stdin.isTTY && stderr.isTTY)) ? undefined : approve,
-    print(report) {
+    /** Prints the report of a program. Returns its exit code. */
+    print(report: Report): number {
       if (json) printJson({ ...report, operator: operator.entries });
       else printReport(report, options);
       return exitCodeOf(report);
     },
-    printAgent(report) {
+    printAgent(report: AgentReport<unknown>): number {
       if (json) printAgentJson(report, operator);
       else printAgentReport(report, options);
       return agentExitCodeOf(report.ending);
     },
-    async end(code, artifacts = []) {
+    /** Prints what has failed at handlers, and writes artifacts. Resolves with the exit code of the command. */
+    async end(code: number, artifacts: Report["artifacts"] = []): Promise<number> {
       if (!json) operator.print();
       const written = await writeArtifacts(folder, artifacts);
       return code === EXIT.cancelled ? cancelling.exitCode : code || written;

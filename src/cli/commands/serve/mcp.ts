@@ -17,7 +17,7 @@ import { version } from "../../package-json.ts";
 import { createApprover } from "../../terminal/executions/ask-approvals.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import { printFailures } from "../../terminal/executions/operator-log.ts";
-import { createScreen } from "../../terminal/screen.ts";
+import { Screen } from "../../terminal/screen.ts";
 import { keepStdout, standardStreams, writeInTime } from "../../terminal/standard-streams.ts";
 import { checkDoor } from "./check-door.ts";
 import {
@@ -75,7 +75,7 @@ export async function mcp(options: McpOptions): Promise<number> {
     const open = stack.use(await openTools(options));
     tellUnassigned(open, options);
     const journal = stack.adopt(optionalJournal(options.journal), (one) => one?.[Symbol.dispose]());
-    const approver = stack.use(createApprover({ mode, screen: createScreen(), canWait }));
+    const approver = stack.use(createApprover({ mode, screen: new Screen(), canWait }));
     const runtime = stack.use(
       await createRuntime({
         tools: () => open.tools,

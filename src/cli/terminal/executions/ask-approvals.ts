@@ -46,29 +46,29 @@ export function createApprover({
     told.add(tool);
     return { allow: false, by: `--approve ${mode}`, note };
   };
-  if (mode === "all") return { approve: () => ({ allow: true, by: "--approve all" }), [Symbol.dispose]: () => {} };
-  if (mode === "later") return { approve: () => "later", [Symbol.dispose]: () => {} };
-  if (mode === "none")
-    return {
-      approve: ({ tool }) =>
-        deny(tool, "Its calls are denied by --approve none.", "No call that needs approval is allowed here."),
-      [Symbol.dispose]: () => {},
-    };
+  const fixed: Readonly<Record<Exclude<ApproveMode, "ask">, Approve>> = {
+    all: () => ({ allow: true, by: "--approve all" }),
+    later: () => "later",
+    none: ({ tool }) =>
+      deny(tool, "Its calls are denied by --approve none.", "No call that needs approval is allowed here."),
+  };
+  if (mode !== "ask") return { approve: fixed[mode], [Symbol.dispose]: () => {} };
 
   const answers = lines ?? new TerminalLines(input);
   const asker = new Asker(answers, output);
   let last: Promise<unknown> = Promise.resolve();
   const ask = async (request: ApprovalRequest): Promise<ApprovalDecision | "later"> => {
     if (request.signal.aborted) return { allow: false };
-    if (canWait && (!input.isTTY || !output.isTTY || answers.hasEnded)) return "later";
-    if (!input.isTTY || !output.isTTY || answers.hasEnded)
-      return deny(
-        request.tool,
-        "There is no terminal to ask on, so its calls are denied. Start the command on a terminal, or with --approve all.",
-        "There was no terminal to ask on.",
-      );
-    using _ = screen.take();
-    return await asker.ask(request);
+    if (input.isTTY && output.isTTY && !answers.hasEnded) {
+      using _ = screen.take();
+      return await asker.ask(request);
+    }
+    if (canWait) return "later";
+    return deny(
+      request.tool,
+      "There is no terminal to ask on, so its calls are denied. Start the command on a terminal, or with --approve all.",
+      "There was no terminal to ask on.",
+    );
   };
   return {
     approve: (request) => {

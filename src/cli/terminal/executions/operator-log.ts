@@ -12,33 +12,26 @@ export interface OperatorEntry extends Omit<FailureEntry, "err"> {
 }
 
 /** Keeps what only the operator should see. */
-export interface OperatorLog extends Logger {
-  readonly entries: readonly OperatorEntry[];
-  /** Prints the entries on standard error. Their text comes from tools, so it is indented. */
-  readonly print: () => void;
-}
+export class OperatorLog implements Logger {
+  readonly entries: OperatorEntry[] = [];
 
-export function createOperatorLog(): OperatorLog {
-  const entries: OperatorEntry[] = [];
-  const error = ({ err, ...entry }: FailureEntry, message: string) => {
-    entries.push({ ...entry, message, ...(err === undefined ? {} : { error: thrownText(err) }) });
-  };
-  return {
-    entries,
-    error,
-    print() {
-      for (const entry of entries) {
-        const stack = entry.error === undefined ? "" : `\n${insetText(entry.error)}`;
-        writeStderr(`portcullis: ${oneLine(entry.message)}${stack}\n`);
-      }
-    },
-  };
+  error({ err, ...entry }: FailureEntry, message: string): void {
+    this.entries.push({ ...entry, message, ...(err === undefined ? {} : { error: thrownText(err) }) });
+  }
+
+  /** Prints the entries on standard error. Their text comes from tools, so it is indented. */
+  print(): void {
+    for (const { message, error } of this.entries) {
+      const stack = error === undefined ? "" : `\n${insetText(error)}`;
+      writeStderr(`portcullis: ${oneLine(message)}${stack}\n`);
+    }
+  }
 }
 
 /** Prints each failure of a handler when it happens, for commands that go on. */
 export const printFailures: Logger = {
   error(entry, message) {
-    const log = createOperatorLog();
+    const log = new OperatorLog();
     log.error(entry, message);
     log.print();
   },

@@ -3,22 +3,18 @@ import { byteText } from "../../../output/byte-text.ts";
 import type { ExecutionEvent } from "../../../programs/execution.ts";
 import { oneLine } from "../one-line.ts";
 import { quoted } from "./waiting-hints.ts";
-import { createScreen, type Screen } from "../screen.ts";
+import { Screen } from "../screen.ts";
 
 const TERMINAL_MS = 100;
 const PLAIN_MS = 2000;
 
-export interface Progress {
-  readonly onEvent: (event: ExecutionEvent) => void;
-  /** Stops, and removes the line. */
-  readonly end: () => void;
-}
+export type Progress = ReturnType<typeof showProgress>;
 
 /**
  * Shows, while a program runs, how many calls are done and open, the bytes of their results and the time: on a
  * terminal in one line that changes, elsewhere in a plain line every two seconds. Shows nothing while a question is open.
  */
-export function showProgress(stream: NodeJS.WriteStream, screen: Screen = createScreen()): Progress {
+export function showProgress(stream: NodeJS.WriteStream, screen = new Screen()) {
   const since = performance.now();
   const open = new Set<string>();
   let done = 0;
@@ -28,7 +24,7 @@ export function showProgress(stream: NodeJS.WriteStream, screen: Screen = create
   const show = () => screen.isTaken || stream.write(stream.isTTY ? `\r\u001b[2K${line()}` : `${line()}\n`);
   const timer = setInterval(show, stream.isTTY ? TERMINAL_MS : PLAIN_MS);
   return {
-    onEvent(event) {
+    onEvent(event: ExecutionEvent): void {
       if (event.type === "call_started") {
         open.add(event.callId);
       } else if (event.type === "call_ended") {
@@ -45,28 +41,23 @@ export function showProgress(stream: NodeJS.WriteStream, screen: Screen = create
         );
       }
     },
-    end() {
+    /** Stops, and removes the line. */
+    end(): void {
       clearInterval(timer);
       if (stream.isTTY) stream.write("\r\u001b[2K");
     },
   };
 }
 
-export interface Bar {
-  /** Counts one more step as done. `what` is `task: step`. */
-  readonly step: (what: string) => void;
-  /** Removes the bar. */
-  readonly end: () => void;
-}
-
 const WIDTH = 24;
 
 /** Shows the progress of long work: on a terminal in one line that changes, elsewhere in one line per task. Shows nothing while a question is open. */
-export function showBar(stream: NodeJS.WriteStream, steps: number, screen: Screen = createScreen()): Bar {
+export function showBar(stream: NodeJS.WriteStream, steps: number, screen = new Screen()) {
   let done = 0;
   let task = "";
   return {
-    step(raw) {
+    /** Counts one more step as done. `raw` is `task: step`. */
+    step(raw: string): void {
       const what = oneLine(raw);
       done = Math.min(done + 1, steps);
       const filled = Math.round((done / steps) * WIDTH);
@@ -77,7 +68,8 @@ export function showBar(stream: NodeJS.WriteStream, steps: number, screen: Scree
       if (!stream.isTTY && name !== task) stream.write(`${name}\n`);
       task = name;
     },
-    end() {
+    /** Removes the bar. */
+    end(): void {
       if (stream.isTTY) stream.write("\r\u001b[2K");
     },
   };
