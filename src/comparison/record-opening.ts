@@ -14,7 +14,7 @@ export function recordOpening(model: Model) {
   return {
     model: recorded,
     /** The opening of the model's last conversation. Throws before the first conversation. */
-    opening(): Opening {
+    opening: (): Opening => {
       if (!last) throw new Error(`${model.name} has had no conversation.`);
       return last;
     },

@@ -10,7 +10,7 @@ export function recordUsage() {
   return {
     /** One entry per reply, in order; `null` if a reply has no usage. */
     usages,
-    async fetch(...request: Parameters<typeof fetch>): Promise<Response> {
+    fetch: async (...request: Parameters<typeof fetch>): Promise<Response> => {
       const response = await bounded(...request);
       if (!response.ok) return response;
       const text = await response.text();

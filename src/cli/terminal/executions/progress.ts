@@ -24,7 +24,7 @@ export function showProgress(stream: NodeJS.WriteStream, screen = new Screen()) 
   const show = () => screen.isTaken || stream.write(stream.isTTY ? `\r\u001b[2K${line()}` : `${line()}\n`);
   const timer = setInterval(show, stream.isTTY ? TERMINAL_MS : PLAIN_MS);
   return {
-    onEvent(event: ExecutionEvent): void {
+    onEvent: (event: ExecutionEvent): void => {
       if (event.type === "call_started") {
         open.add(event.callId);
       } else if (event.type === "call_ended") {
