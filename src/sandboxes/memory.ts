@@ -1,10 +1,17 @@
 import { readFileSync } from "node:fs";
 import { promiseHooks } from "node:v8";
 import { constants, createContext, Script } from "node:vm";
-import { PortcullisError } from "../errors.ts";
 import { callback, type OptionsOf, readOptions } from "../option-rules/options.ts";
 import { FrameQueue } from "./frame-queue.ts";
-import { endOfRefused, type Exit, type Guest, type KillReason, type OpenOptions, type Sandbox } from "./sandbox.ts";
+import {
+  checkLanguage,
+  endOfRefused,
+  type Exit,
+  type Guest,
+  type KillReason,
+  type OpenOptions,
+  type Sandbox,
+} from "./sandbox.ts";
 import { packageFile } from "./package-files.ts";
 
 /** The functions of a guest script that its host calls during an execution; see `bridge/guest/guest.js`. */
@@ -13,6 +20,8 @@ export interface GuestFace {
   /** Frames since the last drain, joined by U+001E. */
   drain(): string;
 }
+
+const LANGUAGES = ["javascript"] as const;
 
 const MEMORY_RULES = {
   /** Replaces the guest script, so that a test can send any frame. Called once for each guest. */
@@ -31,11 +40,10 @@ export function createMemorySandbox(options: MemorySandboxOptions = {}): Sandbox
   const guests = new Set<Guest>();
   return {
     name: "memory",
-    languages: ["javascript"],
+    languages: LANGUAGES,
     async open({ language, limits }: OpenOptions, signal: AbortSignal): Promise<Guest> {
       signal.throwIfAborted();
-      if (language !== "javascript")
-        throw new PortcullisError("sandbox_unavailable", `The memory sandbox runs javascript, not ${language}.`);
+      checkLanguage("memory", LANGUAGES, language);
       const guest = new MemoryGuest(makeGuest(), limits.frameBytes);
       guests.add(guest);
       void guest.exit.then(() => guests.delete(guest));
@@ -49,19 +57,16 @@ export function createMemorySandbox(options: MemorySandboxOptions = {}): Sandbox
 }
 
 class MemoryGuest implements Guest {
-  readonly exit: Promise<Exit>;
+  readonly #exited = Promise.withResolvers<Exit>();
+  readonly exit = this.#exited.promise;
   readonly frames = new FrameQueue(Number.POSITIVE_INFINITY, () => {});
   readonly #face: GuestFace;
   readonly #frameBytes: number;
-  #resolveExit: (exit: Exit) => void = () => {};
   #ended = false;
 
   constructor(face: GuestFace, frameBytes: number) {
     this.#face = face;
     this.#frameBytes = frameBytes;
-    this.exit = new Promise((resolve) => {
-      this.#resolveExit = resolve;
-    });
     this.#run(() => {});
   }
 
@@ -112,7 +117,7 @@ class MemoryGuest implements Guest {
     if (this.#ended) return;
     this.#ended = true;
     this.frames.end();
-    this.#resolveExit(exit);
+    this.#exited.resolve(exit);
   }
 }
 

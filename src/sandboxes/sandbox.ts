@@ -27,6 +27,13 @@ export interface Sandbox extends AsyncDisposable {
   clean?(): Promise<string>;
 }
 
+/** Throws `sandbox_unavailable` if the sandbox does not run programs in this language. */
+export function checkLanguage(name: string, languages: readonly Language[], language: Language): void {
+  if (languages.includes(language)) return;
+  const sentence = `The ${name} sandbox runs ${languages.join(" and ")}, not ${language}.`;
+  throw new PortcullisError("sandbox_unavailable", sentence);
+}
+
 /** How many guests a sandbox has, and how many programs wait for one. */
 export interface SandboxLoad {
   /** The same object for all sandboxes that share their guests. */
@@ -136,6 +143,15 @@ export type Exit =
   | { readonly type: "broken"; readonly detail: string }
   /** Ended by itself. `detail` gives the cause to the operator. */
   | { readonly type: "died"; readonly detail: string };
+
+/** What V8 and isolated-vm print before they abort for lack of memory, and `run-javascript.js` if only the isolate has ended. */
+export const MEMORY_ABORT = /is_heap_oom = 1|out of memory|invalid size error|allocation fail|heap limit/i;
+
+/** The exit of a guest whose process or container ended by itself. `printed` is the end of its standard error. */
+export function died(how: string, printed: string): Exit {
+  const lastWords = printed.trim().slice(-500);
+  return { type: "died", detail: `${how}${lastWords === "" ? "" : `: ${lastWords}`}` };
+}
 
 /** The exit of a guest that sent a frame which its reader refused. */
 export function endOfRefused(frame: RefusedFrame): Exit {

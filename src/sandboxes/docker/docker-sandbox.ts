@@ -1,7 +1,7 @@
 import type { Language } from "../../../bridge/frames.ts";
 import { optionError, PortcullisError } from "../../errors.ts";
 import { readOptions } from "../../option-rules/options.ts";
-import type { Guest, OpenOptions, Sandbox, SandboxLimits } from "../sandbox.ts";
+import { checkLanguage, type Guest, type OpenOptions, type Sandbox, type SandboxLimits } from "../sandbox.ts";
 import { type ContainerAllowance, containerLimits } from "./container/container-limits.ts";
 import { type ContainerPlan, GUEST_COMMANDS } from "./container-options.ts";
 import { ContainerPool } from "./container-pool.ts";
@@ -15,7 +15,7 @@ import { hostLabels, removeLeftovers } from "./leftovers.ts";
 /** Limits of containers that are started before the first program's limits are known. */
 const USUAL_LIMITS: SandboxLimits = { memoryBytes: 128 * 1024 * 1024, frameBytes: 4 * 1024 * 1024 };
 const SUBJECT = "createDockerSandbox";
-const LANGUAGES: readonly Language[] = ["javascript", "python"];
+const LANGUAGES = ["javascript", "python"] as const;
 
 export interface DockerSandbox extends Sandbox {
   readonly pool: Pick<ContainerPool, "counts">;
@@ -82,11 +82,7 @@ export function createDockerSandboxWith(way: typeof USUAL_WAY, options: DockerSa
     async open(options: OpenOptions, signal: AbortSignal): Promise<Guest> {
       const { language, limits, onConnection } = options;
       signal.throwIfAborted();
-      if (!LANGUAGES.includes(language))
-        throw new PortcullisError(
-          "sandbox_unavailable",
-          `The docker sandbox runs ${LANGUAGES.join(" and ")}, not ${language}.`,
-        );
+      checkLanguage("docker", LANGUAGES, language);
       await check();
       try {
         const guest = await pool.acquire(planFor(language, limits), options, signal);

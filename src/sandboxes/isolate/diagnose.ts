@@ -22,18 +22,18 @@ function nodeFinding(): Finding {
       { what: "node", state: whyNoAddon() === undefined ? "weak" : "missing", detail: `${node}. ${NODE_SENTENCE}` };
 }
 
+const PLATFORM_REMARKS = {
+  tested: "",
+  "not tested": ": isolated-vm has binaries for it, but portcullis is not tested there",
+  "no binary": ": isolated-vm has no binaries for it, and has to be compiled; portcullis is not tested there",
+};
+
 function platformFinding(): Finding {
   const support = platformSupport(process);
-  const name = `${process.platform}-${process.arch}`;
   return {
     what: "platform",
     state: support === "tested" ? "good" : "weak",
-    detail:
-      support === "tested"
-        ? name
-        : support === "not tested"
-          ? `${name}: isolated-vm has binaries for it, but portcullis is not tested there`
-          : `${name}: isolated-vm has no binaries for it, and has to be compiled; portcullis is not tested there`,
+    detail: `${process.platform}-${process.arch}${PLATFORM_REMARKS[support]}`,
   };
 }
 
@@ -71,7 +71,9 @@ function memoryFinding(): Finding {
 }
 
 function lifelineFinding(): Finding {
-  return parentDeathCommand().mode === "kernel"
-    ? { what: "end with host", state: "good", detail: "by the kernel (setpriv --pdeathsig)" }
-    : { what: "end with host", state: "good", detail: "by a thread of each engine, which costs 11 MB each" };
+  const detail =
+    parentDeathCommand().mode === "kernel"
+      ? "by the kernel (setpriv --pdeathsig)"
+      : "by a thread of each engine, which costs 11 MB each";
+  return { what: "end with host", state: "good", detail };
 }

@@ -79,7 +79,7 @@ export class EnginePool {
   #refiller: NodeJS.Timeout | undefined;
   #starter: NodeJS.Timeout | undefined;
   #startMs = SOON_MS;
-  #closed = false;
+  closed = false;
 
   constructor(options: PoolOptions) {
     this.#options = options;
@@ -92,10 +92,6 @@ export class EnginePool {
       onDue: (occupied, cause) => (cause === "time" ? this.#free(occupied) : this.#freeMemory(occupied)),
       onChange: () => this.#makeRoom(),
     });
-  }
-
-  get closed(): boolean {
-    return this.#closed;
   }
 
   /** Counts for `doctor`, tests and benchmarks. */
@@ -119,7 +115,7 @@ export class EnginePool {
     this.#usualMemoryBytes = limits.memoryBytes;
     for (;;) {
       signal.throwIfAborted();
-      if (this.#closed) throw new Error(CLOSED);
+      if (this.closed) throw new Error(CLOSED);
       const engine = this.#takeIdle(tenant) ?? (await this.#waitForEngine(tenant, hasBegun === true, signal));
       this.#busy.set(engine, tenant);
       engine.serve(tenant);
@@ -137,7 +133,7 @@ export class EnginePool {
    * Resolves once the engine is idle, runs another program, or has ended.
    */
   async release(engine: EngineProcess): Promise<void> {
-    if (this.#closed || !this.#isReusable(engine)) return engine.retire();
+    if (this.closed || !this.#isReusable(engine)) return engine.retire();
     const timer = this.#expect(engine);
     try {
       // The host reports the program's ending first: an engine that is woken for the next program may take its core.
@@ -149,7 +145,7 @@ export class EnginePool {
       clearTimeout(timer);
     }
     const kept = engine.memoryBytes - engine.baseMemoryBytes;
-    if (this.#closed || kept > this.#options.keptMemoryBytes) engine.retire();
+    if (this.closed || kept > this.#options.keptMemoryBytes) engine.retire();
     else this.#offer(engine);
   }
 
@@ -166,7 +162,7 @@ export class EnginePool {
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
+    this.closed = true;
     this.#evictions.close();
     clearTimeout(this.#trimmer);
     clearTimeout(this.#refiller);
@@ -217,16 +213,15 @@ export class EnginePool {
 
   /** How many engines are coming for whichever program is next. */
   get #comingForAny(): number {
-    let count = 0;
-    for (const tenant of this.#coming.values()) if (tenant === undefined) count += 1;
-    return count;
+    return this.#coming
+      .values()
+      .filter((tenant) => tenant === undefined)
+      .toArray().length;
   }
 
   /** Memory of all engines, in bytes. */
   get #memoryBytes(): number {
-    let bytes = 0;
-    for (const engine of this.#all) bytes += engine.memoryBytes;
-    return bytes;
+    return this.#all.values().reduce((sum, engine) => sum + engine.memoryBytes, 0);
   }
 
   #isReusable({ serving }: EngineProcess): boolean {
@@ -252,7 +247,7 @@ export class EnginePool {
 
   /** The engine that is taken next from its program, and for whom. */
   #nextEviction(): { readonly occupied: Occupied; readonly tenant: string } | undefined {
-    if (this.#closed) return undefined;
+    if (this.closed) return undefined;
     const held = this.#held;
     const coming = countNames(this.#coming.values());
     const unserved = this.#waiting.unserved(held, coming);
@@ -304,7 +299,7 @@ export class EnginePool {
 
   /** Starts engines for the waiting programs, if necessary in place of other tenants' idle engines. */
   #startForWaiting(): void {
-    while (!this.#closed && this.#waiting.length > 0) {
+    while (!this.closed && this.#waiting.length > 0) {
       const coming = countNames(this.#coming.values());
       const held = this.#held;
       const tenant = this.#waiting.next(held, coming);
@@ -369,7 +364,7 @@ export class EnginePool {
     const { engines, reuse, warm } = this.#options;
     if (reuse !== "never") return this.#refillSoon();
     const startMore = () => this.#refill();
-    while (!this.#closed && this.#ready < warm && this.#all.size < engines && this.#coming.size < AT_ONCE)
+    while (!this.closed && this.#ready < warm && this.#all.size < engines && this.#coming.size < AT_ONCE)
       this.#start().then(startMore, () => {});
   }
 
@@ -388,7 +383,7 @@ export class EnginePool {
   get #isShort(): boolean {
     const { engines, warm } = this.#options;
     // A program that waits has an engine started for itself.
-    if (this.#closed || this.#all.size >= engines || this.#waiting.length > 0) return false;
+    if (this.closed || this.#all.size >= engines || this.#waiting.length > 0) return false;
     return this.#all.size < warm || this.#ready < Math.min(1, warm);
   }
 

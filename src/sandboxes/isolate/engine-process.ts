@@ -3,7 +3,8 @@ import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import { FrameChannel } from "../frame-channel.ts";
 import type { FrameQueue } from "../frame-queue.ts";
-import type { Exit, KillReason } from "../sandbox.ts";
+import { OutputTail } from "../../values/output-tail.ts";
+import { died, type Exit, type KillReason, MEMORY_ABORT } from "../sandbox.ts";
 import { hostMark } from "./janitor.ts";
 import { keepAwake } from "../keep-awake.ts";
 import { packageFile } from "../package-files.ts";
@@ -13,8 +14,7 @@ import { findAddon } from "./platform.ts";
 
 /** How long after an engine's exit its pipes are still read, in milliseconds. */
 const CLOSING_MS = 100;
-/** What V8 and isolated-vm print before they abort for lack of memory. */
-const MEMORY_ABORT = /is_heap_oom = 1|out of memory|invalid size error|allocation fail|heap limit/i;
+const STDERR_TAIL_BYTES = 8192;
 
 /**
  * What an engine has instead of the host's environment. With a fixed threshold glibc gives the memory of large texts
@@ -51,14 +51,14 @@ export class EngineProcess {
   #processor: ProcessorGauge | undefined;
   readonly #child: ChildProcess;
   readonly #channel = new FrameChannel();
-  #prepared: PromiseWithResolvers<void> = Promise.withResolvers();
+  #prepared: PromiseWithResolvers<void> | undefined;
   /** Whether the isolate requested last is ready. Frames before that are an earlier program's, and are dropped. */
   #isReady = false;
   /** Ends an engine that is not ready in time. */
   #deadline: NodeJS.Timeout | undefined;
   #ending: Exit | undefined;
   #exited = false;
-  #stderr = "";
+  readonly #stderr = new OutputTail(STDERR_TAIL_BYTES);
 
   /** Starts the process. Never throws: if it cannot be started, it counts as ended and `exit` says why. */
   constructor(command?: ParentDeathCommand) {
@@ -71,9 +71,7 @@ export class EngineProcess {
     pipe?.on("data", (chunk: Buffer) => this.#receive(chunk));
     pipe?.on("error", () => {});
     this.#streams[4]?.on("error", () => {});
-    this.#child.stderr?.on("data", (chunk: Buffer) => {
-      this.#stderr = (this.#stderr + chunk.toString("utf8")).slice(-8192);
-    });
+    this.#child.stderr?.on("data", (chunk: Buffer) => this.#stderr.add(chunk));
     this.exit = new Promise((resolve) => {
       this.#child.once("error", (error) =>
         this.#finish({ type: "died", detail: `the engine could not be started: ${error.message}` }, resolve),
@@ -84,7 +82,6 @@ export class EngineProcess {
         this.#finish(this.#ending ?? this.#causeOfDeath(code, signal), resolve),
       );
     });
-    this.#prepared.promise.catch(() => {});
   }
 
   get pid(): number | undefined {
@@ -130,14 +127,15 @@ export class EngineProcess {
     this.#channel.renew();
     this.#isReady = false;
     this.#prepared = Promise.withResolvers();
-    this.#prepared.promise.catch(() => {});
-    // A new isolate takes too long to stay awake for.
-    if (!this.ended) this.#channel.send([`prepare ${memoryBytes}`]);
+    const { promise, reject } = this.#prepared;
+    promise.catch(() => {});
     this.preparedBytes = memoryBytes;
-    if (this.ended) this.#prepared.reject(new Error("the engine was ended"));
+    if (this.ended) reject(new Error("the engine was ended"));
+    // A new isolate takes too long to stay awake for.
+    else this.#channel.send([`prepare ${memoryBytes}`]);
     clearTimeout(this.#deadline);
     this.#deadline = setTimeout(() => this.kill(`the engine was not ready within ${withinMs} ms`), withinMs).unref();
-    return this.#prepared.promise;
+    return promise;
   }
 
   send(messages: readonly string[]): void {
@@ -162,20 +160,16 @@ export class EngineProcess {
   }
 
   kill(reason: KillReason): void {
-    this.#endAs({ type: "killed", reason });
-  }
-
-  /** Ends the engine because it used too much memory. */
-  killForMemory(seenBytes: number): void {
-    this.#endAs({ type: "memory", seenBytes });
+    this.end({ type: "killed", reason });
   }
 
   /** Ends an engine that runs no program. */
   retire(): void {
-    this.#endAs({ type: "released" });
+    this.end({ type: "released" });
   }
 
-  #endAs(exit: Exit): void {
+  /** Ends the engine. Only the first exit given is kept. */
+  end(exit: Exit): void {
     if (this.ended) return;
     this.#ending = exit;
     this.#channel.clear();
@@ -199,7 +193,7 @@ export class EngineProcess {
     }
     this.frames.push(frames);
     const { refusal } = this.#channel;
-    if (refusal) this.#endAs(refusal);
+    if (refusal) this.end(refusal);
   }
 
   #handleReport(report: string): void {
@@ -207,11 +201,11 @@ export class EngineProcess {
       this.#isReady = true;
       clearTimeout(this.#deadline);
       if (this.baseMemoryBytes === 0) this.baseMemoryBytes = this.memoryBytes;
-      this.#prepared.resolve();
+      this.#prepared?.resolve();
     } else if (report === "memory") {
-      this.#endAs({ type: "memory", seenBytes: 0 });
+      this.end({ type: "memory", seenBytes: 0 });
     } else {
-      this.#endAs({ type: "broken", detail: report });
+      this.end({ type: "broken", detail: report });
     }
   }
 
@@ -220,12 +214,9 @@ export class EngineProcess {
   }
 
   #causeOfDeath(code: number | null, signal: NodeJS.Signals | null): Exit {
-    if (MEMORY_ABORT.test(this.#stderr)) return { type: "memory", seenBytes: 0 };
-    const lastWords = this.#stderr.trim().slice(-500);
-    return {
-      type: "died",
-      detail: `the engine ended with ${signal ?? `exit code ${code}`}${lastWords === "" ? "" : `: ${lastWords}`}`,
-    };
+    const { text } = this.#stderr;
+    if (MEMORY_ABORT.test(text)) return { type: "memory", seenBytes: 0 };
+    return died(`the engine ended with ${signal ?? `exit code ${code}`}`, text);
   }
 
   #finish(exit: Exit, resolve: (exit: Exit) => void): void {
@@ -236,7 +227,7 @@ export class EngineProcess {
     this.#processor?.close();
     this.#closePipes();
     this.frames.end();
-    this.#prepared.reject(new Error("detail" in exit ? exit.detail : "the engine was ended"));
+    this.#prepared?.reject(new Error("detail" in exit ? exit.detail : "the engine was ended"));
     resolve(exit);
   }
 }

@@ -4,6 +4,7 @@ import { readOptions } from "../../option-rules/options.ts";
 import { Closing } from "../closing.ts";
 import type { FrameQueue } from "../frame-queue.ts";
 import {
+  checkLanguage,
   type Exit,
   type Finding,
   type Guest,
@@ -68,8 +69,6 @@ class IsolateSandbox implements Sandbox {
   readonly languages = ["javascript"] as const;
   readonly #options: PoolOptions;
   readonly #guests = new Set<IsolateGuest>();
-  /** Ends the waiting of programs that have no engine yet. */
-  readonly #waits = new Set<AbortController>();
   readonly #closing = new Closing();
   #lease: PoolLease | undefined;
   #orphansEnded = false;
@@ -100,8 +99,7 @@ class IsolateSandbox implements Sandbox {
   }
 
   async open(options: OpenOptions, signal: AbortSignal): Promise<Guest> {
-    if (options.language !== "javascript")
-      throw new PortcullisError("sandbox_unavailable", `The isolate sandbox runs javascript, not ${options.language}.`);
+    checkLanguage(this.name, this.languages, options.language);
     this.#check();
     const engine = await this.#acquire(options, signal);
     if (this.#closing.isOver) {
@@ -126,7 +124,6 @@ class IsolateSandbox implements Sandbox {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.close();
-    for (const wait of this.#waits) wait.abort(closed());
     const guests = [...this.#guests];
     for (const guest of guests) guest.kill("the sandbox was closed");
     await Promise.all(guests.map((guest) => guest.exit));
@@ -144,9 +141,10 @@ class IsolateSandbox implements Sandbox {
   async #acquire(options: OpenOptions, signal: AbortSignal): Promise<EngineProcess> {
     const wait = new AbortController();
     const abort = () => wait.abort(signal.reason);
+    const close = () => wait.abort(closed());
     if (signal.aborted) abort();
     signal.addEventListener("abort", abort, { once: true });
-    this.#waits.add(wait);
+    this.#closing.listen(close);
     try {
       return await this.pool.acquire(options, wait.signal);
     } catch (error) {
@@ -156,7 +154,7 @@ class IsolateSandbox implements Sandbox {
       throw code === "queue_full" && allowed !== undefined ? new QueueFull(allowed) : unavailable(error);
     } finally {
       signal.removeEventListener("abort", abort);
-      this.#waits.delete(wait);
+      this.#closing.forget(close);
     }
   }
 }
@@ -249,6 +247,6 @@ class IsolateGuest implements Guest, Occupied {
     if (this.engine.ended) return clearInterval(this.#watch);
     const bytes = this.engine.memoryBytes - this.#baseBytes;
     if (bytes > this.#peakBytes) this.#peakBytes = bytes;
-    if (bytes > this.#allowedBytes) this.engine.killForMemory(bytes);
+    if (bytes > this.#allowedBytes) this.engine.end({ type: "memory", seenBytes: bytes });
   }
 }

@@ -9,12 +9,12 @@ export const NODE_SENTENCE =
 /** Major versions of node that isolated-vm 7 ships binaries for. */
 const NODE_MAJORS: ReadonlySet<number> = new Set([24, 26]);
 /** Platforms that isolated-vm 7 ships binaries for, and whether the tests of this package run there. */
-const PLATFORMS: Readonly<Record<string, "tested" | "not tested">> = {
-  "linux-x64": "tested",
-  "linux-arm64": "not tested",
-  "darwin-arm64": "not tested",
-  "win32-x64": "not tested",
-};
+const PLATFORMS: ReadonlyMap<string, "tested" | "not tested"> = new Map([
+  ["linux-x64", "tested"],
+  ["linux-arm64", "not tested"],
+  ["darwin-arm64", "not tested"],
+  ["win32-x64", "not tested"],
+]);
 
 /** The part of `process` that says what runs this code, and where. */
 export type Host = Pick<NodeJS.Process, "platform" | "arch" | "versions">;
@@ -30,8 +30,7 @@ export function platformSupport({
   platform,
   arch,
 }: Pick<Host, "platform" | "arch">): "tested" | "not tested" | "no binary" {
-  const name = `${platform}-${arch}`;
-  return Object.hasOwn(PLATFORMS, name) ? PLATFORMS[name]! : "no binary";
+  return PLATFORMS.get(`${platform}-${arch}`) ?? "no binary";
 }
 
 /** Finds the binary that isolated-vm would load for this node, in the same way. Throws if there is none. */

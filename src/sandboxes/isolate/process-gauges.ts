@@ -15,7 +15,7 @@ export function canWatchMemory(): boolean {
   return bytes > 0;
 }
 
-/** A file of one process in /proc, kept open because it is read often. */
+/** A file of one process in /proc with numbers, kept open because it is read often. */
 class ProcessFile {
   readonly #buffer = Buffer.allocUnsafe(128);
   #file: number | undefined;
@@ -28,12 +28,12 @@ class ProcessFile {
     }
   }
 
-  /** Returns the numbers in the file; undefined if it cannot be read or the process has ended. */
-  read(): readonly number[] | undefined {
+  /** The number at this index; undefined if it cannot be read or the process has ended. */
+  protected number(index: number): number | undefined {
     if (this.#file === undefined) return undefined;
     try {
       const length = readSync(this.#file, this.#buffer, 0, this.#buffer.length, 0);
-      return this.#buffer.toString("latin1", 0, length).split(" ").map(Number);
+      return Number(this.#buffer.toString("latin1", 0, length).split(" ")[index]);
     } catch {
       return undefined;
     }
@@ -45,41 +45,29 @@ class ProcessFile {
   }
 }
 
-export class MemoryGauge {
-  readonly #file: ProcessFile;
-
+export class MemoryGauge extends ProcessFile {
   constructor(pid: number) {
-    this.#file = new ProcessFile(pid, "statm");
+    super(pid, "statm");
   }
 
   /** Bytes; 0 if they cannot be read or the process has ended. */
   read(): number {
-    const pages = this.#file.read()?.[1] ?? 0;
-    if (pages === 0) return 0;
+    const pages = this.number(1) ?? 0;
+    if (!(pages > 0)) return 0;
     pageSize ??= pageBytes();
     return pages * pageSize;
-  }
-
-  close(): void {
-    this.#file.close();
   }
 }
 
 /** Reads the processor time of the main thread of one process, which Linux counts in nanoseconds. */
-export class ProcessorGauge {
-  readonly #file: ProcessFile;
-
+export class ProcessorGauge extends ProcessFile {
   constructor(pid: number) {
-    this.#file = new ProcessFile(pid, "schedstat");
+    super(pid, "schedstat");
   }
 
   /** Milliseconds of processor time since the thread began; undefined if they cannot be read or the process has ended. */
   read(): number | undefined {
-    const nanoseconds = this.#file.read()?.[0];
-    return nanoseconds === undefined || !(nanoseconds > 0) ? undefined : nanoseconds / 1e6;
-  }
-
-  close(): void {
-    this.#file.close();
+    const nanoseconds = this.number(0) ?? 0;
+    return nanoseconds > 0 ? nanoseconds / 1e6 : undefined;
   }
 }

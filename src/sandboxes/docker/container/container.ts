@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
 import type { ContainerCreateOptions } from "dockerode";
 import { PortcullisError } from "../../../errors.ts";
-import type { Exit } from "../../sandbox.ts";
+import { died, type Exit, MEMORY_ABORT } from "../../sandbox.ts";
 import { BridgePipes } from "./bridge-pipes.ts";
 import { type ContainerPlan, containerOptions } from "../container-options.ts";
 import { type Daemon, DaemonTimeout, isObject } from "../daemon.ts";
@@ -12,8 +12,6 @@ import { ProcessorTime } from "./processor-time.ts";
 /** How long a container whose bridge has ended may take to end itself, in milliseconds. */
 const ENDING_MS = 2000;
 const MOUNT_ERROR = /bind source|invalid mount|mounting/i;
-/** What V8 prints before it aborts for lack of memory, and `run-javascript.js` if only the isolate has ended. */
-const MEMORY_ABORT = /is_heap_oom = 1|out of memory|invalid size error|allocation fail|heap limit/i;
 
 /** The daemon is on this machine but cannot mount its folders. */
 export class MountRefused extends Error {}
@@ -123,11 +121,7 @@ export class Container {
       const { oomKilled, exitCode } = await inspectState(this.#made.daemon, this.id);
       if (oomKilled || this.#endedByHeap(exitCode, stderrTail))
         return { type: "memory", seenBytes: this.plan.limits.heapBytes };
-      const printed = stderrTail.trim().slice(-500);
-      return {
-        type: "died",
-        detail: `the container ended with exit code ${exitCode}${printed === "" ? "" : `: ${printed}`}`,
-      };
+      return died(`the container ended with exit code ${exitCode}`, stderrTail);
     } catch (error) {
       const detail = error instanceof Error ? error.message.trim() : String(error);
       return { type: "died", detail: `the container's bridge ended, but the container did not: ${detail}` };
