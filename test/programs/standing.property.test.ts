@@ -101,6 +101,11 @@ const journals = fc
     ...(ends ? [{ type: "outcome", outcome: '{"type":"cancelled"}', at: AT + 99 } as const] : []),
   ]);
 
+/** A client's call that ended without the client's result, which is seldom drawn: it waits no more. */
+const ENDED_WITHOUT_RESULT = ["make", "client", "failed"].map((name, index) =>
+  (steps[name] as (typeof steps)[string])(2, AT + index),
+);
+
 /** Whether a recovery takes the execution up. */
 async function isTakenUp(journal: Journal): Promise<boolean> {
   const recovering = recover({
@@ -191,7 +196,7 @@ test("list, status, view, show, events, recover and resume say alike how an exec
         expect(resumed?.outcome.type).toBe(standing === "waiting" ? "waiting" : undefined);
       }
     }),
-    { numRuns: 100 },
+    { numRuns: 100, examples: [[[header("e", { limits: {} }), ...ENDED_WITHOUT_RESULT]]] },
   );
   expect([...seen].toSorted()).toEqual(["ended", "left by its driver", "running", "waiting"]);
 });
