@@ -5,8 +5,6 @@ import type { AgentEvent } from "../agent/event.ts";
 import { readOptions, type Resolved } from "../option-rules/options.ts";
 import type { Runtime } from "../runtime.ts";
 import { withTraceparent } from "../telemetry/with-traceparent.ts";
-import type { AnsweredRequest } from "./answered-request.ts";
-import type { ApiParts } from "./api/parts.ts";
 import { packageVersion } from "../sandboxes/package-files.ts";
 import { allowedHosts, allowedOrigins, isLoopback } from "./http/allowed-hosts.ts";
 import { type Key, type Keys, parseKeys, tokenKeys } from "./http/keys.ts";
@@ -18,7 +16,6 @@ import { Counts } from "../places/counts.ts";
 import { JournalWatch } from "./live/journal-watch.ts";
 import { MountedMcp } from "./mcp/http/mounted-mcp.ts";
 import { Metrics } from "./metrics.ts";
-import { apiExtras, mcpRoute } from "./other-routes.ts";
 import { Readings } from "./readings.ts";
 import { runtimeFor } from "./runtime-for.ts";
 import {
@@ -87,16 +84,9 @@ export async function createServer(runtime: Runtime, options: ServerOptions = {}
   return new Server(runtime, read, await loadApp()).public;
 }
 
-type LoadedApp = typeof import("./api/app.ts") & typeof import("./api/openapi.ts") & typeof import("./api/routes.ts");
-
-async function loadApp(): Promise<LoadedApp> {
+async function loadApp(): Promise<typeof import("./api/app.ts")> {
   try {
-    const [app, openapi, routes] = await Promise.all([
-      import("./api/app.ts"),
-      import("./api/openapi.ts"),
-      import("./api/routes.ts"),
-    ]);
-    return { ...app, ...openapi, ...routes };
+    return await import("./api/app.ts");
   } catch (cause) {
     throw new PortcullisError("door_unavailable", "The server needs the package hono: npm install hono.", { cause });
   }
@@ -116,16 +106,13 @@ class Server {
   readonly #closing = new AbortController();
   readonly #metrics: Metrics;
   readonly #fetch: (request: Request) => Promise<Response>;
+  readonly #onError: (error: unknown) => void;
   #listener: HttpListener | undefined;
   #isListening = false;
   #sweeping: NodeJS.Timeout | undefined;
   #closed: Promise<{ readonly leftOpen: number }> | undefined;
 
-  constructor(
-    runtime: Runtime,
-    options: Resolved<typeof SERVER_RULES>,
-    { createApp, openApiDocument, ROUTES }: LoadedApp,
-  ) {
+  constructor(runtime: Runtime, options: Resolved<typeof SERVER_RULES>, { createApp }: typeof import("./api/app.ts")) {
     this.#options = options;
     this.#runtime = runtime.derive({});
     const { journal } = runtime;
@@ -134,7 +121,8 @@ class Server {
     const token = options.token ?? randomBytes(24).toString("base64url");
     this.#token = keys === undefined ? token : undefined;
     this.#keys = keys === undefined ? tokenKeys(token, runtime.tenant) : readKeys("createServer({ keys })", keys);
-    const onError = (error: unknown) => this.#tell(error);
+    const onError = quietly(options.onError);
+    this.#onError = onError;
     const onEvent = ({ execution }: AgentEvent) => this.#watch.wake(execution);
     this.#runtimes = this.#runtimesOf(this.#keys);
     this.#runs = new ServerRuns({ runtime: this.#runtime, models, onEvent, onError });
@@ -157,7 +145,16 @@ class Server {
     this.#hosts = new Set(allowedHosts("localhost", hostNames));
     // After what may throw: until the server is closed, all figures of the process are told to them.
     this.#metrics = new Metrics();
-    const parts: ApiParts = {
+    const current = () => this.#keys;
+    const admitted = {
+      hosts: this.#hosts,
+      origins: allowedOrigins(hostNames),
+      rates: new Rates(),
+      get keys() {
+        return current();
+      },
+    };
+    const app = createApp({
       runtime: this.#runtime,
       runtimeOf: (key: Key) => this.#runtimes.get(key),
       isCurrent: (key: Key) => this.#keys.holds(key),
@@ -173,36 +170,19 @@ class Server {
       isReady: () => this.#closed === undefined,
       onEvent,
       onError,
-    };
-    const document = () => openApiDocument(packageVersion());
-    const served = isMcpOnly
-      ? { routes: [], others: [mcpRoute(this.#mcp)], pathsAt: "MCP is at /mcp." }
-      : {
-          routes: ROUTES,
-          others: [...apiExtras(document), mcpRoute(this.#mcp)],
-          pathsAt: "GET /openapi.json lists the paths.",
-        };
-    const current = () => this.#keys;
-    const admitted = {
-      hosts: this.#hosts,
-      origins: allowedOrigins(hostNames),
-      rates: new Rates(),
-      get keys() {
-        return current();
-      },
-    };
-    const onRequest = options.onRequest && ((request: AnsweredRequest) => this.#tellRequest(request));
-    const app = createApp({ ...parts, ...served, admitted, maxBodyBytes, onRequest });
+      onRequest: quietly(options.onRequest),
+      admitted,
+      maxBodyBytes,
+      mcp: this.#mcp,
+      isMcpOnly,
+    });
     this.#fetch = (request) => withTraceparent(request.headers, () => app(request));
   }
 
   get public(): PortcullisServer {
     return {
       fetch: this.#fetch,
-      listener: nodeListener(this.#fetch, {
-        idleMs: this.#options.idleMs,
-        onError: (error) => this.#tell(error),
-      }),
+      listener: nodeListener(this.#fetch, { idleMs: this.#options.idleMs, onError: this.#onError }),
       token: this.#token,
       listen: (options) => this.#listen(options),
       setKeys: (keys) => this.#setKeys(keys),
@@ -251,18 +231,10 @@ class Server {
         "listen: this server already listens. Create another server to listen again.",
       );
     for (const name of allowedHosts(host, [])) this.#hosts.add(name);
-    const { connections, headersMs, requestMs, idleMs } = this.#options;
-    const onError = (error: unknown) => this.#tell(error);
-    const bounds = { connections, headersMs, requestMs, idleMs };
+    const onError = this.#onError;
     this.#isListening = true;
     try {
-      this.#listener = await listenHttp({
-        fetch: this.#fetch,
-        port,
-        host,
-        ...bounds,
-        onError,
-      });
+      this.#listener = await listenHttp({ ...this.#options, fetch: this.#fetch, port, host, onError });
     } catch (error) {
       this.#isListening = false;
       throw error;
@@ -295,22 +267,15 @@ class Server {
     await this.#listener?.close();
     return { leftOpen };
   }
+}
 
-  #tellRequest(request: AnsweredRequest): void {
+/** A function of the host's that fails must not change what is answered, nor cause further errors. */
+function quietly<Told>(tell: ((told: Told) => void) | undefined): (told: Told) => void {
+  return (told) => {
     try {
-      this.#options.onRequest?.(request);
-    } catch {
-      // A log that fails must not change what is answered.
-    }
-  }
-
-  #tell(error: unknown): void {
-    try {
-      this.#options.onError?.(error);
-    } catch {
-      // A failing `onError` must not cause further errors.
-    }
-  }
+      tell?.(told);
+    } catch {}
+  };
 }
 
 function closedServer(): PortcullisError {

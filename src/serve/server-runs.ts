@@ -64,9 +64,8 @@ export class ServerRuns {
 
   /** Cancels an execution that runs here, and resolves when it has ended. */
   async cancel(id: ExecutionId): Promise<void> {
-    const runs = [...(this.#runs.get(id) ?? [])];
-    for (const { cancel } of runs) cancel.abort(new Error("A client has cancelled it."));
-    await Promise.allSettled(runs.map(({ ended }) => ended));
+    for (const { cancel } of this.#runs.get(id) ?? []) cancel.abort(new Error("A client has cancelled it."));
+    await this.settled(id);
   }
 
   /** Resolves when what runs here of an execution has ended. */

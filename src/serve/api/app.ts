@@ -1,34 +1,28 @@
 import { Hono } from "hono";
 import type { AnsweredRequest } from "../answered-request.ts";
+import { packageVersion } from "../../sandboxes/package-files.ts";
 import { Lane } from "../../values/slice-scheduler.ts";
-import type { OtherRoute } from "../other-routes.ts";
+import type { MountedMcp } from "../mcp/http/mounted-mcp.ts";
+import { apiExtras, mcpRoute } from "../other-routes.ts";
 import { type AdmitParts, admit, refuseForeign } from "../http/admit.ts";
 import type { Key, RouteScope } from "../http/keys.ts";
-import {
-  isOperators,
-  type Problem,
-  type ProblemCode,
-  problemOf,
-  problemResponse,
-  RequestProblem,
-} from "../http/problems.ts";
+import { isOperators, type ProblemCode, problemOf, problemResponse, RequestProblem } from "../http/problems.ts";
 import type { BytesByKey } from "../http/bytes-by-key.ts";
 import { countedAnswer, isStream } from "../http/counted-answer.ts";
 import { declaredBytes, readJson } from "../http/read-json.ts";
-import { check, ID_LENGTH } from "./bodies.ts";
-import { pathOf } from "./openapi.ts";
+import { check, ID_LENGTH, NO_QUERY } from "./bodies.ts";
+import { openApiDocument, pathOf } from "./openapi.ts";
 import { type ApiParts, refuseRevoked } from "./parts.ts";
-import type { Route } from "./routes.ts";
+import { type Route, ROUTES } from "./routes.ts";
 
 export interface AppParts extends ApiParts {
   /** Told of each request once there is an answer. It does not throw. */
-  readonly onRequest: ((request: AnsweredRequest) => void) | undefined;
+  readonly onRequest: (request: AnsweredRequest) => void;
   readonly admitted: AdmitParts;
   readonly maxBodyBytes: number;
-  readonly routes: readonly Route[];
-  readonly others: readonly OtherRoute[];
-  /** The sentence that tells a client with a key where the paths are listed, if it asked for an unknown path. */
-  readonly pathsAt: string;
+  readonly mcp: MountedMcp;
+  /** Whether the path of MCP is the only one. */
+  readonly isMcpOnly: boolean;
 }
 
 /** Headers of every answer that does not set its own: a browser shows nothing of it, loads nothing for it, and keeps nothing. */
@@ -56,7 +50,9 @@ interface Asked {
 
 /** The server as a web-standard function: each request is admitted, checked against its route, and handled. It never rejects. */
 export function createApp(parts: AppParts): (request: Request) => Promise<Response> {
-  const { routes } = parts;
+  const { mcp, isMcpOnly } = parts;
+  const routes = isMcpOnly ? [] : ROUTES;
+  const others = [...(isMcpOnly ? [] : apiExtras(() => openApiDocument(packageVersion()))), mcpRoute(mcp)];
   const app = new Hono();
   app.use(async (context, next) => {
     await next();
@@ -69,7 +65,7 @@ export function createApp(parts: AppParts): (request: Request) => Promise<Respon
       const asked: Asked = { request: context.req.raw, path: line.path, execution: named.id };
       return answered(parts, asked, () => serve(parts, line, asked, named));
     });
-  for (const other of parts.others)
+  for (const other of others)
     app.on([...other.methods], other.path, (context) => {
       const asked: Asked = { request: context.req.raw, path: other.path };
       return answered(parts, asked, async () => other.handle(asked.request, keyOf(parts, other.scope, asked)));
@@ -77,16 +73,17 @@ export function createApp(parts: AppParts): (request: Request) => Promise<Respon
   const methods = Map.groupBy(
     [
       ...routes.map(({ path, method }) => ({ path, method })),
-      ...parts.others.flatMap(({ path, methods: all }) => all.map((method) => ({ path, method }))),
+      ...others.flatMap(({ path, methods: all }) => all.map((method) => ({ path, method }))),
     ],
     ({ path }) => path,
   );
   for (const [path, all] of methods) {
     const allow = all.map(({ method }) => method).join(", ");
-    const problem: Problem = { code: "method_unknown", message: `This path takes ${allow}.`, headers: { allow } };
+    const problem = () => new RequestProblem("method_unknown", `This path takes ${allow}.`, { allow });
     app.all(path, (context) => refuse(parts, { request: context.req.raw, path }, problem));
   }
-  const nothingHere: Problem = { code: "path_unknown", message: `There is no such path. ${parts.pathsAt}` };
+  const pathsAt = isMcpOnly ? "MCP is at /mcp." : "GET /openapi.json lists the paths.";
+  const nothingHere = () => new RequestProblem("path_unknown", `There is no such path. ${pathsAt}`);
   app.notFound((context) => refuse(parts, { request: context.req.raw, path: UNKNOWN }, nothingHere));
   return async (request) => {
     try {
@@ -106,10 +103,10 @@ export function createApp(parts: AppParts): (request: Request) => Promise<Respon
 const UNKNOWN = "(unknown)";
 
 /** Refuses a request that has a valid key: others do not learn which paths exist. */
-function refuse(parts: AppParts, asked: Asked, problem: Problem): Promise<Response> {
+function refuse(parts: AppParts, asked: Asked, problem: () => RequestProblem): Promise<Response> {
   return answered(parts, asked, () => {
     keyOf(parts, "any", asked);
-    throw new Refusal(problem);
+    throw problem();
   });
 }
 
@@ -128,7 +125,7 @@ async function answered(
   const ms = performance.now() - since;
   metrics.request(path, method, status, ms);
   const { key, execution } = asked;
-  onRequest?.({
+  onRequest({
     at,
     method,
     path: pathOf(path),
@@ -159,38 +156,24 @@ async function toResponse(
   try {
     return { response: await work() };
   } catch (error) {
-    const problem = error instanceof Refusal ? error.refused : problemOf(error);
-    if (!(error instanceof Refusal) && isOperators(problem)) onError(error);
+    const problem = problemOf(error);
+    if (isOperators(problem)) onError(error);
     return { response: problemResponse(problem), code: problem.code };
   }
 }
 
-/** Ends the work on a request that is not let in. */
-class Refusal extends Error {
-  readonly refused: Problem;
-
-  constructor(refused: Problem) {
-    super(refused.message);
-    this.refused = refused;
-  }
-}
-
-/** The key of a request, with the scope that its route needs. Throws for a request that is not let in. */
+/** The key of a request, with the scope that its route needs. Throws a `RequestProblem` for a request that is not let in. */
 function keyOf({ admitted }: AppParts, scope: RouteScope, asked: Asked): Key {
   const { headers, url } = asked.request;
   // A host's own server may pass requests on without this header.
-  const host = headers.get("host") ?? new URL(url).host;
-  if (scope === "none") {
-    const problem = refuseForeign(admitted, headers, host);
-    if (problem) throw new Refusal(problem);
-    return OPEN_KEY;
-  }
-  const admittance = admit(admitted, headers, host);
-  const key = "code" in admittance ? admittance.key : admittance;
-  if (key) asked.key = key;
-  if ("code" in admittance) throw new Refusal(admittance);
-  refuseScope(scope, admittance);
-  return admittance;
+  refuseForeign(admitted, headers, headers.get("host") ?? new URL(url).host);
+  if (scope === "none") return OPEN_KEY;
+  const key = admit(admitted, headers, (known) => {
+    asked.key = known;
+  });
+  if (scope !== "any" && !key.scopes.includes(scope))
+    throw new RequestProblem("scope_missing", `This request needs the scope ${scope}, which this key does not have.`);
+  return key;
 }
 
 interface PathParameters {
@@ -207,44 +190,30 @@ async function serve(
 ): Promise<Response> {
   const { request } = asked;
   const key = keyOf(parts, line.scope, asked);
-  if (line.changes && !parts.isReady())
+  if (line.body && !parts.isReady())
     throw new RequestProblem("server_closing", "The server is closing. The request changed nothing. Try again later.");
-  const query = check(line.query, "query", queryOf(request)) as never;
+  const query = check(line.query ?? NO_QUERY, "query", queryOf(request)) as never;
   const { headers, signal } = request;
   const about = (execution: string) => {
     asked.execution = execution;
   };
   const given = { key, id, call, name, headers, signal, query, about };
   if (line.body === undefined) return line.handle(parts, { ...given, body: undefined });
-  const reading = begin(parts, key, declaredBytes(request, parts.maxBodyBytes));
+  const hold = (bytes: number) => parts.open.hold(key.id, bytes, "wait for their answers");
+  const reading = hold(declaredBytes(request, parts.maxBodyBytes));
   const { value, bytes } = await readJson(request, {
     most: parts.maxBodyBytes,
     lane: new Lane(key.tenant),
   }).finally(reading);
   // Reading a body may take time, and keys change meanwhile.
   refuseRevoked(parts, key);
-  const over = begin(parts, key, bytes);
+  const over = hold(bytes);
   try {
     const body = check(line.body, "body", value) as never;
     return await line.handle(parts, { ...given, body });
   } finally {
     over();
   }
-}
-
-/** Counts bytes that a request holds until the function that it returns is called. */
-function begin({ open }: AppParts, { id }: Key, bytes: number): () => void {
-  const over = open.begin(id, bytes);
-  if (over) return over;
-  throw new RequestProblem(
-    "too_many_at_once",
-    "The open requests of this key hold too many bytes: wait for their answers, then try again.",
-  );
-}
-
-function refuseScope(scope: RouteScope, { scopes }: Key): void {
-  if (scope === "none" || scope === "any" || scopes.includes(scope)) return;
-  throw new RequestProblem("scope_missing", `This request needs the scope ${scope}, which this key does not have.`);
 }
 
 /** A parameter that is given twice is refused with its name, as an unknown parameter is. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ANSWER_NAMES } from "./answers.ts";
-import type { ProblemCode } from "../http/problems.ts";
-import { STATUS_OF } from "../http/problems.ts";
+import { NO_QUERY } from "./bodies.ts";
+import { type ProblemCode, STATUS_OF } from "../http/problems.ts";
 import { ROUTES, type Route } from "./routes.ts";
 
 /** Refusals that any route with a key may give. */
@@ -94,7 +94,7 @@ function pathParameters(path: string): readonly object[] {
   return names.map((name) => ({ name, in: "path", required: true, schema: { type: "string" } }));
 }
 
-function queryParameters(query: z.ZodType): readonly object[] {
+function queryParameters(query: z.ZodType = NO_QUERY): readonly object[] {
   const { properties = {}, required = [] } = schemaOf(query) as {
     readonly properties?: Readonly<Record<string, object>>;
     readonly required?: readonly string[];

@@ -3,17 +3,15 @@ import type { RouteScope } from "../http/keys.ts";
 import type { ProblemCode } from "../http/problems.ts";
 import { CALL_TEXTS, EXECUTION_VIEW } from "../../views/view.ts";
 import { ACCEPTED, ARTIFACT, HEALTH, LIST, READY, REPORT_ANSWER, STATUS } from "./answers.ts";
-import { artifact } from "./handlers/artifact.ts";
-import { DECISIONS_BODY, EXECUTE_BODY, LIST_QUERY, NO_BODY, NO_QUERY, RESULTS_BODY } from "./bodies.ts";
+import { DECISIONS_BODY, EXECUTE_BODY, LIST_QUERY, NO_BODY, RESULTS_BODY } from "./bodies.ts";
 import { cancel } from "./handlers/cancel.ts";
 import { events } from "./handlers/events.ts";
 import { execute } from "./handlers/execute.ts";
-import { list } from "./handlers/list.ts";
 import { answer, decide } from "./handlers/decide-and-answer.ts";
 import { type ApiParts, type ApiRequest, refuseRevoked } from "./parts.ts";
+import { artifact, call, list, view } from "./handlers/reads.ts";
 import { health, metrics, ready } from "./handlers/server-routes.ts";
 import { show } from "./handlers/show.ts";
-import { call, view } from "./handlers/view.ts";
 
 /** An answer that is no JSON, by its media type. */
 type Answer = z.ZodType | { readonly type: string } | undefined;
@@ -25,15 +23,14 @@ export interface Route<Body extends z.ZodType = z.ZodType, Query extends z.ZodTy
   readonly path: string;
   readonly summary: string;
   readonly scope: RouteScope;
-  /** The body of a POST. */
+  /** The body of a POST. A route that has one begins or changes something, so it is refused while the server closes. */
   readonly body?: Body;
-  readonly query: Query;
+  /** None by default. */
+  readonly query?: Query;
   /** By status; undefined for an empty body. */
   readonly answers: Readonly<Record<number, Answer>>;
   /** Refusals beside those of every route. */
   readonly problems: readonly ProblemCode[];
-  /** Begins or changes something, so it is refused while the server closes. */
-  readonly changes?: boolean;
   readonly handle: (
     parts: ApiParts,
     request: ApiRequest<z.output<Body>, z.output<Query>>,
@@ -90,9 +87,7 @@ export const ROUTES: readonly Route[] = [
     path: "/v1/executions",
     summary: "Run a program",
     scope: "run",
-    changes: true,
     body: EXECUTE_BODY,
-    query: NO_QUERY,
     answers: { 200: REPORT_ANSWER, 202: ACCEPTED },
     problems: [
       ...RUNNING,
@@ -121,7 +116,6 @@ export const ROUTES: readonly Route[] = [
     path: "/v1/executions/:id",
     summary: "State and report of an execution",
     scope: "read",
-    query: NO_QUERY,
     answers: { 200: STATUS },
     problems: [...JOURNAL, "execution_unknown", "answer_too_large"],
     handle: reading(show),
@@ -131,7 +125,6 @@ export const ROUTES: readonly Route[] = [
     path: "/v1/executions/:id/view",
     summary: "What the page shows of an execution",
     scope: "read",
-    query: NO_QUERY,
     answers: { 200: EXECUTION_VIEW },
     problems: [...JOURNAL, "execution_unknown", "answer_too_large"],
     handle: reading(view),
@@ -141,7 +134,6 @@ export const ROUTES: readonly Route[] = [
     path: "/v1/executions/:id/calls/:call",
     summary: "The whole input and result of one call",
     scope: "read",
-    query: NO_QUERY,
     answers: { 200: CALL_TEXTS },
     problems: [...JOURNAL, "execution_unknown", "call_unknown", "answer_too_large"],
     handle: reading(call),
@@ -151,7 +143,6 @@ export const ROUTES: readonly Route[] = [
     path: "/v1/executions/:id/artifacts/:name",
     summary: "A value that a program has kept",
     scope: "read",
-    query: NO_QUERY,
     answers: { 200: ARTIFACT },
     problems: [...JOURNAL, "execution_unknown", "artifact_unknown", "answer_too_large"],
     handle: reading(artifact),
@@ -161,7 +152,6 @@ export const ROUTES: readonly Route[] = [
     path: "/v1/executions/:id/events",
     summary: "Events of an execution as they happen, from the one after Last-Event-ID on",
     scope: "read",
-    query: NO_QUERY,
     answers: { 200: { type: "text/event-stream" }, 204: undefined },
     problems: [...JOURNAL, "execution_unknown", "too_many_at_once"],
     handle: events,
@@ -171,9 +161,7 @@ export const ROUTES: readonly Route[] = [
     path: "/v1/executions/:id/decisions",
     summary: "Decide calls that wait for a decision",
     scope: "decide",
-    changes: true,
     body: DECISIONS_BODY,
-    query: NO_QUERY,
     answers: { 200: ACCEPTED },
     problems: SAYING,
     handle: reading(decide),
@@ -183,9 +171,7 @@ export const ROUTES: readonly Route[] = [
     path: "/v1/executions/:id/results",
     summary: "Answer calls that wait for a client's result",
     scope: "decide",
-    changes: true,
     body: RESULTS_BODY,
-    query: NO_QUERY,
     answers: { 200: ACCEPTED },
     problems: SAYING,
     handle: reading(answer),
@@ -195,9 +181,7 @@ export const ROUTES: readonly Route[] = [
     path: "/v1/executions/:id/cancel",
     summary: "Cancel an execution",
     scope: "run",
-    changes: true,
     body: NO_BODY,
-    query: NO_QUERY,
     answers: { 200: STATUS },
     problems: [
       ...RUNNING,
@@ -217,7 +201,6 @@ export const ROUTES: readonly Route[] = [
     path: "/healthz",
     summary: "Whether the process answers",
     scope: "none",
-    query: NO_QUERY,
     answers: { 200: HEALTH },
     problems: [],
     handle: health,
@@ -227,7 +210,6 @@ export const ROUTES: readonly Route[] = [
     path: "/readyz",
     summary: "Whether the server takes programs and its journal answers",
     scope: "any",
-    query: NO_QUERY,
     answers: { 200: READY },
     problems: [...JOURNAL, "server_closing"],
     handle: ready,
@@ -237,7 +219,6 @@ export const ROUTES: readonly Route[] = [
     path: "/metrics",
     summary: "What the server counts, as Prometheus reads it",
     scope: "admin",
-    query: NO_QUERY,
     answers: { 200: { type: "text/plain" } },
     problems: [],
     handle: metrics,

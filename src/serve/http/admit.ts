@@ -1,6 +1,6 @@
 import { hostNameOf, isOwnOrigin } from "./allowed-hosts.ts";
 import { isExpired, type Key, type Keys } from "./keys.ts";
-import type { Problem } from "./problems.ts";
+import { RequestProblem } from "./problems.ts";
 import type { Rates } from "./rates.ts";
 
 export interface AdmitParts {
@@ -11,54 +11,33 @@ export interface AdmitParts {
   readonly rates: Rates;
 }
 
-/** Why a request is not let in, and whose request it is, if that is known. */
-export interface NotAdmitted extends Problem {
-  readonly key?: Key;
-}
-
-/** Whether a request may come in, and with which key: its `Host`, its `Origin`, its key, its rate. Nothing but its headers is read. */
-export function admit(parts: AdmitParts, headers: Headers, host = headers.get("host")): Key | NotAdmitted {
-  return refuseForeign(parts, headers, host) ?? admitKey(parts, headers);
-}
-
-/** Refuses requests under the name of another host, and requests of pages of another origin. */
-export function refuseForeign(
-  { hosts, origins }: Pick<AdmitParts, "hosts" | "origins">,
-  headers: Headers,
-  host = headers.get("host"),
-): Problem | undefined {
+/** Refuses requests under the name of another host, and requests of pages of another origin. Nothing but headers is read. */
+export function refuseForeign({ hosts, origins }: AdmitParts, headers: Headers, host: string): void {
   const name = hostNameOf(host);
   if (name === undefined || !hosts.has(name))
-    return {
-      code: "host_unknown",
-      message:
-        "The server is not known under the host that the request names. Its operator can add a name with --host-name, or createServer({ hostNames }).",
-    };
+    throw new RequestProblem(
+      "host_unknown",
+      "The server is not known under the host that the request names. Its operator can add a name with --host-name, or createServer({ hostNames }).",
+    );
   const origin = headers.get("origin");
   if (origin !== null && !isOwnOrigin(origin, host, origins))
-    return { code: "origin_refused", message: "Pages of another origin have no access." };
-  return undefined;
+    throw new RequestProblem("origin_refused", "Pages of another origin have no access.");
 }
 
-function admitKey({ keys, rates }: AdmitParts, headers: Headers): Key | NotAdmitted {
+/** The key with which a request may come in, by its key and its rate. `onKey` is told whose request it is, if that is known. */
+export function admit({ keys, rates }: AdmitParts, headers: Headers, onKey: (key: Key) => void): Key {
   const key = keys.find(headers.get("authorization"));
-  if (!key) return unauthorized("key_unknown", "The request has no valid key: send one as Authorization: Bearer KEY.");
+  if (!key) throw unauthorized("key_unknown", "The request has no valid key: send one as Authorization: Bearer KEY.");
+  onKey(key);
   if (isExpired(key))
-    return {
-      ...unauthorized("key_expired", `This key has expired at ${key.expires}. Ask the operator for another.`),
-      key,
-    };
+    throw unauthorized("key_expired", `This key has expired at ${key.expires}. Ask the operator for another.`);
   const waitSeconds = key.rate && rates.take(key.id, key.rate);
-  return waitSeconds === undefined
-    ? key
-    : {
-        code: "rate_exceeded",
-        message: `This key makes too many requests: try again in ${waitSeconds} s.`,
-        headers: { "retry-after": String(waitSeconds) },
-        key,
-      };
+  if (waitSeconds === undefined) return key;
+  throw new RequestProblem("rate_exceeded", `This key makes too many requests: try again in ${waitSeconds} s.`, {
+    "retry-after": String(waitSeconds),
+  });
 }
 
-function unauthorized(code: "key_unknown" | "key_expired", message: string): Problem {
-  return { code, message, headers: { "www-authenticate": "Bearer" } };
+function unauthorized(code: "key_unknown" | "key_expired", message: string): RequestProblem {
+  return new RequestProblem(code, message, { "www-authenticate": "Bearer" });
 }

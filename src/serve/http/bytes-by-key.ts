@@ -1,4 +1,5 @@
 import { Counts } from "../../places/counts.ts";
+import { RequestProblem } from "./problems.ts";
 
 const MIB = 1024 * 1024;
 
@@ -39,5 +40,15 @@ export class BytesByKey {
     const taken = bytes + each;
     // A key holds no more than it leaves free, so that the next key always finds some.
     return this.#held.take(key, taken, Math.min(own, all - this.#held.all - taken));
+  }
+
+  /** Like `begin`, but throws a `RequestProblem` if too many are taken. `advice` says how its client can make room. */
+  hold(key: string, bytes: number, advice: string): () => void {
+    const release = this.begin(key, bytes);
+    if (release) return release;
+    throw new RequestProblem(
+      "too_many_at_once",
+      `The open requests of this key hold too many bytes: ${advice}, then try again.`,
+    );
   }
 }

@@ -1,5 +1,6 @@
 import type { BytesByKey } from "./bytes-by-key.ts";
 import { RequestProblem } from "./problems.ts";
+import { whenOver } from "./when-over.ts";
 
 /** Answers with fewer bytes are not counted: a connection has one such answer at a time. */
 const COUNTED_BYTES = 32 * 1024;
@@ -23,24 +24,11 @@ export async function countedAnswer(response: Response, { open, key }: CountedFo
   if (!response.body) return response;
   const { status, headers } = response;
   const bytes = new Uint8Array(await response.arrayBuffer());
-  if (bytes.length < COUNTED_BYTES) return new Response(bytes, { status, headers });
+  const whole = new Response(bytes, { status, headers });
+  if (bytes.length < COUNTED_BYTES) return whole;
   const release = open.begin(key, bytes.length);
   if (!release) throw tooMuch(open, bytes.length);
-  const chunks = [bytes];
-  const body = new ReadableStream<Uint8Array>(
-    {
-      // The next part is asked for once the part before was written.
-      pull(controller) {
-        const chunk = chunks.shift();
-        if (chunk) return controller.enqueue(chunk);
-        release();
-        controller.close();
-      },
-      cancel: release,
-    },
-    { highWaterMark: 0 },
-  );
-  return new Response(body, { status, headers });
+  return whenOver(whole, release);
 }
 
 export interface CountedStream extends CountedFor {

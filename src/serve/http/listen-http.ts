@@ -2,7 +2,9 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { PortcullisError } from "../../errors.ts";
-import { type Fetch, nodeListener } from "./node-listener.ts";
+import type { Resolved } from "../../option-rules/options.ts";
+import type { SERVER_RULES } from "../server-options.ts";
+import { type Fetch, type ListenerOptions, nodeListener } from "./node-listener.ts";
 import { type ProblemCode, STATUS_OF } from "./problems.ts";
 
 /** Bytes of all headers of a request. */
@@ -12,19 +14,12 @@ const FLUSH_MS = 1000;
 /** Time for a client to read why its connection is ended, in milliseconds. */
 const LAST_WORD_MS = 2000;
 
-export interface HttpOptions {
+export interface HttpOptions
+  extends ListenerOptions, Pick<Resolved<typeof SERVER_RULES>, "connections" | "headersMs" | "requestMs"> {
   readonly fetch: Fetch;
   /** 0 for any free port. */
   readonly port: number;
   readonly host: string;
-  /** Connections at once. Each takes one of the files that the process may have open, which engines and servers need too. */
-  readonly connections: number;
-  /** Time that a client has for its headers, and for a whole request, in milliseconds. */
-  readonly headersMs: number;
-  readonly requestMs: number;
-  /** How long a client may leave an answer unread, and a connection unused, in milliseconds. */
-  readonly idleMs: number;
-  readonly onError: (error: unknown) => void;
 }
 
 export interface HttpListener {

@@ -94,9 +94,9 @@ export interface Problem {
 export class RequestProblem extends Error {
   readonly problem: Problem;
 
-  constructor(code: ProblemCode, message: string) {
+  constructor(code: ProblemCode, message: string, headers: Problem["headers"] = {}) {
     super(message);
-    this.problem = { code, message };
+    this.problem = { code, message, headers };
   }
 }
 

@@ -69,13 +69,8 @@ class GrowingBytes {
   become(bytes: number): void {
     if (this.#isOver || bytes === this.#bytes) return;
     this.#release?.();
-    this.#release = this.#open.begin(this.#key, bytes);
+    this.#release = this.#open.hold(this.#key, bytes, "end streams");
     this.#bytes = bytes;
-    if (!this.#release)
-      throw new RequestProblem(
-        "too_many_at_once",
-        "The open requests of this key hold too many bytes: end streams, then try again.",
-      );
   }
 
   end(): void {

@@ -85,7 +85,7 @@ export class HttpDoor implements AsyncDisposable {
   }
 
   async #read(request: Request, { id, tenant }: Key): Promise<Body> {
-    const reading = this.#begin(id, declaredBytes(request, MESSAGE_BYTES));
+    const reading = this.#hold(id, declaredBytes(request, MESSAGE_BYTES));
     const options = { most: MESSAGE_BYTES, lane: new Lane(tenant), what: "message" };
     const { value, bytes } = await readJson(request, options).finally(reading);
     // A key's rate counts requests, so a batch would get past it.
@@ -100,25 +100,19 @@ export class HttpDoor implements AsyncDisposable {
     const { door, open } = this.#parts;
     // A value that is read is held twice while its answer is made: as itself, and as JSON.
     const valueBytes = 2 * door.answerBytes(key, body.message);
-    const release = this.#begin(key.id, body.bytes);
-    const onFirst = valueBytes === 0 ? () => {} : this.#beginAfter(release, key.id, valueBytes);
+    using held = new DisposableStack();
+    held.defer(this.#hold(key.id, body.bytes));
+    const onFirst = valueBytes === 0 ? () => {} : this.#hold(key.id, valueBytes);
+    held.defer(onFirst);
     const answering = { key, end: new AbortController() };
-    const { signal } = answering.end;
     this.#answering.add(answering);
-    const over = () => {
-      this.#answering.delete(answering);
-      onFirst();
-      release();
-    };
-    try {
-      const response = await until(signal, this.#handle(endedBy(request, signal), key, body));
-      const refusal = (problem: RequestProblem) => refusalOf(body.message, problem);
-      const counted = isStream(response) ? countedStream(response, { open, key: key.id, onFirst, refusal }) : response;
-      return whenOver(counted, over, signal);
-    } catch (error) {
-      over();
-      throw error;
-    }
+    held.defer(() => this.#answering.delete(answering));
+    const { signal } = answering.end;
+    const response = await until(signal, this.#handle(endedBy(request, signal), key, body));
+    const refusal = (problem: RequestProblem) => refusalOf(body.message, problem);
+    const counted = isStream(response) ? countedStream(response, { open, key: key.id, onFirst, refusal }) : response;
+    const rest = held.move();
+    return whenOver(counted, () => rest.dispose(), signal);
   }
 
   async #handle(request: Request, key: Key, { message, bytes }: Body): Promise<Response> {
@@ -136,22 +130,8 @@ export class HttpDoor implements AsyncDisposable {
     return this.#sessions.fetch(request, key, { ...options, bytes });
   }
 
-  #beginAfter(before: () => void, key: string, bytes: number): () => void {
-    try {
-      return this.#begin(key, bytes);
-    } catch (error) {
-      before();
-      throw error;
-    }
-  }
-
-  #begin(key: string, bytes: number): () => void {
-    const release = this.#parts.open.begin(key, bytes);
-    if (release) return release;
-    throw new RequestProblem(
-      "too_many_at_once",
-      "The open requests of this key hold too many bytes: read its answers, then try again.",
-    );
+  #hold(key: string, bytes: number): () => void {
+    return this.#parts.open.hold(key, bytes, "read its answers");
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

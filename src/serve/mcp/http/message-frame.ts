@@ -1,4 +1,5 @@
 import { fieldOf, isFields } from "../../../values/fields.ts";
+import { sizeFault } from "../../../values/size-fault.ts";
 
 /** Bytes of one message of a client, on the standard streams and over HTTP. */
 export const MESSAGE_BYTES = 4 * 1024 * 1024;
@@ -12,22 +13,11 @@ export function frameFault(message: unknown): string | undefined {
   const given = fieldOf(params, "arguments");
   if (isFields(given) && Object.keys(given).length > ARGUMENT_FIELDS)
     return `The arguments of a call may have at most ${ARGUMENT_FIELDS} fields.`;
-  return hasMore(message, given, FRAME_VALUES)
+  const frame =
+    isFields(message) && isFields(params) && given !== undefined
+      ? { ...message, params: { ...params, arguments: null } }
+      : message;
+  return sizeFault(frame, { depth: Number.POSITIVE_INFINITY, values: FRAME_VALUES })
     ? `A message may have at most ${FRAME_VALUES} values beside the arguments of its call.`
     : undefined;
-}
-
-/** Whether a value has more than so many values, one part of it left out. */
-function hasMore(root: unknown, leftOut: unknown, most: number): boolean {
-  const open: unknown[] = [root];
-  let seen = 0;
-  for (let value = open.pop(); value !== undefined; value = open.pop()) {
-    seen += 1;
-    if (seen + open.length > most) return true;
-    if (typeof value !== "object" || value === null || value === leftOut) continue;
-    const parts: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
-    if (seen + open.length + parts.length > most) return true;
-    open.push(...parts);
-  }
-  return false;
 }

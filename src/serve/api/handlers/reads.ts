@@ -1,0 +1,60 @@
+import type { z } from "zod";
+import { readRecords } from "../../../journal/read-records.ts";
+import { listView } from "../../../views/list/list-view.ts";
+import { VIEW_BOUNDS, viewCall, viewExecution } from "../../../views/view-execution.ts";
+import { RequestProblem } from "../../http/problems.ts";
+import type { LIST_QUERY } from "../bodies.ts";
+import { jsonAnswer, textAnswer } from "../json-answer.ts";
+import { type ApiParts, type ApiRequest, ownExecution } from "../parts.ts";
+
+const FOR_CLIENTS = { ...VIEW_BOUNDS, forClient: true } as const;
+
+/**
+ * `GET /v1/executions`: the latest first. A page may have fewer executions than `limit`, or none, and still a cursor:
+ * each request looks at a bounded number.
+ */
+export async function list(
+  { runtime, ids }: ApiParts,
+  { key, query }: ApiRequest<unknown, z.output<typeof LIST_QUERY>>,
+): Promise<Response> {
+  const { tenant } = key;
+  const { cursor, ...filter } = query;
+  const { executions, next } = await listView(runtime.journal, { ...filter, before: cursor, tenant });
+  const own = executions.map((row) => ids.shownIn(tenant, row));
+  return jsonAnswer(key, { executions: own, ...(next === undefined ? {} : { cursor: String(next) }) });
+}
+
+/** `GET /v1/executions/:id/view`: what the page shows of it. */
+export async function view(parts: ApiParts, { key, id }: ApiRequest<unknown, unknown>): Promise<Response> {
+  const own = await ownExecution(parts, key, id);
+  const { execution, parent, ...shown } = await viewExecution(parts.runtime.journal, own, FOR_CLIENTS);
+  const shownId = (one: string) => parts.ids.shown(key.tenant, one);
+  const above = parent && { parent: { ...parent, execution: shownId(parent.execution) } };
+  return jsonAnswer(key, { execution: shownId(execution), ...above, ...shown });
+}
+
+/** `GET /v1/executions/:id/calls/:call`: the whole texts of one call. */
+export async function call(
+  parts: ApiParts,
+  { key, id, call: callId }: ApiRequest<unknown, unknown>,
+): Promise<Response> {
+  const own = await ownExecution(parts, key, id);
+  return jsonAnswer(key, await viewCall(parts.runtime.journal, own, callId));
+}
+
+/** `GET /v1/executions/:id/artifacts/:name`: the latest value under the name, as JSON. */
+export async function artifact(parts: ApiParts, { key, id, name }: ApiRequest<unknown, unknown>): Promise<Response> {
+  const own = await ownExecution(parts, key, id);
+  let text: string | undefined;
+  for await (const record of readRecords(parts.runtime.journal, own, key))
+    if (record.type === "artifact" && record.name === name) text = record.value;
+  if (text === undefined)
+    throw new RequestProblem(
+      "artifact_unknown",
+      "This execution keeps no value of this name. GET /v1/executions/ID lists the existing names.",
+    );
+  const found = textAnswer(text);
+  // A browser saves it and does not show it.
+  found.headers.set("content-disposition", "attachment");
+  return found;
+}
