@@ -25,7 +25,7 @@ import { findNamed } from "../src/redaction/named-secrets.ts";
 import { findKeys } from "../src/redaction/private-keys.ts";
 import { cutMiddle } from "../src/values/cut-middle.ts";
 import { stubOf } from "../src/output/large-value.ts";
-import { NAMES, UNSHOWN } from "./models/converse.ts";
+import { UNSHOWN } from "./models/converse.ts";
 import { parseProgram } from "../src/programs/prepare/thread/parse-program.ts";
 import { prepare } from "../src/programs/prepare/prepare.ts";
 import { preparePython } from "../src/programs/prepare/thread/prepare-python.ts";
@@ -74,7 +74,7 @@ const hinted = (message: string) => hintFor(fault(message, "tools.a.b"), NO_TOOL
 const failed = (detail: string) =>
   failure("server_failed", { provider: "A", keyVariable: "B", key: "abcdefghij", requests: { attempts: 1 } }, detail);
 const streamed = (events: readonly unknown[]) => {
-  const stream = new AnthropicStream(UNSHOWN, NAMES);
+  const stream = new AnthropicStream(UNSHOWN);
   for (const event of events) stream.take(event);
   return stream.reply;
 };

@@ -34,9 +34,8 @@ export function requested(changes: Partial<TurnRequest> = {}): TurnRequest {
   return { signal: new AbortController().signal, maxTokens: 1_000_000, onText: () => {}, ...changes };
 }
 
-/** A display that shows nothing, and names of a conversation with local programs. */
-export const UNSHOWN = new TurnDisplay(requested());
-export const NAMES = { program: "run_program", own: (given: string) => given };
+/** A display that shows nothing, of a conversation with local programs. */
+export const UNSHOWN = new TurnDisplay(requested(), { program: "run_program", own: (given) => given });
 
 /** The reply, which must be a turn. */
 export function turnOf(reply: TurnReply): ModelTurn {

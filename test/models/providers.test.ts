@@ -32,7 +32,7 @@ test("the table has every optional SDK of a provider by the package that its fol
     gemini: "gemini",
   };
   for (const [name, folder] of Object.entries(folders)) {
-    const client = folder.startsWith("openai-") ? "openai/openai-client.ts" : `${folder}/request.ts`;
+    const client = folder.startsWith("openai-") ? "openai/openai-request.ts" : `${folder}/request.ts`;
     expect(read(`src/models/${client}`)).toContain(`import("${PROVIDERS.get(name)?.sdk}")`);
   }
   expect(Object.keys(folders)).toEqual([...PROVIDERS.keys()]);

@@ -1,7 +1,7 @@
 import { UniqueIds } from "../turn/call-ids.ts";
 import { fieldOf, type Fields, textOf } from "../../values/fields.ts";
-import type { MessageContent } from "../turn/content-parts.ts";
-import type { CallResult, Conversation, HostedProgramNews, ModelCall, Opening, TurnReply } from "../model.ts";
+import { contentBlocks, type MessageContent } from "../turn/content-parts.ts";
+import type { CallResult, Conversation, HostedProgramNews, ModelCall, Opening } from "../model.ts";
 import { sourceOf } from "../turn/program-input.ts";
 import { type ConversationParts, ProviderConversation, type TurnAsked } from "../provider/provider-conversation.ts";
 import { type ToolNames, toolNamesOf } from "../turn/tool-names.ts";
@@ -14,12 +14,17 @@ import {
   endOf,
   outputOf,
   readMessage,
-  reasoningOf,
-  wordsOf,
 } from "./reply.ts";
-import { type AnthropicClient, declareTools, openClient, programResultBlock, resultBlock } from "./request.ts";
-import { userBlocks } from "./content.ts";
-import { settingsFields, toolChoiceOf } from "./request.ts";
+import {
+  type AnthropicClient,
+  CONTENT,
+  declareTools,
+  openClient,
+  programResultBlock,
+  resultBlock,
+  settingsFields,
+  toolChoiceOf,
+} from "./request.ts";
 
 /** How long Anthropic lets a program wait for answers if its reply does not say, in milliseconds. */
 const ANSWER_MS = 240_000;
@@ -89,28 +94,30 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply> {
   }
 
   protected addInput(results: readonly Fields[], messages: readonly MessageContent[]): void {
-    const content = [...results, ...messages.flatMap((message) => userBlocks(message, this.media.byUrl))];
+    const content = [...results, ...messages.flatMap((message) => contentBlocks(message, this.media.byUrl, CONTENT))];
     if (content.length > 0) this.#messages.push({ role: "user", content });
   }
 
   protected send({ maxOutputTokens, toolChoice, signal }: TurnAsked): Promise<unknown> {
     const { model, stream } = this.options;
-    const choice = toolChoiceOf(toolChoice, this.settings, this.names);
     const params = {
       model,
       max_tokens: maxOutputTokens,
       system: this.opening.instructions,
       messages: this.#messages,
-      ...(this.#tools.length > 0 ? { tools: this.#tools, ...(choice ? { tool_choice: choice } : {}) } : {}),
+      ...(this.#tools.length > 0 && {
+        tools: this.#tools,
+        tool_choice: toolChoiceOf(toolChoice, this.settings, this.names),
+      }),
       ...settingsFields(this.settings, this.opening),
-      ...(this.#container === undefined ? {} : { container: this.#container }),
+      container: this.#container,
       stream,
     } as unknown as Params;
     return this.#client.messages.create(params, { signal });
   }
 
   protected openStream(display: TurnDisplay): AnthropicStream {
-    return new AnthropicStream(display, this.streamedNames);
+    return new AnthropicStream(display);
   }
 
   protected readBody(body: unknown): AnthropicReply | undefined {
@@ -119,23 +126,10 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply> {
 
   /** Without the streamed texts of inputs: the calls that were read from them are recorded instead. */
   protected bodyOf({ content, stopReason, stopDetails, container }: AnthropicReply): Fields {
-    return {
-      content,
-      ...(stopReason === undefined ? {} : { stop_reason: stopReason }),
-      ...(stopDetails === undefined ? {} : { stop_details: stopDetails }),
-      ...(container === undefined ? {} : { container: { id: container.id, expires_at: container.expiresAt } }),
-    };
+    return { content, stop_reason: stopReason, stop_details: stopDetails, container };
   }
 
-  protected reasoningOf({ content }: AnthropicReply): string {
-    return reasoningOf(content);
-  }
-
-  protected wordsOf({ content }: AnthropicReply): string {
-    return wordsOf(content);
-  }
-
-  protected read(reply: AnthropicReply): TurnReply {
+  protected read(reply: AnthropicReply) {
     const { container, usage } = reply;
     const end = endOf(reply);
     if (!end) return this.fail("interrupted", "It has no stop reason.", usage);
@@ -145,14 +139,12 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply> {
     const content = reply.content.map((block) => this.#withUniqueId(block));
     const kept = content.filter((block) => !(block.type === "text" && block.text === ""));
     if (kept.length > 0) this.#messages.push({ role: "assistant", content: kept });
-    const answerBy = answerTime(container?.expiresAt);
-    return this.turnOf({
-      text: wordsOf(content),
+    const answerBy = answerTime(container?.expires_at);
+    return {
       end,
-      usage,
       hosted: content.flatMap((block) => this.#newsOf(block)),
       calls: () => content.flatMap((block, place) => this.#callsIn(block, reply.inputTexts.get(place), answerBy)),
-    });
+    };
   }
 
   /** Anthropic refuses a history with two calls of the same id. If a server repeats an id, the later call gets another. */

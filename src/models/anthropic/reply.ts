@@ -1,22 +1,21 @@
 import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../values/fields.ts";
 import type { ModelUsage, ToolCall, TurnEnd } from "../model.ts";
-import type { ReplyStream } from "../provider/provider-conversation.ts";
+import type { ProviderReply, ReplyStream } from "../provider/provider-conversation.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import { decisiveReason } from "../turn/stop-reason.ts";
-import type { StreamedNames, TurnDisplay } from "../turn/turn-display.ts";
+import type { TurnDisplay } from "../turn/turn-display.ts";
 
 /** Name of the provider's own tool that runs programs. */
 export const CODE_EXECUTION_NAME = "code_execution";
 
 /** A whole message of the model, as it goes back in the next request. */
-export interface AnthropicReply {
+export interface AnthropicReply extends ProviderReply {
   readonly content: readonly Fields[];
   /** Input text of each streamed block, by the index of the block. The block itself has the parsed input. */
   readonly inputTexts: ReadonlyMap<number, string>;
   readonly stopReason: string | undefined;
   readonly stopDetails: unknown;
-  readonly container: { readonly id: string; readonly expiresAt: string | undefined } | undefined;
-  readonly usage: ModelUsage;
+  readonly container: { readonly id: string; readonly expires_at: string | undefined } | undefined;
 }
 
 /** Reasons of a reply that is whole. */
@@ -28,13 +27,17 @@ const WHOLE_REASONS: ReadonlySet<string> = new Set([
   "compaction",
 ]);
 
-/** Reads a reply that is not streamed; undefined if it is invalid. */
-export function readMessage(message: unknown): AnthropicReply | undefined {
+const NONE: ReadonlyMap<number, string> = new Map();
+
+/** Reads a whole message; undefined if it is invalid. */
+export function readMessage(message: unknown, inputTexts = NONE): AnthropicReply | undefined {
   const content = fieldOf(message, "content");
   if (!Array.isArray(content) || !content.every(isFields)) return undefined;
   return {
     content,
-    inputTexts: new Map(),
+    inputTexts,
+    text: joined(content, "text"),
+    reasoning: joined(content, "thinking"),
     stopReason: textOf(message, "stop_reason"),
     stopDetails: fieldOf(message, "stop_details"),
     container: containerOf(message),
@@ -57,11 +60,9 @@ export class AnthropicStream implements ReplyStream<AnthropicReply> {
   #container: AnthropicReply["container"];
   #isOver = false;
   readonly #display: TurnDisplay;
-  readonly #names: StreamedNames;
 
-  constructor(display: TurnDisplay, names: StreamedNames) {
+  constructor(display: TurnDisplay) {
     this.#display = display;
-    this.#names = names;
   }
 
   take(event: unknown): void {
@@ -111,22 +112,22 @@ export class AnthropicStream implements ReplyStream<AnthropicReply> {
   get reply(): AnthropicReply | undefined {
     const places = [...this.#blocks.keys()].toSorted((a, b) => a - b);
     if (!this.#isOver || !places.every((place) => this.#stopped.has(place))) return undefined;
-    return {
-      content: places.map((place) => this.#blocks.get(place) ?? {}),
-      inputTexts: new Map(places.map((place, index) => [index, this.#inputTexts.get(place)] as const).filter(isKnown)),
-      stopReason: this.#stopReason,
-      stopDetails: this.#stopDetails,
+    const message = {
+      content: places.map((place) => this.#blocks.get(place)),
+      stop_reason: this.#stopReason,
+      stop_details: this.#stopDetails,
       container: this.#container,
-      usage: this.usage,
+      usage: this.#usage,
     };
+    const texts = places.map((place, index) => [index, this.#inputTexts.get(place)] as const);
+    return readMessage(message, new Map(texts.filter(isKnown)));
   }
 
   #beginInput(place: number, block: Fields): void {
     const name = textOf(block, "name") ?? "";
-    const isHosted = block.type === "server_tool_use" && name === CODE_EXECUTION_NAME;
-    if (isHosted || (block.type === "tool_use" && name === this.#names.program))
+    if (block.type === "tool_use") this.#display.beginCall(place, name);
+    else if (block.type === "server_tool_use" && name === CODE_EXECUTION_NAME)
       this.#display.begin(place, RUN_PROGRAM, "source");
-    else if (block.type === "tool_use") this.#display.begin(place, this.#names.own(name), "json");
   }
 
   #extend(place: number, delta: unknown): void {
@@ -215,7 +216,7 @@ function parsed(text: string): unknown {
 function containerOf(message: unknown): AnthropicReply["container"] {
   const container = fieldOf(message, "container");
   const id = textOf(container, "id");
-  return id === undefined ? undefined : { id, expiresAt: textOf(container, "expires_at") };
+  return id === undefined ? undefined : { id, expires_at: textOf(container, "expires_at") };
 }
 
 function usageOf(usage: unknown): ModelUsage {
@@ -269,10 +270,7 @@ export function outputOf(content: unknown): { readonly output: string | undefine
   }
 }
 
-export function reasoningOf(content: readonly Fields[]): string {
-  return content.map((block) => (block.type === "thinking" ? (textOf(block, "thinking") ?? "") : "")).join("");
-}
-
-export function wordsOf(content: readonly Fields[]): string {
-  return content.map((block) => (block.type === "text" ? (textOf(block, "text") ?? "") : "")).join("");
+/** The texts of the blocks of this type, which have it in a field of the same name. */
+function joined(content: readonly Fields[], type: "text" | "thinking"): string {
+  return content.map((block) => (block.type === type ? (textOf(block, type) ?? "") : "")).join("");
 }

@@ -1,7 +1,7 @@
 import { PortcullisError } from "../../errors.ts";
 import { typeText } from "../../tools/declarations/type-text.ts";
 import type { Fields } from "../../values/fields.ts";
-import type { ResultParts } from "../turn/content-parts.ts";
+import { type ContentForms, fileName, type ResultParts } from "../turn/content-parts.ts";
 import type { CallResult, Opening, ToolDeclaration, ModelSettings, ToolChoice } from "../model.ts";
 import { PROGRAM_SCHEMA } from "../turn/program-input.ts";
 import type { ConversationParts } from "../provider/provider-conversation.ts";
@@ -9,7 +9,6 @@ import { loadSdk } from "../provider/provider-options.ts";
 import { NO_TIMEOUT_MS } from "../provider/provider-requests.ts";
 import { labelledText } from "../turn/result-text.ts";
 import type { ToolNames } from "../turn/tool-names.ts";
-import { dataBlock } from "./content.ts";
 import { CODE_EXECUTION_NAME } from "./reply.ts";
 import { countOpen, plainSchema } from "./plain-schema.ts";
 import { hasCycle } from "./schema-cycle.ts";
@@ -88,6 +87,19 @@ function resultDescription({ output }: ToolDeclaration): string {
   return `In a program it returns JSON text, to be read with json.loads${type}. Where it fails it returns text that begins with "Error: ".`;
 }
 
+export const CONTENT: ContentForms = {
+  text: (text) => ({ type: "text", text }),
+  data(part) {
+    const { type, mediaType, data } = part;
+    if (type === "image") return { type: "image", source: { type: "base64", media_type: mediaType, data } };
+    const source = mediaType.startsWith("text/")
+      ? { type: "text", media_type: "text/plain", data: Buffer.from(data, "base64").toString() }
+      : { type: "base64", media_type: mediaType, data };
+    return { type: "document", source, title: fileName(part) };
+  },
+  link: (url, isImage) => ({ type: isImage ? "image" : "document", source: { type: "url", url } }),
+};
+
 /** The block that carries a result. `found` are the tools that it shows to the model, by their declared names. */
 export function resultBlock(
   toolUseId: string,
@@ -97,7 +109,7 @@ export function resultBlock(
 ): Fields {
   const text = labelledText(result, { marksFailure: true, told });
   const blocks = [
-    ...carried.map(dataBlock),
+    ...carried.map(CONTENT.data),
     // A reference shows the model a tool whose loading was deferred.
     ...found.map((name) => ({ type: "tool_reference", tool_name: name })),
   ];
@@ -120,24 +132,19 @@ export function programResultBlock(toolUseId: string, { isError, text }: CallRes
 }
 
 export function settingsFields(settings: ModelSettings, { hosted }: Pick<Opening, "hosted">): Fields {
-  const { reasoning, temperature, stop } = settings;
-  const output = outputConfig(settings, hosted);
-  return {
-    ...(isReasoned(settings)
-      ? { thinking: { type: "adaptive", display: reasoning?.summary === true ? "summarized" : "omitted" } }
-      : {}),
-    ...(Object.keys(output).length > 0 ? { output_config: output } : {}),
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(stop === undefined ? {} : { stop_sequences: stop }),
-  };
-}
-
-/** Hosted programs exclude what holds a model to a schema. */
-function outputConfig({ reasoning, answer }: ModelSettings, hosted: boolean): Fields {
+  const { reasoning, temperature, stop, answer } = settings;
+  // Hosted programs exclude what holds a model to a schema.
   const schema = answer === undefined || hosted ? undefined : plainSchema(answer);
+  const effort = reasoning?.effort;
   return {
-    ...(reasoning?.effort === undefined ? {} : { effort: reasoning.effort }),
-    ...(schema ? { format: { type: "json_schema", schema } } : {}),
+    ...(isReasoned(settings) && {
+      thinking: { type: "adaptive", display: reasoning?.summary === true ? "summarized" : "omitted" },
+    }),
+    ...((effort !== undefined || schema) && {
+      output_config: { effort, format: schema && { type: "json_schema", schema } },
+    }),
+    temperature,
+    stop_sequences: stop,
   };
 }
 

@@ -1,14 +1,21 @@
 import { fieldOf, type Fields, isFields, textOf } from "../../values/fields.ts";
-import type { MessageContent } from "../turn/content-parts.ts";
-import type { Conversation, ModelCall, Opening, TurnReply } from "../model.ts";
+import { contentBlocks, type MessageContent } from "../turn/content-parts.ts";
+import type { Conversation, ModelCall, Opening } from "../model.ts";
 import { sourceOf } from "../turn/program-input.ts";
 import { type ConversationParts, ProviderConversation, type TurnAsked } from "../provider/provider-conversation.ts";
 import { type ToolNames, toolNamesOf } from "../turn/tool-names.ts";
 import type { TurnDisplay } from "../turn/turn-display.ts";
-import { endOf, type GeminiReply, GeminiStream, isCallFragment, joinChunks, reasoningOf, wordsOf } from "./reply.ts";
-import { declareFunction, declareTools, type GeminiClient, openClient, responsePart } from "./request.ts";
-import { userParts } from "./content.ts";
-import { callingMode, settingsConfig } from "./request.ts";
+import { endOf, type GeminiReply, GeminiStream, isCallFragment, joinChunks } from "./reply.ts";
+import {
+  callingMode,
+  CONTENT,
+  declareFunction,
+  declareTools,
+  type GeminiClient,
+  openClient,
+  responsePart,
+  settingsConfig,
+} from "./request.ts";
 
 type Params = Parameters<GeminiClient["models"]["generateContent"]>[0];
 
@@ -35,7 +42,7 @@ class GeminiConversation extends ProviderConversation<GeminiReply> {
   }
 
   protected addInput(results: readonly Fields[], messages: readonly MessageContent[]): void {
-    const parts = [...results, ...messages.flatMap(userParts)];
+    const parts = [...results, ...messages.flatMap((message) => contentBlocks(message, this.media.byUrl, CONTENT))];
     if (parts.length > 0) this.#contents.push({ role: "user", parts });
   }
 
@@ -64,7 +71,7 @@ class GeminiConversation extends ProviderConversation<GeminiReply> {
   }
 
   protected openStream(display: TurnDisplay): GeminiStream {
-    return new GeminiStream(display, this.streamedNames);
+    return new GeminiStream(display);
   }
 
   protected readBody(body: unknown): GeminiReply {
@@ -72,24 +79,14 @@ class GeminiConversation extends ProviderConversation<GeminiReply> {
   }
 
   protected bodyOf({ parts, finishReason, blockReason }: GeminiReply): Fields {
-    return {
-      candidates: [{ content: { parts }, ...(finishReason === undefined ? {} : { finishReason }) }],
-      ...(blockReason === undefined ? {} : { promptFeedback: { blockReason } }),
-    };
+    const promptFeedback = blockReason === undefined ? undefined : { blockReason };
+    return { candidates: [{ content: { parts }, finishReason }], promptFeedback };
   }
 
-  protected reasoningOf({ parts }: GeminiReply): string {
-    return reasoningOf(parts);
-  }
-
-  protected wordsOf({ parts }: GeminiReply): string {
-    return wordsOf(parts);
-  }
-
-  protected read({ parts, finishReason, blockReason, usage }: GeminiReply): TurnReply {
+  protected read({ parts, finishReason, blockReason, usage }: GeminiReply) {
     if (blockReason !== undefined) {
       const end = { type: "refused", reason: `Gemini does not take the prompt: ${blockReason}.` } as const;
-      return this.turnOf({ text: "", end, usage, calls: () => [] });
+      return { text: "", end, calls: () => [] };
     }
     const end = endOf(finishReason);
     if (!end) {
@@ -100,7 +97,7 @@ class GeminiConversation extends ProviderConversation<GeminiReply> {
     if (parts.length > 0) this.#contents.push({ role: "model", parts });
     const calls = () =>
       parts.flatMap(({ functionCall }) => (isFields(functionCall) ? [this.#callOf(functionCall)] : []));
-    return this.turnOf({ text: wordsOf(parts), end, usage, calls });
+    return { end, calls };
   }
 
   #callOf(functionCall: Fields): ModelCall {

@@ -1,26 +1,23 @@
 import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../values/fields.ts";
 import type { ModelUsage, TurnEnd } from "../model.ts";
-import type { ReplyStream } from "../provider/provider-conversation.ts";
+import type { ProviderReply, ReplyStream } from "../provider/provider-conversation.ts";
 import { decisiveReason } from "../turn/stop-reason.ts";
-import type { StreamedNames, TurnDisplay } from "../turn/turn-display.ts";
+import type { TurnDisplay } from "../turn/turn-display.ts";
 
 /** A whole reply, its parts as they go back in the next request. */
-export interface GeminiReply {
+export interface GeminiReply extends ProviderReply {
   readonly parts: readonly Fields[];
   readonly finishReason: string | undefined;
   readonly blockReason: string | undefined;
-  readonly usage: ModelUsage;
 }
 
 /** Collects the chunks of a streamed reply. No part is moved, merged or left out, because some are signed. */
 export class GeminiStream implements ReplyStream<GeminiReply> {
   readonly #chunks: unknown[] = [];
   readonly #display: TurnDisplay;
-  readonly #names: StreamedNames;
 
-  constructor(display: TurnDisplay, names: StreamedNames) {
+  constructor(display: TurnDisplay) {
     this.#display = display;
-    this.#names = names;
   }
 
   take(chunk: unknown): void {
@@ -35,8 +32,9 @@ export class GeminiStream implements ReplyStream<GeminiReply> {
   #showCall(functionCall: Fields): void {
     const name = textOf(functionCall, "name") ?? "";
     const args = fieldOf(functionCall, "args") ?? {};
-    if (name === this.#names.program) this.#display.program(functionCall, textOf(args, "code") ?? "");
-    else this.#display.whole(functionCall, this.#names.own(name), JSON.stringify(args));
+    const { program, own } = this.#display.names;
+    if (name === program) this.#display.program(functionCall, textOf(args, "code") ?? "");
+    else this.#display.whole(functionCall, own(name), JSON.stringify(args));
   }
 
   get reply(): GeminiReply {
@@ -50,15 +48,17 @@ export class GeminiStream implements ReplyStream<GeminiReply> {
 
 /** Joins the chunks of one reply; a body that is not streamed is one chunk. */
 export function joinChunks(chunks: readonly unknown[]): GeminiReply {
-  const last = (read: (chunk: unknown) => unknown) => chunks.map(read).findLast((value) => value !== undefined);
+  const last = <Value>(read: (chunk: unknown) => Value) => chunks.map(read).findLast((value) => value !== undefined);
   let finishReason: string | undefined;
   for (const chunk of chunks)
     finishReason = decisiveReason(finishReason, textOf(candidateOf(chunk), "finishReason"), WHOLE_REASONS);
-  const blockReason = last((chunk) => textOf(fieldOf(chunk, "promptFeedback"), "blockReason"));
+  const parts = chunks.flatMap(partsOf);
   return {
-    parts: chunks.flatMap(partsOf),
+    parts,
+    text: wordsOf(parts),
+    reasoning: reasoningOf(parts),
     finishReason,
-    blockReason: typeof blockReason === "string" ? blockReason : undefined,
+    blockReason: last((chunk) => textOf(fieldOf(chunk, "promptFeedback"), "blockReason")),
     usage: usageOf(last((chunk) => fieldOf(chunk, "usageMetadata"))),
   };
 }
@@ -91,11 +91,11 @@ export function isCallFragment({ functionCall }: Fields): boolean {
   return functionCall.willContinue === true || listOf(functionCall, "partialArgs").length > 0;
 }
 
-export function reasoningOf(parts: readonly Fields[]): string {
+function reasoningOf(parts: readonly Fields[]): string {
   return parts.map((part) => (part.thought === true ? (textOf(part, "text") ?? "") : "")).join("");
 }
 
-export function wordsOf(parts: readonly Fields[]): string {
+function wordsOf(parts: readonly Fields[]): string {
   return parts.map((part) => (part.thought === true ? "" : (textOf(part, "text") ?? ""))).join("");
 }
 

@@ -1,12 +1,11 @@
 import { type Fields, textOf } from "../../values/fields.ts";
-import type { ResultParts } from "../turn/content-parts.ts";
+import type { ContentForms, ResultParts } from "../turn/content-parts.ts";
 import type { CallResult, Opening, ToolDeclaration, ModelSettings, ToolChoice } from "../model.ts";
 import { PROGRAM_SCHEMA } from "../turn/program-input.ts";
 import type { ConversationParts } from "../provider/provider-conversation.ts";
 import { loadSdk } from "../provider/provider-options.ts";
 import { labelOf } from "../turn/result-text.ts";
 import type { ToolNames } from "../turn/tool-names.ts";
-import { inlineData } from "./content.ts";
 import { flatSchema } from "./flat-schema.ts";
 import { isReasoned } from "../settings.ts";
 
@@ -38,6 +37,11 @@ export function declareFunction({ name, description, input }: ToolDeclaration, n
   return { name: names.given(name), description, parametersJsonSchema: flatSchema(input) };
 }
 
+export const CONTENT: ContentForms = {
+  text: (text) => ({ text }),
+  data: ({ mediaType, data }) => ({ inlineData: { mimeType: mediaType, data } }),
+};
+
 /** Levels of a value that is sent as JSON: Gemini's parser stops at a hundred, the request's own levels included. */
 const MAX_DEPTH = 50;
 
@@ -53,7 +57,7 @@ export function responsePart(functionCall: Fields, result: CallResult, { carried
       ...(id === undefined ? {} : { id }),
       name: textOf(functionCall, "name") ?? "",
       response: { ...(about === undefined ? {} : { about }), ...(isError ? { error: text } : { output }) },
-      ...(carried.length > 0 ? { parts: carried.map(inlineData) } : {}),
+      ...(carried.length > 0 ? { parts: carried.map(CONTENT.data) } : {}),
     },
   };
 }
@@ -67,19 +71,16 @@ function isWithin(value: unknown, levels: number): boolean {
 export function settingsConfig(settings: ModelSettings, hasTools: boolean): Fields {
   const { reasoning, temperature, stop, answer } = settings;
   return {
-    ...(isReasoned(settings)
-      ? {
-          thinkingConfig: {
-            ...(reasoning?.effort === undefined ? {} : { thinkingLevel: reasoning.effort.toUpperCase() }),
-            ...(reasoning?.summary === true ? { includeThoughts: true } : {}),
-          },
-        }
-      : {}),
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(stop === undefined ? {} : { stopSequences: stop }),
-    ...(answer === undefined || hasTools
-      ? {}
-      : { responseMimeType: "application/json", responseJsonSchema: flatSchema(answer) }),
+    ...(isReasoned(settings) && {
+      thinkingConfig: {
+        thinkingLevel: reasoning?.effort?.toUpperCase(),
+        includeThoughts: reasoning?.summary || undefined,
+      },
+    }),
+    temperature,
+    stopSequences: stop,
+    ...(answer !== undefined &&
+      !hasTools && { responseMimeType: "application/json", responseJsonSchema: flatSchema(answer) }),
   };
 }
 

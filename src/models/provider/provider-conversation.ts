@@ -47,6 +47,15 @@ export interface ConversationParts {
   readonly requests: ProviderRequests;
 }
 
+/** A whole reply, as its adapter keeps it. */
+export interface ProviderReply {
+  /** The model's text, without its reasoning. */
+  readonly text: string;
+  /** The summaries of the model's reasoning. */
+  readonly reasoning: string;
+  readonly usage: ModelUsage;
+}
+
 /** Puts the events of a streamed reply together. `take` throws a `SyntaxError` for events that break the protocol. */
 export interface ReplyStream<Reply> {
   take(event: unknown): void;
@@ -57,14 +66,16 @@ export interface ReplyStream<Reply> {
 }
 
 /** What a whole reply means, before calls decide how the turn ends. */
-interface ReadTurn {
-  readonly text: string;
+interface Meaning {
+  /** The text of the turn, if it is not the reply's. */
+  readonly text?: string;
   readonly end: TurnEnd;
-  readonly usage: ModelUsage;
   readonly hosted?: readonly HostedProgramNews[];
   /** Reads the calls of a whole reply. The calls of a reply that was cut off or refused cannot be trusted. */
   readonly calls: () => readonly ModelCall[];
 }
+
+type FailedReply = Extract<TurnReply, { readonly type: "failed" }>;
 
 /** What one request asks for beside its history. */
 export interface TurnAsked {
@@ -84,7 +95,7 @@ interface OpenCall {
  * The order of a conversation, the same for all providers: input is collected and sent, and the reply is read. Every
  * failure becomes a `TurnReply`. A provider's class keeps the history in the provider's own form.
  */
-export abstract class ProviderConversation<Reply> implements Conversation {
+export abstract class ProviderConversation<Reply extends ProviderReply> implements Conversation {
   protected opening: Opening;
   protected names: ToolNames;
   readonly #parts: ConversationParts;
@@ -109,12 +120,8 @@ export abstract class ProviderConversation<Reply> implements Conversation {
     this.opening = opening;
     for (const id of opening.usedIds ?? []) this.#ids.take(id);
     this.names = names;
-    this.#failed = {
-      provider: provider.title,
-      keyVariable: provider.keyVariable,
-      key: options.apiKey,
-      requests,
-    };
+    const { title, keyVariable } = provider;
+    this.#failed = { provider: title, keyVariable, key: options.apiKey, requests };
   }
 
   protected get options(): ResolvedOptions {
@@ -182,7 +189,7 @@ export abstract class ProviderConversation<Reply> implements Conversation {
     this.#requests.begin(request.onRetry);
     let spent: ModelUsage | undefined;
     for (;;) {
-      const display = new TurnDisplay(request);
+      const display = new TurnDisplay(request, this.#streamedNames);
       const reply = await this.#attempt(request, display);
       const whole = withUsage(reply, spent);
       if (whole.type !== "failed" || display.hasShown) return whole;
@@ -203,11 +210,11 @@ export abstract class ProviderConversation<Reply> implements Conversation {
       const fault = sizeFault(reply, REPLY_BOUNDS);
       if (fault !== undefined) return this.fail("reply_invalid", `The reply ${fault}.`, stream.usage);
       this.#openCalls = [];
-      const read = this.read(reply);
-      if (read.type !== "turn") return read;
-      if (!this.options.stream) this.#showWhole(reply, read, display);
+      const turn = this.#turnOf(reply);
+      if (turn.type !== "turn") return turn;
+      if (!this.options.stream) this.#showWhole(reply, turn, display);
       this.#opaque = JSON.stringify(this.bodyOf(reply));
-      return read;
+      return turn;
     } catch (error) {
       if (this.#requests.stopped) throw this.#requests.stopped.error;
       return failedReply(error, request.signal, this.#failed, stream.usage);
@@ -218,10 +225,7 @@ export abstract class ProviderConversation<Reply> implements Conversation {
    * Whether a reply that broke off is asked for again. The request of a reply that never began was repeated before, if
    * it could be. A request that could not be made would fail again.
    */
-  async #isRepeated(
-    { failure: { code }, usage }: TurnReply & { readonly type: "failed" },
-    { signal, maxTokens }: TurnRequest,
-  ): Promise<boolean> {
+  async #isRepeated({ failure: { code }, usage }: FailedReply, { signal, maxTokens }: TurnRequest): Promise<boolean> {
     const isSpent = usage !== undefined && usage.inputTokens + usage.outputTokens >= maxTokens;
     if (!this.#requests.isAnswered || isSpent || !BROKEN_OFF.has(code)) return false;
     try {
@@ -233,9 +237,9 @@ export abstract class ProviderConversation<Reply> implements Conversation {
   }
 
   /** Shows a reply that came in one piece. */
-  #showWhole(reply: Reply, { calls, hosted }: ModelTurn, display: TurnDisplay): void {
-    display.reasoning(this.reasoningOf(reply));
-    display.text(this.wordsOf(reply));
+  #showWhole({ reasoning, text }: Reply, { calls, hosted }: ModelTurn, display: TurnDisplay): void {
+    display.reasoning(reasoning);
+    display.text(text);
     for (const news of hosted) if (news.type === "hosted_program_started") display.program(news, news.source);
     for (const call of calls) {
       if (call.type === "tool_call") display.whole(call, call.tool, call.inputText);
@@ -247,7 +251,7 @@ export abstract class ProviderConversation<Reply> implements Conversation {
     this.#flushInput();
     this.#openCalls = [];
     const reply = this.readBody(parsed(opaque));
-    const read = reply && this.read(reply);
+    const read = reply && this.#turnOf(reply);
     if (read?.type !== "turn" || !isDeepStrictEqual(idsOf(read), idsOf(turn)))
       throw new PortcullisError(
         "journal_invalid",
@@ -265,13 +269,10 @@ export abstract class ProviderConversation<Reply> implements Conversation {
   protected abstract openStream(display: TurnDisplay): ReplyStream<Reply>;
   /** Reads a reply that is not streamed; undefined if it is invalid. */
   protected abstract readBody(body: unknown): Reply | undefined;
-  protected abstract wordsOf(reply: Reply): string;
-  /** The summaries of the model's reasoning. */
-  protected abstract reasoningOf(reply: Reply): string;
   /** The reply as JSON that `readBody` takes. */
   protected abstract bodyOf(reply: Reply): Fields;
   /** Adds a whole reply to the history and reads what it means. */
-  protected abstract read(reply: Reply): TurnReply;
+  protected abstract read(reply: Reply): Meaning | FailedReply;
 
   #choiceOf({ toolChoice = this.settings.toolChoice ?? "auto" }: TurnRequest): ToolChoice {
     checkToolChoice(this.#place, this.opening, toolChoice, this.#found);
@@ -299,7 +300,7 @@ export abstract class ProviderConversation<Reply> implements Conversation {
     return first;
   }
 
-  protected get streamedNames(): StreamedNames {
+  get #streamedNames(): StreamedNames {
     return { program: this.opening.runProgram?.name, own: (given) => this.names.own(given) };
   }
 
@@ -320,28 +321,23 @@ export abstract class ProviderConversation<Reply> implements Conversation {
     return { type: "hosted_program_ended", program, output, isError };
   }
 
-  protected turnOf({
-    text,
-    end,
-    usage,
-    hosted = [],
-    calls: readCalls,
-  }: ReadTurn): TurnReply & { readonly type: "turn" } {
-    const calls =
-      end.type === "cut_off" || end.type === "refused"
-        ? []
-        : allowedCalls(readCalls(), this.#toolChoice, this.settings);
+  #turnOf(reply: Reply): ModelTurn | FailedReply {
+    const read = this.read(reply);
+    if ("type" in read) return read;
+    const { text = reply.text, end, hosted = [], calls: readCalls } = read;
+    const isWhole = end.type !== "cut_off" && end.type !== "refused";
+    const calls = isWhole ? allowedCalls(readCalls(), this.#toolChoice, this.settings) : [];
     return {
       type: "turn",
       text,
       calls,
       hosted,
       end: calls.length > 0 ? { type: "called" } : shownEnd(end, this.#failed),
-      usage,
+      usage: reply.usage,
     };
   }
 
-  protected fail(code: ProviderFailureCode, detail: string, usage?: ModelUsage): TurnReply {
+  protected fail(code: ProviderFailureCode, detail: string, usage?: ModelUsage): FailedReply {
     return { type: "failed", failure: failure(code, this.#failed, detail), ...(usage ? { usage } : {}) };
   }
 

@@ -1,5 +1,5 @@
 import { PortcullisError } from "../../errors.ts";
-import { isFields } from "../../values/fields.ts";
+import { type Fields, isFields } from "../../values/fields.ts";
 import type { ContentPart, MessagePart, UserMessage } from "../model.ts";
 
 /** Longest content of one conversation, as base64. Every request repeats all of it. */
@@ -86,9 +86,28 @@ export function inOneLine(text: string, length: number): string {
   return line.length > length ? `${line.slice(0, length).toWellFormed()}…` : line;
 }
 
-/** A link as text. */
-export function linkText({ url, name }: ContentPart & { readonly type: "link" }): string {
-  return name === undefined ? url : `${inOneLine(name, NAME_LENGTH)}: ${url}`;
+/** How a provider writes what a message of the user holds. */
+export interface ContentForms {
+  readonly text: (text: string) => Fields;
+  readonly data: (part: DataPart) => Fields;
+  /** A link that the provider itself opens; missing if it opens none. */
+  readonly link?: (url: string, isImage: boolean) => Fields;
+}
+
+/** The blocks of a message. `byUrl` are the media types of links that the provider opens. */
+export function contentBlocks(
+  message: MessageContent,
+  byUrl: readonly string[],
+  { text, data, link }: ContentForms,
+): readonly Fields[] {
+  if (typeof message === "string") return [text(message)];
+  return message.map((part) => {
+    if (part.type === "text") return text(part.text);
+    if (isData(part)) return data(part);
+    const { url, name, mediaType = "" } = part;
+    if (link && takesMedia(byUrl, mediaType)) return link(url, mediaType.startsWith("image/"));
+    return text(name === undefined ? url : `${inOneLine(name, NAME_LENGTH)}: ${url}`);
+  });
 }
 
 /** Name of a file, which some providers demand. */
@@ -101,11 +120,11 @@ export function dataUrl({ mediaType, data }: DataPart): string {
   return `data:${mediaType};base64,${data}`;
 }
 
-export function takesMedia(taken: readonly string[], mediaType: string): boolean {
+function takesMedia(taken: readonly string[], mediaType: string): boolean {
   return taken.includes(mediaType) || taken.includes(mediaType.replace(/\/.*$/, "/*"));
 }
 
-export function isData(part: MessagePart): part is DataPart {
+function isData(part: MessagePart): part is DataPart {
   return part.type === "image" || part.type === "file";
 }
 

@@ -8,7 +8,7 @@ const MAX_SHOWN = 256 * 1024;
 const MAX_INPUTS = 1000;
 const REST = "… (the rest is not shown)";
 
-/** What a reader of streams needs to name inputs. */
+/** What is needed to name inputs. */
 export interface StreamedNames {
   /** Name of the tool that takes programs. */
   readonly program: string | undefined;
@@ -29,6 +29,7 @@ interface ShownInput {
 
 /** Passes on what a model writes while it writes it. For display only, within bounds: nothing here is acted on. */
 export class TurnDisplay {
+  readonly names: StreamedNames;
   readonly #request: Pick<TurnRequest, "onText" | "onReasoning" | "onArgument">;
   /** Inputs by the key by which the provider tells them apart. */
   readonly #inputs = new Map<unknown, ShownInput>();
@@ -37,8 +38,9 @@ export class TurnDisplay {
   #left = MAX_SHOWN;
   #hasShown = false;
 
-  constructor(request: Pick<TurnRequest, "onText" | "onReasoning" | "onArgument">) {
+  constructor(request: Pick<TurnRequest, "onText" | "onReasoning" | "onArgument">, names: StreamedNames) {
     this.#request = request;
+    this.names = names;
   }
 
   /** Whether a piece of the reply was passed on: then asking for the reply again would show it twice. */
@@ -64,6 +66,12 @@ export class TurnDisplay {
     if (this.#isFull) return this.#show(REST, (text) => onArgument({ index: MAX_INPUTS, tool, text }));
     const source = form === "source" ? new SourceReader() : undefined;
     this.#inputs.set(key, { index: this.#inputs.size, tool, source, half: "" });
+  }
+
+  /** Begins the JSON input of a call by the name under which its tool was declared. */
+  beginCall(key: unknown, given: string): void {
+    const isProgram = given === this.names.program;
+    this.begin(key, isProgram ? RUN_PROGRAM : this.names.own(given), isProgram ? "source" : "json");
   }
 
   /** A piece of an input that has begun. */

@@ -5,7 +5,7 @@ import { AnthropicStream } from "../../../src/models/anthropic/reply.ts";
 import { createMemorySandbox } from "../../../src/testing.ts";
 import { makeTool } from "../../gate/open-session.ts";
 import { anthropicWire } from "./wire.ts";
-import { NAMES, UNSHOWN } from "../converse.ts";
+import { UNSHOWN } from "../converse.ts";
 import { ask, type Asking, behavesAsModel, counted } from "../provider.suite.ts";
 import { serve, type Served, type WireStep } from "../wire.ts";
 import { timeless } from "../../support/timeless.ts";
@@ -105,7 +105,7 @@ describe("direct calls", () => {
   const end = [{ type: "message_delta", delta: { stop_reason: "tool_use" } }, { type: "message_stop" }];
 
   test("A3: an input in pieces is one call once its block has stopped, and none before", () => {
-    const stream = new AnthropicStream(UNSHOWN, NAMES);
+    const stream = new AnthropicStream(UNSHOWN);
     for (const event of [start(use("toolu_1", "f", {})), part(""), part('{"k"'), part(":1}")]) stream.take(event);
     expect(stream.reply).toBeUndefined();
     for (const event of [stop, ...end]) stream.take(event);
@@ -114,13 +114,13 @@ describe("direct calls", () => {
   });
 
   test("a block that has not stopped is in no reply, whatever follows", () => {
-    const stream = new AnthropicStream(UNSHOWN, NAMES);
+    const stream = new AnthropicStream(UNSHOWN);
     for (const event of [start(use("toolu_1", "f", {})), part('{"k":1}'), ...end]) stream.take(event);
     expect(stream.reply).toBeUndefined();
   });
 
   test("a reply with two blocks at one index is invalid", async () => {
-    const stream = new AnthropicStream(UNSHOWN, NAMES);
+    const stream = new AnthropicStream(UNSHOWN);
     for (const event of [start(use("toolu_1", "f", {})), part('{"k":1}'), stop]) stream.take(event);
     expect(() => stream.take(start(use("toolu_2", "g", {})))).toThrow("Two blocks of the reply have the place 0.");
   });
@@ -496,7 +496,7 @@ async function withEvents<Value>(act: (onEvent: NonNullable<Asking["onEvent"]>) 
 }
 
 test("a hundred thousand citations of one text are read in linear time", () => {
-  const stream = new AnthropicStream(UNSHOWN, NAMES);
+  const stream = new AnthropicStream(UNSHOWN);
   stream.take({ type: "content_block_start", index: 0, content_block: { type: "text", text: "", citations: null } });
   for (let index = 0; index < 100_000; index += 1)
     stream.take({ type: "content_block_delta", index: 0, delta: { type: "citations_delta", citation: { index } } });
@@ -512,7 +512,7 @@ test.each<[string, object]>([
     { type: "content_block_delta", index: 1, delta: { type: "input_json_delta", partial_json: "{}" } },
   ],
 ])("a part of an input %s is no reply", (_, event) => {
-  const stream = new AnthropicStream(UNSHOWN, NAMES);
+  const stream = new AnthropicStream(UNSHOWN);
   stream.take({
     type: "content_block_start",
     index: 0,

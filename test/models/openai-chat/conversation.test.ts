@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ChatStream } from "../../../src/models/openai/chat/reply.ts";
 import { chatWire } from "./wire.ts";
-import { NAMES, UNSHOWN } from "../converse.ts";
+import { UNSHOWN } from "../converse.ts";
 import { ask, type Asking, behavesAsModel, counted } from "../provider.suite.ts";
 import { serve, type Served, type Wire, type WireStep } from "../wire.ts";
 
@@ -165,7 +165,7 @@ const namedFragment = (index: number | undefined, id: string | undefined, name: 
 
 /** The calls that are read from fragments; undefined where the reply is none. */
 function callsFrom(fragments: readonly object[]): readonly [unknown, unknown][] | undefined {
-  const stream = new ChatStream(UNSHOWN, NAMES);
+  const stream = new ChatStream(UNSHOWN);
   try {
     for (const one of fragments) stream.take({ choices: [{ index: 0, delta: { tool_calls: [one] } }] });
     stream.take({ choices: [{ index: 0, delta: {}, finish_reason: "tool_calls" }] });

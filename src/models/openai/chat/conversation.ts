@@ -1,16 +1,23 @@
 import { fieldOf, type Fields, isFields, listOf, textOf, without } from "../../../values/fields.ts";
 import type { MessageContent } from "../../turn/content-parts.ts";
-import type { CallResult, Conversation, ModelCall, Opening, TurnReply } from "../../model.ts";
-import { openOpenAiClient, type OpenAiClient } from "../openai-client.ts";
+import type { CallResult, Conversation, ModelCall, Opening } from "../../model.ts";
+import { callFields, openOpenAiClient, type OpenAiClient, userMessage } from "../openai-request.ts";
 import { withoutNulls } from "../openai-strict-schema.ts";
 import { sourceOf } from "../../turn/program-input.ts";
 import { type ConversationParts, ProviderConversation, type TurnAsked } from "../../provider/provider-conversation.ts";
 import { type ToolNames, toolNamesOf } from "../../turn/tool-names.ts";
 import type { TurnDisplay } from "../../turn/turn-display.ts";
-import { type ChatReply, ChatStream, endOf, readCompletion, wordsOf } from "./reply.ts";
-import { declareFunction, declareTools, type StrictInputs, toolMessage } from "./request.ts";
-import { attachedMessage, userMessage } from "./content.ts";
-import { callFields, settingsFields } from "./request.ts";
+import { type ChatReply, ChatStream, endOf, readCompletion } from "./reply.ts";
+import {
+  attachedMessage,
+  CONTENT,
+  declareFunction,
+  declareTools,
+  settingsFields,
+  type StrictInputs,
+  toolChoiceOf,
+  toolMessage,
+} from "./request.ts";
 
 type Params = Parameters<OpenAiClient["chat"]["completions"]["create"]>[0];
 
@@ -52,7 +59,7 @@ class ChatConversation extends ProviderConversation<ChatReply> {
   protected addInput(results: readonly Fields[], messages: readonly MessageContent[]): void {
     for (const result of results) this.#messages.push(result);
     this.#messages.push(...this.#attached.splice(0));
-    for (const message of messages) this.#messages.push(userMessage(message, this.media.byUrl));
+    for (const message of messages) this.#messages.push(userMessage(message, this.media.byUrl, CONTENT));
   }
 
   protected send({ maxOutputTokens, toolChoice, signal }: TurnAsked): Promise<unknown> {
@@ -61,19 +68,22 @@ class ChatConversation extends ProviderConversation<ChatReply> {
     const params = {
       model,
       messages: this.#messages,
-      ...(hasTools ? { tools: this.#tools, ...callFields(toolChoice, this.settings, this.names) } : {}),
+      ...(hasTools && {
+        tools: this.#tools,
+        ...callFields(toolChoice, this.settings, (choice) => toolChoiceOf(choice, this.names)),
+      }),
       // Compatible servers hold all that the model writes to a schema of the answer: it could call no tool.
       ...settingsFields(this.settings, baseUrl === undefined || !hasTools),
       // Compatible servers take the older name, which OpenAI's newer models refuse.
       ...(baseUrl === undefined ? { max_completion_tokens: maxOutputTokens } : { max_tokens: maxOutputTokens }),
       stream,
-      ...(stream ? { stream_options: { include_usage: true } } : {}),
+      stream_options: stream ? { include_usage: true } : undefined,
     } as unknown as Params;
     return this.#client.chat.completions.create(params, { signal });
   }
 
   protected openStream(display: TurnDisplay): ChatStream {
-    return new ChatStream(display, this.streamedNames);
+    return new ChatStream(display);
   }
 
   protected readBody(body: unknown): ChatReply | undefined {
@@ -81,20 +91,11 @@ class ChatConversation extends ProviderConversation<ChatReply> {
   }
 
   protected bodyOf({ message, finishReason }: ChatReply): Fields {
-    return { choices: [{ message, ...(finishReason === undefined ? {} : { finish_reason: finishReason }) }] };
-  }
-
-  /** The protocol has no place for summaries. */
-  protected reasoningOf(): string {
-    return "";
-  }
-
-  protected wordsOf({ message }: ChatReply): string {
-    return wordsOf(message);
+    return { choices: [{ message, finish_reason: finishReason }] };
   }
 
   /** Some servers end replies that call tools with `stop` too. */
-  protected read({ message, finishReason, usage }: ChatReply): TurnReply {
+  protected read({ message, finishReason }: ChatReply) {
     const end = endOf(message, finishReason);
     if (!end) return this.fail("interrupted", "It has no finish reason.");
     const toolCalls = listOf(message, "tool_calls")
@@ -106,8 +107,7 @@ class ChatConversation extends ProviderConversation<ChatReply> {
       content: fieldOf(message, "content") ?? null,
       ...(toolCalls.length > 0 ? { tool_calls: toolCalls } : {}),
     });
-    const calls = () => toolCalls.map((call) => this.#callOf(call));
-    return this.turnOf({ text: wordsOf(message), end, usage, calls });
+    return { end, calls: () => toolCalls.map((call) => this.#callOf(call)) };
   }
 
   /** A result refers to its call by id. */

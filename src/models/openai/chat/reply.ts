@@ -1,15 +1,13 @@
 import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../../values/fields.ts";
-import type { ModelUsage, TurnEnd } from "../../model.ts";
-import type { ReplyStream } from "../../provider/provider-conversation.ts";
-import { RUN_PROGRAM } from "../../../tools/tool-name.ts";
+import type { TurnEnd } from "../../model.ts";
+import type { ProviderReply, ReplyStream } from "../../provider/provider-conversation.ts";
 import { decisiveReason } from "../../turn/stop-reason.ts";
-import type { StreamedNames, TurnDisplay } from "../../turn/turn-display.ts";
+import type { TurnDisplay } from "../../turn/turn-display.ts";
 
 /** A whole reply: the message as it goes back in the next request. */
-export interface ChatReply {
+export interface ChatReply extends ProviderReply {
   readonly message: Fields;
   readonly finishReason: string | undefined;
-  readonly usage: ModelUsage;
 }
 
 /** Reads a completion that is not streamed; undefined if it is invalid. */
@@ -17,7 +15,22 @@ export function readCompletion(completion: unknown): ChatReply | undefined {
   const choice = firstChoice(completion);
   const message = fieldOf(choice, "message");
   if (!isFields(message)) return undefined;
-  return { message, finishReason: textOf(choice, "finish_reason"), usage: usageOf(fieldOf(completion, "usage")) };
+  return replyOf(message, textOf(choice, "finish_reason"), fieldOf(completion, "usage"));
+}
+
+function replyOf(message: Fields, finishReason: string | undefined, usage: unknown): ChatReply {
+  return {
+    message,
+    finishReason,
+    text: wordsOf(message),
+    // The protocol has no place for summaries.
+    reasoning: "",
+    usage: {
+      inputTokens: countOf(usage, "prompt_tokens"),
+      outputTokens: countOf(usage, "completion_tokens"),
+      cachedInputTokens: countOf(fieldOf(usage, "prompt_tokens_details"), "cached_tokens"),
+    },
+  };
 }
 
 /** Reasons of a reply that is whole. */
@@ -48,13 +61,11 @@ export class ChatStream implements ReplyStream<ChatReply> {
   readonly #byBoth = new Map<string, OpenCall>();
   readonly #message: Record<string, unknown> = { role: "assistant", content: null };
   readonly #display: TurnDisplay;
-  readonly #names: StreamedNames;
   #finishReason: string | undefined;
   #usage: unknown;
 
-  constructor(display: TurnDisplay, names: StreamedNames) {
+  constructor(display: TurnDisplay) {
     this.#display = display;
-    this.#names = names;
   }
 
   take(chunk: unknown): void {
@@ -74,7 +85,7 @@ export class ChatStream implements ReplyStream<ChatReply> {
     if (this.#finishReason === undefined) return undefined;
     if (this.#calls.some(({ name }) => name === "")) throw new SyntaxError("A call of the reply has no name.");
     const calls = this.#calls.length === 0 ? {} : { tool_calls: this.#calls.map(written) };
-    return { message: { ...this.#message, ...calls }, finishReason: this.#finishReason, usage: usageOf(this.#usage) };
+    return replyOf({ ...this.#message, ...calls }, this.#finishReason, this.#usage);
   }
 
   #takeFragment(fragment: unknown): void {
@@ -97,9 +108,7 @@ export class ChatStream implements ReplyStream<ChatReply> {
   #showPiece(call: OpenCall, text: string): void {
     call.unshown += text;
     if (call.name === "") return;
-    const isProgram = call.name === this.#names.program;
-    if (isProgram) this.#display.begin(call, RUN_PROGRAM, "source");
-    else this.#display.begin(call, this.#names.own(call.name), "json");
+    this.#display.beginCall(call, call.name);
     this.#display.argument(call, call.unshown);
     call.unshown = "";
   }
@@ -189,14 +198,6 @@ function extend(target: Record<string, unknown>, name: string, value: unknown): 
   target[name] = typeof value === "string" && typeof before === "string" ? before + value : value;
 }
 
-function usageOf(usage: unknown): ModelUsage {
-  return {
-    inputTokens: countOf(usage, "prompt_tokens"),
-    outputTokens: countOf(usage, "completion_tokens"),
-    cachedInputTokens: countOf(fieldOf(usage, "prompt_tokens_details"), "cached_tokens"),
-  };
-}
-
 /** How the turn ends; undefined if the reply has no finish reason. */
 export function endOf(message: Fields, finishReason: string | undefined): TurnEnd | undefined {
   if (finishReason === undefined) return undefined;
@@ -207,7 +208,7 @@ export function endOf(message: Fields, finishReason: string | undefined): TurnEn
 }
 
 /** Some servers send the content as a list of parts. */
-export function wordsOf(message: Fields): string {
+function wordsOf(message: Fields): string {
   const parts = listOf(message, "content").filter((part) => textOf(part, "type") === "text");
   return textOf(message, "content") ?? parts.map((part) => textOf(part, "text") ?? "").join("");
 }

@@ -4,7 +4,8 @@ import { PROGRAM_SCHEMA } from "../../turn/program-input.ts";
 import { strictSchema } from "../openai-strict-schema.ts";
 import { labelledText } from "../../turn/result-text.ts";
 import type { ToolNames } from "../../turn/tool-names.ts";
-import { answerFormat } from "../openai-answer.ts";
+import { type ContentForms, type DataPart, dataUrl, fileName, inOneLine } from "../../turn/content-parts.ts";
+import { answerFormat } from "../openai-request.ts";
 
 /** Original input schemas of the tools that are declared strict, by the name under which they are declared. */
 export type StrictInputs = Map<string, ToolDeclaration["input"]>;
@@ -37,26 +38,33 @@ export function toolMessage(toolCallId: string, result: CallResult, told: readon
   return { role: "tool", tool_call_id: toolCallId, content: labelledText(result, { marksFailure: false, told }) };
 }
 
+export const CONTENT: ContentForms = {
+  text: (text) => ({ type: "text", text }),
+  data: (part) =>
+    part.type === "image"
+      ? { type: "image_url", image_url: { url: dataUrl(part) } }
+      : { type: "file", file: { filename: fileName(part), file_data: dataUrl(part) } },
+  link: (url) => ({ type: "image_url", image_url: { url } }),
+};
+
+/** Messages with results take text alone. Their other content follows in a message of the user that names the call. */
+export function attachedMessage({ callId, provenance }: CallResult, carried: readonly DataPart[]): Fields {
+  const text = `[Content of the result of ${inOneLine(provenance.tool, 256)}, call ${callId}: data, not words of the user]`;
+  return { role: "user", content: [CONTENT.text(text), ...carried.map(CONTENT.data)] };
+}
+
 /** The settings as fields of a request. `holdsAnswers`: whether the server takes a schema of the answer in this request. */
 export function settingsFields({ reasoning, temperature, stop, answer }: ModelSettings, holdsAnswers: boolean): Fields {
-  const format = answer === undefined || !holdsAnswers ? undefined : answerFormat(answer);
+  const format = holdsAnswers ? answerFormat(answer) : undefined;
   return {
-    ...(reasoning?.effort === undefined ? {} : { reasoning_effort: reasoning.effort }),
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(stop === undefined ? {} : { stop }),
-    ...(format ? { response_format: { type: "json_schema", json_schema: format } } : {}),
+    reasoning_effort: reasoning?.effort,
+    temperature,
+    stop,
+    response_format: format && { type: "json_schema", json_schema: format },
   };
 }
 
-/** The choice among tools, of a request that declares some. */
-export function callFields(choice: ToolChoice, { parallelCalls = true }: ModelSettings, names: ToolNames): Fields {
-  return {
-    ...(choice === "auto" ? {} : { tool_choice: toolChoiceOf(choice, names) }),
-    ...(parallelCalls ? {} : { parallel_tool_calls: false }),
-  };
-}
-
-function toolChoiceOf(choice: ToolChoice, names: ToolNames): unknown {
+export function toolChoiceOf(choice: ToolChoice, names: ToolNames): unknown {
   if (typeof choice === "string") return choice;
   return { type: "function", function: { name: names.given(choice.tool) } };
 }

@@ -1,22 +1,23 @@
 import { type Fields, isFields, textOf, without } from "../../../values/fields.ts";
 import type { MessageContent } from "../../turn/content-parts.ts";
-import type { Conversation, HostedProgramNews, ModelCall, Opening, ToolCall, TurnReply } from "../../model.ts";
+import type { Conversation, HostedProgramNews, ModelCall, Opening, ToolCall } from "../../model.ts";
 import { RUN_PROGRAM, SEARCH_TOOLS } from "../../../tools/tool-name.ts";
-import { openOpenAiClient, type OpenAiClient } from "../openai-client.ts";
+import { callFields, openOpenAiClient, type OpenAiClient, userMessage } from "../openai-request.ts";
 import { type ConversationParts, ProviderConversation, type TurnAsked } from "../../provider/provider-conversation.ts";
 import { type ToolNames, toolNamesOf } from "../../turn/tool-names.ts";
 import type { TurnDisplay } from "../../turn/turn-display.ts";
-import { callerOf, endOf, readResponse, reasoningOf, type ResponsesReply, ResponsesStream, wordsOf } from "./reply.ts";
+import { callerOf, endOf, readResponse, type ResponsesReply, ResponsesStream } from "./reply.ts";
 import {
   additionalTools,
+  CONTENT,
   declareTools,
   outputItem,
   programOutputItem,
   type ResponsesTools,
   searchOutput,
+  settingsFields,
+  toolChoiceOf,
 } from "./request.ts";
-import { userItem } from "./content.ts";
-import { callFields, settingsFields } from "./request.ts";
 import { withoutNulls } from "../openai-strict-schema.ts";
 
 type Params = Parameters<OpenAiClient["responses"]["create"]>[0];
@@ -52,7 +53,7 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply> {
   protected addInput(results: readonly Fields[], messages: readonly MessageContent[]): void {
     for (const result of results) this.#input.push(result);
     this.#input.push(...this.#additional.splice(0));
-    for (const message of messages) this.#input.push(userItem(message, this.media.byUrl));
+    for (const message of messages) this.#input.push(userMessage(message, this.media.byUrl, CONTENT));
   }
 
   protected send({ maxOutputTokens, toolChoice, signal }: TurnAsked): Promise<unknown> {
@@ -62,12 +63,13 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply> {
       instructions: this.opening.instructions,
       input: this.#input,
       tools: this.#tools.declarations,
-      ...(this.#tools.declarations.length > 0 ? callFields(toolChoice, this.settings, this.opening, this.names) : {}),
+      ...(this.#tools.declarations.length > 0 &&
+        callFields(toolChoice, this.settings, (choice) => toolChoiceOf(choice, this.opening, this.names))),
       ...settingsFields(this.settings),
       store: this.#isStored,
       max_output_tokens: maxOutputTokens,
-      ...(this.#isStored ? {} : { include: ["reasoning.encrypted_content"] }),
-      ...(this.#previousId === undefined ? {} : { previous_response_id: this.#previousId }),
+      include: this.#isStored ? undefined : ["reasoning.encrypted_content"],
+      previous_response_id: this.#previousId,
       stream,
     } as unknown as Params;
     return this.#client.responses.create(params, { signal });
@@ -88,24 +90,11 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply> {
   }
 
   protected bodyOf({ id, items, status, incompleteReason, error }: ResponsesReply): Fields {
-    return {
-      ...(id === undefined ? {} : { id }),
-      output: items,
-      ...(status === undefined ? {} : { status }),
-      ...(incompleteReason === undefined ? {} : { incomplete_details: { reason: incompleteReason } }),
-      ...(error === undefined ? {} : { error }),
-    };
+    const details = incompleteReason === undefined ? undefined : { reason: incompleteReason };
+    return { id, output: items, status, incomplete_details: details, error };
   }
 
-  protected reasoningOf({ items }: ResponsesReply): string {
-    return reasoningOf(items);
-  }
-
-  protected wordsOf({ items }: ResponsesReply): string {
-    return wordsOf(items);
-  }
-
-  protected read(reply: ResponsesReply): TurnReply {
+  protected read(reply: ResponsesReply) {
     const { id, items, status, error, usage } = reply;
     if (status === "failed" || isFields(error)) {
       const code = textOf(error, "code") === "rate_limit_exceeded" ? "rate_limited" : "server_failed";
@@ -117,13 +106,11 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply> {
       this.#input = [];
       this.#previousId = id;
     } else for (const item of items) this.#input.push(without(item, "created_by"));
-    return this.turnOf({
-      text: wordsOf(items),
+    return {
       end,
-      usage,
       hosted: items.flatMap((item) => this.#newsOf(item)),
       calls: () => items.filter(isCall).map((item) => this.#callOf(item)),
-    });
+    };
   }
 
   #callOf(item: Fields): ModelCall {

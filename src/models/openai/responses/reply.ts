@@ -1,17 +1,16 @@
 import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../../values/fields.ts";
-import type { ModelUsage, ToolCall, TurnEnd } from "../../model.ts";
-import type { ReplyStream } from "../../provider/provider-conversation.ts";
+import type { ToolCall, TurnEnd } from "../../model.ts";
+import type { ProviderReply, ReplyStream } from "../../provider/provider-conversation.ts";
 import type { TurnDisplay } from "../../turn/turn-display.ts";
 
 /** A whole response, as its items go back in the next request. */
-export interface ResponsesReply {
+export interface ResponsesReply extends ProviderReply {
   readonly id: string | undefined;
   readonly items: readonly Fields[];
   readonly status: string | undefined;
   readonly incompleteReason: string | undefined;
   /** The provider's words for a response that failed. */
   readonly error: unknown;
-  readonly usage: ModelUsage;
 }
 
 /** Reads a response that is not streamed; undefined if it is invalid. */
@@ -21,6 +20,8 @@ export function readResponse(response: unknown, items = fieldOf(response, "outpu
   return {
     id: textOf(response, "id"),
     items,
+    text: wordsOf(items),
+    reasoning: reasoningOf(items),
     status: textOf(response, "status"),
     incompleteReason: textOf(fieldOf(response, "incomplete_details"), "reason"),
     error: fieldOf(response, "error"),
@@ -158,12 +159,12 @@ export function callerOf(caller: unknown): ToolCall["caller"] {
   return type === "program" ? "programmatic" : "unknown";
 }
 
-export function reasoningOf(items: readonly Fields[]): string {
+function reasoningOf(items: readonly Fields[]): string {
   const parts = items.filter(({ type }) => type === "reasoning").flatMap((item) => listOf(item, "summary"));
   return parts.map((part) => textOf(part, "text") ?? "").join(GAP);
 }
 
-export function wordsOf(items: readonly Fields[]): string {
+function wordsOf(items: readonly Fields[]): string {
   return messageParts(items)
     .map((part) => textOf(part, "text") ?? "")
     .join("");

@@ -1,13 +1,12 @@
 import { type Fields, isFields, textOf, without } from "../../../values/fields.ts";
-import type { ResultParts } from "../../turn/content-parts.ts";
+import { type ContentForms, dataUrl, fileName, type ResultParts } from "../../turn/content-parts.ts";
 import type { CallResult, Opening, ToolDeclaration, ModelSettings, ToolChoice } from "../../model.ts";
 import { RUN_PROGRAM, SEARCH_TOOLS } from "../../../tools/tool-name.ts";
 import { labelledText } from "../../turn/result-text.ts";
 import type { ToolNames } from "../../turn/tool-names.ts";
-import { dataPart } from "./content.ts";
 import { Namespaces } from "./namespaces.ts";
 import { strictSchema } from "../openai-strict-schema.ts";
-import { answerFormat } from "../openai-answer.ts";
+import { answerFormat } from "../openai-request.ts";
 import { isReasoned } from "../../settings.ts";
 
 /** The declarations of a conversation, the same in every request. */
@@ -95,10 +94,20 @@ function declarationsOf(found: readonly string[], { deferred }: ResponsesTools) 
   });
 }
 
+export const CONTENT: ContentForms = {
+  text: (text) => ({ type: "input_text", text }),
+  data: (part) =>
+    part.type === "image"
+      ? { type: "input_image", image_url: dataUrl(part), detail: "auto" }
+      : { type: "input_file", filename: fileName(part), file_data: dataUrl(part) },
+  link: (url, isImage) =>
+    isImage ? { type: "input_image", image_url: url, detail: "auto" } : { type: "input_file", file_url: url },
+};
+
 /** The item that carries the result of a call. */
 export function outputItem(call: Fields, result: CallResult, { carried, told }: ResultParts): Fields {
   const text = labelledText(result, { marksFailure: false, told });
-  return outputOf(call, carried.length > 0 ? [{ type: "input_text", text }, ...carried.map(dataPart)] : text);
+  return outputOf(call, carried.length > 0 ? [CONTENT.text(text), ...carried.map(CONTENT.data)] : text);
 }
 
 /** The item for a hosted program, which takes the bare text alone, because it parses it. */
@@ -117,35 +126,17 @@ function outputOf(call: Fields, output: unknown): Fields {
 
 export function settingsFields(settings: ModelSettings): Fields {
   const { reasoning, temperature, answer } = settings;
-  const format = answer === undefined ? undefined : answerFormat(answer);
+  const format = answerFormat(answer);
   return {
-    ...(isReasoned(settings)
-      ? {
-          reasoning: {
-            ...(reasoning?.effort === undefined ? {} : { effort: reasoning.effort }),
-            ...(reasoning?.summary === true ? { summary: "auto" } : {}),
-          },
-        }
-      : {}),
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(format ? { text: { format: { type: "json_schema", ...format } } } : {}),
+    ...(isReasoned(settings) && {
+      reasoning: { effort: reasoning?.effort, summary: reasoning?.summary === true ? "auto" : undefined },
+    }),
+    temperature,
+    text: format && { format: { type: "json_schema", ...format } },
   };
 }
 
-/** The choice among tools, for a request that declares tools. */
-export function callFields(
-  choice: ToolChoice,
-  { parallelCalls = true }: ModelSettings,
-  opening: Opening,
-  names: ToolNames,
-): Fields {
-  return {
-    ...(choice === "auto" ? {} : { tool_choice: toolChoiceOf(choice, opening, names) }),
-    ...(parallelCalls ? {} : { parallel_tool_calls: false }),
-  };
-}
-
-function toolChoiceOf(choice: ToolChoice, opening: Opening, names: ToolNames): unknown {
+export function toolChoiceOf(choice: ToolChoice, opening: Opening, names: ToolNames): unknown {
   if (typeof choice === "string") return choice;
   const { tools, runProgram } = opening;
   const { tool } = choice;

@@ -1,0 +1,55 @@
+import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
+import type { Fields } from "../../values/fields.ts";
+import type { ModelSettings, ToolChoice } from "../model.ts";
+import type { ConversationParts } from "../provider/provider-conversation.ts";
+import { loadSdk } from "../provider/provider-options.ts";
+import { NO_TIMEOUT_MS } from "../provider/provider-requests.ts";
+import { contentBlocks, type ContentForms, type MessageContent } from "../turn/content-parts.ts";
+import { exactSchema } from "./openai-strict-schema.ts";
+
+export type OpenAiClient = InstanceType<(typeof import("openai"))["default"]>;
+
+/** The SDK's client, for both protocols of OpenAI. What it would read from the environment, besides default headers, is set here. */
+export async function openOpenAiClient({ options, requests }: ConversationParts): Promise<OpenAiClient> {
+  const { default: OpenAI } = await loadSdk("openai", () => import("openai"));
+  return new OpenAI({
+    apiKey: options.apiKey,
+    adminAPIKey: null,
+    organization: null,
+    project: null,
+    baseURL: withVersion(options.baseUrl ?? "https://api.openai.com"),
+    maxRetries: 0,
+    timeout: NO_TIMEOUT_MS,
+    fetch: requests.fetch,
+    logLevel: "off",
+  });
+}
+
+/** Adds `/v1` to a bare origin, as compatible servers need. A URL with a path stays as it is. */
+function withVersion(baseUrl: string): string {
+  const url = new URL(baseUrl);
+  return url.pathname === "/" ? `${url.origin}/v1` : baseUrl.replace(/\/+$/, "");
+}
+
+export function userMessage(message: MessageContent, byUrl: readonly string[], forms: ContentForms): Fields {
+  return { role: "user", content: typeof message === "string" ? message : contentBlocks(message, byUrl, forms) };
+}
+
+/** The fields about calls of a request that declares tools. `chosen` writes a choice that is not `auto`. */
+export function callFields(
+  choice: ToolChoice,
+  { parallelCalls = true }: ModelSettings,
+  chosen: (choice: ToolChoice) => unknown,
+): Fields {
+  return {
+    ...(choice === "auto" ? {} : { tool_choice: chosen(choice) }),
+    ...(parallelCalls ? {} : { parallel_tool_calls: false }),
+  };
+}
+
+/** The form of an answer, strict if the schema allows it; undefined for an answer that is no object. */
+export function answerFormat(schema: JsonSchema | undefined): Fields | undefined {
+  if (schema?.type !== "object") return undefined;
+  const exact = exactSchema(schema);
+  return { name: "answer", schema: exact ?? schema, strict: exact !== undefined };
+}
