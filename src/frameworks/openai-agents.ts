@@ -1,5 +1,6 @@
 import { PortcullisError } from "../errors.ts";
-import { inputOf, type LoopTool } from "./program-tool.ts";
+import { inputOf } from "../models/turn/program-input.ts";
+import type { LoopTool } from "./program-tool.ts";
 
 /** A function tool of OpenAI Agents, as `tool()` makes it. */
 export interface AgentsTool {

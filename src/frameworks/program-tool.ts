@@ -2,13 +2,14 @@ import { RESULTS } from "../agent/prompt/instructions.ts";
 import { NO_SOURCE, type ProgramDeclarations } from "../agent/calls/run-program.ts";
 import { RUN_PROGRAM } from "../tools/tool-name.ts";
 import { PortcullisError } from "../errors.ts";
-import { MAX_INPUT_LENGTH, PROGRAM_SCHEMA } from "../models/turn/program-input.ts";
+import { PROGRAM_SCHEMA } from "../models/turn/program-input.ts";
 import type { CallAnswer } from "../gate/call-tool.ts";
 import type { Approve } from "../gate/approve/approval.ts";
 import type { Progress } from "../mcp-runs/run.ts";
 import type { Report } from "../output/report.ts";
 import type { ExecuteOptions } from "../programs/execute-options.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
+import { textOf } from "../values/fields.ts";
 import { LatestValue } from "../values/latest-value.ts";
 
 /** The part of a runtime that runs programs for another package's loop. */
@@ -58,16 +59,6 @@ export function runWithProgress(
   const end = () => progress.end();
   running.then(end, end);
   return { running, progress };
-}
-
-/** The input of a call in its JSON text; undefined for a text that is no JSON or far too long. */
-export function inputOf(text: string): unknown {
-  if (text.length > MAX_INPUT_LENGTH) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 const NOT_RUN = "The program could not be run. The cause is an error of the host, and the program is not to blame.";
@@ -128,10 +119,7 @@ export class ProgramTool implements LoopTool {
 
 /** The source in a call's input. Loops check the input themselves, but not all of them by its schema. */
 function codeOf(input: unknown): string {
-  const code: unknown =
-    typeof input === "object" && input !== null && Object.hasOwn(input, "code") && "code" in input
-      ? input.code
-      : undefined;
-  if (typeof code !== "string") throw new PortcullisError("program_failed", NO_SOURCE);
+  const code = textOf(input, "code");
+  if (code === undefined) throw new PortcullisError("program_failed", NO_SOURCE);
   return code;
 }

@@ -40,6 +40,11 @@ export interface Opening {
 /** The tools of a conversation. */
 export type DeclaredTools = Pick<Opening, "tools" | "deferred" | "searchesPrograms" | "runProgram">;
 
+/** An opening with these tools in place of its own. */
+export function redeclared({ instructions, settings, hosted }: Opening, tools: DeclaredTools): Opening {
+  return { instructions, ...(settings && { settings }), hosted, ...tools };
+}
+
 /**
  * What a developer asks of a model. Before any request, an adapter refuses what its provider or a hosted program does
  * not take: `option_invalid` names the option.
@@ -289,6 +294,17 @@ export interface Provenance {
 
 /** Tokens of one turn. */
 export type ModelUsage = TokenUsage;
+
+export const NO_USAGE: ModelUsage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
+
+export function sumOfUsage(all: readonly ModelUsage[]): ModelUsage {
+  const sum = (field: keyof ModelUsage) => all.reduce((total, usage) => total + usage[field], 0);
+  return {
+    inputTokens: sum("inputTokens"),
+    outputTokens: sum("outputTokens"),
+    cachedInputTokens: sum("cachedInputTokens"),
+  };
+}
 
 /** Why a provider gave no turn. */
 export interface ProviderFailure {

@@ -1,23 +1,25 @@
 import { optionError } from "../errors.ts";
 import { allowedCalls } from "./turn/allowed-calls.ts";
 import { CallIds } from "./turn/call-ids.ts";
-import type {
-  CallResult,
-  Conversation,
-  DeclaredTools,
-  MessagePart,
-  Model,
-  ModelCall,
-  ModelSettings,
-  ModelTurn,
-  ModelUsage,
-  Opening,
-  ProviderFailure,
-  ToolChoice,
-  TurnEnd,
-  TurnReply,
-  TurnRequest,
-  UserMessage,
+import {
+  type CallResult,
+  type Conversation,
+  type DeclaredTools,
+  type MessagePart,
+  type Model,
+  type ModelCall,
+  type ModelSettings,
+  type ModelTurn,
+  type ModelUsage,
+  NO_USAGE,
+  type Opening,
+  type ProviderFailure,
+  redeclared,
+  type ToolChoice,
+  type TurnEnd,
+  type TurnReply,
+  type TurnRequest,
+  type UserMessage,
 } from "./model.ts";
 import { RUN_PROGRAM } from "../tools/tool-name.ts";
 import { checkSettings, type SettingsTaken } from "./settings.ts";
@@ -136,7 +138,7 @@ class ScriptedConversation implements Conversation {
   }
 
   declare(tools: DeclaredTools): void {
-    this.#opening = { ...withoutTools(this.#opening), ...tools };
+    this.#opening = redeclared(this.#opening, tools);
   }
 
   restore({ calls }: ModelTurn): void {
@@ -206,16 +208,8 @@ class ScriptedConversation implements Conversation {
   }
 }
 
-function withoutTools({
-  instructions,
-  settings,
-  hosted,
-}: Opening): Pick<Opening, "instructions" | "settings" | "hosted"> {
-  return { instructions, ...(settings ? { settings } : {}), hosted };
-}
-
 function usageOf({ usage }: ScriptedTurn): ModelUsage {
-  return { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, ...usage };
+  return { ...NO_USAGE, ...usage };
 }
 
 function textOfMessage(message: UserMessage): string {

@@ -47,58 +47,25 @@ export interface SettingsTaken {
   readonly forcesHosted: boolean;
 }
 
-/** What a rule about settings reads. */
-interface Asked {
-  readonly settings: ModelSettings;
-  readonly takes: SettingsTaken;
-  readonly hosted: boolean;
+/** An option that the provider or a hosted program does not take, and why; undefined if there is none. */
+function refusalOf(
+  settings: ModelSettings,
+  takes: SettingsTaken,
+  hosted: boolean,
+): readonly [option: string, why: string] | undefined {
+  const { parallelCalls = true, reasoning, temperature, maxOutputTokens, stop = [] } = settings;
+  if (!parallelCalls && !takes.oneCall) return ["parallelCalls", "it has no switch for calls at once"];
+  if (!parallelCalls && hosted) return ["parallelCalls", "a hosted program makes several calls at once"];
+  if (reasoning?.summary === true && !takes.summaries) return ["reasoning", "it gives no summaries of its reasoning"];
+  if (temperature !== undefined && temperature > takes.maxTemperature)
+    return ["temperature", `it takes 0 to ${takes.maxTemperature}`];
+  if (temperature !== undefined && isReasoned(settings) && !takes.whileReasoning)
+    return ["temperature", "it takes none together with reasoning"];
+  if (maxOutputTokens !== undefined && maxOutputTokens < takes.minOutputTokens)
+    return ["maxOutputTokens", `it takes ${takes.minOutputTokens} or more`];
+  if (stop.length <= takes.stops) return undefined;
+  return ["stop", takes.stops === 0 ? "it takes no texts at which it stops" : `it takes ${takes.stops} texts at most`];
 }
-
-interface Refusal {
-  readonly option: string;
-  readonly applies: (asked: Asked) => boolean;
-  readonly why: (asked: Asked) => string;
-}
-
-const REFUSALS: readonly Refusal[] = [
-  {
-    option: "parallelCalls",
-    applies: ({ settings, takes }) => settings.parallelCalls === false && !takes.oneCall,
-    why: () => "it has no switch for calls at once",
-  },
-  {
-    option: "parallelCalls",
-    applies: ({ settings, hosted }) => settings.parallelCalls === false && hosted,
-    why: () => "a hosted program makes several calls at once",
-  },
-  {
-    option: "reasoning",
-    applies: ({ settings, takes }) => settings.reasoning?.summary === true && !takes.summaries,
-    why: () => "it gives no summaries of its reasoning",
-  },
-  {
-    option: "temperature",
-    applies: ({ settings, takes }) => (settings.temperature ?? 0) > takes.maxTemperature,
-    why: ({ takes }) => `it takes 0 to ${takes.maxTemperature}`,
-  },
-  {
-    option: "temperature",
-    applies: ({ settings, takes }) =>
-      settings.temperature !== undefined && isReasoned(settings) && !takes.whileReasoning,
-    why: () => "it takes none together with reasoning",
-  },
-  {
-    option: "maxOutputTokens",
-    applies: ({ settings, takes }) => (settings.maxOutputTokens ?? Number.POSITIVE_INFINITY) < takes.minOutputTokens,
-    why: ({ takes }) => `it takes ${takes.minOutputTokens} or more`,
-  },
-  {
-    option: "stop",
-    applies: ({ settings, takes }) => (settings.stop?.length ?? 0) > takes.stops,
-    why: ({ takes }) =>
-      takes.stops === 0 ? "it takes no texts at which it stops" : `it takes ${takes.stops} texts at most`,
-  },
-];
 
 /** What a check needs to know of the model. */
 export interface SettingsPlace {
@@ -114,8 +81,8 @@ export function checkSettings({ model, takes }: SettingsPlace, opening: Opening)
     const value = (settings as Readonly<Record<string, unknown>>)[name];
     if (value !== undefined && !accepts(value)) throw refused(name, model, `it must be ${expected}`);
   }
-  const refusal = REFUSALS.find(({ applies }) => applies({ settings, takes, hosted }));
-  if (refusal) throw refused(refusal.option, model, refusal.why({ settings, takes, hosted }));
+  const [option, why] = refusalOf(settings, takes, hosted) ?? [];
+  if (option !== undefined && why !== undefined) throw refused(option, model, why);
   if (settings.toolChoice !== undefined) checkToolChoice({ model, takes }, opening, settings.toolChoice);
 }
 

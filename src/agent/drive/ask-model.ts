@@ -2,7 +2,7 @@ import { PortcullisError } from "../../errors.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import type { GateSession } from "../../gate/session.ts";
 import { leavesOpen } from "../../journal/execution-log.ts";
-import type { ModelCall, ModelTurn, ToolChoice, TurnReply } from "../../models/model.ts";
+import { type ModelCall, type ModelTurn, NO_USAGE, type ToolChoice, type TurnReply } from "../../models/model.ts";
 import { cleanText } from "../../output/clean-text.ts";
 import type { ConversationSpan } from "../../telemetry/telemetry.ts";
 import type { AgentScope } from "../agent-scope.ts";
@@ -72,7 +72,7 @@ export class ModelAsker {
       });
     const reply = await (this.#span ? this.#span.chat(this.#live.model.name, turn, endOfTurn) : turn());
     if (reply.type === "aborted") return reply;
-    const usage = reply.usage ?? { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
+    const usage = reply.usage ?? NO_USAGE;
     budget.takeTokens(usage);
     const { text, calls } = reply.type === "turn" ? reply : { text: "", calls: [] };
     const about = calls.map((call) => ({ callId: call.id, tool: call.type === "tool_call" ? call.tool : RUN_PROGRAM }));

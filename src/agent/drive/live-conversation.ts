@@ -1,7 +1,15 @@
 import { PortcullisError } from "../../errors.ts";
 import type { PastUse } from "../../gate/session.ts";
 import { ArtifactSpace } from "../../journal/artifact-space.ts";
-import type { CallResult, Conversation, Model, ModelTurn, ModelUsage, Opening } from "../../models/model.ts";
+import {
+  type CallResult,
+  type Conversation,
+  type Model,
+  type ModelTurn,
+  type ModelUsage,
+  NO_USAGE,
+  type Opening,
+} from "../../models/model.ts";
 import { type AgentReport, agentReport, type AgentRequest, type ReportFacts } from "../agent-report.ts";
 import type { ConversationSpan } from "../../telemetry/telemetry.ts";
 import type { AgentScope } from "../agent-scope.ts";
@@ -282,8 +290,6 @@ function dated(results: readonly CallResult[]) {
   const at = Date.now();
   return recordOf({ results: results.map((result) => ({ ...result, provenance: { ...result.provenance, at } })) });
 }
-
-const NO_USAGE: ModelUsage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
 
 export function callsOpen(count: number): PortcullisError {
   return new PortcullisError(

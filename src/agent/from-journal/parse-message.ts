@@ -4,6 +4,7 @@ import type { JournalRecord } from "../../journal/record.ts";
 import { type AgentEnding, JOURNAL_ENDING } from "../ending.ts";
 import type { CallResult, ModelTurn } from "../../models/model.ts";
 import { NOTICES, type SaidMessage } from "../prompt/said-message.ts";
+import { parsedJson } from "../../values/json/json-text.ts";
 import type { SlicedWork } from "../../values/slice-scheduler.ts";
 import type { Content } from "./conversation-state.ts";
 import { MAX_TURN_CALLS } from "./transcript.ts";
@@ -145,12 +146,4 @@ function read<Schema extends z.ZodType>(value: unknown, schema: Schema, what?: s
   throw what === undefined
     ? new PortcullisError("option_invalid", "A part of the transcript is not as `runtime.agent` gives it.")
     : new PortcullisError("journal_invalid", `The journal holds ${what} that cannot be read.`);
-}
-
-function parsedJson(value: string): unknown {
-  try {
-    return JSON.parse(value);
-  } catch {
-    return undefined;
-  }
 }

@@ -3,7 +3,7 @@ import type { CallLine } from "../../gate/call-line.ts";
 import type { PastUse } from "../../gate/session.ts";
 import type { ExecutionId } from "../../journal/execution-id.ts";
 import type { Journal } from "../../journal/journal.ts";
-import type { ModelCall, ModelUsage } from "../../models/model.ts";
+import { type ModelCall, type ModelUsage, sumOfUsage } from "../../models/model.ts";
 import { isHeadMoved } from "../../journal/execution-log.ts";
 import { readHeader, type ReadingBudget, readRecords } from "../../journal/read-records.ts";
 import type { ConversationHeader, Header, JournalRecord } from "../../journal/record.ts";
@@ -203,15 +203,6 @@ function useOf({ calls, open, remembered }: KnownState, turns: readonly KeptTurn
       ...below.flatMap(({ call, lines }) => lines.map((line) => ({ ...line, callId: `${call}/${line.callId}` }))),
     ],
     remembered,
-  };
-}
-
-function sumOfUsage(all: readonly ModelUsage[]): ModelUsage {
-  const sum = (field: keyof ModelUsage) => sumOf(all.map((usage) => usage[field]));
-  return {
-    inputTokens: sum("inputTokens"),
-    outputTokens: sum("outputTokens"),
-    cachedInputTokens: sum("cachedInputTokens"),
   };
 }
 

@@ -1,4 +1,5 @@
 import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../values/fields.ts";
+import { parsedJson } from "../../values/json/json-text.ts";
 import type { ModelUsage, ToolCall, TurnEnd } from "../model.ts";
 import type { ProviderReply, ReplyStream } from "../provider/provider-conversation.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
@@ -182,7 +183,7 @@ export class AnthropicStream implements ReplyStream<AnthropicReply> {
       this.#inputTexts.delete(place);
       return;
     }
-    const input = parsed(text);
+    const input = parsedJson(text);
     block.input = isFields(input) ? input : {};
   }
 
@@ -203,14 +204,6 @@ function indexOf(event: unknown): number {
   if (!Number.isSafeInteger(index) || (index as number) < 0)
     throw new SyntaxError("A part of the reply does not say which block it belongs to.");
   return index as number;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function containerOf(message: unknown): AnthropicReply["container"] {

@@ -11,27 +11,30 @@ import {
   type ResultParts,
 } from "../turn/content-parts.ts";
 import type { Fields } from "../../values/fields.ts";
-import type {
-  CallResult,
-  Conversation,
-  DeclaredTools,
-  HostedProgramNews,
-  ModelCall,
-  ModelTurn,
-  ModelSettings,
-  ModelUsage,
-  Opening,
-  ProviderFailureCode,
-  ToolChoice,
-  ToolDeclaration,
-  TurnEnd,
-  TurnReply,
-  TurnRequest,
-  UserMessage,
+import {
+  type CallResult,
+  type Conversation,
+  type DeclaredTools,
+  type HostedProgramNews,
+  type ModelCall,
+  type ModelTurn,
+  type ModelSettings,
+  type ModelUsage,
+  type Opening,
+  type ProviderFailureCode,
+  redeclared,
+  sumOfUsage,
+  type ToolChoice,
+  type ToolDeclaration,
+  type TurnEnd,
+  type TurnReply,
+  type TurnRequest,
+  type UserMessage,
 } from "../model.ts";
 import { failedReply, failure, type FailedProvider, shownEnd } from "./provider-failure.ts";
 import type { ProviderTraits, ResolvedOptions } from "./provider-options.ts";
 import type { ProviderRequests } from "./provider-requests.ts";
+import { parsedJson } from "../../values/json/json-text.ts";
 import { sizeFault } from "../../values/size-fault.ts";
 import { checkToolChoice, type SettingsPlace } from "../settings.ts";
 import { type ToolNames, toolNamesOf } from "../turn/tool-names.ts";
@@ -98,7 +101,10 @@ interface OpenCall {
 export abstract class ProviderConversation<Reply extends ProviderReply> implements Conversation {
   protected opening: Opening;
   protected names: ToolNames;
-  readonly #parts: ConversationParts;
+  protected readonly options: ResolvedOptions;
+  protected readonly media: MediaTaken;
+  readonly #place: SettingsPlace;
+  readonly #requests: ProviderRequests;
   readonly #content = new ContentBudget();
   /** Makes the tools that were declared last the current tools. */
   #redeclare: (() => void) | undefined;
@@ -115,45 +121,31 @@ export abstract class ProviderConversation<Reply extends ProviderReply> implemen
   #openCalls: OpenCall[] = [];
 
   constructor(parts: ConversationParts, names: ToolNames) {
-    const { provider, options, opening, requests } = parts;
-    this.#parts = parts;
+    const { model, provider, options, opening, requests } = parts;
+    const { title, keyVariable, media, takes } = provider;
     this.opening = opening;
-    for (const id of opening.usedIds ?? []) this.#ids.take(id);
     this.names = names;
-    const { title, keyVariable } = provider;
+    this.options = options;
+    this.media = media;
+    this.#place = { model, takes };
+    this.#requests = requests;
+    for (const id of opening.usedIds ?? []) this.#ids.take(id);
     this.#failed = { provider: title, keyVariable, key: options.apiKey, requests };
-  }
-
-  protected get options(): ResolvedOptions {
-    return this.#parts.options;
   }
 
   protected get settings(): ModelSettings {
     return this.opening.settings ?? {};
   }
 
-  protected get media(): MediaTaken {
-    return this.#parts.provider.media;
-  }
-
-  get #requests(): ProviderRequests {
-    return this.#parts.requests;
-  }
-
-  get #place(): SettingsPlace {
-    const { model, provider } = this.#parts;
-    return { model, takes: provider.takes };
-  }
-
   say(message: UserMessage): void {
-    const { model } = this.#parts;
+    const { model } = this.#place;
     this.#messages.push(checkedMessage(message, { model, media: this.media, budget: this.#content }));
   }
 
   declare(tools: DeclaredTools): void {
-    const { instructions, settings, hosted } = this.opening;
-    const opening = { instructions, ...(settings ? { settings } : {}), hosted, ...tools };
-    if (settings?.toolChoice !== undefined) checkToolChoice(this.#place, opening, settings.toolChoice, this.#found);
+    const opening = redeclared(this.opening, tools);
+    const { toolChoice } = this.settings;
+    if (toolChoice !== undefined) checkToolChoice(this.#place, opening, toolChoice, this.#found);
     const names = this.namesFor(opening);
     const declare = this.prepareTools(opening, names);
     this.#redeclare = () => {
@@ -184,7 +176,9 @@ export abstract class ProviderConversation<Reply extends ProviderReply> implemen
 
   async turn(request: TurnRequest): Promise<TurnReply> {
     this.#flushInput();
-    this.#toolChoice = this.#choiceOf(request);
+    const { toolChoice = this.settings.toolChoice ?? "auto" } = request;
+    checkToolChoice(this.#place, this.opening, toolChoice, this.#found);
+    this.#toolChoice = toolChoice;
     this.#opaque = undefined;
     this.#requests.begin(request.onRetry);
     let spent: ModelUsage | undefined;
@@ -250,7 +244,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply> implemen
   restore(turn: ModelTurn, opaque: string | undefined): void {
     this.#flushInput();
     this.#openCalls = [];
-    const reply = this.readBody(parsed(opaque));
+    const reply = this.readBody(parsedJson(opaque ?? ""));
     const read = reply && this.#turnOf(reply);
     if (read?.type !== "turn" || !isDeepStrictEqual(idsOf(read), idsOf(turn)))
       throw new PortcullisError(
@@ -273,11 +267,6 @@ export abstract class ProviderConversation<Reply extends ProviderReply> implemen
   protected abstract bodyOf(reply: Reply): Fields;
   /** Adds a whole reply to the history and reads what it means. */
   protected abstract read(reply: Reply): Meaning | FailedReply;
-
-  #choiceOf({ toolChoice = this.settings.toolChoice ?? "auto" }: TurnRequest): ToolChoice {
-    checkToolChoice(this.#place, this.opening, toolChoice, this.#found);
-    return toolChoice;
-  }
 
   protected namesFor(opening: Opening): ToolNames {
     return toolNamesOf(opening);
@@ -352,7 +341,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply> implemen
   async #receive({ signal, maxTokens }: TurnRequest, stream: ReplyStream<Reply>): Promise<Reply | undefined> {
     const most = this.settings.maxOutputTokens ?? this.options.maxOutputTokens;
     // The rest of a budget may be less than the provider accepts.
-    const maxOutputTokens = Math.max(this.#parts.provider.takes.minOutputTokens, Math.min(most, maxTokens));
+    const maxOutputTokens = Math.max(this.#place.takes.minOutputTokens, Math.min(most, maxTokens));
     const received = await this.send({ maxOutputTokens, toolChoice: this.#toolChoice, signal });
     if (this.options.stream) {
       for await (const event of received as AsyncIterable<unknown>) stream.take(event);
@@ -376,25 +365,9 @@ const BROKEN_OFF: ReadonlySet<ProviderFailureCode> = new Set([
 /** A reply with the usage of the attempts before it added. */
 function withUsage(reply: TurnReply, spent: ModelUsage | undefined): TurnReply {
   if (reply.type === "aborted" || !spent) return reply;
-  const { usage } = reply;
-  if (!usage) return { ...reply, usage: spent };
-  const sum = (name: keyof ModelUsage) => usage[name] + spent[name];
-  const all = {
-    inputTokens: sum("inputTokens"),
-    outputTokens: sum("outputTokens"),
-    cachedInputTokens: sum("cachedInputTokens"),
-  };
-  return { ...reply, usage: all };
+  return { ...reply, usage: reply.usage ? sumOfUsage([reply.usage, spent]) : spent };
 }
 
 function idsOf({ calls }: ModelTurn): readonly string[] {
   return calls.map(({ id }) => id);
-}
-
-function parsed(text: string | undefined): unknown {
-  try {
-    return text === undefined ? undefined : JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

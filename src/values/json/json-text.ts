@@ -15,3 +15,12 @@ export function jsonOrText(text: string): unknown {
     return text;
   }
 }
+
+/** The value of a JSON text; undefined if it is no JSON. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
