@@ -16,6 +16,16 @@ const MAX_CHAIN = 32;
 /** Why a part of a document cannot be used. The message continues a sentence about the operation that it belongs to. */
 export class PartFault extends Error {}
 
+/** What is made, or the fault for which it cannot be. */
+export function orFault<Value>(make: () => Value): Value | PartFault {
+  try {
+    return make();
+  } catch (fault) {
+    if (fault instanceof PartFault) return fault;
+    throw fault;
+  }
+}
+
 /** A document of OpenAPI 3.0 or 3.1, which may have been converted from Swagger 2.0. */
 export interface OpenApiDocument {
   readonly root: Fields;

@@ -16,7 +16,7 @@ import type { Effect, Tool } from "../../tools/tool.ts";
 import { toolNameFault } from "../../tools/tool-name.ts";
 import { nameClashes } from "../name-clashes.ts";
 import { checkPolicy, type ToolPolicy } from "../tool-policy.ts";
-import { type OpenApiDocument, PartFault, readDocument } from "./document.ts";
+import { type OpenApiDocument, orFault, PartFault, readDocument } from "./document.ts";
 import { textOf } from "../../values/fields.ts";
 import {
   findOperations,
@@ -155,7 +155,7 @@ class SourceMaker {
   readonly #sender: Sender;
   readonly #styles: Styles;
   readonly #document: OpenApiDocument;
-  readonly #schemas: Schemas;
+  readonly #schemas: { readonly input: Schemas; readonly output: Schemas };
   readonly #checkResults: boolean;
   readonly #parts = new Map<FoundOperation, OperationParts | PartFault>();
   readonly #problems: string[] = [];
@@ -165,7 +165,7 @@ class SourceMaker {
     this.#sender = sender;
     this.#styles = styles;
     this.#document = document;
-    this.#schemas = new Schemas(document);
+    this.#schemas = { input: new Schemas(document, "input"), output: new Schemas(document, "output") };
   }
 
   /** Releases the thread between slices: a document may be written to take long. */
@@ -237,10 +237,10 @@ class SourceMaker {
     const template = pathParts(path);
     checkPath(this.#sender.baseUrl, template);
     const given = givenParameters(parts.parameters, (parameter) => this.#isHosts(parameter));
-    const input = toolInput(this.#document, this.#schemas, given, parts.body, layout);
+    const input = toolInput(this.#document, this.#schemas.input, given, parts.body, layout);
     const { schema: output, accept } = toolOutput(
       this.#document,
-      this.#schemas,
+      this.#schemas.output,
       { responses: parts.responses, method },
       this.#checkResults,
     );
@@ -281,15 +281,6 @@ class SourceMaker {
       return lower === authorization.header || Object.keys(headers).some((one) => one.toLowerCase() === lower);
     }
     return (place === "query" && name === authorization.query) || (place === "cookie" && name === authorization.cookie);
-  }
-}
-
-function orFault<Value>(make: () => Value): Value | PartFault {
-  try {
-    return make();
-  } catch (fault) {
-    if (fault instanceof PartFault) return fault;
-    throw fault;
   }
 }
 

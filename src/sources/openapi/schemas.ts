@@ -1,9 +1,10 @@
 import { hash } from "node:crypto";
 import { LinearPattern } from "../../tools/json-schema/patterns/linear-pattern.ts";
 import { PatternRefused } from "../../tools/json-schema/patterns/parse-pattern.ts";
+import { IN_PLACE, leadsToLoop } from "../../tools/json-schema/compile-schema.ts";
 import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
 import { lazySchema, type Schema } from "../../tools/schema.ts";
-import { follow, type OpenApiDocument, PartFault, target } from "./document.ts";
+import { follow, type OpenApiDocument, orFault, PartFault, target } from "./document.ts";
 import { fieldOf, isFields, type Fields } from "../../values/fields.ts";
 
 /** Whether a schema describes what is sent or what comes back. */
@@ -38,47 +39,41 @@ const BOUNDS: ReadonlySet<string> = new Set(
   ].flatMap((words) => words.split(" ")),
 );
 
-/** Words whose value is a schema, and whether it speaks about the same value as the schema that holds it. */
-const SCHEMA_WORDS: Readonly<Record<Side, ReadonlyMap<string, boolean>>> = {
-  input: new Map([
-    ...(["not", "if", "then", "else"] as const).map((word) => [word, true] as const),
-    ...(["items", "additionalProperties", "unevaluatedProperties", "unevaluatedItems", "contains"] as const).map(
-      (word) => [word, false] as const,
-    ),
-    ["propertyNames", false],
-  ]),
-  output: new Map([
-    ["items", false],
-    ["additionalProperties", false],
-  ]),
+/** Words whose value is a schema. */
+const SCHEMA_WORDS: Readonly<Record<Side, ReadonlySet<string>>> = {
+  input: new Set(
+    [
+      "not if then else items additionalProperties unevaluatedProperties",
+      "unevaluatedItems contains propertyNames",
+    ].flatMap((words) => words.split(" ")),
+  ),
+  output: new Set(["items", "additionalProperties"]),
 };
 
-/** The schemas of a document, each converted once for each side. */
+/** The schemas of a document for one side, each converted once. */
 export class Schemas {
   readonly #document: OpenApiDocument;
-  readonly #converted = { input: new Map<unknown, Converted>(), output: new Map<unknown, Converted>() };
-  readonly #definitions = {
-    input: new Map<string, Converted | PartFault>(),
-    output: new Map<string, Converted | PartFault>(),
-  };
+  readonly #side: Side;
+  readonly #converted = new Map<unknown, Converted>();
+  readonly #definitions = new Map<string, Converted | PartFault>();
   readonly #names = new Map<string, string>();
-  readonly #digests = new Map<Converted, string>();
+  readonly #digests = new Map<string, string>();
   readonly #patterns = new Map<string, number | PartFault>();
-  readonly #reached = new Map<string, number | PartFault>();
+  readonly #included = new Map<string, number | PartFault>();
   /** Definitions that were searched for circles, and whether each leads to a circle. */
-  readonly #searched = { input: new Map<string, boolean>(), output: new Map<string, boolean>() };
+  readonly #searched = new Map<string, boolean>();
 
-  constructor(document: OpenApiDocument) {
+  constructor(document: OpenApiDocument, side: Side) {
     this.#document = document;
+    this.#side = side;
   }
 
   /** A schema of the document. Throws a `PartFault` if it cannot be used. */
-  convert(side: Side, schema: unknown): Converted {
-    const known = this.#converted[side].get(schema);
+  convert(schema: unknown): Converted {
+    const known = this.#converted.get(schema);
     if (known) return known;
-    const conversion = new Conversion(this.#document, side, this);
-    const converted = conversion.convert(schema);
-    if (isFields(schema)) this.#converted[side].set(schema, converted);
+    const converted = new Conversion(this.#document, this.#side, this).convert(schema);
+    if (isFields(schema)) this.#converted.set(schema, converted);
     return converted;
   }
 
@@ -86,89 +81,51 @@ export class Schemas {
    * A tool's schema, made of these parts of the document. Throws a `PartFault` if a definition that they refer to
    * cannot be used. Definitions are put in only when the tool is called or shown.
    */
-  close(side: Side, root: JsonSchema, parts: readonly Converted[], checks = true): Schema {
-    if (this.#included(side, parts) === 0) return lazySchema(() => root, { checks });
-    return lazySchema(() => ({ ...root, $defs: this.#definitionsOf(side, parts) }), {
+  close(root: JsonSchema, parts: readonly Converted[], checks = true): Schema {
+    if (this.#countIncluded(parts) === 0) return lazySchema(() => root, { checks });
+    return lazySchema(() => ({ ...root, $defs: this.#definitionsOf(parts) }), {
       checks,
       identify: () => {
-        const reached = this.#reach(side, parts).included.map((pointer) => [pointer, this.#digestOf(side, pointer)]);
+        const reached = this.#reach(parts).included.map((pointer) => [pointer, this.#digestOf(pointer)]);
         return JSON.stringify([root, reached]);
       },
     });
   }
 
   /** How many definitions the parts of a tool's schema lead to. Definitions that many tools lead to are walked once. */
-  #included(side: Side, parts: readonly Converted[]): number {
-    const sums = parts.map(({ values, states }) => [values, states]);
-    const key = JSON.stringify([side, sums, parts.map(({ references }) => references)]);
-    const known = this.#reached.get(key) ?? this.#walk(side, parts);
-    this.#reached.set(key, known);
-    if (known instanceof PartFault) throw known;
-    return known;
-  }
-
-  #walk(side: Side, parts: readonly Converted[]): number | PartFault {
-    try {
-      const { included, states } = this.#reach(side, parts);
+  #countIncluded(parts: readonly Converted[]): number {
+    const key = JSON.stringify(parts.map(({ values, states, references }) => [values, states, references]));
+    return remembered(this.#included, key, () => {
+      const { included, states } = this.#reach(parts);
       if (states > MAX_STATES) throw new PartFault("the patterns of its schema are too large together");
-      const searched = this.#searched[side];
-      for (const pointer of included) if (searched.get(pointer) !== false) this.#refuseCircles(side, pointer);
+      const inPlaceOf = (pointer: string) => this.#definition(pointer).inPlace;
+      // Checking a value would never end.
+      if (included.some((pointer) => leadsToLoop(pointer, inPlaceOf, this.#searched)))
+        throw new PartFault("its schema refers to itself without going deeper into the value");
       return included.length;
-    } catch (fault) {
-      if (fault instanceof PartFault) return fault;
-      throw fault;
-    }
+    });
   }
 
-  #definitionsOf(side: Side, parts: readonly Converted[]): Readonly<Record<string, JsonSchema | boolean>> {
-    const { included } = this.#reach(side, parts);
-    const within = new Set(included);
-    const definitions = included.map((pointer) => this.#definition(side, pointer));
-    const beyond = [...parts, ...definitions]
-      .flatMap(({ references }) => references)
-      .filter((pointer) => !within.has(pointer));
+  #definitionsOf(parts: readonly Converted[]): Readonly<Record<string, JsonSchema | boolean>> {
+    const { included } = this.#reach(parts);
+    const definitions = included.map((pointer) => this.#definition(pointer));
+    const beyond = new Set([...parts, ...definitions].flatMap(({ references }) => references));
+    for (const pointer of included) beyond.delete(pointer);
     return Object.fromEntries([
       ...definitions.map(({ schema }, index) => [this.nameOf(included[index]!), schema] as const),
-      ...[...new Set(beyond)].map((pointer) => [this.nameOf(pointer), true] as const),
+      ...[...beyond].map((pointer) => [this.nameOf(pointer), true] as const),
     ]);
   }
 
-  /** Definitions of large documents are in hundreds of schemas, and each is read once for all. */
-  #digestOf(side: Side, pointer: string): string {
-    const definition = this.#definition(side, pointer);
-    const digest = this.#digests.get(definition) ?? hash("sha256", JSON.stringify(definition.schema));
-    this.#digests.set(definition, digest);
-    return digest;
-  }
-
-  /** Name of a definition. It follows from the pointer alone, so that a tool's digest does not depend on other tools. */
-  nameOf(pointer: string): string {
-    const known = this.#names.get(pointer) ?? definitionName(pointer);
-    this.#names.set(pointer, known);
-    return known;
-  }
-
-  /** States of a pattern. Throws a `PartFault` if it cannot be matched in linear time. */
-  statesOf(source: string): number {
-    const known = this.#patterns.get(source) ?? readPattern(source);
-    this.#patterns.set(source, known);
-    if (known instanceof PartFault) throw known;
-    return known;
-  }
-
   /** The nearest definitions, as many as fit. */
-  #reach(side: Side, parts: readonly Converted[]): { readonly included: readonly string[]; readonly states: number } {
+  #reach(parts: readonly Converted[]): { readonly included: readonly string[]; readonly states: number } {
     const included: string[] = [];
-    const met = new Set<string>(parts.flatMap(({ references }) => references));
-    let values = 0;
-    let states = 0;
-    for (const part of parts) {
-      values += part.values;
-      states += part.states;
-    }
+    const met = new Set(parts.flatMap(({ references }) => references));
+    let values = parts.reduce((sum, part) => sum + part.values, 0);
+    let states = parts.reduce((sum, part) => sum + part.states, 0);
     for (const pointer of met) {
       if (values >= MAX_VALUES) break;
-      const definition = this.#definition(side, pointer);
+      const definition = this.#definition(pointer);
       values += definition.values;
       states += definition.states;
       included.push(pointer);
@@ -178,44 +135,33 @@ export class Schemas {
     return { included, states };
   }
 
-  #definition(side: Side, pointer: string): Converted {
-    const known = this.#definitions[side].get(pointer) ?? this.#readDefinition(side, pointer);
-    this.#definitions[side].set(pointer, known);
-    if (known instanceof PartFault) throw known;
-    return known;
+  #definition(pointer: string): Converted {
+    return remembered(this.#definitions, pointer, () => this.convert(target(this.#document.root, pointer)));
   }
 
-  #readDefinition(side: Side, pointer: string): Converted | PartFault {
-    try {
-      return this.convert(side, target(this.#document.root, pointer));
-    } catch (fault) {
-      if (fault instanceof PartFault) return fault;
-      throw fault;
-    }
+  /** Definitions of large documents are in hundreds of schemas, and each is read once for all. */
+  #digestOf(pointer: string): string {
+    const { schema } = this.#definition(pointer);
+    return remembered(this.#digests, pointer, () => hash("sha256", JSON.stringify(schema)));
   }
 
-  /** Refuses a definition that refers back to itself for the same value: checking a value would never end. */
-  #refuseCircles(side: Side, start: string): void {
-    const searched = this.#searched[side];
-    const above = new Set<string>();
-    const open: { readonly pointer: string; readonly leaves: boolean }[] = [{ pointer: start, leaves: false }];
-    for (let next = open.pop(); next !== undefined; next = open.pop()) {
-      const { pointer, leaves } = next;
-      if (leaves) {
-        above.delete(pointer);
-        searched.set(pointer, false);
-        continue;
-      }
-      if (searched.get(pointer) === false) continue;
-      if (above.has(pointer) || searched.get(pointer) === true) {
-        for (const one of above) searched.set(one, true);
-        throw new PartFault("its schema refers to itself without going deeper into the value");
-      }
-      above.add(pointer);
-      open.push({ pointer, leaves: true });
-      for (const child of this.#definition(side, pointer).inPlace) open.push({ pointer: child, leaves: false });
-    }
+  /** Name of a definition. It follows from the pointer alone, so that a tool's digest does not depend on other tools. */
+  nameOf(pointer: string): string {
+    return remembered(this.#names, pointer, () => definitionName(pointer));
   }
+
+  /** States of a pattern. Throws a `PartFault` if it cannot be matched in linear time. */
+  statesOf(source: string): number {
+    return remembered(this.#patterns, source, () => readStates(source));
+  }
+}
+
+/** What is made for a key once, or the fault for which it cannot be made, which is thrown again. */
+function remembered<Value>(known: Map<string, Value | PartFault>, key: string, make: () => Value): Value {
+  const made = known.get(key) ?? orFault(make);
+  known.set(key, made);
+  if (made instanceof PartFault) throw made;
+  return made;
 }
 
 function definitionName(pointer: string): string {
@@ -224,12 +170,12 @@ function definitionName(pointer: string): string {
   return `${plain.replaceAll(/[^\w.-]/g, "_").slice(-100)}@${hash("sha256", pointer).slice(0, 16)}`;
 }
 
-function readPattern(source: string): number | PartFault {
+function readStates(source: string): number {
   try {
     return new LinearPattern(source).states;
   } catch (error) {
     if (!(error instanceof PatternRefused)) throw error;
-    return new PartFault(`its pattern ${JSON.stringify(source.slice(0, 100))} ${error.message}`);
+    throw new PartFault(`its pattern ${JSON.stringify(source.slice(0, 100))} ${error.message}`);
   }
 }
 
@@ -305,17 +251,15 @@ class Conversion {
   #copySchema(word: string, value: unknown, words: Map<string, unknown>, inPlace: boolean): void {
     // A server may send more than its document says.
     if (this.#side === "output" && value === false) return;
-    const isInPlace = SCHEMA_WORDS[this.#side].get(word) === true;
-    words.set(word, this.#schema(value, inPlace && isInPlace));
+    words.set(word, this.#schema(value, inPlace && IN_PLACE.has(word)));
   }
 
   /** Alternatives of real documents overlap, and servers take what fits several: each choice is an `anyOf`. */
   #copyChoice(word: string, value: unknown, words: Map<string, unknown>, inPlace: boolean): void {
     const choice = this.#list(word, value, inPlace);
     if (choice.length === 0) return;
-    const all = words.get("anyOf") === undefined ? undefined : [{ anyOf: choice }];
-    if (all === undefined) words.set("anyOf", choice);
-    else words.set("allOf", [...((words.get("allOf") as readonly unknown[] | undefined) ?? []), ...all]);
+    if (!words.has("anyOf")) words.set("anyOf", choice);
+    else words.set("allOf", [...((words.get("allOf") as readonly unknown[] | undefined) ?? []), { anyOf: choice }]);
   }
 
   #copyOfInput(word: string, value: unknown, words: Map<string, unknown>, inPlace: boolean): void {
@@ -380,16 +324,7 @@ class Conversion {
   }
 }
 
-const TYPES: ReadonlySet<unknown> = new Set([
-  "string",
-  "number",
-  "integer",
-  "boolean",
-  "object",
-  "array",
-  "null",
-  "file",
-]);
+const TYPES: ReadonlySet<unknown> = new Set("string number integer boolean object array null file".split(" "));
 
 function isType(value: unknown): boolean {
   return Array.isArray(value) ? value.every((one) => TYPES.has(one)) : TYPES.has(value);

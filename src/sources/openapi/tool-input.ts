@@ -1,6 +1,6 @@
 import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
 import type { Schema } from "../../tools/schema.ts";
-import { follow, type OpenApiDocument, PartFault } from "./document.ts";
+import { follow, type OpenApiDocument, orFault, PartFault } from "./document.ts";
 import { fieldOf, isFields, type Fields } from "../../values/fields.ts";
 import type { Body, OperationParts, Parameter } from "./operations.ts";
 import type { Converted, Schemas } from "./schemas.ts";
@@ -82,12 +82,8 @@ function plainProperties(document: OpenApiDocument, { form, schema }: Body): Fie
 const OTHER_WORDS = ["anyOf", "oneOf", "allOf", "not", "if", "patternProperties", "nullable", "x-nullable", "enum"];
 
 function followQuietly(document: OpenApiDocument, schema: unknown): unknown {
-  try {
-    return follow(document, schema);
-  } catch (fault) {
-    if (fault instanceof PartFault) return undefined;
-    throw fault;
-  }
+  const followed = orFault(() => follow(document, schema));
+  return followed instanceof PartFault ? undefined : followed;
 }
 
 /** The input of an operation's tool. Throws a `PartFault` if its schemas cannot be used. */
@@ -99,7 +95,7 @@ export function toolInput(
   layout: Layout,
 ): ToolInput {
   const parameters = fieldsOf(given, body !== undefined && layout === "nested");
-  const converted = parameters.map(({ parameter }) => schemas.convert("input", parameter.schema));
+  const converted = parameters.map(({ parameter }) => schemas.convert(parameter.schema));
   const fields = parameters.map(({ field, parameter }, index) => [
     field,
     described(converted[index]!.schema, parameter.description),
@@ -115,7 +111,7 @@ export function toolInput(
     additionalProperties: false,
   };
   return {
-    schema: schemas.close("input", root, [...converted, ...(bodyPart?.parts ?? [])]),
+    schema: schemas.close(root, [...converted, ...(bodyPart?.parts ?? [])]),
     parameters,
     body: bodyPart?.place,
   };
@@ -151,11 +147,11 @@ function bodyInput(document: OpenApiDocument, schemas: Schemas, body: Body, layo
   const properties = plainProperties(document, body);
   const files = body.form === "multipart" && properties ? filesOf(document, properties) : new Set<string>();
   if (!properties || (layout === "nested" && files.size === 0)) {
-    const converted = schemas.convert("input", body.schema);
+    const converted = schemas.convert(body.schema);
     const field = described(converted.schema, body.description);
     return { fields: [[BODY, field]], required, parts: [converted], place: { body, names: undefined, files } };
   }
-  const whole = schemas.convert("input", follow(document, body.schema));
+  const whole = schemas.convert(follow(document, body.schema));
   const schema = whole.schema as JsonSchema;
   const fields = Object.entries((schema.properties ?? {}) as Readonly<Record<string, JsonSchema | boolean>>).map(
     ([name, field]) => [name, files.has(name) ? fileSchema(field) : field] as const,

@@ -56,7 +56,7 @@ export function toolOutput(
     if (form !== "json") return form === "bytes" ? BYTES_SCHEMA : TEXT;
     const schema = fieldOf(fieldOf(content, mediaType), "schema");
     if (schema === undefined) return undefined;
-    const converted = schemas.convert("output", schema);
+    const converted = schemas.convert(schema);
     parts.push(converted);
     return converted.schema;
   });
@@ -64,7 +64,7 @@ export function toolOutput(
   if (first === undefined || alternatives.includes(undefined)) return { schema: undefined, accept };
   const whole = others.length === 0 ? first : { anyOf: alternatives };
   if (typeof whole === "boolean") return { schema: undefined, accept };
-  return { schema: schemas.close("output", whole, parts, checks), accept };
+  return { schema: schemas.close(whole, parts, checks), accept };
 }
 
 /** The answers that mean success: of status 2xx, or `default` without any. */

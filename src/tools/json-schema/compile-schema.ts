@@ -70,7 +70,7 @@ type OneWord = (typeof ONES)[number];
 type MapWord = (typeof MAPS)[number];
 
 /** Words whose schemas apply to the same value, not to a part of it. */
-const IN_PLACE: ReadonlySet<string> = new Set(
+export const IN_PLACE: ReadonlySet<string> = new Set(
   "allOf anyOf oneOf not if then else dependentSchemas dependencies".split(" "),
 );
 
