@@ -1,3 +1,5 @@
+import { encodedStrictly } from "./headers.ts";
+
 /** What stands in the place of a secret. */
 const REPLACEMENT = "[secret]";
 /** Shortest part of a secret that is looked for where a text was cut. */
@@ -57,8 +59,7 @@ function sharedBySuffix(one: string, other: string): number {
 function formsOf(value: string): readonly string[] {
   const json = JSON.stringify(value).slice(1, -1);
   const encoded = encodeURIComponent(value.toWellFormed());
-  const strict = encoded.replaceAll(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);
-  const inAddresses = [encoded, strict].flatMap((one) => [one, one.replaceAll("%20", "+")]);
+  const inAddresses = [encoded, encodedStrictly(value)].flatMap((one) => [one, one.replaceAll("%20", "+")]);
   return [
     value,
     json,

@@ -30,7 +30,7 @@ import {
 import { checkPath, loadStyles, pathParts, requestParts, type Styles } from "./request.ts";
 import { Schemas } from "./schemas.ts";
 import { isHeaderName } from "../headers.ts";
-import { Authorization, isUsable, type OpenApiAuth, type Secret } from "./secrets.ts";
+import { isUsable, type OpenApiAuth, readAuthorization, type Secret } from "./secrets.ts";
 import { send, type Sender } from "./send.ts";
 import { givenParameters, type Layout, layoutOf, toolInput } from "./tool-input.ts";
 import { toolOutput } from "./tool-output.ts";
@@ -101,7 +101,7 @@ export async function fromOpenApi(options: OpenApiOptions, policies?: OpenApiPol
   const sender: Sender = {
     source: name,
     baseUrl: readBaseUrl(baseUrl),
-    authorization: Authorization.of("fromOpenApi", auth),
+    authorization: readAuthorization("fromOpenApi", auth),
     headers: readHeaders(headers),
   };
   const styles = await loadStyles();

@@ -1,7 +1,8 @@
 import { PortcullisError } from "../../errors.ts";
 import { PartFault } from "./document.ts";
-import { fieldOf } from "../../values/fields.ts";
-import { type Parameter, serialisationOf, type Serialisation, type Style } from "./operations.ts";
+import { fieldOf, type Fields, isFields } from "../../values/fields.ts";
+import { encodedStrictly, isHeaderValue } from "../headers.ts";
+import { type Parameter, serialisationOf, type Serialisation } from "./operations.ts";
 import type { BodyFields, ToolInput } from "./tool-input.ts";
 
 /** The functions of openapi-fetch that write lists and objects. */
@@ -70,7 +71,7 @@ export function requestParts(
   styles: Styles,
   path: PathParts,
   { parameters, body }: ToolInput,
-  input: Readonly<Record<string, unknown>>,
+  input: Fields,
 ): RequestParts {
   const given = parameters.flatMap(({ field, parameter }) => {
     const value = Object.hasOwn(input, field) ? input[field] : undefined;
@@ -81,7 +82,7 @@ export function requestParts(
     at("path").map(({ parameter, value }) => [parameter.name, variable(styles, parameter, value)]),
   );
   return {
-    path: filledPath(path, variables),
+    path: path.map(({ text, isVariable }) => (isVariable ? (variables.get(text) ?? "") : text)).join(""),
     query: at("query")
       .map(({ parameter, value }) => written(styles, parameter, value, queryEncoder(parameter)))
       .filter((text) => text !== "")
@@ -89,7 +90,7 @@ export function requestParts(
     headers: at("header").map(
       ({ parameter, value }) => [parameter.name, headerText(styles, parameter, value)] as const,
     ),
-    cookies: at("cookie").map(({ parameter, value }) => written(styles, unexploded(parameter), value, STRICT)),
+    cookies: at("cookie").map(({ parameter, value }) => written(styles, unexploded(parameter), value, encodedStrictly)),
     body: body && bodyOf(styles, body, input),
   };
 }
@@ -100,20 +101,13 @@ const UNRESERVED = "A-Za-z0-9\\-._~";
 /** Characters that stay as they are in the text of a path, and in a query if reserved characters are allowed. */
 const PATH_CHARACTERS = new RegExp(`[^${UNRESERVED}!$&'()*+,;=:@/]+`, "gu");
 const ALLOWED_CHARACTERS = new RegExp(`[^${UNRESERVED}!$'()*,;=:@/?]+`, "gu");
-const RESERVED = /[!'()*]/g;
 
 function encoded(text: string, others: RegExp): string {
   return text.toWellFormed().replaceAll(others, (part) => encodeURIComponent(part));
 }
 
-const STRICT: Encode = (text) =>
-  encodeURIComponent(text.toWellFormed()).replaceAll(
-    RESERVED,
-    (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
-
 function queryEncoder({ serialisation }: Parameter): Encode {
-  return serialisation?.allowReserved ? (text) => encoded(text, ALLOWED_CHARACTERS) : STRICT;
+  return serialisation?.allowReserved ? (text) => encoded(text, ALLOWED_CHARACTERS) : encodedStrictly;
 }
 
 /** One value of a list or an object as text; what is nested deeper is JSON. */
@@ -122,35 +116,36 @@ function scalarText(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** A parameter of a query, a cookie or a form: `name=value`, as often as its style asks. Empty for an empty list. */
-function written(styles: Styles, { name, serialisation }: Named, value: unknown, encode: Encode): string {
-  const key = STRICT(name);
-  if (!serialisation) return `${key}=${encode(JSON.stringify(value))}`;
-  const style = serialisation.style as QueryStyle;
-  const { explode } = serialisation;
-  if (Array.isArray(value)) {
-    const items = value.map((item) => encode(scalarText(item)));
-    if (items.length === 0) return "";
-    const listStyle = style === "deepObject" ? "form" : style;
-    return styles.serializeArrayParam(key, items, { style: listStyle, explode, allowReserved: true });
-  }
-  if (typeof value !== "object") return `${key}=${encode(scalarText(value))}`;
-  const fields = encodedFields(value as object, STRICT, encode);
-  if (fields.length === 0) return "";
-  if (style === "spaceDelimited" || style === "pipeDelimited")
-    return styles.serializeArrayParam(key, fields.flat(), { style, explode: false, allowReserved: true });
-  return styles.serializeObjectParam(key, Object.fromEntries(fields), { style, explode, allowReserved: true });
-}
-
-/** Styles of queries, cookies and forms, and of paths and headers. */
-type QueryStyle = Exclude<Style, PathStyle>;
-type PathStyle = "simple" | "label" | "matrix";
-
 type Named = Pick<Parameter, "name" | "serialisation">;
 
-/** Encodes the names too: like the values, they are a program's text. */
-function encodedFields(value: object, encodeName: Encode, encode: Encode): readonly (readonly [string, string])[] {
-  return Object.entries(value).map(([name, field]) => [encodeName(name), encode(scalarText(field))] as const);
+/** A parameter of a query, a cookie or a form: `name=value`, as often as its style asks. Empty for an empty list. */
+function written(styles: Styles, { name, serialisation }: Named, value: unknown, encode: Encode): string {
+  const key = encodedStrictly(name);
+  if (!serialisation) return `${key}=${encode(JSON.stringify(value))}`;
+  if (typeof value !== "object") return `${key}=${encode(scalarText(value))}`;
+  const isEmpty = Object.keys(value as object).length === 0;
+  return isEmpty
+    ? ""
+    : severalText(styles, key, serialisation, value as object, { encodeName: encodedStrictly, encode });
+}
+
+/** A list or an object in its style. The names of fields are encoded too: like the values, they are a program's text. */
+function severalText(
+  { serializeArrayParam, serializeObjectParam }: Styles,
+  key: string,
+  { style, explode }: Serialisation,
+  value: object,
+  { encodeName, encode }: { readonly encodeName: Encode; readonly encode: Encode },
+): string {
+  const written = { explode, allowReserved: true };
+  if (Array.isArray(value)) {
+    const items = value.map((item) => encode(scalarText(item)));
+    return serializeArrayParam(key, items, { ...written, style: style === "deepObject" ? "form" : style });
+  }
+  const fields = Object.entries(value).map(([name, field]) => [encodeName(name), encode(scalarText(field))] as const);
+  if (style === "spaceDelimited" || style === "pipeDelimited")
+    return serializeArrayParam(key, fields.flat(), { ...written, style, explode: false });
+  return serializeObjectParam(key, Object.fromEntries(fields), { ...written, style });
 }
 
 function unexploded(parameter: Parameter): Parameter {
@@ -159,8 +154,9 @@ function unexploded(parameter: Parameter): Parameter {
 }
 
 /** A value in a path, encoded, so that it stays within its segment. */
-function variable(styles: Styles, { name, serialisation }: Parameter, value: unknown): string {
-  const text = simple(styles, name, serialisation, value, STRICT);
+function variable(styles: Styles, parameter: Parameter, value: unknown): string {
+  const { name } = parameter;
+  const text = simple(styles, parameter, value, encodedStrictly);
   const segments = decodeURIComponent(text).split(/[/\\]/);
   if (text === "") throw refused(`${name} must not be empty: it is a part of the address.`);
   if (segments.some((segment) => segment === "." || segment === ".."))
@@ -169,46 +165,23 @@ function variable(styles: Styles, { name, serialisation }: Parameter, value: unk
 }
 
 /** A value in a path or a header. */
-function simple(
-  styles: Styles,
-  name: string,
-  serialisation: Serialisation | undefined,
-  value: unknown,
-  encode: Encode,
-): string {
+function simple(styles: Styles, { name, serialisation }: Named, value: unknown, encode: Encode): string {
   if (!serialisation) return encode(JSON.stringify(value));
-  const style = serialisation.style as PathStyle;
-  const { explode } = serialisation;
-  const key = STRICT(name);
-  if (Array.isArray(value))
-    return styles.serializeArrayParam(
-      key,
-      value.map((item) => encode(scalarText(item))),
-      { style, explode, allowReserved: true },
-    );
+  const key = encodedStrictly(name);
   if (typeof value === "object" && value !== null)
-    return styles.serializeObjectParam(key, Object.fromEntries(encodedFields(value, encode, encode)), {
-      style,
-      explode,
-      allowReserved: true,
-    });
+    return severalText(styles, key, serialisation, value, { encodeName: encode, encode });
   const text = encode(scalarText(value));
-  if (style === "label") return `.${text}`;
-  return style === "matrix" ? `;${key}=${text}` : text;
+  if (serialisation.style === "label") return `.${text}`;
+  return serialisation.style === "matrix" ? `;${key}=${text}` : text;
 }
 
-function headerText(styles: Styles, { name, serialisation }: Parameter, value: unknown): string {
-  const text = simple(styles, name, serialisation, value, (one) => one);
-  if (/[^\t\x20-\x7e\x80-\xff]/.test(text))
-    throw refused(`${name} must be text of Latin-1 without line breaks: it is sent as a header.`);
-  return text;
+function headerText(styles: Styles, parameter: Parameter, value: unknown): string {
+  const text = simple(styles, parameter, value, (one) => one);
+  if (isHeaderValue(text)) return text;
+  throw refused(`${parameter.name} must be text of Latin-1 without line breaks: it is sent as a header.`);
 }
 
-function filledPath(path: PathParts, variables: ReadonlyMap<string, string>): string {
-  return path.map(({ text, isVariable }) => (isVariable ? (variables.get(text) ?? "") : text)).join("");
-}
-
-function bodyOf(styles: Styles, place: BodyFields, input: Readonly<Record<string, unknown>>): RequestParts["body"] {
+function bodyOf(styles: Styles, place: BodyFields, input: Fields): RequestParts["body"] {
   const value = bodyValue(place, input);
   if (value === undefined) return undefined;
   const { body, files } = place;
@@ -221,7 +194,7 @@ function bodyOf(styles: Styles, place: BodyFields, input: Readonly<Record<string
       return bytesOf("body", value);
     case "urlencoded":
       return Object.entries(fieldsOf(value))
-        .map(([name, field]) => written(styles, formField(name, field, body.encoding), field, STRICT))
+        .map(([name, field]) => written(styles, formField(name, field, body.encoding), field, encodedStrictly))
         .filter((text) => text !== "")
         .join("&");
     case "multipart":
@@ -229,27 +202,25 @@ function bodyOf(styles: Styles, place: BodyFields, input: Readonly<Record<string
   }
 }
 
-function bodyValue({ body, names }: BodyFields, input: Readonly<Record<string, unknown>>): unknown {
+function bodyValue({ body, names }: BodyFields, input: Fields): unknown {
   if (!names) return Object.hasOwn(input, "body") ? input.body : undefined;
   const fields = Object.entries(input).filter(([name]) => names.has(name));
   return fields.length === 0 && !body.required ? undefined : Object.fromEntries(fields);
 }
 
-function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  if (typeof value === "object" && value !== null && !Array.isArray(value))
-    return value as Readonly<Record<string, unknown>>;
+function fieldsOf(value: unknown): Fields {
+  if (isFields(value)) return value;
   throw refused("body must be an object: it is sent as a form.");
 }
 
 /** Without an `encoding` of its own, an object in a form is JSON and a list is its field repeated. */
 function formField(name: string, value: unknown, encoding: unknown): Named {
   const own = fieldOf(encoding, name);
-  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-  if (isObject && fieldOf(own, "style") === undefined) return { name, serialisation: undefined };
+  if (isFields(value) && fieldOf(own, "style") === undefined) return { name, serialisation: undefined };
   return { name, serialisation: serialisationOf(own, "query", name) };
 }
 
-function formData(fields: Readonly<Record<string, unknown>>, files: ReadonlySet<string>): FormData {
+function formData(fields: Fields, files: ReadonlySet<string>): FormData {
   const form = new FormData();
   for (const [name, field] of Object.entries(fields))
     for (const one of Array.isArray(field) ? (field as readonly unknown[]) : [field]) {

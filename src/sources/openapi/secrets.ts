@@ -39,55 +39,40 @@ export interface Credentials {
 }
 
 /** What the host adds to requests. */
-export class Authorization {
+export interface Authorization {
   /** Names of the header (in small letters), query parameter and cookie that the host sets. */
-  readonly header: string | undefined;
-  readonly query: string | undefined;
-  readonly cookie: string | undefined;
-  readonly #read: () => Promise<Credentials>;
-
-  private constructor(
-    sets: Partial<Pick<Authorization, "header" | "query" | "cookie">>,
-    read: () => Promise<Credentials>,
-  ) {
-    this.header = sets.header;
-    this.query = sets.query;
-    this.cookie = sets.cookie;
-    this.#read = read;
-  }
-
-  /** Throws a `PortcullisError` (`option_invalid`) with the place of what is wrong, and no secret. */
-  static of(place: OptionPlace | string, auth: unknown): Authorization {
-    if (auth === undefined) return new Authorization({}, async () => ({ headers: [], query: [], secrets: [] }));
-    const within = optionsIn(place, "auth");
-    const kinds = typeof auth === "object" && auth !== null ? Object.keys(auth) : [];
-    const [kind] = kinds;
-    if (kinds.length !== 1 || kind === undefined || !["bearer", "basic", "apiKey"].includes(kind))
-      throw new PortcullisError(
-        "option_invalid",
-        `${within.object}: expected { bearer }, { basic: { username, password } } or { apiKey: { in, name, value } }, got ${kinds.length === 0 ? "none of them" : kinds.map((one) => JSON.stringify(one.slice(0, 60))).join(", ")}.`,
-      );
-    const given = (auth as Readonly<Record<string, unknown>>)[kind];
-    if (kind === "bearer") {
-      if (!secret.accepts(given))
-        throw new PortcullisError("option_invalid", `${within.at(kind)}: expected ${secret.expected}.`);
-      return new Authorization({ header: "authorization" }, () => bearer(given as Secret));
-    }
-    if (kind === "basic") {
-      const { username, password } = quietly(optionsIn(within, kind), given, BASIC_RULES);
-      return new Authorization({ header: "authorization" }, () => basic(username, password));
-    }
-    const { in: where, name, value } = quietly(optionsIn(within, kind), given, KEY_RULES);
-    if (where !== "query" && !isHeaderName(name))
-      throw optionError(optionsIn(within, kind).at("name"), `the name of a ${where}`, name);
-    const sets = { header: { header: name.toLowerCase() }, query: { query: name }, cookie: { cookie: name } };
-    return new Authorization(sets[where], () => key(where, name, value));
-  }
-
+  readonly header?: string;
+  readonly query?: string;
+  readonly cookie?: string;
   /** Rejects with a `PortcullisError` (`source_unavailable`) if a function gives no usable secret. */
-  credentials(): Promise<Credentials> {
-    return this.#read();
+  readonly credentials: () => Promise<Credentials>;
+}
+
+/** Throws a `PortcullisError` (`option_invalid`) with the place of what is wrong, and no secret. */
+export function readAuthorization(place: OptionPlace | string, auth: unknown): Authorization {
+  if (auth === undefined) return { credentials: async () => ({ headers: [], query: [], secrets: [] }) };
+  const within = optionsIn(place, "auth");
+  const kinds = typeof auth === "object" && auth !== null ? Object.keys(auth) : [];
+  const [kind] = kinds;
+  if (kinds.length !== 1 || kind === undefined || !["bearer", "basic", "apiKey"].includes(kind))
+    throw new PortcullisError(
+      "option_invalid",
+      `${within.object}: expected { bearer }, { basic: { username, password } } or { apiKey: { in, name, value } }, got ${kinds.length === 0 ? "none of them" : kinds.map((one) => JSON.stringify(one.slice(0, 60))).join(", ")}.`,
+    );
+  const given = (auth as Readonly<Record<string, unknown>>)[kind];
+  if (kind === "bearer") {
+    if (!secret.accepts(given))
+      throw new PortcullisError("option_invalid", `${within.at(kind)}: expected ${secret.expected}.`);
+    return { header: "authorization", credentials: () => bearer(given as Secret) };
   }
+  const own = optionsIn(within, kind);
+  if (kind === "basic") {
+    const { username, password } = quietly(own, given, BASIC_RULES);
+    return { header: "authorization", credentials: () => basic(username, password) };
+  }
+  const { in: where, name, value } = quietly(own, given, KEY_RULES);
+  if (where !== "query" && !isHeaderName(name)) throw optionError(own.at("name"), `the name of a ${where}`, name);
+  return { [where]: where === "header" ? name.toLowerCase() : name, credentials: () => key(where, name, value) };
 }
 
 /** Checks options without showing their values: they hold secrets. */
@@ -96,19 +81,14 @@ function quietly<Rules extends typeof BASIC_RULES | typeof KEY_RULES>(
   given: unknown,
   rules: Rules,
 ) {
-  const shown = Object.fromEntries(
-    Object.entries(typeof given === "object" && given !== null ? given : {}).map(([name, value]) => [
-      name,
-      typeof value === "string" && (name === "value" || name === "username" || name === "password") && !isUsable(value)
-        ? undefined
-        : value,
-    ]),
-  );
-  return checkOptions(
-    place,
-    typeof given === "object" && given !== null ? shown : given === undefined ? given : {},
-    rules,
-  );
+  const isHidden = (name: string, value: unknown) =>
+    typeof value === "string" && ["value", "username", "password"].includes(name) && !isUsable(value);
+  if (given === undefined) return checkOptions(place, given, rules);
+  const shown = Object.entries(typeof given === "object" && given !== null ? given : {}).map(([name, value]) => [
+    name,
+    isHidden(name, value) ? undefined : value,
+  ]);
+  return checkOptions(place, Object.fromEntries(shown), rules);
 }
 
 async function bearer(given: Secret): Promise<Credentials> {
@@ -119,19 +99,18 @@ async function bearer(given: Secret): Promise<Credentials> {
 async function basic(username: Secret, password: Secret): Promise<Credentials> {
   const pair = [await valueOf(username), await valueOf(password)] as const;
   const coded = Buffer.from(pair.join(":")).toString("base64");
-  return {
-    headers: [["authorization", `Basic ${coded}`]],
-    query: [],
-    secrets: [coded, pair[1]],
-  };
+  return { headers: [["authorization", `Basic ${coded}`]], query: [], secrets: [coded, pair[1]] };
 }
 
 async function key(where: "header" | "query" | "cookie", name: string, given: Secret): Promise<Credentials> {
   const value = await valueOf(given);
-  const secrets = [value];
-  if (where === "query") return { headers: [], query: [[name, value]], secrets };
-  if (where === "header") return { headers: [[name, value]], query: [], secrets };
-  return { headers: [["cookie", `${name}=${encodeURIComponent(value)}`]], query: [], secrets };
+  const header =
+    where === "header" ? ([name, value] as const) : (["cookie", `${name}=${encodeURIComponent(value)}`] as const);
+  return {
+    headers: where === "query" ? [] : [header],
+    query: where === "query" ? [[name, value]] : [],
+    secrets: [value],
+  };
 }
 
 /** Only the operator reads what a function throws: it may name where secrets are kept. */

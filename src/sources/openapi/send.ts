@@ -12,6 +12,7 @@ import { basePath, type RequestParts } from "./request.ts";
 import { KeptSecrets } from "../kept-secrets.ts";
 import { type Authorization, type Credentials, type Secret, valueOf } from "./secrets.ts";
 
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 /** Redirects of one call. */
 const MAX_REDIRECTS = 5;
 /** Bytes of a failure's body that are read, and characters that a program may read of it. */
@@ -53,12 +54,7 @@ export async function send(sender: Sender, call: Call, request: RequestParts, co
   const deadline = performance.now() + call.timeoutMs;
   for (let attempt = 0; ; attempt += 1) {
     const { response, secrets } = await ask(sender, call, request, context.signal);
-    if (response.ok)
-      return await readAnswer(sender, response, secrets, {
-        resultBytes: context.resultBytes,
-        resultValues: context.resultValues,
-        asPart: call.asPart && context.caller === "direct",
-      });
+    if (response.ok) return await readAnswer(sender, call, response, secrets, context);
     const asked = call.effect === "read" ? askedWaitMs(response) : undefined;
     const waitMs = asked === undefined ? undefined : Math.max(asked, FIRST_WAIT_MS * 2 ** attempt);
     if (waitMs === undefined || performance.now() + waitMs >= deadline)
@@ -83,36 +79,30 @@ async function ask(sender: Sender, call: Call, request: RequestParts, signal: Ab
   for (let redirects = 0; ; redirects += 1) {
     const credentials = await credentialsOf(sender);
     const url = addressOf(baseUrl, path, query, credentials);
-    const response = await fetched(sender, call, url, {
+    const response = await fetch(url, {
       method,
       headers: headersOf(call, request, credentials, body),
       ...(body === undefined ? {} : { body: body as string }),
       redirect: "manual",
       signal,
+    }).catch((cause: unknown) => {
+      throw unreachable(sender.source, cause, call.effect);
     });
-    const location = isRedirect(response.status) ? response.headers.get("location") : null;
+    const location = REDIRECTS.has(response.status) ? response.headers.get("location") : null;
     if (location === null) return { response, secrets: new KeptSecrets(credentials.secrets, SHORTEST_SECRET) };
     const next = URL.parse(location, url.href);
-    if (next?.origin !== baseUrl.origin || next.username !== "" || next.password !== "") {
-      await drop(response);
+    await drop(response);
+    if (next?.origin !== baseUrl.origin || next.username !== "" || next.password !== "")
       throw failed(sender, response.status, ["It redirects to another host, which is not followed."]);
-    }
-    if (redirects === MAX_REDIRECTS) {
-      await drop(response);
+    if (redirects === MAX_REDIRECTS)
       throw failed(sender, response.status, [`It redirects more than ${MAX_REDIRECTS} times.`]);
-    }
     path = next.pathname;
     query = next.search.slice(1);
     if (response.status === 303 || ((response.status === 301 || response.status === 302) && method === "POST")) {
       if (method !== "HEAD") method = "GET";
       body = undefined;
     }
-    await drop(response);
   }
-}
-
-function isRedirect(status: number): boolean {
-  return [301, 302, 303, 307, 308].includes(status);
 }
 
 async function credentialsOf({ authorization, headers }: Sender): Promise<Credentials> {
@@ -153,30 +143,18 @@ function headersOf(call: Call, request: RequestParts, credentials: Credentials, 
   return headers;
 }
 
-async function fetched({ source }: Sender, { effect }: Call, url: URL, init: RequestInit): Promise<Response> {
-  try {
-    return await fetch(url, init);
-  } catch (cause) {
-    throw unreachable(source, cause, effect);
-  }
-}
-
 function unreachable(source: string, cause: unknown, effect: Effect): PortcullisError {
   const unsure = effect === "read" ? "" : " The call may have taken effect.";
   return new PortcullisError("source_unavailable", `${source} cannot be reached, or broke off.${unsure}`, { cause });
 }
 
-interface AnswerWays extends Pick<CallContext, "resultBytes" | "resultValues"> {
-  /** Whether bytes are a part beside the value. */
-  readonly asPart: boolean;
-}
-
 /** The value of an answer of success. */
 async function readAnswer(
   sender: Sender,
+  { asPart }: Call,
   response: Response,
   secrets: KeptSecrets,
-  { resultBytes, resultValues, asPart }: AnswerWays,
+  { resultBytes, resultValues, caller }: CallContext,
 ): Promise<unknown> {
   const bytes = await readBody(sender, response, resultBytes, "refuse");
   if (bytes.length === 0) return null;
@@ -185,11 +163,14 @@ async function readAnswer(
   if (form === "bytes" || form === "multipart") {
     const said = oneLine(secrets.takenFrom(mediaType ?? ""), 100);
     const kept = secrets.takenFromBytes(bytes);
-    return asPart ? partOf(said, kept) : { mediaType: said, base64: kept.toString("base64") };
+    return asPart && caller === "direct" ? partOf(said, kept) : { mediaType: said, base64: kept.toString("base64") };
   }
   const text = secrets.takenFrom(saidIn(bytes, mediaType, form));
   if (form !== "json") return text;
-  if (measure(text).values > resultValues) throw tooManyValues(resultValues);
+  if (measure(text).values > resultValues)
+    throw new PortcullisError("result_too_large", `The answer holds more than ${resultValues} values.`, {
+      cause: TOO_MANY_VALUES,
+    });
   try {
     return JSON.parse(text) as unknown;
   } catch (cause) {
@@ -210,17 +191,14 @@ function partOf(said: string, data: Buffer): Content {
 
 /** Text of an answer, in the form in which secrets are looked for. */
 function saidIn(bytes: Buffer, mediaType: string | null, form: BodyForm): string {
-  const text = textOf(bytes, mediaType);
-  return form === "json" ? withPlainEscapes(text) : text;
-}
-
-function textOf(bytes: Buffer, mediaType: string | null): string {
   const charset = /;\s*charset="?([\w-]{1,40})/i.exec(mediaType ?? "")?.[1] ?? "utf-8";
+  let text: string;
   try {
-    return new TextDecoder(charset).decode(bytes);
+    text = new TextDecoder(charset).decode(bytes);
   } catch {
-    return new TextDecoder().decode(bytes);
+    text = new TextDecoder().decode(bytes);
   }
+  return form === "json" ? withPlainEscapes(text) : text;
 }
 
 /** Reads a body up to a number of bytes. A larger body is given up, or cut. Nothing is parsed before. */
@@ -267,12 +245,6 @@ async function failureOf(
       : []),
     ...(line === "" ? [] : [`It says: ${line}`]),
   ]);
-}
-
-function tooManyValues(allowed: number): PortcullisError {
-  return new PortcullisError("result_too_large", `The answer holds more than ${allowed} values.`, {
-    cause: TOO_MANY_VALUES,
-  });
 }
 
 function failed({ source }: Sender, status: number, more: readonly string[]): PortcullisError {
