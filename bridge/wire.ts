@@ -33,20 +33,18 @@ export type RefusedFrame = { readonly bytes: number; readonly allowed: number } 
  * not replaced: each of them would become three bytes of text.
  */
 export class FrameDecoder {
-  #allowed: number;
-  /** Buffer of an unfinished prefix or text, and how many of its bytes are filled. */
+  /** Size of the largest frame that is taken. A change holds from the next frame on. */
+  allowed: number;
+  #isPrefix = true;
+  /** Length of the part under way, which is a prefix or a text. */
+  #length = PREFIX_BYTES;
+  /** Its bytes so far, if a chunk has ended within it, and how many they are. */
   #partial: Buffer | undefined;
   #filled = 0;
-  #isPrefix = false;
   #refused: RefusedFrame | undefined;
 
   constructor(allowed: number) {
-    this.#allowed = allowed;
-  }
-
-  /** Changes the allowed size, beginning with the next frame. */
-  set allowed(bytes: number) {
-    this.#allowed = bytes;
+    this.allowed = allowed;
   }
 
   /** The frame after which nothing more is read. */
@@ -57,59 +55,28 @@ export class FrameDecoder {
   /** Reads a chunk and returns the frames that it completed, in order. */
   push(chunk: Buffer): string[] {
     const frames: string[] = [];
-    for (let at = 0; at < chunk.length && !this.#refused;) {
-      if (this.#partial) {
-        at += this.#fill(this.#partial, chunk, at, frames);
-        continue;
+    // A text of no bytes is complete with its prefix.
+    for (let at = 0; !this.#refused && (at < chunk.length || this.#length === 0);) {
+      const missing = this.#length - this.#filled;
+      const found = chunk.subarray(at, at + missing);
+      at += found.length;
+      if (this.#partial || found.length < missing) {
+        this.#partial ??= Buffer.allocUnsafeSlow(this.#length);
+        this.#filled += found.copy(this.#partial, this.#filled);
       }
-      if (chunk.length - at < PREFIX_BYTES) {
-        this.#expect(PREFIX_BYTES, true);
-        continue;
-      }
-      const length = this.#allow(chunk.readUInt32BE(at));
-      if (length === undefined) break;
-      at += PREFIX_BYTES;
-      if (chunk.length - at < length) {
-        this.#expect(length, false);
-        continue;
-      }
-      this.#take(chunk.subarray(at, at + length), frames);
-      at += length;
+      if (found.length === missing) this.#take(this.#partial ?? found, frames);
     }
     return frames;
   }
 
-  /** Copies bytes of the chunk into the unfinished part, and returns how many. */
-  #fill(partial: Buffer, chunk: Buffer, at: number, frames: string[]): number {
-    const copied = chunk.copy(partial, this.#filled, at);
-    this.#filled += copied;
-    if (this.#filled < partial.length) return copied;
+  #take(part: Buffer, frames: string[]): void {
+    const bytes = this.#isPrefix ? part.readUInt32BE(0) : PREFIX_BYTES;
+    if (this.#isPrefix && bytes > this.allowed) this.#refused = { bytes, allowed: this.allowed };
+    else if (!this.#isPrefix && !isUtf8(part)) this.#refused = "no text";
+    else if (!this.#isPrefix) frames.push(part.toString("utf8"));
+    this.#isPrefix = !this.#isPrefix;
+    this.#length = bytes;
     this.#partial = undefined;
-    if (!this.#isPrefix) {
-      this.#take(partial, frames);
-      return copied;
-    }
-    const length = this.#allow(partial.readUInt32BE(0));
-    if (length === 0) frames.push("");
-    else if (length !== undefined) this.#expect(length, false);
-    return copied;
-  }
-
-  #take(bytes: Buffer, frames: string[]): void {
-    if (isUtf8(bytes)) frames.push(bytes.toString("utf8"));
-    else this.#refused = "no text";
-  }
-
-  #expect(length: number, isPrefix: boolean): void {
-    this.#partial = Buffer.allocUnsafeSlow(length);
     this.#filled = 0;
-    this.#isPrefix = isPrefix;
-  }
-
-  /** The length in a prefix; undefined if it is not allowed. */
-  #allow(length: number): number | undefined {
-    if (length <= this.#allowed) return length;
-    this.#refused = { bytes: length, allowed: this.#allowed };
-    return undefined;
   }
 }

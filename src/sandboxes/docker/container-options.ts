@@ -119,19 +119,15 @@ const EGRESS_ENVIRONMENT = {
 const SMALL_BUFFERS = { "net.ipv4.tcp_rmem": "4096 16384 16384", "net.ipv4.tcp_wmem": "4096 16384 16384" };
 
 /** Kernel files that show the host machine to a program: all of `/proc` beside its processes, mounts and network. */
-const MASKED_PATHS = [
-  ..."acpi asound buddyinfo bus cgroups cmdline config.gz consoles cpuinfo crypto devices diskstats dma driver".split(
-    " ",
-  ),
-  ..."execdomains fb filesystems fs interrupts iomem ioports irq kallsyms kcore key-users keys kmsg kpagecgroup".split(
-    " ",
-  ),
-  ..."kpagecount kpageflags latency_stats loadavg locks mdstat meminfo misc modules mtrr pagetypeinfo partitions".split(
-    " ",
-  ),
-  ..."pressure sched_debug schedstat scsi slabinfo softirqs stat swaps sys sysrq-trigger sysvipc timer_list".split(" "),
-  ..."timer_stats tty uptime version version_signature vmallocinfo vmstat zoneinfo".split(" "),
-].map((name) => `/proc/${name}`);
+const MASKED_PATHS = `
+  acpi asound buddyinfo bus cgroups cmdline config.gz consoles cpuinfo crypto devices diskstats dma driver
+  execdomains fb filesystems fs interrupts iomem ioports irq kallsyms kcore key-users keys kmsg kpagecgroup
+  kpagecount kpageflags latency_stats loadavg locks mdstat meminfo misc modules mtrr pagetypeinfo partitions
+  pressure sched_debug schedstat scsi slabinfo softirqs stat swaps sys sysrq-trigger sysvipc timer_list
+  timer_stats tty uptime version version_signature vmallocinfo vmstat zoneinfo`
+  .trim()
+  .split(/\s+/)
+  .map((name) => `/proc/${name}`);
 /** A machine has a few thousand terminals. Their memory, and some of its queues', counts against no container. */
 const MASKED_ELSEWHERE = ["/sys", "/dev/pts", "/dev/mqueue", "/etc/resolv.conf", "/etc/hosts", "/etc/hostname"];
 

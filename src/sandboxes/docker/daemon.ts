@@ -16,16 +16,7 @@ export interface DialRequest {
   readonly isStream?: boolean;
 }
 
-/** The fields of the daemon's `/info` that are used here; empty if missing. */
-export interface DaemonInfo {
-  readonly Name: string;
-  readonly KernelVersion: string;
-  readonly Architecture: string;
-  readonly ServerVersion: string;
-  readonly DockerRootDir: string;
-  readonly Runtimes: Readonly<Record<string, unknown>>;
-}
-
+/** The texts in the daemon's `/info` that are used here. */
 const NO_INFO = { Name: "", KernelVersion: "", Architecture: "", ServerVersion: "", DockerRootDir: "" };
 
 /** The daemon did not answer in time. */
@@ -78,7 +69,8 @@ export class Daemon {
     );
   }
 
-  async info(): Promise<DaemonInfo> {
+  /** What the daemon says about itself; empty where it says nothing. */
+  async info(): Promise<Readonly<typeof NO_INFO> & { readonly Runtimes: Readonly<Record<string, unknown>> }> {
     const answer = await this.dial({ path: "/info", method: "GET", statusCodes: { 200: true, 500: "server error" } });
     if (!isObject(answer) || typeof answer.Name !== "string") throw this.unexpectedAnswer("about itself");
     const texts = Object.entries(NO_INFO).map(([name, text]) => [

@@ -2,7 +2,7 @@ import type { Language } from "../../../bridge/frames.ts";
 import { optionError, PortcullisError } from "../../errors.ts";
 import { readOptions } from "../../option-rules/options.ts";
 import { checkLanguage, type Guest, type OpenOptions, type Sandbox, type SandboxLimits } from "../sandbox.ts";
-import { type ContainerAllowance, containerLimits } from "./container/container-limits.ts";
+import { containerLimits } from "./container/container-limits.ts";
 import { type ContainerPlan, GUEST_COMMANDS } from "./container-options.ts";
 import { ContainerPool } from "./container-pool.ts";
 import { Daemon } from "./daemon.ts";
@@ -30,7 +30,6 @@ export function createDockerSandbox(options: DockerSandboxOptions = {}): DockerS
 export function createDockerSandboxWith(way: typeof USUAL_WAY, options: DockerSandboxOptions): DockerSandbox {
   const read = readOptions(SUBJECT, options, DOCKER_RULES);
   const { image, runtime } = read;
-  const allowance: ContainerAllowance = { cpus: read.cpus, scratchBytes: read.scratchBytes };
   const egress = planEgress(read.egress, way);
   // In gVisor a container cannot connect to a socket of its host.
   if (egress && runtime !== "runc")
@@ -43,7 +42,7 @@ export function createDockerSandboxWith(way: typeof USUAL_WAY, options: DockerSa
   function planFor(language: Language, limits: SandboxLimits): ContainerPlan {
     // A program in JavaScript has no network client, so only one that escaped its realm could use egress.
     const usedEgress = language === "javascript" && read.command === undefined ? undefined : egress;
-    const mapped = containerLimits(limits, language, allowance, usedEgress !== undefined);
+    const mapped = containerLimits(limits, language, read, usedEgress !== undefined);
     const command = read.command ?? GUEST_COMMANDS[language](mapped);
     return { image, runtime, labels, language, limits: mapped, command, egress: usedEgress };
   }

@@ -8,8 +8,8 @@ const STDERR = 2;
 export class AttachedStream {
   readonly #onStdout: (chunk: Buffer) => void;
   readonly #onStderr: (chunk: Buffer) => void;
-  #header = Buffer.alloc(0);
-  #toStderr = false;
+  readonly #header = Buffer.alloc(HEADER_BYTES);
+  #headerBytes = 0;
   /** Bytes of the current part that have not arrived yet. */
   #remaining = 0;
 
@@ -19,33 +19,23 @@ export class AttachedStream {
   }
 
   push(chunk: Buffer): void {
-    let rest = chunk;
-    while (rest.length > 0) {
+    for (let at = 0; at < chunk.length;) {
       if (this.#remaining === 0) {
-        rest = this.#readHeader(rest);
-      } else {
-        const part = rest.subarray(0, this.#remaining);
-        this.#remaining -= part.length;
-        rest = rest.subarray(part.length);
-        if (this.#toStderr) this.#onStderr(part);
-        else this.#onStdout(part);
+        at += this.#readHeader(chunk, at);
+        continue;
       }
+      const part = chunk.subarray(at, at + this.#remaining);
+      this.#remaining -= part.length;
+      at += part.length;
+      if (this.#header[0] === STDERR) this.#onStderr(part);
+      else this.#onStdout(part);
     }
   }
 
-  #readHeader(bytes: Buffer): Buffer {
-    const missing = HEADER_BYTES - this.#header.length;
-    const header =
-      this.#header.length === 0
-        ? bytes.subarray(0, missing)
-        : Buffer.concat([this.#header, bytes.subarray(0, missing)]);
-    if (header.length < HEADER_BYTES) {
-      this.#header = Buffer.from(header);
-      return bytes.subarray(bytes.length);
-    }
-    this.#header = Buffer.alloc(0);
-    this.#toStderr = header[0] === STDERR;
-    this.#remaining = header.readUInt32BE(4);
-    return bytes.subarray(missing);
+  #readHeader(chunk: Buffer, at: number): number {
+    const copied = chunk.copy(this.#header, this.#headerBytes, at);
+    this.#headerBytes = (this.#headerBytes + copied) % HEADER_BYTES;
+    if (this.#headerBytes === 0) this.#remaining = this.#header.readUInt32BE(4);
+    return copied;
   }
 }

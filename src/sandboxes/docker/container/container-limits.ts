@@ -3,25 +3,8 @@ import type { SandboxLimits } from "../../sandbox.ts";
 
 const MIB = 1024 * 1024;
 
-/** Limits of a container, as the daemon takes them. */
-export interface ContainerLimits {
-  /** Heap limit of the program, which its guest enforces if the language has one. */
-  readonly heapBytes: number;
-  /** Memory of the container, of every kind, temporary files included. It gets no swap. */
-  readonly memoryBytes: number;
-  /** Processes and threads. */
-  readonly processes: number;
-  readonly cpus: number;
-  readonly openFiles: number;
-  readonly scratchBytes: number;
-  /** Files, folders and links in the scratch space. Without a limit, empty ones could take all memory. */
-  readonly scratchFiles: number;
-}
-
 /** The limits that an operator may change. */
-export type ContainerAllowance = Pick<ContainerLimits, "cpus" | "scratchBytes">;
-
-export const USUAL_ALLOWANCE: ContainerAllowance = { cpus: 1, scratchBytes: 16 * MIB };
+export const USUAL_ALLOWANCE = { cpus: 1, scratchBytes: 16 * MIB };
 
 /**
  * Memory of a container beyond its program's. Node takes 50 MiB before a program starts, and V8 needs slack for garbage
@@ -36,20 +19,26 @@ const PROCESSES = 64;
 const OPEN_FILES = 256;
 const SCRATCH_BYTES_PER_FILE = 16 * 1024;
 
-/** Maps the limits of an execution to those of a container. No other code does. */
+export type ContainerLimits = Readonly<ReturnType<typeof containerLimits>>;
+
+/** Maps the limits of an execution to those of a container, as the daemon takes them. No other code does. */
 export function containerLimits(
   { memoryBytes }: SandboxLimits,
   language: Language,
-  { cpus, scratchBytes }: ContainerAllowance = USUAL_ALLOWANCE,
+  { cpus, scratchBytes }: Readonly<typeof USUAL_ALLOWANCE> = USUAL_ALLOWANCE,
   egress = false,
-): ContainerLimits {
+) {
   return {
+    /** Heap limit of the program, which its guest enforces if the language has one. */
     heapBytes: memoryBytes,
+    /** Memory of the container, of every kind, temporary files included. It gets no swap. */
     memoryBytes: memoryBytes + OVERHEAD_BYTES[language] + (egress ? FORWARDER_BYTES : 0),
+    /** Processes and threads. */
     processes: PROCESSES + (egress ? FORWARDER_PROCESSES : 0),
     cpus,
     openFiles: OPEN_FILES,
     scratchBytes,
+    /** Files, folders and links in the scratch space. Without a limit, empty ones could take all memory. */
     scratchFiles: Math.max(16, Math.floor(scratchBytes / SCRATCH_BYTES_PER_FILE)),
   };
 }

@@ -1,31 +1,20 @@
-const MIB = 1024 * 1024;
-
-/** Limits of one container's egress. */
-export interface EgressLimits {
+/** Limits of one container's egress. Times are in milliseconds. */
+export const USUAL_EGRESS_LIMITS = {
   /** Bytes in both directions, of all connections together. */
-  readonly totalBytes: number;
+  totalBytes: 64 * 1024 * 1024,
   /** Connections in all; after that many the proxy accepts no more. */
-  readonly connections: number;
-  readonly connectionsAtOnce: number;
-  /** Size of the headers of a request or an answer, and of the first messages of a TLS connection. */
-  readonly headerBytes: number;
-  /** How long a client may take to send a request's headers, in milliseconds. */
-  readonly headerMs: number;
-  /** How long the look-up of a host may take, and then the connection to it, in milliseconds each. */
-  readonly connectMs: number;
-  /** How long a connection may move no bytes, in milliseconds. */
-  readonly idleMs: number;
-  /** How long a connection may last, in milliseconds. */
-  readonly connectionMs: number;
-}
-
-export const USUAL_EGRESS_LIMITS: EgressLimits = {
-  totalBytes: 64 * MIB,
   connections: 1000,
   connectionsAtOnce: 32,
+  /** Size of the headers of a request or an answer, and of the first messages of a TLS connection. */
   headerBytes: 16 * 1024,
+  /** How long a client may take to send a request's headers. */
   headerMs: 10_000,
+  /** How long the look-up of a host may take, and then the connection to it. */
   connectMs: 10_000,
+  /** How long a connection may move no bytes. */
   idleMs: 30_000,
+  /** How long a connection may last. */
   connectionMs: 300_000,
 };
+
+export type EgressLimits = Readonly<typeof USUAL_EGRESS_LIMITS>;

@@ -132,17 +132,11 @@ export class EgressProxy {
     if (!connection) return;
     const { upstream: tunnelled, target: tunnelTarget } = connection;
     try {
-      const path = tunnelled ? parsePath(request.url ?? "") : undefined;
-      const target =
-        tunnelled && tunnelTarget && path !== undefined
-          ? { ...tunnelTarget, path }
-          : tunnelled
-            ? undefined
-            : parseAbsoluteTarget(request.url ?? "");
+      const target = tunnelled ? parsePath(request.url ?? "", tunnelTarget) : parseAbsoluteTarget(request.url ?? "");
       if (!target) throw badTarget();
       const upstream = tunnelled ?? (await this.#reach(connection, target));
       const { headerBytes } = this.#plan.limits;
-      await forwardRequest({ connection, request, response, target, path: target.path, upstream, headerBytes });
+      await forwardRequest({ connection, request, response, target, upstream, headerBytes });
     } catch (error) {
       const { status, phrase, message, outcome } = refusalOf(error);
       if (!connection.over.aborted && !response.headersSent) {

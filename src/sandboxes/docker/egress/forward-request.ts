@@ -2,7 +2,7 @@ import { type IncomingMessage, request as sendRequest, type ServerResponse } fro
 import type { Socket } from "node:net";
 import type { EgressConnection } from "./egress-connection.ts";
 import { EgressRefusal } from "./egress-refusal.ts";
-import type { Target } from "./request-target.ts";
+import type { TargetWithPath } from "./request-target.ts";
 
 /** Interim answers (100 to 199) that a host may send before its answer. None is forwarded. */
 const INTERIM_ANSWERS = 8;
@@ -12,8 +12,7 @@ export interface Forwarding {
   readonly connection: EgressConnection;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  readonly target: Target;
-  readonly path: string;
+  readonly target: TargetWithPath;
   readonly upstream: Socket;
   readonly headerBytes: number;
 }
@@ -23,12 +22,12 @@ export interface Forwarding {
  * the body ends. Rejects with an `EgressRefusal` if there is no valid answer.
  */
 export async function forwardRequest(forwarding: Forwarding): Promise<void> {
-  const { connection, request, response, target, path, upstream, headerBytes } = forwarding;
+  const { connection, request, response, target, upstream, headerBytes } = forwarding;
   const framing = framingOf(request);
   const outgoing = sendRequest({
     createConnection: () => upstream,
     method: request.method ?? "GET",
-    path,
+    path: target.path,
     headers: [
       "Host",
       target.port === 80 ? target.host : `${target.host}:${target.port}`,

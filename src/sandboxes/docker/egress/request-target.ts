@@ -7,6 +7,10 @@ export interface Target {
   readonly port: number;
 }
 
+export interface TargetWithPath extends Target {
+  readonly path: string;
+}
+
 /** A path with an optional query, as it is forwarded. */
 const PATH = /^\/[\x21\x22\x24-\x7e]*$/;
 
@@ -19,14 +23,12 @@ export function parseAuthority(text: string, usualPort?: number): Target | undef
 }
 
 /** Reads the target of any other request to a proxy: `http://host/path`, without user, fragment or another scheme. */
-export function parseAbsoluteTarget(text: string): (Target & { readonly path: string }) | undefined {
+export function parseAbsoluteTarget(text: string): TargetWithPath | undefined {
   const [, authority = "", rest = ""] = /^http:\/\/([^/?]*)(.*)$/is.exec(text) ?? [];
-  const target = parseAuthority(authority, 80);
-  const path = parsePath(rest.startsWith("/") ? rest : `/${rest}`);
-  return target === undefined || path === undefined ? undefined : { ...target, path };
+  return parsePath(rest.startsWith("/") ? rest : `/${rest}`, parseAuthority(authority, 80));
 }
 
-/** Reads the target of a request in a tunnel, which is only a path. */
-export function parsePath(text: string): string | undefined {
-  return PATH.test(text) ? text : undefined;
+/** Reads the target of a request in a tunnel to `target`, which is only a path. */
+export function parsePath(text: string, target: Target | undefined): TargetWithPath | undefined {
+  return target !== undefined && PATH.test(text) ? { ...target, path: text } : undefined;
 }

@@ -11,9 +11,12 @@ export const IMAGE = "portcullis-sandbox";
 const PROTOCOL = "portcullis.protocol";
 const CONTENTS = "portcullis.contents";
 const ORIGIN = {
+  /** The name that was given to the build. */
   base: "portcullis.base",
+  /** Its digest in its registry, or its id if it has no digest. */
   baseDigest: "portcullis.base.digest",
   node: "portcullis.node",
+  /** Including Debian's revision. */
   python: "portcullis.python",
 };
 const BUILD_COMMAND = "portcullis image build";
@@ -30,15 +33,7 @@ export function imageLabels(): Readonly<Record<string, string>> {
 }
 
 /** What an image was built from. */
-export interface ImageOrigin {
-  /** The name that was given to the build. */
-  readonly base: string;
-  /** Its digest in its registry, or its id if it has no digest. */
-  readonly baseDigest: string;
-  readonly node: string;
-  /** Including Debian's revision. */
-  readonly python: string;
-}
+export type ImageOrigin = Readonly<typeof ORIGIN>;
 
 export function originLabels(origin: ImageOrigin): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(ORIGIN).map(([name, label]) => [label, origin[name as keyof ImageOrigin]]));
@@ -47,9 +42,7 @@ export function originLabels(origin: ImageOrigin): Readonly<Record<string, strin
 /** Reads from an image's labels what it was built from. Undefined if a label is missing. */
 export async function originOf(daemon: Daemon, image: string): Promise<ImageOrigin | undefined> {
   const labels = (await labelsOf(daemon, image)) ?? {};
-  const { base, baseDigest, node, python } = Object.fromEntries(
-    Object.entries(ORIGIN).map(([name, label]) => [name, labels[label]]),
-  );
+  const [base, baseDigest, node, python] = Object.values(ORIGIN).map((label) => labels[label]);
   if (base === undefined || baseDigest === undefined || node === undefined || python === undefined) return undefined;
   return { base, baseDigest, node, python };
 }
