@@ -1,8 +1,8 @@
-import type { CallExpression, Expression, MemberExpression, Node } from "acorn";
+import type { AnyNode } from "acorn";
 import type { ReadProgram } from "./read-program.ts";
 import { pathOfTool } from "../../../tools/tool-name.ts";
 import { ProgramNames } from "./program-names.ts";
-import { findNode, nodesIn } from "./syntax-nodes.ts";
+import { findNode, nameOf, nodesIn } from "./syntax-nodes.ts";
 
 export interface MissingAwait {
   readonly code: "await_missing" | "await_not_async";
@@ -30,7 +30,7 @@ const IDENTITY = new Set(["===", "!==", "==", "!="]);
 export function findMissingAwait({ text, body }: ReadProgram, tools: ReadonlySet<string>): MissingAwait | undefined {
   const names = new ProgramNames(body);
   const found: MissingAwait[] = [];
-  const report = (node: Node | null | undefined, use: string) => {
+  const report = (node: AnyNode | null | undefined, use: string) => {
     const call = promiseOf(node, names, tools);
     if (node && call !== undefined)
       found.push({
@@ -41,8 +41,8 @@ export function findMissingAwait({ text, body }: ReadProgram, tools: ReadonlySet
   };
   const addsToPromises = text.includes("Promise.prototype");
   for (const node of nodesIn(body)) {
-    for (const condition of conditionsOf(node as Fields)) report(condition, "which always counts as true");
-    for (const [part, use] of usesOf(node as Fields, names))
+    for (const condition of conditionsOf(node)) report(condition, "which always counts as true");
+    for (const [part, use] of usesOf(node, names))
       if (!addsToPromises || node.type !== "MemberExpression") report(part, use);
     const callback = callbackOf(node, names, tools);
     if (callback) found.push(callback);
@@ -54,36 +54,21 @@ export function findMissingAwait({ text, body }: ReadProgram, tools: ReadonlySet
   return found.toSorted((a, b) => a.offset - b.offset)[0];
 }
 
-/** The fields of nodes that the functions below read, each by the types of node that have it. */
-interface Fields extends Node {
-  readonly test?: Node | null;
-  readonly left: Node;
-  readonly right: Node;
-  readonly operator?: string;
-  readonly argument: Node;
-  readonly discriminant: Node;
-  readonly expressions: readonly Node[];
-  readonly properties: readonly Fields[];
-  readonly id: Node;
-  readonly init?: Node | null;
-  readonly name?: string;
-}
-
 /** Expressions that a node uses only as conditions. */
-function conditionsOf(node: Fields): Node[] {
+function conditionsOf(node: AnyNode): AnyNode[] {
   if (node.type === "LogicalExpression") return [node.left];
-  let last: Node | null | undefined =
-    node.type === "UnaryExpression" && node.operator === "!" ? node.argument : node.test;
-  while (last?.type === "LogicalExpression") last = (last as Fields).right;
+  const isNot = node.type === "UnaryExpression" && node.operator === "!";
+  let last = isNot ? node.argument : "test" in node ? node.test : undefined;
+  while (last?.type === "LogicalExpression") last = last.right;
   return last ? [last] : [];
 }
 
 /** Expressions that a node uses in a way that makes no sense for a promise, with the reason. */
-function usesOf(node: Fields, names: ProgramNames): (readonly [Node | null | undefined, string])[] {
+function usesOf(node: AnyNode, names: ProgramNames): (readonly [AnyNode | null | undefined, string])[] {
   switch (node.type) {
     case "BinaryExpression": {
       if (node.operator === "instanceof") return [];
-      const use = IDENTITY.has(node.operator ?? "") ? "which equals no other value" : "which cannot be an operand";
+      const use = IDENTITY.has(node.operator) ? "which equals no other value" : "which cannot be an operand";
       return [
         [node.left, use],
         [node.right, use],
@@ -96,23 +81,25 @@ function usesOf(node: Fields, names: ProgramNames): (readonly [Node | null | und
     case "SpreadElement":
       return [[node.argument, "which cannot be spread"]];
     case "ObjectExpression":
-      return node.properties
-        .filter(({ type, argument }) => type === "SpreadElement" && argument.type === "Identifier")
-        .map(({ argument }) => [names.promiseIn((argument as Fields).name), "which has no fields to spread"] as const);
+      return node.properties.flatMap((part) =>
+        part.type === "SpreadElement" && part.argument.type === "Identifier"
+          ? [[names.promiseIn(part.argument.name), "which has no fields to spread"] as const]
+          : [],
+      );
     case "ForOfStatement":
     case "ForInStatement":
       return [[node.right, "which cannot be iterated"]];
     case "VariableDeclarator":
       return node.id.type === "Identifier" ? [] : [[node.init, "which has none of these fields"]];
     case "MemberExpression": {
-      const { object, property, computed } = node as unknown as MemberExpression;
-      const { name = "" } = property as { name?: string };
+      const { object, property, computed } = node;
+      const name = nameOf(property);
       return computed || OF_PROMISES.has(name) ? [] : [[object, `which has no property "${name}"`]];
     }
     case "CallExpression": {
-      const { callee, arguments: inputs } = node as unknown as CallExpression;
+      const { callee, arguments: inputs } = node;
       if (callee.type !== "MemberExpression" || callee.object.type !== "Identifier") return [];
-      const name = `${callee.object.name}.${(callee.property as { name?: string }).name ?? ""}`;
+      const name = `${callee.object.name}.${nameOf(callee.property)}`;
       return READING_FIELDS.has(name) ? [[inputs[0], `which has nothing for ${name}`]] : [];
     }
     default:
@@ -121,14 +108,14 @@ function usesOf(node: Fields, names: ProgramNames): (readonly [Node | null | und
 }
 
 /** An async callback of an array method that does not await it. */
-function callbackOf(node: Node, names: ProgramNames, tools: ReadonlySet<string>): MissingAwait | undefined {
+function callbackOf(node: AnyNode, names: ProgramNames, tools: ReadonlySet<string>): MissingAwait | undefined {
   if (node.type !== "CallExpression") return undefined;
   const {
     callee,
     arguments: [first],
-  } = node as CallExpression;
+  } = node;
   if (callee.type !== "MemberExpression" || callee.computed || first === undefined) return undefined;
-  const { name: method = "" } = callee.property as { name?: string };
+  const method = nameOf(callee.property);
   if (names.methods.has(method)) return undefined;
   if (method === "forEach") return forEachCallback(first, names);
   if (!NOT_AWAITING.has(method)) return undefined;
@@ -141,13 +128,12 @@ function callbackOf(node: Node, names: ProgramNames, tools: ReadonlySet<string>)
 }
 
 /** An async callback of `forEach` that awaits: `forEach` ends before the callback. A callback that awaits nothing has ended by then. */
-function forEachCallback(callback: Node, names: ProgramNames): MissingAwait | undefined {
+function forEachCallback(callback: AnyNode, names: ProgramNames): MissingAwait | undefined {
   if (!names.isAsync(callback)) return undefined;
   const body = names.functionOf(callback);
   const awaits = findNode(
     body,
-    ({ type, ...fields }) =>
-      type === "AwaitExpression" || (type === "ForOfStatement" && (fields as { await?: boolean }).await === true),
+    (node) => node.type === "AwaitExpression" || (node.type === "ForOfStatement" && node.await),
   );
   if (awaits === undefined) return undefined;
   return {
@@ -159,13 +145,9 @@ function forEachCallback(callback: Node, names: ProgramNames): MissingAwait | un
 }
 
 /** Whether a node uses `await` as a name, which it is in a function that is not async: `await (x)`, `await [x]`. */
-function isNamedAwait(node: Node): boolean {
-  const named =
-    node.type === "CallExpression"
-      ? (node as CallExpression).callee
-      : node.type === "MemberExpression"
-        ? (node as MemberExpression).object
-        : undefined;
+function isNamedAwait(node: AnyNode): boolean {
+  const called = node.type === "CallExpression" ? node.callee : undefined;
+  const named = node.type === "MemberExpression" ? node.object : called;
   return named?.type === "Identifier" && named.name === "await";
 }
 
@@ -174,36 +156,28 @@ export const NOT_ASYNC =
   "`await` stands in a function that is not async. Write `async` before that function, as in `async (row) => …`.";
 
 /** Visits the elements and the fields' values of a literal of lists and records, at any depth. A value that is no such literal has none. */
-function inLiterals(root: Expression | null | undefined, visit: (node: Node) => void): void {
-  const open: (Node | null | undefined)[] = [root];
-  while (open.length > 0) {
-    const node = open.pop();
-    const parts: (Node | null)[] =
-      node?.type === "ArrayExpression"
-        ? (node as unknown as { elements: (Node | null)[] }).elements
-        : node?.type === "ObjectExpression"
-          ? (node as unknown as { properties: (Node & { value?: Node })[] }).properties.map(
-              ({ value }) => value ?? null,
-            )
-          : [];
-    for (const part of parts) {
-      if (part) visit(part);
-      open.push(part);
-    }
+function inLiterals(node: AnyNode | null | undefined, visit: (node: AnyNode) => void): void {
+  const values = node?.type === "ObjectExpression" ? node.properties.map((part) => "value" in part && part.value) : [];
+  for (const part of node?.type === "ArrayExpression" ? node.elements : values) {
+    if (!part) continue;
+    visit(part);
+    inLiterals(part, visit);
   }
 }
 
 /** The value of an arrow function without a block. */
-function arrowValue(node: Node): Node | undefined {
-  return node.type === "ArrowFunctionExpression" && (node as unknown as { expression: boolean }).expression
-    ? (node as unknown as { body: Node }).body
-    : undefined;
+function arrowValue(node: AnyNode): AnyNode | undefined {
+  return node.type === "ArrowFunctionExpression" && node.expression ? node.body : undefined;
 }
 
 /** How a call is written whose value is a promise; undefined for any other expression. */
-function promiseOf(node: Node | null | undefined, names: ProgramNames, tools: ReadonlySet<string>): string | undefined {
+function promiseOf(
+  node: AnyNode | null | undefined,
+  names: ProgramNames,
+  tools: ReadonlySet<string>,
+): string | undefined {
   if (node?.type !== "CallExpression") return undefined;
-  const { callee } = node as CallExpression;
+  const { callee } = node;
   if (callee.type === "Identifier" && names.isAsync(callee)) return `${callee.name}(…)`;
   const tool = names.toolPath(callee);
   return tool !== undefined && tools.has(tool) ? `${pathOfTool(tool)}(…)` : undefined;

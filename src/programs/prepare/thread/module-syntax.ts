@@ -1,4 +1,4 @@
-import type { Node } from "acorn";
+import type { AnyNode } from "acorn";
 import { placeOf } from "./function-body.ts";
 import { type ReadProgram, syntaxFault, type UnreadProgram } from "./read-program.ts";
 import { findNode } from "./syntax-nodes.ts";
@@ -26,8 +26,8 @@ export function refuseModuleSyntax(parsed: ReadProgram): ReadProgram | UnreadPro
   };
 }
 
-function isNewTarget(node: Node): boolean {
-  return node.type === "MetaProperty" && (node as unknown as { meta: { name: string } }).meta.name === "new";
+function isNewTarget(node: AnyNode): boolean {
+  return node.type === "MetaProperty" && node.meta.name === "new";
 }
 
 /** A fault for import or export statements in a program with types. The stripper gives no position for them. */

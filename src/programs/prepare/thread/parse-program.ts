@@ -1,4 +1,4 @@
-import { type BinaryExpression, type FunctionDeclaration, type Node, type Options, parse, tokenizer } from "acorn";
+import { type AnyNode, type FunctionDeclaration, type Options, parse, tokenizer } from "acorn";
 import { beforeRewriting, type Position, type RewrittenPlaces } from "../../guest/source-map.ts";
 import { explainSyntax } from "./explain-syntax.ts";
 import { asFunction, placeInBody } from "./function-body.ts";
@@ -43,14 +43,12 @@ function mayHaveTypes(code: string, { body }: ReadProgram): boolean {
 }
 
 /** `f<A<B>>(x)`, `f<(A | B)>(x)`: these parse as a comparison of a comparison's result, which programs do not use. */
-function comparesComparison(node: Node): boolean {
-  const { type, operator, left } = node as BinaryExpression;
-  return (
-    type === "BinaryExpression" && COMPARING.has(operator) && left.type === "BinaryExpression" && left.operator === "<"
-  );
+function comparesComparison(node: AnyNode): boolean {
+  if (node.type !== "BinaryExpression" || !COMPARING.has(node.operator)) return false;
+  return node.left.type === "BinaryExpression" && node.left.operator === "<";
 }
 
-const COMPARING = new Set(["<", ">", ">=", ">>", ">>>"]);
+const COMPARING: ReadonlySet<string> = new Set(["<", ">", ">=", ">>", ">>>"]);
 
 function isTooDeep(code: string): boolean {
   let depth = 0;

@@ -1,7 +1,7 @@
-import type { Function as FunctionNode, MemberExpression, Node, Pattern, VariableDeclarator } from "acorn";
+import type { AnyNode, Pattern, VariableDeclarator } from "acorn";
 import { CALLING_FUNCTIONS } from "../../../tools/tool-name.ts";
 import type { ReadProgram } from "./read-program.ts";
-import { nodesIn } from "./syntax-nodes.ts";
+import { nameOf, nodesIn } from "./syntax-nodes.ts";
 
 /** Maximum of declarations that a name is followed through. Declarations may refer to each other. */
 const MAX_STEPS = 32;
@@ -12,10 +12,10 @@ export class ProgramNames {
   readonly methods = new Set<string>();
   /** Declarations and assignments of each name. */
   readonly #declared = new Map<string, number>();
-  readonly #functions = new Map<string, Node>();
-  readonly #constants = new Map<string, Node>();
+  readonly #functions = new Map<string, AnyNode>();
+  readonly #constants = new Map<string, AnyNode>();
   /** The source of a destructured name: `const { find } = tools.crm`. */
-  readonly #parts = new Map<string, { readonly from: Node; readonly key: string }>();
+  readonly #parts = new Map<string, { readonly from: AnyNode; readonly key: string }>();
   #hidesTools = false;
 
   constructor(body: ReadProgram["body"]) {
@@ -23,33 +23,34 @@ export class ProgramNames {
   }
 
   /** Whether an expression is an async function, or the name of one. */
-  isAsync(node: Node): boolean {
+  isAsync(node: AnyNode): boolean {
     const value = this.functionOf(node);
-    return value !== undefined && isAsyncFunction(value);
+    const isOne = value && (isFunction(value) || value.type === "FunctionDeclaration");
+    return isOne === true && value.async && !value.generator;
   }
 
   /** The function that a name is declared as, if it is declared once; any other expression as it is. */
-  functionOf(node: Node): Node | undefined {
+  functionOf(node: AnyNode): AnyNode | undefined {
     if (node.type !== "Identifier") return node;
-    const { name } = node as unknown as { name: string };
+    const { name } = node;
     return this.#isUnique(name) ? (this.#functions.get(name) ?? this.#constants.get(name)) : undefined;
   }
 
   /** The name of the tool that an expression stands for; undefined for any other expression. */
-  toolPath(expression: Node): string | undefined {
+  toolPath(expression: AnyNode): string | undefined {
     const path: string[] = [];
     let node = expression;
     for (let steps = 0; steps < MAX_STEPS; steps += 1) {
       if (node.type === "MemberExpression") {
-        const { object, property, computed } = node as MemberExpression;
-        const key = computed ? (property as { value?: unknown }).value : (property as { name?: string }).name;
+        const { object, property, computed } = node;
+        const key = computed ? "value" in property && property.value : nameOf(property);
         if (typeof key !== "string") return undefined;
         path.unshift(key);
         node = object;
         continue;
       }
       if (node.type !== "Identifier") return undefined;
-      const { name } = node as unknown as { name: string };
+      const { name } = node;
       if (name === "tools") return this.#hidesTools ? undefined : path.join(".");
       if (CALLING_FUNCTIONS.has(name) && !this.#declared.has(name))
         return path.length === 0 ? CALLING_FUNCTIONS.get(name) : undefined;
@@ -63,7 +64,7 @@ export class ProgramNames {
   }
 
   /** The call whose promise a constant holds. */
-  promiseIn(name = ""): Node | undefined {
+  promiseIn(name: string): AnyNode | undefined {
     return this.#isUnique(name) ? this.#constants.get(name) : undefined;
   }
 
@@ -78,42 +79,34 @@ export class ProgramNames {
     }
   }
 
-  #read(node: Node): void {
+  #read(node: AnyNode): void {
     switch (node.type) {
       case "FunctionDeclaration":
       case "FunctionExpression":
       case "ArrowFunctionExpression":
-        return this.#readFunction(node as unknown as { id: Pattern | null; params: Pattern[] } & Node);
-      case "ClassDeclaration":
-        return this.#declare((node as unknown as { id: Pattern }).id);
-      case "CatchClause":
-        return this.#declare((node as unknown as { param: Pattern | null }).param);
-      case "AssignmentExpression":
-        return this.#declare((node as unknown as { left: Pattern }).left);
-      case "ForInStatement":
-      case "ForOfStatement": {
-        const { left } = node as unknown as { left: Node };
-        if (left.type !== "VariableDeclaration") this.#declare(left as Pattern);
+        if (node.type !== "ArrowFunctionExpression") this.#declare(node.id);
+        if (node.type === "FunctionDeclaration" && node.id) this.#functions.set(node.id.name, node);
+        for (const param of node.params) this.#declare(param, true);
         return;
-      }
+      case "ClassDeclaration":
+        return this.#declare(node.id);
+      case "CatchClause":
+        return this.#declare(node.param);
+      case "AssignmentExpression":
+        return this.#declare(node.left);
+      case "ForInStatement":
+      case "ForOfStatement":
+        if (node.left.type !== "VariableDeclaration") this.#declare(node.left);
+        return;
       case "Property":
       case "MethodDefinition":
-      case "PropertyDefinition": {
-        const { key, value } = node as unknown as { key: { name?: string }; value: Node | null };
-        if (value && isFunction(value)) this.methods.add(key.name ?? "");
+      case "PropertyDefinition":
+        if (node.value && isFunction(node.value)) this.methods.add(nameOf(node.key));
         return;
-      }
       case "VariableDeclarator":
-        return this.#readVariable(node as VariableDeclarator);
+        return this.#readVariable(node);
       default:
     }
-  }
-
-  #readFunction(node: { readonly id: Pattern | null; readonly params: readonly Pattern[] } & Node): void {
-    const { type, id, params } = node;
-    if (type !== "ArrowFunctionExpression") this.#declare(id);
-    for (const param of params) this.#declare(param, true);
-    if (type === "FunctionDeclaration" && id?.type === "Identifier") this.#functions.set(id.name, node);
   }
 
   #readVariable({ id, init }: VariableDeclarator): void {
@@ -127,40 +120,24 @@ export class ProgramNames {
   }
 }
 
-function isFunction(node: Node): boolean {
+function isFunction(node: AnyNode) {
   return node.type === "ArrowFunctionExpression" || node.type === "FunctionExpression";
 }
 
-function isAsyncFunction(node: Node): boolean {
-  const { async: isAsync, generator } = node as FunctionNode;
-  return (isFunction(node) || node.type === "FunctionDeclaration") && isAsync && !generator;
-}
-
-/** Names that a pattern binds or assigns. */
-function namesIn(root: Pattern | null | undefined): string[] {
-  const names: string[] = [];
-  const open: (Node | null | undefined)[] = [root];
-  while (open.length > 0) {
-    const node = open.pop();
-    switch (node?.type) {
-      case "Identifier":
-        names.push((node as unknown as { name: string }).name);
-        break;
-      case "ObjectPattern":
-        for (const part of (node as unknown as { properties: (Node & { value?: Node })[] }).properties)
-          open.push(part.type === "RestElement" ? part : part.value);
-        break;
-      case "ArrayPattern":
-        open.push(...(node as unknown as { elements: (Node | null)[] }).elements);
-        break;
-      case "RestElement":
-        open.push((node as unknown as { argument: Node }).argument);
-        break;
-      case "AssignmentPattern":
-        open.push((node as unknown as { left: Node }).left);
-        break;
-      case undefined:
-    }
+/** Names that a pattern binds or assigns. Its depth is bounded, as that of every program is. */
+function namesIn(pattern: Pattern | null | undefined): string[] {
+  switch (pattern?.type) {
+    case "Identifier":
+      return [pattern.name];
+    case "ObjectPattern":
+      return pattern.properties.flatMap((part) => namesIn(part.type === "RestElement" ? part : part.value));
+    case "ArrayPattern":
+      return pattern.elements.flatMap((part) => namesIn(part));
+    case "RestElement":
+      return namesIn(pattern.argument);
+    case "AssignmentPattern":
+      return namesIn(pattern.left);
+    default:
+      return [];
   }
-  return names;
 }
