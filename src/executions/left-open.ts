@@ -65,7 +65,6 @@ export async function isOpen(journal: Journal, execution: ExecutionId): Promise<
   return (await findIfKnown(journal, execution))?.ended === false;
 }
 
-/** For a program that waits for the outside. */
 export function waitingProgram(state: ExecutionState): Left {
   return {
     to: "outside",

@@ -37,7 +37,6 @@ export async function listedExecution(
 
 interface OpenFacts {
   readonly state: ListedExecution["state"];
-  /** Its calls that wait. */
   readonly calls?: readonly UnansweredCall[];
   readonly parent?: ParentRef | undefined;
 }

@@ -50,7 +50,6 @@ export interface RecoverWork {
   ) => Promise<Recovered>;
 }
 
-/** What has become of an execution or a conversation that was taken up. */
 export type Recovered = Execution | AgentReport;
 
 /** An execution that may have killed its drivers. */

@@ -29,7 +29,6 @@ interface AnyAnswer {
   readonly approvedBy?: string;
 }
 
-/** A result as JSON text. */
 export interface Value extends AnyAnswer {
   readonly ok: true;
   readonly text: string;
@@ -52,10 +51,8 @@ interface NoValue<Code> extends AnyAnswer {
 export type Refusal = NoValue<RefusalCode>;
 export type Failure = NoValue<FailureCode>;
 
-/** The gate's answer to a call. */
 export type Answer = Value | Refusal | Failure;
 
-/** Stands for an approver that gave no name. */
 const UNNAMED = "host";
 
 /** Who approved; undefined if there was no approval. */

@@ -9,7 +9,6 @@ import type { CallSpan, CallSpans } from "../telemetry/telemetry.ts";
 /** Stands for the name of an unknown tool if texts are redacted. */
 const UNKNOWN_TOOL = "(unknown)";
 
-/** The journal of a session. */
 export interface GateLog {
   /** Resolves once the record is in the journal. An `allowed` record is awaited before the handler runs. */
   append(record: CallRecord | DecisionRecord | RetryRecord): Promise<void>;
@@ -21,7 +20,6 @@ export interface GateLog {
   catchUp(): Promise<void>;
 }
 
-/** An event before it has its time. */
 export type Untimed<Event> = Event extends unknown ? Omit<Event, "at"> : never;
 
 /** What each event says. `at` is in milliseconds since 1970. */
@@ -91,7 +89,6 @@ export class CallLedger {
     return effect === "read" ? log.append(record) : log.appendSafely(record);
   }
 
-  /** The digest of an input as records and reports show it. */
   #toldDigest(plain: string): string {
     return this.#parts.scope?.redactor?.digest(plain) ?? plain;
   }
@@ -213,7 +210,6 @@ function lineOf(call: AnyCall, facts: Pick<CallLine, "bytes" | "outcome" | "star
   return more ? { ...line, ...more } : line;
 }
 
-/** Fields that few calls have. */
 function unusual(
   { tool, decided, handling }: Partial<ToldCall>,
   { started }: Pick<CallLine, "started">,

@@ -82,7 +82,6 @@ export class CallSteps {
     return call.tool.approvable ? this.#approveAndRun(call) : this.#run(call);
   }
 
-  /** Makes a call that needs no decision any more. */
   #run(call: OpenCall, read?: { readonly input: unknown }): Promise<Answer | undefined> {
     const { runner } = this.#parts;
     return call.tool.handler === "client"
@@ -98,7 +97,7 @@ export class CallSteps {
    */
   async #approveAndRun(call: OpenCall): Promise<Answer | undefined> {
     const { calls, admission, ledger, queues, remembered, runner, scope } = this.#parts;
-    const checked = await queues.check(() =>
+    const checked = await queues.checks.run(() =>
       runner.withInput(call, async (input) =>
         (await this.#needsApproval(call, input)) ? NEEDS_APPROVAL : this.#run(call, { input }),
       ),
@@ -150,7 +149,7 @@ export class CallSteps {
   /** A call whose decision comes later leaves the queue of approvals. */
   async #askAndRun(call: OpenCall): Promise<Answer | undefined> {
     const { queues, runner } = this.#parts;
-    const asked = await queues.approve(() => runner.withInput(call, (input) => this.#decideAndRun(call, input)));
+    const asked = await queues.approvals.run(() => runner.withInput(call, (input) => this.#decideAndRun(call, input)));
     return asked === LATER ? this.#waitOutside(call) : asked;
   }
 
@@ -241,14 +240,12 @@ export class CallSteps {
     return arrival && !calls.isGone(call) ? this.#follow(call, arrival, code) : undefined;
   }
 
-  /** Goes on with a call that has waited, as what has come for it says. */
   async #follow(call: OpenCall, arrival: Arrival, code?: string): Promise<Answer | undefined> {
     if (arrival.type === "expired") return this.#expired(call, code);
     if (arrival.type === "decision" && code !== OUTCOME_UNKNOWN) this.#remember(call, arrival);
     return this.#obey(call, arrival, code);
   }
 
-  /** Does what a decision or a result from outside says. */
   async #obey(call: OpenCall, record: OutsideRecord, code?: string): Promise<Answer | undefined> {
     const { calls, runner } = this.#parts;
     calls.waits.release(call.identity.callId);

@@ -22,7 +22,6 @@ export type CallAnswer =
 export interface CallScope extends WorkScope {
   readonly gate: Gate;
   readonly journal: Journal;
-  /** As in the scope of a program. */
   readonly leaseMs: number;
   readonly limits: GateLimits & Readonly<Record<string, number>>;
   readonly signal: AbortSignal;

@@ -83,7 +83,6 @@ function messageOf(error: unknown): string {
   }
 }
 
-/** Whether the program was told the whole cause. */
 function isTold(error: unknown): boolean {
   return (
     error === undefined ||

@@ -19,7 +19,6 @@ export interface CallRequest {
   readonly artifact?: string | undefined;
 }
 
-/** A call without its input. */
 export type CallIdentity = Omit<CallRequest, "inputText" | "artifact">;
 
 /** What the journal says of a call that another driver has left open. */
@@ -30,7 +29,6 @@ export interface PastCall {
   readonly retried?: RetryRecord | undefined;
 }
 
-/** What was decided about a call. The steps of its way write it. */
 export interface Decided {
   /** Whether a decision about it was appended to the journal. */
   isRecorded: boolean;
@@ -56,7 +54,6 @@ export interface Beside {
   readonly shown?: readonly ShownDefinition[];
   /** What the handler has said to people, as JSON text. */
   readonly display?: string;
-  /** Images, files and links. */
   readonly parts?: readonly ContentPart[];
   /** Number of images, files and links that its caller does not get. */
   readonly partsLeftOut?: number;
@@ -126,7 +123,6 @@ export class OpenCall {
     return this.over.isSet;
   }
 
-  /** Aborted when the answer is no longer needed. */
   get signal(): AbortSignal {
     return this.over.signal;
   }

@@ -102,7 +102,6 @@ export function approvalDenied(tool: string, note?: string) {
   );
 }
 
-/** No decision came within the limit `waitMs`. */
 export function approvalExpired(tool: string, waitMs: number) {
   return refusal(
     "approval_expired",
@@ -111,7 +110,6 @@ export function approvalExpired(tool: string, waitMs: number) {
   );
 }
 
-/** Without an approver. */
 export function approvalUnavailable(tool: string) {
   return refusal(
     "approval_denied",
@@ -154,7 +152,6 @@ export function predicateFailed(tool: string, cause: unknown): PortcullisError {
   );
 }
 
-/** For the operator: why a call was not made again. */
 export function retryFailed(tool: string, cause: unknown): PortcullisError {
   return new PortcullisError(
     "tool_invalid",
@@ -179,7 +176,6 @@ export function handlerFailed(tool: string, callId: string, publicMessage: strin
   );
 }
 
-/** `message` is what the source of the tool says. */
 export function sourceUnavailable(tool: string, message: string) {
   return failure("source_unavailable", tool, message);
 }
@@ -201,12 +197,10 @@ export function outcomeUnknown(tool: string) {
   );
 }
 
-/** `message` is the client's own text. */
 export function clientFailed(tool: string, message: string) {
   return failure("handler_failed", tool, message === "" ? `${tool} failed.` : message);
 }
 
-/** No result of a client came within the limit `waitMs`. */
 export function resultExpired(tool: Tool, { effect }: { readonly effect: Effect }, waitMs: number) {
   return failure(
     "result_expired",
@@ -238,7 +232,6 @@ export function resultTooMany(tool: string, values: number, allowed: number) {
   );
 }
 
-/** Of images, files and links beside a value. */
 export function partsTooLarge(tool: string, bytes: number, allowed: number) {
   return failure(
     "result_too_large",

@@ -49,7 +49,6 @@ export class SessionSearch {
     return found;
   }
 
-  /** What a model with deferred tools finds: these tools, and the tools for programs. */
   #findable(forPrograms: boolean): readonly Tool[] {
     const { tools, deferred } = this.#parts;
     this.#found ??= [...new Set([...(forPrograms ? tools.visibleTo(["programmatic"]) : []), ...deferred])];

@@ -41,7 +41,6 @@ export interface SessionOptions {
   readonly scope: WorkScope;
   /** The execution's share of memory and thread, ended by its owner; by default a share that ends with the session. */
   readonly share?: Share;
-  /** Callers that calls of this session may have. */
   readonly callers: readonly Caller[];
   /**
    * The callers whose tools exist in this session; `callers` by default. A model that writes programs also sees the
@@ -72,7 +71,6 @@ export interface SessionOptions {
   readonly onEvent: (event: Untimed<CallEvent>) => void;
 }
 
-/** What a session continues from. */
 export interface PastUse extends PastBudget {
   readonly lines: readonly CallLine[];
   readonly remembered?: readonly RememberedDecision[];
@@ -189,7 +187,6 @@ export class GateSession implements ParentSession, WorkBelow {
     return { calls, openCalls: 0, inputBytes, resultBytes, lines, remembered: this.#remembered.all };
   }
 
-  /** The limit that a call of this session exceeded last. */
   get overdraft(): Overdraft | undefined {
     return this.#admission.overdraft;
   }
@@ -204,7 +201,6 @@ export class GateSession implements ParentSession, WorkBelow {
     return this.#calls.waits.isOutside(callId);
   }
 
-  /** Whether all its calls wait for decisions or results from outside this process. */
   get waitsOutside(): boolean {
     return !this.#calls.isClosed && this.#calls.waits.areOutside;
   }

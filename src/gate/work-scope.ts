@@ -38,7 +38,6 @@ export interface ParentSession {
   readonly beginBelow: (callId: string, work: WorkBelow) => () => void;
 }
 
-/** The call that started an execution or a conversation. */
 export interface ParentCall {
   readonly session: ParentSession;
   readonly execution: string;

@@ -12,7 +12,6 @@ import type { SwitchFailure } from "../tools/tool-set.ts";
 import type { RuntimeOptions } from "./options.ts";
 import { RedactedEvents } from "./redact-events.ts";
 
-/** Failures of `redact` that the operator is told of. */
 const MAX_TOLD = 20;
 
 const TELEMETRY_MISSING =
@@ -27,7 +26,6 @@ export interface ObserverParts {
   readonly captures: ReadonlySet<Capture> | undefined;
 }
 
-/** Told of each event, as a host's listener is. */
 export type Listener = (event: AgentEvent) => void;
 
 /** A scope whose events are told, until `end`. */
@@ -44,7 +42,6 @@ export class HostObservers {
   readonly #onEvent: ObserverParts["onEvent"];
   readonly #logger: Logger;
   readonly #telemetry: TelemetrySwitch;
-  /** Tools whose `enabled` has failed, and of which the operator knows. */
   readonly #failedSwitches = new Set<string>();
 
   constructor({ onEvent, logger = CONSOLE_LOGGER, redact, captures }: ObserverParts) {

@@ -4,7 +4,6 @@ import { redactEnding } from "../programs/redact-execution.ts";
 import type { About, Redactor } from "../redaction/redactor.ts";
 
 const TO_LOG: About = { to: "log" };
-/** Causes of an error that are kept. */
 const MAX_CAUSES = 3;
 
 /**
@@ -83,7 +82,6 @@ export class RedactedEvents {
     }
   }
 
-  /** An error of the same kind, with a clean message and stack. */
   async #cleanError(error: Error, about: About, causes: number): Promise<Error> {
     const message = await this.#text(textOf(error, "message"), about);
     const given = causes === 0 ? undefined : fieldOf(error, "cause");

@@ -13,7 +13,6 @@ import type { Sandbox } from "../sandboxes/sandbox.ts";
 import type { CurrentTools } from "../tools/current-tools.ts";
 import type { HostObservers } from "./observers.ts";
 
-/** The options of a method that change its scope. */
 export type ScopeOptions = Partial<
   Pick<
     WithModels<Resolved<typeof AGENT_RULES>>,
@@ -21,7 +20,6 @@ export type ScopeOptions = Partial<
   >
 > & { readonly model?: Pick<Model, "name"> | undefined; readonly execution?: ExecutionId | undefined };
 
-/** The parts of a runtime that its scopes have. */
 export interface ScopeParts {
   readonly sandbox: Sandbox;
   readonly tools: CurrentTools;
@@ -41,7 +39,6 @@ interface ScopeSurroundings {
   readonly closing: AbortSignal;
 }
 
-/** The scopes of a runtime's methods. */
 export class RuntimeScopes {
   /** The scope of a method without options, with the gate for the tools at first. */
   readonly base: AgentScope;
@@ -71,12 +68,10 @@ export class RuntimeScopes {
     };
   }
 
-  /** The gate for the tools that there are now. */
   get gate(): Gate {
     return this.base.gate.of(this.#tools.set);
   }
 
-  /** The gate for the tools that exist for this tenant, context and model. */
   gateFor(
     { tenant = this.base.tenant, context, model }: Pick<ScopeOptions, "tenant" | "context" | "model">,
     gate = this.gate,

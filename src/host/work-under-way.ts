@@ -11,7 +11,6 @@ export class WorkUnderWay {
   readonly #places: ExecutionPlaces | undefined;
   readonly #parent: WorkUnderWay | undefined;
 
-  /** `parent` is the work of the runtime from which this runtime is derived. */
   constructor(places: ExecutionPlaces | undefined, parent: WorkUnderWay | undefined) {
     this.#places = places;
     this.#parent = parent;

@@ -58,7 +58,6 @@ export async function decide(
   }
 }
 
-/** Finds an open call by its id as clients write it. */
 export type FindCall = (id: string) => UnansweredCall | undefined;
 
 export function openCallsOf({ calls, outcome, own, turns }: ExecutionState): FindCall {
@@ -171,7 +170,6 @@ function requiredText(value: unknown, option: string): string {
   return text;
 }
 
-/** Bytes of the faults in an error's message. */
 const FAULTS_BYTES = 2048;
 
 /**

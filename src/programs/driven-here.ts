@@ -10,7 +10,6 @@ export interface DrivenHere<Ended> {
 
 export interface DrivenLog {
   readonly execution: ExecutionId;
-  /** Reads what others have appended. */
   readonly catchUp: () => Promise<void>;
 }
 
@@ -27,7 +26,6 @@ export function isDriven(journal: Journal, { execution, ended, lease }: Executio
   return (lease !== undefined && lease.until > Date.now()) || drivenHere(journal, execution) !== undefined;
 }
 
-/** Registers an execution until it is no longer driven. */
 export async function whileDriven<Ended>(journal: Journal, log: DrivenLog, ended: Promise<Ended>): Promise<Ended> {
   const { execution } = log;
   const store = storeOf(journal);

@@ -57,7 +57,6 @@ export interface Kept {
   readonly value?: KeptValue | undefined;
 }
 
-/** What driving a program has come to. */
 export interface Driven extends Usage {
   readonly ending: Ending;
   readonly logs: Logs;

@@ -9,7 +9,6 @@ import type { Scope } from "./scope.ts";
  * what either of them and the report show.
  */
 export class Observers {
-  /** Undefined if nothing records. */
   readonly span: WorkSpan | undefined;
   readonly #scope: Scope;
   readonly #execution: string;
@@ -85,24 +84,14 @@ export function traceOf(span: Pick<WorkSpan, "traceparent"> | undefined): { read
   return traceparent === undefined ? {} : { trace: traceparent };
 }
 
-/** The ending without the host's own fields. */
 function outcomeOf(ending: Ending): Outcome {
   return ending.type === "completed" ? { type: "completed", value: ending.value } : ending;
 }
 
 /** A program chooses the names and codes of its errors, so they are no attribute of a metric. */
 function codeOf(ending: Ending): string | undefined {
-  switch (ending.type) {
-    case "completed":
-    case "waiting":
-      return undefined;
-    case "failed":
-      return "program_failed";
-    case "stopped":
-      return `limit_${ending.limit}`;
-    case "crashed":
-      return ending.code;
-    case "cancelled":
-      return "cancelled";
-  }
+  if (ending.type === "completed" || ending.type === "waiting") return undefined;
+  if (ending.type === "stopped") return `limit_${ending.limit}`;
+  if (ending.type === "failed") return "program_failed";
+  return ending.type === "crashed" ? ending.code : ending.type;
 }

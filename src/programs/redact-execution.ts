@@ -6,7 +6,6 @@ import type { Completed, Ending, Outcome, Waiting } from "./outcome.ts";
 import type { Scope } from "./scope.ts";
 import { readUpTo } from "../values/json/value-head.ts";
 
-/** For a model, and for the report of a program. */
 const TO_MODEL: About = { to: "model" };
 
 type Shown = Pick<Driven, "ending" | "logs" | "notes" | "remarks">;

@@ -58,7 +58,6 @@ export async function replay(
   }
 }
 
-/** Reads the records once, and checks each of them. */
 async function foldAll(records: ReplayedRecords): Promise<ExecutionState & { readonly header: ProgramHeader }> {
   // Loaded on demand: loading the schema library takes as long as running a program.
   const { RecordsParser } = await import("../journal/parse-records.ts");

@@ -5,7 +5,6 @@ import type { Header } from "../journal/record.ts";
 import { drivenHere } from "./driven-here.ts";
 import type { Scope } from "./scope.ts";
 
-/** How something is run under an id of the caller's choice. */
 export interface WorkUnderId<Ended> {
   readonly execution: ExecutionId;
   /** The properties that tell the work from other work, for the error: `program, language or tenant`. */
@@ -15,7 +14,6 @@ export interface WorkUnderId<Ended> {
   readonly begin: () => Promise<() => Promise<Ended>>;
   /** Whether the execution under the id is the same work. `isText` tells whether a text of the journal is the program or the task. */
   readonly isSame: (header: Header, isText: (journalled: string) => boolean) => boolean;
-  /** Takes the execution up, or reads its report. */
   readonly goOn: () => Promise<Ended>;
 }
 

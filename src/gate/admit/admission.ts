@@ -32,7 +32,6 @@ export type TakenInput = { readonly ok: true; readonly value: unknown } | Refusa
 export class Admission {
   readonly budget: Budget;
   readonly #parts: AdmissionParts;
-  /** Bytes held for the parsed inputs of calls. */
   readonly #inputBytes = new Map<OpenCall, number>();
   #overdraft: Overdraft | undefined;
 
@@ -41,7 +40,6 @@ export class Admission {
     this.budget = new Budget(parts.limits, parts.above, parts.maxTokens);
   }
 
-  /** The limit that a call exceeded last. */
   get overdraft(): Overdraft | undefined {
     return this.#overdraft;
   }

@@ -1,4 +1,3 @@
-/** Limits that the gate enforces for one execution or conversation. */
 export interface GateLimits {
   readonly calls: number;
   readonly callsAtOnce: number;
@@ -17,7 +16,6 @@ export interface GateLimits {
   readonly waitMs?: number;
 }
 
-/** A limit that a call would exceed. */
 export interface Overdraft {
   readonly limit: "calls" | "inputBytes" | "inputValues" | "totalBytes" | "heldBytes" | "artifactBytes" | "artifacts";
   readonly allowed: number;

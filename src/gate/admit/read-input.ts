@@ -17,7 +17,6 @@ const DESCRIBED_VALUES = 4000;
 
 export type ReadInput = PlainData | { readonly ok: "no_room"; readonly overdraft: Overdraft };
 
-/** Maximum length of a field's name in a message, in characters. */
 const NAME_LENGTH = 64;
 
 /**

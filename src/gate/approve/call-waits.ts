@@ -9,7 +9,6 @@ export type OutsideRecord = DecisionRecord | ResultRecord;
 /** The end of a held call's wait: a record, or the end of its time. */
 export type Arrival = OutsideRecord | { readonly type: "expired" };
 
-/** Longest delay of a timer, in milliseconds. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Milliseconds between two looks at whether the work that a call has started waits for approvals alone, and whether the time of held calls is over. */
@@ -21,7 +20,6 @@ const LOOK_MS = 20;
  */
 export class CallWaits {
   readonly #open: ReadonlyMap<string, OpenCall>;
-  /** How long a call may be held, in milliseconds. */
   readonly #waitMs: number;
   readonly #onDue: () => void;
   /** Calls that wait for approval or for a client, and since when, in milliseconds since 1970. */
@@ -59,7 +57,6 @@ export class CallWaits {
     return busy === 0;
   }
 
-  /** Whether all open calls wait for records from outside this process. */
   get areOutside(): boolean {
     return this.#waiting.size > 0 && this.#open.size === this.#waiting.size && this.#below.size === 0;
   }
@@ -88,7 +85,6 @@ export class CallWaits {
     this.#watch(Math.max(next, now + LOOK_MS));
   }
 
-  /** Nothing expires any more. */
   close(): void {
     clearTimeout(this.#timer);
     this.#dueAt = Number.NEGATIVE_INFINITY;
@@ -101,7 +97,6 @@ export class CallWaits {
     this.#timer = setTimeout(this.#onDue, Math.min(Math.max(0, dueAt - Date.now()), MAX_TIMER_MS));
   }
 
-  /** A held call was decided. */
   release(callId: string): void {
     this.#held.delete(callId);
   }

@@ -1,4 +1,3 @@
-/** Maximum length of an artifact's name. */
 export const NAME_LENGTH = 100;
 /** Names that are safe as names of files, on every system. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9 ._-]*$/;

@@ -1,4 +1,4 @@
-import type { ArtifactSpace } from "../../journal/artifact-space.ts";
+import type { Artifact, ArtifactSpace } from "../../journal/artifact-space.ts";
 import { nearest } from "../../option-rules/nearest.ts";
 import type { RedactTarget } from "../../redaction/redact-option.ts";
 import type { Redactor } from "../../redaction/redactor.ts";
@@ -11,7 +11,6 @@ import { artifactNameFault, artifactUnknown, NAME_LENGTH } from "./artifact-name
 import { describeValue, type Described } from "../run/describe-value.ts";
 import type { OpenCall } from "../open-call.ts";
 import type { ReadInput } from "../admit/read-input.ts";
-import { StoredText } from "./stored-text.ts";
 
 /** Where the programs of a session keep values. */
 export interface ArtifactPlace {
@@ -21,6 +20,20 @@ export interface ArtifactPlace {
    * nothing.
    */
   readonly prefix: string;
+}
+
+/** A handler's result that is JSON text already, and is read only when there is room for it. */
+export class StoredText {
+  /** UTF-8 bytes of the text. */
+  readonly bytes: number;
+  readonly shape: string;
+  readonly read: () => Promise<string>;
+
+  constructor({ bytes, shape }: Pick<Artifact, "bytes" | "shape">, read: () => Promise<string>) {
+    this.bytes = bytes;
+    this.shape = shape;
+    this.read = read;
+  }
 }
 
 interface SaveInput extends Described {

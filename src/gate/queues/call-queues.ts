@@ -8,33 +8,20 @@ const CLOSED = new DOMException("The session has closed.", "AbortError");
  * the approval, so that they do not delay calls that need no approval.
  */
 export class CallQueues {
-  readonly #concurrency: number;
-  readonly #handlers: Slots;
-  /** Created on first use: most sessions have no call that may need approval. */
-  #checks: Slots | undefined;
-  #approvals: Slots | undefined;
+  readonly checks: Slots;
+  readonly approvals: Slots;
+  readonly handlers: Slots;
   /** Removes waiting calls from the queues of tools, which outlive the session. */
   readonly #closing = new AbortController();
 
   constructor(callsAtOnce: number) {
-    this.#concurrency = callsAtOnce;
-    this.#handlers = new Slots(callsAtOnce);
+    this.checks = new Slots(callsAtOnce);
+    this.approvals = new Slots(callsAtOnce);
+    this.handlers = new Slots(callsAtOnce);
   }
 
-  /** Queues the check whether a call needs approval. */
-  check<Value>(task: () => Promise<Value>): Promise<Value | undefined> {
-    this.#checks ??= new Slots(this.#concurrency);
-    return this.#checks.run(task);
-  }
-
-  approve<Value>(task: () => Promise<Value>): Promise<Value | undefined> {
-    this.#approvals ??= new Slots(this.#concurrency);
-    return this.#approvals.run(task);
-  }
-
-  /** Queues a handler. `task` gets a signal that is aborted when the queues close. */
-  run<Value>(task: (closing: AbortSignal) => Promise<Value>): Promise<Value> {
-    return this.#handlers.run(() => task(this.#closing.signal));
+  get closing(): AbortSignal {
+    return this.#closing.signal;
   }
 
   /**
@@ -43,6 +30,6 @@ export class CallQueues {
    */
   close(): void {
     this.#closing.abort(CLOSED);
-    for (const queue of [this.#checks, this.#approvals, this.#handlers]) queue?.pause();
+    for (const queue of [this.checks, this.approvals, this.handlers]) queue.pause();
   }
 }

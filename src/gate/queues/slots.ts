@@ -24,7 +24,6 @@ export class Slots {
     });
   }
 
-  /** No further task starts. */
   pause(): void {
     this.#paused = true;
     this.#waiting = [];

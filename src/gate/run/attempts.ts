@@ -63,7 +63,6 @@ function delayOf({ delayMs }: Retry, attempt: number): number {
   return delayMs * 2 ** (attempt - 1) * (1 - Math.random() / 4);
 }
 
-/** Resolves after this time, or when the call has ended. */
 async function wait(call: OpenCall, ms: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const over = () =>

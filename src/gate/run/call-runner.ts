@@ -13,7 +13,7 @@ import type { OpenCall } from "../open-call.ts";
 import type { OpenCalls } from "../open-calls.ts";
 import { readResult, Returned, runHandler, toText } from "./run-handler.ts";
 import * as sentences from "../sentences.ts";
-import { StoredText } from "../artifacts/stored-text.ts";
+import { StoredText } from "../artifacts/session-artifacts.ts";
 import type { ToolQueues } from "../queues/tool-queues.ts";
 import type { UnreadAnswers } from "./unread-answers.ts";
 
@@ -53,15 +53,14 @@ export class CallRunner {
   runAtItsTurn(call: OpenCall, read?: { readonly input: unknown }): Promise<Answer | undefined> {
     const { queues, tenant, toolQueues, unread } = this.#parts;
     const run = () => (read ? this.#run(call, read.input) : this.withInput(call, (input) => this.#run(call, input)));
-    return queues.run(async (closing) => {
+    return queues.handlers.run(async () => {
       const room = unread?.whenRoom();
       if (room) await room;
-      const ran = await toolQueues.whenFree(call.tool, tenant, run, call.tool.rate ? call.signal : closing);
+      const ran = await toolQueues.whenFree(call.tool, tenant, run, call.tool.rate ? call.signal : queues.closing);
       return ran instanceof Returned ? this.#answerWith(call, ran.value) : ran;
     });
   }
 
-  /** Reads a call's input and passes it to `goOn`, or refuses the call. */
   withInput<Value>(call: OpenCall, goOn: (input: unknown) => Promise<Value>): Promise<Value | Answer | undefined> {
     const { admission, calls } = this.#parts;
     const withRead = (read: TakenInput): Promise<Value | Answer | undefined> => {

@@ -2,7 +2,6 @@ import type { About, Redaction, Redactor } from "../../redaction/redactor.ts";
 import type { ContentPart } from "../../tools/content.ts";
 import type { Answer } from "../answer.ts";
 
-/** Media types whose bytes are text. */
 const TEXT_TYPE =
   /^(?:text\/|application\/(?:json|xml|yaml|x-yaml|javascript|sql|toml)|[^;]{0,100}\+(?:json|xml|yaml))/i;
 

@@ -32,7 +32,6 @@ export interface Failed {
 
 export type Handled = Succeeded | Failed;
 
-/** The unchecked value of a handler. */
 export class Returned {
   readonly value: unknown;
 

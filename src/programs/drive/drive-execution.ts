@@ -77,7 +77,6 @@ function openSession(
   return session;
 }
 
-/** Has the program approved, if it needs that, and drives it. */
 async function driveProgram(scope: Scope, log: TrackedLog, work: Work, session: GateSession): Promise<Driven> {
   const { note } = work;
   const unapproved = await approveProgram(scope, log, session);
@@ -101,16 +100,8 @@ async function leaveFailed(log: TrackedLog, session: GateSession, error: unknown
   await log.end(log.state.isTakenUp ? undefined : outcome).catch(() => {});
 }
 
-function outcomeRecord({
-  ending,
-  notes,
-  queuedMs,
-  runningMs,
-  wallMs,
-  approvalMs,
-  peakMemoryBytes,
-  evictions,
-}: Driven): OutcomeRecord {
+function outcomeRecord({ ending, notes, ...driven }: Driven): OutcomeRecord {
+  const { queuedMs, runningMs, wallMs, approvalMs, peakMemoryBytes, evictions } = driven;
   return {
     type: "outcome",
     outcome: outcomeText(ending),

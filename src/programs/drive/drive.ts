@@ -1,6 +1,5 @@
 import type { GuestFrame } from "../../../bridge/frames.ts";
 import type { GuestTurn } from "../../../bridge/turn-reader.ts";
-import type { Answer } from "../../gate/answer.ts";
 import type { CallLine } from "../../gate/call-line.ts";
 import type { GateSession } from "../../gate/session.ts";
 import { leavesOpen } from "../../journal/execution-log.ts";
@@ -36,7 +35,6 @@ const FINAL_GUEST_MS = 1000;
 export interface Work {
   readonly observers: Observers;
   readonly map: SourceMap;
-  /** The program as it runs. */
   readonly program: string;
   /** The tools that it may call. */
   readonly tools: readonly Tool[];
@@ -67,7 +65,6 @@ export class Driver {
   readonly #log: TrackedLog;
   readonly #session: GateSession;
   readonly #work: Work;
-  /** What earlier drivers have used. */
   readonly #before: Usage;
   readonly #clocks: Clocks;
   readonly #guests: GuestSupervisor;
@@ -75,10 +72,8 @@ export class Driver {
   readonly #timers: Timers;
   readonly #logs: LogCollector;
   readonly #held: HeldTurns;
-  /** For the reader of the result. */
   readonly #words: { readonly notes: string[]; readonly remarks: string[] } = { notes: [], remarks: [] };
   readonly #ended = Promise.withResolvers<Ending>();
-  /** Printed in the turns that are being journalled. */
   readonly #printed: string[] = [];
   /** Whether turns are journalled and carried out just now. */
   #isTaking = false;
@@ -153,7 +148,6 @@ export class Driver {
     return { ending, logs, ...this.#words, ...counts, ...this.#usage, connections, seenBytes };
   }
 
-  /** Usage by all drivers. */
   get #usage(): Usage {
     const { runningMs, wallMs, approvalMs } = this.#clocks;
     const queuedMs = this.#before.queuedMs + this.#guests.queuedMs;
@@ -162,7 +156,6 @@ export class Driver {
     return { queuedMs, runningMs, wallMs, approvalMs, peakMemoryBytes, evictions };
   }
 
-  /** Opens a guest and takes its turns; opens the next one if it dies. */
   async #driveGuests(): Promise<void> {
     const { settled, stopped, turns, unreplayable } = this.#state;
     const { past, program, tools } = this.#work;
@@ -190,22 +183,13 @@ export class Driver {
     }
   }
 
-  /** Continues the timers and the calls that the last driver has left open. */
   #continueOpen(): void {
     this.#timers.beginTurn();
     for (const { id, ms, setAt } of this.#state.timers.values())
       this.#timers.set({ id, ms: Math.max(0, setAt + ms - Date.now()) });
-    for (const call of this.#state.calls.values()) this.#callAgain(call);
+    for (const call of this.#state.calls.values()) this.#makeCall(call, call);
     this.#timers.endTurn();
     if (this.#isStuck()) this.#endWith(NEVER_SETTLES);
-  }
-
-  #callAgain(call: OpenCall): void {
-    const { id, tool, inputText, artifact } = call;
-    this.#answerWhenDone(
-      id,
-      this.#session.call({ callId: String(id), tool, caller: "programmatic", inputText, artifact }, call),
-    );
   }
 
   /** Ends the driving if the program, and everything that it has begun, waits for decisions or results from outside. */
@@ -260,7 +244,11 @@ export class Driver {
       carriedOut = log.flush().then(() => {
         this.#noteStored(begun);
         this.#showPrinted();
-        if (settled?.kind === "settled") this.#pause();
+        if (settled?.kind === "settled") {
+          // While its value is read in slices, no event is sent and its time does not count.
+          this.#events.close();
+          this.#clocks.wait();
+        }
         return lane.work(this.#carryOutAll(ended));
       });
       // It is awaited after the calls.
@@ -289,12 +277,6 @@ export class Driver {
     }
   }
 
-  /** The program has settled. While its value is read in slices, no event is sent and its time does not count. */
-  #pause(): void {
-    this.#events.close();
-    this.#clocks.wait();
-  }
-
   /** Passes the calls of turns to the gate, and reads what they print. A program that has settled makes no calls. */
   *#callAll(ended: readonly GuestTurn[], begin: () => void): SlicedWork<void> {
     begin();
@@ -308,7 +290,6 @@ export class Driver {
     }
   }
 
-  /** Sets and clears the timers of turns whose calls are made. */
   *#carryOutAll(ended: readonly GuestTurn[]): SlicedWork<void> {
     for (const { commands } of ended) {
       this.#timers.beginTurn();
@@ -328,33 +309,31 @@ export class Driver {
     // An honest guest sends one call over the limit, which the gate refuses, and then refuses further calls itself.
     if (session.usage.calls > limits.calls)
       return this.#endWith({ type: "stopped", limit: "calls", allowed: limits.calls, seen: session.usage.calls });
-    this.#answerWhenDone(
-      id,
-      session.call({ callId: String(id), tool, caller: "programmatic", inputText: body, artifact }),
-    );
+    this.#makeCall({ id, tool, inputText: body, artifact });
   }
 
-  #answerWhenDone(id: number, called: Promise<Answer | undefined>): void {
-    called.then(
-      (answer) => this.#answer(id, answer),
+  /** `past` is what the journal says of a call that the last driver has left open. */
+  #makeCall({ id, tool, inputText, artifact }: OpenCall, past?: OpenCall): void {
+    const request = { callId: String(id), tool, caller: "programmatic", inputText, artifact } as const;
+    this.#session.call(request, past).then(
+      (answer) => {
+        if (answer && !this.#stopping) this.#push(answerEvent(this.#now(), id, answer));
+      },
       (error: unknown) => this.#ended.reject(error),
     );
-  }
-
-  #answer(id: number, answer: Answer | undefined): void {
-    if (answer && !this.#stopping) this.#push(answerEvent(this.#now(), id, answer));
   }
 
   #print(frame: GuestFrame & { readonly kind: "output" }): void {
     const printed = this.#logs.take(frame);
     if (printed.type === "text") return void this.#printed.push(printed.text);
-    if (printed.type === "malformed")
-      return this.#breakBridge("The guest sent an output frame whose body is not a JSON string.");
+    if (printed.type === "malformed") {
+      const detail = "The guest sent an output frame whose body is not a JSON string.";
+      return this.#endWith({ type: "crashed", code: "bridge_broken", detail });
+    }
     const allowed = this.#scope.limits.logBytes;
     this.#endWith({ type: "stopped", limit: "logBytes", allowed, seen: this.#logs.bytes });
   }
 
-  /** Shows what was printed in turns that are in the journal. */
   #showPrinted(): void {
     for (const text of this.#printed.splice(0)) this.#work.observers.printed(text);
   }
@@ -388,10 +367,6 @@ export class Driver {
   #isStuck(): boolean {
     const { calls, timers } = this.#state;
     return !this.#ending && !this.#stopping && this.#events.isEmpty && calls.size === 0 && timers.size === 0;
-  }
-
-  #breakBridge(detail: string): void {
-    this.#endWith({ type: "crashed", code: "bridge_broken", detail });
   }
 
   /** Another driver has taken over the execution, or the conversation it belongs to, or will take it up. */
@@ -436,7 +411,6 @@ export class Driver {
     this.#ended.resolve(ending);
   }
 
-  /** Cancels the program's timers and open calls. */
   #closeCalls(): void {
     this.#timers.clearAll();
     this.#session.close();

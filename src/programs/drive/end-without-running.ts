@@ -39,7 +39,6 @@ export async function endAsCancelled(
   return endAs({ type: "cancelled" }, scope, past, log);
 }
 
-/** Ends an execution without running anything of its program. */
 async function endAs(
   ending: Ending,
   scope: Pick<Scope, "journal" | "artifacts">,

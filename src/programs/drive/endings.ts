@@ -83,7 +83,6 @@ function whyNot(program: string, cause: Unreplayable): string {
     : `${program} had used state that a replay cannot reproduce (${cause})`;
 }
 
-/** The reason of a guest's end, for the operator. */
 export function detailOf(end: LinkEnd): string {
   if ("detail" in end) return end.detail;
   return end.type === "killed" ? end.reason : end.type;

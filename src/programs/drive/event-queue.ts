@@ -3,7 +3,6 @@ import type { GuestEvent } from "../guest/guest-event.ts";
 /** Length of event text sent before the host's thread is yielded, in characters. */
 const FLUSH_LENGTH = 4 * 1024 * 1024;
 
-/** Past events that are kept until they are removed together. */
 const KEPT = 1024;
 
 const GONE: GuestEvent = { head: { kind: "stop", now: 0 }, text: "" };
@@ -18,7 +17,6 @@ const BATCH = 32;
  */
 export class EventQueue {
   readonly #send: (events: readonly GuestEvent[]) => void;
-  /** All queued events, sent and unsent. */
   #events: GuestEvent[] = [];
   /** Index of the first queued event. Removing the first entry of a long list is slow. */
   #first = 0;
@@ -45,7 +43,6 @@ export class EventQueue {
     this.#flush();
   }
 
-  /** Stops sending until the queue is opened for another guest. */
   close(): void {
     this.#isOpen = false;
   }
@@ -59,7 +56,6 @@ export class EventQueue {
     else if (unsent === 1) queueMicrotask(() => (isGuestIdle ? this.#flush() : process.nextTick(() => this.#flush())));
   }
 
-  /** Removes and returns the first event, whose turn has ended. */
   shift(): GuestEvent {
     const event = this.#events[this.#first];
     if (!event) throw new Error("A turn ended, but no event is queued.");

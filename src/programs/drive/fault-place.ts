@@ -51,10 +51,8 @@ function onlyMentionAfter(source: string, tool: string | undefined, { line }: Po
 const FIELD_PATH = / does not fit: ([\w$.[\]]{1,256})(?:: | is not a field of )/;
 /** What follows the name of a field in an input. */
 const GIVEN = /^["'`]?\s{0,100}(?:[:,}]|=(?!=))/;
-/** Longest input that is looked through for a field, in characters. */
 const INPUT_LENGTH = 20_000;
 
-/** Place of the field that a message names, in the input of the call at `call`. */
 function placeOfField(source: string, message: string, call: Position): Position | undefined {
   const names = FIELD_PATH.exec(message)?.[1]?.match(/[A-Za-z_$][\w$]{0,255}/g) ?? [];
   const start = offsetOf(source, call);

@@ -46,7 +46,6 @@ export class HeldTurns {
     return this.#share.hold(heldBytes);
   }
 
-  /** The journal holds the turns that were counted. */
   noteStored(): void {
     this.#share.giveBack(this.#storedBytes);
     this.#storedBytes = 0;

@@ -33,7 +33,6 @@ export async function keepLarge(
   return { name, isShared: prefix !== "" };
 }
 
-/** Keeps what a program has returned if it is too large for a model. */
 export async function keepReturned(
   ending: Ending,
   place: ArtifactPlace,
@@ -45,7 +44,6 @@ export async function keepReturned(
   return keepLarge(place, text, VALUE_CALL, limits, reading);
 }
 
-/** The call under which the value of a program itself is kept. */
 const VALUE_CALL = "value";
 
 /** The artifact of a program's value that an earlier driver has kept. */

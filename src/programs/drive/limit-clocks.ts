@@ -22,13 +22,11 @@ export interface ClockAlarm {
   readonly seen: number;
 }
 
-/** Times in milliseconds. */
 export interface PastTimes extends ClockLimits {
   readonly approvalMs: number;
 }
 
 export interface ClockReadings {
-  /** The `processorMs` of the current guest's `ResourceUsage`. */
   readonly processorMs: () => number | undefined;
   /** Whether the program waits for approvals and for nothing else. */
   readonly waitsForApproval: () => boolean;
@@ -72,7 +70,6 @@ export class Clocks {
     this.#readings = readings;
   }
 
-  /** Whether the program, or a replay of its turns, has the turn. */
   get isRunning(): boolean {
     return this.#running.isOn || this.#replaying.isOn;
   }
@@ -91,7 +88,6 @@ export class Clocks {
       : performance.now() - this.#startedAt - this.#away.ms - this.#approvals.ms - this.#store.ms;
   }
 
-  /** Time that all replays of the program have taken. */
   get replayingMs(): number {
     return this.#replaying.ms;
   }
@@ -104,7 +100,6 @@ export class Clocks {
     return this.#lastReplay.ms + this.#running.ms - this.#lastReplay.runningMs;
   }
 
-  /** Time in which the program waited for nothing but approvals. */
   get approvalMs(): number {
     return this.#before.approvalMs + this.#approvals.ms;
   }
@@ -174,7 +169,6 @@ export class Clocks {
   }
 }
 
-/** Milliseconds between its starts and stops. */
 export class Stopwatch {
   #ms = 0;
   #since: number | undefined;

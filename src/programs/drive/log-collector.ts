@@ -7,7 +7,6 @@ export type Printed =
   | { readonly type: "overflow" }
   | { readonly type: "malformed" };
 
-/** Maximum number of JSON characters per byte of text. */
 const ESCAPE_LENGTH = 6;
 
 /** Collects a guest's output. An honest guest sends at most `logBytes` from the start and `logBytes` from the end; more is detected here. */
@@ -23,12 +22,10 @@ export class LogCollector {
     this.#allowedBytes = logBytes * 2 + 1024;
   }
 
-  /** UTF-8 bytes received. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Whether the guest sent more than an honest guest does. */
   get overflowed(): boolean {
     return this.#bytes > this.#allowedBytes;
   }

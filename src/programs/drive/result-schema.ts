@@ -24,17 +24,14 @@ import type { Fault } from "../outcome.ts";
 
 /** Maximum of fields and elements of a value that is checked. A schema may report a fault for each. */
 const MAX_VALUES = 40_000;
-/** Maximum bytes of a value's faults. */
 const REASON_BYTES = 2048;
 
-/** The option `result`, which `resultSchemaOf` checks. */
 export const RESULT = option<Schema>("a schema, like z.object({ … }) or jsonSchema({ … })", isSchemaLike);
 
 function isSchemaLike(value: unknown): boolean {
   return (typeof value === "object" && value !== null) || typeof value === "function";
 }
 
-/** What a program has to return. */
 export interface ResultSchema {
   readonly schema: Schema;
   readonly json: JsonSchema;

@@ -13,20 +13,16 @@ import { faultAt, type SourceMap } from "../guest/source-map.ts";
 import type { Lane } from "../../values/slice-scheduler.ts";
 import { readUpTo } from "../../values/json/value-head.ts";
 
-/** The state of the execution when its program settles. */
 export interface Circumstances {
   readonly limits: Limits;
   readonly map: SourceMap;
   readonly tools: ToolSet;
   /** Number of calls the program made, including calls of its last turn, which never reach the gate. */
   readonly calls: number;
-  /** The last limit that refused a call, if one did. */
   readonly overdraft: Overdraft | undefined;
-  /** Calls that have no answer yet. */
   readonly openCalls: readonly Pick<CallLine, "tool" | "effect">[];
   readonly lines: readonly CallLine[];
   readonly lane: Lane;
-  /** What the program has to return. */
   readonly result?: ResultSchema | undefined;
 }
 
@@ -38,7 +34,6 @@ export interface Settlement {
   readonly remarks: readonly string[];
 }
 
-/** Derives an execution's ending and notes from the guest's `settled` frame. */
 export async function settle(
   { ok, notes: remarks, body }: GuestFrame & { readonly kind: "settled" },
   circumstances: Circumstances,
@@ -116,10 +111,8 @@ function notAwaited(writing: readonly string[]): Fault {
   };
 }
 
-/** Maximum number of tools whose images, files and links are told in notes. */
 const TOOLS_SHOWN = 5;
 
-/** Maximum number of kinds of failed calls listed in notes. */
 const FAILURES_SHOWN = 5;
 
 /**

@@ -25,7 +25,6 @@ import { jsonOrText } from "../../values/json/json-text.ts";
 
 /** The facts of a call in its records. */
 export interface CallFacts {
-  /** The gate's latest decision, if it has decided. */
   decided?: CallRecord;
   /** The approver's decision, if one was needed and given. */
   decision?: DecisionRecord;
@@ -33,7 +32,6 @@ export interface CallFacts {
   result?: ResultRecord;
   /** Its last attempt that failed and was to be followed by another attempt. */
   retried?: RetryRecord;
-  /** Set once the handler has ended. */
   answered?: AnsweredRecord;
   /** Set once the call was given up while its handler ran: it may have taken effect. */
   givenUp?: CallRecord;
@@ -152,9 +150,7 @@ export interface KnownCall extends CallFacts {
   end?: CallEnd | undefined;
 }
 
-/** A call as it was made. */
 export interface MadeCall extends Pick<KnownCall, "id" | "tool" | "caller" | "at"> {
-  /** UTF-8 bytes of its input. */
   readonly inputBytes: number;
 }
 
@@ -166,7 +162,6 @@ export class CallHistory {
   #made = 0;
   #inputBytes = 0;
 
-  /** Number of calls that were made. */
   get made(): number {
     return this.#made;
   }
@@ -176,12 +171,10 @@ export class CallHistory {
     return this.#calls.size;
   }
 
-  /** UTF-8 bytes of the inputs of all calls. */
   get inputBytes(): number {
     return this.#inputBytes;
   }
 
-  /** UTF-8 bytes of all results that were returned. */
   get resultBytes(): number {
     let sum = 0;
     for (const { end } of this.#ended) sum += end?.bytes ?? 0;
@@ -237,13 +230,11 @@ export class CallHistory {
     delete call?.answered;
   }
 
-  /** Keeps nothing more of a call. */
   forget(call: KnownCall): void {
     this.#calls.delete(call.id);
     this.#ended.delete(call);
   }
 
-  /** The execution has ended, and its open calls with it. */
   #abortOpen(): void {
     for (const call of this.#calls.values()) if (!call.end) this.#end(call, { outcome: { type: "aborted" }, bytes: 0 });
   }

@@ -70,7 +70,6 @@ export interface OpenTimer {
  */
 export interface ExecutionState {
   header: Header | undefined;
-  /** Number of records applied. */
   records: number;
   turns: number;
   /** Turns since the last claim or restart; 0 means no progress since then. */
@@ -101,15 +100,10 @@ export interface ExecutionState {
   isHanded: boolean;
   /** Drivers that lost the execution since the last turn while the program had the turn, and that have not said since that they live. */
   readonly silent: Set<string>;
-  /** The latest claim's driver. */
   driver: string | undefined;
-  /** Span of the latest driver that had one. */
   trace: string | undefined;
-  /** Whether the program was sent a `stop` event. */
   stopped: boolean;
-  /** The program's `settled` frame. */
   settled: (GuestFrame & { readonly kind: "settled" }) | undefined;
-  /** JSON text of the ending. */
   outcome: string | undefined;
 }
 
@@ -146,9 +140,8 @@ export function initialState(): ExecutionState {
 export function applyRecord(state: ExecutionState, record: JournalRecord, turn?: PastTurn): void {
   noteRedacted(state, record);
   switch (record.type) {
-    case "turn": {
+    case "turn":
       return applyTurn(state, turn ?? readTurn(record), record.usage);
-    }
     case "header":
       state.header = record;
       state.trace = record.trace;
@@ -198,25 +191,22 @@ export function applyRecord(state: ExecutionState, record: JournalRecord, turn?:
     case "tools":
     case "compact":
     case "artifact":
+    case "message":
+    case "violation":
       break;
     case "retry":
       if (record.call !== undefined) applyToOpen(state, record.call, record);
-      break;
-    case "message":
-    case "violation":
       break;
   }
   state.records += 1;
   if ("at" in record) noteWait(state, record.at);
 }
 
-/** Whether all that is open waits for a person or a client. */
 export function waitsOnly({ turns, calls, waiting, own, timers, settled, stopped }: ExecutionState): boolean {
   if (turns === 0) return own !== undefined && isWaiting(own);
   return calls.size > 0 && waiting === calls.size && timers.size === 0 && !settled && !stopped;
 }
 
-/** Notes whether the execution waits from this time on, or goes on. */
 function noteWait(state: ExecutionState, at: number): void {
   const { waitsSince: since } = state;
   const waits = state.outcome === undefined && waitsOnly(state);
@@ -319,7 +309,6 @@ export function beginTurn(state: ExecutionState, event: EventHead): void {
   }
 }
 
-/** Applies one command of the turn that began last. */
 export function applyCommand(state: ExecutionState, command: GuestFrame): void {
   switch (command.kind) {
     case "call":

@@ -28,18 +28,12 @@ export interface Past {
   readonly logs: LogCollector;
   /** Calls that have ended, in the order of their ends. */
   readonly lines: readonly CallLine[];
-  /** UTF-8 bytes of all results that were returned. */
   readonly resultBytes: number;
-  /** UTF-8 bytes of the inputs of all calls. */
   readonly inputBytes: number;
-  /** Number of calls that it has made. */
   readonly calls: number;
-  /** Number of its calls that are open. */
   readonly openCalls: number;
-  /** Decisions that also hold for later calls. */
   readonly remembered: readonly RememberedDecision[];
   readonly outcome: OutcomeRecord | undefined;
-  /** What it has kept. */
   readonly artifacts: readonly PastArtifact[];
 }
 

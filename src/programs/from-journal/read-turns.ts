@@ -4,7 +4,6 @@ import { PortcullisError } from "../../errors.ts";
 import type { JournalRecord, TurnRecord } from "../../journal/record.ts";
 import type { SlicedWork } from "../../values/slice-scheduler.ts";
 
-/** A journalled turn with its frames parsed. */
 export interface PastTurn {
   readonly event: HostFrame;
   readonly commands: readonly GuestFrame[];
@@ -31,7 +30,6 @@ export function* readTurnSliced({ event, commands }: TurnRecord): SlicedWork<Pas
 /** Commands that are read between two checks whether the host's thread must be yielded. */
 const COMMANDS_READ = 16;
 
-/** Does something with each item of a list that may be long. */
 export function* eachSliced<Item>(items: readonly Item[], take: (item: Item) => void): SlicedWork<void> {
   for (const [index, item] of items.entries()) {
     take(item);

@@ -14,7 +14,6 @@ import { invalidAt } from "./read-turns.ts";
 import type { Past } from "./past-execution.ts";
 import { standingOf, waitingIn } from "./standing.ts";
 
-/** An execution as its journal alone tells of it. */
 export function recordedExecution(
   { journal, artifacts }: Pick<Scope, "journal" | "artifacts">,
   past: Past,

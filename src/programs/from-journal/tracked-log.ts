@@ -37,7 +37,6 @@ export class TrackedLog implements GateLog {
   #seemsDead = false;
   /** Resolves once the journal knows that this driver is alive, if it needs to. */
   #noted: Promise<void> = Promise.resolve();
-  /** Called with records that others have appended. */
   onForeign: ((records: readonly ForeignRecord[]) => void) | undefined;
 
   private constructor(journal: Journal, log: ExecutionLog, state: ExecutionState) {
@@ -93,7 +92,6 @@ export class TrackedLog implements GateLog {
     return this.#log.isWriting;
   }
 
-  /** Called once if another driver has taken the execution over. */
   set onFenced(onFenced: (error: unknown) => void) {
     this.#log.onFenced = (error) => {
       if (this.#seemsDead && this.state.driver !== undefined) this.#noted = this.#noteAlive(this.state.driver);
@@ -170,13 +168,11 @@ export class TrackedLog implements GateLog {
     return written;
   }
 
-  /** The turns of the journal, in order, for a replay. */
   turns(): AsyncGenerator<TurnRecord, void, undefined> {
     const { tenant = "" } = this.state.header ?? {};
     return turnsOf(readRecords(this.#journal, this.execution, { tenant, mayWait: true }));
   }
 
-  /** Reads what others have appended. */
   catchUp(): Promise<void> {
     return this.#log.catchUp();
   }

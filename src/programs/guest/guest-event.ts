@@ -9,11 +9,9 @@ import type { EventHead } from "../from-journal/execution-state.ts";
 
 export interface GuestEvent {
   readonly head: EventHead;
-  /** Text of the frame. */
   readonly text: string;
 }
 
-/** The event that starts a program with these tools. */
 export function startEvent(
   now: number,
   program: string,

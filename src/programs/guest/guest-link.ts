@@ -5,7 +5,6 @@ import type { Exit, Guest, OpenOptions, Sandbox, SandboxLimits } from "../../san
 import { closesOf, type GuestEvent } from "./guest-event.ts";
 import type { Limits } from "../limits.ts";
 
-/** Why the guest sends no more turns. */
 export type LinkEnd =
   | Exit
   | { readonly type: "violation"; readonly detail: string }
@@ -23,13 +22,11 @@ export interface LinkOptions extends OpenOptions {
 /** Frames read between two checks whether the lane must yield the host's thread. */
 const FRAMES_READ = 16;
 
-/** The connection to a guest: sends events and reads turns. */
 export class GuestLink implements AsyncDisposable {
   readonly guest: Guest;
   readonly #reader: TurnReader;
   readonly #lane: Lane;
   readonly #maxBytes: number;
-  /** Memory of all frames read so far. */
   #readBytes = 0;
   /** Text sent so far, in UTF-16 code units. */
   #sentLength = 0;

@@ -13,9 +13,7 @@ import { replayTurns } from "./replay-turns.ts";
 import type { TrackedLog } from "../from-journal/tracked-log.ts";
 import { WaitAccount } from "./wait-account.ts";
 
-/** Maximum number of consecutive replays without a new turn. */
 const REPLAYS_WITHOUT_PROGRESS = 3;
-/** Maximum number of replays of one execution. */
 const REPLAYS = 20;
 
 /**
@@ -36,7 +34,6 @@ export interface SupervisorOptions {
   readonly log: TrackedLog;
   readonly clocks: Clocks;
   readonly share: Share;
-  /** Whether an event waits for the program. */
   readonly hasWork: () => boolean;
   /** Called when the execution cannot continue. */
   readonly onEnding: (ending: Ending) => void;
@@ -55,18 +52,14 @@ export class GuestSupervisor implements AsyncDisposable {
   #link: GuestLink | undefined;
   /** Settles once the journal says that the program has the turn, and the events that wait for this are sent. */
   #handing: Promise<void> | undefined;
-  /** How the previous guest ended. */
   #end: LinkEnd | undefined;
-  /** Guest deaths since the last new turn. */
   #deaths = 0;
   #mayReplace = true;
   #hasOpened = false;
   #evictions = 0;
   /** Whether the program was evicted, and has not been brought to its state again. */
   #isReturning = false;
-  /** Whether a replay took too much memory. */
   #tookMemory = false;
-  /** Ends the rest of an evicted program. */
   #wake: (() => void) | undefined;
   #notEvicted: NotEvictedCause | undefined;
   readonly #queued = new Stopwatch();
@@ -76,7 +69,6 @@ export class GuestSupervisor implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Time without a guest. */
   get queuedMs(): number {
     return this.#queued.ms;
   }
@@ -133,7 +125,6 @@ export class GuestSupervisor implements AsyncDisposable {
       guest.offer({ costMs, earnedMs: this.#waits.earnedMs(clocks.replayingMs) });
   }
 
-  /** An evicted program has something to do. */
   wake(): void {
     this.#waits.end();
     this.#wake?.();
@@ -248,18 +239,21 @@ export class GuestSupervisor implements AsyncDisposable {
   }
 
   async #openGuest(): Promise<LinkEnd | undefined> {
-    const { scope, log, clocks, share, onEnding } = this.#options;
+    const { scope, log, clocks, share, onEnding, onFailure } = this.#options;
     const { sandbox, language, limits, tenant } = scope;
     const { turns } = log.state;
     clocks.leave();
     // An execution that was taken up may continue elsewhere, as long as it has not had a guest here.
     const mayGoElsewhere = log.state.isTakenUp && !this.#hasOpened;
     const hasBegun = turns > 0 && this.#hasOpened;
-    const onConnection = (connection: Connection) => this.#noteConnection(connection);
+    // Connections are reported by the sandbox, so a guest cannot forge or hide them.
+    const onConnection = (one: Connection) => void log.append({ type: "egress", ...one, at: Date.now() });
     this.#queued.start();
     const late = setTimeout(() => {
-      if (mayGoElsewhere) this.#fail(noneFree(limits.queueMs));
-      else onEnding(endingUnopened(turns, "queueMs", limits.queueMs, this.#isReturning));
+      if (mayGoElsewhere) {
+        this.#over.abort(OVER);
+        onFailure(noneFree(limits.queueMs));
+      } else onEnding(endingUnopened(turns, "queueMs", limits.queueMs, this.#isReturning));
     }, limits.queueMs);
     let link: GuestLink;
     try {
@@ -307,16 +301,6 @@ export class GuestSupervisor implements AsyncDisposable {
     if (replayed.type !== "diverged") return undefined;
     onEnding(endingDiverged(replayed.divergence));
     return { type: "released" };
-  }
-
-  #fail(error: unknown): void {
-    this.#over.abort(OVER);
-    this.#options.onFailure(error);
-  }
-
-  /** Connections are reported by the sandbox, so a guest cannot forge or hide them. */
-  #noteConnection(connection: Connection): void {
-    void this.#options.log.append({ type: "egress", ...connection, at: Date.now() });
   }
 
   #noteMemory(): void {

@@ -28,7 +28,6 @@ export type Replayed =
 
 /** Memory of the turns that a replay holds, in bytes. A turn that is larger is held alone. */
 const WINDOW_BYTES = 4 * 1024 * 1024;
-/** Number of events that are sent to a guest before its turns are awaited. */
 const WINDOW_TURNS = 4096;
 /** Memory of a turn or a command beyond its texts, in bytes. */
 const OVERHEAD_BYTES = 256;
@@ -85,7 +84,6 @@ class TurnWindow implements AsyncDisposable {
   /** Number of these turns that were compared. They are removed several at a time. */
   #compared = 0;
   #bytes = 0;
-  /** The turn that was read and not sent yet. */
   #next: TurnRecord | undefined;
   #isOver = false;
 

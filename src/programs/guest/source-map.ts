@@ -62,10 +62,8 @@ export function beforeRewriting(places: RewrittenPlaces | undefined, position: P
   return { line, column };
 }
 
-/** Line terminators of JavaScript. */
 const LINE_BREAK = /\r\n|[\n\r\u2028\u2029]/;
 
-/** Longest excerpt, in characters. */
 const EXCERPT_LENGTH = 160;
 
 /**

@@ -3,7 +3,6 @@ import type { Worker } from "node:worker_threads";
 
 /** How many times as long a thread may take on a machine whose cores are busy. */
 const SLOWEST = 10;
-/** Time between two looks at a thread's processor time, in milliseconds. */
 const LOOK_MS = 50;
 
 /**

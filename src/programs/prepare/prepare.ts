@@ -4,7 +4,6 @@ import { type SourceMap, sourceMapOf } from "../guest/source-map.ts";
 import { preparingThread, type Reader } from "./preparing-thread.ts";
 import { refuseText } from "./refuse-text.ts";
 
-/** A program in the form a guest runs, or the fault that prevents it. */
 export type Prepared =
   | { readonly ok: true; readonly program: string; readonly map: SourceMap }
   | { readonly ok: false; readonly fault: Fault };

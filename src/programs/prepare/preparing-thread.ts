@@ -31,7 +31,6 @@ class PreparingThread {
   #thread: Worker | undefined;
   #isReady = false;
   #job: Job | undefined;
-  /** Stops the clock that ends the thread. */
   #stopClock = () => {};
   /** Waiting jobs by tenant, in the order in which tenants are served. */
   readonly #waiting = new Map<string, Set<Job>>();
@@ -171,5 +170,4 @@ function neverStarted(cause: unknown): PortcullisError {
   );
 }
 
-/** The thread of this process. */
 export const preparingThread = new PreparingThread();

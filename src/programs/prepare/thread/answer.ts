@@ -14,7 +14,6 @@ import { isStripperSpent } from "./types/strip-types.ts";
 export interface Request {
   readonly source: string;
   readonly language: Language;
-  /** Names of the tools that it may call. */
   readonly tools: ReadonlySet<string>;
 }
 

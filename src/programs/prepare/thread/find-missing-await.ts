@@ -7,7 +7,6 @@ import { findNode, nameOf, nodesIn } from "./syntax-nodes.ts";
 export interface MissingAwait {
   readonly code: "await_missing" | "await_not_async";
   readonly message: string;
-  /** Offset in the program's text. */
   readonly offset: number;
 }
 
@@ -54,7 +53,6 @@ export function findMissingAwait({ text, body }: ReadProgram, tools: ReadonlySet
   return found.toSorted((a, b) => a.offset - b.offset)[0];
 }
 
-/** Expressions that a node uses only as conditions. */
 function conditionsOf(node: AnyNode): AnyNode[] {
   if (node.type === "LogicalExpression") return [node.left];
   const isNot = node.type === "UnaryExpression" && node.operator === "!";

@@ -7,12 +7,10 @@ import type { Position } from "../../guest/source-map.ts";
 const OPENING = "async function program() {\n";
 const CLOSING = "\n}";
 
-/** Wraps a program's code in a function, for the parser. */
 export function asFunction(code: string): string {
   return `${OPENING}${code}${CLOSING}`;
 }
 
-/** The code inside a wrapped text. */
 export function bodyOf(text: string): string {
   return text.slice(OPENING.length, -CLOSING.length);
 }
@@ -28,7 +26,6 @@ export function placeInBody(code: string, { line, column }: Position): Position 
   return placeInLines(code.split("\n"), { line, column });
 }
 
-/** Like `placeInBody`, for code that is split into lines. */
 export function placeInLines(lines: readonly string[], { line, column }: Position): Position {
   // A position after the code, such as the place of a missing bracket, becomes the end of the code.
   return line - 1 > lines.length

@@ -16,7 +16,6 @@ const OPTIONS: Options = { ecmaVersion: "latest", sourceType: "script", allowImp
 /** A call with type arguments, which JavaScript parses as comparisons: `f<string, number>(x)`. */
 const TYPE_ARGUMENTS = /[\w$]<[\w$\s,.|&[\]{}:;"'?]+>\(/;
 
-/** Parses a program as JavaScript, or else as TypeScript. */
 export async function parseProgram(source: string): Promise<ReadProgram | UnreadProgram> {
   if (isTooDeep(source))
     return { fault: syntaxFault("The program is nested too deeply to be read."), position: undefined };

@@ -2,7 +2,6 @@ import type { Statement } from "acorn";
 import type { Fault } from "../../outcome.ts";
 import type { Position, PreparedText, RewrittenPlaces } from "../../guest/source-map.ts";
 
-/** What has become of a program. */
 export type Read = { readonly ok: true; readonly text: PreparedText } | { readonly ok: false; readonly fault: Fault };
 
 export interface ReadProgram {

@@ -20,7 +20,6 @@ export function readOpening(line: string): Opening | undefined {
   return { fence: line.slice(start, end), mark: MARK.exec(line)?.[0] ?? "" };
 }
 
-/** The name of a language after a fence. */
 const MARK = /[\w+#-]*/y;
 
 /** The end of the run of these characters that begins at `start`. */
@@ -45,7 +44,6 @@ interface Block {
 
 export type Stripped =
   | { readonly type: "code"; readonly code: string }
-  /** There is no block. */
   | { readonly type: "none" }
   /** Several blocks may be the program. */
   | { readonly type: "several"; readonly count: number };

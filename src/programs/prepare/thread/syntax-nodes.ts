@@ -11,7 +11,6 @@ export function* nodesIn(root: unknown): Generator<AnyNode> {
   }
 }
 
-/** A node that matches; undefined if there is none. */
 export function findNode(root: unknown, matches: (node: AnyNode) => boolean): AnyNode | undefined {
   return nodesIn(root).find(matches);
 }

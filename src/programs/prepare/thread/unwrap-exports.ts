@@ -68,7 +68,6 @@ function wordAt(code: string, token: Token | undefined): string {
   return token === undefined ? "" : code.slice(token.start, token.end);
 }
 
-/** The name of the function whose declaration begins at a token. */
 function functionName(code: string, tokens: readonly Token[], at: number): string | undefined {
   let index = at;
   if (wordAt(code, tokens[index]) === "async") index += 1;

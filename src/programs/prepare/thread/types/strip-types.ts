@@ -8,7 +8,6 @@ import { parentPort } from "node:worker_threads";
 /** What has become of a text; `map` is the source map of a text whose TypeScript could not be replaced by spaces. */
 export type Stripped = { readonly code: string; readonly map?: string } | { readonly error: StripError };
 
-/** The stripper's error for a text that it cannot strip. */
 export interface StripError {
   readonly code?: string | undefined;
   readonly message?: string | undefined;

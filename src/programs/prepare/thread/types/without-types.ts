@@ -11,7 +11,6 @@ interface Untyped {
   readonly rewritten: RewrittenPlaces | undefined;
 }
 
-/** The code without its types, or the fault. */
 export async function withoutTypes(code: string): Promise<Untyped | UnreadProgram> {
   const stripped = await stripTypes(asFunction(code));
   if ("error" in stripped) return unstripped(code, stripped.error);
