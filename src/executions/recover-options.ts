@@ -41,12 +41,9 @@ export const RECOVER_RULES = {
 };
 
 export type RecoverOptions<Context = unknown> = Omit<OptionsOf<typeof RECOVER_RULES>, "context"> &
-  (undefined extends Context
-    ? {
-        /** Gives the host's own value for an execution. Handlers and `approve` get it; a program and a model do not. */
-        readonly context?: (recovered: RecoveredExecution) => Context;
-      }
-    : {
-        /** Gives the host's own value for an execution. Handlers and `approve` get it; a program and a model do not. */
-        readonly context: (recovered: RecoveredExecution) => Context;
-      });
+  (undefined extends Context ? Partial<GivesContext<Context>> : GivesContext<Context>);
+
+interface GivesContext<Context> {
+  /** Gives the host's own value for an execution. Handlers and `approve` get it; a program and a model do not. */
+  readonly context: (recovered: RecoveredExecution) => Context;
+}

@@ -1,16 +1,12 @@
 import { hash } from "node:crypto";
 import type { DecisionRecord } from "../journal/record.ts";
 import type { AllowedQuestion } from "../tools/tool.ts";
-import type { Admission } from "./admit/admission.ts";
 import type { Answer } from "./answer.ts";
 import { askApproval, detailsOf } from "./approve/approval.ts";
-import type { CallLedger } from "./call-ledger.ts";
-import type { CallQueues } from "./queues/call-queues.ts";
 import type { CallRunner, RunnerParts } from "./run/call-runner.ts";
 import type { Arrival, OutsideRecord } from "./approve/call-waits.ts";
 import type { WorkScope } from "./work-scope.ts";
 import type { OpenCall, PastCall } from "./open-call.ts";
-import type { OpenCalls } from "./open-calls.ts";
 import type { RememberedDecisions } from "./approve/remembered.ts";
 import * as sentences from "./sentences.ts";
 
@@ -21,19 +17,14 @@ const EFFECT_READ = Symbol("effect read");
 /** Code of the record by which a call is held whose driver died while its handler ran. */
 const OUTCOME_UNKNOWN = "outcome_unknown";
 
-export interface StepsParts {
+export interface StepsParts extends Pick<RunnerParts, "calls" | "admission" | "ledger" | "queues" | "inContext"> {
   readonly execution: string;
   readonly scope: WorkScope;
-  readonly calls: OpenCalls;
-  readonly admission: Admission;
-  readonly ledger: CallLedger;
-  readonly queues: CallQueues;
   readonly runner: CallRunner;
   readonly remembered: RememberedDecisions;
   /** Whether a call may wait for decisions and results from outside this process. */
   readonly canWait: boolean;
   readonly waitMs: number | undefined;
-  readonly inContext: RunnerParts["inContext"];
   /** Called with the id of a call that begins to wait for a decision or a result from outside, and for nothing else. */
   readonly onWaiting: (callId: string) => void;
 }

@@ -99,7 +99,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     this.journal = journal;
     this.closing = this.#work.closing;
     this.#parts = parts;
-    this.#scopes = new RuntimeScopes(parts, { journal, observers: this.#observers, closing: this.closing });
+    this.#scopes = new RuntimeScopes(parts, journal, this.#observers, this.closing);
   }
 
   /** How many executions, conversations and calls run, and how many wait for a place (`createRuntime({ executions })`). */

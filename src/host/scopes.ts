@@ -32,19 +32,13 @@ export interface ScopeParts {
   readonly approvePrograms: boolean;
 }
 
-interface ScopeSurroundings {
-  /** Redacts what is written, if the runtime does. */
-  readonly journal: Journal;
-  readonly observers: HostObservers;
-  readonly closing: AbortSignal;
-}
-
 export class RuntimeScopes {
   /** The scope of a method without options, with the gate for the tools at first. */
   readonly base: AgentScope;
   readonly #tools: CurrentTools;
 
-  constructor(parts: ScopeParts, { journal, observers, closing }: ScopeSurroundings) {
+  /** `journal` redacts what is written, if the runtime does. */
+  constructor(parts: ScopeParts, journal: Journal, observers: HostObservers, closing: AbortSignal) {
     const { sandbox, gate, leaseMs, limits, tenant, approve, approvePrograms, tools } = parts;
     this.#tools = tools;
     this.base = {

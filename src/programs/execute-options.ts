@@ -37,15 +37,12 @@ export const APPROVE = callback<Approve>();
 export type WithContext<Options, Context> = Omit<Options, "context" | "approve"> & {
   /** Decides about calls that need approval, in place of the runtime's `approve`. */
   readonly approve?: Approve<Context>;
-} & (undefined extends Context
-    ? {
-        /** The host's own value, like the user of a request. Handlers and `approve` get it; a program and a model do not. */
-        readonly context?: Context;
-      }
-    : {
-        /** The host's own value, like the user of a request. Handlers and `approve` get it; a program and a model do not. */
-        readonly context: Context;
-      });
+} & (undefined extends Context ? Partial<HasContext<Context>> : HasContext<Context>);
+
+interface HasContext<Context> {
+  /** The host's own value, like the user of a request. Handlers and `approve` get it; a program and a model do not. */
+  readonly context: Context;
+}
 
 /** Arguments whose options may be left out if `context` may be left out. */
 export type ContextArguments<Options, Context> = undefined extends Context ? [options?: Options] : [options: Options];

@@ -9,7 +9,7 @@ export interface Attempts {
   readonly retry: Retry;
   readonly ledger: CallLedger;
   /** Waits until the tool's rate allows one more call. Rejects once the call has ended. */
-  readonly whenRate: (call: OpenCall) => Promise<void>;
+  readonly whenRate: () => Promise<void>;
 }
 
 /**
@@ -36,7 +36,7 @@ export async function runAttempts(
     await waited;
     if (call.isOver) return handled;
     call.handling.attempt += 1;
-    await whenRate(call);
+    await whenRate();
   }
 }
 

@@ -90,7 +90,7 @@ export class CallRunner {
     ledger.started(call.identity);
     const handle = () =>
       retry
-        ? runAttempts(call, input, contextOf(call), { retry, ledger, whenRate: (waiting) => this.#whenRate(waiting) })
+        ? runAttempts(call, input, contextOf(call), { retry, ledger, whenRate: () => this.#whenRate(call) })
         : runHandler(call, input, contextOf(call));
     const { span } = call;
     const handled = await inContext(span ? () => span.run(handle) : handle);

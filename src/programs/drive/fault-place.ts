@@ -110,12 +110,6 @@ function offsetOf(source: string, { line, column }: Position): number {
 }
 
 function positionOf(source: string, offset: number): Position {
-  let start = 0;
-  let line = 1;
-  for (const { index, 0: end } of source.matchAll(LINE_END)) {
-    if (index >= offset) break;
-    line += 1;
-    start = index + end.length;
-  }
-  return { line, column: offset - start + 1 };
+  const before = source.slice(0, offset).split(LINE_END);
+  return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
 }

@@ -111,9 +111,17 @@ function notAwaited(writing: readonly string[]): Fault {
   };
 }
 
-const TOOLS_SHOWN = 5;
+/** Maximum number of kinds of calls of which notes tell each in a sentence. */
+const KINDS_SHOWN = 5;
 
-const FAILURES_SHOWN = 5;
+function notesOf(
+  counts: ReadonlyMap<string, number>,
+  note: (kind: string, count: number) => string,
+  noteOthers: (others: number) => string,
+): string[] {
+  const notes = [...counts].slice(0, KINDS_SHOWN).map(([kind, count]) => note(kind, count));
+  return counts.size > KINDS_SHOWN ? [...notes, noteOthers(counts.size - KINDS_SHOWN)] : notes;
+}
 
 /**
  * Notes on failed calls with effects in a program that completed. The host cannot tell whether the program caught the
@@ -125,14 +133,12 @@ function notDone(failed: readonly CallLine[]): string[] {
     const kind = `${tool} (${outcomeText(outcome)})`;
     counts.set(kind, (counts.get(kind) ?? 0) + 1);
   }
-  const shown = [...counts].slice(0, FAILURES_SHOWN);
-  const notes = shown.map(
-    ([kind, count]) =>
+  return notesOf(
+    counts,
+    (kind, count) =>
       `${count === 1 ? "A call" : `${count} calls`} of ${kind} failed, but the program completed: it did not await ${count === 1 ? "the call" : "the calls"}, or it caught the error.`,
+    (others) => `Calls of ${others} other kinds failed too.`,
   );
-  return counts.size > shown.length
-    ? [...notes, `Calls of ${counts.size - shown.length} other kinds failed too.`]
-    : notes;
 }
 
 /** Notes on images, files and links of results, which the model gets if it calls the tool itself. */
@@ -141,14 +147,12 @@ function partsLeftOut(tools: ToolSet, lines: readonly CallLine[]): string[] {
   // An agent's own calls are not the program's: they have ids with a slash.
   for (const { tool, callId, partsLeftOut: left = 0 } of lines)
     if (left > 0 && !callId.includes("/")) counts.set(tool, (counts.get(tool) ?? 0) + left);
-  const shown = [...counts].slice(0, TOOLS_SHOWN);
-  const notes = shown.map(
-    ([tool, count]) =>
+  return notesOf(
+    counts,
+    (tool, count) =>
       `Results of ${tool} had ${count} ${count === 1 ? "image, file or link" : "images, files or links"} that a program does not get: ${tools.get(tool)?.allowedCallers.includes("direct") ? `a direct call of ${tool} shows them` : `only direct calls do, and ${tool} is for programs`}.`,
+    (others) => `Results of ${others} other tools had such parts too.`,
   );
-  return counts.size > shown.length
-    ? [...notes, `Results of ${counts.size - shown.length} other tools had such parts too.`]
-    : notes;
 }
 
 function endedWithProgram(left: readonly string[]): string {

@@ -1,5 +1,6 @@
 import { PortcullisError } from "../../errors.ts";
 import { ArtifactSpace } from "../../journal/artifact-space.ts";
+import { jsonOrText } from "../../values/json/json-text.ts";
 import { readUpTo } from "../../values/json/value-head.ts";
 import type { Lane } from "../../values/slice-scheduler.ts";
 import { keptBefore } from "../drive/keep-value.ts";
@@ -85,8 +86,8 @@ export async function readEnding(
   lane: Lane,
 ): Promise<Ending | undefined> {
   // Loaded on demand: loading the schema library takes as long as running a program.
-  const { parseEnding } = await import("./parse-ending.ts");
-  const ending = parseEnding(outcome?.outcome ?? "");
+  const { JOURNAL_ENDING } = await import("../outcome.ts");
+  const { data: ending } = JOURNAL_ENDING.safeParse(jsonOrText(outcome?.outcome ?? ""));
   if (ending?.type !== "completed") return ending;
   if (settled?.ok === false) return undefined;
   const text = settled?.body;

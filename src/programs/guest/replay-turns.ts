@@ -60,7 +60,11 @@ export async function replayTurns(
       done += 1;
       // A settled guest sends nothing more, so any further recorded turn is a divergence.
       const more = settled ? await turns.after() : undefined;
-      if (more) return afterTheEnd(done, more);
+      if (more)
+        return {
+          type: "diverged",
+          divergence: { turn: done, recorded: more.commands[0] ?? more.event, replayed: "nothing" },
+        };
     }
   }
 }
@@ -127,7 +131,10 @@ class TurnWindow implements AsyncDisposable {
     if (this.#next || this.#isOver) return this.#next;
     const { done, value } = await this.#source.next();
     if (done) this.#isOver = true;
-    else this.#hold((this.#next = value));
+    else {
+      this.#next = value;
+      this.#note(memoryOfTurn(value));
+    }
     return this.#next;
   }
 
@@ -137,33 +144,23 @@ class TurnWindow implements AsyncDisposable {
     // The guest's reader lets no turn through for which there was no event.
     if (!turn) throw new Error("A guest had more turns than events.");
     this.#compared += 1;
-    this.#giveBack(memoryOfTurn(turn));
+    this.#note(-memoryOfTurn(turn));
     return turn;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#giveBack(this.#bytes);
+    this.#note(-this.#bytes);
     if (!this.#isOver) await this.#source.return?.();
   }
 
-  #hold(turn: TurnRecord): void {
-    const bytes = memoryOfTurn(turn);
+  #note(bytes: number): void {
     this.#bytes += bytes;
     this.#count(bytes);
-  }
-
-  #giveBack(bytes: number): void {
-    this.#bytes -= bytes;
-    this.#count(-bytes);
   }
 }
 
 function memoryOfTurn({ event, commands }: TurnRecord): number {
   return commands.reduce((bytes, text) => bytes + memoryOf(text) + OVERHEAD_BYTES, memoryOf(event) + OVERHEAD_BYTES);
-}
-
-function afterTheEnd(turn: number, { commands, event }: TurnRecord): Replayed & { readonly type: "diverged" } {
-  return { type: "diverged", divergence: { turn, recorded: commands[0] ?? event, replayed: "nothing" } };
 }
 
 /** A journalled event, to be sent to a guest again. Throws `journal_invalid` for a malformed frame. */
