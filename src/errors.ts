@@ -84,6 +84,19 @@ export class PortcullisError extends Error {
   }
 }
 
+/** Loads a package that not every host needs. Rejects with a `PortcullisError` with this message if it is missing. */
+export async function loadPackage<Package>(
+  code: ErrorCode,
+  message: string,
+  load: () => Promise<Package>,
+): Promise<Package> {
+  try {
+    return await load();
+  } catch (cause) {
+    throw new PortcullisError(code, message, { cause });
+  }
+}
+
 /** An `option_invalid` error that names the option, the expected value and the given one. */
 export function optionError(option: string, expected: string, got: unknown): PortcullisError {
   return new PortcullisError("option_invalid", `${option}: expected ${expected}, got ${describe(got)}.`);

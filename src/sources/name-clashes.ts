@@ -1,4 +1,13 @@
-import { toolNameFault } from "../tools/tool-name.ts";
+import { oneLine } from "../tools/declarations/one-line.ts";
+import { namespacesOf, toolNameFault } from "../tools/tool-name.ts";
+
+/** Characters of a problem, which may quote a document or a server. */
+const PROBLEM_LENGTH = 500;
+
+/** The problem of a tool that a source describes and that is none here. */
+export function leftOut(tool: string, why: string): string {
+  return `${oneLine(`${tool} is left out: ${why.replace(/\.$/, "")}`, PROBLEM_LENGTH)}.`;
+}
 
 interface Named {
   readonly name: string;
@@ -15,19 +24,15 @@ export function nameClashes<One extends Named>(named: readonly One[]): ReadonlyM
   for (const one of possible) {
     const [first, second] = byName.get(one.name) ?? [];
     const same = first === one ? second : first;
-    const other = same ?? namespaceAmong(byName, one.name);
+    // One whose name is a namespace of this one.
+    const other =
+      same ??
+      namespacesOf(one.name)
+        .flatMap((outer) => byName.get(outer) ?? [])
+        .at(0);
     if (!other) continue;
     found.set(one, other);
     if (!same && !found.has(other)) found.set(other, one);
   }
   return found;
-}
-
-/** The tool whose name is a namespace of this one. */
-function namespaceAmong<One extends Named>(byName: ReadonlyMap<string, readonly One[]>, name: string): One | undefined {
-  for (let end = name.lastIndexOf("."); end > 0; end = name.lastIndexOf(".", end - 1)) {
-    const [outer] = byName.get(name.slice(0, end)) ?? [];
-    if (outer) return outer;
-  }
-  return undefined;
 }

@@ -41,6 +41,12 @@ export function isMeantBy(pattern: string, name: string): boolean {
   return pattern === "*" || pattern === name || (pattern.endsWith(".*") && name.startsWith(pattern.slice(0, -1)));
 }
 
+/** The namespaces that a tool of this name is in, the innermost first. */
+export function namespacesOf(name: string): readonly string[] {
+  const parts = name.split(".").slice(0, -1);
+  return parts.map((_, index) => parts.slice(0, parts.length - index).join("."));
+}
+
 /** Whether calls of this name are made by a global function of programs. */
 export function isOfFunction(call: string): boolean {
   return FUNCTION_OF_CALL.has(call);

@@ -2,7 +2,7 @@ import { describe, optionError, PortcullisError } from "../errors.ts";
 import { nearest } from "../option-rules/nearest.ts";
 import { array } from "../option-rules/options.ts";
 import { isSchema } from "./schema.ts";
-import { isMeantBy, toolNameFault } from "./tool-name.ts";
+import { isMeantBy, namespacesOf, toolNameFault } from "./tool-name.ts";
 import type { Caller, Tool, ToolAudience } from "./tool.ts";
 
 /** Rule of an option `tools`; `ToolSet` checks each tool. */
@@ -103,14 +103,12 @@ export class ToolSet {
   }
 
   #refuseNamespaceThatIsATool(name: string): void {
-    for (let end = name.lastIndexOf("."); end > 0; end = name.lastIndexOf(".", end - 1)) {
-      const namespace = name.slice(0, end);
-      if (this.#tools.has(namespace))
-        throw new PortcullisError(
-          "tools_conflict",
-          `"${namespace}" cannot be a tool beside "${name}", whose namespace has the same name: rename one.`,
-        );
-    }
+    const namespace = namespacesOf(name).find((outer) => this.#tools.has(outer));
+    if (namespace !== undefined)
+      throw new PortcullisError(
+        "tools_conflict",
+        `"${namespace}" cannot be a tool beside "${name}", whose namespace has the same name: rename one.`,
+      );
   }
 }
 

@@ -9,7 +9,7 @@ import { loadMcp, type McpPackage } from "./wire/load-client.ts";
 import { type McpServer, type ReadServer, readServer } from "./mcp-options.ts";
 import { headersOf } from "./wire/param-headers.ts";
 import { resultValue } from "./result-value.ts";
-import { Session } from "./session.ts";
+import { Session, untilAborted } from "./session.ts";
 import { ListAgain } from "./list-again.ts";
 import { SourceTools } from "./pinned-tools.ts";
 import type { McpPolicies, ServerTool, UnassignedTool } from "./make-tools.ts";
@@ -23,14 +23,9 @@ const LOG_BYTES = 8 * 1024;
 const QUOTED_LOG_BYTES = 1024;
 /** Characters of what a server says of the progress of a call. */
 const PROGRESS_LENGTH = 1024;
-/**
- * Connects to an MCP server and makes its tools callable through the gate. The caller disposes of the source. Rejects
- * with `option_invalid` for an option or a policy, and with `source_unavailable` if the server cannot be started or
- * reached, or does not list its tools in time; then nothing is left running.
- */
+
 export async function fromMcp(server: McpServer, policies?: McpPolicies): Promise<McpSource> {
-  const read = readServer(server);
-  return McpSource.open(read, policies);
+  return McpSource.open(readServer(server), policies);
 }
 
 /** Bounds how often a server is connected to again. */
@@ -305,16 +300,4 @@ function whatFailed(error: unknown, text: ServerText): string {
   if (error instanceof ConnectionLost) return "cannot be reached, or broke off";
   const { message } = isFields(error) || error instanceof Error ? (error as { readonly message?: unknown }) : {};
   return `does not speak the protocol: ${JSON.stringify(text.quote(typeof message === "string" ? message : String(error)))}`;
-}
-
-async function untilAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  signal.throwIfAborted();
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = () => aborted.reject(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    return await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-  }
 }

@@ -1,11 +1,10 @@
 import { setImmediate } from "node:timers/promises";
 import { PortcullisError } from "../../errors.ts";
 import { defineTool, refuseUnnamedFields } from "../../tools/define-tool.ts";
-import { oneLine } from "../../tools/declarations/one-line.ts";
 import { MAX_STEPS } from "../../tools/json-schema/evaluate.ts";
 import { storedSchema } from "../../tools/schema.ts";
 import type { CallContext, Tool } from "../../tools/tool.ts";
-import { nameClashes } from "../name-clashes.ts";
+import { leftOut, nameClashes } from "../name-clashes.ts";
 import { checkPolicy, type ToolPolicy } from "../tool-policy.ts";
 import { entryName, type KnownEntry, type ListedTool, type McpAnnotations, readListed } from "./read-listed-tool.ts";
 import { type ParamHeader, paramHeaders } from "./wire/param-headers.ts";
@@ -57,8 +56,6 @@ export interface ListReader {
   readonly known?: KnownTools;
 }
 
-/** Characters of a problem; it may quote the server. */
-const PROBLEM_LENGTH = 500;
 /** Time of the host's thread before other work gets it, in milliseconds. One entry has bounds of its own. */
 const SLICE_MS = 5;
 
@@ -119,7 +116,7 @@ export class ToolListBuilder {
   }
 
   #leaveOut(name: string, why: string): void {
-    this.#problems.push(`${oneLine(`${name} is left out: ${why.replace(/\.$/, "")}`, PROBLEM_LENGTH)}.`);
+    this.#problems.push(leftOut(name, why));
   }
 
   #nameOf(read: ListedTool, listed: KnownEntry): Named {

@@ -102,20 +102,13 @@ export class Session {
     );
     const session = new Session(mcp, client, channel, protocol);
     client.setRequestHandler("elicitation/create", (request) => session.#onQuestion(request.params));
-    const aborted = Promise.withResolvers<never>();
-    const onAbort = () => aborted.reject(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
     try {
       signal.throwIfAborted();
-      const connecting = client.connect(channel, { timeout, signal });
-      connecting.catch(() => {});
-      await Promise.race([connecting, aborted.promise]);
+      await untilAborted(client.connect(channel, { timeout, signal }), signal);
       if (lost) throw lost;
     } catch (error) {
       await channel.close();
       throw signal.aborted ? signal.reason : (lost ?? channel.explain(error));
-    } finally {
-      signal.removeEventListener("abort", onAbort);
     }
     return session;
   }
@@ -217,5 +210,18 @@ export class Session {
       ask,
     );
     return (inputResponses as { readonly asked: Reply }).asked;
+  }
+}
+
+/** What the work gives. Rejects with the signal's reason if it is aborted before; then the work goes on unheard. */
+export async function untilAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = () => aborted.reject(signal.reason);
+  if (signal.aborted) onAbort();
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await Promise.race([aborted.promise, work]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
   }
 }

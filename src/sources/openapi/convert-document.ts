@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { PortcullisError } from "../../errors.ts";
+import { loadPackage, PortcullisError } from "../../errors.ts";
 
 /** Longest time for one document, in milliseconds. The largest public documents in YAML take a third of it. */
 const CONVERT_MS = 60_000;
@@ -18,7 +18,9 @@ const THREAD = new URL("./conversion-thread.js", import.meta.url);
  * library is missing or the thread cannot be started: neither says anything of the document.
  */
 export async function convertDocument(conversion: Conversion, thread = THREAD): Promise<Converted> {
-  await requireLibrary();
+  const missing =
+    "fromOpenApi needs the package @scalar/openapi-parser to read YAML and Swagger 2.0: npm install @scalar/openapi-parser.";
+  await loadPackage("source_unavailable", missing, () => import("@scalar/openapi-parser"));
   const worker = new Worker(thread, {
     workerData: conversion,
     execArgv: [],
@@ -55,16 +57,4 @@ function notStarted(why: string, cause: Error | undefined): PortcullisError {
       "The document was not read. Install portcullis and @scalar/openapi-parser again, or give the document as JSON of OpenAPI 3.",
     { cause },
   );
-}
-
-async function requireLibrary(): Promise<void> {
-  try {
-    await import("@scalar/openapi-parser");
-  } catch (cause) {
-    throw new PortcullisError(
-      "source_unavailable",
-      "fromOpenApi needs the package @scalar/openapi-parser to read YAML and Swagger 2.0: npm install @scalar/openapi-parser.",
-      { cause },
-    );
-  }
 }

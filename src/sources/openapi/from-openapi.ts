@@ -14,7 +14,7 @@ import { defineTool } from "../../tools/define-tool.ts";
 import { oneLine } from "../../tools/declarations/one-line.ts";
 import type { Effect, Tool } from "../../tools/tool.ts";
 import { toolNameFault } from "../../tools/tool-name.ts";
-import { nameClashes } from "../name-clashes.ts";
+import { leftOut, nameClashes } from "../name-clashes.ts";
 import { checkPolicy, type ToolPolicy } from "../tool-policy.ts";
 import { type OpenApiDocument, orFault, PartFault, readDocument } from "./document.ts";
 import { textOf } from "../../values/fields.ts";
@@ -84,16 +84,9 @@ export interface OpenApiSource extends AsyncDisposable {
 
 /** Tools that are made before other work gets the thread. */
 const AT_ONCE = 20;
-/** Characters of a description, and of a problem; both quote the document. */
+/** Characters of a description, which quotes the document. */
 const DESCRIPTION_LENGTH = 2000;
-const PROBLEM_LENGTH = 500;
 
-/**
- * Makes tools of the operations of an API that a document describes: Swagger 2.0, OpenAPI 3.0 or 3.1. Requests leave
- * from the host, to `baseUrl` only. Rejects with `option_invalid` for an option or a policy. Rejects with
- * `source_invalid` for anything but such a document, and for more than 50,000 operations. Rejects with
- * `source_unavailable` if a library is missing.
- */
 export async function fromOpenApi(options: OpenApiOptions, policies?: OpenApiPolicies): Promise<OpenApiSource> {
   const { name, spec, baseUrl, auth, headers = {}, checkResults } = readOptions("fromOpenApi", options, SOURCE_RULES);
   const fault = toolNameFault(name);
@@ -145,8 +138,12 @@ function readHeaders(given: Readonly<Record<string, unknown>>): Readonly<Record<
   return Object.fromEntries(entries);
 }
 
-interface Named {
+interface Read {
   readonly operation: FoundOperation;
+  readonly parts: OperationParts | PartFault;
+}
+
+interface Named extends Read {
   readonly name: string;
   readonly policy: OpenApiPolicy | false | undefined;
 }
@@ -157,8 +154,6 @@ class SourceMaker {
   readonly #document: OpenApiDocument;
   readonly #schemas: { readonly input: Schemas; readonly output: Schemas };
   readonly #checkResults: boolean;
-  readonly #parts = new Map<FoundOperation, OperationParts | PartFault>();
-  readonly #problems: string[] = [];
 
   constructor(sender: Sender, styles: Styles, document: OpenApiDocument, checkResults: boolean) {
     this.#checkResults = checkResults;
@@ -171,68 +166,55 @@ class SourceMaker {
   /** Releases the thread between slices: a document may be written to take long. */
   async make(found: readonly FoundOperation[], policies: OpenApiPolicies | undefined): Promise<OpenApiSource> {
     const { source } = this.#sender;
-    for (const operation of found) this.#parts.set(operation, this.#read(operation));
+    const read = found.map((operation): Read => {
+      return { operation, parts: orFault(() => readOperation(this.#document, operation)) };
+    });
     const layout = layoutOf(
       this.#document,
-      [...this.#parts.values()].filter((parts): parts is OperationParts => !(parts instanceof PartFault)),
+      read.flatMap(({ parts }) => (parts instanceof PartFault ? [] : parts)),
     );
-    const named = found.map((operation) => this.#nameOf(operation, policies));
-    const clashing = nameClashes(named.filter(({ policy }) => policy !== undefined && policy !== false));
+    const named = read.map((one) => this.#nameOf(one, policies));
+    const clashing = nameClashes(named.filter(({ policy }) => policy));
     const tools: Tool[] = [];
     const unassigned: UnassignedOperation[] = [];
+    const problems: string[] = [];
     for (const [place, one] of named.entries()) {
       if (place % AT_ONCE === AT_ONCE - 1) await setImmediate();
-      const { operationId, method, path, tags } = one.operation;
-      const rival = clashing.get(one);
-      if (one.policy === false) continue;
-      if (one.policy === undefined) unassigned.push({ name: one.name, operationId, method, path, tags });
-      else if (rival) this.#leaveOut(one, clash(rival));
-      else {
-        const tool = this.#toolOf(one, one.policy, layout);
-        if (tool) tools.push(tool);
+      const { name, operation, policy } = one;
+      if (policy === false) continue;
+      if (policy === undefined) {
+        unassigned.push({ name, ...toldOf(operation) });
+        continue;
       }
+      const rival = clashing.get(one);
+      const made = rival ? clash(rival) : orFault(() => this.#define(one, policy, layout));
+      if (made instanceof PartFault)
+        problems.push(leftOut(`${name} (${operation.method} ${operation.path})`, made.message));
+      else tools.push(made);
     }
     return Object.freeze({
       name: source,
       tools: Object.freeze(tools),
       names: Object.freeze(named.map(({ name }) => name)),
       unassigned: Object.freeze(unassigned),
-      problems: Object.freeze(this.#problems),
+      problems: Object.freeze(problems),
       [Symbol.asyncDispose]: async () => {},
     });
   }
 
-  #read(operation: FoundOperation): OperationParts | PartFault {
-    return orFault(() => readOperation(this.#document, operation));
-  }
-
-  #nameOf(operation: FoundOperation, policies: OpenApiPolicies | undefined): Named {
+  #nameOf(one: Read, policies: OpenApiPolicies | undefined): Named {
+    const { operation } = one;
     const name = `${this.#sender.source}.${operation.name}`;
-    const { operationId, method, path, tags } = operation;
-    const given = typeof policies === "function" ? policies(name, { operationId, method, path, tags }) : policies;
-    if (given === undefined || given === false) return { operation, policy: given, name };
-    const policy = checkPolicy(name, { effect: effectOf(method), ...defined(given) });
-    return { operation, policy, name: policy.name === undefined ? name : `${this.#sender.source}.${policy.name}` };
+    const given = typeof policies === "function" ? policies(name, toldOf(operation)) : policies;
+    if (given === undefined || given === false) return { ...one, policy: given, name };
+    const policy = checkPolicy(name, { effect: effectOf(operation.method), ...defined(given) });
+    return { ...one, policy, name: policy.name === undefined ? name : `${this.#sender.source}.${policy.name}` };
   }
 
-  #leaveOut({ operation: { method, path }, name }: Named, why: string): void {
-    this.#problems.push(
-      `${oneLine(`${name} (${method} ${path}) is left out: ${withoutPeriod(why)}`, PROBLEM_LENGTH)}.`,
-    );
-  }
-
-  #toolOf(one: Named, policy: OpenApiPolicy, layout: Layout): Tool | undefined {
-    const made = orFault(() => this.#define(one, policy, layout));
-    if (!(made instanceof PartFault)) return made;
-    this.#leaveOut(one, made.message);
-    return undefined;
-  }
-
-  #define({ operation, name }: Named, policy: OpenApiPolicy, layout: Layout): Tool {
+  #define({ operation, parts, name }: Named, policy: OpenApiPolicy, layout: Layout): Tool {
     const fault = toolNameFault(name);
     if (fault !== undefined) throw new PartFault(`its name cannot be that of a tool: ${fault}`);
-    const parts = this.#parts.get(operation);
-    if (!parts || parts instanceof PartFault) throw parts ?? new PartFault("it cannot be read");
+    if (parts instanceof PartFault) throw parts;
     const { method, path } = operation;
     const template = pathParts(path);
     checkPath(this.#sender.baseUrl, template);
@@ -307,6 +289,10 @@ function withoutPeriod(text: string): string {
   return text.endsWith(".") ? text.slice(0, -1) : text;
 }
 
-function clash({ operation: { method, path } }: Named): string {
-  return `its name clashes with that of ${method} ${path}; give one of them a name in its policy`;
+function clash({ operation: { method, path } }: Named): PartFault {
+  return new PartFault(`its name clashes with that of ${method} ${path}; give one of them a name in its policy`);
+}
+
+function toldOf({ operationId, method, path, tags }: FoundOperation): Operation {
+  return { operationId, method, path, tags };
 }

@@ -1,4 +1,4 @@
-import { PortcullisError } from "../../errors.ts";
+import { loadPackage, PortcullisError } from "../../errors.ts";
 import { PartFault } from "./document.ts";
 import { fieldOf, type Fields, isFields } from "../../values/fields.ts";
 import { encodedStrictly, isHeaderValue } from "../headers.ts";
@@ -8,16 +8,9 @@ import type { BodyFields, ToolInput } from "./tool-input.ts";
 /** The functions of openapi-fetch that write lists and objects. */
 export type Styles = Pick<typeof import("openapi-fetch"), "serializeArrayParam" | "serializeObjectParam">;
 
-export async function loadStyles(): Promise<Styles> {
-  try {
-    return await import("openapi-fetch");
-  } catch (cause) {
-    throw new PortcullisError(
-      "source_unavailable",
-      "fromOpenApi needs the package openapi-fetch to write requests: npm install openapi-fetch.",
-      { cause },
-    );
-  }
+export function loadStyles(): Promise<Styles> {
+  const missing = "fromOpenApi needs the package openapi-fetch to write requests: npm install openapi-fetch.";
+  return loadPackage("source_unavailable", missing, () => import("openapi-fetch"));
 }
 
 /** A request below the address of its API, without what the host adds. */

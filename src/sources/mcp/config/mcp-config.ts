@@ -67,12 +67,6 @@ export interface McpConfig extends AsyncDisposable {
   readonly problems: readonly string[];
 }
 
-/**
- * Connects to the servers of a configuration file: `.mcp.json` and the like (`mcpServers`), or `.vscode/mcp.json`
- * (`servers`). Who may call their tools stands under `portcullis`. If the file says nothing of a tool, `policies` is
- * asked, by the name that the tool has in a program. Rejects with `option_invalid` for a file that is invalid, a
- * variable that is not set and a tool that does not exist, and as `fromMcp` does; then nothing is left running.
- */
 export async function fromMcpConfig(
   path: string,
   policies: (name: string, annotations: McpAnnotations) => ToolPolicy | false | undefined = () => undefined,
