@@ -13,7 +13,7 @@ import type { ConversationHeader } from "../journal/record.ts";
 import { limitsOf } from "../programs/limits.ts";
 import { textOf } from "../values/fields.ts";
 import { readPlainData } from "../values/json/plain-data.ts";
-import { WaitingViews, baseOf, outcomeView } from "./parts/base-view.ts";
+import { baseOf, outcomeView, waitingViews } from "./parts/base-view.ts";
 import { readRecords } from "../journal/read-records.ts";
 import { CallViews } from "./parts/call-views.ts";
 import { EventViews } from "./parts/event-views.ts";
@@ -42,8 +42,7 @@ export async function viewConversation(
   const room = new TextRoom(bounds);
   const { calls, events, lastAt } = await readCalls(journal, past, room);
   const standing = standingOfConversation(past);
-  const waiting = new WaitingViews();
-  for (const { calls: those, above } of waitingCallsOf(past)) waiting.take(those, above);
+  const waiting = waitingViews(waitingCallsOf(past));
   const ending = past.outcome && (await new Lane(header.tenant).work(endingHead(past.outcome.outcome)));
   const outcome = ending && outcomeView(bounds.forClient ? clientEnding(ending) : ending);
   const output = answerOf(past, bounds);
@@ -56,8 +55,8 @@ export async function viewConversation(
     records: past.records,
     ...(outcome && { outcome }),
     ...(output && { output }),
-    waiting: waiting.all,
-    calls: calls.all({ header, driven: base.driven, waiting: waiting.all }),
+    waiting,
+    calls: calls.all({ header, driven: base.driven, waiting }),
     limits: limitViews(past),
     funnel: funnelOf(past),
     events: events.all,

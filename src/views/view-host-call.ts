@@ -7,7 +7,7 @@ import { standingOf, waitingCalls } from "../programs/from-journal/standing.ts";
 import { endingHead } from "../programs/from-journal/ending-head.ts";
 import { textOf } from "../values/fields.ts";
 import { fieldTexts } from "../values/json/json-fields.ts";
-import { WaitingViews, baseOf, outcomeView } from "./parts/base-view.ts";
+import { baseOf, outcomeView, waitingViews } from "./parts/base-view.ts";
 import { CallViews } from "./parts/call-views.ts";
 import { EventViews } from "./parts/event-views.ts";
 import { partOf } from "./parts/funnel-view.ts";
@@ -37,8 +37,7 @@ export async function viewHostCall(
     events.note(record);
   }
   const base = baseOf(journal, summary, header);
-  const waiting = new WaitingViews();
-  waiting.take(waitingCalls(state, base.driven));
+  const waiting = waitingViews([{ calls: waitingCalls(state, base.driven) }]);
   const ending = outcome && (await records.lane.work(endingHead(outcome.outcome)));
   const values = outcome && (await records.lane.work(fieldTexts(outcome.outcome)));
   const text = values?.get("value") ?? textOf(ending, "message");
@@ -53,8 +52,8 @@ export async function viewHostCall(
     records: state.records,
     ...(ending && { outcome: outcomeView(ending) }),
     ...(text !== undefined && { output: headOf(text, bounds.all) }),
-    waiting: waiting.all,
-    calls: calls.all({ header, driven: base.driven, waiting: waiting.all }),
+    waiting,
+    calls: calls.all({ header, driven: base.driven, waiting }),
     limits: [],
     funnel: { fetched: ok ? returned : { bytes: 0, tokens: 0 }, returned },
     events: events.all,

@@ -6,12 +6,13 @@ import { limitsOf } from "../programs/limits.ts";
 import { endingHead } from "../programs/from-journal/ending-head.ts";
 import { readPast, type Past } from "../programs/from-journal/past-execution.ts";
 import { standingOf, waitingCalls } from "../programs/from-journal/standing.ts";
-import { WaitingViews, baseOf, outcomeView } from "./parts/base-view.ts";
+import { baseOf, outcomeView, waitingViews } from "./parts/base-view.ts";
 import { partOf } from "./parts/funnel-view.ts";
 import { outputText, type OutputText } from "./parts/output-text.ts";
 import { ProgramReader } from "./program-reader.ts";
 import { TextRoom, headOf, type TextBounds } from "./parts/text-room.ts";
 import { toolPlaces } from "./parts/tool-places.ts";
+import { given } from "../option-rules/given.ts";
 import type { LimitView, ProgramView } from "./view.ts";
 
 /** The view of one program. Rejects with `journal_invalid`, and as the journal does. */
@@ -25,11 +26,10 @@ export async function viewProgram(
   const records = readRecords(journal, header.execution, { tenant: header.tenant });
   const past = await readPast(reader.reading(records), records.lane);
   const output = await outputText(journal, header, past);
-  const waiting = new WaitingViews();
   const base = baseOf(journal, summary, header);
-  waiting.take(waitingCalls(past.state, base.driven));
+  const waiting = waitingViews([{ calls: waitingCalls(past.state, base.driven) }]);
   const { language, sandbox, source } = header;
-  const calls = reader.calls.all({ header, driven: base.driven, waiting: waiting.all });
+  const calls = reader.calls.all({ header, driven: base.driven, waiting });
   const artifacts = past.artifacts.map(({ name, bytes, shape, call }) => ({ name, bytes, shape, call }));
   return {
     ...base,
@@ -39,7 +39,7 @@ export async function viewProgram(
     records: past.state.records,
     ...(past.outcome && { outcome: outcomeView(await records.lane.work(endingHead(past.outcome.outcome))) }),
     ...(output && { output: headOf(output.text, bounds.all) }),
-    waiting: waiting.all,
+    waiting,
     calls,
     ...(reader.calls.left === 0 ? {} : { callsLeft: reader.calls.left }),
     limits: limitViews(header, past, reader, output),
@@ -87,7 +87,7 @@ function limitViews(
   const limits = limitsOf(header);
   return Object.entries(used).map(([name, value]) => ({
     name,
-    ...(value === undefined ? {} : { used: value }),
+    ...given({ used: value }),
     // Printed text is kept from the start, and as much again from the end.
     allowed: (limits[name as keyof typeof limits] ?? 0) * (name === "logBytes" ? 2 : 1),
   }));

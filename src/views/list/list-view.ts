@@ -5,6 +5,7 @@ import type { Header } from "../../journal/record.ts";
 import { listedExecution } from "../../executions/list-executions.ts";
 import { headOf } from "../parts/text-room.ts";
 import { writtenTools } from "../parts/tool-places.ts";
+import { given } from "../../option-rules/given.ts";
 import type { ListFilter, ListRow, ListView } from "./list.ts";
 
 const ROWS = 100;
@@ -30,8 +31,7 @@ export async function listView(journal: Journal, filter: ListFilter = {}): Promi
   let looked = 0;
   const budget = new ReadingBudget(LOOKED_THROUGH);
   const options = {
-    ...(tenant === undefined ? {} : { tenant }),
-    ...(before === undefined ? {} : { before }),
+    ...given({ tenant, before }),
     ...(state === undefined || state === "unreadable" ? {} : { open: state !== "ended" }),
   };
   let last: number | undefined;
@@ -59,16 +59,7 @@ async function lookAt(
   budget.take(ROW_LENGTH);
   const onLength = (more: number) => budget.take(more);
   const header = await readable(readHeader(journal, summary.execution, { tenant: summary.tenant, onLength }));
-  return rowOf(journal, summary, filter, header ? factsOf(header) : UNREADABLE, budget);
-}
-
-async function rowOf(
-  journal: Journal,
-  summary: ExecutionSummary,
-  filter: ListFilter,
-  { title, by, tools, text }: Facts,
-  budget: ReadingBudget,
-): Promise<ListRow | undefined> {
+  const { title, by, tools, text } = header ? factsOf(header) : UNREADABLE;
   if (!fits(filter, tools, `${summary.execution}\n${text}`)) return undefined;
   const listed = await listedExecution(journal, summary, budget);
   if (listed.state !== "unread" && filter.state !== undefined && filter.state !== listed.state) return undefined;

@@ -4,7 +4,8 @@ import { isDriven } from "../../programs/driven-here.ts";
 import type { UnansweredCall } from "../../programs/from-journal/execution-state.ts";
 import { TextRoom } from "./text-room.ts";
 import type { FaultView, OutcomeView, WaitingView } from "../view.ts";
-import { fieldOf, isFields, textOf, type Fields } from "../../values/fields.ts";
+import { given } from "../../option-rules/given.ts";
+import { countOf, fieldOf, isFields, textOf, type Fields } from "../../values/fields.ts";
 
 /** The fields of the header that the views of all kinds have. */
 export function baseOf(journal: Journal, summary: ExecutionSummary, header: Header) {
@@ -24,58 +25,43 @@ export function baseOf(journal: Journal, summary: ExecutionSummary, header: Head
 /** Maximum of the inputs of all calls that wait, in UTF-16 code units: they are whole unless many large calls wait. */
 const INPUTS = 4 * 1024 * 1024;
 
-/** The calls that wait for a person or a client. `above` begins their ids, like `call_2/`. */
-export class WaitingViews {
-  readonly all: WaitingView[] = [];
-  readonly #room = new TextRoom({ each: INPUTS, all: INPUTS });
-
-  take(calls: Iterable<UnansweredCall>, above = ""): void {
-    for (const call of calls) this.all.push(this.#view(call, above));
-  }
-
-  #view({ id, tool, inputText, decided }: UnansweredCall, above: string): WaitingView {
-    const digest = decided?.inputDigest;
+/** The calls that wait for a person or a client. `above` begins the ids of a group, like `call_2/`. */
+export function waitingViews(
+  groups: Iterable<{ readonly calls: Iterable<UnansweredCall>; readonly above?: string }>,
+): readonly WaitingView[] {
+  const room = new TextRoom({ each: INPUTS, all: INPUTS });
+  const viewOf = ({ id, tool, inputText, decided }: UnansweredCall, above: string): WaitingView => {
     const held = decided?.code === "outcome_unknown" ? "outcome_unknown" : "approval";
     return {
       id: `${above}${id}`,
       tool,
       why: decided?.decision === "client" ? "result" : held,
-      input: this.#room.head(inputText),
-      ...(digest === undefined ? {} : { inputDigest: digest }),
+      input: room.head(inputText),
+      ...given({ inputDigest: decided?.inputDigest }),
       since: decided?.at ?? 0,
     };
-  }
+  };
+  return Array.from(groups, ({ calls, above = "" }) => Array.from(calls, (call) => viewOf(call, above))).flat();
 }
 
 /** Reads an ending, which may come from elsewhere. */
 export function outcomeView(ending: Fields): OutcomeView {
   const type = textOf(ending, "type") ?? "unreadable";
-  const limit = textOf(ending, "limit");
-  const fault = faultView(type, ending);
-  return { type, ...(fault ? { fault } : {}), ...(limit === undefined ? {} : { limit }) };
-}
-
-function faultView(type: string, ending: unknown): FaultView | undefined {
   const fault = fieldOf(ending, "fault") ?? fieldOf(ending, "failure");
+  return { type, ...given({ fault: faultView(type, fault), limit: textOf(ending, "limit") }) };
+}
+
+function faultView(type: string, fault: unknown): FaultView | undefined {
   if (!isFields(fault)) return undefined;
-  const message = textOf(fault, "message") ?? "";
-  const name = textOf(fault, "name") ?? type;
-  return { name, message, ...texts(fault, "code", "tool"), ...counts(fault, "line", "column") };
+  return {
+    name: textOf(fault, "name") ?? type,
+    message: textOf(fault, "message") ?? "",
+    ...given({ code: textOf(fault, "code"), tool: textOf(fault, "tool") }),
+    ...given({ line: placeOf(fault, "line"), column: placeOf(fault, "column") }),
+  };
 }
 
-function texts<Name extends string>(fields: object, ...names: readonly Name[]): { readonly [Each in Name]?: string } {
-  return picked(fields, names, (value): value is string => typeof value === "string");
-}
-
-function counts<Name extends string>(fields: object, ...names: readonly Name[]): { readonly [Each in Name]?: number } {
-  return picked(fields, names, (value): value is number => Number.isSafeInteger(value) && (value as number) > 0);
-}
-
-function picked<Name extends string, Value>(
-  fields: object,
-  names: readonly Name[],
-  is: (value: unknown) => value is Value,
-): { readonly [Each in Name]?: Value } {
-  const found = names.map((name) => [name, fieldOf(fields, name)] as const).filter(([, value]) => is(value));
-  return Object.fromEntries(found) as { readonly [Each in Name]?: Value };
+/** A line or a column, counted from 1. */
+function placeOf(fault: Fields, name: string): number | undefined {
+  return countOf(fault, name) || undefined;
 }

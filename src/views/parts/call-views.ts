@@ -6,6 +6,7 @@ import {
   isWaiting,
   type KnownCall,
 } from "../../programs/from-journal/call-history.ts";
+import { given } from "../../option-rules/given.ts";
 import type { Caller } from "../../tools/tool.ts";
 import type { TextRoom } from "./text-room.ts";
 import type { CallState, CallView, DecisionView, TextHead, WaitingView } from "../view.ts";
@@ -122,14 +123,8 @@ function viewOf(
     input,
     bytes: end?.bytes ?? 0,
     started: started === true,
-    ...(detail === undefined ? {} : { detail }),
-    ...(told === undefined ? {} : { told }),
-    ...(end?.ms === undefined ? {} : { ms: end.ms }),
-    ...(result && { result }),
-    ...(effect === undefined ? {} : { effect }),
-    ...(retried && { attempts: retried.attempt + 1 }),
-    ...(decision && { decision }),
-    ...(end?.display === undefined ? {} : { display: end.display }),
+    ...given({ detail, told, ms: end?.ms, result, effect }),
+    ...given({ attempts: retried && retried.attempt + 1, decision, display: end?.display }),
   };
 }
 
@@ -152,10 +147,7 @@ function openText(call: KnownCall, { header, driven }: CallStanding): string | u
 function decisionOf({ allow, done, by, note, remember, remembered, at }: DecisionRecord): DecisionView {
   return {
     decision: done !== undefined ? "done" : allow ? "allowed" : "denied",
-    ...(by === undefined ? {} : { by }),
-    ...(note === undefined ? {} : { note }),
-    ...(remember === undefined ? {} : { remember: true }),
-    ...(remembered === undefined ? {} : { remembered }),
+    ...given({ by, note, remember: remember && (true as const), remembered }),
     at,
   };
 }
