@@ -131,9 +131,9 @@ const program = new PortcullisCommand("portcullis")
     "\nExit codes: 0 completed, 1 the program failed, 2 wrong usage, 3 refused, 4 stopped by a limit, 5 this machine or the tools cannot run it, 6 waiting for decisions or results, 130 cancelled (143 by SIGTERM, 129 by SIGHUP).",
   );
 
+program.commandsGroup("Run programs:");
 program
   .command("run")
-  .helpGroup("Run programs:")
   .example(`portcullis run program.js --tools ./tools.js`)
   .description("run a program and print the result as a model would read it")
   .argument("<program>", "file with the program's source, or - for standard input")
@@ -149,7 +149,6 @@ program
 
 program
   .command("ask")
-  .helpGroup("Run programs:")
   .example(`portcullis ask "Which order is late?" --model anthropic:claude-sonnet-4-5 --tools ./tools.js`)
   .description("give a task to a model that may call the tools")
   .argument("<task>", "the task, as text")
@@ -179,9 +178,9 @@ program
   .option("--json", "print ending, answer, turns, calls and usage as one JSON document")
   .runs(async (task, options) => (await import("./commands/run/ask.ts")).ask(task, options));
 
+program.commandsGroup("Tools:");
 program
   .command("tools")
-  .helpGroup("Tools:")
   .example(`portcullis tools search "open orders" --mcp .mcp.json`)
   .description(
     "list tools, and the tokens that each takes in a model's context, as JSON and as typed stubs; search WORDS finds tools, show NAME prints one",
@@ -194,9 +193,9 @@ program
   .option("--check", "list the tools of servers that no caller may call, with the line to add, and what was left out")
   .runs(async (words, options) => (await import("./commands/tools/list-tools.ts")).listTools(words, options));
 
+program.commandsGroup("Serve:");
 program
   .command("mcp")
-  .helpGroup("Serve:")
   .example(`portcullis mcp --tools ./tools.js --journal portcullis.db`)
   .description(
     "serve run_program, and the tools that may be called directly, to MCP clients: on the standard streams, or over HTTP",
@@ -226,7 +225,6 @@ program
 
 program
   .command("serve")
-  .helpGroup("Serve:")
   .example(`portcullis serve --tools ./tools.js --journal portcullis.db --keys keys.json`)
   .description("serve programs over HTTP, with MCP at /mcp and a page to look at, until it is told to end")
   .addOptions(...TOOLS)
@@ -241,10 +239,7 @@ program
   .option("--open", "open the page in a browser")
   .runs(async (options) => (await import("./commands/serve/serve.ts")).serve(options));
 
-const key = program
-  .command("key")
-  .helpGroup("Serve:")
-  .description("add, list or revoke the keys of a server's clients");
+const key = program.command("key").description("add, list or revoke the keys of a server's clients");
 key
   .command("add")
   .description("add a key, print it once, and store its SHA-256; creates the file if there is none")
@@ -270,9 +265,9 @@ key
   .addOptions(KEYS_FILE, JSON_LINE)
   .runs(async (id, options) => (await import("./commands/serve/key.ts")).keyRevoke(id, options));
 
+program.commandsGroup("Measure:");
 program
   .command("bench")
-  .helpGroup("Measure:")
   .example(`portcullis bench flights`)
   .description("measure the tokens that programs save against direct calls, without a request to a provider")
   .argument("[task...]", "tasks of the package (the examples); all by default")
@@ -310,8 +305,17 @@ program
   .runs(async (tasks, options) => (await import("./commands/measure/bench.ts")).bench(tasks, options));
 
 program
+  .command("demo")
+  .example(`portcullis demo flights`)
+  .description("run the examples on real data and check their answers")
+  .argument("[example...]", "any folder of examples/ (default: flights and licenses)")
+  .addOption(SANDBOX)
+  .option("--model <provider:name>", "for desk: a model in place of the scripted one; on a terminal you take part")
+  .runs(async (examples, options) => (await import("./commands/measure/demo.ts")).demo(examples, options));
+
+program.commandsGroup("Look at executions:");
+program
   .command("executions")
-  .helpGroup("Look at executions:")
   .example(`portcullis executions --journal portcullis.db --open`)
   .description("list the executions and conversations of a journal, the latest first")
   .addOption(JOURNAL)
@@ -323,7 +327,6 @@ program
 
 program
   .command("show")
-  .helpGroup("Look at executions:")
   .example(`portcullis show EXECUTION --journal portcullis.db`)
   .description("show one execution: its program, calls, decisions and outcome")
   .argument("<execution>", "id of the execution; also the one that a client of a server has chosen")
@@ -334,65 +337,7 @@ program
   .option("--html <file>", "write it as one HTML file that needs no server, and print the address of the file")
   .runs(async (id, options) => (await import("./commands/journal/show.ts")).show(id, options));
 
-program
-  .command("decide")
-  .helpGroup("Go on with executions:")
-  .example(`portcullis decide EXECUTION 1 --allow --by ana --journal portcullis.db`)
-  .description("allow or deny a call that waits, or say that it was done; runs nothing")
-  .argument("<execution>", "id of the execution")
-  .argument("<call>", "id of the call")
-  .option("--allow", "the call may run")
-  .option("--deny", "the call may not run")
-  .option("--done <json>", "the call was done, with this result: for a call whose outcome is unknown")
-  .option("--by <name>", "who decides, for the journal")
-  .option("--note <text>", "why, for the journal; the program reads the note of a denial")
-  .option("--remember", "decide later calls of the execution with the same tool and input alike")
-  .addOptions(TENANT, JOURNAL, JSON_LINE)
-  .runs(async (execution, call, options) =>
-    (await import("./commands/run/decide.ts")).decide(execution, call, options),
-  );
-
-program
-  .command("resume")
-  .helpGroup("Go on with executions:")
-  .example(`portcullis resume EXECUTION --tools ./tools.js --journal portcullis.db`)
-  .description("take up an execution that waits, or whose host died, and print its report")
-  .argument("<execution>", "id of the execution")
-  .option(
-    "--model <provider:name>",
-    "the model of a conversation, or a module that exports it by default (default: the one it began with)",
-  )
-  .addOptions(BASE_URL, ...TOOLS, SANDBOX, APPROVE)
-  .addOption(repeatable("--result <call=json>", "result of a call that a client answers (repeatable)"))
-  .option(
-    "--result-schema <schema.json>",
-    "the JSON Schema of what the program has to return, if it began with one that the journal has not kept",
-  )
-  .option("--allow-changed-tools", "go on although tools are gone or changed")
-  .addOptions(TENANT, JOURNAL, ARTIFACTS, REPORT_JSON)
-  .runs(async (execution, options) => (await import("./commands/run/resume.ts")).resume(execution, options));
-
-program
-  .command("recover")
-  .helpGroup("Go on with executions:")
-  .example(`portcullis recover --tools ./tools.js --journal portcullis.db`)
-  .description("take up every execution whose host died, and print the reports")
-  .option(
-    "--model <provider:name>",
-    "the model of a conversation, or a module that exports it by default; without it, conversations stay open",
-  )
-  .addOptions(BASE_URL, ...TOOLS, SANDBOX)
-  .option("--tenant <name>", "only executions of this tenant")
-  .addOption(repeatable("--execution <id>", "only this execution (repeatable; default: all)"))
-  .option("--concurrency <n>", "number of executions that are taken up at once, 8 by default")
-  .addOptions(APPROVE, JOURNAL)
-  .option("--json", "print each report as one JSON document a line")
-  .runs(async (options) => (await import("./commands/run/resume.ts")).recover(options));
-
-const journal = program
-  .command("journal")
-  .helpGroup("Look at executions:")
-  .description("export, import, prune or check a journal");
+const journal = program.command("journal").description("export, import, prune or check a journal");
 journal
   .command("export")
   .description("print executions as JSON lines, the oldest first")
@@ -420,9 +365,62 @@ journal
   .option("--json", "print each damaged place as one JSON document a line")
   .runs(async (options) => (await import("./commands/journal/journal.ts")).checkJournal(options));
 
+program.commandsGroup("Go on with executions:");
+program
+  .command("decide")
+  .example(`portcullis decide EXECUTION 1 --allow --by ana --journal portcullis.db`)
+  .description("allow or deny a call that waits, or say that it was done; runs nothing")
+  .argument("<execution>", "id of the execution")
+  .argument("<call>", "id of the call")
+  .option("--allow", "the call may run")
+  .option("--deny", "the call may not run")
+  .option("--done <json>", "the call was done, with this result: for a call whose outcome is unknown")
+  .option("--by <name>", "who decides, for the journal")
+  .option("--note <text>", "why, for the journal; the program reads the note of a denial")
+  .option("--remember", "decide later calls of the execution with the same tool and input alike")
+  .addOptions(TENANT, JOURNAL, JSON_LINE)
+  .runs(async (execution, call, options) =>
+    (await import("./commands/run/decide.ts")).decide(execution, call, options),
+  );
+
+program
+  .command("resume")
+  .example(`portcullis resume EXECUTION --tools ./tools.js --journal portcullis.db`)
+  .description("take up an execution that waits, or whose host died, and print its report")
+  .argument("<execution>", "id of the execution")
+  .option(
+    "--model <provider:name>",
+    "the model of a conversation, or a module that exports it by default (default: the one it began with)",
+  )
+  .addOptions(BASE_URL, ...TOOLS, SANDBOX, APPROVE)
+  .addOption(repeatable("--result <call=json>", "result of a call that a client answers (repeatable)"))
+  .option(
+    "--result-schema <schema.json>",
+    "the JSON Schema of what the program has to return, if it began with one that the journal has not kept",
+  )
+  .option("--allow-changed-tools", "go on although tools are gone or changed")
+  .addOptions(TENANT, JOURNAL, ARTIFACTS, REPORT_JSON)
+  .runs(async (execution, options) => (await import("./commands/run/resume.ts")).resume(execution, options));
+
+program
+  .command("recover")
+  .example(`portcullis recover --tools ./tools.js --journal portcullis.db`)
+  .description("take up every execution whose host died, and print the reports")
+  .option(
+    "--model <provider:name>",
+    "the model of a conversation, or a module that exports it by default; without it, conversations stay open",
+  )
+  .addOptions(BASE_URL, ...TOOLS, SANDBOX)
+  .option("--tenant <name>", "only executions of this tenant")
+  .addOption(repeatable("--execution <id>", "only this execution (repeatable; default: all)"))
+  .option("--concurrency <n>", "number of executions that are taken up at once, 8 by default")
+  .addOptions(APPROVE, JOURNAL)
+  .option("--json", "print each report as one JSON document a line")
+  .runs(async (options) => (await import("./commands/run/resume.ts")).recover(options));
+
+program.commandsGroup("Set up:");
 program
   .command("doctor")
-  .helpGroup("Set up:")
   .example(`portcullis doctor`)
   .description("check whether this machine can run programs, and list what is missing")
   .option("--json", "print as JSON")
@@ -431,7 +429,6 @@ program
 
 program
   .command("image")
-  .helpGroup("Set up:")
   .example(`portcullis image build`)
   .description("build or check the image that --sandbox docker runs programs in")
   .argument("<build|check>", "build the image, or check it")
@@ -439,16 +436,6 @@ program
   .option("--base <image>", "Debian base image, by digest for a repeatable build (default: debian:bookworm-slim)")
   .addOption(JSON_LINE)
   .runs(async (what, options) => (await import("./commands/image.ts")).image(what, options));
-
-program
-  .command("demo")
-  .helpGroup("Measure:")
-  .example(`portcullis demo flights`)
-  .description("run the examples on real data and check their answers")
-  .argument("[example...]", "any folder of examples/ (default: flights and licenses)")
-  .addOption(SANDBOX)
-  .option("--model <provider:name>", "for desk: a model in place of the scripted one; on a terminal you take part")
-  .runs(async (examples, options) => (await import("./commands/measure/demo.ts")).demo(examples, options));
 
 /** The arguments of the command, for the commands that its errors name. */
 let given: Given = {};
