@@ -1,9 +1,10 @@
 import { writeStderr, writeStdout } from "../terminal/standard-streams.ts";
-import { optionError, PortcullisError } from "../../errors.ts";
+import { PortcullisError } from "../../errors.ts";
 import { buildImage } from "../../sandboxes/docker/image/build-image.ts";
 import { Daemon } from "../../sandboxes/docker/daemon.ts";
 import { checkImage, IMAGE } from "../../sandboxes/docker/image/image.ts";
 import { EXIT } from "../exit-code.ts";
+import { parseWord } from "../input/option-values.ts";
 import { oneLine } from "../terminal/one-line.ts";
 import { printJson } from "../terminal/print.ts";
 
@@ -12,7 +13,7 @@ export async function image(
   what: string,
   { json = false, ...options }: { readonly network?: string; readonly base?: string; readonly json?: boolean },
 ): Promise<number> {
-  if (what !== "build" && what !== "check") throw optionError("image", "build or check", what);
+  parseWord("image", ["build", "check"], what);
   const daemon = new Daemon();
   try {
     if (what === "build") await buildImage(daemon, { image: IMAGE, ...options, onProgress: print });

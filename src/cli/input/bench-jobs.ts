@@ -1,8 +1,8 @@
 import type { Tool } from "../../tools/tool.ts";
-import { EXAMPLES, exampleFile, exampleTools, packagesOf, parseExamples, requireData } from "./examples.ts";
+import { EXAMPLES, exampleFile, exampleTools, packagesOf, requireData } from "./examples.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
-import { parseLanguage } from "./option-values.ts";
+import { parseLanguage, parseWord } from "./option-values.ts";
 import { loadTools } from "./load-module.ts";
 import { loadTask, type LoadedTask } from "./task-file.ts";
 
@@ -36,7 +36,7 @@ export async function jobsOf(
     throw new Failure(EXIT.usage, "--task needs --tools: the module with the task's tools.");
   if (tools !== undefined)
     throw new Failure(EXIT.usage, "--tools needs --task: the package's tasks have their own tools.");
-  const chosen = named.length > 0 ? parseExamples("bench", named, EXAMPLES) : EXAMPLES;
+  const chosen = named.length > 0 ? named.map((name) => parseWord("bench", EXAMPLES, name)) : EXAMPLES;
   requireData(chosen);
   return Promise.all(
     chosen.map(async (name) => ({

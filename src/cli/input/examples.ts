@@ -3,7 +3,6 @@ import { findPackageJSON } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
-import { optionError } from "../../errors.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { loadTools } from "./load-module.ts";
 import { devDependencies } from "../package-json.ts";
@@ -103,17 +102,4 @@ function withVersion(name: string): string {
 /** The packages that an example's data is from, with their versions. */
 export function packagesOf(name: ExampleName): readonly string[] {
   return DATA[name].map(withVersion);
-}
-
-/** The examples with these names. Throws `option_invalid` for an unknown name. */
-export function parseExamples<Name extends string>(
-  command: string,
-  names: readonly string[],
-  known: readonly Name[],
-): readonly Name[] {
-  return names.map((name) => {
-    const found = known.find((one) => one === name);
-    if (!found) throw optionError(command, `${known.slice(0, -1).join(", ")} or ${known.at(-1)}`, name);
-    return found;
-  });
 }

@@ -25,23 +25,26 @@ export function parseJson(option: string, text: string): unknown {
   }
 }
 
-const SANDBOXES = ["isolate", "docker"] as const;
-
-/** The sandbox that `--sandbox` names. */
-export function parseSandbox(name: string): (typeof SANDBOXES)[number] {
-  const found = SANDBOXES.find((sandbox) => sandbox === name);
-  if (found === undefined) throw optionError("--sandbox", SANDBOXES.join(" or "), name);
+/** One of these words. Throws `option_invalid`, naming the option. */
+export function parseWord<Word extends string>(
+  option: string,
+  words: readonly Word[],
+  text: string,
+  expected = `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`,
+): Word {
+  const found = words.find((word) => word === text);
+  if (found === undefined) throw optionError(option, expected, text);
   return found;
 }
 
-const LANGUAGES: readonly Language[] = ["javascript", "python"];
+/** The sandbox that `--sandbox` names. */
+export function parseSandbox(name: string): "isolate" | "docker" {
+  return parseWord("--sandbox", ["isolate", "docker"], name);
+}
 
-/** The language that `--language` names; JavaScript by default. */
-export function parseLanguage(name: string | undefined): Language {
-  if (name === undefined) return "javascript";
-  const found = LANGUAGES.find((language) => language === name);
-  if (found === undefined) throw optionError("--language", LANGUAGES.join(" or "), name);
-  return found;
+/** The language that `--language` names. */
+export function parseLanguage(name = "javascript"): Language {
+  return parseWord("--language", ["javascript", "python"], name);
 }
 
 /** The values of `--approve`: how calls that need approval are decided. */
@@ -50,12 +53,11 @@ export type ApproveMode = (typeof APPROVE_MODES)[number];
 
 /** `canWait`: the command keeps its execution in a journal, so that a decision can come later. */
 export function parseApprove(text: string, canWait = false): ApproveMode {
-  const found = APPROVE_MODES.find((mode) => mode === text);
-  if (found === undefined) throw optionError("--approve", "ask, all, none or later", text);
-  if (found === "later" && !canWait)
+  const mode = parseWord("--approve", APPROVE_MODES, text);
+  if (mode === "later" && !canWait)
     throw new Failure(
       EXIT.usage,
       "--approve later needs a program that `portcullis run` keeps in a journal: add --journal FILE.",
     );
-  return found;
+  return mode;
 }

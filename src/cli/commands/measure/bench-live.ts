@@ -15,7 +15,7 @@ import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import { EXIT } from "../../exit-code.ts";
 import { Failure } from "../../failure.ts";
 import { parseModel } from "../../input/load-model.ts";
-import { parseLanguage, parseSandbox, parseWhole } from "../../input/option-values.ts";
+import { parseLanguage, parseSandbox, parseWhole, parseWord } from "../../input/option-values.ts";
 import { REPEAT } from "../../../comparison/compare-numbers.ts";
 import { printJson, printTable } from "../../terminal/print.ts";
 import { version } from "../../package-json.ts";
@@ -177,9 +177,5 @@ function parseDollars(text: string | undefined): number {
 
 function parseModes(text: string | undefined): readonly TrialMode[] {
   if (text === undefined) return TRIAL_MODES;
-  return text.split(",").map((word) => {
-    const mode = TRIAL_MODES.find((one) => one === word);
-    if (!mode) throw optionError("--mode", TRIAL_MODES.join(", "), word);
-    return mode;
-  });
+  return text.split(",").map((word) => parseWord("--mode", TRIAL_MODES, word, TRIAL_MODES.join(", ")));
 }

@@ -26,7 +26,6 @@ import {
   exampleTools,
   isScene,
   missingData,
-  parseExamples,
   requireData,
   type DemoName,
   type ExampleName,
@@ -36,7 +35,7 @@ import { Failure } from "../../failure.ts";
 import { loadModel } from "../../input/load-model.ts";
 import { loadModule } from "../../input/load-module.ts";
 import { EXIT } from "../../exit-code.ts";
-import { parseSandbox } from "../../input/option-values.ts";
+import { parseSandbox, parseWord } from "../../input/option-values.ts";
 import { showProgress } from "../../terminal/executions/progress.ts";
 import { oneLine } from "../../terminal/one-line.ts";
 import { quoted } from "../../terminal/executions/waiting-hints.ts";
@@ -66,7 +65,7 @@ export interface DemoOptions {
 /** `portcullis demo`: runs the examples on real data, checks their answers, and compares the bytes that tools returned with those that reach the model. Resolves with the exit code. */
 export async function demo(names: readonly string[], options: DemoOptions): Promise<number> {
   const sandbox = parseSandbox(options.sandbox);
-  const named = parseExamples("demo", names, [...DEMOS, ...SCENES]);
+  const named = names.map((name) => parseWord("demo", [...DEMOS, ...SCENES], name));
   const scenes = named.filter(isScene);
   const chosen = named.length > 0 ? named.filter((name) => !isScene(name)) : defaultExamples();
   requireData(chosen);

@@ -1,7 +1,6 @@
 import { standardStreams, writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
 import type { AgentEvent } from "../../../agent/event.ts";
 import { MAX_TURNS } from "../../../agent/agent-options.ts";
-import { optionError } from "../../../errors.ts";
 import { outcomeText } from "../../../gate/answer.ts";
 import { insetText } from "../../../output/foreign-text.ts";
 import type { Limits } from "../../../programs/limits.ts";
@@ -12,7 +11,7 @@ import { conversationOptions, type ConversationFlags } from "../../input/convers
 import { loadModel } from "../../input/load-model.ts";
 import { oneLine } from "../../terminal/one-line.ts";
 import { given } from "../../../option-rules/given.ts";
-import { parseWhole } from "../../input/option-values.ts";
+import { parseWhole, parseWord } from "../../input/option-values.ts";
 import { openRuntime, type RunningOptions } from "./open-runtime.ts";
 
 export interface AskOptions extends RunningOptions, ConversationFlags {
@@ -50,9 +49,7 @@ export async function ask(task: string, options: AskOptions): Promise<number> {
 }
 
 function parsePrograms(text: string | undefined): ProgramsOption | undefined {
-  const found = PROGRAMS_OPTIONS.find((option) => option === text);
-  if (text !== undefined && found === undefined) throw optionError("--programs", PROGRAMS_OPTIONS.join(", "), text);
-  return found;
+  return text === undefined ? undefined : parseWord("--programs", PROGRAMS_OPTIONS, text, PROGRAMS_OPTIONS.join(", "));
 }
 
 /**
