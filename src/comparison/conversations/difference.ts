@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { fieldOf, isFields } from "../../values/fields.ts";
 
 /** Places that a text names, and UTF-16 units of each value in it. */
 const PLACES = 3;
@@ -21,9 +22,9 @@ function collect(path: string, expected: unknown, got: unknown, places: string[]
     for (let index = 0; index < common; index += 1) collect(`${path}[${index}]`, expected[index], got[index], places);
     if (expected.length !== got.length)
       places.push(`${at(path)}expected ${expected.length} entries, got ${got.length}`);
-  } else if (isRecord(expected) && isRecord(got)) {
+  } else if (isFields(expected) && isFields(got)) {
     for (const key of new Set([...Object.keys(expected), ...Object.keys(got)]))
-      collect(pathOf(path, key), own(expected, key), own(got, key), places);
+      collect(pathOf(path, key), fieldOf(expected, key), fieldOf(got, key), places);
   } else places.push(`${at(path)}expected ${shown(expected)}, got ${shown(got)}`);
 }
 
@@ -34,14 +35,6 @@ function at(path: string): string {
 function pathOf(path: string, key: string): string {
   if (/^[A-Za-z_]\w*$/.test(key) && key.length <= VALUE_LENGTH) return path === "" ? key : `${path}.${key}`;
   return `${path}[${shown(key)}]`;
-}
-
-function own(record: Readonly<Record<string, unknown>>, key: string): unknown {
-  return Object.hasOwn(record, key) ? record[key] : undefined;
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function shown(value: unknown): string {

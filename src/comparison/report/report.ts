@@ -1,5 +1,6 @@
 import { BASELINE, type Comparison, HEADLINE, leading, modeOf, type WireMeasure } from "../comparison.ts";
 import { adviceText } from "../accounting/advice.ts";
+import { given } from "../../option-rules/given.ts";
 import type { WireName } from "../wires/wire.ts";
 
 /** All that a bench measured. Written as `report.json`. */
@@ -143,8 +144,7 @@ function adviceFrom(comparisons: readonly Comparison[]): readonly ToolAdvice[] {
   return [...new Map(measures.toReversed().map((measure) => [measure.tool, measure])).values()]
     .map(({ tool, calls, resultTokens, programsFrom, unmeasured }) => ({
       tool,
-      ...(resultTokens === undefined ? {} : { resultTokens }),
-      ...(programsFrom === undefined ? {} : { programsFrom }),
+      ...given({ resultTokens, programsFrom }),
       text:
         unmeasured === undefined
           ? adviceText(tool, resultTokens ?? 0, programsFrom)
@@ -178,14 +178,14 @@ export function sweepFrom(
     ];
   });
   const done = points.filter(({ right, fits }) => right && fits);
-  const breakEven = crossing(done, ({ programmatic }) => programmatic);
-  const breakEvenWithProbe = crossing(done, ({ withProbe }) => withProbe);
   return {
     task,
     wire: runs[0]?.comparison.wires[0]?.wire ?? "openai",
     points,
-    ...(breakEven === undefined ? {} : { breakEven }),
-    ...(breakEvenWithProbe === undefined ? {} : { breakEvenWithProbe }),
+    ...given({
+      breakEven: crossing(done, ({ programmatic }) => programmatic),
+      breakEvenWithProbe: crossing(done, ({ withProbe }) => withProbe),
+    }),
   };
 }
 

@@ -1,35 +1,27 @@
-import type { AgentOptions } from "../../agent/agent-options.ts";
+import { given } from "../../option-rules/given.ts";
 import { createRuntime, type RuntimeOptions } from "../../runtime.ts";
 import type { Model } from "../../models/model.ts";
 import { countTokens } from "../../tools/count-tokens.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { countOnce } from "../accounting/exchange.ts";
-import type { Price } from "../accounting/prices.ts";
 import type { ComparisonTask } from "../comparison-task.ts";
-import type { Wire } from "../wires/wire.ts";
 import { withoutSideEffects } from "../without-side-effects.ts";
 import { recordUsage } from "./record-usage.ts";
-import { DOLLARS_SPENT, type EndedTrial, runTrial, type TrialMode } from "./trial.ts";
+import { DOLLARS_SPENT, type EndedTrial, runTrial, type TrialMode, type TrialRequest } from "./trial.ts";
 
-export interface TrialsRequest {
+export interface TrialsRequest extends Pick<TrialRequest, "wire" | "price" | "language" | "signal"> {
   readonly tasks: readonly { readonly task: ComparisonTask; readonly tools: () => Promise<readonly Tool[]> }[];
   readonly modes: readonly TrialMode[];
   /** Trials of each task in each mode. */
   readonly repeat: number;
   /** Makes the model, which sends its requests through this `fetch`. */
   readonly connect: (fetch: typeof globalThis.fetch) => Model;
-  /** The same provider's protocol, for the offline accounting. */
-  readonly wire: Wire;
-  readonly price: Price;
   /** Dollars that all trials together may cost. */
   readonly maxUsd: number;
   readonly sandbox: NonNullable<RuntimeOptions["sandbox"]>;
-  /** Language of the model's programs; JavaScript by default. */
-  readonly language?: NonNullable<AgentOptions["language"]>;
   readonly limits?: NonNullable<RuntimeOptions["limits"]>;
   /** Decides calls that need approval. */
   readonly approve?: NonNullable<RuntimeOptions["approve"]>;
-  readonly signal: AbortSignal;
 }
 
 /** Turns that one trial may take. */
@@ -50,8 +42,7 @@ export async function* runTrials(
     await using runtime = await createRuntime({
       tools: (await tools()).map(withoutSideEffects),
       sandbox,
-      ...(limits === undefined ? {} : { limits }),
-      ...(approve === undefined ? {} : { approve }),
+      ...given({ limits, approve }),
     });
     for (let round = 1; round <= repeat; round += 1) {
       for (const mode of modes) {
@@ -64,7 +55,7 @@ export async function* runTrials(
           price,
           maxUsd: leftUsd,
           maxTurns: MAX_TURNS,
-          ...(language === undefined ? {} : { language }),
+          ...given({ language }),
           runtime,
           rawUsage: recorder.usages,
           count,

@@ -62,11 +62,13 @@ export interface TrialRequest {
   readonly task: ComparisonTask;
   readonly mode: TrialMode;
   readonly model: Model;
+  /** The same provider's protocol, for the offline accounting. */
   readonly wire: Wire;
   readonly price: Price;
   /** US dollars that it may cost. No turn is begun that could exceed them. */
   readonly maxUsd: number;
   readonly maxTurns: number;
+  /** Language of the model's programs; JavaScript by default. */
   readonly language?: NonNullable<AgentOptions["language"]>;
   /** Its tools must have no side effects: several trials call them. */
   readonly runtime: Runtime;
