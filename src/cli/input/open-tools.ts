@@ -105,14 +105,12 @@ export async function openAnyTools({ tools: module, mcp, openapi, allow }: Tools
 
 /** Says on standard error how many tools of servers no caller may call. */
 export function tellUnassigned({ unassigned, problems }: OpenTools, { mcp, openapi }: ToolsOptions): void {
+  const one = unassigned.length === 1;
   const parts = [
-    ...(unassigned.length > 0
-      ? [
-          `${unassigned.length} ${unassigned.length === 1 ? "tool of a server is" : "tools of servers are"} of no caller`,
-        ]
-      : []),
-    ...(problems.length > 0 ? [`${problems.length} could not be taken over`] : []),
-  ];
+    unassigned.length > 0 &&
+      `${unassigned.length} ${one ? "tool of a server is" : "tools of servers are"} of no caller`,
+    problems.length > 0 && `${problems.length} could not be taken over`,
+  ].filter((part) => part !== false);
   if (parts.length === 0) return;
   const files = [...mcp.map((file) => `--mcp ${file}`), ...openapi.map((file) => `--openapi ${file}`)].join(" ");
   writeStderr(`${oneLine(`${parts.join(", and ")}: portcullis tools ${files} --check lists them.`)}\n`);

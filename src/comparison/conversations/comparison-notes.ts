@@ -18,42 +18,26 @@ export function notesOf(
   const calls = layers.flat().length;
   const verdictOf = (mode: Mode) => judgements.get(mode)?.verdict;
   const given = task.direct ?? layers;
-  return [
-    ...(outcome?.type === "completed"
-      ? []
-      : [`The program did not complete (${outcomeText(outcome)}): correct it, then compare.`]),
+  const notes: readonly (string | false)[] = [
+    outcome?.type !== "completed" &&
+      `The program did not complete (${outcomeText(outcome)}): correct it, then compare.`,
     ...wrongAnswers(judgements),
-    ...(probed.outcomes[0]?.type === "completed"
-      ? []
-      : ["The probing program, which reads samples, did not complete. One that completes would cost more."]),
-    ...(barred.length > 0
-      ? [`Direct calls were not measured, because only programs may call ${barred.join(", ")}.`]
-      : []),
-    ...(new Set((["programmatic", HEADLINE, "programmatic+retry"] as const).map(verdictOf)).size > 1
-      ? [
-          "The same program gave different answers: a tool, or the program, is not deterministic. Use fixed data, then compare.",
-        ]
-      : []),
-    ...(verdictOf(BASELINE) === "unchecked"
-      ? [
-          "It is unchecked whether the direct calls lead to the answer, because the program makes a call that is not among them. Give both the same calls.",
-        ]
-      : []),
-    ...(given.flat().length > calls || given.length > layers.length
-      ? [
-          `The task gives ${given.flat().length} direct calls in ${given.length} steps, but the program makes ${calls} in ${layers.length}: more direct calls than needed make programs look better than they are.`,
-        ]
-      : []),
-    ...(!task.direct && layers.length > 2
-      ? [
-          `The program makes its ${calls.toLocaleString("en-US")} calls in ${layers.length} steps, one after the other, so direct calls are counted so too. Where they do not need each other's answers, use Promise.all, or give the task its direct calls.`,
-        ]
-      : []),
-    ...(left.length === 0 ? [] : [leftText(left)]),
-    ...(wires.every(({ exact }) => exact)
-      ? []
-      : ["Tokens of Claude and Gemini are estimates: their encodings are not public."]),
+    probed.outcomes[0]?.type !== "completed" &&
+      "The probing program, which reads samples, did not complete. One that completes would cost more.",
+    barred.length > 0 && `Direct calls were not measured, because only programs may call ${barred.join(", ")}.`,
+    new Set((["programmatic", HEADLINE, "programmatic+retry"] as const).map(verdictOf)).size > 1 &&
+      "The same program gave different answers: a tool, or the program, is not deterministic. Use fixed data, then compare.",
+    verdictOf(BASELINE) === "unchecked" &&
+      "It is unchecked whether the direct calls lead to the answer, because the program makes a call that is not among them. Give both the same calls.",
+    (given.flat().length > calls || given.length > layers.length) &&
+      `The task gives ${given.flat().length} direct calls in ${given.length} steps, but the program makes ${calls} in ${layers.length}: more direct calls than needed make programs look better than they are.`,
+    !task.direct &&
+      layers.length > 2 &&
+      `The program makes its ${calls.toLocaleString("en-US")} calls in ${layers.length} steps, one after the other, so direct calls are counted so too. Where they do not need each other's answers, use Promise.all, or give the task its direct calls.`,
+    left.length > 0 && leftText(left),
+    !wires.every(({ exact }) => exact) && "Tokens of Claude and Gemini are estimates: their encodings are not public.",
   ];
+  return notes.filter((note) => note !== false);
 }
 
 function leftText(left: readonly Wire[]): string {
