@@ -101,10 +101,8 @@ function fitText(text: string, room: number): string {
 
 /** UTF-8 bytes of a value's JSON, or undefined if more than `max`. Stops reading the value about there. */
 function sizeWithin(value: unknown, max: number): number | undefined {
-  return minSizeOf(value, max) > max ? undefined : within(sizeOf(value), max);
-}
-
-function within(size: number, max: number): number | undefined {
+  if (minSizeOf(value, max) > max) return undefined;
+  const size = sizeOf(value);
   return size <= max ? size : undefined;
 }
 

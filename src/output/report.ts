@@ -50,26 +50,7 @@ export function reportOf<Value = unknown>(execution: Execution, tools: ToolSet):
   const parts =
     ending.type === "completed"
       ? [value?.text ?? "The program returned nothing."]
-      : [
-          cutMiddle(
-            cleanText(
-              endingText(
-                ending,
-                ending.type === "failed"
-                  ? hintFor(
-                      ending.fault,
-                      tools,
-                      calls.flatMap(({ tool, outcome }) => (outcome.type === "value" ? [tool] : [])),
-                    )
-                  : undefined,
-                execution.turns > 0,
-              ),
-            ),
-            ENDING_BYTES,
-            INSET,
-          ),
-          ...effectsText(calls, tools),
-        ];
+      : [endedText(ending, execution, tools), ...effectsText(calls, tools)];
   if (notes.length > 0) parts.push(notes.map((note) => `Note: ${insetLines(note)}`).join("\n"));
   if (remarks.length > 0) parts.push(`Remarks from the sandbox:\n${remarks.map(insetText).join("\n")}`);
   const keptHere = keptText(execution.kept);
@@ -112,6 +93,17 @@ export function reportOf<Value = unknown>(execution: Execution, tools: ToolSet):
     notes,
     remarks,
   };
+}
+
+/** How a program ended that did not complete, and what can be done about it. */
+function endedText(
+  ending: Exclude<Execution["ending"], Completed>,
+  { calls, turns }: Execution,
+  tools: ToolSet,
+): string {
+  const called = calls.flatMap(({ tool, outcome }) => (outcome.type === "value" ? [tool] : []));
+  const hint = ending.type === "failed" ? hintFor(ending.fault, tools, called) : undefined;
+  return cutMiddle(cleanText(endingText(ending, hint, turns > 0)), ENDING_BYTES, INSET);
 }
 
 /**

@@ -1,6 +1,7 @@
 import { optionError } from "../../../errors.ts";
 import { decide as noteDecision } from "../../../executions/decide.ts";
 import { HOST, readHeader } from "../../../journal/read-records.ts";
+import { given } from "../../../option-rules/given.ts";
 import type { Decision } from "../../../programs/decide.ts";
 import { EXIT } from "../../exit-code.ts";
 import { findExecution } from "../../input/find-execution.ts";
@@ -26,12 +27,11 @@ export interface DecideOptions {
 /** `portcullis decide`: notes a decision about a call that waits. It runs nothing; `resume` does. */
 export async function decide(named: string, call: string, options: DecideOptions): Promise<number> {
   const { allow = false, deny = false, done, by, note, remember = false, tenant = "default" } = options;
-  const given = [allow, deny, done !== undefined].filter(Boolean).length;
-  if (given !== 1) throw optionError("decide", "exactly one of --allow, --deny and --done", given);
+  const answers = [allow, deny, done !== undefined].filter(Boolean).length;
+  if (answers !== 1) throw optionError("decide", "exactly one of --allow, --deny and --done", answers);
   const decision: Decision = {
     ...(done === undefined ? { allow } : { done: { value: parseJson("--done", done) } }),
-    ...(by === undefined ? {} : { by }),
-    ...(note === undefined ? {} : { note }),
+    ...given({ by, note }),
     ...(remember ? { remember: "execution" } : {}),
   };
   using journal = existingJournal(options.journal);

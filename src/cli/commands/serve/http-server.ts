@@ -95,21 +95,18 @@ export async function openHttpServer(
   more: Pick<ServerOptions, "routes" | "models" | "approve" | "patienceMs"> = {},
 ): Promise<OpenHttpServer> {
   const { host, hostName, log } = options;
-  const journal = journalPathOf(options.journal);
+  const onError = (error: unknown) => tell(reasonOf(error));
   const server = await createServer(runtime, {
     ...more,
-    ...(keys === undefined ? {} : { keys }),
+    ...given({ keys, decideCommand: decideCommandOf(journalPathOf(options.journal)) }),
     hostNames: hostName,
-    ...(journal === undefined
-      ? {}
-      : { decideCommand: (execution, call, tenant) => commandFor(journal, execution, call, tenant) }),
     ...(log ? { onRequest: logRequest } : {}),
-    onError: (error) => tell(reasonOf(error)),
+    onError,
   });
-  const { url } = await server.listen({ port, ...(host === undefined ? {} : { host }) });
+  const { url } = await server.listen({ port, ...given({ host }) });
   void server.recover().then(tellRecovered, () => {});
   const stack = new AsyncDisposableStack();
-  stack.use(outlastErrors((error) => tell(reasonOf(error))));
+  stack.use(outlastErrors(onError));
   if (options.keys !== undefined && keys !== undefined) stack.use(followKeys(server, options.keys, keys));
   stack.defer(() => close(server, drainMs));
   return { server, url, [Symbol.asyncDispose]: () => stack.disposeAsync() };
@@ -155,9 +152,11 @@ async function close(server: PortcullisServer, drainMs: number): Promise<void> {
     );
 }
 
-/** The command by which a person decides a call. */
-export function commandFor(journal: string, execution: string, call: string, tenant: string): string {
-  return decideCommand(execution, call, { journal, ...(tenant === "default" ? {} : { tenant }) });
+/** Makes the commands by which a person decides calls; undefined without a journal, which the command reads. */
+export function decideCommandOf(journal: string | undefined): ServerOptions["decideCommand"] {
+  if (journal === undefined) return undefined;
+  return (execution, call, tenant) =>
+    decideCommand(execution, call, { journal, tenant: tenant === "default" ? undefined : tenant });
 }
 
 /** One line of JSON. Clients choose the ids in it. */

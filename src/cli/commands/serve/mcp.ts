@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Limits } from "../../../programs/limits.ts";
-import { createRuntime, type Runtime } from "../../../runtime.ts";
+import { given } from "../../../option-rules/given.ts";
+import type { Runtime } from "../../../runtime.ts";
 import { STDIO_ID } from "../../../serve/principal.ts";
 import { loadServer } from "../../../serve/mcp/load-server.ts";
 import { McpDoor } from "../../../serve/mcp/mcp-door.ts";
@@ -9,19 +9,17 @@ import { DOORS_VARIABLE } from "../../../sources/mcp/wire/server-process.ts";
 import { EXIT } from "../../exit-code.ts";
 import { Failure, reasonOf } from "../../failure.ts";
 import { outlastErrors } from "../../guarded.ts";
-import { journalPathOf, optionalJournal } from "../../input/open-journal.ts";
-import { openTools, tellUnassigned, type ToolsOptions } from "../../input/open-tools.ts";
+import { journalPathOf } from "../../input/open-journal.ts";
 import { parseApprove, parseSandbox } from "../../input/option-values.ts";
 import { parseDuration } from "../../input/units.ts";
 import { version } from "../../package-json.ts";
 import { createApprover } from "../../terminal/executions/ask-approvals.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
-import { printFailures } from "../../terminal/executions/operator-log.ts";
 import { Screen } from "../../terminal/screen.ts";
 import { keepStdout, standardStreams, writeInTime } from "../../terminal/standard-streams.ts";
 import { checkDoor } from "./check-door.ts";
 import {
-  commandFor,
+  decideCommandOf,
   openHttpServer,
   readHttpSettings,
   refuseServerOptions,
@@ -29,11 +27,10 @@ import {
   type HttpServerOptions,
   type HttpSettings,
 } from "./http-server.ts";
+import { openServed, type ServedOptions } from "./open-served.ts";
 
-export interface McpOptions extends ToolsOptions, HttpServerOptions {
+export interface McpOptions extends ServedOptions, HttpServerOptions {
   readonly http?: string;
-  readonly sandbox: string;
-  readonly limit: Partial<Limits>;
   readonly approve: string;
   readonly tenant?: string;
   readonly patience?: string;
@@ -57,8 +54,8 @@ export async function mcp(options: McpOptions): Promise<number> {
   countDoors();
   const settings =
     http === undefined ? undefined : readHttpSettings(options, { port: { option: "--http", given: http }, drainMs: 0 });
-  const patienceMs =
-    options.patience === undefined ? {} : { patienceMs: parseDuration("--patience", options.patience, PATIENCE) };
+  const { patience } = options;
+  const patienceMs = patience === undefined ? undefined : parseDuration("--patience", patience, PATIENCE);
   const journalPath = journalPathOf(options.journal);
   const canWait = journalPath !== undefined;
   const mode = parseApprove(options.approve, canWait);
@@ -72,42 +69,22 @@ export async function mcp(options: McpOptions): Promise<number> {
 
   const stack = new AsyncDisposableStack();
   const serve = async (): Promise<void> => {
-    const open = stack.use(await openTools(options));
-    tellUnassigned(open, options);
-    const journal = stack.adopt(optionalJournal(options.journal), (one) => one?.[Symbol.dispose]());
     const approver = stack.use(createApprover({ mode, screen: new Screen(), canWait }));
-    const runtime = stack.use(
-      await createRuntime({
-        tools: () => open.tools,
-        sandbox,
-        limits: options.limit,
-        logger: printFailures,
-        ...(journal ? { journal, approve: () => "later" as const } : {}),
-        ...(settings ? { executions: settings.executions } : {}),
-        ...(options.tenant === undefined ? {} : { tenant: options.tenant }),
-      }),
-    );
-    const more = {
-      ...patienceMs,
-      ...(mode === "ask" ? {} : { approve: approver.approve }),
-    };
+    const runtime = await openServed(stack, options, (journal) => ({
+      sandbox,
+      ...(journal && { approve: () => "later" }),
+      ...given({ executions: settings?.executions, tenant: options.tenant }),
+    }));
+    const more = { ...given({ patienceMs }), ...(mode === "ask" ? {} : { approve: approver.approve }) };
     if (settings) {
       stack.use(await serveHttp(runtime, settings, more));
       return;
     }
-    const decideCommand =
-      journalPath === undefined
-        ? undefined
-        : (execution: string, call: string, tenant: string) => commandFor(journalPath, execution, call, tenant);
-    const door = await McpDoor.open({
-      runtime,
-      version,
-      ...more,
-      decideCommand,
-      onError: (error) => tell(reasonOf(error)),
-    });
+    const decideCommand = decideCommandOf(journalPath);
+    const onError = (error: unknown) => tell(reasonOf(error));
+    const door = await McpDoor.open({ runtime, version, ...more, decideCommand, onError });
     if (transport) stack.use(serveStdio(door, { id: STDIO_ID, tenant: runtime.tenant }, transport));
-    stack.use(outlastErrors((error) => tell(reasonOf(error))));
+    stack.use(outlastErrors(onError));
   };
   try {
     await Promise.race([serve(), ended.then(() => sleep(FAIL_MS))]);

@@ -1,26 +1,21 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { given } from "../../../option-rules/given.ts";
 import type { Model } from "../../../models/model.ts";
-import type { Limits } from "../../../programs/limits.ts";
-import { createRuntime } from "../../../runtime.ts";
 import type { PortcullisServer } from "../../../serve/create-server.ts";
 import { CLOSE_RULES } from "../../../serve/server-options.ts";
 import { EXIT } from "../../exit-code.ts";
 import { loadModel } from "../../input/load-model.ts";
-import { optionalJournal } from "../../input/open-journal.ts";
-import { openTools, tellUnassigned, type ToolsOptions } from "../../input/open-tools.ts";
 import { parseSandbox } from "../../input/option-values.ts";
 import { openPage } from "../../terminal/open-page.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
-import { printFailures } from "../../terminal/executions/operator-log.ts";
 import { keepStdout } from "../../terminal/standard-streams.ts";
 import { openHttpServer, readHttpSettings, tell, type HttpServerOptions } from "./http-server.ts";
+import { openServed, type ServedOptions } from "./open-served.ts";
 
-export interface ServeOptions extends ToolsOptions, HttpServerOptions {
+export interface ServeOptions extends ServedOptions, HttpServerOptions {
   readonly port?: string;
   readonly model: readonly string[];
   readonly baseUrl?: string;
-  readonly sandbox: string;
-  readonly limit: Partial<Limits>;
   readonly open?: boolean;
 }
 
@@ -40,22 +35,11 @@ export async function serve(options: ServeOptions): Promise<number> {
   using cancelling = cancelOnSignal();
   const stack = new AsyncDisposableStack();
   try {
-    const open = stack.use(await openTools(options));
-    tellUnassigned(open, options);
-    const journal = stack.adopt(optionalJournal(options.journal), (one) => one?.[Symbol.dispose]());
-    if (!journal)
-      tell("executions are kept in memory alone, and end with the server: give --journal FILE to keep them.");
-    const runtime = stack.use(
-      await createRuntime({
-        tools: () => open.tools,
-        sandbox,
-        limits: options.limit,
-        logger: printFailures,
-        approve: () => "later" as const,
-        executions,
-        ...(journal ? { journal } : {}),
-      }),
-    );
+    const runtime = await openServed(stack, options, (journal) => {
+      if (!journal)
+        tell("executions are kept in memory alone, and end with the server: give --journal FILE to keep them.");
+      return { sandbox, approve: () => "later", executions };
+    });
     if (cancelling.signal.aborted) return EXIT.completed;
     await using listening = await openHttpServer(runtime, settings, {
       models: ({ model }) => models.find(({ name }) => name === model),
@@ -69,7 +53,7 @@ export async function serve(options: ServeOptions): Promise<number> {
 }
 
 function modelsOf({ model, baseUrl }: ServeOptions): Promise<readonly Model[]> {
-  return Promise.all(model.map((text) => loadModel(text, baseUrl === undefined ? {} : { baseUrl })));
+  return Promise.all(model.map((text) => loadModel(text, given({ baseUrl }))));
 }
 
 function greet({ token }: PortcullisServer, url: string, { open = false }: ServeOptions): Disposable | undefined {

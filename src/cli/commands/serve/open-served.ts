@@ -1,0 +1,30 @@
+import type { Journal } from "../../../journal/journal.ts";
+import { given } from "../../../option-rules/given.ts";
+import type { Limits } from "../../../programs/limits.ts";
+import { createRuntime, type Runtime, type RuntimeOptions } from "../../../runtime.ts";
+import { optionalJournal } from "../../input/open-journal.ts";
+import { openTools, tellUnassigned, type ToolsOptions } from "../../input/open-tools.ts";
+import { printFailures } from "../../terminal/executions/operator-log.ts";
+
+/** The options of the commands that serve a runtime. */
+export interface ServedOptions extends ToolsOptions {
+  readonly sandbox: string;
+  readonly limit: Partial<Limits>;
+  readonly journal?: string;
+}
+
+/** Opens the tools, the journal and a runtime with both. All of them close with the stack. */
+export async function openServed(
+  stack: AsyncDisposableStack,
+  options: ServedOptions,
+  more: (journal: Journal | undefined) => Partial<RuntimeOptions>,
+): Promise<Runtime> {
+  const open = stack.use(await openTools(options));
+  tellUnassigned(open, options);
+  const journal = stack.use(optionalJournal(options.journal));
+  const { limit: limits } = options;
+  const tools = () => open.tools;
+  return stack.use(
+    await createRuntime({ tools, limits, logger: printFailures, ...given({ journal }), ...more(journal) }),
+  );
+}
