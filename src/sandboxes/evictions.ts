@@ -9,7 +9,7 @@ export interface EvictionOptions<Place> {
   /** `never`: no program gives up its place. */
   readonly evict: "needed" | "never";
   /** How long a program may wait in its place even if no other program needs it; undefined for as long as it likes. */
-  readonly evictAfterMs: number | undefined;
+  readonly evictAfterMs?: number | undefined;
   /** Cost of a change of places beside a replay, in milliseconds of processor time. */
   readonly changeMs: number;
   readonly isShort: () => boolean;

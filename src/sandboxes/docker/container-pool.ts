@@ -1,3 +1,4 @@
+import { addAbortListener } from "node:events";
 import { Evictions } from "../evictions.ts";
 import { Closing } from "../closing.ts";
 import { type Offer, type OpenOptions, QueueFull } from "../sandbox.ts";
@@ -53,10 +54,8 @@ export class ContainerPool {
     this.#daemon = daemon;
     this.#options = options;
     this.#waiting = new WaitingLine(options.queue, options.containers);
-    const { evict, evictAfterMs } = options;
     this.#evictions = new Evictions({
-      evict,
-      evictAfterMs,
+      ...options,
       changeMs: CHANGE_MS,
       // The daemon may be on another machine, and each container's memory is bounded.
       isShort: () => false,
@@ -108,10 +107,6 @@ export class ContainerPool {
     return countNames(this.#tenants.values());
   }
 
-  get #isClosed(): boolean {
-    return this.#closing.isOver;
-  }
-
   /** The program of a container waits. With undefined, it no longer waits. */
   #noteOffer(guest: ContainerGuest, tenant: string, offer: Offer | undefined): void {
     if (offer === undefined) return this.#evictions.withdraw(guest);
@@ -128,7 +123,7 @@ export class ContainerPool {
 
   async #startNow(plan: ContainerPlan, { tenant, hasBegun }: Owner, signal: AbortSignal): Promise<ContainerGuest> {
     signal.throwIfAborted();
-    if (this.#isClosed) throw new Error(CLOSED);
+    if (this.#closing.isOver) throw new Error(CLOSED);
     const { promise, resolve, reject } = Promise.withResolvers<ContainerGuest>();
     let starting: Promise<ContainerGuest> | undefined;
     const start = () => {
@@ -136,15 +131,14 @@ export class ContainerPool {
       starting.then(resolve, reject);
     };
     const waiter: Waiter = { tenant, hasBegun: hasBegun === true, start, reject };
-    const leave = () => {
+    using _ = addAbortListener(signal, () => {
       this.#waiting.remove(waiter);
       reject(signal.reason);
       starting?.then((guest) => guest.kill("its caller gave up")).catch(() => {});
-    };
-    signal.addEventListener("abort", leave, { once: true });
+    });
     this.#waiting.add(waiter)?.reject(new QueueFull(this.#options.queue));
     this.#makeRoom();
-    return promise.finally(() => signal.removeEventListener("abort", leave));
+    return await promise;
   }
 
   /** Starts containers for the waiting programs up to the limit, and ends idle ones, or evicts programs that wait, to make room for the rest. */
@@ -170,7 +164,7 @@ export class ContainerPool {
   }
 
   #nextEviction(): ContainerGuest | undefined {
-    if (this.#evictions.size === 0 || this.#isClosed) return undefined;
+    if (this.#evictions.size === 0 || this.#closing.isOver) return undefined;
     const held = this.#held;
     for (const tenant of this.#waiting.wanting(held, NONE)) {
       const guest = this.#evictions.longest(this.#waiting.mayLoseTo(tenant, held));
@@ -180,7 +174,7 @@ export class ContainerPool {
   }
 
   async #startAhead(plan: ContainerPlan, key: string): Promise<void> {
-    if (this.#isClosed || this.counts.containers >= this.#options.containers) return;
+    if (this.#closing.isOver || this.counts.containers >= this.#options.containers) return;
     this.#startingAhead += 1;
     try {
       const guest = await this.#start(plan);
@@ -228,6 +222,6 @@ export class ContainerPool {
       if (!removed) noteLeft(this.#daemon, guest.id);
       this.#makeRoom();
     });
-    if (this.#isClosed) guest.kill(CLOSED);
+    if (this.#closing.isOver) guest.kill(CLOSED);
   }
 }

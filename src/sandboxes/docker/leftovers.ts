@@ -15,25 +15,23 @@ export function hostLabels(): Readonly<Record<string, string>> {
 const LATE_MS = 60_000;
 
 /**
- * Names of this process's containers that may remain, with the time since when, by their daemon's address. Their
+ * Names of this process's containers that may remain, with their daemon's address and the time since when. Their
  * removal failed, or the daemon did not answer when they were created. Their sandbox may be closed by now.
  */
-const left = new Map<string, Map<string, number>>();
+const left = new Map<string, { readonly address: string; readonly since: number }>();
 
 export function noteLeft({ address }: Daemon, id: string): void {
-  const noted = left.get(address) ?? new Map<string, number>();
-  left.set(address, noted);
-  if (!noted.has(id)) noted.set(id, Date.now());
+  if (!left.has(id)) left.set(id, { address, since: Date.now() });
 }
 
 /** Tries again to remove containers of this process that may remain. */
 export async function removeLeft(daemon: Daemon): Promise<void> {
-  const noted = left.get(daemon.address) ?? new Map<string, number>();
+  const own = [...left].filter(([, { address }]) => address === daemon.address);
   await Promise.all(
-    [...noted].map(async ([id, since]) => {
+    own.map(async ([id, { since }]) => {
       const removed = await removeContainer(daemon, id);
       // A container that is not there yet may still come.
-      if (removed && Date.now() - since > LATE_MS) noted.delete(id);
+      if (removed && Date.now() - since > LATE_MS) left.delete(id);
     }),
   );
 }

@@ -1,3 +1,4 @@
+import { addAbortListener } from "node:events";
 import { availableParallelism } from "node:os";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Offer, type OpenOptions, QueueFull } from "../sandbox.ts";
@@ -85,8 +86,7 @@ export class EnginePool {
     this.#options = options;
     this.#waiting = new WaitingLine(options.queue, options.engines, options.perTenant);
     this.#evictions = new Evictions({
-      evict: options.evict,
-      evictAfterMs: options.evictAfterMs,
+      ...options,
       changeMs: CHANGE_MS,
       isShort: () => this.#memoryBytes > options.poolBytes,
       onDue: (occupied, cause) => (cause === "time" ? this.#free(occupied) : this.#freeMemory(occupied)),
@@ -193,17 +193,16 @@ export class EnginePool {
     return index < 0 ? undefined : this.#idle.splice(index, 1)[0];
   }
 
-  #waitForEngine(tenant: string, hasBegun: boolean, signal: AbortSignal): Promise<EngineProcess> {
+  async #waitForEngine(tenant: string, hasBegun: boolean, signal: AbortSignal): Promise<EngineProcess> {
     const { promise, resolve, reject } = Promise.withResolvers<EngineProcess>();
     const waiter: Waiter = { tenant, hasBegun, failedStarts: 0, resolve, reject };
-    const leave = () => {
+    using _ = addAbortListener(signal, () => {
       this.#waiting.remove(waiter);
       reject(signal.reason);
-    };
-    signal.addEventListener("abort", leave, { once: true });
+    });
     this.#waiting.add(waiter)?.reject(new QueueFull(this.#options.queue));
     this.#makeRoom();
-    return promise.finally(() => signal.removeEventListener("abort", leave));
+    return await promise;
   }
 
   /** How many engines each tenant has or will soon have. */

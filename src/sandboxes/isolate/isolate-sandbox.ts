@@ -1,3 +1,4 @@
+import { addAbortListener } from "node:events";
 import { availableParallelism, totalmem } from "node:os";
 import { PortcullisError } from "../../errors.ts";
 import { readOptions } from "../../option-rules/options.ts";
@@ -139,11 +140,10 @@ class IsolateSandbox implements Sandbox {
   }
 
   async #acquire(options: OpenOptions, signal: AbortSignal): Promise<EngineProcess> {
+    signal.throwIfAborted();
     const wait = new AbortController();
-    const abort = () => wait.abort(signal.reason);
+    using _ = addAbortListener(signal, () => wait.abort(signal.reason));
     const close = () => wait.abort(closed());
-    if (signal.aborted) abort();
-    signal.addEventListener("abort", abort, { once: true });
     this.#closing.listen(close);
     try {
       return await this.pool.acquire(options, wait.signal);
@@ -153,7 +153,6 @@ class IsolateSandbox implements Sandbox {
       const { code, allowed } = error as Partial<QueueFull>;
       throw code === "queue_full" && allowed !== undefined ? new QueueFull(allowed) : unavailable(error);
     } finally {
-      signal.removeEventListener("abort", abort);
       this.#closing.forget(close);
     }
   }

@@ -1,4 +1,4 @@
-import { once } from "node:events";
+import { addAbortListener, once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { EgressRefusal } from "./egress-refusal.ts";
 import type { Target } from "./request-target.ts";
@@ -25,13 +25,12 @@ async function connectTo(address: string, port: number, connectMs: number, signa
   const socket = connect({ host: address, port, allowHalfOpen: true, noDelay: true });
   const giveUp = () => socket.destroy(new Error("no answer in time"));
   const timer = setTimeout(giveUp, connectMs);
-  signal.addEventListener("abort", giveUp, { once: true });
+  using _ = addAbortListener(signal, giveUp);
   try {
     await once(socket, "connect");
     return socket;
   } finally {
     clearTimeout(timer);
-    signal.removeEventListener("abort", giveUp);
     // A later error closes the socket, and its owner listens for that.
     socket.on("error", () => {});
   }

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import type { Readable, Writable } from "node:stream";
 import type { Connection } from "../../sandbox.ts";
-import type { EgressLimits } from "./egress-limits.ts";
+import type { EgressLimits } from "./egress-plan.ts";
 import type { Target } from "./request-target.ts";
 
 /** How much of a client one read may bring, in bytes: as much as node reads at once. */

@@ -7,6 +7,7 @@ import { buffer } from "node:stream/consumers";
 import type Docker from "dockerode";
 import type { ImageInspectInfo } from "dockerode";
 import { optionError, PortcullisError } from "../../../errors.ts";
+import { ByteList } from "../../../values/byte-list.ts";
 import { removeContainer } from "../container/container.ts";
 import { type Daemon, isObject } from "../daemon.ts";
 import { guestFiles, guestFolder, IMAGE_SCRIPTS, imageFolder, imageLabels, originLabels } from "./image.ts";
@@ -222,14 +223,12 @@ async function fetchBytes(url: string): Promise<Buffer> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(DOWNLOAD_MS) });
     if (!response.ok || !response.body) throw new Error(`the server answers ${response.status}`);
-    const parts: Uint8Array[] = [];
-    let length = 0;
+    const body = new ByteList();
     for await (const part of response.body as AsyncIterable<Uint8Array>) {
-      length += part.length;
-      if (length > DOWNLOAD_BYTES) throw new Error(`it is larger than ${DOWNLOAD_BYTES} bytes`);
-      parts.push(part);
+      body.add(part);
+      if (body.bytes > DOWNLOAD_BYTES) throw new Error(`it is larger than ${DOWNLOAD_BYTES} bytes`);
     }
-    return Buffer.concat(parts);
+    return body.take();
   } catch (cause) {
     const reason =
       cause instanceof Error

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { parseAllowList } from "../../../../src/sandboxes/docker/egress/names/allow-list.ts";
-import { type EgressLimits, USUAL_EGRESS_LIMITS } from "../../../../src/sandboxes/docker/egress/egress-limits.ts";
+import { type EgressLimits, USUAL_EGRESS_LIMITS } from "../../../../src/sandboxes/docker/egress/egress-plan.ts";
 import { EgressProxy } from "../../../../src/sandboxes/docker/egress/egress-proxy.ts";
 import type { Connection } from "../../../../src/sandboxes/sandbox.ts";
 

@@ -1,4 +1,5 @@
 import { Resolver } from "node:dns/promises";
+import { addAbortListener } from "node:events";
 import { EgressRefusal } from "../egress-refusal.ts";
 
 /** How long a name server may take for the first try, in milliseconds; for the second twice as long. */
@@ -25,7 +26,7 @@ export async function lookUp(
   if (servers) resolver.setServers(servers);
   const giveUp = () => resolver.cancel();
   const timer = setTimeout(giveUp, MOST_MS);
-  signal.addEventListener("abort", giveUp, { once: true });
+  using _ = addAbortListener(signal, giveUp);
   const found = (addresses: Promise<readonly string[]>) => addresses.catch(() => []);
   try {
     const [ipv4, ipv6] = await Promise.all([found(resolver.resolve4(host)), found(resolver.resolve6(host))]);
@@ -38,6 +39,5 @@ export async function lookUp(
     return [...ipv4, ...ipv6];
   } finally {
     clearTimeout(timer);
-    signal.removeEventListener("abort", giveUp);
   }
 }

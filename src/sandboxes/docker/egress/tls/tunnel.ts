@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { beginsAsTls, readServerName, skipCipherChanges } from "./client-hello.ts";
 import type { EgressConnection } from "../egress-connection.ts";
-import type { EgressLimits } from "../egress-limits.ts";
+import type { EgressLimits } from "../egress-plan.ts";
 import { EgressRefusal } from "../egress-refusal.ts";
 import { readServerReply } from "./server-hello.ts";
 
