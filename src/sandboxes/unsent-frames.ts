@@ -19,7 +19,6 @@ export class UnsentFrames {
   #sent = 0;
   /** Bytes of the frame at `#next`, once its first part is encoded. */
   #bytes = 0;
-  #waitingLength = 0;
 
   constructor(stream: Writable) {
     this.#stream = stream;
@@ -28,14 +27,11 @@ export class UnsentFrames {
 
   /** Length of the text that waits for the guest to read, in UTF-16 code units. */
   get waitingLength(): number {
-    return this.#waitingLength;
+    return this.#frames.reduce((sum, frame) => sum + frame.length, 0);
   }
 
   push(frames: readonly string[]): void {
-    for (const frame of frames) {
-      this.#frames.push(frame);
-      this.#waitingLength += frame.length;
-    }
+    for (const frame of frames) this.#frames.push(frame);
     this.#pump();
   }
 
@@ -44,7 +40,6 @@ export class UnsentFrames {
     this.#frames = [];
     this.#next = 0;
     this.#sent = 0;
-    this.#waitingLength = 0;
   }
 
   #pump(): void {
@@ -84,7 +79,6 @@ export class UnsentFrames {
   }
 
   #forget(): void {
-    this.#waitingLength -= this.#frames[this.#next]?.length ?? 0;
     this.#frames[this.#next] = "";
     this.#next += 1;
     this.#sent = 0;

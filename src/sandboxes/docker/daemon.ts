@@ -1,6 +1,7 @@
 import { hostname, release } from "node:os";
 import type Docker from "dockerode";
 import { PortcullisError } from "../../errors.ts";
+import { fieldOf, type Fields, isFields, textOf } from "../../values/fields.ts";
 
 /** How long the daemon may take for an ordinary request, in milliseconds. */
 const CALL_MS = 10_000;
@@ -70,14 +71,12 @@ export class Daemon {
   }
 
   /** What the daemon says about itself; empty where it says nothing. */
-  async info(): Promise<Readonly<typeof NO_INFO> & { readonly Runtimes: Readonly<Record<string, unknown>> }> {
+  async info(): Promise<Readonly<typeof NO_INFO> & { readonly Runtimes: Fields }> {
     const answer = await this.dial({ path: "/info", method: "GET", statusCodes: { 200: true, 500: "server error" } });
-    if (!isObject(answer) || typeof answer.Name !== "string") throw this.unexpectedAnswer("about itself");
-    const texts = Object.entries(NO_INFO).map(([name, text]) => [
-      name,
-      typeof answer[name] === "string" ? answer[name] : text,
-    ]);
-    return { ...NO_INFO, ...Object.fromEntries(texts), Runtimes: isObject(answer.Runtimes) ? answer.Runtimes : {} };
+    if (textOf(answer, "Name") === undefined) throw this.unexpectedAnswer("about itself");
+    const texts = Object.keys(NO_INFO).map((name) => [name, textOf(answer, name) ?? ""]);
+    const runtimes = fieldOf(answer, "Runtimes");
+    return { ...NO_INFO, ...Object.fromEntries(texts), Runtimes: isFields(runtimes) ? runtimes : {} };
   }
 
   /** The error for an answer that no Docker daemon gives: another server listens at its address. `subject` is like `about an image`. */
@@ -174,13 +173,9 @@ function shortened(message: string): string {
     .slice(0, 300);
 }
 
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value) && !Buffer.isBuffer(value);
-}
-
 /** Whether a body has the form of a Docker daemon's error. */
 export function isRefusal(json: unknown): boolean {
-  return isObject(json) && typeof json.message === "string";
+  return textOf(json, "message") !== undefined;
 }
 
 /** The value of `DOCKER_HOST`. An empty value counts as unset, as in Docker's own clients. */

@@ -1,6 +1,7 @@
+import { fieldOf, textOf } from "../../values/fields.ts";
 import { hostMachine, hostProcess, isGone } from "../host-process.ts";
 import { removeContainer } from "./container/container.ts";
-import { type Daemon, isObject } from "./daemon.ts";
+import type { Daemon } from "./daemon.ts";
 import { removeLeftFolders } from "./container/mounted-folder.ts";
 
 const MACHINE = "portcullis.machine";
@@ -49,9 +50,8 @@ export async function removeLeftovers(daemon: Daemon): Promise<number> {
   );
   if (!Array.isArray(containers)) throw daemon.unexpectedAnswer("about its containers");
   const abandoned = containers.flatMap((container: unknown) => {
-    const { Id: id, Labels: labels } = isObject(container) ? container : {};
-    const host = isObject(labels) ? labels[HOST] : undefined;
-    return typeof id === "string" && typeof host === "string" && isGone(host) ? [id] : [];
+    const host = textOf(fieldOf(container, "Labels"), HOST);
+    return host !== undefined && isGone(host) ? (textOf(container, "Id") ?? []) : [];
   });
   const removed = await Promise.all(abandoned.map((id) => removeContainer(daemon, id)));
   await removeLeft(daemon);

@@ -3,9 +3,10 @@ import type { Socket } from "node:net";
 import type { ContainerCreateOptions } from "dockerode";
 import { PortcullisError } from "../../../errors.ts";
 import { died, type Exit, MEMORY_ABORT } from "../../sandbox.ts";
+import { countOf, fieldOf } from "../../../values/fields.ts";
 import { BridgePipes } from "./bridge-pipes.ts";
 import { type ContainerPlan, containerOptions } from "../container-options.ts";
-import { type Daemon, DaemonTimeout, isObject } from "../daemon.ts";
+import { type Daemon, DaemonTimeout } from "../daemon.ts";
 import { EgressDoor } from "../egress/egress-door.ts";
 import { ProcessorTime } from "./processor-time.ts";
 
@@ -239,18 +240,9 @@ export async function readMemory(daemon: Daemon, id: string): Promise<number> {
     options: { stream: false, "one-shot": true },
     statusCodes: { 200: true, 404: "no such container", 500: "server error" },
   });
-  const memory = within(answer, "memory_stats");
-  const stats = within(memory, "stats");
+  const memory = fieldOf(answer, "memory_stats");
+  const stats = fieldOf(memory, "stats");
   // Cached file pages, which the kernel reclaims when memory is short; named differently in cgroup v1 and v2.
-  const files = numberIn(stats, "total_inactive_file") ?? numberIn(stats, "inactive_file") ?? 0;
-  return Math.max(0, (numberIn(memory, "usage") ?? 0) - files - IDLE_BYTES);
-}
-
-function within(value: unknown, name: string): unknown {
-  return isObject(value) ? value[name] : undefined;
-}
-
-function numberIn(value: unknown, name: string): number | undefined {
-  const found = within(value, name);
-  return typeof found === "number" ? found : undefined;
+  const files = countOf(stats, "total_inactive_file") || countOf(stats, "inactive_file");
+  return Math.max(0, countOf(memory, "usage") - files - IDLE_BYTES);
 }

@@ -7,9 +7,10 @@ import { buffer } from "node:stream/consumers";
 import type Docker from "dockerode";
 import type { ImageInspectInfo } from "dockerode";
 import { optionError, PortcullisError } from "../../../errors.ts";
+import { textOf } from "../../../values/fields.ts";
 import { ByteList } from "../../../values/byte-list.ts";
 import { removeContainer } from "../container/container.ts";
-import { type Daemon, isObject } from "../daemon.ts";
+import type { Daemon } from "../daemon.ts";
 import { guestFiles, guestFolder, IMAGE_SCRIPTS, imageFolder, imageLabels, originLabels } from "./image.ts";
 import { makeMountedFolder, removeMountedFolder } from "../container/mounted-folder.ts";
 import { hostLabels } from "../leftovers.ts";
@@ -109,9 +110,7 @@ async function followed(
         stream,
         (error: Error | null, events: readonly unknown[]) => {
           // A failed step is reported as an event, and the stream still ends without an error.
-          const failed = events.flatMap((event) =>
-            isObject(event) && typeof event.error === "string" ? [event.error] : [],
-          );
+          const failed = events.flatMap((event) => textOf(event, "error") ?? []);
           if (error !== null || failed.length > 0) reject(error ?? new Error(failed[0]));
           else resolve();
         },

@@ -3,8 +3,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { PROTOCOL_VERSION } from "../../../../bridge/frames.ts";
 import { PortcullisError } from "../../../errors.ts";
+import { fieldOf, isFields } from "../../../values/fields.ts";
 import { packageFile } from "../../package-files.ts";
-import { type Daemon, isObject, isRefusal } from "../daemon.ts";
+import { type Daemon, isRefusal } from "../daemon.ts";
 
 export const IMAGE = "portcullis-sandbox";
 
@@ -19,7 +20,6 @@ const ORIGIN = {
   /** Including Debian's revision. */
   python: "portcullis.python",
 };
-const BUILD_COMMAND = "portcullis image build";
 
 export const imageFolder = () => dirname(packageFile("#sandbox-image/Dockerfile"));
 export const guestFolder = () => dirname(packageFile("#guest/guest.js"));
@@ -68,7 +68,7 @@ export async function checkImage(daemon: Daemon, image: string): Promise<void> {
 }
 
 function stale(what: string): PortcullisError {
-  return new PortcullisError("sandbox_unavailable", `${what}: ${BUILD_COMMAND}`);
+  return new PortcullisError("sandbox_unavailable", `${what}: portcullis image build`);
 }
 
 async function labelsOf(daemon: Daemon, image: string): Promise<Readonly<Record<string, string>> | undefined> {
@@ -78,9 +78,9 @@ async function labelsOf(daemon: Daemon, image: string): Promise<Readonly<Record<
       method: "GET",
       statusCodes: { 200: true, 404: "no such image", 500: "server error" },
     });
-    const config = isObject(found) ? found.Config : undefined;
-    if (!isObject(config)) throw daemon.unexpectedAnswer("about an image");
-    const labels = Object.entries(isObject(config.Labels) ? config.Labels : {});
+    const config = fieldOf(found, "Config");
+    if (!isFields(config)) throw daemon.unexpectedAnswer("about an image");
+    const labels = Object.entries(isFields(config.Labels) ? config.Labels : {});
     return Object.fromEntries(labels.filter((label): label is [string, string] => typeof label[1] === "string"));
   } catch (error) {
     const { statusCode, json } = error as { readonly statusCode?: number; readonly json?: unknown };

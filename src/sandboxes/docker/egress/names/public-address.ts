@@ -9,9 +9,9 @@ const GLOBAL_IPV6 = "2000::/3";
 /** Special networks in that range: protocol assignments (such as Teredo), documentation, 6to4. */
 const SPECIAL_IPV6 = "2001::/23 2001:db8::/32 2002::/16 2620:4f:8000::/48 3fff::/20";
 
-const specialIpv4 = blockList(SPECIAL_IPV4, "ipv4");
-const globalIpv6 = blockList(GLOBAL_IPV6, "ipv6");
-const specialIpv6 = blockList(SPECIAL_IPV6, "ipv6");
+const specialIpv4 = blockList(SPECIAL_IPV4.split(" "));
+const globalIpv6 = blockList([GLOBAL_IPV6]);
+const specialIpv6 = blockList(SPECIAL_IPV6.split(" "));
 
 /** Whether an address is on the public internet: in no special network, and no form that may route to one. */
 export function isPublicAddress(address: string): boolean {
@@ -27,19 +27,19 @@ export function isPublicAddress(address: string): boolean {
  * what a firewall keeps from the internet.
  */
 export function isNearAddress(address: string, interfaces = networkInterfaces()): boolean {
-  const near = new BlockList();
-  for (const { cidr, family } of Object.values(interfaces).flatMap((addresses) => addresses ?? [])) {
-    const [net = "", bits] = cidr?.split("/") ?? [];
-    if (isIP(net) !== 0) near.addSubnet(net, Number(bits), family === "IPv6" ? "ipv6" : "ipv4");
-  }
-  return near.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+  const near = Object.values(interfaces).flatMap((addresses) => addresses?.map(({ cidr }) => cidr ?? "") ?? []);
+  return blockList(near).check(address, familyOf(address));
 }
 
-function blockList(subnets: string, family: "ipv4" | "ipv6"): BlockList {
+function blockList(networks: readonly string[]): BlockList {
   const list = new BlockList();
-  for (const subnet of subnets.split(" ")) {
-    const [net = "", bits] = subnet.split("/");
-    list.addSubnet(net, Number(bits), family);
+  for (const network of networks) {
+    const [net = "", bits] = network.split("/");
+    if (isIP(net) !== 0) list.addSubnet(net, Number(bits), familyOf(net));
   }
   return list;
+}
+
+function familyOf(address: string): "ipv4" | "ipv6" {
+  return isIP(address) === 6 ? "ipv6" : "ipv4";
 }
