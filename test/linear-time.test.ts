@@ -6,12 +6,7 @@ import { tokenizer } from "acorn";
 import { expect, test } from "vitest";
 import { FrameDecoder } from "../bridge/wire.ts";
 import { isRightAnswer } from "../src/comparison/trials/trial.ts";
-import {
-  applyRecord,
-  type Content,
-  type ConversationState,
-  initialState,
-} from "../src/agent/from-journal/conversation-state.ts";
+import { applyRecord, type Content, ConversationState } from "../src/agent/from-journal/conversation-state.ts";
 import type { JournalRecord } from "../src/journal/record.ts";
 import { cutValue } from "../src/comparison/conversations/cut-result.ts";
 import { AnthropicStream } from "../src/models/anthropic/reply.ts";
@@ -97,7 +92,7 @@ async function fetched(chunks: readonly Uint8Array[]): Promise<number> {
 
 /** Reads a conversation's records, each with what its text holds. */
 function conversationOf(records: readonly (readonly [object, object?])[]): ConversationState {
-  const state = initialState();
+  const state = new ConversationState();
   for (const [record, content] of records) applyRecord(state, record as JournalRecord, content as Content | undefined);
   return state;
 }

@@ -4,7 +4,6 @@ import type { ExecutionId } from "../journal/execution-id.ts";
 import type { ContinuedRef } from "../journal/record.ts";
 import type { Opening } from "../models/model.ts";
 import { shownDigest } from "../tools/tool-digest.ts";
-import { beginSpan } from "./drive/conversation-span.ts";
 import { driveConversation } from "./drive/drive-conversation.ts";
 import type { AgentReport, AgentRequest } from "./agent-report.ts";
 import type { AgentScope } from "./agent-scope.ts";
@@ -23,15 +22,15 @@ export async function runAgent<Answer = string>(
   scope: AgentScope,
   request: AgentRequest,
   task: string,
-  execution: ExecutionId = randomUUID(),
 ): Promise<AgentReport<Answer>> {
-  return driveConversation<Answer>(await beginConversation(scope, request, { task, execution }));
+  return driveConversation<Answer>(await beginConversation(scope, request, { task }));
 }
 
 export interface Beginning {
   /** What the model is asked first; empty if the user says it later. */
   readonly task: string;
-  readonly execution: ExecutionId;
+  /** A new id by default. */
+  readonly execution?: ExecutionId | undefined;
   readonly continues?: ContinuedRef;
   /** Name of the model that made the first turns, if they were copied. */
   readonly model?: string;
@@ -43,14 +42,14 @@ export interface Beginning {
 export async function beginConversation(
   scope: AgentScope,
   request: AgentRequest,
-  { task, execution, continues, rests = false, model: first = request.model.name }: Beginning,
+  { task, execution = randomUUID(), continues, rests = false, model: first = request.model.name }: Beginning,
 ): Promise<LiveConversation> {
   const { model, programs, maxTurns, maxTokens, instructions } = request;
-  const { gate, journal, language, leaseMs, tenant, limits, onEvent } = scope;
-  const opening = openingFor(model, gate.search, { ...request, language, tenant, limits });
+  const { gate, journal, language, leaseMs, tenant, onEvent } = scope;
+  const opening = openingFor(model, scope, request);
   const conversation = await model.converse(opening);
   // A conversation that its developer holds has a span for each message.
-  const span = rests ? undefined : beginSpan(scope, { execution, model: model.name });
+  const span = rests ? undefined : scope.telemetry?.beginConversation({ execution, model: model.name, tenant });
   const about = { kind: "conversation", model: first, task, programs, language, maxTurns, maxTokens } as const;
   const header = {
     ...headerBase(execution, scope, gate.tools.all, {}, span ? span.traceparent : scope.telemetry?.here),

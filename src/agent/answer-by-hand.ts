@@ -8,9 +8,9 @@ import { cancelPrograms } from "./from-journal/past-conversation.ts";
 
 /** Answers a call in place of its tool. Throws `call_unknown` if the call is not open, and `option_invalid` for a wrong answer. */
 export async function answerByHand(live: LiveConversation, callId: string, answer: ClientResult): Promise<void> {
-  const { open, scope } = live;
-  const call = open?.turn.calls.find(({ id }) => id === callId);
-  if (!open || !call || open.results.has(callId))
+  const { scope } = live;
+  const call = live.openCalls.find(({ id }) => id === callId);
+  if (!call)
     throw new PortcullisError(
       "call_unknown",
       `There is no open call ${JSON.stringify(callId)}. Take a \`callId\` of the last step() that has no answer yet.`,
@@ -24,14 +24,7 @@ export async function answerByHand(live: LiveConversation, callId: string, answe
   const share = scope.gate.held.share(scope.tenant, 0);
   try {
     const value = { ok: true, text: text.value, bytes: Buffer.byteLength(text.value) } as const;
-    const ways = {
-      outputBytes: scope.limits.outputBytes,
-      lane: share.lane,
-      keep: live.keeperFor(share.lane),
-      redactor: scope.redactor,
-      loads: live.request.programs === "local",
-    };
-    live.takeResult(await resultOfAnswer(asToolCall(call), value, ways));
+    live.takeResult(await resultOfAnswer(asToolCall(call), value, live.resultWays(share.lane)));
     await live.recorded;
   } finally {
     share.end();

@@ -1,14 +1,14 @@
 import { optionError, PortcullisError } from "../errors.ts";
 import { recordedTool } from "../tools/tool-digest.ts";
 import type { Resolved } from "../option-rules/options.ts";
-import { shownTo } from "./agent.ts";
+import { beginConversation, shownTo } from "./agent.ts";
 import { type CONVERSE_RULES, KEPT_OPTIONS, requestOf, type WithModels } from "./agent-options.ts";
 import { refusal } from "./calls/call-result.ts";
-import { beginTalk, type Continued, continueConversation, continueTranscript } from "./drive/continue-conversation.ts";
+import { type Continued, continueConversation, continueTranscript } from "./drive/continue-conversation.ts";
 import { cancelPrograms } from "./from-journal/past-conversation.ts";
 import { openingFor } from "./prompt/opening.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
-import type { ModelCall, ModelTurn } from "../models/model.ts";
+import type { ModelTurn } from "../models/model.ts";
 import type { ClientResult } from "../programs/decide.ts";
 import type { AgentReport } from "./agent-report.ts";
 import type { AgentScope } from "./agent-scope.ts";
@@ -16,7 +16,7 @@ import { answerByHand } from "./answer-by-hand.ts";
 import { driveConversation, inLoop } from "./drive/drive-conversation.ts";
 import { interrupted } from "./drive/interruption.ts";
 import type { AgentEnding } from "./ending.ts";
-import { callsOpen, type LiveConversation } from "./drive/live-conversation.ts";
+import type { LiveConversation } from "./drive/live-conversation.ts";
 import { RUN_PROGRAM } from "../tools/tool-name.ts";
 import { saidByUser } from "./prompt/said-message.ts";
 import { checkValue, required } from "../option-rules/options.ts";
@@ -73,10 +73,11 @@ export async function openTalk<Context, Answer>(
   return new Talk<Context, Answer>({ ...parts, ...opened });
 }
 
-function opening(scope: AgentScope, { given, read }: TalkOptions): Promise<Continued> {
+async function opening(scope: AgentScope, { given, read }: TalkOptions): Promise<Continued> {
   const { execution, allowChangedTools, continue: from } = read;
   const request = requestOf(read, scope.gate.tools, "converse");
-  if (from === undefined) return beginTalk(scope, request, execution);
+  if (from === undefined)
+    return { live: await beginConversation(scope, request, { task: "", execution, rests: true }) };
   const chosen = KEPT_OPTIONS.filter((name) => (given as Readonly<Record<string, unknown>>)[name] !== undefined);
   const work = { request, execution, chosen, allowChangedTools };
   return typeof from === "string" ? continueConversation(scope, from, work) : continueTranscript(scope, from, work);
@@ -143,9 +144,7 @@ export class Talk<Context = unknown, Answer = string> implements AsyncDisposable
   async step(said?: Said): Promise<Step> {
     const messages = said === undefined ? undefined : messagesOf(said, "step(message)");
     return this.#drive("step", async (interrupt) => {
-      const open = this.#openCalls();
-      if (open.length > 0) throw callsOpen(open.length);
-      await this.#live.closeTurn();
+      await this.#live.closeAnswered();
       if (messages) await this.#live.say(saidByUser(messages));
       else await this.#refuseSilence("step(message)");
       const turn = await inLoop(this.#live, { interrupt, keeps: true }, async (loop) => {
@@ -180,9 +179,7 @@ export class Talk<Context = unknown, Answer = string> implements AsyncDisposable
   async setTools(tools: readonly (Tool<Context> | string)[]): Promise<void> {
     checkValue("setTools(tools)", tools, required(TOOLS));
     return this.#run("setTools", async () => {
-      const open = this.#openCalls();
-      if (open.length > 0) throw callsOpen(open.length);
-      await this.#live.closeTurn();
+      await this.#live.closeAnswered();
       await changeTools(this.#live, this.#parts.selectTools(tools as readonly (Tool | string)[]));
     });
   }
@@ -206,7 +203,7 @@ export class Talk<Context = unknown, Answer = string> implements AsyncDisposable
     this.interrupt();
     await this.#underWay?.catch(() => {});
     const { scope, log, execution } = this.#live;
-    if (this.#openCalls().length > 0) return log.end(false);
+    if (this.#live.openCalls.length > 0) return log.end(false);
     const ending = this.#ending ?? { type: "cancelled" };
     try {
       await this.#live.endWith(ending);
@@ -231,11 +228,6 @@ export class Talk<Context = unknown, Answer = string> implements AsyncDisposable
     if (said.length > 0 || (header.task !== "" && turns.length === 0)) return;
     if (end !== undefined && (end !== "answered" || (await this.#live.holdsMessages()))) return;
     messagesOf(undefined, label);
-  }
-
-  #openCalls(): readonly ModelCall[] {
-    const { open } = this.#live;
-    return open ? open.turn.calls.filter(({ id }) => !open.results.has(id)) : [];
   }
 
   /** Runs work that asks the model, when the runtime has a place for it. After the work the conversation has no place. */
@@ -293,9 +285,7 @@ const GIVEN_UP = "The user went on before this call had an answer, so it was giv
 
 /** Answers the calls that are open as given up, ends the programs among them, and closes the turn. */
 async function giveUpOpenCalls(live: LiveConversation): Promise<void> {
-  const { open } = live;
-  if (!open) return;
-  const left = open.turn.calls.filter(({ id }) => !open.results.has(id));
+  const left = live.openCalls;
   if (left.length > 0) await cancelPrograms(live.scope, await live.refresh());
   for (const call of left) live.takeResult(refusal(call, GIVEN_UP));
   await live.closeTurn();
@@ -309,8 +299,7 @@ async function changeTools(live: LiveConversation, tools: ToolSet): Promise<void
   const { scope, request, model, state } = live;
   const { instructions, turns } = state;
   const gate = scope.gate.beside(tools);
-  const { language, tenant, limits } = scope;
-  const opening = openingFor(model, gate.search, { ...request, instructions, language, tenant, limits }, "setTools");
+  const opening = openingFor(model, { ...scope, gate }, { ...request, instructions }, "setTools");
   const conversation = await live.conversation();
   if (!conversation.restore && turns.length > 0 && !conversation.declare)
     throw optionError("setTools(tools)", "a model whose conversations have `restore` or `declare`", model.name);

@@ -14,7 +14,6 @@ import { traceOf } from "../programs/observers.ts";
 import { changedTools, refuseChangedTools } from "../programs/from-journal/changed-since.ts";
 import { executionDriven, refuseDriven, refuseOfAnother } from "../programs/resume.ts";
 import { beginConversation } from "./agent.ts";
-import { beginSpan } from "./drive/conversation-span.ts";
 import { type AnswerSchema, checkAnswer, recordedSchema } from "./prompt/answer-schema.ts";
 import { type AgentReport, agentReport, type AgentRequest, type LoopRules } from "./agent-report.ts";
 import { driveConversation } from "./drive/drive-conversation.ts";
@@ -120,17 +119,15 @@ export async function takeUp(
   const { maxTurns, maxTokens } = header;
   const { instructions } = past;
   const programs = programsOf(header.programs);
-  const { language, tenant, limits } = own;
   const { settings, wrapUp, contextTokens } = settingsOf(header);
-  const parts = { programs, language, tenant, limits, instructions, settings };
-  const opening = openingFor(model, own.gate.search, parts, subject);
+  const opening = openingFor(model, own, { programs, instructions, settings }, subject);
   const conversation = await openConversation(model, opening, past.state, hasOpenTurn(past));
 
   const records = recordsOfConversation(past, work);
   await noteInPrograms(scope, execution, past, work);
   const rests = work.rests ?? isHeld(header);
-  const before = [header.trace, past.trace];
-  const span = rests ? undefined : beginSpan(own, { execution, model: past.model, before });
+  const about = { execution, model: past.model, tenant: own.tenant, before: [header.trace, past.trace] };
+  const span = rests ? undefined : own.telemetry?.beginConversation(about);
   const log = await claim(own, past, records, traceOf(span ?? { traceparent: own.telemetry?.here }));
   const use = { ...past.use, remembered: log.state.remembered };
   const { fallbacks, stopWhen, compact, answer = recordedSchema(settings?.answer) } = work;

@@ -1,12 +1,4 @@
-import { type LoopTool, runWithProgress } from "./program-tool.ts";
-
-/** The types of LangChain take lists that may be written to. */
-interface LangChainSchema {
-  type: "object";
-  properties: Record<string, { type: string; description: string }>;
-  required: string[];
-  additionalProperties: false;
-}
+import { type LoopTool, runWithProgress, type WritableSchema, writableSchema } from "./program-tool.ts";
 
 /** The arguments of LangChain's `tool(func, fields)`. */
 export interface LangChainTool {
@@ -15,21 +7,17 @@ export interface LangChainTool {
     input: unknown,
     config?: { readonly signal?: AbortSignal },
   ) => AsyncGenerator<string, string, undefined>;
-  readonly fields: { readonly name: string; readonly description: string; readonly schema: LangChainSchema };
+  readonly fields: { readonly name: string; readonly description: string; readonly schema: WritableSchema };
 }
 
 export function langChainTool(tool: LoopTool): LangChainTool {
-  const { name, description, schema } = tool;
+  const { name, description } = tool;
   return {
     async *func(input, config) {
       const { running, progress } = runWithProgress(tool, input, config?.signal);
       yield* progress;
       return running;
     },
-    fields: {
-      name,
-      description,
-      schema: { ...schema, properties: { ...schema.properties }, required: [...schema.required] },
-    },
+    fields: { name, description, schema: writableSchema(tool) },
   };
 }

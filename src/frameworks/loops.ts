@@ -6,7 +6,7 @@ import { type AnthropicRunnable, anthropicRunnable } from "./anthropic.ts";
 import { type LangChainTool, langChainTool } from "./langchain.ts";
 import { type McpSearchFields, mcpSearch, type McpTool, mcpTool } from "./mcp.ts";
 import { type AgentsTool, agentsTool } from "./openai-agents.ts";
-import { type ProgramHost, ProgramTool } from "./program-tool.ts";
+import { type LoopTool, type ProgramHost, ProgramTool } from "./program-tool.ts";
 import { LoopSearch } from "./search-tool.ts";
 
 const SUBJECT = "asTool";
@@ -42,6 +42,13 @@ export interface LoopTools {
 
 export type LoopName = keyof LoopTools;
 
+function bothBy<Tool>(toolOf: (tool: LoopTool) => Tool) {
+  return (program: ProgramTool, search: LoopSearch | undefined) => ({
+    run_program: toolOf(program),
+    ...(search && { search_tools: toolOf(search) }),
+  });
+}
+
 const LOOPS: {
   readonly [Loop in LoopName]: (program: ProgramTool, search: LoopSearch | undefined) => LoopTools[Loop];
 } = {
@@ -49,18 +56,9 @@ const LOOPS: {
     run_program: aiSdkTool(program),
     ...(search && { search_tools: aiSdkTool(search) }),
   }),
-  anthropic: (program, search) => ({
-    run_program: anthropicRunnable(program),
-    ...(search && { search_tools: anthropicRunnable(search) }),
-  }),
-  "openai-agents": (program, search) => ({
-    run_program: agentsTool(program),
-    ...(search && { search_tools: agentsTool(search) }),
-  }),
-  langchain: (program, search) => ({
-    run_program: langChainTool(program),
-    ...(search && { search_tools: langChainTool(search) }),
-  }),
+  anthropic: bothBy(anthropicRunnable),
+  "openai-agents": bothBy(agentsTool),
+  langchain: bothBy(langChainTool),
   mcp: (program, search) => ({ run_program: mcpTool(program), ...(search && { search_tools: mcpSearch(search) }) }),
 };
 

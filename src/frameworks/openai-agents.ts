@@ -1,13 +1,13 @@
 import { PortcullisError } from "../errors.ts";
 import { inputOf } from "../models/turn/program-input.ts";
-import type { LoopTool } from "./program-tool.ts";
+import { type LoopTool, type WritableSchema, writableSchema } from "./program-tool.ts";
 
 /** A function tool of OpenAI Agents, as `tool()` makes it. */
 export interface AgentsTool {
   readonly type: "function";
   readonly name: string;
   readonly description: string;
-  readonly parameters: AgentsParameters;
+  readonly parameters: WritableSchema;
   readonly strict: boolean;
   /**
    * `input` is the JSON text of the arguments. Resolves with the text for the model, also if the program failed: results
@@ -16,14 +16,6 @@ export interface AgentsTool {
   readonly invoke: (runContext: unknown, input: string, details?: AgentsCallDetails) => Promise<string>;
   readonly needsApproval: () => Promise<boolean>;
   readonly isEnabled: () => Promise<boolean>;
-}
-
-/** The types of the SDK take lists that may be written to. */
-interface AgentsParameters {
-  type: "object";
-  properties: Record<string, { type: string; description: string }>;
-  required: string[];
-  additionalProperties: false;
 }
 
 interface AgentsCallDetails {
@@ -35,7 +27,7 @@ export function agentsTool(tool: LoopTool): AgentsTool {
     type: "function",
     name: tool.name,
     description: tool.description,
-    parameters: { ...tool.schema, properties: { ...tool.schema.properties }, required: [...tool.schema.required] },
+    parameters: writableSchema(tool),
     strict: tool.isStrict,
     async invoke(_, input, details) {
       try {

@@ -48,6 +48,18 @@ export interface LoopTool {
   readonly run: (input: unknown, options: RunOptions) => Promise<string>;
 }
 
+/** The types of other packages take lists that may be written to, and further fields from a type alone, not from an interface. */
+export type WritableSchema = {
+  type: "object";
+  properties: Record<string, { type: string; description: string }>;
+  required: string[];
+  additionalProperties: false;
+};
+
+export function writableSchema({ schema }: LoopTool): WritableSchema {
+  return { ...schema, properties: { ...schema.properties }, required: [...schema.required] };
+}
+
 /** Runs a tool. A slow reader gets only the latest progress. The progress ends with the run. */
 export function runWithProgress(
   tool: LoopTool,

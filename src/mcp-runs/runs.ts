@@ -86,11 +86,11 @@ export class McpRuns {
     return this.#runs.get(keyOf({ id, principal }));
   }
 
-  #start({ id = randomUUID(), principal, bytes, who, start }: McpCall): Run {
-    const run = new Run({ id, principal, bytes, who, start });
+  #start(call: McpCall): Run {
+    const run = new Run({ ...call, id: call.id ?? randomUUID() });
     this.#runs.set(keyOf(run), run);
-    this.#begun.add(principal, 1);
-    this.#bytes.add(principal, bytes);
+    this.#begun.add(run.principal, 1);
+    this.#bytes.add(run.principal, run.bytes);
     const forget = () => {
       if (run.isCancelled && run.requests === 0) this.#forget(run);
     };

@@ -4,9 +4,8 @@ import { ConversationLog, recordOf } from "../../src/agent/drive/conversation-lo
 import {
   applyRecord,
   type Content,
-  type ConversationState,
   copiedTurns,
-  initialState,
+  ConversationState,
 } from "../../src/agent/from-journal/conversation-state.ts";
 import { standingOfConversation } from "../../src/agent/from-journal/conversation-standing.ts";
 import { readBelow, readPastConversation } from "../../src/agent/from-journal/past-conversation.ts";
@@ -302,7 +301,7 @@ test("the state of a conversation that a runtime drives is that of its journal, 
 });
 
 test("a conversation that goes on holds nothing of a client's result or of a decision once the model has the result", () => {
-  const state = initialState();
+  const state = new ConversationState();
   const take = (record: JournalRecord, content?: Content) => applyRecord(state, record, content);
   const usage = { inputTokens: 1, outputTokens: 1, cachedInputTokens: 0 };
   take(conversation({}));

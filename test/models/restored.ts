@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { openingFor } from "../../src/agent/prompt/opening.ts";
-import { applyRecord, initialState, resultsInOrder } from "../../src/agent/from-journal/conversation-state.ts";
+import { applyRecord, ConversationState, resultsInOrder } from "../../src/agent/from-journal/conversation-state.ts";
 import { readContent } from "../../src/agent/from-journal/parse-message.ts";
 import { programsFor } from "../../src/agent/prompt/programs-option.ts";
 import type { JournalRecord } from "../../src/journal/index.ts";
@@ -22,7 +22,7 @@ export async function expectSameRequests(
   modelWith: (fetch: typeof globalThis.fetch) => Model,
   { tools, programs }: { readonly tools: readonly Tool[]; readonly programs: ProgramsOption | undefined },
 ): Promise<void> {
-  const state = initialState();
+  const state = new ConversationState();
   for (const record of records) applyRecord(state, record, await new Lane("").work(readContent(record)));
   const { turns } = state;
   const [header] = records;
@@ -35,12 +35,11 @@ export async function expectSameRequests(
   });
   const begin = async (): Promise<Conversation> => {
     const conversation = await model.converse(
-      openingFor(model, search, {
-        programs: programsFor(programs, search.tools),
-        language: "javascript",
-        tenant: "default",
-        limits,
-      }),
+      openingFor(
+        model,
+        { gate: { search }, language: "javascript", tenant: "default", limits },
+        { programs: programsFor(programs, search.tools) },
+      ),
     );
     conversation.say("Do it.");
     return conversation;

@@ -3,7 +3,6 @@ import type { PastCall } from "../../gate/open-call.ts";
 import type { GateSession } from "../../gate/session.ts";
 import type { CallResult, ModelCall, ProgramCall, ToolCall } from "../../models/model.ts";
 import type { Report } from "../../output/report.ts";
-import type { KeptValue } from "../../programs/drive/keep-value.ts";
 import { RUN_PROGRAM, SEARCH_TOOLS } from "../../tools/tool-name.ts";
 import type { Effect } from "../../tools/tool.ts";
 import type { ToolSet } from "../../tools/tool-set.ts";
@@ -19,14 +18,7 @@ export interface AnswererParts {
   readonly tools: ToolSet;
   /** Names of the tools that the model is told of when a search has found them. */
   readonly deferred: ReadonlySet<string>;
-  /** Maximum size of a result that a model reads, in bytes. */
-  readonly outputBytes: number;
-  /** Keeps a result that is too large, as JSON text; undefined if it cannot be kept. */
-  readonly keep: (callId: string, text: string) => Promise<KeptValue | undefined>;
-  /** Whether programs can load what is kept. */
-  readonly loads: boolean;
-  /** Takes out of results what must not leave. */
-  readonly redactor: ResultWays["redactor"];
+  readonly ways: ResultWays;
   /** Undefined if programs do not run locally. Resolves with `WAITS` if the program waits for decisions or results. */
   readonly runProgram: ((call: ProgramCall, source: string) => Promise<EndedProgram | typeof WAITS>) | undefined;
   /** Journals a call that the gate cannot decide: its caller is unknown, or its turn did not allow it. */
@@ -167,7 +159,7 @@ export class CallAnswerer {
 
   async #callTool(call: ToolCall, past: PastCall | undefined): Promise<CallResult> {
     const { id: callId, tool, caller, inputText, answerBy, forbidden } = call;
-    const { session, tools, deferred, outputBytes, recordRefused, keep, loads, redactor, unanswered } = this.#parts;
+    const { session, tools, deferred, ways, recordRefused, unanswered } = this.#parts;
     if (forbidden !== undefined) {
       await recordRefused(call);
       return refusal(call, forbidden);
@@ -181,9 +173,7 @@ export class CallAnswerer {
     try {
       const answer = await session.call({ callId, tool, caller, inputText }, past);
       if (answer) {
-        const { lane } = session.share;
-        const source = tools.get(tool)?.source;
-        const result = await resultOfAnswer(call, answer, { outputBytes, lane, source, keep, loads, redactor });
+        const result = await resultOfAnswer(call, answer, { ...ways, source: tools.get(tool)?.source });
         return tool === SEARCH_TOOLS ? withFound(result, answer, deferred) : result;
       }
       return refusal(call, timer?.rang ? `TimeoutError: ${late}` : unanswered());
@@ -205,7 +195,7 @@ export class CallAnswerer {
     if (refused && !refused.ok) return refusal(call, refused.message);
     const ended = await runProgram(call, call.source);
     if (ended === WAITS) return WAITS;
-    const { redactor } = this.#parts;
+    const { redactor } = this.#parts.ways;
     const about = { to: "model", tool: RUN_PROGRAM, callId: call.id } as const;
     const approvedBy =
       redactor && ended.approvedBy !== undefined

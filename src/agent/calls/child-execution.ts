@@ -6,12 +6,6 @@ import type { ExecutionId } from "../../journal/execution-id.ts";
  * the caller over finds it. It has the form of a UUID.
  */
 export function childExecution(execution: ExecutionId, callId: string): ExecutionId {
-  const digest = hash("sha256", `${execution}/${callId}`);
-  return [
-    digest.slice(0, 8),
-    digest.slice(8, 12),
-    digest.slice(12, 16),
-    digest.slice(16, 20),
-    digest.slice(20, 32),
-  ].join("-");
+  const digest = hash("sha256", `${execution}/${callId}`).slice(0, 32);
+  return digest.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }

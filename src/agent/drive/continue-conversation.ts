@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { optionError, PortcullisError } from "../../errors.ts";
 import { refuseOfAnother } from "../../programs/resume.ts";
 import { ArtifactSpace } from "../../journal/artifact-space.ts";
@@ -16,15 +15,6 @@ import { checkTranscript } from "../from-journal/check-transcript.ts";
 import { takeUp } from "../resume-agent.ts";
 import { type SaidMessage, saidByUser } from "../prompt/said-message.ts";
 import type { Transcript } from "../from-journal/transcript.ts";
-
-/** Begins a conversation that waits for the user. */
-export async function beginTalk(
-  scope: AgentScope,
-  request: AgentRequest,
-  execution: ExecutionId = randomUUID(),
-): Promise<Continued> {
-  return { live: await beginConversation(scope, request, { task: "", execution, rests: true }) };
-}
 
 /** A conversation that was taken up, and how it rests. */
 export interface Continued {
@@ -120,7 +110,7 @@ async function copyArtifacts(from: ArtifactSpace, to: ArtifactSpace): Promise<vo
 async function copied(
   scope: AgentScope,
   { task, turns, said }: CopiedHistory,
-  { request, execution = randomUUID() }: ContinueWork,
+  { request, execution }: ContinueWork,
   from?: ExecutionId,
 ): Promise<LiveConversation> {
   const continues = { turns: turns.length, ...(from === undefined ? {} : { execution: from }) };

@@ -10,7 +10,7 @@ import type {
   MessageRecord,
   OutcomeRecord,
 } from "../../journal/record.ts";
-import { applyRecord, type Content, initialState, type KnownState } from "../from-journal/conversation-state.ts";
+import { applyRecord, type Content, ConversationState, type KnownState } from "../from-journal/conversation-state.ts";
 
 /**
  * Appends to a conversation's journal and keeps the state derived from its records. A record changes the state when it is
@@ -33,7 +33,7 @@ export class ConversationLog implements GateLog, ArtifactLog {
 
   static async create(journal: Journal, header: ConversationHeader, driver: DriverOptions): Promise<ConversationLog> {
     const log = await ExecutionLog.create(journal, header, driver);
-    const state = Object.assign(initialState(), { header });
+    const state = Object.assign(new ConversationState(), { header });
     applyRecord(state, header);
     return new ConversationLog(log, state);
   }

@@ -1,20 +1,6 @@
 import type { TurnEnd, TurnReply } from "../../models/model.ts";
-import type { ChatEnd, ConversationSpan, WorkEnd } from "../../telemetry/telemetry.ts";
-import type { AgentScope } from "../agent-scope.ts";
+import type { ChatEnd, WorkEnd } from "../../telemetry/telemetry.ts";
 import type { AgentEnding } from "../ending.ts";
-
-interface SpannedConversation {
-  readonly execution: string;
-  /** Name of its model. */
-  readonly model: string;
-  /** Spans of earlier drivers. */
-  readonly before?: readonly (string | undefined)[];
-}
-
-/** Begins the span of a conversation, for as long as this driver drives it; undefined if nothing records. */
-export function beginSpan({ telemetry, tenant }: AgentScope, about: SpannedConversation): ConversationSpan | undefined {
-  return telemetry?.beginConversation({ ...about, tenant });
-}
 
 const FINISH_OF_EACH_END: Readonly<Record<TurnEnd["type"], string>> = {
   answered: "stop",

@@ -5,6 +5,7 @@ import {
   type CallResult,
   type Conversation,
   type Model,
+  type ModelCall,
   type ModelTurn,
   type ModelUsage,
   NO_USAGE,
@@ -13,10 +14,11 @@ import {
 import { type AgentReport, agentReport, type AgentRequest, type ReportFacts } from "../agent-report.ts";
 import type { ConversationSpan } from "../../telemetry/telemetry.ts";
 import type { AgentScope } from "../agent-scope.ts";
-import { beginSpan } from "./conversation-span.ts";
 import { type ConversationLog, recordOf } from "./conversation-log.ts";
 import type { AgentEnding } from "../ending.ts";
+import type { ResultWays } from "../calls/call-result.ts";
 import {
+  callsWithoutResult,
   hasOpenTurn,
   type KeptTurn,
   resultsInOrder,
@@ -27,7 +29,7 @@ import { isSent, openConversation } from "../from-journal/open-conversation.ts";
 import { type PastConversation, readBelow } from "../from-journal/past-conversation.ts";
 import { openingFor } from "../prompt/opening.ts";
 import { isSame, type SaidMessage } from "../prompt/said-message.ts";
-import { keepLarge, type KeptValue } from "../../programs/drive/keep-value.ts";
+import { keepLarge } from "../../programs/drive/keep-value.ts";
 import type { Lane } from "../../values/slice-scheduler.ts";
 
 export interface LiveParts {
@@ -111,10 +113,22 @@ export class LiveConversation {
     return new Map([...this.state.open].map(([id, call]) => [id, { ...call }]));
   }
 
-  /** Keeps results that are too large for the model. */
-  keeperFor(lane: Lane): (callId: string, text: string) => Promise<KeptValue | undefined> {
+  /** How results are made for the model; those that are too large for it are kept. */
+  resultWays(lane: Lane): ResultWays {
     const { limits, redactor } = this.scope;
-    return (callId, text) => keepLarge({ space: this.artifacts, prefix: "" }, text, callId, limits, { lane, redactor });
+    const space = { space: this.artifacts, prefix: "" };
+    return {
+      outputBytes: limits.outputBytes,
+      lane,
+      keep: (callId, text) => keepLarge(space, text, callId, limits, { lane, redactor }),
+      redactor,
+      loads: this.request.programs === "local",
+    };
+  }
+
+  /** Calls of the open turn that have no result. */
+  get openCalls(): readonly ModelCall[] {
+    return this.open ? callsWithoutResult(this.open) : [];
   }
 
   #takeBelow({ use, open }: PastConversation): void {
@@ -124,8 +138,9 @@ export class LiveConversation {
 
   /** The span of the driving that begins; undefined if nothing records. */
   takeSpan(): ConversationSpan | undefined {
-    const { execution, model } = this;
-    const span = this.#span ?? beginSpan(this.scope, { execution, model: model.name, before: this.#before });
+    const { execution, model, scope } = this;
+    const about = { execution, model: model.name, tenant: scope.tenant, before: this.#before };
+    const span = this.#span ?? scope.telemetry?.beginConversation(about);
     this.#span = undefined;
     this.#before = [this.#before[0] ?? span?.traceparent, span?.traceparent];
     return span;
@@ -165,9 +180,8 @@ export class LiveConversation {
   /** Another model answers from here on. Rejects as `Model.converse` does, and then nothing changed. */
   async changeModel(model: Model): Promise<void> {
     const { request, scope } = this;
-    const { gate, language, tenant, limits } = scope;
     const instructions = request.instructionsFor?.(model.name) ?? request.instructions;
-    const opening = openingFor(model, gate.search, { ...request, instructions, language, tenant, limits });
+    const opening = openingFor(model, scope, { ...request, instructions });
     const conversation = await this.#open(model, opening);
     const told = instructions === undefined ? {} : { instructions };
     await this.log.append({ type: "model", model: model.name, ...told, at: Date.now() });
@@ -232,6 +246,17 @@ export class LiveConversation {
     return this.#recorded;
   }
 
+  /** Like `closeTurn`. Throws `call_open` if a call lacks its result. */
+  async closeAnswered(): Promise<void> {
+    const { length } = this.openCalls;
+    if (length > 0)
+      throw new PortcullisError(
+        "call_open",
+        `${length} ${length === 1 ? "call" : "calls"} of the last turn have no answer. Answer them by answer(callId, …), let \`say()\` make them, or say something else, which gives them up.`,
+      );
+    await this.closeTurn();
+  }
+
   /** Ends the open turn, all of whose calls have results, and gives them to the model. */
   async closeTurn(): Promise<void> {
     const { open } = this;
@@ -289,11 +314,4 @@ export class LiveConversation {
 function dated(results: readonly CallResult[]) {
   const at = Date.now();
   return recordOf({ results: results.map((result) => ({ ...result, provenance: { ...result.provenance, at } })) });
-}
-
-export function callsOpen(count: number): PortcullisError {
-  return new PortcullisError(
-    "call_open",
-    `${count} ${count === 1 ? "call" : "calls"} of the last turn have no answer. Answer them by answer(callId, …), let \`say()\` make them, or say something else, which gives them up.`,
-  );
 }

@@ -75,10 +75,7 @@ export class SayLoop {
       session: this.#session,
       tools: gate.tools,
       deferred: new Set(deferred.map(({ name }) => name)),
-      outputBytes: limits.outputBytes,
-      keep: live.keeperFor(this.#session.share.lane),
-      redactor: scope.redactor,
-      loads: programs === "local",
+      ways: live.resultWays(this.#session.share.lane),
       runProgram: programs === "local" ? (call, source) => this.#runProgram(call, source) : undefined,
       recordRefused: ({ id: call, tool, caller }) =>
         log.append({
@@ -109,9 +106,8 @@ export class SayLoop {
 
   /** Asks for turns and answers their calls until there is an ending, or until only the outside brings it further. */
   async untilEnding(): Promise<AgentEnding> {
-    const ending = await this.#untilEnding();
-    this.#ending = ending;
-    return ending;
+    this.#ending = await this.#untilEnding();
+    return this.#ending;
   }
 
   async #untilEnding(): Promise<AgentEnding> {
@@ -120,15 +116,14 @@ export class SayLoop {
       if (!("turn" in open)) return open;
       const ending = this.#hasBegun(open) ? undefined : await this.#endingOf(open);
       if (ending) {
-        this.#live.takeUnmade(this.#notDone(open, ending));
+        this.#live.takeUnmade(this.#notDone(ending));
         await this.#live.closeTurn();
         if (await this.#isMended(ending)) continue;
         return ending;
       }
-      const left = open.turn.calls.filter(({ id }) => !open.results.has(id));
-      const waiting = await this.#answerer.answerAll(left, this.#live.leftOpen);
+      const waiting = await this.#answerer.answerAll(this.#live.openCalls, this.#live.leftOpen);
       if (waiting && !this.#scope.signal.aborted) return waiting;
-      if (waiting) await this.#cancelOpen(open);
+      if (waiting) await this.#cancelOpen();
       await this.#live.closeTurn();
       const after = await this.#endingAfterCalls();
       if (after) return after;
@@ -136,11 +131,11 @@ export class SayLoop {
   }
 
   /** Results of the calls that are not made, because the conversation comes to this ending. */
-  #notDone({ turn, results }: KeptTurn, { type }: AgentEnding): CallResult[] {
+  #notDone({ type }: AgentEnding): CallResult[] {
     const why = isInterruption(this.#scope.signal.reason)
       ? "It was not made, because the user interrupted."
       : `It was not made, because the conversation had ended (${type}).`;
-    return turn.calls.filter(({ id }) => !results.has(id)).map((call) => refusal(call, why));
+    return this.#live.openCalls.map((call) => refusal(call, why));
   }
 
   /** Tells the model once what was wrong with its turn, if another turn is left. */
@@ -187,12 +182,12 @@ export class SayLoop {
   }
 
   /** Ends the calls and the programs that wait, with their conversation. */
-  async #cancelOpen({ turn, results }: KeptTurn): Promise<void> {
+  async #cancelOpen(): Promise<void> {
     checkOwned(this.#scope.signal);
     const { execution } = this.#live;
     const cancelled = await cancelPrograms(this.#scope, await this.#live.read());
     const outcome = { type: "cancelled" } as const;
-    for (const call of turn.calls.filter(({ id }) => !results.has(id))) {
+    for (const call of this.#live.openCalls) {
       if (cancelled.has(call.id))
         this.#emit({ type: "program_ended", execution, callId: call.id, outcome, isError: true, hosted: false });
       this.#live.takeResult(refusal(call, unansweredText(this.#scope.signal)));

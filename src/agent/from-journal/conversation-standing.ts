@@ -33,20 +33,20 @@ export const HELD_CONVERSATION =
 export function standingOfConversation(past: PastConversation): ConversationStanding {
   if (past.outcome) return { state: "ended" };
   const rests = isResting(past);
-  const waits = past.rest ? [] : waitsOf(past);
-  if (!rests && !waits) return { state: "running" };
+  const waits = waitingCallsOf(past);
+  if (!rests && (waits.length === 0 || waits.some(({ goesOn }) => goesOn))) return { state: "running" };
   // The host answers the calls of a turn that it asked for by `step`.
   const own = past.rest ? [...past.open.values()] : [];
   return {
     state: "waiting",
     rests,
-    calls: [...own, ...(waits ?? []).flatMap(({ calls }) => calls)],
+    calls: [...own, ...waits.flatMap(({ calls }) => calls)],
     get waiting() {
-      const { approvals, calls } = waitingOf(waits ?? []);
+      const all = waits.map(waitingOf);
       return {
         type: "waiting" as const,
-        approvals,
-        calls: [...own.map((call) => calledFor(call, past.rest)), ...calls],
+        approvals: all.flatMap(({ approvals }) => approvals),
+        calls: [...own.map((call) => calledFor(call, past.rest)), ...all.flatMap(({ calls }) => calls)],
       };
     },
     ...(past.isRedacted && { held: "redaction" as const }),
@@ -72,56 +72,36 @@ function isResting({ header, rest, turns, said }: PastConversation): boolean {
   return rest !== undefined || (isHeld(header) && turns.length === 0 && said.length === 0);
 }
 
-/**
- * The calls of a conversation and of its programs that wait for a person or a client, whether it does more or not. Ids
- * of its programs' calls begin with `above`.
- */
-export function* waitingCallsOf({ header, open, outcome, rest }: PastConversation): Generator<{
-  readonly calls: readonly UnansweredCall[];
-  readonly above: string;
-}> {
-  // The host answers the calls of a turn that it asked for by `step`.
-  if (outcome || rest) return;
-  for (const call of open.values()) {
-    const { program, driven } = call;
-    if (program) yield { calls: waitingCalls(program.state, driven), above: `${call.id}/` };
-    else if (isWaiting(call) && !isExpired(header, call)) yield { calls: [call], above: "" };
-  }
-}
-
+/** What an open call, or its program, waits for. */
 interface Waits {
+  /** Calls that wait for a person or a client, whether the program does more or not. */
   readonly calls: readonly UnansweredCall[];
   readonly execution: ExecutionId | undefined;
   /** What the ids of calls of a program begin with. */
   readonly above: string;
+  /** Whether it goes on by itself. */
+  readonly goesOn: boolean;
 }
 
-/** What its open calls wait for, including calls of its programs; undefined if no call is open, or if a call goes on by itself. */
-function waitsOf({ header, open }: PastConversation): readonly Waits[] | undefined {
-  const all: Waits[] = [];
-  for (const call of open.values()) {
+/** The calls of a conversation and of its programs that wait. The host answers the calls of a turn that it asked for by `step`. */
+export function waitingCallsOf({ header, open, outcome, rest }: PastConversation): readonly Waits[] {
+  if (outcome || rest) return [];
+  return [...open.values()].map((call) => {
     const { id, program, driven } = call;
-    const standing = program && standingOf(program.state, driven);
-    if (standing?.state === "waiting")
-      all.push({ calls: standing.calls, execution: program?.state.header?.execution, above: `${id}/` });
-    else if (!program && isWaiting(call) && !isExpired(header, call))
-      all.push({ calls: [call], execution: header.execution, above: "" });
-    else return undefined;
-  }
-  return all.length > 0 ? all : undefined;
+    if (!program) {
+      const waits = isWaiting(call) && !isExpired(header, call);
+      return { calls: waits ? [call] : [], execution: header.execution, above: "", goesOn: !waits };
+    }
+    const { state } = program;
+    const goesOn = standingOf(state, driven).state !== "waiting";
+    return { calls: waitingCalls(state, driven), execution: state.header?.execution, above: `${id}/`, goesOn };
+  });
 }
 
-function waitingOf(waits: readonly Waits[]): Waiting {
-  const all = waits.map(({ calls, execution, above }) => {
-    const waiting = waitingFor(calls, execution);
-    const under = <Call extends { readonly callId: string }>(call: Call) => ({ ...call, callId: above + call.callId });
-    return { approvals: waiting.approvals.map(under), calls: waiting.calls.map(under) };
-  });
-  return {
-    type: "waiting",
-    approvals: all.flatMap(({ approvals }) => approvals),
-    calls: all.flatMap(({ calls }) => calls),
-  };
+function waitingOf({ calls, execution, above }: Waits): Pick<Waiting, "approvals" | "calls"> {
+  const waiting = waitingFor(calls, execution);
+  const under = <Call extends { readonly callId: string }>(call: Call) => ({ ...call, callId: above + call.callId });
+  return { approvals: waiting.approvals.map(under), calls: waiting.calls.map(under) };
 }
 
 function calledFor({ id, tool, inputText }: OpenModelCall, rest: RestRecord | undefined): Waiting["calls"][number] {

@@ -19,7 +19,6 @@ import type { SaidMessage } from "../prompt/said-message.ts";
  * What the records of a conversation amount to. Its driver, a driver that takes it over, a list and a view all know it by
  * the functions here:
  *
- *   initialState   before the first record
  *   applyRecord    what a record changes
  *   turnsOfSay     the turns since the user said something, which `maxTurns` counts
  *   saidInSay      what was said since then
@@ -46,6 +45,11 @@ export function resultsInOrder({ turn, results }: Pick<KeptTurn, "turn" | "resul
   return turn.calls.flatMap(({ id }) => results.get(id) ?? []);
 }
 
+/** The calls of a turn that have no result. */
+export function callsWithoutResult({ turn, results }: KeptTurn): readonly ModelCall[] {
+  return turn.calls.filter(({ id }) => !results.has(id));
+}
+
 /** A turn whose calls may lack results. */
 interface TakenTurn extends KeptTurn {
   readonly results: Map<string, CallResult>;
@@ -57,67 +61,44 @@ export interface UnansweredModelCall extends UnansweredCall {
 }
 
 /** The state of a conversation, derived from its journal. */
-export interface ConversationState {
+export class ConversationState {
   header: ConversationHeader | undefined;
   /** Number of records applied. */
-  records: number;
-  readonly turns: TakenTurn[];
+  records = 0;
+  readonly turns: TakenTurn[] = [];
   /** Its turns as its model is sent them. */
-  sent: KeptTurn[];
+  sent: KeptTurn[] = [];
   /** Said after the last turn. */
-  said: SaidMessage[];
+  said: SaidMessage[] = [];
   /** Number of turns before what the user said last. */
-  turnsBefore: number;
+  turnsBefore = 0;
   /** Name of the model that answers now. */
-  model: string;
+  model = "";
   /** System text of the developer's, for that model. */
   instructions: string | undefined;
   /** Its tools now. */
-  tools: readonly ToolDigest[];
+  tools: readonly ToolDigest[] = [];
   /** It goes no further before the user says more. */
   rest: RestRecord | undefined;
   /** Calls of the last turn without results, by their ids. */
-  open: Map<string, UnansweredModelCall>;
+  open = new Map<string, UnansweredModelCall>();
   /** The model's own calls. */
-  readonly calls: CallHistory;
+  readonly calls = new CallHistory();
   /** Decisions that also hold for later calls. */
-  remembered: RememberedDecision[];
+  remembered: RememberedDecision[] = [];
   /** What its programs have kept, and results that were too large. */
-  readonly artifacts: PastArtifact[];
+  readonly artifacts: PastArtifact[] = [];
   /** Whether a driver has taken it over since the last turn. */
-  isTakenUp: boolean;
+  isTakenUp = false;
   /** Span of the latest driver that had one. */
   trace: string | undefined;
   /** Its journal does not hold what happened, because it was redacted. */
-  isRedacted: boolean;
+  isRedacted = false;
   outcome: OutcomeRecord | undefined;
 }
 
 /** The state of a conversation from its header on. */
 export type KnownState = ConversationState & { readonly header: ConversationHeader };
-
-export function initialState(): ConversationState {
-  return {
-    header: undefined,
-    records: 0,
-    turns: [],
-    sent: [],
-    said: [],
-    turnsBefore: 0,
-    model: "",
-    instructions: undefined,
-    tools: [],
-    rest: undefined,
-    open: new Map(),
-    calls: new CallHistory(),
-    remembered: [],
-    artifacts: [],
-    isTakenUp: false,
-    trace: undefined,
-    isRedacted: false,
-    outcome: undefined,
-  };
-}
 
 /** What the text of a message, or of a shortened history, holds. */
 export type Content =

@@ -16,9 +16,8 @@ import type { SlicedWork } from "../../values/slice-scheduler.ts";
 import {
   applyRecord,
   type Content,
-  type ConversationState,
+  ConversationState,
   copiedTurns,
-  initialState,
   type KeptTurn,
   type KnownState,
   type UnansweredModelCall,
@@ -76,7 +75,7 @@ async function readState(
 ): Promise<KnownState> {
   // Loaded on demand: loading the schema library takes as long as running a program.
   const { readContent } = await import("./parse-message.ts");
-  const state = initialState();
+  const state = new ConversationState();
   const ids = new Set<string>();
   const take = function* (record: JournalRecord): SlicedWork<void> {
     const content = yield* readContent(record);
@@ -141,13 +140,12 @@ export async function readBelow(
       if (!open.has(id)) usages.push(agent.usage);
     }
   }
-  return {
-    ...state,
+  return Object.assign({}, state, {
     state,
     open: new Map([...open].map(([id, call]) => [id, { ...call, ...(begun.get(id) ?? NOT_BEGUN) }])),
     use: useOf(state, own, [...below.program_call, ...below.tool_call]),
     usage: sumOfUsage(usages),
-  };
+  });
 }
 
 const NOT_BEGUN = { program: undefined, driven: false };

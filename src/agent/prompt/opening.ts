@@ -1,6 +1,6 @@
-import type { Model, ModelSettings, Opening, ToolDeclaration } from "../../models/model.ts";
-import type { Limits } from "../../programs/limits.ts";
-import type { ProgramLanguage } from "../../tools/declarations/declarations.ts";
+import type { Model, Opening, ToolDeclaration } from "../../models/model.ts";
+import type { AgentRequest } from "../agent-report.ts";
+import type { AgentScope } from "../agent-scope.ts";
 import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { inputSchemaOf, jsonSchemaOf } from "../../tools/tool-schemas.ts";
@@ -12,16 +12,10 @@ import { instructionsFor } from "./instructions.ts";
 import { declarePrograms, SEARCH_DIRECT } from "../calls/run-program.ts";
 import type { ProgramsOption } from "../prompt/programs-option.ts";
 
-export interface OpeningParts {
-  readonly programs: ProgramsOption;
-  readonly language: ProgramLanguage;
-  readonly tenant: string;
-  /** The limits in force, which the model is told. */
-  readonly limits: Limits;
-  /** The developer's system text. */
-  readonly instructions?: string | undefined;
-  readonly settings?: ModelSettings | undefined;
-}
+/** Where a conversation takes place, as far as its model is told of it: the limits in force, among others. */
+export type OpeningScope = Pick<AgentScope, "language" | "tenant" | "limits"> & {
+  readonly gate: { readonly search: ToolSearch };
+};
 
 /**
  * The opening of a conversation. Throws `option_invalid` if the model does not host programs, and `tools_conflict`.
@@ -29,8 +23,8 @@ export interface OpeningParts {
  */
 export function openingFor(
   model: Model,
-  search: ToolSearch,
-  { programs, language, tenant, limits, instructions, settings }: OpeningParts,
+  { gate: { search }, language, tenant, limits }: OpeningScope,
+  { programs, instructions, settings }: Pick<AgentRequest, "programs" | "instructions" | "settings">,
   subject = "agent",
 ): Opening {
   const { tools } = search;

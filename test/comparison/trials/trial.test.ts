@@ -207,12 +207,9 @@ describe("the offline accounting of a recorded trial", () => {
   async function contexts(): Promise<readonly number[]> {
     const { transcript } = await trial([{ calls: CALLS }, { text: "7" }]);
     await using runtime = await createRuntime({ tools: [price], sandbox: createMemorySandbox() });
-    const opening = openingFor(scriptedModel([]), new ToolSearch(runtime.tools), {
-      programs: "none",
-      language: "javascript",
-      tenant: "",
-      limits: runtime.limits,
-    });
+    const gate = { search: new ToolSearch(runtime.tools) };
+    const scope = { gate, language: "javascript", tenant: "", limits: runtime.limits } as const;
+    const opening = openingFor(scriptedModel([]), scope, { programs: "none" });
     const request = await recordLastRequest(openAiResponsesWire, opening, transcript.task, transcript.turns);
     return contextsOf(exchangeOf(request, "7", (text) => countTokens(text)));
   }
