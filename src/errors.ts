@@ -102,6 +102,13 @@ export function optionError(option: string, expected: string, got: unknown): Por
   return new PortcullisError("option_invalid", `${option}: expected ${expected}, got ${describe(got)}.`);
 }
 
+/** An error of this package with a place before its message; any other error as it is. */
+export function errorAt(place: string, error: unknown): unknown {
+  return PortcullisError.is(error)
+    ? new PortcullisError(error.code, `${place}: ${error.message}`, { cause: error })
+    : error;
+}
+
 /** Describes a value for a message: as JSON if short, else by its type. */
 export function describe(value: unknown): string {
   if (typeof value === "string")

@@ -3,9 +3,14 @@ import type { ExecutionId } from "./execution-id.ts";
 import type { ExecutionSummary, Journal } from "./journal.ts";
 
 /** Like `find`, but undefined for an execution that the journal does not hold. */
-export async function findIfKnown(journal: Journal, execution: ExecutionId): Promise<ExecutionSummary | undefined> {
+export function findIfKnown(journal: Journal, execution: ExecutionId): Promise<ExecutionSummary | undefined> {
+  return ifKnown(() => journal.find(execution));
+}
+
+/** What is read of an execution; undefined if that fails with `execution_unknown`. */
+export async function ifKnown<Told>(read: () => Promise<Told>): Promise<Told | undefined> {
   try {
-    return await journal.find(execution);
+    return await read();
   } catch (error) {
     if (PortcullisError.is(error) && error.code === "execution_unknown") return undefined;
     throw error;

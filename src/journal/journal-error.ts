@@ -25,6 +25,12 @@ export function headMoved(execution: string, head: Head, expected: Head): Portcu
   );
 }
 
+/** A store holds something that it has not written. */
+export function journalDamaged(what: string, cause?: unknown): PortcullisError {
+  const message = `The journal is damaged: ${what}. Restore its file from a backup.`;
+  return new PortcullisError("journal_corrupt", message, cause === undefined ? {} : { cause });
+}
+
 /** `holder` is the driver that holds the execution. */
 export function driverChanged(execution: string, holder: string | undefined, { driver }: Lease): PortcullisError {
   return new PortcullisError(

@@ -1,4 +1,4 @@
-import { PortcullisError } from "../errors.ts";
+import { errorAt, PortcullisError } from "../errors.ts";
 import type { Journal } from "./journal.ts";
 import { lineInvalid } from "./read-lines.ts";
 import { HOST, readRecords } from "./read-records.ts";
@@ -75,10 +75,7 @@ async function add(
   try {
     parsed = parseRecords(values);
   } catch (error) {
-    if (!PortcullisError.is(error)) throw error;
-    throw new PortcullisError(error.code, `Lines ${firstLine} to ${firstLine + values.length - 1}: ${error.message}`, {
-      cause: error,
-    });
+    throw errorAt(`Lines ${firstLine} to ${firstLine + values.length - 1}`, error);
   }
   const [header, ...records] = parsed;
   const { execution } = header;

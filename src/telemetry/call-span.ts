@@ -93,7 +93,7 @@ class OtelCallSpan implements CallSpan {
     if (late) this.#onLate(late);
     if (outcome === "waiting") return;
     const seconds = this.#started === undefined ? undefined : (performance.now() - this.#started) / 1000;
-    const attributes = { ...meterAttributes(tool), ...(code === undefined ? {} : { "error.type": code }) };
+    const attributes = { ...toolAttributes(tool), ...failureAttributes(code) };
     if (seconds !== undefined) figures.note("toolDuration", seconds, attributes);
     countCall(this.#parts, tool, end);
   }
@@ -101,21 +101,20 @@ class OtelCallSpan implements CallSpan {
 
 function countCall({ figures }: SpanParts, tool: string | undefined, { outcome, code, bytes }: CallEnd): void {
   const about = tool === undefined ? {} : { "gen_ai.tool.name": word(tool) };
-  const failure = code === undefined ? {} : { "error.type": code };
-  figures.note("calls", 1, { ...about, ...failure, "portcullis.outcome": outcome });
+  figures.note("calls", 1, { ...about, ...failureAttributes(code), "portcullis.outcome": outcome });
   if (bytes > 0) figures.note("fetched", bytes, about);
 }
 
-function meterAttributes(tool: string): Attributes {
-  return { "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": word(tool), "gen_ai.tool.type": "function" };
+export function failureAttributes(code: string | undefined): Attributes {
+  return code === undefined ? {} : { "error.type": code };
 }
 
 /** The attributes of a call, without a name for an unknown tool. */
-export function toolAttributes(tool: string | undefined, callId: string | undefined): Attributes {
+export function toolAttributes(tool: string | undefined, callId?: string): Attributes {
   return {
     "gen_ai.operation.name": "execute_tool",
-    "gen_ai.tool.type": "function",
     ...(tool === undefined ? {} : { "gen_ai.tool.name": word(tool) }),
+    "gen_ai.tool.type": "function",
     ...(callId === undefined ? {} : { "gen_ai.tool.call.id": word(callId) }),
   };
 }

@@ -29,24 +29,20 @@ export class Meters implements FigureSink {
   /** Lets a provider that was registered since the last use observe the load. */
   follow(): void {
     const otel = this.#otel;
-    safely(
-      otel,
-      () => {
-        const provider = otel.metrics.getMeterProvider();
-        if (provider === this.#provider) return;
-        this.#provider = provider;
-        this.#meter = undefined;
-        this.#instruments.clear();
-        this.#meter = provider.getMeter(SCOPE);
-        observeLoads(otel, this.#meter);
-      },
-      undefined,
-    );
+    safely(otel, () => {
+      const provider = otel.metrics.getMeterProvider();
+      if (provider === this.#provider) return;
+      this.#provider = provider;
+      this.#meter = undefined;
+      this.#instruments.clear();
+      this.#meter = provider.getMeter(SCOPE);
+      observeLoads(otel, this.#meter);
+    });
   }
 
   note(figure: FigureName, amount: number, attributes: Attributes = {}): void {
     this.follow();
-    safely(this.#otel, () => this.#instrument(figure)?.(amount, attributes), undefined);
+    safely(this.#otel, () => this.#instrument(figure)?.(amount, attributes));
   }
 
   #instrument(figure: FigureName): Note | undefined {
@@ -70,12 +66,9 @@ function instrumentOf(meter: Meter, figure: FigureName): Note {
 
 function observeLoads(otel: Otel, meter: Meter): void {
   for (const { name, description, unit, read } of LOADS)
-    safely(
-      otel,
-      () =>
-        meter.createObservableGauge(name, { description, unit }).addCallback((result) => {
-          for (const [value, attributes] of read()) result.observe(value, attributes);
-        }),
-      undefined,
+    safely(otel, () =>
+      meter.createObservableGauge(name, { description, unit }).addCallback((result) => {
+        for (const [value, attributes] of read()) result.observe(value, attributes);
+      }),
     );
 }

@@ -18,7 +18,9 @@ export const SCOPE = "portcullis";
  * Does work at which the SDK may fail, now or by a promise that it should not return. The SDK's own channel for
  * diagnoses is told of a failure, and the caller gets `otherwise`.
  */
-export function safely<Value>(otel: Pick<Otel, "diag">, work: () => Value, otherwise: Value): Value {
+export function safely<Value>(otel: Pick<Otel, "diag">, work: () => Value, otherwise: Value): Value;
+export function safely<Value>(otel: Pick<Otel, "diag">, work: () => Value): Value | undefined;
+export function safely<Value>(otel: Pick<Otel, "diag">, work: () => Value, otherwise?: Value): Value | undefined {
   try {
     const value = work();
     if (value instanceof Promise) value.catch((error: unknown) => tell(otel, error));
@@ -37,8 +39,8 @@ function tell({ diag }: Pick<Otel, "diag">, error: unknown): void {
 
 /** A span's place in its trace as `traceparent`; undefined if the SDK gives none. */
 export function placeOf(otel: Otel, read: () => api.SpanContext | undefined): string | undefined {
-  const place = safely(otel, read, undefined);
-  return place && safely(otel, () => (otel.isSpanContextValid(place) ? traceParentOf(place) : undefined), undefined);
+  const place = safely(otel, read);
+  return place && safely(otel, () => (otel.isSpanContextValid(place) ? traceParentOf(place) : undefined));
 }
 
 /** Runs work in a context. If the context's manager fails, the work runs once all the same, and only its own errors are thrown. */
@@ -52,7 +54,7 @@ export function inContext<Value>(otel: Otel, context: api.Context, work: () => V
       ran = { error };
     }
   };
-  safely(otel, () => otel.context.with(context, once), undefined);
+  safely(otel, () => otel.context.with(context, once));
   once();
   const done = ran as unknown as { readonly value: Value } | { readonly error: unknown };
   if ("error" in done) throw done.error;

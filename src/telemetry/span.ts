@@ -22,7 +22,7 @@ export class SafeSpan {
     const links = linksTo(before);
     const options = { attributes, links, ...(kind === undefined ? {} : { kind }) };
     this.#otel = otel;
-    this.#span = safely(otel, () => otel.trace.getTracer(SCOPE).startSpan(name, options, parent), undefined);
+    this.#span = safely(otel, () => otel.trace.getTracer(SCOPE).startSpan(name, options, parent));
     this.#context = safely(otel, () => (this.#span ? otel.trace.setSpan(parent, this.#span) : parent), parent);
   }
 
@@ -69,10 +69,9 @@ export class SafeSpan {
 
   #end(code: string | undefined, at?: number): void {
     const span = this.#span;
-    safely(this.#otel, () => span?.setAttributes(this.#attributes), undefined);
-    if (code !== undefined)
-      safely(this.#otel, () => span?.setStatus({ code: this.#otel.SpanStatusCode.ERROR }), undefined);
-    safely(this.#otel, () => span?.end(at), undefined);
+    safely(this.#otel, () => span?.setAttributes(this.#attributes));
+    if (code !== undefined) safely(this.#otel, () => span?.setStatus({ code: this.#otel.SpanStatusCode.ERROR }));
+    safely(this.#otel, () => span?.end(at));
   }
 }
 

@@ -13,16 +13,12 @@ export async function withTraceparent<Value>(
   const place = hasSdk() ? parseTraceParent(headers.get("traceparent") ?? "") : undefined;
   const otel = place && (await loadOtel().catch(() => undefined));
   if (!place || !otel) return work();
-  const outer = safely(
-    otel,
-    () => {
-      const active = otel.context.active();
-      if (otel.trace.getSpan(active)) return undefined;
-      const tracestate = headers.get("tracestate");
-      const state = tracestate === null ? {} : { traceState: otel.createTraceState(tracestate) };
-      return otel.trace.setSpanContext(active, { ...place, ...state, isRemote: true });
-    },
-    undefined,
-  );
+  const outer = safely(otel, () => {
+    const active = otel.context.active();
+    if (otel.trace.getSpan(active)) return undefined;
+    const tracestate = headers.get("tracestate");
+    const state = tracestate === null ? {} : { traceState: otel.createTraceState(tracestate) };
+    return otel.trace.setSpanContext(active, { ...place, ...state, isRemote: true });
+  });
   return outer ? inContext(otel, outer, work) : work();
 }

@@ -1,5 +1,5 @@
 import type { Attributes } from "@opentelemetry/api";
-import { OtelCallSpans, type SpanParts } from "./call-span.ts";
+import { failureAttributes, OtelCallSpans, type SpanParts } from "./call-span.ts";
 import { safely } from "./otel.ts";
 import { modelAttributes, SafeSpan } from "./span.ts";
 import type {
@@ -53,13 +53,9 @@ export class OtelWorkSpan implements WorkSpan {
     const { seconds } = this.span;
     await this.#calls.settled();
     await this.span.end(code);
-    this.#count(seconds, { "portcullis.kind": this.#kind, "portcullis.outcome": outcome, ...codeOf(code) });
-  }
-
-  #count(seconds: number, attributes: Attributes): void {
-    const { figures } = this.parts;
-    figures.note("executions", 1, attributes);
-    figures.note("executionDuration", seconds, attributes);
+    const attributes = { "portcullis.kind": this.#kind, "portcullis.outcome": outcome, ...failureAttributes(code) };
+    this.parts.figures.note("executions", 1, attributes);
+    this.parts.figures.note("executionDuration", seconds, attributes);
   }
 }
 
@@ -82,7 +78,7 @@ export class OtelConversationSpan extends OtelWorkSpan implements ConversationSp
     const { otel } = this.parts;
     const named = modelAttributes(model);
     const attributes = { "gen_ai.operation.name": "chat", ...named };
-    const kind = safely(otel, () => otel.SpanKind.CLIENT, undefined);
+    const kind = safely(otel, () => otel.SpanKind.CLIENT);
     const span = new SafeSpan(otel, this.span.context, `chat ${named["gen_ai.request.model"]}`, {
       attributes: { ...attributes, ...this.#conversation },
       ...(kind === undefined ? {} : { kind }),
@@ -110,16 +106,12 @@ export class OtelConversationSpan extends OtelWorkSpan implements ConversationSp
     }
     const { seconds } = span;
     void span.end(code);
-    figures.note("operationDuration", seconds, { ...attributes, ...codeOf(code) });
+    figures.note("operationDuration", seconds, { ...attributes, ...failureAttributes(code) });
     if (!usage) return;
     const { inputTokens, outputTokens } = usage;
     figures.note("tokenUsage", inputTokens, { ...attributes, "gen_ai.token.type": "input" });
     figures.note("tokenUsage", outputTokens, { ...attributes, "gen_ai.token.type": "output" });
   }
-}
-
-function codeOf(code: string | undefined): Attributes {
-  return code === undefined ? {} : { "error.type": code };
 }
 
 function tokenAttributes({ inputTokens, outputTokens, cachedInputTokens }: ChatUsage): Attributes {

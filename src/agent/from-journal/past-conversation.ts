@@ -2,6 +2,7 @@ import { optionError, PortcullisError } from "../../errors.ts";
 import type { CallLine } from "../../gate/call-line.ts";
 import type { PastUse } from "../../gate/session.ts";
 import type { ExecutionId } from "../../journal/execution-id.ts";
+import { ifKnown } from "../../journal/find-if-known.ts";
 import type { Journal } from "../../journal/journal.ts";
 import { type ModelCall, type ModelUsage, sumOfUsage } from "../../models/model.ts";
 import { isHeadMoved } from "../../journal/execution-log.ts";
@@ -176,12 +177,7 @@ async function isChild(
   { execution, tenant }: ConversationHeader,
   call: string,
 ): Promise<boolean> {
-  let header: Header | undefined;
-  try {
-    header = await readHeader(journal, child, { tenant });
-  } catch (error) {
-    if (!PortcullisError.is(error) || error.code !== "execution_unknown") throw error;
-  }
+  const header = await ifKnown(() => readHeader(journal, child, { tenant }));
   const { parent } = header ?? {};
   return header?.kind === kind && header.tenant === tenant && parent?.execution === execution && parent.call === call;
 }

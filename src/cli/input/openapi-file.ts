@@ -1,5 +1,5 @@
 import { basename, dirname, resolve } from "node:path";
-import { describe, PortcullisError } from "../../errors.ts";
+import { describe, errorAt, PortcullisError } from "../../errors.ts";
 import {
   checkOptions,
   fieldsOf,
@@ -105,8 +105,7 @@ async function atFile<Value>(path: string, made: Promise<Value>): Promise<Value>
   try {
     return await made;
   } catch (error) {
-    if (!PortcullisError.is(error)) throw error;
-    throw new PortcullisError(error.code, `${path}: ${error.message}`, { cause: error });
+    throw errorAt(path, error);
   }
 }
 

@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import { promisify } from "node:util";
 // Not by names: an older node lacks some, and could not even link the package to say which node it needs.
 import zlib from "node:zlib";
-import { PortcullisError } from "../../errors.ts";
+import { journalDamaged } from "../journal-error.ts";
 import { inSteps, parseInSteps } from "./parse-in-steps.ts";
 
 /** A text longer than this is stored once, under the hash of its content, in UTF-16 code units. */
@@ -153,16 +153,16 @@ export async function unpackRecord(text: string, store: TextStore): Promise<unkn
   let bytes = 0;
   for (const { sha256 } of [...places.map(({ ref }) => ref), ...parts]) {
     const size = store.sizeOf(Buffer.from(sha256, "hex"));
-    if (size === undefined) throw corrupt(`the text ${sha256} is missing`);
+    if (size === undefined) throw journalDamaged(`the text ${sha256} is missing`);
     // A text takes less than a thousandth of its size in the file, and a record can name it any number of times.
     if (!(size >= 0 && bytes + size <= MAX_TEXT_BYTES))
-      throw corrupt("a record is larger than one of a journal can be");
+      throw journalDamaged("a record is larger than one of a journal can be");
     bytes += size;
   }
   const read = async (sha256: string): Promise<string> => {
     await store.hold(bytes);
     const stored = store.find(Buffer.from(sha256, "hex"));
-    if (!stored) throw corrupt(`the text ${sha256} is missing`);
+    if (!stored) throw journalDamaged(`the text ${sha256} is missing`);
     return readText(sha256, stored, () => store.hold(bytes));
   };
   for (const { ref, put } of places) put(ref.head + (await read(ref.sha256)));
@@ -195,7 +195,7 @@ async function joinParts(record: unknown, readPart: (ref: PartRef) => Promise<st
     const joined: unknown[] = [];
     for (const item of list as unknown[]) {
       const part: unknown = isPartRef(item) ? JSON.parse(await readPart(item)) : [item];
-      if (!isTexts(part) && isPartRef(item)) throw corrupt(`the text ${item.sha256} is no list`);
+      if (!isTexts(part) && isPartRef(item)) throw journalDamaged(`the text ${item.sha256} is no list`);
       for (const text of part as readonly unknown[]) joined.push(text);
     }
     Object.defineProperty(record, name, { value: joined, writable: true, enumerable: true, configurable: true });
@@ -226,7 +226,7 @@ async function readText(sha256: string, stored: StoredText, rest: () => Promise<
     hash.update(body.subarray(at, at + HASHED_BYTES));
     await rest();
   }
-  if (hash.digest("hex") !== sha256) throw corrupt(`the text ${sha256} was altered`);
+  if (hash.digest("hex") !== sha256) throw journalDamaged(`the text ${sha256} was altered`);
   return body.toString("utf8");
 }
 
@@ -235,7 +235,7 @@ async function decompressed({ data, bytes }: StoredText, sha256: string): Promis
     if (data === null) throw new Error("it is too large");
     return await promisify(zlib.zstdDecompress)(data, { maxOutputLength: Math.max(1, bytes) });
   } catch {
-    throw corrupt(`the text ${sha256} cannot be decompressed`);
+    throw journalDamaged(`the text ${sha256} cannot be decompressed`);
   }
 }
 
@@ -244,8 +244,4 @@ function isTextRef(value: unknown): value is TextRef {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
   const { head, sha256 } = value as Partial<TextRef>;
   return typeof head === "string" && typeof sha256 === "string" && Object.keys(value).length === 2;
-}
-
-function corrupt(what: string): PortcullisError {
-  return new PortcullisError("journal_corrupt", `The journal is damaged: ${what}. Restore its file from a backup.`);
 }

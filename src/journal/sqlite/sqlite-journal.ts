@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import { PortcullisError } from "../../errors.ts";
+import { errorAt, PortcullisError } from "../../errors.ts";
 import {
   flag,
   oneOf,
@@ -12,7 +12,7 @@ import {
   withDefault,
 } from "../../option-rules/options.ts";
 import type { AppendOptions, ExecutionSummary, Head, Journal, Lease, ListOptions, ReadOptions } from "../journal.ts";
-import { driverChanged, executionExists, executionUnknown, headMoved } from "../journal-error.ts";
+import { driverChanged, executionExists, executionUnknown, headMoved, journalDamaged } from "../journal-error.ts";
 import type { Header, JournalRecord } from "../record.ts";
 import { openDatabase } from "./database.ts";
 import { type PackedRecord, packRecord, type StoredText, unpackRecord } from "./large-texts.ts";
@@ -157,15 +157,18 @@ class FileJournal implements SqliteJournal {
       );
       for (const { position: at, record } of rows) {
         if (at !== position) break;
-        const unpacked = this.#unpack(record, (bytes) => hold(pageBytes + bytes * COPIES));
-        yield await this.#parse(execution, unpacked, position, parseRecord);
+        let parsed: JournalRecord;
+        try {
+          const unpacked = await this.#unpack(record, (bytes) => hold(pageBytes + bytes * COPIES));
+          parsed = parseRecord(unpacked, position);
+        } catch (error) {
+          throw errorAt(`Execution ${JSON.stringify(execution)}`, error);
+        }
+        yield parsed;
         position += 1;
       }
       if (rows.length === 0 || rows.at(-1)?.position !== position - 1)
-        throw new PortcullisError(
-          "journal_corrupt",
-          `The journal is damaged: record ${position} of execution ${JSON.stringify(execution)} is missing. Restore its file from a backup.`,
-        );
+        throw journalDamaged(`record ${position} of execution ${JSON.stringify(execution)} is missing`);
     }
   }
 
@@ -268,29 +271,8 @@ class FileJournal implements SqliteJournal {
     }
   }
 
-  /** Names the execution in the errors about its records. */
-  async #parse(
-    execution: string,
-    unpacked: Promise<unknown>,
-    position: number,
-    parse: (value: unknown, index: number) => JournalRecord,
-  ): Promise<JournalRecord> {
-    try {
-      return parse(await unpacked, position);
-    } catch (error) {
-      if (!PortcullisError.is(error)) throw error;
-      throw new PortcullisError(error.code, `Execution ${JSON.stringify(execution)}: ${error.message}`, {
-        cause: error,
-      });
-    }
-  }
-
   async #unpack(record: unknown, hold: (bytes: number) => Promise<void>): Promise<unknown> {
-    if (typeof record !== "string")
-      throw new PortcullisError(
-        "journal_corrupt",
-        "The journal is damaged: a record is not text, or is too large. Restore its file from a backup.",
-      );
+    if (typeof record !== "string") throw journalDamaged("a record is not text, or is too large");
     const { findSize, findText } = this.#statements;
     try {
       return await unpackRecord(record, {
@@ -299,12 +281,7 @@ class FileJournal implements SqliteJournal {
         hold,
       });
     } catch (error) {
-      if (PortcullisError.is(error)) throw error;
-      throw new PortcullisError(
-        "journal_corrupt",
-        "The journal is damaged: a record is not JSON. Restore its file from a backup.",
-        { cause: error },
-      );
+      throw PortcullisError.is(error) ? error : journalDamaged("a record is not JSON", error);
     }
   }
 
@@ -346,23 +323,7 @@ async function packAll(records: readonly JournalRecord[]): Promise<PackedRecord[
   return packed;
 }
 
-function summaryOf({
-  id,
-  kind,
-  tenant,
-  started_at,
-  head,
-  ended,
-  driver,
-  leased_until,
-}: ExecutionRow): ExecutionSummary {
-  return {
-    execution: id,
-    kind,
-    tenant,
-    startedAt: started_at,
-    records: head,
-    ended: ended === 1,
-    ...(driver === null ? {} : { lease: { driver, until: leased_until ?? 0 } }),
-  };
+function summaryOf({ id, kind, tenant, started_at: startedAt, head: records, ...row }: ExecutionRow): ExecutionSummary {
+  const lease = row.driver === null ? {} : { lease: { driver: row.driver, until: row.leased_until ?? 0 } };
+  return { execution: id, kind, tenant, startedAt, records, ended: row.ended === 1, ...lease };
 }

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { PortcullisError } from "../../errors.ts";
+import { journalDamaged } from "../journal-error.ts";
 import type { Header } from "../record.ts";
 
 /** Number of executions listed or deleted at a time. */
@@ -47,10 +47,7 @@ export function executionRow(found: Record<string, unknown>): ExecutionRow {
     (leased_until === null || isAmount(leased_until));
   if (isRow) return found as unknown as ExecutionRow;
   const named = typeof id === "string" ? ` ${JSON.stringify(id.slice(0, 100))}` : "";
-  throw new PortcullisError(
-    "journal_corrupt",
-    `The journal is damaged: the entry of execution${named} has values that no execution has. Restore its file from a backup.`,
-  );
+  throw journalDamaged(`the entry of execution${named} has values that no execution has`);
 }
 
 function isAmount(value: unknown): value is number {

@@ -1,7 +1,6 @@
 import { hash, randomBytes } from "node:crypto";
 import {
   closeSync,
-  constants,
   fchmodSync,
   fchownSync,
   fsyncSync,
@@ -98,7 +97,7 @@ function pathOfFile(path: string): string {
 
 function take(lock: string): void {
   try {
-    closeSync(openSync(lock, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600));
+    closeSync(openSync(lock, "wx", 0o600));
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== "EEXIST") throw cause;
     throw new PortcullisError(
@@ -130,7 +129,7 @@ function write(path: string, written: Written): void {
   const text = `${JSON.stringify(written, undefined, 2)}\n`;
   parseKeys(path, text);
   const beside = join(dirname(path), `.${randomBytes(8).toString("hex")}.keys`);
-  const file = openSync(beside, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
+  const file = openSync(beside, "wx", 0o600);
   try {
     keepRights(file, path);
     writeSync(file, text);

@@ -125,15 +125,17 @@ function forClients(message: string): string {
   return message.replace(/: portcullis show$/, ": GET /v1/executions/ID");
 }
 
+/** Codes of refusals for which the operator has nothing to do. */
+const EXPECTED: ReadonlySet<string> = new Set<ProblemCode>([
+  "busy",
+  "queue_full",
+  "mcp_unavailable",
+  "server_closing",
+  "runtime_closed",
+  "runtime_suspended",
+]);
+
 /** Whether the operator is told of it. */
 export function isOperators({ code }: Problem): boolean {
-  return (
-    STATUS_OF[code] >= 500 &&
-    code !== "busy" &&
-    code !== "queue_full" &&
-    code !== "mcp_unavailable" &&
-    !CLOSING.has(code)
-  );
+  return STATUS_OF[code] >= 500 && !EXPECTED.has(code);
 }
-
-const CLOSING: ReadonlySet<string> = new Set<ProblemCode>(["server_closing", "runtime_closed", "runtime_suspended"]);

@@ -90,7 +90,7 @@ async function* chunksOf(parts: EventStreamParts, signal: AbortSignal): AsyncGen
     let saidAt = performance.now();
     while (!signal.aborted && !reader.isOver && isAllowed()) {
       const chunk = await parts.inTurn(() => reader.next());
-      hold(reader.heldBytes);
+      hold(reader.events.heldBytes);
       // There are records that are no events, and records that the client has.
       const isQuiet = performance.now() - saidAt >= heartbeatMs;
       if (chunk !== "" || isQuiet) {
@@ -98,7 +98,7 @@ async function* chunksOf(parts: EventStreamParts, signal: AbortSignal): AsyncGen
         saidAt = performance.now();
       }
       if (!reader.isAtEnd || reader.isOver) continue;
-      await watching.wait(reader.position, Math.max(1, saidAt + heartbeatMs - performance.now()));
+      await watching.wait(reader.events.position, Math.max(1, saidAt + heartbeatMs - performance.now()));
     }
   } catch (error) {
     const problem = problemOf(error);
@@ -114,7 +114,7 @@ async function* chunksOf(parts: EventStreamParts, signal: AbortSignal): AsyncGen
 /** Reads the journal in steps, each of which is over before the next begins: a client that is slow keeps nothing open. */
 class EventChunks {
   readonly #parts: EventStreamParts;
-  readonly #events = new JournalEvents();
+  readonly events = new JournalEvents();
   /** All existing records have been read. */
   isAtEnd = false;
   /** The last event was given. */
@@ -124,20 +124,12 @@ class EventChunks {
     this.#parts = parts;
   }
 
-  get position(): number {
-    return this.#events.position;
-  }
-
-  get heldBytes(): number {
-    return this.#events.heldBytes;
-  }
-
   async next(): Promise<string> {
     const { journal, execution, tenant } = this.#parts;
     let chunk = "";
     let records = 0;
     this.isAtEnd = true;
-    const { position: from } = this;
+    const from = this.events.position;
     let length = 0;
     const onLength = (more: number) => {
       length += more;
@@ -146,7 +138,7 @@ class EventChunks {
     for await (const record of read) {
       const turn = record.type === "turn" ? await read.lane.work(readTurnSliced(record)) : undefined;
       const told = record.type === "outcome" ? await read.lane.work(withoutValue(record)) : record;
-      for (const event of this.#events.take(told, turn)) {
+      for (const event of this.events.take(told, turn)) {
         if (this.#isNew(event)) chunk += this.#textOf(event);
         if (LAST_EVENTS.has(event.type)) this.isOver = true;
       }

@@ -12,6 +12,7 @@ import { CallHistory, type KnownCall, lineOf } from "../../programs/from-journal
 import { applyRecord, initialState, type UnansweredCall } from "../../programs/from-journal/execution-state.ts";
 import { type PastTurn, readTurn } from "../../programs/from-journal/read-turns.ts";
 import { type Standing, standingOf } from "../../programs/from-journal/standing.ts";
+import { given } from "../../option-rules/given.ts";
 import { cutMiddle } from "../../values/cut-middle.ts";
 import { fieldOf, type Fields, isFields, listOf, textOf } from "../../values/fields.ts";
 
@@ -172,7 +173,7 @@ export class JournalEvents {
     const calls = listOf(said, "calls")
       .slice(0, LISTED_CALLS)
       .map((call) => ({ callId: word(textOf(call, "id") ?? ""), tool: word(textOf(call, "tool") ?? "run_program") }));
-    return [["turn_ended", { turn: this.#turns, calls, usage: usageOf(fieldOf(said, "usage")), ...spoken }]];
+    return [["turn_ended", { turn: this.#turns, calls, usage: short(fieldOf(said, "usage"), 1), ...spoken }]];
   }
 
   #end({ outcome, at }: OutcomeRecord): readonly Told[] {
@@ -199,17 +200,8 @@ function ended(record: JournalRecord, call: KnownCall | undefined): readonly Tol
 }
 
 function decided({ call: callId, allow, by, note, done, at }: DecisionRecord): Told {
-  return [
-    "call_decided",
-    {
-      callId,
-      allow,
-      ...(done === undefined ? {} : { done: true }),
-      ...(by === undefined ? {} : { by: word(by) }),
-      ...(note === undefined ? {} : { note: word(note) }),
-      at,
-    },
-  ];
+  const said = { done: done === undefined ? undefined : true, by: by && word(by), note: note && word(note) };
+  return ["call_decided", given({ callId, allow, ...said, at })];
 }
 
 function waitOf({ calls, held }: Extract<Standing, { state: "waiting" }>): Fields {
@@ -290,10 +282,6 @@ function short(value: unknown, depth: number): unknown {
   if (!isFields(value) || depth >= ENDING_DEPTH) return undefined;
   const fields = Object.entries(value).filter(([name]) => !LEFT_OUT.has(name));
   return Object.fromEntries(fields.map(([name, field]) => [word(name), short(field, depth + 1)]));
-}
-
-function usageOf(usage: unknown): unknown {
-  return short(usage, 1);
 }
 
 /** A journal may come from elsewhere, and its texts may be no JSON. */

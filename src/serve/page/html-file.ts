@@ -1,8 +1,8 @@
 import { hash } from "node:crypto";
-import { PortcullisError } from "../../errors.ts";
 import type { ExecutionId } from "../../journal/execution-id.ts";
+import { ifKnown } from "../../journal/find-if-known.ts";
 import type { Journal } from "../../journal/journal.ts";
-import type { ConversationView, ExecutionView } from "../../views/view.ts";
+import type { ConversationView } from "../../views/view.ts";
 import { viewExecution } from "../../views/view-execution.ts";
 import { pageText } from "./page-files.ts";
 
@@ -40,23 +40,14 @@ async function addPrograms(journal: Journal, ids: readonly ExecutionId[], texts:
   let length = 0;
   for (const [taken, id] of ids.entries()) {
     if (taken === PROGRAMS) return taken;
-    const view = await viewIfKnown(journal, id);
+    // Undefined for a program that was never begun.
+    const view = await ifKnown(() => viewExecution(journal, id, FILE_BOUNDS));
     const text = view ? jsonForHtml(view) : "";
     length += text.length;
     if (length > FILE_LENGTH) return taken;
     if (text !== "") texts.push(text);
   }
   return ids.length;
-}
-
-/** Undefined for a program that was never begun. */
-async function viewIfKnown(journal: Journal, execution: ExecutionId): Promise<ExecutionView | undefined> {
-  try {
-    return await viewExecution(journal, execution, FILE_BOUNDS);
-  } catch (error) {
-    if (PortcullisError.is(error) && error.code === "execution_unknown") return undefined;
-    throw error;
-  }
 }
 
 /** `executions` are texts of JSON. */

@@ -9,12 +9,13 @@ import { loadMcp, type McpPackage } from "./wire/load-client.ts";
 import { type McpServer, type ReadServer, readServer } from "./mcp-options.ts";
 import { headersOf } from "./wire/param-headers.ts";
 import { resultValue } from "./result-value.ts";
-import { Session, untilAborted } from "./session.ts";
+import { Session } from "./session.ts";
 import { ListAgain } from "./list-again.ts";
 import { SourceTools } from "./pinned-tools.ts";
 import type { McpPolicies, ServerTool, UnassignedTool } from "./make-tools.ts";
 import { ConnectionLost, MalformedMessage, type Message, MessageTooLarge } from "./wire/wire.ts";
 import { isFields } from "../../values/fields.ts";
+import { untilAborted } from "../../values/until-aborted.ts";
 
 /** How often a server may be connected to again, and in which time, in milliseconds. */
 const RECONNECTS = { most: 3, withinMs: 60_000 } as const;

@@ -9,6 +9,7 @@ import type { ReadServer } from "./mcp-options.ts";
 import { StdioWire } from "./wire/stdio-wire.ts";
 import { ConnectionLost, MalformedMessage, type Message, type Wire } from "./wire/wire.ts";
 import { isFields } from "../../values/fields.ts";
+import { untilAborted } from "../../values/until-aborted.ts";
 import { weigh } from "../../values/json/weigh.ts";
 
 const LIST = { pages: 100, tools: 10_000, pageBytes: 16 * 1024 * 1024, megabytes: 32 } as const;
@@ -210,18 +211,5 @@ export class Session {
       ask,
     );
     return (inputResponses as { readonly asked: Reply }).asked;
-  }
-}
-
-/** What the work gives. Rejects with the signal's reason if it is aborted before; then the work goes on unheard. */
-export async function untilAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = () => aborted.reject(signal.reason);
-  if (signal.aborted) onAbort();
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    return await Promise.race([aborted.promise, work]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
   }
 }

@@ -1,4 +1,4 @@
-import { JsonScanner, newCount } from "./json-scanner.ts";
+import { type Count, JsonScanner, newCount } from "./json-scanner.ts";
 
 /** Maximum nesting depth of a value from a guest. */
 export const PLAIN_DEPTH = 100;
@@ -29,10 +29,7 @@ export function readPlainData(text: string, maxValues = Number.POSITIVE_INFINITY
 }
 
 /** Measurements of a JSON text, taken before it is parsed. */
-export interface Measured {
-  readonly depth: number;
-  readonly values: number;
-}
+export type Measured = Readonly<Omit<Count, "rows">>;
 
 /** Nesting depth, and an upper bound of the number of values, of a text that may be JSON. */
 export function measure(text: string): Measured {

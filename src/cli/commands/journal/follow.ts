@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { PortcullisError } from "../../../errors.ts";
 import type { ExecutionId } from "../../../journal/execution-id.ts";
+import { ifKnown } from "../../../journal/find-if-known.ts";
 import type { Journal } from "../../../journal/journal.ts";
 import { HOST, readHeader } from "../../../journal/read-records.ts";
 import type { ListRow } from "../../../views/list/list.ts";
@@ -72,11 +72,8 @@ async function untilThere(
 ): Promise<ExecutionId | undefined> {
   for (let looks = 0; !signal.aborted; looks += 1) {
     const since = performance.now();
-    try {
-      return await findExecution(journal, named, tenant);
-    } catch (error) {
-      if (!PortcullisError.is(error) || error.code !== "execution_unknown") throw error;
-    }
+    const found = await ifKnown(() => findExecution(journal, named, tenant));
+    if (found !== undefined) return found;
     if (looks === 0) writeStderr(`portcullis: there is no execution ${oneLine(named)} yet: waiting for it.\n`);
     await pause(since, signal);
   }

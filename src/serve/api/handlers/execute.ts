@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { z } from "zod";
 import type { AgentEvent } from "../../../agent/event.ts";
 import { PortcullisError } from "../../../errors.ts";
+import { given } from "../../../option-rules/given.ts";
 import type { ExecutionId } from "../../../journal/execution-id.ts";
 import { cleanText } from "../../../output/clean-text.ts";
 import type { Report } from "../../../output/report.ts";
@@ -38,14 +39,23 @@ export async function execute(parts: ApiParts, request: ExecuteRequest): Promise
     parts.onEvent(event);
     if (event.type === "execution_started" && event.execution === id) begun.resolve();
   };
-  const drive = () => parts.runs.run(id, (signal) => run(runtime, request, { id, signal, onEvent, ...result }));
-  const isKnown = await isTheSame(parts, request, id, result.result).catch((error: unknown) => {
+  const { program, language, limits } = body;
+  const settings = given({ language, limits, result });
+  const drive = () =>
+    parts.runs.run(id, (signal) => runtime.execute(program, { ...settings, execution: id, signal, onEvent }));
+  const isKnown = await isTheSame(parts, request, id, result).catch((error: unknown) => {
     release();
     throw error;
   });
   const running = (isKnown ? again(parts, request, id, drive) : drive()).finally(release);
-  if (wait) return jsonAnswer(key, reportAnswer(parts, key, await running));
-  return inJournal(parts, request, id, { isKnown, begun: begun.promise, running });
+  if (!wait)
+    running.catch((error: unknown) => {
+      if (!isTold(error)) parts.onError(error);
+    });
+  // Before the journal has it, the client would rely on what is only in memory.
+  const report = wait ? await running : !isKnown && (await Promise.race([begun.promise, running]));
+  if (report) return jsonAnswer(key, reportAnswer(parts, key, report));
+  return Response.json({ execution: parts.ids.shown(key.tenant, id), state: "running" }, { status: 202 });
 }
 
 /**
@@ -67,58 +77,15 @@ async function again(
   }
 }
 
-interface RunOptions {
-  readonly id: ExecutionId;
-  readonly signal: AbortSignal;
-  readonly onEvent: (event: AgentEvent) => void;
-  readonly result?: Schema;
-}
-
-function run(runtime: Runtime, { body }: ExecuteRequest, { id, ...options }: RunOptions): Promise<Report> {
-  const { program, language, limits } = body;
-  const given = {
-    ...options,
-    ...(language ? { language } : {}),
-    ...(limits ? { limits: limits as Partial<Limits> } : {}),
-  };
-  return runtime.execute(program, { ...given, execution: id });
-}
-
 /** The schema in a form that takes little memory: many executions that wait for a place are held at once. */
-function schemaOf(result: JsonSchema | undefined): { readonly result?: Schema } {
-  if (result === undefined) return {};
+function schemaOf(result: JsonSchema | undefined): Schema | undefined {
   try {
-    return { result: storedSchema(result, { longest: SCHEMA_LENGTH }) };
+    return result && storedSchema(result, { longest: SCHEMA_LENGTH });
   } catch (error) {
     if (!PortcullisError.is(error) || error.code !== "option_invalid") throw error;
     const message = error.message.replace("jsonSchema(schema): ", "");
     throw new RequestProblem("request_invalid", `body.result: ${cleanText(cutMiddle(message, FAULT_BYTES))}`);
   }
-}
-
-interface Beginning {
-  /** The journal has it already. */
-  readonly isKnown: boolean;
-  /** Resolves when the journal has the execution. */
-  readonly begun: Promise<void>;
-  readonly running: Promise<Report>;
-}
-
-/** Answers as soon as the execution cannot be lost any more: before that the client would rely on what is only in memory. */
-async function inJournal(
-  parts: ApiParts,
-  request: ExecuteRequest,
-  id: ExecutionId,
-  { isKnown, begun, running }: Beginning,
-): Promise<Response> {
-  running.catch((error: unknown) => {
-    if (!isTold(error)) parts.onError(error);
-  });
-  const accepted = () =>
-    Response.json({ execution: parts.ids.shown(request.key.tenant, id), state: "running" }, { status: 202 });
-  if (isKnown) return accepted();
-  const report = await Promise.race([begun, running]);
-  return report ? jsonAnswer(request.key, reportAnswer(parts, request.key, report)) : accepted();
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { AuthInfo, McpHttpHandler } from "@modelcontextprotocol/server";
 import { fieldOf } from "../../../values/fields.ts";
 import { Lane } from "../../../values/slice-scheduler.ts";
+import { untilAborted } from "../../../values/until-aborted.ts";
 import type { BytesByKey } from "../../http/bytes-by-key.ts";
 import { countedStream, isStream } from "../../http/counted-answer.ts";
 import type { Key } from "../../http/keys.ts";
@@ -145,19 +146,12 @@ function endedBy({ url, method, headers, signal }: Request, end: AbortSignal): R
   return new Request(url, { method, headers, signal: AbortSignal.any([signal, end]) });
 }
 
-/** The response, unless the signal is aborted first: then it rejects with the reason, and a late response is dropped. */
-async function until(signal: AbortSignal, answer: Promise<Response>): Promise<Response> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const onAbort = () => reject(signal.reason as Error);
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    return await Promise.race([answer, promise]);
-  } catch (error) {
+/** The response, unless the signal is aborted first: then a late response is dropped. */
+function until(signal: AbortSignal, answer: Promise<Response>): Promise<Response> {
+  return untilAborted(answer, signal).catch((error: unknown) => {
     answer.then((late) => late.body?.cancel()).catch(() => {});
     throw error;
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-  }
+  });
 }
 
 /** The error in place of an answer, as the last event of a stream; nothing if no answer is expected. */
