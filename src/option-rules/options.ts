@@ -68,6 +68,11 @@ export function advised<Rule extends OptionRule<unknown, OptionPresence>>(
   return { ...rule, advice };
 }
 
+/** Some of these rules. Types that are made of them keep the JSDoc. */
+export function pick<Rules, Name extends keyof Rules>(rules: Rules, ...names: readonly Name[]): Pick<Rules, Name> {
+  return Object.fromEntries(names.map((name) => [name, rules[name]])) as Pick<Rules, Name>;
+}
+
 export function required<Value>(rule: OptionRule<Value, "optional">): OptionRule<Value, "required"> {
   return { ...rule, presence: "required" };
 }

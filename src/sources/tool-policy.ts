@@ -1,32 +1,16 @@
 import { describe, PortcullisError } from "../errors.ts";
-import { checkOptions, type OptionPlace, type OptionsOf, words } from "../option-rules/options.ts";
+import { checkOptions, type OptionPlace, type OptionsOf, pick, words } from "../option-rules/options.ts";
 import { defineTool, TOOL_RULES } from "../tools/define-tool.ts";
 import { isSchema, jsonSchema, type Schema, schemaFault } from "../tools/schema.ts";
 import type { CallContext, Tool } from "../tools/tool.ts";
 
-const { allowedCallers, effect, approval, unknownFields, concurrency, retry, rate, enabled, timeoutMs } = TOOL_RULES;
-
 const POLICY_RULES = {
-  /** Which callers may call it. There is no default. */
-  allowedCallers,
-  /** What a call changes: nothing (`"read"`), the same when repeated (`"idempotent"`), something each time (`"write"`); or a function of the input. */
-  effect,
+  ...pick(TOOL_RULES, "allowedCallers", "effect"),
   /** Replaces a name that is not a valid tool name. */
   name: words("a name"),
   /** Whether a call needs approval; by default the library's own rule. */
-  approval,
-  /** Whether a call with a field that its schema does not know is refused (default) or passed on. */
-  unknownFields,
-  /** Calls at once over all executions of a runtime; unlimited by default. */
-  concurrency,
-  /** Makes a call again that fails, unless it is a write: `{ attempts, delayMs, on }`. */
-  retry,
-  /** Calls that may start in a span of time: `{ calls, perMs }`. */
-  rate,
-  /** Whether the tool exists, of `{ tenant, model, context }`. */
-  enabled,
-  /** Timeout of the handler, in milliseconds; a minute by default. */
-  timeoutMs,
+  approval: TOOL_RULES.approval,
+  ...pick(TOOL_RULES, "unknownFields", "concurrency", "retry", "rate", "enabled", "timeoutMs"),
 };
 
 /**

@@ -47,21 +47,32 @@ export function jsonSchema<Value = unknown>(schema: JsonSchema): Schema<Value, V
   const own = structuredClone(schema);
   refuseUnresolved(own);
   const compiled = compileSchema(own);
+  return plainSchema(
+    (value) => evaluate(compiled, value),
+    () => structuredClone(own),
+  );
+}
+
+/** A schema by the check of a value, and by its JSON Schema. */
+function plainSchema<Value>(
+  failureOf: (value: unknown) => Failure | undefined,
+  json: () => JsonSchema,
+): Schema<Value, Value> {
   return {
     "~standard": {
       version: 1,
       vendor: PLAIN_VENDOR,
       validate(value) {
-        const failure = evaluate(compiled, value);
+        const failure = failureOf(value);
         return failure ? { issues: [issueOf(failure)] } : { value: value as Value };
       },
-      jsonSchema: { input: () => structuredClone(own), output: () => structuredClone(own) },
+      jsonSchema: { input: json, output: json },
     },
   };
 }
 
 /** Schemas that `lazySchema` made. */
-const lazySchemas = new WeakMap<Schema, Required<LazyOptions>>();
+const lazySchemas = new WeakMap<Schema, Required<Omit<LazyOptions, "maxSteps">>>();
 
 /**
  * A plain JSON Schema that is made when it is first needed, for sources with thousands of tools. `make` must return the
@@ -73,20 +84,9 @@ export function lazySchema(
   { identify = () => JSON.stringify(make()), checks = true, maxSteps = MAX_STEPS }: LazyOptions = {},
 ): Schema {
   let compiled: CompiledSchema | undefined;
-  const schema: Schema = {
-    "~standard": {
-      version: 1,
-      vendor: PLAIN_VENDOR,
-      validate(value) {
-        if (!checks) return { value };
-        compiled ??= compileSchema(make());
-        const failure = evaluate(compiled, value, maxSteps);
-        return failure ? { issues: [issueOf(failure)] } : { value };
-      },
-      jsonSchema: { input: make, output: make },
-    },
-  };
-  lazySchemas.set(schema, { identify, checks, maxSteps });
+  const failureOf = (value: unknown) => evaluate((compiled ??= compileSchema(make())), value, maxSteps);
+  const schema = plainSchema(checks ? failureOf : () => undefined, make);
+  lazySchemas.set(schema, { identify, checks });
   return schema;
 }
 
@@ -95,11 +95,6 @@ interface LazyOptions {
   readonly identify?: () => string;
   readonly checks?: boolean;
   /** Steps of one check of a value. */
-  readonly maxSteps?: number;
-}
-
-interface StoredOptions {
-  readonly longest?: number;
   readonly maxSteps?: number;
 }
 
@@ -114,7 +109,10 @@ const FOREIGN_STEPS = 250_000;
  */
 export function storedSchema(
   schema: JsonSchema,
-  { longest = Number.POSITIVE_INFINITY, maxSteps = FOREIGN_STEPS }: StoredOptions = {},
+  {
+    longest = Number.POSITIVE_INFINITY,
+    maxSteps = FOREIGN_STEPS,
+  }: { readonly longest?: number; readonly maxSteps?: number } = {},
 ): Schema {
   jsonSchema(schema);
   const text = JSON.stringify(schema);

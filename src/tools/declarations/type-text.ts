@@ -74,43 +74,25 @@ class TypePrinter {
     if (typeof schema.$ref === "string") return this.#follow(schema.$ref, depth);
     if ("const" in schema) return this.#enumeration([schema.const]);
     if (Array.isArray(schema.enum)) return this.#enumeration(schema.enum);
-    const parts = [
-      this.#printAlternatives(schema, depth),
-      this.#printAll(schema, depth),
+    return this.#join("&", [
+      this.#printEach("|", schema.anyOf ?? schema.oneOf, depth),
+      this.#printEach("&", schema.allOf, depth),
       this.#printTyped(schema, depth),
-    ];
-    return this.#join(
-      parts.filter((part) => part !== undefined),
-      "&",
-    );
+    ]);
   }
 
-  #printAlternatives(schema: JsonSchema, depth: number): Type | undefined {
-    const alternatives = schema.anyOf ?? schema.oneOf;
-    return Array.isArray(alternatives)
-      ? this.#join(
-          alternatives.map((one) => this.print(one, depth)),
-          "|",
-        )
-      : undefined;
-  }
-
-  #printAll(schema: JsonSchema, depth: number): Type | undefined {
-    return Array.isArray(schema.allOf)
-      ? this.#join(
-          schema.allOf.map((one) => this.print(one, depth)),
-          "&",
-        )
-      : undefined;
+  #printEach(operator: "|" | "&", parts: unknown, depth: number): Type | undefined {
+    if (!Array.isArray(parts)) return undefined;
+    const types = parts.map((one) => this.print(one, depth));
+    return this.#join(operator, types);
   }
 
   /** The type given by `type` and its keywords; undefined if they add nothing to `anyOf`, `oneOf` or `allOf`. */
   #printTyped(schema: JsonSchema, depth: number): Type | undefined {
-    if (Array.isArray(schema.type))
-      return this.#join(
-        schema.type.map((type) => this.#printType(type, schema, depth)),
-        "|",
-      );
+    if (Array.isArray(schema.type)) {
+      const types = schema.type.map((type) => this.#printType(type, schema, depth));
+      return this.#join("|", types);
+    }
     const isJoined = schema.anyOf ?? schema.oneOf ?? schema.allOf;
     const addsType =
       isJoined === undefined ||
@@ -153,11 +135,7 @@ class TypePrinter {
         ? { text: this.#notation.recordOf(this.print(others, depth + 1).text) }
         : undefined;
     const object = fields.length > 0 ? { text: this.#notation.fields(fields) } : undefined;
-    if (record || object)
-      return this.#join(
-        [object, record].filter((part) => part !== undefined),
-        "&",
-      );
+    if (record || object) return this.#join("&", [object, record]);
     const { emptyObject, anyObject } = this.#notation;
     return { text: others === false || isSchemaObject(schema.properties) ? emptyObject : anyObject };
   }
@@ -195,16 +173,10 @@ class TypePrinter {
   #enumeration(values: readonly unknown[]): Type {
     if (values.length === 0) return { text: this.#notation.never };
     const shown = values.slice(0, LITERALS_SHOWN);
-    if (shown.some((value) => !isShort(value)))
-      return this.#join(
-        shown.map((value) => this.#typeOfLarge(value)),
-        "|",
-      );
-    const texts = this.#notation.literals(shown, literal, values.length - shown.length);
-    return this.#join(
-      texts.map((text) => ({ text })),
-      "|",
-    );
+    const types = shown.every(isShort)
+      ? this.#notation.literals(shown, literal, values.length - shown.length).map((text) => ({ text }))
+      : shown.map((value) => this.#typeOfLarge(value));
+    return this.#join("|", types);
   }
 
   /** The type of a value in an enumeration with a value that is too long to be written. */
@@ -213,7 +185,8 @@ class TypePrinter {
     return isSchemaObject(value) ? { text: this.#notation.deepObject } : this.#enumeration([value]);
   }
 
-  #join(types: readonly Type[], operator: "|" | "&"): Type {
+  #join(operator: "|" | "&", given: readonly (Type | undefined)[]): Type {
+    const types = given.filter((type) => type !== undefined);
     // `unknown & T` is `T`.
     const kept = operator === "|" ? types : types.filter(({ text }) => text !== this.#notation.unknown);
     return operator === "&" && kept.length === 0 ? { text: this.#notation.unknown } : join(kept, operator);

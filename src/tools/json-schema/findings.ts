@@ -40,12 +40,8 @@ export class Findings {
   }
 
   get outcome(): Outcome {
-    const { failure } = this;
-    return failure === undefined && this.#seen === undefined ? FITS : { failure, seen: this.#seen };
-  }
-
-  get failure(): Failure | undefined {
-    return this.#last && { choice: this.#choice, last: this.#last };
+    if (this.#last === undefined && this.#seen === undefined) return FITS;
+    return { failure: this.#last && { choice: this.#choice, last: this.#last }, seen: this.#seen };
   }
 
   add(keyword: string, message: () => string): void {

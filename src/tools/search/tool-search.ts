@@ -58,8 +58,6 @@ const INDEXES_KEPT = 8;
 const RANKED = 50;
 /** A tool at place n of a ranking counts 1 / (RANK_BASE + n). */
 const RANK_BASE = 60;
-/** Stubs made before the thread is released. */
-const FOUND_PER_SLICE = 1;
 /** Tools that the filter is asked about before the thread is released. */
 const FILTERED_PER_SLICE = 100;
 
@@ -92,7 +90,7 @@ export class ToolSearch {
     const { embed } = this.settings;
     // Searches that are made at once take turns with other work.
     const byWords = await work(index.search(readQuery(query), embed ? RANKED : limit));
-    const byMeaning = embed && (await this.#nearest(embed, query, tools).catch(onError));
+    const byMeaning = embed && (await ToolVectors.of(embed).nearest(query, tools, RANKED).catch(onError));
     const found = byMeaning ? joined([byWords, byMeaning]).slice(0, limit) : byWords.slice(0, limit);
     return work(describeAll(found, language, among ? caller : undefined));
   }
@@ -129,14 +127,9 @@ export class ToolSearch {
     });
     return index;
   }
-
-  async #nearest(embed: Embed, query: string, tools: readonly Tool[]): Promise<readonly Tool[]> {
-    return ToolVectors.of(embed).nearest(query, tools, RANKED);
-  }
 }
 
 function isSame(tools: readonly Tool[], others: readonly Tool[]): boolean {
-  if (tools === others) return true;
   return tools.length === others.length && tools.every((tool, place) => tool === others[place]);
 }
 
@@ -159,11 +152,11 @@ function* describeAll(
   caller?: Caller,
 ): Generator<undefined, readonly FoundTool[]> {
   const found: FoundTool[] = [];
-  for (const [place, tool] of tools.entries()) {
+  for (const tool of tools) {
     const description = oneLine(tool.description, DESCRIPTION_LENGTH);
     const isDirect = caller !== undefined && !tool.allowedCallers.includes(caller);
     found.push({ name: tool.name, stub: isDirect ? CALLED_DIRECTLY : toolStub(tool, language), description });
-    if (place % FOUND_PER_SLICE === FOUND_PER_SLICE - 1) yield;
+    yield;
   }
   return found;
 }

@@ -1,4 +1,4 @@
-import type { Effect, Tool } from "../tool.ts";
+import type { Tool } from "../tool.ts";
 import { jsonSchemaOf } from "../tool-schemas.ts";
 import { type JsonSchema, resolveReference } from "../json-schema/json-schema.ts";
 import { wordsOf } from "./words.ts";
@@ -27,11 +27,10 @@ export interface ToolWords {
   readonly name: readonly string[];
   /** Number of words in all texts. */
   readonly length: number;
-  readonly effect: Effect;
 }
 
 export function toolWords(tool: Tool): ToolWords {
-  const { name, description, tags = [], effect } = tool;
+  const { name, description, tags = [] } = tool;
   const weights = new Map<string, number>();
   let length = 0;
   const add = (words: readonly string[], weight: number) => {
@@ -50,7 +49,7 @@ export function toolWords(tool: Tool): ToolWords {
   add(wordsOf(about.slice(end)), WEIGHTS.description);
   add(wordsOf(fields.map(([field]) => field).join(" ")), WEIGHTS.field);
   add(wordsOf(fields.map(([, text]) => text).join(" ")), WEIGHTS.fieldDescription);
-  return { weights, name: [...new Set(ownName)], length, effect };
+  return { weights, name: [...new Set(ownName)], length };
 }
 
 /** Names and descriptions of the fields of an input. Schemas come from other libraries and servers: any part may have any type. */
