@@ -12,6 +12,7 @@ import { readBelow, readPastConversation } from "../../src/agent/from-journal/pa
 import { createRuntime, PortcullisError } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/memory-journal.ts";
 import type { CallRecord, ConversationHeader, JournalRecord } from "../../src/journal/record.ts";
+import type { OneRecord } from "../../src/journal/state-log.ts";
 import type { ModelCall, TurnEnd } from "../../src/models/model.ts";
 import { drivenHere } from "../../src/programs/driven-here.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedStep, type ScriptedTurn } from "../../src/testing.ts";
@@ -34,13 +35,13 @@ function conversation(changes: Partial<ConversationHeader>): ConversationHeader 
 }
 
 /** What a driver appends next in this state; undefined for a step that no driver takes in it. `pick` is any number. */
-type Step = (state: ConversationState, pick: number) => [JournalRecord, Content?] | undefined;
+type Step = (state: ConversationState, pick: number) => [OneRecord, Content?] | undefined;
 
 const about = (
   { open }: ConversationState,
   pick: number,
-  record: (call: string) => JournalRecord,
-): [JournalRecord] | undefined => {
+  record: (call: string) => OneRecord,
+): [OneRecord] | undefined => {
   const call = [...open.keys()][pick % Math.max(1, open.size)];
   return call === undefined ? undefined : [record(call)];
 };

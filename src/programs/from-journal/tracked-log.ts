@@ -1,18 +1,10 @@
 import type { PortcullisError } from "../../errors.ts";
 import type { GuestTurn } from "../../../bridge/turn-reader.ts";
-import type { GateLog } from "../../gate/call-ledger.ts";
-import type { ExecutionId } from "../../journal/execution-id.ts";
 import { type DriverOptions, ExecutionLog, type ForeignRecord, isHeadMoved } from "../../journal/execution-log.ts";
 import type { Journal } from "../../journal/journal.ts";
 import { readRecords } from "../../journal/read-records.ts";
-import type {
-  AnsweredRecord,
-  HandRecord,
-  Header,
-  JournalRecord,
-  OutcomeRecord,
-  TurnRecord,
-} from "../../journal/record.ts";
+import type { HandRecord, Header, OutcomeRecord, TurnRecord } from "../../journal/record.ts";
+import { StateLog } from "../../journal/state-log.ts";
 import { applyCommand, applyRecord, beginTurn, endTurn, type ExecutionState, initialState } from "./execution-state.ts";
 import { wasRedacted } from "../../redaction/redacting-journal.ts";
 import type { SlicedWork } from "../../values/slice-scheduler.ts";
@@ -25,28 +17,17 @@ export const COMMANDS_PER_SLICE = 256;
 /** How often a driver that lost an execution tries to append that it is alive, between the appends of the present driver. */
 const ALIVE_ATTEMPTS = 10;
 
-/**
- * Appends to an execution's journal and keeps the state derived from its records. A record changes the state when it is
- * passed in, so the state is ahead of the journal by the records being written.
- */
-export class TrackedLog implements GateLog {
-  readonly state: ExecutionState;
+/** The log of a program, whose turns it also appends. */
+export class TrackedLog extends StateLog<ExecutionState> {
   readonly #journal: Journal;
-  readonly #log: ExecutionLog;
   /** Whether the journal, if nothing more is appended to it, lets this driver seem to have died while the program had the turn. */
   #seemsDead = false;
   /** Resolves once the journal knows that this driver is alive, if it needs to. */
   #noted: Promise<void> = Promise.resolve();
-  onForeign: ((records: readonly ForeignRecord[]) => void) | undefined;
 
   private constructor(journal: Journal, log: ExecutionLog, state: ExecutionState) {
+    super(log, state, (own, record) => applyRecord(own, record));
     this.#journal = journal;
-    this.#log = log;
-    this.state = state;
-    log.onForeign = (records) => {
-      for (const record of records) applyRecord(state, record);
-      this.onForeign?.(records);
-    };
   }
 
   static async create(journal: Journal, header: Header, driver: DriverOptions): Promise<TrackedLog> {
@@ -74,26 +55,17 @@ export class TrackedLog implements GateLog {
     return new TrackedLog(journal, log, state);
   }
 
-  get execution(): ExecutionId {
-    return this.#log.execution;
-  }
-
   /** Whether the journal keeps its records outside of this process's memory. */
   get isDurable(): boolean {
     return this.#journal.isDurable === true;
   }
 
-  /** Number of records that are known to be in the journal. */
-  get position(): number {
-    return this.#log.position;
-  }
-
   get isWriting(): boolean {
-    return this.#log.isWriting;
+    return this.log.isWriting;
   }
 
-  set onFenced(onFenced: (error: unknown) => void) {
-    this.#log.onFenced = (error) => {
+  override set onFenced(onFenced: (error: unknown) => void) {
+    this.log.onFenced = (error) => {
       if (this.#seemsDead && this.state.driver !== undefined) this.#noted = this.#noteAlive(this.state.driver);
       onFenced(error);
     };
@@ -108,24 +80,6 @@ export class TrackedLog implements GateLog {
     if (!isTakenUp || isHanded === (to === "program")) return undefined;
     this.#seemsDead = to === "program";
     return this.append({ type: "hand", to, at: Date.now() });
-  }
-
-  /** Resolves once the record is in the journal. */
-  append(record: Exclude<JournalRecord, TurnRecord>): Promise<void> {
-    applyRecord(this.state, record);
-    return this.#log.append(record);
-  }
-
-  /** Like `append`, for a record that must survive a loss of power. */
-  appendSafely(record: Exclude<JournalRecord, TurnRecord>): Promise<void> {
-    applyRecord(this.state, record);
-    return this.#log.appendSafely(record);
-  }
-
-  /** Writes the record together with the next one that is appended. */
-  defer(record: AnsweredRecord): void {
-    applyRecord(this.state, record);
-    this.#log.defer(record);
   }
 
   /**
@@ -154,12 +108,12 @@ export class TrackedLog implements GateLog {
 
   /** Writes the records of `applyTurns` together with the next append. */
   deferTurns(records: readonly TurnRecord[]): void {
-    this.#log.defer(...records);
+    this.log.defer(...records);
   }
 
   /** Resolves once all records so far are in the journal, with those that the gate decides on in the same turn of the event loop. */
   flush(): Promise<void> {
-    const written = this.#log.append();
+    const written = this.log.append();
     const live = () => {
       this.#seemsDead = false;
       if (wasRedacted(this.#journal, this.execution)) this.state.unreplayable ??= "redaction";
@@ -173,10 +127,6 @@ export class TrackedLog implements GateLog {
     return turnsOf(readRecords(this.#journal, this.execution, { tenant, mayWait: true }));
   }
 
-  catchUp(): Promise<void> {
-    return this.#log.catchUp();
-  }
-
   /** Ends the driving, with this outcome. Without an outcome, another driver may take the execution over at once. */
   async end(outcome?: OutcomeRecord): Promise<void> {
     try {
@@ -184,7 +134,7 @@ export class TrackedLog implements GateLog {
     } finally {
       // Also if the outcome could not be written: another driver writes it once the lease has ended.
       await this.#noted;
-      await this.#log.end(outcome !== undefined);
+      await this.log.end(outcome !== undefined);
     }
   }
 
