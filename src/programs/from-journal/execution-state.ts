@@ -136,6 +136,18 @@ export function initialState(): ExecutionState {
   };
 }
 
+/** Applies the first record. */
+export function applyHeader(state: ExecutionState, header: Header): void {
+  state.header = header;
+  state.records += 1;
+  state.trace = header.trace;
+  if (header.kind === "program" && header.needsApproval) {
+    const { source, language } = header;
+    state.own = { id: PROGRAM_CALL, tool: RUN_PROGRAM, inputText: JSON.stringify({ source, language }) };
+  }
+  if (header.kind === "call") state.own = { id: HOST_CALL, tool: header.tool, inputText: header.input };
+}
+
 /** Applies one record. `turn` is its turn, if that was parsed before. Throws `journal_invalid` for a turn that cannot be read. */
 export function applyRecord(state: ExecutionState, record: JournalRecord, turn?: PastTurn): void {
   noteRedacted(state, record);
@@ -143,14 +155,7 @@ export function applyRecord(state: ExecutionState, record: JournalRecord, turn?:
     case "turn":
       return applyTurn(state, turn ?? readTurn(record), record.usage);
     case "header":
-      state.header = record;
-      state.trace = record.trace;
-      if (record.kind === "program" && record.needsApproval) {
-        const { source, language } = record;
-        state.own = { id: PROGRAM_CALL, tool: RUN_PROGRAM, inputText: JSON.stringify({ source, language }) };
-      }
-      if (record.kind === "call") state.own = { id: HOST_CALL, tool: record.tool, inputText: record.input };
-      break;
+      return applyHeader(state, record);
     case "claim":
       if (state.isHanded && state.driver !== undefined) state.silent.add(state.driver);
       state.driver = record.driver;
