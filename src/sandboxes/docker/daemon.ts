@@ -185,7 +185,10 @@ function namedAddress(): string | undefined {
 }
 
 async function loadClient(): Promise<Docker> {
-  const Client = await importClient();
+  const { default: Client } = await import("dockerode").catch((cause: unknown) => {
+    const sentence = "The docker sandbox needs the package dockerode: npm install dockerode.";
+    throw new PortcullisError("sandbox_unavailable", sentence, { cause });
+  });
   try {
     const docker = new Client();
     const { host, socketPath } = docker.modem as { readonly host?: string; readonly socketPath?: unknown };
@@ -194,19 +197,6 @@ async function loadClient(): Promise<Docker> {
     return docker;
   } catch (cause) {
     throw new PortcullisError("sandbox_unavailable", clientSentence(cause), { cause });
-  }
-}
-
-async function importClient(): Promise<typeof Docker> {
-  try {
-    const { default: Client } = await import("dockerode");
-    return Client;
-  } catch (cause) {
-    throw new PortcullisError(
-      "sandbox_unavailable",
-      "The docker sandbox needs the package dockerode: npm install dockerode.",
-      { cause },
-    );
   }
 }
 

@@ -45,7 +45,8 @@ export class EngineProcess {
   #serving: Serving | undefined;
   /** Heap limit of the prepared isolate. */
   preparedBytes = 0;
-  readonly exit: Promise<Exit>;
+  readonly #exit = Promise.withResolvers<Exit>();
+  readonly exit = this.#exit.promise;
 
   readonly #memory: MemoryGauge;
   #processor: ProcessorGauge | undefined;
@@ -72,16 +73,12 @@ export class EngineProcess {
     pipe?.on("error", () => {});
     this.#streams[4]?.on("error", () => {});
     this.#child.stderr?.on("data", (chunk: Buffer) => this.#stderr.add(chunk));
-    this.exit = new Promise((resolve) => {
-      this.#child.once("error", (error) =>
-        this.#finish({ type: "died", detail: `the engine could not be started: ${error.message}` }, resolve),
-      );
-      // A process that the engine left behind may keep the pipes open, so they are closed after this time.
-      this.#child.once("exit", () => setTimeout(() => this.#closePipes(), CLOSING_MS).unref());
-      this.#child.once("close", (code, signal) =>
-        this.#finish(this.#ending ?? this.#causeOfDeath(code, signal), resolve),
-      );
-    });
+    this.#child.once("error", ({ message }) =>
+      this.#finish({ type: "died", detail: `the engine could not be started: ${message}` }),
+    );
+    // A process that the engine left behind may keep the pipes open, so they are closed after this time.
+    this.#child.once("exit", () => setTimeout(() => this.#closePipes(), CLOSING_MS).unref());
+    this.#child.once("close", (code, signal) => this.#finish(this.#ending ?? this.#causeOfDeath(code, signal)));
   }
 
   get pid(): number | undefined {
@@ -219,7 +216,7 @@ export class EngineProcess {
     return died(`the engine ended with ${signal ?? `exit code ${code}`}`, text);
   }
 
-  #finish(exit: Exit, resolve: (exit: Exit) => void): void {
+  #finish(exit: Exit): void {
     this.#exited = true;
     clearTimeout(this.#deadline);
     this.#memory.close();
@@ -228,7 +225,7 @@ export class EngineProcess {
     this.#closePipes();
     this.frames.end();
     this.#prepared?.reject(new Error("detail" in exit ? exit.detail : "the engine was ended"));
-    resolve(exit);
+    this.#exit.resolve(exit);
   }
 }
 
@@ -255,22 +252,17 @@ function startProcess(parentDeath?: ParentDeathCommand): ChildProcess {
 
 /** Node's permissions are a second barrier for a program that escapes its isolate: the process may read only its own four files. */
 function engineArguments(mode: ParentDeathCommand["mode"]): string[] {
-  const guestPath = packageFile("#guest/guest.js");
-  const globalsPath = packageFile("#guest/globals.js");
   const enginePath = fileURLToPath(new URL("./engine.js", import.meta.url));
-  // The engine may not read other folders, so it cannot find the binary itself.
-  const addonPath = findAddon();
+  // The engine may not read other folders, so it cannot find the binary of isolated-vm itself.
+  const files = [enginePath, packageFile("#guest/guest.js"), packageFile("#guest/globals.js"), findAddon()];
   return [
     "--permission",
     "--allow-addons",
     ...(mode === "watch" ? ["--allow-worker"] : []),
-    ...[enginePath, guestPath, globalsPath, addonPath].map((path) => `--allow-fs-read=${path}`),
+    ...files.map((path) => `--allow-fs-read=${path}`),
     "--no-warnings",
     "--no-node-snapshot",
-    enginePath,
-    guestPath,
-    globalsPath,
-    addonPath,
+    ...files,
     mode,
     hostMark(),
   ];

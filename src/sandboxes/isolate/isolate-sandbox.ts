@@ -181,7 +181,7 @@ class IsolateGuest implements Guest, Occupied {
   /** Memory before this program: a reused engine keeps some memory of earlier programs. */
   readonly #baseBytes: number;
   readonly #closing: Closing;
-  readonly #leave: (exit: Exit) => void;
+  readonly #left = Promise.withResolvers<Exit>();
   /** Whether the engine is no longer this guest's. */
   #hasLeft = false;
   #peakBytes = 0;
@@ -193,9 +193,7 @@ class IsolateGuest implements Guest, Occupied {
     this.#allowedBytes = allowedBytes;
     this.#baseBytes = engine.memoryBytes;
     this.frames = engine.frames;
-    const left = Promise.withResolvers<Exit>();
-    this.#leave = left.resolve;
-    this.exit = Promise.race([left.promise, engine.exit]);
+    this.exit = Promise.race([this.#left.promise, engine.exit]);
     this.#watch = setInterval(() => this.#watchMemory(), WATCH_MS).unref();
   }
 
@@ -232,7 +230,7 @@ class IsolateGuest implements Guest, Occupied {
   #leaveAs(exit: Exit, freed: Promise<unknown>): void {
     this.#hasLeft = true;
     this.frames.end();
-    this.#leave(exit);
+    this.#left.resolve(exit);
     // Memory is watched until the engine is prepared for another program: until then its memory is this program's.
     void freed.finally(() => clearInterval(this.#watch));
   }

@@ -26,10 +26,7 @@ export function isSupportedRuntime({ versions }: Pick<Host, "versions">): boolea
 }
 
 /** How well this platform is known to work: `tested`, `not tested`, or `no binary`. */
-export function platformSupport({
-  platform,
-  arch,
-}: Pick<Host, "platform" | "arch">): "tested" | "not tested" | "no binary" {
+export function platformSupport({ platform, arch }: Pick<Host, "platform" | "arch">) {
   return PLATFORMS.get(`${platform}-${arch}`) ?? "no binary";
 }
 
@@ -42,17 +39,16 @@ export function findAddon(): string {
 
 /** Why isolated-vm has no binary for this host, in sentences; undefined if it has one. */
 export function whyNoAddon(host: Host = process): string | undefined {
-  const { bun, deno } = host.versions;
-  const runtime =
-    bun === undefined ? (deno === undefined ? `node ${host.versions.node}` : `Deno ${deno}`) : `Bun ${bun}`;
-  if (bun !== undefined || deno !== undefined) return `This is ${runtime}. ${NODE_SENTENCE}`;
+  const { bun, deno, node } = host.versions;
+  if (bun !== undefined) return `This is Bun ${bun}. ${NODE_SENTENCE}`;
+  if (deno !== undefined) return `This is Deno ${deno}. ${NODE_SENTENCE}`;
   try {
     findAddon();
     return undefined;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ERR_MODULE_NOT_FOUND")
       return `The package isolated-vm is not installed: npm install isolated-vm. ${NODE_SENTENCE}`;
-    if (!isSupportedRuntime(host)) return `This is ${runtime}. ${NODE_SENTENCE}`;
+    if (!isSupportedRuntime(host)) return `This is node ${node}. ${NODE_SENTENCE}`;
     // The files may not be readable now, for example without free file descriptors.
     if (platformSupport(host) !== "no binary") return undefined;
     return `isolated-vm has no binary for ${host.platform}-${host.arch}: compile it (npm rebuild isolated-vm, which needs a C++ compiler), or use another platform that is listed in docs/operating.md.`;

@@ -68,7 +68,10 @@ export async function joinTunnel(
     forward(reply.bytes, client);
     if (reply.type === "ended") return void upstream.end();
     connection.expectWithin(limits.headerMs, "The client sent no complete second ClientHello in time.");
-    const second = await nextHello(client, host, limits.headerBytes);
+    // Nothing else may come before the second ClientHello: early data belongs to the first one.
+    const second = await readUntilJudged(client, limits.headerBytes, (bytes, isEnough) =>
+      judgeHello(bytes, skipCipherChanges(bytes), host, isEnough),
+    );
     if (connection.over.aborted) return;
     if (second.type !== "tls") throw new EgressRefusal(0, "", second.detail);
     next = second.hello;
@@ -76,13 +79,6 @@ export async function joinTunnel(
   connection.clientMayEnd = true;
   connection.pass(client, upstream);
   connection.pass(upstream, client);
-}
-
-/** Reads the second ClientHello, which the server requested. Nothing else may come first: early data belongs to the first one. */
-function nextHello(client: Socket, host: string, headerBytes: number): Promise<Exclude<Carried, { type: "plain" }>> {
-  return readUntilJudged(client, headerBytes, (bytes, isEnough) =>
-    judgeHello(bytes, skipCipherChanges(bytes), host, isEnough),
-  );
 }
 
 function judgeHello(
