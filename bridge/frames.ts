@@ -72,7 +72,6 @@ export type HostFrame =
   | { readonly kind: "fire"; readonly now: number; readonly id: number }
   | { readonly kind: "stop"; readonly now: number };
 
-/** Frames that a guest sends. */
 export type GuestFrame =
   | { readonly kind: "ready"; readonly protocol: number; readonly language: Language }
   | {
@@ -110,7 +109,6 @@ export type OutputStream = "stdout" | "stderr";
 export type UnreplayableCause = (typeof UNREPLAYABLE_CAUSES)[number];
 export const UNREPLAYABLE_CAUSES = ["files", "threads", "processes", "network", "native code"] as const;
 
-/** Text of a frame. */
 export function frameText(frame: HostFrame | GuestFrame): string {
   if (!("body" in frame) || frame.body === undefined) return JSON.stringify(frame);
   const { body, ...header } = frame;
@@ -122,7 +120,6 @@ export function answerText(now: number, id: number, ok: boolean, body: string): 
   return `{"kind":"answer","now":${now},"id":${id},"ok":${ok}}\n${body}`;
 }
 
-/** The two parts of a frame's text. */
 export function splitFrame(text: string): { readonly header: string; readonly body: string | undefined } {
   const end = text.indexOf("\n");
   return end < 0 ? { header: text, body: undefined } : { header: text.slice(0, end), body: text.slice(end + 1) };

@@ -3,7 +3,6 @@ import { type GuestFrame, type HostFrame, PROTOCOL_VERSION, splitFrame, UNREPLAY
 /** Maximum length of a frame's header, in UTF-16 code units. A tool's name is its longest field. */
 const HEADER_LENGTH = 4096;
 
-/** Maximum number of timers that a guest may have open at once. */
 export const TIMERS_AT_ONCE = 10_000;
 
 /** Longest wait of a timer, in milliseconds: the longest that `setTimeout` accepts. */
@@ -98,22 +97,20 @@ function parseFrame(text: string, forms: ReadonlyMap<string, Form>): object {
   const more = form.more?.(header) ?? NONE;
   const fields = more.length === 0 ? form.fields : [...form.fields, ...more];
   for (const [field, accepts] of fields) {
-    if (!Object.hasOwn(header, field) || !accepts(header[field])) {
-      return new MalformedFrame(
-        `its kind is ${String(header.kind)}, and \`${field}\` cannot be ${quote(header[field])}`,
-      );
-    }
+    if (!Object.hasOwn(header, field) || !accepts(header[field]))
+      return malformed(header, `\`${field}\` cannot be ${quote(header[field])}`);
   }
   if (Object.keys(header).length !== fields.length + 1)
-    return new MalformedFrame(`its kind is ${String(header.kind)}, and it has fields that do not belong there`);
-  if (body === undefined ? form.body === "required" : form.body === "forbidden") {
-    return new MalformedFrame(
-      `its kind is ${String(header.kind)}, and it ${body === undefined ? "lacks its body" : "has a body"}`,
-    );
-  }
+    return malformed(header, "it has fields that do not belong there");
+  if (body === undefined ? form.body === "required" : form.body === "forbidden")
+    return malformed(header, `it ${body === undefined ? "lacks its body" : "has a body"}`);
   // A frame of the host has no field `body` in its header.
   if (body !== undefined) header.body = body;
   return header;
+}
+
+function malformed({ kind }: Record<string, unknown>, fault: string): MalformedFrame {
+  return new MalformedFrame(`its kind is ${String(kind)}, and ${fault}`);
 }
 
 function parseObject(text: string): Record<string, unknown> | undefined {

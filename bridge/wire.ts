@@ -4,7 +4,6 @@ import { isUtf8 } from "node:buffer";
 
 const PREFIX_BYTES = 4;
 
-/** The bytes of several frames, ready to be written at once. */
 export function encodeFrames(frames: readonly string[]): Buffer {
   const lengths = frames.map((text) => Buffer.byteLength(text));
   const bytes = Buffer.allocUnsafe(lengths.reduce((sum, length) => sum + length + PREFIX_BYTES, 0));

@@ -46,7 +46,6 @@ export class FrameChannel {
     this.#source?.resume();
   }
 
-  /** Sets the largest frame that the guest may send. */
   allow(frameBytes: number): void {
     this.#decoder.allowed = frameBytes;
   }
@@ -55,7 +54,6 @@ export class FrameChannel {
     this.#unsent?.push(frames);
   }
 
-  /** The frames that are whole with this chunk. */
   decode(chunk: Buffer): string[] {
     stopKeepingAwake();
     return this.#decoder.push(chunk);

@@ -17,7 +17,6 @@ export interface ContainerPlan {
   readonly egress?: EgressPlan | undefined;
 }
 
-/** Folders of this machine that are mounted into a container. */
 export interface ContainerMounts {
   /** Folder with the pipes of its bridge. */
   readonly pipes?: string | undefined;
@@ -131,7 +130,6 @@ const MASKED_PATHS = `
 /** A machine has a few thousand terminals. Their memory, and some of its queues', counts against no container. */
 const MASKED_ELSEWHERE = ["/sys", "/dev/pts", "/dev/mqueue", "/etc/resolv.conf", "/etc/hosts", "/etc/hostname"];
 
-/** One rule of a profile, as the daemon takes it. */
 interface SeccompRule {
   readonly args?: readonly object[];
   readonly [field: string]: unknown;

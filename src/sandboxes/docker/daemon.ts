@@ -20,7 +20,17 @@ export interface DialRequest {
 /** The texts in the daemon's `/info` that are used here. */
 const NO_INFO = { Name: "", KernelVersion: "", Architecture: "", ServerVersion: "", DockerRootDir: "" };
 
-/** The daemon did not answer in time. */
+/** What is read of an error that a request ends with. */
+export interface Failure {
+  readonly code?: string;
+  readonly message?: string;
+  /** Path of a local file; errors of connections have none. */
+  readonly path?: unknown;
+  /** Status of the daemon's answer, and its body. */
+  readonly statusCode?: number;
+  readonly json?: unknown;
+}
+
 export class DaemonTimeout extends Error {}
 
 /** The Docker daemon that `DOCKER_HOST` names, by default this machine's. Every request has a deadline. */
@@ -114,21 +124,7 @@ export class Daemon {
   }
 
   #sentence(cause: unknown): string {
-    const {
-      code,
-      statusCode,
-      json,
-      path,
-      message = String(cause),
-    } = cause as {
-      readonly code?: string;
-      readonly statusCode?: number;
-      /** Body of an answer with an error status. */
-      readonly json?: unknown;
-      /** Path of a local file; errors of connections have none. */
-      readonly path?: unknown;
-      readonly message?: string;
-    };
+    const { code, statusCode, json, path, message = String(cause) } = cause as Failure;
     const detail = shortened(message);
     if (code !== undefined && typeof path === "string")
       return `A container cannot be started, because of a file on this machine: ${detail}. Give this user access to it.`;

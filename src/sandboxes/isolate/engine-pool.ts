@@ -218,7 +218,6 @@ export class EnginePool {
       .toArray().length;
   }
 
-  /** Memory of all engines, in bytes. */
   get #memoryBytes(): number {
     return this.#all.values().reduce((sum, engine) => sum + engine.memoryBytes, 0);
   }
@@ -353,7 +352,6 @@ export class EnginePool {
     this.#makeRoom();
   }
 
-  /** How many engines are idle or coming. */
   get #ready(): number {
     return this.#idle.length + this.#coming.size;
   }

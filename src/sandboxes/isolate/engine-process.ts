@@ -27,7 +27,6 @@ const ENVIRONMENT = {
   MALLOC_MMAP_THRESHOLD_: String(128 * 1024),
 };
 
-/** The programs that an engine is given. */
 interface Serving {
   readonly tenant: string;
   /** When it was given its first program. */
@@ -42,7 +41,8 @@ interface Serving {
 export class EngineProcess {
   /** Memory of the process when its first isolate was ready, in bytes; 0 if it cannot be read. */
   baseMemoryBytes = 0;
-  #serving: Serving | undefined;
+  /** Undefined before it is given its first program. */
+  serving: Serving | undefined;
   /** Heap limit of the prepared isolate. */
   preparedBytes = 0;
   readonly #exit = Promise.withResolvers<Exit>();
@@ -105,15 +105,10 @@ export class EngineProcess {
     return this.#channel.frames;
   }
 
-  /** Undefined before it is given its first program. */
-  get serving(): Serving | undefined {
-    return this.#serving;
-  }
-
   /** Notes that the engine is given a program. From then on it runs programs of this tenant alone. */
   serve(tenant: string): void {
-    const { since, programs } = this.#serving ?? { since: performance.now(), programs: 0 };
-    this.#serving = { tenant, since, programs: programs + 1 };
+    const { since, programs } = this.serving ?? { since: performance.now(), programs: 0 };
+    this.serving = { tenant, since, programs: programs + 1 };
   }
 
   /**

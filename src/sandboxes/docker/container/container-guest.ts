@@ -125,7 +125,6 @@ export class ContainerGuest implements Guest {
     if (!this.ended && !this.#isConnected) this.#onOffer(offer);
   }
 
-  /** Ends the guest of a program that waits. */
   evict(closing: Closing, changeMs: number): void {
     this.#onOffer(undefined);
     if (!this.#isConnected) this.#end({ type: "evicted", closing, changeMs });

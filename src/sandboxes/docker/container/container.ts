@@ -6,7 +6,7 @@ import { died, type Exit, MEMORY_ABORT } from "../../sandbox.ts";
 import { countOf, fieldOf } from "../../../values/fields.ts";
 import { BridgePipes } from "./bridge-pipes.ts";
 import { type ContainerPlan, containerOptions } from "../container-options.ts";
-import { type Daemon, DaemonTimeout } from "../daemon.ts";
+import { type Daemon, DaemonTimeout, type Failure } from "../daemon.ts";
 import { EgressDoor } from "../egress/egress-door.ts";
 import { ProcessorTime } from "./processor-time.ts";
 
@@ -31,29 +31,23 @@ interface Made {
 
 /** One container from creation to removal, with its pipes and its egress proxy on the host. */
 export class Container {
+  readonly id: string;
   readonly plan: ContainerPlan;
   /** Its standard streams. */
   readonly stream: Socket;
+  readonly pipes: BridgePipes | undefined;
+  readonly door: EgressDoor | undefined;
   /** Counts the processor time of the running container; undefined if the system does not report it. */
   processor: ProcessorTime | undefined;
   readonly #made: Made;
 
   private constructor(plan: ContainerPlan, stream: Socket, made: Made) {
+    this.id = made.id;
     this.plan = plan;
     this.stream = stream;
+    this.pipes = made.pipes;
+    this.door = made.door;
     this.#made = made;
-  }
-
-  get id(): string {
-    return this.#made.id;
-  }
-
-  get pipes(): BridgePipes | undefined {
-    return this.#made.pipes;
-  }
-
-  get door(): EgressDoor | undefined {
-    return this.#made.door;
   }
 
   /**
@@ -82,7 +76,6 @@ export class Container {
     }
   }
 
-  /** Finds out how to read the processor time of the running container. */
   async findProcessorTime(): Promise<void> {
     this.processor = await ProcessorTime.of(this.#made.daemon, this.id).catch(() => undefined);
   }
@@ -97,17 +90,14 @@ export class Container {
     return removeContainer(this.#made.daemon, this.id);
   }
 
-  /** Memory above an idle guest's, in bytes; 0 if the daemon does not report it. */
   readMemory(): Promise<number> {
     return readMemory(this.#made.daemon, this.id).catch(() => 0);
   }
 
-  /** Keeps the host alive, as a running program should. */
   ref(): void {
     for (const handle of this.#handles) handle?.ref?.();
   }
 
-  /** Lets the host end while this container idles. */
   unref(): void {
     for (const handle of this.#handles) handle?.unref?.();
   }
@@ -210,7 +200,6 @@ async function attach(daemon: Daemon, id: string): Promise<Socket> {
   return socket as Socket;
 }
 
-/** Asks the daemon how a container has ended. */
 async function inspectState(daemon: Daemon, id: string) {
   const found: { readonly State?: { readonly OOMKilled?: unknown; readonly ExitCode?: unknown } | null } =
     await daemon.ask((docker, abortSignal) => docker.getContainer(id).inspect({ abortSignal }));
@@ -225,7 +214,7 @@ export async function removeContainer(daemon: Daemon, id: string): Promise<boole
     await daemon.ask((docker, abortSignal) => docker.getContainer(id).remove({ force: true, v: true, abortSignal }));
     return true;
   } catch (error) {
-    return (error as { readonly statusCode?: number }).statusCode === 404;
+    return (error as Failure).statusCode === 404;
   }
 }
 

@@ -62,9 +62,10 @@ export function removeLeftFolders(): void {
   for (const path of foldersOfThisUser()) {
     try {
       const [machine, host] = readText(join(path, OWNER))?.split(" ") ?? [];
-      // Others may use the same folder for temporary files.
-      if (host === undefined) removeIfAbandoned(path);
-      else if (machine === hostMachine() && isGone(host)) rmSync(path, { recursive: true, force: true });
+      // Others may use the same folder for temporary files: one without an owner is removed if it is old and empty.
+      if (host === undefined && Date.now() - statSync(path).mtimeMs > UNOWNED_MS) rmdirSync(path);
+      else if (host !== undefined && machine === hostMachine() && isGone(host))
+        rmSync(path, { recursive: true, force: true });
     } catch {
       // The folder is small, and the next host tries again.
     }
@@ -83,11 +84,6 @@ function foldersOfThisUser(): readonly string[] {
     // Without a folder for temporary files there are no leftovers.
     return [];
   }
-}
-
-/** Removes an old folder whose owner is unknown, if there is nothing in it. */
-function removeIfAbandoned(path: string): void {
-  if (Date.now() - statSync(path).mtimeMs > UNOWNED_MS) rmdirSync(path);
 }
 
 /**

@@ -5,7 +5,6 @@ import { makeMountedFolder, removeMountedFolder } from "../container/mounted-fol
 import type { EgressPlan } from "./egress-plan.ts";
 import { EgressProxy } from "./egress-proxy.ts";
 
-/** Name of the socket in its folder. */
 export const EGRESS_SOCKET = "socket";
 
 /** Longest socket path that kernels accept. */

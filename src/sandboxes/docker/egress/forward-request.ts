@@ -7,7 +7,6 @@ import type { TargetWithPath } from "./request-target.ts";
 /** Interim answers (100 to 199) that a host may send before its answer. None is forwarded. */
 const INTERIM_ANSWERS = 8;
 
-/** A request to forward to a host, over a connection of its own. */
 export interface Forwarding {
   readonly connection: EgressConnection;
   readonly request: IncomingMessage;

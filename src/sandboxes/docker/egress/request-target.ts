@@ -1,6 +1,5 @@
 import { canonicalHostName, readPort } from "./names/host-name.ts";
 
-/** The host and port that a request is for. */
 export interface Target {
   /** In the form of `canonicalHostName`. */
   readonly host: string;

@@ -10,7 +10,7 @@ import { optionError, PortcullisError } from "../../../errors.ts";
 import { textOf } from "../../../values/fields.ts";
 import { ByteList } from "../../../values/byte-list.ts";
 import { removeContainer } from "../container/container.ts";
-import type { Daemon } from "../daemon.ts";
+import type { Daemon, Failure } from "../daemon.ts";
 import { guestFiles, guestFolder, IMAGE_SCRIPTS, imageFolder, imageLabels, originLabels } from "./image.ts";
 import { makeMountedFolder, removeMountedFolder } from "../container/mounted-folder.ts";
 import { hostLabels } from "../leftovers.ts";
@@ -124,14 +124,14 @@ async function followed(
 async function digestOfBase(daemon: Daemon, base: string, onProgress: (line: string) => void): Promise<string> {
   const inspect = () => daemon.ask((docker): Promise<ImageInspectInfo> => docker.getImage(base).inspect());
   let found = await inspect().catch((error: unknown) => {
-    if ((error as { readonly statusCode?: number }).statusCode === 404) return undefined;
+    if ((error as Failure).statusCode === 404) return undefined;
     throw error;
   });
   if (!found) {
     onProgress(`Pulling ${base}`);
     await followed(daemon, onProgress, (docker, abortSignal) => docker.pull(base, { abortSignal })).catch(
       (cause: unknown) => {
-        const { code, message = String(cause) } = cause as { readonly code?: string; readonly message?: string };
+        const { code, message = String(cause) } = cause as Failure;
         // `unavailable` explains a failed connection.
         if (code !== undefined) throw cause;
         throw new PortcullisError(

@@ -5,7 +5,7 @@ import { PROTOCOL_VERSION } from "../../../../bridge/frames.ts";
 import { PortcullisError } from "../../../errors.ts";
 import { fieldOf, isFields } from "../../../values/fields.ts";
 import { packageFile } from "../../package-files.ts";
-import { type Daemon, isRefusal } from "../daemon.ts";
+import { type Daemon, type Failure, isRefusal } from "../daemon.ts";
 
 export const IMAGE = "portcullis-sandbox";
 
@@ -32,7 +32,6 @@ export function imageLabels(): Readonly<Record<string, string>> {
   return { [PROTOCOL]: String(PROTOCOL_VERSION), [CONTENTS]: contentsDigest() };
 }
 
-/** What an image was built from. */
 export type ImageOrigin = Readonly<typeof ORIGIN>;
 
 export function originLabels(origin: ImageOrigin): Readonly<Record<string, string>> {
@@ -47,7 +46,6 @@ export async function originOf(daemon: Daemon, image: string): Promise<ImageOrig
   return { base, baseDigest, node, python };
 }
 
-/** Names of the guests' files in `guestFolder()`. */
 export function guestFiles(): readonly string[] {
   return readdirSync(guestFolder()).filter((name) => /\.(js|py)$/.test(name));
 }
@@ -83,7 +81,7 @@ async function labelsOf(daemon: Daemon, image: string): Promise<Readonly<Record<
     const labels = Object.entries(isFields(config.Labels) ? config.Labels : {});
     return Object.fromEntries(labels.filter((label): label is [string, string] => typeof label[1] === "string"));
   } catch (error) {
-    const { statusCode, json } = error as { readonly statusCode?: number; readonly json?: unknown };
+    const { statusCode, json } = error as Failure;
     if (statusCode === 404 && isRefusal(json)) return undefined;
     throw error;
   }

@@ -1,7 +1,7 @@
-const RECORD_HEADER_BYTES = 5;
+export const RECORD_HEADER_BYTES = 5;
 const HANDSHAKE_HEADER_BYTES = 4;
-const CHANGE_CIPHER_SPEC = 20;
-const HANDSHAKE = 22;
+export const CHANGE_CIPHER_SPEC = 20;
+export const HANDSHAKE = 22;
 const CLIENT_HELLO = 1;
 const SERVER_NAME = 0;
 const ENCRYPTED_CLIENT_HELLO = 0xfe_0d;
@@ -20,7 +20,6 @@ export type HelloSeen =
 const INCOMPLETE: HelloSeen = { type: "incomplete" };
 const UNNAMED: HelloSeen = { type: "unnamed" };
 
-/** Whether a connection begins with a TLS handshake record. */
 export function beginsAsTls(bytes: Buffer): boolean {
   return bytes[0] === HANDSHAKE;
 }

@@ -1,9 +1,7 @@
 import { createHash } from "node:crypto";
+import { CHANGE_CIPHER_SPEC, HANDSHAKE, RECORD_HEADER_BYTES } from "./client-hello.ts";
 
-const RECORD_HEADER_BYTES = 5;
-const CHANGE_CIPHER_SPEC = 20;
 const ALERT = 21;
-const HANDSHAKE = 22;
 const SERVER_HELLO = 2;
 /** Bytes of type, length and version, before the random number. */
 const BEFORE_RANDOM_BYTES = 6;
