@@ -5,8 +5,20 @@ export interface SizeBounds {
   readonly values: number;
 }
 
-/** Why a foreign value is too large, as the rest of a sentence about it; undefined if it is not. Works without recursion. */
-export function sizeFault(root: unknown, { depth: maxDepth, values: maxValues }: SizeBounds): string | undefined {
+/** Why a foreign value is too large, as the rest of a sentence about it; undefined if it is not. */
+export function sizeFault(root: unknown, bounds: SizeBounds): string | undefined {
+  const exceeded = exceededBy(root, bounds);
+  if (exceeded === undefined) return undefined;
+  return exceeded === "depth"
+    ? `is nested more than ${bounds.depth} levels deep, or holds itself`
+    : `holds more than ${bounds.values} values`;
+}
+
+/** The bound that a foreign value exceeds. Works without recursion. */
+export function exceededBy(
+  root: unknown,
+  { depth: maxDepth, values: maxValues }: SizeBounds,
+): keyof SizeBounds | undefined {
   const open: unknown[] = [root];
   const depths: number[] = [1];
   let values = 0;
@@ -15,9 +27,9 @@ export function sizeFault(root: unknown, { depth: maxDepth, values: maxValues }:
     const depth = depths.pop() ?? 0;
     values += 1;
     if (typeof part !== "object" || part === null) continue;
-    if (depth > maxDepth) return `is nested more than ${maxDepth} levels deep, or holds itself`;
+    if (depth > maxDepth) return "depth";
     const children: readonly unknown[] = Array.isArray(part) ? part : Object.values(part);
-    if (values + open.length + children.length > maxValues) return `holds more than ${maxValues} values`;
+    if (values + open.length + children.length > maxValues) return "values";
     for (const child of children) {
       open.push(child);
       depths.push(depth + 1);

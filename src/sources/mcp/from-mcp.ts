@@ -160,14 +160,9 @@ export class McpSource implements AsyncDisposable {
     const signal = AbortSignal.any([timeout, this.#closing.signal]);
     let session: Session | undefined;
     try {
-      session = await Session.open(
-        this.#mcp,
-        this.#server,
-        this.#log,
-        () => this.#listAgain.notify(),
-        signal,
-        this.#protocol,
-      );
+      const onListChanged = () => this.#listAgain.notify();
+      const opening = { mcp: this.#mcp, server: this.#server, log: this.#log, onListChanged, signal };
+      session = await Session.open(opening, this.#protocol);
       await this.#tools.read(session, signal);
       this.#protocol = session.protocol;
       this.#session = session;

@@ -26,6 +26,15 @@ export interface CallOptions {
   readonly dialogue: Dialogue;
 }
 
+export interface Opening {
+  readonly mcp: McpPackage;
+  readonly server: ReadServer;
+  readonly log: OutputTail;
+  /** Called when the server says that its list of tools has changed. */
+  readonly onListChanged: () => void;
+  readonly signal: AbortSignal;
+}
+
 /** One connection to a server, after the handshake. */
 export class Session {
   readonly #mcp: McpPackage;
@@ -43,37 +52,26 @@ export class Session {
 
   /**
    * Connects, and agrees on a version of the protocol. The server is asked in the new version first, over the one
-   * connection. `onListChanged` is called when the server says that its list of tools has changed. `known` is the protocol
-   * of an earlier session. Rejects with what has become of the connection, or the signal's reason; then nothing is left
-   * running.
+   * connection. `known` is the protocol of an earlier session. Rejects with what has become of the connection, or the
+   * signal's reason; then nothing is left running.
    */
-  static async open(
-    mcp: McpPackage,
-    server: ReadServer,
-    log: OutputTail,
-    onListChanged: () => void,
-    signal: AbortSignal,
-    known?: ReadServer["protocol"],
-  ): Promise<Session> {
+  static async open(opening: Opening, known?: ReadServer["protocol"]): Promise<Session> {
+    const { server, signal } = opening;
     const protocol = known ?? server.protocol;
     try {
-      return await Session.#connect(mcp, server, protocol, log, onListChanged, signal);
+      return await Session.#connect(opening, protocol);
     } catch (error) {
       // Some old servers end when they are asked in the new version. A server that was connected to before is started
       // once.
       const isOver = signal.aborted || known !== undefined || protocol !== "auto" || server.command === undefined;
       if (isOver || !(error instanceof ConnectionLost)) throw error;
-      return await Session.#connect(mcp, server, "2025-11-25", log, onListChanged, signal);
+      return await Session.#connect(opening, "2025-11-25");
     }
   }
 
   static async #connect(
-    mcp: McpPackage,
-    server: ReadServer,
+    { mcp, server, log, onListChanged, signal }: Opening,
     protocol: ReadServer["protocol"],
-    log: OutputTail,
-    onListChanged: () => void,
-    signal: AbortSignal,
   ): Promise<Session> {
     const wire: Wire =
       server.command === undefined ? new HttpWire(mcp, server.url, server.headers) : new StdioWire(server, log);

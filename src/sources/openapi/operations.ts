@@ -8,7 +8,6 @@ const METHODS = ["get", "put", "post", "delete", "options", "head", "patch", "tr
 export const MAX_OPERATIONS = 50_000;
 
 export type Place = "path" | "query" | "header" | "cookie";
-const PLACES: ReadonlySet<unknown> = new Set(["path", "query", "header", "cookie"]);
 
 export type Style = "form" | "simple" | "label" | "matrix" | "spaceDelimited" | "pipeDelimited" | "deepObject";
 const STYLES: Readonly<Record<Place, readonly Style[]>> = {
@@ -121,12 +120,15 @@ export function readOperation(
   return {
     parameters: [
       ...parameters.filter(({ name, place }) => place !== "path" || inPath.has(name)),
-      ...[...inPath].filter((name) => !described.has(name)).map(undescribed),
+      ...[...inPath].filter((name) => !described.has(name)).map((name) => parameterOf(UNDESCRIBED, name, "path")),
     ],
     body: bodyOf(document, fieldOf(part, "requestBody"), method),
     responses: isFields(responses) ? responses : {},
   };
 }
+
+/** What a variable of a path is that the document says nothing of. */
+const UNDESCRIBED: Fields = { schema: { type: "string" } };
 
 /** Names of the variables in a path. Throws a `PartFault` for an invalid path. */
 function variablesOf(path: string): ReadonlySet<string> {
@@ -137,17 +139,6 @@ function variablesOf(path: string): ReadonlySet<string> {
   return new Set([...path.matchAll(/\{([^{}]+)\}/g)].map(([, name = ""]) => name));
 }
 
-function undescribed(name: string): Parameter {
-  return {
-    name,
-    place: "path",
-    required: true,
-    description: undefined,
-    schema: { type: "string" },
-    serialisation: { style: "simple", explode: false, allowReserved: false },
-  };
-}
-
 /** A parameter of the operation replaces the parameter of its path with the same name and place. */
 function readParameters(document: OpenApiDocument, parts: readonly unknown[]): readonly Parameter[] {
   const parameters = new Map<string, Parameter>();
@@ -156,9 +147,9 @@ function readParameters(document: OpenApiDocument, parts: readonly unknown[]): r
     const name = textOf(part, "name");
     const place = fieldOf(part, "in");
     if (!isFields(part) || name === undefined || name === "") throw new PartFault("it has a parameter without a name");
-    if (!PLACES.has(place))
+    if (typeof place !== "string" || !Object.hasOwn(STYLES, place))
       throw new PartFault(`its parameter ${JSON.stringify(name.slice(0, 100))} is in no place that a request has`);
-    parameters.set(`${String(place)} ${name}`, parameterOf(part, name, place as Place));
+    parameters.set(`${place} ${name}`, parameterOf(part, name, place as Place));
   }
   return [...parameters.values()];
 }

@@ -1,3 +1,4 @@
+import { isFields } from "../../values/fields.ts";
 import { constraintText } from "./constraint-text.ts";
 import { oneLine } from "./one-line.ts";
 import { type JsonSchema, resolveReference } from "../json-schema/json-schema.ts";
@@ -42,9 +43,9 @@ export function shortTypeText(schema: JsonSchema): string {
 export function fieldsOf(schema: JsonSchema, options: TypeTextOptions): readonly Field[] | undefined {
   const others = schema.additionalProperties;
   const isPlain =
-    isSchemaObject(schema.properties) &&
+    isFields(schema.properties) &&
     ["$ref", "anyOf", "oneOf", "allOf", "enum", "const"].every((word) => schema[word] === undefined) &&
-    !(isSchemaObject(others) && Object.keys(others).length > 0);
+    !(isFields(others) && Object.keys(others).length > 0);
   return isPlain ? new TypePrinter(schema, options).fields(schema, 0) : undefined;
 }
 
@@ -70,7 +71,7 @@ class TypePrinter {
   print(schema: unknown, depth: number): Type {
     this.#partsRead += 1;
     if (schema === false) return { text: this.#notation.never };
-    if (!isSchemaObject(schema) || this.#partsRead > PARTS_READ) return { text: this.#notation.unknown };
+    if (!isFields(schema) || this.#partsRead > PARTS_READ) return { text: this.#notation.unknown };
     if (typeof schema.$ref === "string") return this.#follow(schema.$ref, depth);
     if ("const" in schema) return this.#enumeration([schema.const]);
     if (Array.isArray(schema.enum)) return this.#enumeration(schema.enum);
@@ -95,9 +96,7 @@ class TypePrinter {
     }
     const isJoined = schema.anyOf ?? schema.oneOf ?? schema.allOf;
     const addsType =
-      isJoined === undefined ||
-      isSchemaObject(schema.properties) ||
-      (schema.type !== undefined && schema.type !== "object");
+      isJoined === undefined || isFields(schema.properties) || (schema.type !== undefined && schema.type !== "object");
     return addsType ? this.#printType(schema.type, schema, depth) : undefined;
   }
 
@@ -114,7 +113,7 @@ class TypePrinter {
       case "object":
         return this.#printObject(schema, depth);
       default:
-        return isSchemaObject(schema.properties) ? this.#printObject(schema, depth) : { text: this.#notation.unknown };
+        return isFields(schema.properties) ? this.#printObject(schema, depth) : { text: this.#notation.unknown };
     }
   }
 
@@ -131,17 +130,17 @@ class TypePrinter {
     const fields = this.fields(schema, depth);
     const others = schema.additionalProperties;
     const record =
-      isSchemaObject(others) && (fields.length === 0 || Object.keys(others).length > 0)
+      isFields(others) && (fields.length === 0 || Object.keys(others).length > 0)
         ? { text: this.#notation.recordOf(this.print(others, depth + 1).text) }
         : undefined;
     const object = fields.length > 0 ? { text: this.#notation.fields(fields) } : undefined;
     if (record || object) return this.#join("&", [object, record]);
     const { emptyObject, anyObject } = this.#notation;
-    return { text: others === false || isSchemaObject(schema.properties) ? emptyObject : anyObject };
+    return { text: others === false || isFields(schema.properties) ? emptyObject : anyObject };
   }
 
   fields(schema: JsonSchema, depth: number): readonly Field[] {
-    const properties = isSchemaObject(schema.properties) ? Object.entries(schema.properties) : [];
+    const properties = isFields(schema.properties) ? Object.entries(schema.properties) : [];
     const required = new Set(Array.isArray(schema.required) ? schema.required : []);
     return properties.map(([name, property]) => ({
       name: /^[A-Za-z_$][\w$]*$/.test(name) ? name : oneLine(name, ODD_NAME_LENGTH),
@@ -153,7 +152,7 @@ class TypePrinter {
 
   #comment(property: unknown): string {
     const { constraints = false, descriptionLength } = this.#options;
-    if (!isSchemaObject(property)) return "";
+    if (!isFields(property)) return "";
     const { description } = property;
     const parts = [
       constraints ? constraintText(this.#root, property, this.#notation.integer === this.#notation.number) : "",
@@ -182,7 +181,7 @@ class TypePrinter {
   /** The type of a value in an enumeration with a value that is too long to be written. */
   #typeOfLarge(value: unknown): Type {
     if (Array.isArray(value)) return { text: this.#notation.deepArray };
-    return isSchemaObject(value) ? { text: this.#notation.deepObject } : this.#enumeration([value]);
+    return isFields(value) ? { text: this.#notation.deepObject } : this.#enumeration([value]);
   }
 
   #join(operator: "|" | "&", given: readonly (Type | undefined)[]): Type {
@@ -205,10 +204,6 @@ function join(types: readonly Type[], operator: "|" | "&"): Type {
 
 function bracketed({ text, joinedBy }: Type): string {
   return joinedBy === undefined ? text : `(${text})`;
-}
-
-function isSchemaObject(value: unknown): value is JsonSchema {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Maximum characters of a literal that is no string. A part of such a literal would not parse. */

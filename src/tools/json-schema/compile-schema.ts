@@ -1,4 +1,6 @@
 import { describe, PortcullisError } from "../../errors.ts";
+import { isFields } from "../../values/fields.ts";
+import { exceededBy } from "../../values/size-fault.ts";
 import { type JsonSchema, resolveReference } from "./json-schema.ts";
 import { isContainer } from "./identities.ts";
 import { LinearPattern } from "./patterns/linear-pattern.ts";
@@ -76,19 +78,10 @@ export const IN_PLACE: ReadonlySet<string> = new Set(
 
 /** Throws if a schema is too large or too deep to be read. Must run before anything else walks the schema. */
 export function refuseLarge(schema: JsonSchema): void {
-  const open: { readonly part: unknown; readonly depth: number }[] = [{ part: schema, depth: 1 }];
-  let values = 0;
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const { part, depth } = next;
-    values += 1;
-    if (typeof part !== "object" || part === null) continue;
-    if (depth > MAX_DEPTH)
-      throw refusal("", `is nested more than ${MAX_DEPTH} levels deep. Make it flatter, or use $defs`);
-    const children = Object.values(part);
-    if (values + open.length + children.length > MAX_VALUES)
-      throw refusal("", `holds more than ${MAX_VALUES} values. Make it smaller`);
-    for (const child of children) open.push({ part: child, depth: depth + 1 });
-  }
+  const exceeded = exceededBy(schema, { depth: MAX_DEPTH, values: MAX_VALUES });
+  if (exceeded === "depth")
+    throw refusal("", `is nested more than ${MAX_DEPTH} levels deep. Make it flatter, or use $defs`);
+  if (exceeded === "values") throw refusal("", `holds more than ${MAX_VALUES} values. Make it smaller`);
 }
 
 /**
@@ -126,7 +119,7 @@ class Compiler {
   }
 
   #nodeOf(schema: unknown, path: string): SchemaNode {
-    if (typeof schema !== "boolean" && (typeof schema !== "object" || schema === null || Array.isArray(schema)))
+    if (typeof schema !== "boolean" && !isFields(schema))
       throw refusal(path, `is not a schema but ${describe(schema)}. Write an object, true or false`);
     const known = this.#nodes.get(schema);
     if (known) {
@@ -134,7 +127,7 @@ class Compiler {
       return known;
     }
     const node: SchemaNode = {
-      schema: schema as JsonSchema,
+      schema,
       shared: false,
       lists: {},
       one: {},
@@ -162,8 +155,7 @@ class Compiler {
     for (const word of MAPS) {
       const map = schema[word];
       if (map === undefined) continue;
-      if (typeof map !== "object" || map === null || Array.isArray(map))
-        throw refusal(`${path}/${word}`, `is ${describe(map)}. Write an object of schemas`);
+      if (!isFields(map)) throw refusal(`${path}/${word}`, `is ${describe(map)}. Write an object of schemas`);
       node.maps[word] = Object.entries(map)
         // Lists in `dependencies` name fields; see `dependentNamesOf`.
         .filter(([, one]) => !(word === "dependencies" && Array.isArray(one)))

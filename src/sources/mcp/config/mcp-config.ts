@@ -232,23 +232,16 @@ function readEntry(
     if (!Array.isArray(value)) throw invalid(place, `args is ${describe(value)}, not a list`);
     return value.map((one, index) => text(`args[${index}]`, one));
   };
-  const server: McpServer =
+  const own =
     url === undefined
       ? {
           command: text("command", command),
           cwd: resolve(variables.folder, cwd === undefined ? "" : text("cwd", cwd)),
           ...(args === undefined ? {} : { args: list(args) }),
           ...(env === undefined ? {} : { env: texts("env", env) }),
-          ...settings,
-          name: cleanPath(name),
         }
-      : {
-          url: text("url", url),
-          ...(headers === undefined ? {} : { headers: texts("headers", headers) }),
-          ...settings,
-          name: cleanPath(name),
-        };
-  return { server, policies };
+      : { url: text("url", url), ...(headers === undefined ? {} : { headers: texts("headers", headers) }) };
+  return { server: { ...own, ...settings, name: cleanPath(name) }, policies };
 }
 
 function invalid(place: string, what: string): PortcullisError {

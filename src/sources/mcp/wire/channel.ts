@@ -79,14 +79,14 @@ export class Channel implements Transport {
    * request the question belongs to: on shared streams, if several are open.
    */
   get currentAsk(): RequestOptions["ask"] {
-    if (this.#wire.hasExchanges) return this.#open.get(this.#wire.currentRequest() ?? "")?.ask;
+    if (this.#wire.hasExchanges) return this.#open.get(this.#wire.currentRequest?.() ?? "")?.ask;
     const [only, ...others] = this.#open.values();
     return others.length === 0 ? only?.ask : undefined;
   }
 
   /** What an error of the package says of the connection. */
   explain(error: unknown): unknown {
-    return this.#wire.explain(error);
+    return this.#wire.explain ? this.#wire.explain(error) : error;
   }
 
   async start(): Promise<void> {
@@ -108,14 +108,11 @@ export class Channel implements Transport {
   ): Promise<void> {
     const { id, method } = message as Message;
     if (method !== undefined && id !== undefined) this.#packageRequests.set(id as MessageId, onRequestStreamEnd);
-    await this.#wire.send(message as Message, {
-      ...(requestSignal ? { signal: requestSignal } : {}),
-      ...(headers ? { headers } : {}),
-    });
+    await this.#wire.send(message as Message, { signal: requestSignal, headers });
   }
 
   setProtocolVersion(version: string): void {
-    this.#wire.setProtocolVersion(version);
+    this.#wire.setProtocolVersion?.(version);
   }
 
   async close(): Promise<void> {
@@ -151,7 +148,7 @@ export class Channel implements Transport {
     };
     signal.addEventListener("abort", onAbort, { once: true });
     this.#wire
-      .send(message, { signal: exchange.signal, ...(headers ? { headers } : {}) })
+      .send(message, { signal: exchange.signal, headers })
       .catch((error: unknown) => answer.reject(this.explain(error)));
     try {
       return await answer.promise;

@@ -133,17 +133,14 @@ export class ServerProcess {
 /** Says how many doors (`portcullis mcp`) are above a server that may be a door too. */
 export const DOORS_VARIABLE = "PORTCULLIS_DOORS";
 
-function doors(): NodeJS.ProcessEnv {
-  const above = process.env[DOORS_VARIABLE];
-  return above === undefined ? {} : { [DOORS_VARIABLE]: above };
+function environmentOf(named: Readonly<Record<string, string>> | undefined): NodeJS.ProcessEnv {
+  return { ...ofHost(INHERITED), ...named, ...ofHost([DOORS_VARIABLE]) };
 }
 
-function environmentOf(named: Readonly<Record<string, string>> | undefined): NodeJS.ProcessEnv {
-  const inherited = INHERITED.flatMap((name) => {
-    const value = process.env[name];
-    return value === undefined ? [] : [[name, value] as const];
-  });
-  return { ...Object.fromEntries(inherited), ...named, ...doors() };
+/** These variables of the host, if they are set. */
+function ofHost(names: readonly string[]): NodeJS.ProcessEnv {
+  const values = names.map((name) => [name, process.env[name]] as const);
+  return Object.fromEntries(values.filter(([, value]) => value !== undefined));
 }
 
 /**

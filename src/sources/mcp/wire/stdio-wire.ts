@@ -54,19 +54,9 @@ export class StdioWire implements Wire {
     }
   }
 
-  setProtocolVersion(): void {}
-
   async close(): Promise<void> {
     const process = await this.#starting?.catch(() => undefined);
     await process?.stop();
-  }
-
-  explain(error: unknown): unknown {
-    return error;
-  }
-
-  currentRequest(): undefined {
-    return undefined;
   }
 }
 

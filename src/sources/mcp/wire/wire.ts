@@ -5,8 +5,8 @@ export type MessageId = string | number;
 
 export interface SendOptions {
   /** Ends the exchange of a request, if each has its own. */
-  readonly signal?: AbortSignal;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 export interface WireEvents {
@@ -25,12 +25,12 @@ export interface Wire {
   start(events: WireEvents): Promise<void>;
   send(message: Message, options: SendOptions): Promise<void>;
   /** Called with the version that was agreed on. */
-  setProtocolVersion(version: string): void;
+  setProtocolVersion?(version: string): void;
   close(): Promise<void>;
   /** What an error of `send`, or of the package, says of this wire: one of the errors below if it fits. */
-  explain(error: unknown): unknown;
+  explain?(error: unknown): unknown;
   /** The request whose exchange the code runs in that handles a message, if each has its own. */
-  currentRequest(): MessageId | undefined;
+  currentRequest?(): MessageId | undefined;
 }
 
 /** A message has more bytes than it may have. */
