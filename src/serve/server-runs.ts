@@ -87,26 +87,18 @@ export class ServerRuns {
       .finally(over);
   }
 
+  /** Leaves a conversation as it is whose model the server does not have. */
   async #driveOn(id: ExecutionId, tenant: string, signal: AbortSignal): Promise<void> {
-    const resume = await this.#resumption(id, tenant);
-    if (!resume) return;
-    // The first attempt may join a driver that ended before it read the note.
-    if (await resume(signal)) await resume(signal);
-  }
-
-  /**
-   * The function that continues it, and resolves with whether it waits again; undefined for a conversation whose model
-   * the server does not have.
-   */
-  async #resumption(id: ExecutionId, tenant: string): Promise<((signal: AbortSignal) => Promise<boolean>) | undefined> {
     const { runtime, models, onEvent } = this.#parts;
     const { listed, conversation } = await runtime.status(id, { tenant });
-    if (listed.kind === "program")
-      return async (signal) => (await runtime.resume(id, { tenant, signal, onEvent })).outcome.type === "waiting";
     const model = conversation && models({ execution: id, tenant, ...conversation });
-    if (!model) return undefined;
-    return async (signal) =>
-      (await runtime.resumeAgent(id, { model, tenant, signal, onEvent })).ending.type === "waiting";
+    const options = { tenant, signal, onEvent };
+    const waitsAgain = async () =>
+      listed.kind === "program"
+        ? (await runtime.resume(id, options)).outcome.type === "waiting"
+        : model !== undefined && (await runtime.resumeAgent(id, { ...options, model })).ending.type === "waiting";
+    // The first attempt may join a driver that ended before it read the note.
+    if (await waitsAgain()) await waitsAgain();
   }
 
   /**

@@ -13,28 +13,28 @@ export interface SpanParts {
 
 /** The calls of one execution, whose spans are below one context. */
 export class OtelCallSpans implements CallSpans {
-  readonly #parts: SpanParts;
+  protected readonly parts: SpanParts;
   readonly #parent: Context;
   /** Spans that have ended and wait for a redaction. */
   readonly #late = new Set<Promise<void>>();
 
   constructor(parts: SpanParts, parent: Context) {
-    this.#parts = parts;
+    this.parts = parts;
     this.#parent = parent;
   }
 
   begin({ callId, tool, caller, inputText }: CallWork): CallSpan {
-    const { otel, contents } = this.#parts;
+    const { otel, contents } = this.parts;
     const attributes = { ...toolAttributes(tool, callId), "portcullis.caller": caller };
     const span = new SafeSpan(otel, this.#parent, `execute_tool ${word(tool)}`, { attributes });
     if (contents.has("inputs") && span.isRecorded)
       span.setContent("gen_ai.tool.call.arguments", contents.json(inputText, { tool, callId }));
-    return new OtelCallSpan(this.#parts, span, { tool, callId }, (late) => this.#await(late));
+    return new OtelCallSpan(this.parts, span, { tool, callId }, (late) => this.#await(late));
   }
 
   /** The name of an unknown tool may be any text: it is neither the name of a span nor an attribute. */
   refused({ tool, callId, ...end }: CallEnd & { readonly tool: string; readonly callId: string }): void {
-    const { otel } = this.#parts;
+    const { otel } = this.parts;
     const isKnown = end.code !== "tool_unknown";
     const attributes = toolAttributes(isKnown ? tool : undefined, callId);
     const span = new SafeSpan(otel, this.#parent, isKnown ? `execute_tool ${word(tool)}` : "execute_tool", {
@@ -42,7 +42,7 @@ export class OtelCallSpans implements CallSpans {
     });
     span.set({ "portcullis.outcome": end.outcome });
     void span.end(end.code);
-    countCall(this.#parts, isKnown ? tool : undefined, end);
+    countCall(this.parts, isKnown ? tool : undefined, end);
   }
 
   /** Resolves once all spans that have ended so far are passed on. */

@@ -2,44 +2,24 @@ import type { Attributes } from "@opentelemetry/api";
 import { failureAttributes, OtelCallSpans, type SpanParts } from "./call-span.ts";
 import { safely } from "./otel.ts";
 import { modelAttributes, SafeSpan } from "./span.ts";
-import type {
-  CallEnd,
-  CallSpan,
-  CallWork,
-  ChatEnd,
-  ChatUsage,
-  ConversationSpan,
-  WorkEnd,
-  WorkSpan,
-} from "./telemetry.ts";
+import type { ChatEnd, ChatUsage, ConversationSpan, WorkEnd, WorkSpan } from "./telemetry.ts";
 
 /** The span of an execution or a conversation, with the spans below it. */
-export class OtelWorkSpan implements WorkSpan {
+export class OtelWorkSpan extends OtelCallSpans implements WorkSpan {
   readonly traceparent: string | undefined;
-  protected readonly parts: SpanParts;
   protected readonly span: SafeSpan;
-  readonly #calls: OtelCallSpans;
   /** Kind of the work in metrics: `run_program` or `invoke_agent`. */
   readonly #kind: string;
 
   constructor(parts: SpanParts, span: SafeSpan, kind: string) {
-    this.parts = parts;
+    super(parts, span.context);
     this.span = span;
     this.#kind = kind;
-    this.#calls = new OtelCallSpans(parts, span.context);
     this.traceparent = span.traceparent;
   }
 
   run<Value>(work: () => Value): Value {
     return this.span.run(work);
-  }
-
-  begin(call: CallWork): CallSpan {
-    return this.#calls.begin(call);
-  }
-
-  refused(end: CallEnd & { readonly tool: string; readonly callId: string }): void {
-    this.#calls.refused(end);
   }
 
   async end({ outcome, code, usage = {}, value, fault }: WorkEnd): Promise<void> {
@@ -51,7 +31,7 @@ export class OtelWorkSpan implements WorkSpan {
       if (fault !== undefined) this.span.setContent("portcullis.fault", contents.text(fault));
     }
     const { seconds } = this.span;
-    await this.#calls.settled();
+    await this.settled();
     await this.span.end(code);
     const attributes = { "portcullis.kind": this.#kind, "portcullis.outcome": outcome, ...failureAttributes(code) };
     this.parts.figures.note("executions", 1, attributes);

@@ -53,7 +53,7 @@ const KEY_RULES = {
   /** The tenant of its executions. */
   tenant: required(TENANT),
   /** As which callers it may call tools; all by default. */
-  callers: option<readonly Caller[]>('a list of "direct" and "programmatic"', isListOfCallers),
+  callers: option<readonly Caller[]>('a list of "direct" and "programmatic"', (value) => isListOf(CALLERS, value)),
   /** The tools that it may use, like `crm.*`; all by default. */
   tools: array<string>("a list of names of tools, like crm.find or crm.*"),
   /** Changes to the limits of its programs. */
@@ -63,7 +63,7 @@ const KEY_RULES = {
   /** Executions that it may run at once; as many as the server by default. */
   atOnce: wholeNumber({ min: 1 }),
   /** What it may do: any of `run`, `decide`, `read` and `admin`; all but `admin` by default. */
-  scopes: option<readonly Scope[]>('a list of "run", "decide", "read" and "admin"', isListOfScopes),
+  scopes: option<readonly Scope[]>('a list of "run", "decide", "read" and "admin"', (value) => isListOf(SCOPES, value)),
   /** When it expires, as an ISO time like `2027-01-31T00:00:00Z`; never by default. */
   expires: option<string>("an ISO time, like 2027-01-31T00:00:00Z", isTime),
 };
@@ -199,12 +199,8 @@ function digestOf(key: string): Buffer {
   return hash("sha256", key, "buffer");
 }
 
-function isListOfCallers(value: unknown): boolean {
-  return Array.isArray(value) && value.length > 0 && value.every((one) => CALLERS.includes(one as Caller));
-}
-
-function isListOfScopes(value: unknown): boolean {
-  return Array.isArray(value) && value.length > 0 && value.every((one) => SCOPES.includes(one as Scope));
+function isListOf(words: readonly string[], value: unknown): boolean {
+  return Array.isArray(value) && value.length > 0 && value.every((one) => words.includes(one as string));
 }
 
 /** With its time zone: without one, each server would read another time. */

@@ -15,6 +15,7 @@ import { type Standing, standingOf } from "../../programs/from-journal/standing.
 import { given } from "../../option-rules/given.ts";
 import { cutMiddle } from "../../values/cut-middle.ts";
 import { fieldOf, type Fields, isFields, listOf, textOf } from "../../values/fields.ts";
+import { parsedJson } from "../../values/json/json-text.ts";
 
 /** Bytes of a text in an event. The journal has the whole. */
 const TEXT_BYTES = 32 * 1024;
@@ -166,7 +167,7 @@ export class JournalEvents {
 
   #message({ from, message, at }: MessageRecord): readonly Told[] {
     if (from === "host") return [];
-    const said = parse(message);
+    const said = parsedJson(message);
     const spoken = { text: text(textOf(said, "text") ?? ""), at };
     if (from === "user") return [["user_said", spoken]];
     this.#turns += 1;
@@ -185,7 +186,9 @@ export class JournalEvents {
 }
 
 function printed({ event, commands }: PastTurn): readonly Told[] {
-  const bodies = commands.flatMap((command: GuestFrame) => (command.kind === "output" ? [parse(command.body)] : []));
+  const bodies = commands.flatMap((command: GuestFrame) =>
+    command.kind === "output" ? [parsedJson(command.body)] : [],
+  );
   const lines = bodies.filter((line) => typeof line === "string");
   return lines.length === 0 ? [] : [["output", { text: text(lines.join("")), at: event.now }]];
 }
@@ -268,7 +271,7 @@ function word(whole: string): string {
 
 /** The fields of an ending without its value, which `GET /v1/executions/:id` gives. */
 function endingOf(json: string): unknown {
-  const ending = parse(json);
+  const ending = parsedJson(json);
   return short(isFields(ending) ? clientEnding(ending) : ending, 0);
 }
 
@@ -282,13 +285,4 @@ function short(value: unknown, depth: number): unknown {
   if (!isFields(value) || depth >= ENDING_DEPTH) return undefined;
   const fields = Object.entries(value).filter(([name]) => !LEFT_OUT.has(name));
   return Object.fromEntries(fields.map(([name, field]) => [word(name), short(field, depth + 1)]));
-}
-
-/** A journal may come from elsewhere, and its texts may be no JSON. */
-function parse(json: string): unknown {
-  try {
-    return JSON.parse(json) as unknown;
-  } catch {
-    return undefined;
-  }
 }

@@ -120,7 +120,7 @@ export class DoorCalls {
   // ---- programs ------------------------------------------------------------------------------------------------
 
   #runProgram(input: Fields, request: McpRequest): Promise<LinkedResult> {
-    const { principal, runs } = this.#parts;
+    const { principal, runs, runtime } = this.#parts;
     const code = textOf(input, "code");
     if (code === undefined) return Promise.resolve(errorResult(NO_SOURCE));
     const execution = `${idPrefixOf(principal)}${randomUUID()}`;
@@ -130,17 +130,16 @@ export class DoorCalls {
         principal: ownerOf(principal),
         ...digestOf(RUN_PROGRAM, input),
         who: "A program",
-        start: (work) => this.#reported(() => this.#execute(code, execution, work)),
+        start: (work) =>
+          this.#reported(() =>
+            this.#inPlace(() =>
+              runtime.execute(code, { execution, tenant: principal.tenant, ...this.#workOptions(work) }),
+            ),
+          ),
         afterwards: (id) => this.#collected(id),
       },
       request,
     );
-  }
-
-  #execute(code: string, execution: string, work: RunWork): Promise<Report> {
-    const { runtime, principal } = this.#parts;
-    const { tenant } = principal;
-    return this.#inPlace(() => runtime.execute(code, { execution, tenant, ...this.#workOptions(work) }));
   }
 
   /** Rejects with `busy` if the principal runs as many as it may. */
@@ -160,12 +159,7 @@ export class DoorCalls {
   }
 
   #workOptions({ signal, approve, onProgress }: RunWork) {
-    const progress = new ProgramProgress(onProgress);
-    return {
-      signal,
-      approve: this.#parts.approve ?? approve,
-      onEvent: (event: ExecutionEvent) => progress.take(event),
-    };
+    return { signal, approve: this.#parts.approve ?? approve, onEvent: toProgress(onProgress) };
   }
 
   // ---- results -------------------------------------------------------------------------------------------------
@@ -342,28 +336,18 @@ function unknownExecution(execution: string): LinkedResult {
 }
 
 /** Tells how far a program has come: its calls, and the bytes that it was given. */
-class ProgramProgress {
-  readonly #tell: (progress: Progress) => void;
-  #calls = 0;
-  #done = 0;
-  #bytes = 0;
-  #last = "";
-
-  constructor(tell: (progress: Progress) => void) {
-    this.#tell = tell;
-  }
-
-  take(event: ExecutionEvent): void {
+function toProgress(tell: (progress: Progress) => void): (event: ExecutionEvent) => void {
+  let [started, done, bytes, last] = [0, 0, 0, ""];
+  return (event) => {
     if (event.type === "call_started") {
-      this.#calls += 1;
-      this.#last = event.tool;
+      started += 1;
+      last = `, the latest ${event.tool}`;
     } else if (event.type === "call_ended") {
-      this.#done += 1;
-      this.#bytes += event.bytes;
+      done += 1;
+      bytes += event.bytes;
     } else return;
     // A call that is refused ends without having started.
-    const calls = Math.max(this.#calls, this.#done);
-    const last = this.#last === "" ? "" : `, the latest ${this.#last}`;
-    this.#tell({ calls, text: `${this.#done} of ${calls} calls done, ${byteText(this.#bytes)} received${last}.` });
-  }
+    const calls = Math.max(started, done);
+    tell({ calls, text: `${done} of ${calls} calls done, ${byteText(bytes)} received${last}.` });
+  };
 }

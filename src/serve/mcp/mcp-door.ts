@@ -8,7 +8,7 @@ import { Counts } from "../../places/counts.ts";
 import { Readings } from "../readings.ts";
 import { LinkedValues } from "../linked-values.ts";
 import { ownerOf, type Principal } from "../principal.ts";
-import { DoorCalls } from "./door-calls.ts";
+import { DoorCalls, type DoorCallsParts } from "./door-calls.ts";
 import { stillRuns } from "./program-results.ts";
 import { loadServer, type ServerPackage } from "./load-server.ts";
 import { runtimeFor } from "../runtime-for.ts";
@@ -45,23 +45,21 @@ export interface McpDoorOptions {
 export class McpDoor {
   readonly mcp: ServerPackage;
   readonly #options: McpDoorOptions;
-  readonly #runs: McpRuns;
   readonly #kept = new LinkedValues();
-  readonly #atOnce: Counts;
-  readonly #readings: Readings;
+  /** What the calls of all principals share. */
+  readonly #shared: Omit<DoorCallsParts, "principal">;
   /** By id of the principal, which may have other rights later. */
   readonly #calls = new Map<string, { readonly of: Principal; readonly calls: DoorCalls }>();
 
   private constructor(mcp: ServerPackage, options: McpDoorOptions) {
-    const { decideCommand, patienceMs = PATIENCE_MS, atOnce = new Counts(), readings = new Readings() } = options;
+    const { decideCommand, patienceMs = PATIENCE_MS } = options;
     this.mcp = mcp;
     this.#options = options;
-    this.#atOnce = atOnce;
-    this.#readings = readings;
-    this.#runs = new McpRuns({
+    const runs = new McpRuns({
       canWait: decideCommand !== undefined,
       patience: { ms: patienceMs, answer: stillRuns },
     });
+    this.#shared = { atOnce: new Counts(), readings: new Readings(), ...options, mcp, runs, kept: this.#kept };
   }
 
   /** Rejects with `door_unavailable` if the protocol's package is missing. */
@@ -77,17 +75,8 @@ export class McpDoor {
   callsOf(principal: Principal): DoorCalls {
     const known = this.#calls.get(principal.id);
     if (known?.of === principal) return known.calls;
-    const { runtime } = this.#options;
-    const calls = new DoorCalls({
-      ...this.#options,
-      mcp: this.mcp,
-      runtime: runtimeFor(runtime, principal),
-      principal,
-      runs: this.#runs,
-      kept: this.#kept,
-      atOnce: this.#atOnce,
-      readings: this.#readings,
-    });
+    const runtime = runtimeFor(this.#shared.runtime, principal);
+    const calls = new DoorCalls({ ...this.#shared, runtime, principal });
     this.#calls.set(principal.id, { of: principal, calls });
     return calls;
   }
