@@ -24,8 +24,8 @@ import {
 } from "./compare-options.ts";
 import { checkTask, type ComparisonTask } from "./comparison-task.ts";
 import { asPlainLoop } from "./conversations/conversation-run.ts";
-import type { ConversationRun, TaskRun } from "./conversations/conversation-run.ts";
-import { runTask } from "./conversations/run-task.ts";
+import type { ConversationRun } from "./conversations/conversation-run.ts";
+import { runTask, type TaskRun } from "./conversations/run-task.ts";
 import type { Runtime } from "../runtime.ts";
 
 /**

@@ -13,7 +13,7 @@ const ERROR_BYTES = 16 * 1024;
 export const CONSOLE_LOGGER: Logger = {
   error: ({ execution, err }, message) => {
     const where = execution === "" ? "" : ` (execution ${execution})`;
-    const details = err === undefined ? "" : `\n${errorText(err)}`;
+    const details = err === undefined ? "" : `\n${cutMiddle(insetText(thrownText(err)), ERROR_BYTES, INSET)}`;
     // One argument: in several, `%` of the first would format the others.
     // oxlint-disable-next-line no-console -- the operator has named no other place
     console.error(`portcullis: ${insetLines(`${message}${where}`)}${details}`);
@@ -28,9 +28,4 @@ export function cleanLogger(logger: Logger): Logger {
     warn: (entry, message) =>
       logger.warn ? logger.warn(entry, insetLines(message)) : logger.error(entry, insetLines(message)),
   };
-}
-
-/** What was thrown, as indented lines. */
-function errorText(error: unknown): string {
-  return cutMiddle(insetText(thrownText(error)), ERROR_BYTES, INSET);
 }

@@ -1,7 +1,7 @@
 import { fromMcpConfig, type McpConfig } from "../../sources/mcp/config/mcp-config.ts";
 import { effectOf, type OpenApiSource } from "../../sources/openapi/from-openapi.ts";
 import type { UnassignedTool } from "../../sources/mcp/make-tools.ts";
-import { EFFECTS, type Effect, type Tool } from "../../tools/tool.ts";
+import { EFFECTS, type Tool } from "../../tools/tool.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import { oneLine } from "../terminal/one-line.ts";
@@ -138,13 +138,10 @@ function unassignedOf({ name: source, unassigned }: OpenApiSource): readonly Una
 }
 
 /** `--allow files.*=read`: programs may call these tools, and what a call changes. */
-export interface Allowed {
-  /** A name, a namespace followed by `.*`, or `*`. */
-  readonly pattern: string;
-  readonly effect: Effect;
-}
+type Allowed = ReturnType<typeof parseAllow>;
 
-function parseAllow(text: string): Allowed {
+/** `pattern` is a name, a namespace followed by `.*`, or `*`. */
+function parseAllow(text: string) {
   const [pattern = "", effect = "", ...rest] = text.split("=");
   const known = EFFECTS.find((one) => one === effect);
   if (pattern === "" || known === undefined || rest.length > 0)

@@ -46,7 +46,7 @@ export async function readOpenApiFile(
   if (typeof file === "object" && file !== null && ("openapi" in file || "swagger" in file))
     throw new PortcullisError(
       "option_invalid",
-      `${path}: this is the document itself. Write a file beside it that names it, and the address of the API, and give that one: ${exampleFor(path)}`,
+      `${path}: this is the document itself. Write a file beside it that names it, and the address of the API, and give that one: ${JSON.stringify({ name: "api", spec: basename(path), baseUrl: "https://api.example.com/v1" })}`,
     );
   const { portcullis = {}, $schema: _, spec, ...given } = checkOptions(place, file, FILE_RULES);
   const options = expanded(place, path, given) as Omit<OpenApiOptions, "spec">;
@@ -68,10 +68,6 @@ export async function readOpenApiFile(
   );
   filePolicies.refuseUnmatched(source.names);
   return source;
-}
-
-function exampleFor(path: string): string {
-  return JSON.stringify({ name: "api", spec: basename(path), baseUrl: "https://api.example.com/v1" });
 }
 
 /** Largest document, in bytes. `fromOpenApi` itself refuses a text that is too long for it. */

@@ -62,13 +62,9 @@ export function costOf(
   };
 }
 
-/** Prices relative to that of uncached input. */
-export interface Factors {
-  readonly outputFactor: number;
-  readonly cacheWriteFactor: number;
-  readonly cacheReadFactor: number;
-}
+export type Factors = ReturnType<typeof factorsOf>;
 
-export function factorsOf({ input, output, cacheWrite, cacheRead }: Price): Factors {
+/** Prices relative to that of uncached input. */
+export function factorsOf({ input, output, cacheWrite, cacheRead }: Price) {
   return { outputFactor: output / input, cacheWriteFactor: cacheWrite / input, cacheReadFactor: cacheRead / input };
 }

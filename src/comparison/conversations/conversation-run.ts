@@ -1,4 +1,3 @@
-import type { Mode, Verdict } from "../comparison.ts";
 import type { Opening, CallResult } from "../../models/model.ts";
 import type { ExecuteOptions } from "../../programs/execute-options.ts";
 import type { LimitChanges } from "../../programs/limits.ts";
@@ -29,24 +28,6 @@ export interface ConversationRun {
   readonly layers: readonly (readonly MadeCall[])[];
   /** UTF-8 bytes of JSON that tools returned. */
   readonly resultBytes: number;
-}
-
-/** All conversations of one task. */
-export interface TaskRun {
-  /** Direct calls, one layer a turn. Undefined if one of the tools may not be called directly. */
-  readonly direct: ConversationRun | undefined;
-  /** `direct` with each result cut. */
-  readonly truncated: ConversationRun | undefined;
-  readonly best: ConversationRun | undefined;
-  readonly programmatic: ConversationRun;
-  readonly probed: ConversationRun;
-  readonly retried: ConversationRun;
-  readonly verdicts: ReadonlyMap<Mode, Verdict>;
-  /** Direct calls, in layers. */
-  readonly plan: readonly (readonly MadeCall[])[];
-  /** Tools of the plan that only programs may call. */
-  readonly barred: readonly string[];
-  readonly notes: readonly string[];
 }
 
 /**

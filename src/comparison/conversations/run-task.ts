@@ -19,11 +19,14 @@ import { withoutSideEffects } from "../without-side-effects.ts";
 import { optionError } from "../../errors.ts";
 import { MAX_TURNS } from "../../agent/agent-options.ts";
 import { recordOpening } from "../record-opening.ts";
-import type { ComparisonContext, ConversationRun, TaskRun } from "./conversation-run.ts";
+import type { ComparisonContext, ConversationRun } from "./conversation-run.ts";
 import type { ProgramsOption } from "../../agent/prompt/programs-option.ts";
 
+/** All conversations of one task. */
+export type TaskRun = Awaited<ReturnType<typeof runTask>>;
+
 /** Runs every conversation of a comparison, and decides for each whether the right answer follows from its results. */
-export async function runTask(context: ComparisonContext, request: ComparisonRequest): Promise<TaskRun> {
+export async function runTask(context: ComparisonContext, request: ComparisonRequest) {
   const { runtime, scope } = context;
   const { task, onProgress } = request;
   const converse = (programs: ProgramsOption, script: readonly ScriptedTurn[], further?: readonly Tool[]) =>
@@ -71,14 +74,18 @@ export async function runTask(context: ComparisonContext, request: ComparisonReq
   }
   if (best) judgements.set("direct-best-tool", judgeBest(best, task.answer));
   return {
+    /** Direct calls, one layer a turn. Undefined if one of the tools may not be called directly. */
     direct,
+    /** `direct` with each result cut. */
     truncated,
     best,
     programmatic,
     probed,
     retried,
     verdicts: new Map<Mode, Verdict>([...judgements].map(([mode, { verdict }]) => [mode, verdict])),
+    /** Direct calls, in layers. */
     plan,
+    /** Tools of the plan that only programs may call. */
     barred,
     notes: notesOf(request, programmatic, probed, judgements, barred),
   };

@@ -51,15 +51,11 @@ export class CallViews {
   readonly #history = new CallHistory();
   readonly #shown = new Map<string, Shown>();
   readonly #room: TextRoom;
-  #left = 0;
+  /** Number of the latest calls, which are not listed. */
+  left = 0;
 
   constructor(room: TextRoom) {
     this.#room = room;
-  }
-
-  /** Number of the latest calls, which are not listed. */
-  get left(): number {
-    return this.#left;
   }
 
   all(standing: CallStanding): readonly CallView[] {
@@ -75,7 +71,7 @@ export class CallViews {
 
   make({ id, tool, caller, inputText, made, at }: MadeCall): void {
     if (this.#shown.size >= LISTED && !this.#room.isMeant(id)) {
-      this.#left += 1;
+      this.left += 1;
       return;
     }
     this.#history.make({ id, tool, caller: caller as Caller, at, inputBytes: 0 });

@@ -14,29 +14,27 @@ export interface TextBounds {
 
 /** Cuts texts to what a view may hold of them. */
 export class TextRoom {
-  readonly #each: number;
-  readonly #only: string | undefined;
+  readonly #bounds: TextBounds;
   #left: number;
 
-  constructor({ each, all, only }: TextBounds) {
-    this.#each = each;
-    this.#only = only;
-    this.#left = all;
+  constructor(bounds: TextBounds) {
+    this.#bounds = bounds;
+    this.#left = bounds.all;
   }
 
   /** Whether this call is the only one whose texts are held. */
   isMeant(id: string): boolean {
-    return this.#only === id;
+    return this.#bounds.only === id;
   }
 
   /** Like `head`, for a text of a call. */
   headOfCall(id: string, text: string): TextHead {
-    return this.#only === undefined || this.#only === id ? this.head(text) : headOf(text, 0);
+    return this.#bounds.only === undefined || this.isMeant(id) ? this.head(text) : headOf(text, 0);
   }
 
   /** The beginning of a text, within the bound of one text and what is left for all. */
   head(text: string): TextHead {
-    const head = headOf(text, Math.min(this.#each, this.#left));
+    const head = headOf(text, Math.min(this.#bounds.each, this.#left));
     this.#left -= head.text.length;
     return head;
   }

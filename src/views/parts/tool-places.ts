@@ -17,9 +17,7 @@ interface Names {
 
 /** The tools of these names that a source writes, found in one pass however many names there are. */
 export function writtenTools(source: string, tools: Names): ReadonlySet<string> {
-  const written = new Set<string>();
-  for (const [tool] of placesIn(source, tools)) written.add(tool);
-  return written;
+  return new Set(placesIn(source, tools).map(([tool]) => tool));
 }
 
 /** The lines of a source, counted from 1, that write each of these tools by its whole name. */

@@ -2,7 +2,7 @@ import { approvalText, declarationTokens, directTokens } from "../tools/tool-fac
 import { createRuntime } from "../../../runtime.ts";
 import { listTools } from "../../../serve/mcp/listed-tools.ts";
 import { EXIT } from "../../exit-code.ts";
-import { openTools, type OpenSource, type OpenTools, type ToolsOptions } from "../../input/open-tools.ts";
+import { openTools, type OpenSource, type ToolsOptions } from "../../input/open-tools.ts";
 import { parseSandbox } from "../../input/option-values.ts";
 import { printJson, table } from "../../terminal/print.ts";
 import { writeStdout } from "../../terminal/standard-streams.ts";
@@ -21,14 +21,21 @@ export async function checkDoor(options: DoorOptions): Promise<number> {
     name,
     tokens: declarationTokens(name, description, inputSchema),
   }));
-  if (options.json) printJson(jsonOf(open, served));
-  else print(open, served);
+  const tools = open.sources.flatMap(rowsOf);
+  const tokens = { direct: sumOf(tools), served: sumOf(served) };
+  if (options.json) {
+    const sources = open.sources.map(({ name, from, tools: own }) => ({ name, from, tools: own.length }));
+    printJson({ sources, tools, served, tokens, unassigned: unassignedLines(open), problems: open.problems });
+    return EXIT.completed;
+  }
+  const sources = open.sources.map((source) => [source.name, source.from, `${source.tools.length}`]);
+  writeStdout(`${table(["source", "named by", "tools"], sources, ["tools"])}\n\n`);
+  const cells = tools.map((tool) => [tool.name, tool.callers.join(", "), tool.effect, tool.approval, `${tool.tokens}`]);
+  writeStdout(`${table(["tool", "callers", "effect", "approval", "tokens"], cells, ["tokens"])}\n\n`);
+  writeStdout(`Served, with tokens: ${served.map((one) => `${one.name} (${one.tokens})`).join(", ")}\n`);
+  writeStdout(`Listed directly, these tools take ${tokens.direct} tokens; through Portcullis ${tokens.served}.\n`);
+  printLeftOut(open);
   return EXIT.completed;
-}
-
-interface Served {
-  readonly name: string;
-  readonly tokens: number;
 }
 
 function rowsOf({ name: source, tools }: OpenSource) {
@@ -40,36 +47,6 @@ function rowsOf({ name: source, tools }: OpenSource) {
     approval: approvalText(tool),
     tokens: directTokens(tool),
   }));
-}
-
-function jsonOf(open: OpenTools, served: readonly Served[]): object {
-  const tools = open.sources.flatMap(rowsOf);
-  return {
-    sources: open.sources.map(({ name, from, tools: own }) => ({ name, from, tools: own.length })),
-    tools,
-    served,
-    tokens: { direct: sumOf(tools), served: sumOf(served) },
-    unassigned: unassignedLines(open),
-    problems: open.problems,
-  };
-}
-
-function print(open: OpenTools, served: readonly Served[]): void {
-  const sources = open.sources.map((source) => [source.name, source.from, `${source.tools.length}`]);
-  writeStdout(`${table(["source", "named by", "tools"], sources, ["tools"])}\n\n`);
-  const rows = open.sources.flatMap(rowsOf);
-  const cells = rows.map(({ name, callers, effect, approval, tokens }) => [
-    name,
-    callers.join(", "),
-    effect,
-    approval,
-    `${tokens}`,
-  ]);
-  writeStdout(`${table(["tool", "callers", "effect", "approval", "tokens"], cells, ["tokens"])}\n\n`);
-  const names = served.map(({ name, tokens }) => `${name} (${tokens})`).join(", ");
-  writeStdout(`Served, with tokens: ${names}\n`);
-  writeStdout(`Listed directly, these tools take ${sumOf(rows)} tokens; through Portcullis ${sumOf(served)}.\n`);
-  printLeftOut(open);
 }
 
 function sumOf(rows: readonly { readonly tokens: number }[]): number {

@@ -28,36 +28,30 @@ export interface HttpServerOptions {
 }
 
 /** The options of a server, read and checked. */
-export interface HttpSettings {
-  readonly options: HttpServerOptions;
-  readonly port: number;
-  /** Text of the file of keys. */
-  readonly keys: string | undefined;
-  readonly drainMs: number;
-  /** For the runtime. */
-  readonly executions: { readonly atOnce: number; readonly perTenant?: number; readonly queued: number };
-}
+export type HttpSettings = ReturnType<typeof readHttpSettings>;
 
 const PORT = LISTEN_RULES.port;
 const DRAIN = { bare: "s", min: 0, max: 3_600_000, example: "a time like 30s or 2min" } as const;
 const AT_ONCE = wholeNumber({ min: 1, max: 100_000, default: 256 });
 const QUEUE = wholeNumber({ min: 0, max: 1_000_000, default: 1000 });
 
-/** The command's way to name its port, and how long its executions have to end by default. */
-export interface HttpDefaults {
-  readonly port: { readonly option: string; readonly given: string | undefined };
-  readonly drainMs: number;
-}
-
-/** Throws a `Failure` for what is invalid, and for an address that others can reach without a key. */
-export function readHttpSettings(options: HttpServerOptions, { port, drainMs }: HttpDefaults): HttpSettings {
+/**
+ * `port` is the command's way to name its port, and `drainMs` how long its executions have to end by default. Throws a
+ * `Failure` for what is invalid, and for an address that others can reach without a key.
+ */
+export function readHttpSettings(
+  options: HttpServerOptions,
+  { port, drainMs }: { readonly port: readonly [option: string, given: string | undefined]; readonly drainMs: number },
+) {
   const { atOnce, perTenant, queue, drain } = options;
   refuseOpen(options.host, options.keys);
   return {
     options,
-    port: parseWhole(port.option, port.given, PORT) ?? PORT.default,
+    port: parseWhole(...port, PORT) ?? PORT.default,
+    /** Text of the file of keys. */
     keys: options.keys === undefined ? undefined : readDoorKeys(options.keys).text,
     drainMs: drain === undefined ? drainMs : parseDuration("--drain", drain, DRAIN),
+    /** For the runtime. */
     executions: {
       atOnce: parseWhole("--at-once", atOnce, AT_ONCE) ?? AT_ONCE.default,
       ...given({ perTenant: parseWhole("--per-tenant", perTenant, AT_ONCE) }),
@@ -82,18 +76,15 @@ export function refuseServerOptions(options: HttpServerOptions): void {
   if (given) throw new Failure(EXIT.usage, `${given[0]} goes with --http: add --http PORT.`);
 }
 
-/** A server that listens. Disposing of it closes it, after the time that its executions have to end. */
-export interface OpenHttpServer extends AsyncDisposable {
-  readonly server: PortcullisServer;
-  readonly url: string;
-}
-
-/** Serves a runtime over HTTP, and follows its file of keys. */
+/**
+ * Serves a runtime over HTTP, and follows its file of keys. Disposing of the server closes it, after the time that its
+ * executions have to end.
+ */
 export async function openHttpServer(
   runtime: Runtime,
   { options, port, keys, drainMs }: HttpSettings,
   more: Pick<ServerOptions, "routes" | "models" | "approve" | "patienceMs"> = {},
-): Promise<OpenHttpServer> {
+) {
   const { host, hostName, log } = options;
   const onError = (error: unknown) => tell(reasonOf(error));
   const server = await createServer(runtime, {

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { given } from "../../../option-rules/given.ts";
 import { addKey, listKeys, revokeKey } from "../../../serve/http/key-file.ts";
 import { SCOPES, type Scope } from "../../../serve/http/keys.ts";
 import { EXIT } from "../../exit-code.ts";
@@ -7,13 +8,11 @@ import { oneLine } from "../../terminal/one-line.ts";
 import { printJson, printTable } from "../../terminal/print.ts";
 import { writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
 
-export interface KeyAddOptions {
-  readonly keys: string;
+export interface KeyAddOptions extends KeyOptions {
   readonly tenant: string;
   readonly scope: readonly string[];
   readonly allowTool: readonly string[];
   readonly expires?: string;
-  readonly json?: boolean;
 }
 
 export interface KeyOptions {
@@ -30,7 +29,7 @@ export function keyAdd(id: string, { keys, tenant, scope, allowTool, expires, js
     tenant,
     ...(scope.length === 0 ? {} : { scopes: scope as readonly Scope[] }),
     ...(allowTool.length === 0 ? {} : { tools: allowTool }),
-    ...(expires === undefined ? {} : { expires }),
+    ...given({ expires }),
   });
   if (json) printJson({ id, tenant, key });
   else writeStdout(`${key}\n`);

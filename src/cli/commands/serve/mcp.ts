@@ -52,8 +52,7 @@ export async function mcp(options: McpOptions): Promise<number> {
   if (json && !check) throw new Failure(EXIT.usage, "--json goes with --check.");
   if (http === undefined) refuseServerOptions(options);
   countDoors();
-  const settings =
-    http === undefined ? undefined : readHttpSettings(options, { port: { option: "--http", given: http }, drainMs: 0 });
+  const settings = http === undefined ? undefined : readHttpSettings(options, { port: ["--http", http], drainMs: 0 });
   const { patience } = options;
   const patienceMs = patience === undefined ? undefined : parseDuration("--patience", patience, PATIENCE);
   const journalPath = journalPathOf(options.journal);

@@ -25,7 +25,7 @@ const CLOSE_MS = 2000;
 /** `portcullis serve`: serves programs over HTTP until it is told to end. Resolves with the exit code. */
 export async function serve(options: ServeOptions): Promise<number> {
   const settings = readHttpSettings(options, {
-    port: { option: "--port", given: options.port },
+    port: ["--port", options.port],
     drainMs: CLOSE_RULES.drainMs.default,
   });
   const { executions } = settings;

@@ -8,25 +8,16 @@ import { writeStdout } from "../../terminal/standard-streams.ts";
 /** `portcullis tools --check`: lists the tools of servers that no caller may call, each with the line to add, and what could not be taken over. */
 export function checkTools(open: OpenTools, json: boolean): number {
   const { tools, problems } = open;
-  if (json) {
-    const checked = { tools: tools.map(({ name }) => name), unassigned: unassignedLines(open), problems };
-    printJson(checked);
-    return EXIT.completed;
+  if (json) printJson({ tools: tools.map(({ name }) => name), unassigned: unassignedLines(open), problems });
+  else {
+    writeStdout(`${tools.length === 1 ? "1 tool" : `${tools.length} tools`} may be called.\n`);
+    printLeftOut(open);
   }
-  writeStdout(`${tools.length === 1 ? "1 tool" : `${tools.length} tools`} may be called.\n`);
-  printLeftOut(open);
   return EXIT.completed;
 }
 
-/** A tool that no caller may call, with what may be added to a file or to the command so that a caller may. */
-export interface UnassignedLine {
-  readonly name: string;
-  readonly hint: string;
-  readonly line: string;
-  readonly allow: string;
-}
-
-export function unassignedLines({ unassigned }: OpenTools): readonly UnassignedLine[] {
+/** The tools that no caller may call, each with what may be added to a file or to the command so that one may. */
+export function unassignedLines({ unassigned }: OpenTools) {
   return unassigned.map((tool) => ({ name: tool.name, hint: hintOf(tool), line: lineOf(tool), allow: allowOf(tool) }));
 }
 

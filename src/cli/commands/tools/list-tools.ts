@@ -1,5 +1,5 @@
 import { approvalText, directTokens } from "./tool-facts.ts";
-import { printJson, table } from "../../terminal/print.ts";
+import { printJson, printTable } from "../../terminal/print.ts";
 import { writeStdout } from "../../terminal/standard-streams.ts";
 import { declareTools } from "../../../tools/declarations/declarations.ts";
 import { countTokens } from "../../../tools/count-tokens.ts";
@@ -50,13 +50,13 @@ export async function listTools(
     return EXIT.completed;
   }
   const sum = (tokens: readonly (number | undefined)[]) => tokens.reduce<number>((all, one) => all + (one ?? 0), 0);
-  const cells = rows.map((row) => [
-    row.name,
-    row.callers.join(", "),
-    row.effect,
-    row.approval,
-    `${row.jsonTokens ?? "–"}`,
-    `${row.stubTokens ?? "–"}`,
+  const cells = rows.map(({ name, callers, effect, approval, jsonTokens = "–", stubTokens = "–" }) => [
+    name,
+    callers.join(", "),
+    effect,
+    approval,
+    `${jsonTokens}`,
+    `${stubTokens}`,
   ]);
   const total = [
     `${rows.length} ${rows.length === 1 ? "tool" : "tools"}`,
@@ -66,8 +66,7 @@ export async function listTools(
     `${sum(rows.map((row) => row.jsonTokens))}`,
     `${sum(rows.map((row) => row.stubTokens))}`,
   ];
-  writeStdout(
-    `${table(["tool", "callers", "effect", "approval", "tokens as JSON", "tokens as stub"], [...cells, total], ["tokens as JSON", "tokens as stub"])}\n`,
-  );
+  const tokens = ["tokens as JSON", "tokens as stub"];
+  printTable(["tool", "callers", "effect", "approval", ...tokens], [...cells, total], tokens);
   return EXIT.completed;
 }

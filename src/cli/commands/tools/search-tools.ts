@@ -52,10 +52,6 @@ export function showTool(tools: ToolSet, name: string, options: { readonly json?
   const tool = tools.get(name);
   if (!tool) throw noTool(tools, name);
   const facts = factsOf(tool);
-  if (options.json) {
-    printJson(facts);
-    return EXIT.completed;
-  }
   const lines = [
     facts.name,
     `callers:  ${facts.callers.join(", ")}`,
@@ -68,7 +64,8 @@ export function showTool(tools: ToolSet, name: string, options: { readonly json?
     `input: ${JSON.stringify(facts.input, undefined, 2)}`,
     ...(facts.output === undefined ? [] : [`output: ${JSON.stringify(facts.output, undefined, 2)}`]),
   ];
-  writeStdout(`${lines.join("\n")}\n`);
+  if (options.json) printJson(facts);
+  else writeStdout(`${lines.join("\n")}\n`);
   return EXIT.completed;
 }
 
