@@ -40,15 +40,16 @@ export function refuseOpen(host: string | undefined, keys: string | undefined): 
 /** How often a file of keys is looked at, in milliseconds. */
 const LOOK_MS = 2000;
 
-export interface DoorKeysListener {
-  /** Called with the text of the file whenever it has changed. */
-  readonly onChange: (text: string) => void;
-  /** Called once with each reason why the file cannot be read. Reading is tried again. */
-  readonly onUnread: (reason: string) => void;
-}
-
-/** Follows a file of keys, of which this text is known, until it is disposed of. */
-export function watchDoorKeys(path: string, known: string, { onChange, onUnread }: DoorKeysListener): Disposable {
+/**
+ * Follows a file of keys, of which this text is known, until it is disposed of. `onChange` is called with the text of
+ * the file whenever it has changed; `onUnread` once with each reason why it cannot be read. Reading is tried again.
+ */
+export function watchDoorKeys(
+  path: string,
+  known: string,
+  onChange: (text: string) => void,
+  onUnread: (reason: string) => void,
+): Disposable {
   let text = known;
   let stamp: string | undefined;
   let told: string | undefined;

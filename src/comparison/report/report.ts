@@ -1,20 +1,9 @@
 import { BASELINE, type Comparison, HEADLINE, leading, modeOf, type WireMeasure } from "../comparison.ts";
 import { adviceText } from "../accounting/advice.ts";
 import { given } from "../../option-rules/given.ts";
-import type { WireName } from "../wires/wire.ts";
 
 /** All that a bench measured. Written as `report.json`. */
-export interface BenchReport {
-  readonly format: 1;
-  /** Day of the measurement, like 2026-11-20. */
-  readonly date: string;
-  readonly settings: BenchSettings;
-  /** Losses first: tasks that the program fails, then by ratio on the leading wire, at the end tasks that direct calls fail. */
-  readonly comparisons: readonly Comparison[];
-  readonly sweeps: readonly Sweep[];
-  readonly summary: readonly WireSummary[];
-  readonly advice: readonly ToolAdvice[];
-}
+export type BenchReport = ReturnType<typeof reportFrom>;
 
 /** What the figures depend on. */
 export interface BenchSettings {
@@ -33,62 +22,22 @@ export interface BenchSettings {
 }
 
 /** One task with more and more rows. */
-export interface Sweep {
-  readonly task: string;
-  readonly wire: WireName;
-  readonly points: readonly SweepPoint[];
-  /** Rows from which on programs are cheaper, interpolated between two points; undefined if the costs do not cross. */
-  readonly breakEven?: number;
-  readonly breakEvenWithProbe?: number;
-}
-
-/** Cached costs, in tokens. */
-export interface SweepPoint {
-  readonly rows: number;
-  readonly direct: number;
-  readonly programmatic: number;
-  readonly withProbe: number;
-  /** Whether every mode's answer is right. */
-  readonly right: boolean;
-  readonly calls: number;
-  readonly fits: boolean;
-}
-
-/** One wire over all tasks, by median and worst ratio. A sum over tasks would show the largest task only. */
-export interface WireSummary {
-  readonly wire: WireName;
-  readonly exact: boolean;
-  /** Of the tasks that have a ratio. */
-  readonly median?: number;
-  readonly worst?: number;
-  /** Median in the report's second encoding. */
-  readonly medianOther?: number;
-  readonly lost: number;
-  readonly won: number;
-  readonly withoutRatio: number;
-}
-
-export interface ToolAdvice {
-  readonly tool: string;
-  /** Tokens of one result, the median; undefined if no task measured the tool. */
-  readonly resultTokens?: number;
-  /** Calls from which on programs are cheaper; undefined if they never are. */
-  readonly programsFrom?: number;
-  readonly text: string;
-}
+export type Sweep = ReturnType<typeof sweepFrom>;
 
 export function reportFrom(
   date: string,
   settings: BenchSettings,
   comparisons: readonly Comparison[],
   sweeps: readonly Sweep[],
-): BenchReport {
+) {
   const sorted = comparisons.toSorted((one, other) => rank(one) - rank(other));
   const wires = comparisons[0]?.wires.map(({ wire }) => wire) ?? [];
   return {
     format: 1,
+    /** Day of the measurement, like 2026-11-20. */
     date,
     settings,
+    /** Losses first: tasks that the program fails, then by ratio on the leading wire, at the end tasks that direct calls fail. */
     comparisons: sorted,
     sweeps,
     summary: wires.map((wire) =>
@@ -105,7 +54,8 @@ function rank(comparison: Comparison): number {
   return isLost ? 0 : (measure?.ratio ?? Number.POSITIVE_INFINITY);
 }
 
-function summarise(measures: readonly WireMeasure[]): WireSummary {
+/** One wire over all tasks, by median and worst ratio of the tasks that have one. A sum over tasks would show the largest task only. */
+function summarise(measures: readonly WireMeasure[]) {
   const [{ wire, exact } = { wire: "openai" as const, exact: true }] = measures;
   const ratios = sorted(measures.map(({ ratio }) => ratio));
   const others = sorted(measures.map(({ ratioOther }) => ratioOther));
@@ -134,7 +84,7 @@ export function median(sorted: readonly number[]): number {
 }
 
 /** One advice per tool. For a tool in several tasks, the task with the most calls decides, among the tasks that measured the tool. */
-function adviceFrom(comparisons: readonly Comparison[]): readonly ToolAdvice[] {
+function adviceFrom(comparisons: readonly Comparison[]) {
   const measures = comparisons
     .flatMap(({ tools }) => tools)
     .toSorted(
@@ -153,40 +103,49 @@ function adviceFrom(comparisons: readonly Comparison[]): readonly ToolAdvice[] {
     .toSorted((one, other) => (other.programsFrom ?? Infinity) - (one.programsFrom ?? Infinity));
 }
 
-export function sweepFrom(
-  task: string,
-  runs: readonly { readonly rows: number; readonly comparison: Comparison }[],
-): Sweep {
-  const inOrder = runs.toSorted((one, other) => one.rows - other.rows);
-  const points = inOrder.flatMap(({ rows, comparison }) => {
-    const [measure] = comparison.wires;
-    const direct = modeOf(measure?.modes, BASELINE);
-    const programmatic = modeOf(measure?.modes, "programmatic");
-    const withProbe = modeOf(measure?.modes, HEADLINE);
-    if (!direct || !programmatic || !withProbe) return [];
-    const modes = [direct, programmatic, withProbe];
-    return [
-      {
-        rows,
-        direct: direct.cost.cached,
-        programmatic: programmatic.cost.cached,
-        withProbe: withProbe.cost.cached,
-        right: modes.every(({ answer }) => answer === "right"),
-        calls: comparison.calls,
-        fits: modes.every(({ fits }) => fits),
-      },
-    ];
-  });
+interface SweepRun {
+  readonly rows: number;
+  readonly comparison: Comparison;
+}
+
+export function sweepFrom(task: string, runs: readonly SweepRun[]) {
+  const points = runs.toSorted((one, other) => one.rows - other.rows).flatMap(pointOf);
   const done = points.filter(({ right, fits }) => right && fits);
   return {
     task,
     wire: runs[0]?.comparison.wires[0]?.wire ?? "openai",
     points,
+    /** Rows from which on programs are cheaper, interpolated between two points; missing if the costs do not cross. */
     ...given({
       breakEven: crossing(done, ({ programmatic }) => programmatic),
       breakEvenWithProbe: crossing(done, ({ withProbe }) => withProbe),
     }),
   };
+}
+
+type SweepPoint = ReturnType<typeof pointOf>[number];
+
+/** None if a mode was not measured. */
+function pointOf({ rows, comparison }: SweepRun) {
+  const [measure] = comparison.wires;
+  const direct = modeOf(measure?.modes, BASELINE);
+  const programmatic = modeOf(measure?.modes, "programmatic");
+  const withProbe = modeOf(measure?.modes, HEADLINE);
+  if (!direct || !programmatic || !withProbe) return [];
+  const modes = [direct, programmatic, withProbe];
+  return [
+    {
+      rows,
+      /** Cached costs, in tokens. */
+      direct: direct.cost.cached,
+      programmatic: programmatic.cost.cached,
+      withProbe: withProbe.cost.cached,
+      /** Whether every mode's answer is right. */
+      right: modes.every(({ answer }) => answer === "right"),
+      calls: comparison.calls,
+      fits: modes.every(({ fits }) => fits),
+    },
+  ];
 }
 
 /** Rows from which on direct calls stay dearer, by the points at which both modes did the task. */

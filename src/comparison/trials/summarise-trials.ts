@@ -1,29 +1,11 @@
 import { sum } from "../accounting/exchange.ts";
 import { median } from "../report/report.ts";
-import type { Trial, TrialMode } from "./trial.ts";
+import type { Trial } from "./trial.ts";
 
 /** Trials of one task in one mode. */
-export interface TrialSummary {
-  readonly task: string;
-  readonly mode: TrialMode;
-  readonly trials: number;
-  readonly void: number;
-  readonly right: number;
-  /** Tokens read and written by all trials that are not void, per right answer. Undefined if no answer was right. */
-  readonly tokensPerRightAnswer?: number;
-  readonly tokens: Spread;
-  readonly turns: Spread;
-  readonly ms: Spread;
-  readonly usd: number;
-}
+export type TrialSummary = ReturnType<typeof summariseTrials>[number];
 
-export interface Spread {
-  readonly median: number;
-  readonly min: number;
-  readonly max: number;
-}
-
-export function summariseTrials(trials: readonly Trial[]): readonly TrialSummary[] {
+export function summariseTrials(trials: readonly Trial[]) {
   const groups = Map.groupBy(trials, ({ task, mode }) => `${task} ${mode}`);
   return [...groups.values()].flatMap((group) => {
     const [first] = group;
@@ -38,6 +20,7 @@ export function summariseTrials(trials: readonly Trial[]): readonly TrialSummary
         trials: group.length,
         void: group.length - valid.length,
         right,
+        /** Tokens read and written by all trials that are not void, per right answer. Undefined if no answer was right. */
         ...(right === 0 ? {} : { tokensPerRightAnswer: all / right }),
         tokens: spread(valid.map(tokensOf)),
         turns: spread(valid.map(({ turns }) => turns)),
@@ -52,7 +35,7 @@ function tokensOf({ usage }: Trial): number {
   return usage.inputTokens + usage.outputTokens;
 }
 
-function spread(numbers: readonly number[]): Spread {
+function spread(numbers: readonly number[]) {
   const sorted = numbers.toSorted((one, other) => one - other);
   return { median: median(sorted), min: sorted[0] ?? Number.NaN, max: sorted.at(-1) ?? Number.NaN };
 }

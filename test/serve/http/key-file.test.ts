@@ -70,7 +70,12 @@ test("a server that follows the file learns of what changed before it looked, an
     addKey(path, { id: "b", tenant: "t" });
     const seen: string[] = [];
     const unread: string[] = [];
-    using _ = watchDoorKeys(path, known, { onChange: (text) => seen.push(text), onUnread: (why) => unread.push(why) });
+    using _ = watchDoorKeys(
+      path,
+      known,
+      (text) => seen.push(text),
+      (why) => unread.push(why),
+    );
     const look = () => vi.advanceTimersByTime(4000);
     look();
     expect(seen).toEqual([readFileSync(path, "utf8")]);

@@ -1,18 +1,15 @@
 import { listExecutions } from "../../../executions/list-executions.ts";
 import { Failure } from "../../failure.ts";
 import { EXIT } from "../../exit-code.ts";
-import { existingJournal } from "../../input/open-journal.ts";
+import { existingJournal, type JournalOptions } from "../../input/open-journal.ts";
 import { listTable } from "../../terminal/executions/list-text.ts";
 import { printJson } from "../../terminal/print.ts";
 import { writeStdout } from "../../terminal/standard-streams.ts";
 import { followList } from "./follow.ts";
 
-export interface ExecutionsOptions {
-  readonly journal?: string;
+export interface ExecutionsOptions extends JournalOptions {
   readonly open?: boolean;
   readonly follow?: boolean;
-  readonly tenant?: string;
-  readonly json?: boolean;
 }
 
 /** `portcullis executions`: lists what the journal holds, the latest first. With `--json`, one document a line. */

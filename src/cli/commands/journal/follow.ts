@@ -10,6 +10,7 @@ import { viewExecution } from "../../../views/view-execution.ts";
 import { isDriven } from "../../../programs/driven-here.ts";
 import { EXIT } from "../../exit-code.ts";
 import { findExecution } from "../../input/find-execution.ts";
+import type { JournalOptions } from "../../input/open-journal.ts";
 import { type Cancelling, cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import { type LiveDisplay, liveDisplay } from "../../terminal/live-display.ts";
 import { oneLine } from "../../terminal/one-line.ts";
@@ -25,14 +26,8 @@ const LOOKING_SHARE = 1 / 5;
 /** Ended executions in the list. */
 const ENDED_ROWS = 20;
 
-interface Followed {
-  /** File of the journal. */
-  readonly journal?: string;
-  readonly tenant?: string;
-}
-
 /** Shows an execution until it ends, even if it does not exist yet. Ctrl-C ends the command, and changes nothing. */
-export async function followExecution(journal: Journal, named: string, options: Followed): Promise<number> {
+export async function followExecution(journal: Journal, named: string, options: JournalOptions): Promise<number> {
   using cancelling = cancelOnSignal();
   const id = await untilThere(journal, named, options.tenant, cancelling.signal);
   if (id === undefined) return cancelling.exitCode;
@@ -43,7 +38,7 @@ export async function followExecution(journal: Journal, named: string, options: 
 }
 
 /** Shows the executions of a journal as they go on, until Ctrl-C. */
-export async function followList(journal: Journal, { tenant }: Followed): Promise<number> {
+export async function followList(journal: Journal, { tenant }: JournalOptions): Promise<number> {
   using cancelling = cancelOnSignal();
   return await lookAgain(cancelling, (display) => listLook(journal, display, tenant));
 }

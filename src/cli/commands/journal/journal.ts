@@ -1,4 +1,5 @@
 import { readList } from "../../../journal/read-records.ts";
+import { once } from "node:events";
 import { createReadStream } from "node:fs";
 import { PortcullisError } from "../../../errors.ts";
 import { exportLines, importLines } from "../../../journal/lines.ts";
@@ -8,16 +9,11 @@ import { cleanText } from "../../../output/clean-text.ts";
 import { EXIT } from "../../exit-code.ts";
 import { Failure, causeOf } from "../../failure.ts";
 import { findExecution } from "../../input/find-execution.ts";
-import { existingJournal, journalPathOf, namedJournal } from "../../input/open-journal.ts";
+import { existingJournal, type JournalOptions, journalPathOf, namedJournal } from "../../input/open-journal.ts";
 import { parseDuration } from "../../input/units.ts";
 import { oneLine } from "../../terminal/one-line.ts";
 import { printJson } from "../../terminal/print.ts";
 import { standardStreams, writeInTime, writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
-
-interface JournalOptions {
-  readonly journal?: string;
-  readonly json?: boolean;
-}
 
 const AGE = { min: 1, max: 36_500 * 86_400_000, example: "an age like 30d, 12h or 5min" } as const;
 
@@ -67,7 +63,7 @@ export async function importJournal(
 async function openFile(file: string): Promise<AsyncIterable<Uint8Array>> {
   const stream = createReadStream(file);
   try {
-    await new Promise((resolve, reject) => void stream.once("open", resolve).once("error", reject));
+    await once(stream, "open");
   } catch (error) {
     throw new Failure(EXIT.usage, `The file ${oneLine(file)} cannot be read: ${causeOf(error)}.`, { cause: error });
   }

@@ -7,7 +7,7 @@ import { viewExecution } from "../../../views/view-execution.ts";
 import { EXIT } from "../../exit-code.ts";
 import { Failure, reasonOf } from "../../failure.ts";
 import { findExecution } from "../../input/find-execution.ts";
-import { existingJournal } from "../../input/open-journal.ts";
+import { existingJournal, type JournalOptions } from "../../input/open-journal.ts";
 import { executionText } from "../../terminal/executions/execution-text.ts";
 import { sameAs, shown } from "../../terminal/executions/waiting-hints.ts";
 import { printJson } from "../../terminal/print.ts";
@@ -15,13 +15,10 @@ import { writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
 import { writePrivate } from "../../write-out.ts";
 import { followExecution } from "./follow.ts";
 
-export interface ShowOptions {
-  readonly journal?: string;
+export interface ShowOptions extends JournalOptions {
   readonly follow?: boolean;
-  readonly json?: boolean;
   /** File for the page about the execution. */
   readonly html?: string;
-  readonly tenant?: string;
 }
 
 /** `portcullis show`: shows one execution as the journal has it: its program or task, its calls, decisions and outcome. */

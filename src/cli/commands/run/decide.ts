@@ -5,13 +5,13 @@ import { given } from "../../../option-rules/given.ts";
 import type { Decision } from "../../../programs/decide.ts";
 import { EXIT } from "../../exit-code.ts";
 import { findExecution } from "../../input/find-execution.ts";
-import { existingJournal } from "../../input/open-journal.ts";
+import { existingJournal, type JournalOptions } from "../../input/open-journal.ts";
 import { parseJson } from "../../input/option-values.ts";
 import { resumeCommand, sameAs } from "../../terminal/executions/waiting-hints.ts";
 import { printJson } from "../../terminal/print.ts";
 import { writeStderr } from "../../terminal/standard-streams.ts";
 
-export interface DecideOptions {
+export interface DecideOptions extends JournalOptions {
   readonly allow?: boolean;
   readonly deny?: boolean;
   /** JSON text of the result of a call that was done elsewhere. */
@@ -19,9 +19,6 @@ export interface DecideOptions {
   readonly by?: string;
   readonly note?: string;
   readonly remember?: boolean;
-  readonly tenant?: string;
-  readonly journal?: string;
-  readonly json?: boolean;
 }
 
 /** `portcullis decide`: notes a decision about a call that waits. It runs nothing; `resume` does. */

@@ -4,6 +4,7 @@ import { given } from "../../../option-rules/given.ts";
 import type { Report } from "../../../output/report.ts";
 import { createRuntime } from "../../../runtime.ts";
 import { agentExitCodeOf, EXIT, exitCodeOf } from "../../exit-code.ts";
+import type { JournalOptions } from "../../input/open-journal.ts";
 import { openAnyTools, tellUnassigned, type ToolsOptions } from "../../input/open-tools.ts";
 import { parseApprove, parseSandbox } from "../../input/option-values.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
@@ -16,14 +17,11 @@ import { standardStreams } from "../../terminal/standard-streams.ts";
 import { makeArtifactsFolder, writeArtifacts } from "../../write-artifacts.ts";
 
 /** The options of the commands that run something, beside what each gives its runtime. */
-export interface RunningOptions extends ToolsOptions {
+export interface RunningOptions extends ToolsOptions, JournalOptions {
   readonly sandbox: string;
   readonly approve: string;
   /** Folder for what programs have kept, and for results that were too large for the model. */
   readonly artifacts?: string;
-  readonly tenant?: string;
-  readonly journal?: string;
-  readonly json?: boolean;
 }
 
 /** What the commands that run something work with. */

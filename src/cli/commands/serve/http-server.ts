@@ -98,16 +98,12 @@ export async function openHttpServer(
   void server.recover().then(tellRecovered, () => {});
   const stack = new AsyncDisposableStack();
   stack.use(outlastErrors(onError));
-  if (options.keys !== undefined && keys !== undefined) stack.use(followKeys(server, options.keys, keys));
+  const onUnread = (reason: string) =>
+    tell(`the file of keys cannot be read, and the former keys stay valid: ${reason}.`);
+  if (options.keys !== undefined && keys !== undefined)
+    stack.use(watchDoorKeys(options.keys, keys, (text) => changeKeys(server, text), onUnread));
   stack.defer(() => close(server, drainMs));
   return { server, url, [Symbol.asyncDispose]: () => stack.disposeAsync() };
-}
-
-function followKeys(server: PortcullisServer, path: string, known: string): Disposable {
-  return watchDoorKeys(path, known, {
-    onChange: (text) => changeKeys(server, text),
-    onUnread: (reason) => tell(`the file of keys cannot be read, and the former keys stay valid: ${reason}.`),
-  });
 }
 
 /** Invalid keys change nothing: a mistake in the file must not lock all clients out. */

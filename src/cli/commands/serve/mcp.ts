@@ -32,10 +32,8 @@ import { openServed, type ServedOptions } from "./open-served.ts";
 export interface McpOptions extends ServedOptions, HttpServerOptions {
   readonly http?: string;
   readonly approve: string;
-  readonly tenant?: string;
   readonly patience?: string;
   readonly check?: boolean;
-  readonly json?: boolean;
 }
 
 /** How long closing may take. What has not ended by then, engines and servers too, ends with the process. */
