@@ -1,4 +1,3 @@
-/** Whether a request can have a header of this name. */
 export function isHeaderName(text: string): boolean {
   return /^[\w!#$%&'*+.^`|~-]+$/.test(text);
 }

@@ -5,7 +5,6 @@ const REPLACEMENT = "[secret]";
 /** Shortest part of a secret that is looked for where a text was cut. */
 const SHORTEST_PART = 3;
 
-/** Where a text was cut: a part of a secret may be there. */
 interface Cut {
   readonly start?: boolean;
   readonly end?: boolean;

@@ -1,23 +1,23 @@
 import { optionError, PortcullisError } from "../errors.ts";
 import { array, option, type OptionsOf, readOptions } from "../option-rules/options.ts";
 
-/** Content that is not JSON, as a handler gives it. */
-export type PartInput =
+type PartWith<Data> =
   | {
       /** An image, or a file of any other kind. */
       readonly type: "image" | "file";
       /** Like `image/png`. */
       readonly mediaType: string;
       /** The bytes, or their base64. */
-      readonly data: Uint8Array | string;
+      readonly data: Data;
       readonly name?: string;
     }
   | { readonly type: "link"; readonly url: string; readonly mediaType?: string; readonly name?: string };
 
+/** Content that is not JSON, as a handler gives it. */
+export type PartInput = PartWith<Uint8Array | string>;
+
 /** A part in the form that is kept: base64 in place of bytes. */
-export type ContentPart =
-  | { readonly type: "image" | "file"; readonly mediaType: string; readonly data: string; readonly name?: string }
-  | { readonly type: "link"; readonly url: string; readonly mediaType?: string; readonly name?: string };
+export type ContentPart = PartWith<string>;
 
 /** Stands for a part without its data. */
 export interface PartHandle {
@@ -98,7 +98,6 @@ function handleOf(part: ContentPart): PartHandle {
   };
 }
 
-/** Bytes of parts as they are kept. */
 export function partsBytes(parts: readonly ContentPart[]): number {
   return parts.reduce((sum, part) => sum + (part.type === "link" ? part.url.length : part.data.length), 0);
 }
@@ -167,8 +166,8 @@ function isUrl(text: string): boolean {
 
 function isDisplay(value: unknown): boolean {
   try {
-    const text = JSON.stringify(value) as string | undefined;
-    return text !== undefined && text.length <= DISPLAY_LENGTH;
+    displayText(value);
+    return true;
   } catch {
     return false;
   }

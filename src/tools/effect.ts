@@ -1,7 +1,6 @@
 import { PortcullisError } from "../errors.ts";
 import { type Effect, EFFECTS, type Tool } from "./tool.ts";
 
-/** What a call changes. */
 export interface CallEffect {
   readonly effect: Effect;
   /** For the operator: why the tool's `effect` function gave none, so that the call counts as a `write`. */
@@ -23,7 +22,6 @@ export function effectOfCall(
   }
 }
 
-/** The effect that changes more. */
 export function graverEffect(one: Effect, other: Effect = "read"): Effect {
   return EFFECTS.indexOf(one) > EFFECTS.indexOf(other) ? one : other;
 }

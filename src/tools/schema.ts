@@ -210,7 +210,6 @@ export function isSchema(value: unknown): value is Schema {
   return standard !== undefined && "validate" in standard && hasJsonSchema(standard);
 }
 
-/** How a schema of each library gives its JSON Schema. */
 const JSON_SCHEMA_BY: Readonly<Record<string, string>> = {
   zod: 'Import zod 4.2 or newer from "zod" (zod/mini and zod/v3 give none)',
   valibot: "Wrap it: toStandardJsonSchema(schema) of the package @valibot/to-json-schema",

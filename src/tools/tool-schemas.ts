@@ -19,10 +19,8 @@ export function jsonSchemaOf(toolName: string, side: "input" | "output", schema:
   }
 }
 
-/** The part of a tool that says which fields its inputs may have. */
 export type ToolInput = Pick<Tool, "name" | "input" | "unknownFields">;
 
-/** The JSON Schema of an input, read once per schema. */
 interface InputRead {
   readonly schema: JsonSchema;
   readonly compiled: CompiledSchema;

@@ -115,7 +115,6 @@ export class ToolSet {
 /** Sets of enabled tools that are kept for further executions. */
 const PARTS_KEPT = 16;
 
-/** A tool whose `enabled` gave no answer. */
 export interface SwitchFailure {
   readonly tool: string;
   readonly error: PortcullisError;

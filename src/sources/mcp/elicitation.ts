@@ -17,7 +17,6 @@ export interface Question {
   };
 }
 
-/** Has a question decided. */
 export type Ask = (question: Question) => Promise<AllowedQuestion | false>;
 
 export type Reply =
@@ -76,7 +75,6 @@ async function answerOf(params: Message, ask: Ask): Promise<Reply> {
   return content ? { action: "accept", content } : { action: "cancel" };
 }
 
-/** The fields that an approver gave, if they are what was asked for. */
 async function contentOf(
   fields: AllowedQuestion["fields"],
   schema: Message,

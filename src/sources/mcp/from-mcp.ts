@@ -29,7 +29,6 @@ export async function fromMcp(server: McpServer, policies?: McpPolicies): Promis
   return McpSource.open(readServer(server), policies);
 }
 
-/** Bounds how often a server is connected to again. */
 class Connects {
   #at: readonly number[] | undefined;
 
@@ -56,7 +55,6 @@ export class McpSource implements AsyncDisposable {
   readonly #connects = new Connects();
   #session: Session | undefined;
   #connecting: Promise<Session> | undefined;
-  /** Protocol of the last session. */
   #protocol: ReadServer["protocol"] | undefined;
 
   private constructor(mcp: McpPackage, server: ReadServer, policies: McpPolicies | undefined) {
@@ -66,7 +64,6 @@ export class McpSource implements AsyncDisposable {
     this.#text = new ServerText(credentialsOf(server));
   }
 
-  /** Connects to a server, and lists its tools. */
   static async open(server: ReadServer, policies: McpPolicies | undefined): Promise<McpSource> {
     const source = new McpSource(await loadMcp(), server, policies);
     try {
@@ -278,7 +275,6 @@ function declined(name: string, effect: Effect): PortcullisError {
 /** An error without details of this machine. */
 class Unavailable extends PortcullisError {}
 
-/** The server did not list its tools in time. */
 class NoList extends Error {
   constructor(ms: number) {
     super(`did not list its tools within ${ms} ms`);

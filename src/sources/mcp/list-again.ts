@@ -19,7 +19,6 @@ export class ListAgain {
     this.#read = read;
   }
 
-  /** The list has changed: it is read soon. */
   notify(): void {
     this.#isStale = true;
     if (this.#timer || this.#isStopped) return;

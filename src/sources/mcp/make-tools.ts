@@ -27,7 +27,6 @@ export interface UnassignedTool {
   readonly annotations: McpAnnotations;
 }
 
-/** What a call of a server's tool needs. */
 export interface ServerTool {
   readonly listed: KnownEntry;
   readonly headers: readonly ParamHeader[];
@@ -147,7 +146,6 @@ function clash(one: Named, other: Named): string {
   return `its name ${one.name} clashes with ${other.name} of ${JSON.stringify(other.listed.original)}; give one of them a name in its policy`;
 }
 
-/** The tool, or why there is none. */
 function toolOf(
   reader: ListReader,
   { inputSchema, outputSchema, description }: ListedTool,

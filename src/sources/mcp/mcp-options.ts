@@ -84,20 +84,15 @@ export function readServer(server: unknown): ReadServer {
       "option_invalid",
       `fromMcp({ name: ${JSON.stringify(read.name.slice(0, 128))} }): this name cannot be used: ${nameFault}.`,
     );
+  const refused = (what: string) => new PortcullisError("option_invalid", `fromMcp({ name: "${read.name}"${what}.`);
   if ((read.command === undefined) === (read.url === undefined))
-    throw new PortcullisError(
-      "option_invalid",
-      `fromMcp({ name: "${read.name}" }): expected either command, for a server that is started, or url, for one that runs elsewhere.`,
-    );
+    throw refused(" }): expected either command, for a server that is started, or url, for one that runs elsewhere");
   const misplaced = Object.keys(read).find((key) => (read.url === undefined ? HTTP_ONLY : STDIO_ONLY).has(key));
   if (misplaced !== undefined)
-    throw new PortcullisError(
-      "option_invalid",
-      `fromMcp({ name: "${read.name}", ${misplaced} }): ${misplaced} goes with ${read.url === undefined ? "url" : "command"} only.`,
-    );
+    throw refused(`, ${misplaced} }): ${misplaced} goes with ${read.url === undefined ? "url" : "command"} only`);
   const fault = valueFault(read);
   // Without the value: it may hold credentials.
-  if (fault !== undefined) throw new PortcullisError("option_invalid", `fromMcp({ name: "${read.name}", ${fault}.`);
+  if (fault !== undefined) throw refused(`, ${fault}`);
   return read as ReadServer;
 }
 

@@ -18,7 +18,6 @@ export type KnownEntry = Pick<ListedTool, "original" | "annotations" | "digest">
 
 /** A tool as its server lists it, its form checked. */
 export interface ListedTool {
-  /** The server's own name of the tool. */
   readonly original: string;
   readonly description: string;
   readonly inputSchema: Message;

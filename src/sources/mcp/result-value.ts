@@ -57,16 +57,12 @@ function shownToModel(block: Block): Shown {
 function partOf(type: "image" | "file", data: unknown, mediaType: unknown): PartInput | undefined {
   if (typeof data !== "string" || typeof mediaType !== "string") return undefined;
   const part = { type, mediaType, data } as const;
-  return isPart(part) ? part : undefined;
-}
-
-function isPart(part: PartInput): boolean {
   try {
     withParts({ value: null, parts: [part] });
-    return true;
+    return part;
   } catch (error) {
     if (!PortcullisError.is(error)) throw error;
-    return false;
+    return undefined;
   }
 }
 
@@ -74,7 +70,6 @@ function sizeOf(part: PartInput): number {
   return "data" in part ? Buffer.byteLength(String(part.data), "base64") : 0;
 }
 
-/** A block without what servers tell clients about it. */
 function withoutNotes(block: Block): Message {
   const { _meta: _, annotations: _hints, ...shown } = block;
   return shown;

@@ -40,7 +40,6 @@ export class Session {
   readonly #mcp: McpPackage;
   readonly #client: Client;
   readonly #channel: Channel;
-  /** The protocol by which it was opened. */
   readonly protocol: ReadServer["protocol"];
 
   private constructor(mcp: McpPackage, client: Client, channel: Channel, protocol: ReadServer["protocol"]) {

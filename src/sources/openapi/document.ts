@@ -61,7 +61,6 @@ export async function readDocument(source: string, spec: unknown): Promise<OpenA
   );
 }
 
-/** What to write in place of a document's address or path. */
 function adviceFor(spec: unknown): string {
   if (typeof spec !== "string" || /\s/.test(spec) || spec === "") return "";
   return /^https?:/i.test(spec)
@@ -133,7 +132,6 @@ export function follow({ root }: OpenApiDocument, value: unknown): unknown {
   throw new PartFault("its references lead in a circle");
 }
 
-/** The part that a reference points to. */
 export function target(root: Fields, reference: string): unknown {
   const shown = JSON.stringify(reference.slice(0, 200));
   if (!reference.startsWith("#"))

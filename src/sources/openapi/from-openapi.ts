@@ -255,7 +255,6 @@ class SourceMaker {
     return tool;
   }
 
-  /** Whether the host sets a parameter. */
   #isHosts({ name, place }: Parameter): boolean {
     const { authorization, headers } = this.#sender;
     if (place === "header") {
@@ -272,7 +271,6 @@ function defined(policy: OpenApiPolicy): object {
   return Object.fromEntries(Object.entries(policy).filter(([, value]) => value !== undefined));
 }
 
-/** What a call with this method changes, by HTTP. */
 export function effectOf(method: string): Effect {
   if (method === "GET" || method === "HEAD") return "read";
   return method === "PUT" || method === "DELETE" ? "idempotent" : "write";

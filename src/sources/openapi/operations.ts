@@ -30,13 +30,11 @@ export interface Parameter {
   readonly place: Place;
   readonly required: boolean;
   readonly description: string | undefined;
-  /** The schema as the document has it. */
   readonly schema: unknown;
   /** Undefined for a parameter whose value is sent as JSON. */
   readonly serialisation: Serialisation | undefined;
 }
 
-/** How a body is written. */
 export type BodyForm = "json" | "urlencoded" | "multipart" | "text" | "bytes";
 
 export interface Body {
@@ -45,7 +43,6 @@ export interface Body {
   readonly required: boolean;
   readonly description: string | undefined;
   readonly schema: unknown;
-  /** The `encoding` of a form's fields. */
   readonly encoding: unknown;
 }
 

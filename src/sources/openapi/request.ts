@@ -5,7 +5,6 @@ import { encodedStrictly, isHeaderValue } from "../headers.ts";
 import { type Parameter, serialisationOf, type Serialisation } from "./operations.ts";
 import type { BodyFields, ToolInput } from "./tool-input.ts";
 
-/** The functions of openapi-fetch that write lists and objects. */
 export type Styles = Pick<typeof import("openapi-fetch"), "serializeArrayParam" | "serializeObjectParam">;
 
 export function loadStyles(): Promise<Styles> {
@@ -24,7 +23,6 @@ export interface RequestParts {
   readonly body: string | FormData | Uint8Array | undefined;
 }
 
-/** Parts of a path: text, and variables in braces. */
 type PathParts = readonly { readonly text: string; readonly isVariable: boolean }[];
 
 export function pathParts(path: string): PathParts {
@@ -157,7 +155,6 @@ function variable(styles: Styles, parameter: Parameter, value: unknown): string 
   return text;
 }
 
-/** A value in a path or a header. */
 function simple(styles: Styles, { name, serialisation }: Named, value: unknown, encode: Encode): string {
   if (!serialisation) return encode(JSON.stringify(value));
   const key = encodedStrictly(name);

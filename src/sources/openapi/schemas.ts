@@ -21,7 +21,6 @@ const MAX_STATES = 100_000;
 export interface Converted {
   readonly schema: JsonSchema | boolean;
   readonly values: number;
-  /** States of its patterns. */
   readonly states: number;
   /** Pointers to the definitions that the schema refers to, and to those of them that speak about the same value. */
   readonly references: readonly string[];
@@ -179,7 +178,6 @@ function readStates(source: string): number {
   }
 }
 
-/** Converts one schema of the document. */
 class Conversion {
   readonly #document: OpenApiDocument;
   readonly #side: Side;

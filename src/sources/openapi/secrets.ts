@@ -30,7 +30,6 @@ const KEY_RULES = {
   value: required(secret),
 };
 
-/** What one request carries for the host. */
 export interface Credentials {
   readonly headers: readonly (readonly [string, string])[];
   readonly query: readonly (readonly [string, string])[];
@@ -38,7 +37,6 @@ export interface Credentials {
   readonly secrets: readonly string[];
 }
 
-/** What the host adds to requests. */
 export interface Authorization {
   /** Names of the header (in small letters), query parameter and cookie that the host sets. */
   readonly header?: string;

@@ -32,7 +32,6 @@ export interface Sender {
   readonly headers: Readonly<Record<string, Secret>>;
 }
 
-/** What a call needs besides its request. */
 export interface Call {
   /** Whether a model that calls directly gets bytes as an image or a file, and not as the base64 that the tool declares. */
   readonly asPart: boolean;
@@ -148,7 +147,6 @@ function unreachable(source: string, cause: unknown, effect: Effect): Portcullis
   return new PortcullisError("source_unavailable", `${source} cannot be reached, or broke off.${unsure}`, { cause });
 }
 
-/** The value of an answer of success. */
 async function readAnswer(
   sender: Sender,
   { asPart }: Call,

@@ -12,7 +12,6 @@ import { isHeaderName } from "../headers.ts";
  */
 export type Layout = "flat" | "nested";
 
-/** A field of a tool's input that is a parameter of its operation. */
 export interface ParameterField {
   readonly field: string;
   readonly parameter: Parameter;
@@ -57,7 +56,6 @@ export function givenParameters(parameters: readonly Parameter[], isHosts: (para
   });
 }
 
-/** The layout of a document, by all operations that can be called. */
 export function layoutOf(document: OpenApiDocument, operations: readonly OperationParts[]): Layout {
   const isFlat = operations.every(({ parameters, body }) => {
     if (!body) return true;

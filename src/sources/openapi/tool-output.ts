@@ -19,11 +19,9 @@ const TEXT: JsonSchema = Object.freeze({ type: "string" });
 /** A media type, or a range of them, without parameters. */
 const MEDIA_TYPE = /^[\w!#$&^.+*-]+\/[\w!#$&^.+*-]+$/;
 
-/** What a server is asked for and what a tool returns. */
 export interface ToolOutput {
   /** Undefined if the document does not say what comes back. */
   readonly schema: Schema | undefined;
-  /** Media types to ask for. */
   readonly accept: string;
 }
 

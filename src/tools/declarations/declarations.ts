@@ -71,7 +71,6 @@ export function declareTools(tools: readonly Tool[], options: DeclarationOptions
   return firstThatFits(tools, form, DETAILS, fits) ?? namesOnly(tools, form, budgetTokens);
 }
 
-/** Details in which no part of a type is left out. */
 const WITH_WHOLE_TYPES = DETAILS.slice(0, 3);
 
 /** Declarations with whole types, their descriptions shortened if need be: the first that fit, or undefined. */

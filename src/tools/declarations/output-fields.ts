@@ -6,7 +6,6 @@ import type { Tool } from "../tool.ts";
 const PARTS_READ = 2000;
 const FIELDS_TOLD = 8;
 
-/** What a result's schema says of fields. */
 interface OutputFields {
   /** Fields of the result itself. */
   readonly top: readonly string[];

@@ -83,8 +83,6 @@ class Evaluation implements Checker {
     return found.outcome;
   }
 
-  // ---- any value ----------------------------------------------------------------------------------------------------
-
   #checkValue({ ref, enumeration }: SchemaNode, schema: JsonSchema, value: unknown, found: Findings): void {
     const type = typeOf(value);
     if (ref) found.take(this.seen(this.check(ref, value)), "$ref", () => "it does not fit");

@@ -108,7 +108,6 @@ export class FieldReader {
     return true;
   }
 
-  /** What a reading says about the field `key`. */
   fieldOf(reading: Reading, key: string): FieldReading {
     this.#steps.spend(1);
     if (reading.type === "silent") return undefined;
@@ -156,7 +155,6 @@ export class FieldReader {
       : reading.of.every((one) => this.#requires(one, key));
   }
 
-  /** Whether null fits. */
   takesNull(reading: Reading): boolean {
     this.#steps.spend(1);
     if (reading.type === "silent") return true;
@@ -192,7 +190,6 @@ export class FieldReader {
     return Math.max(prefixItems?.length ?? 0, items?.length ?? 0);
   }
 
-  /** What a reading says about the element at `index`. */
   elementOf(reading: Reading, index: number): Reading {
     this.#steps.spend(1);
     if (reading.type === "silent") return SILENT;

@@ -7,7 +7,6 @@ import { Steps } from "./steps.ts";
 /** Unknown fields that are described; the rest are counted. */
 const FIELDS_LISTED = 5;
 
-/** A field that the schema does not know. */
 export interface UnknownField {
   /** Keys from the root to the field. */
   readonly path: readonly (string | number)[];

@@ -3,7 +3,6 @@ import { wordsOf } from "./words.ts";
 /** Maximum of words of a query that count. */
 const MAX_WORDS = 32;
 
-/** A query as the index takes it. */
 export interface Query {
   /** Stemmed, without words that say nothing, in their order. */
   readonly words: readonly string[];

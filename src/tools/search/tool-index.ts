@@ -197,7 +197,6 @@ export class ToolIndex {
   }
 }
 
-/** The weight of each word of a query and of its synonyms. */
 function sharesOf(wanted: readonly Wanted[]): ReadonlyMap<string, number> {
   const shares = new Map<string, number>();
   for (const { words } of wanted)

@@ -77,7 +77,6 @@ export class ToolSearch {
     return this.settings.stubTokens ?? STUB_TOKENS;
   }
 
-  /** The tools that a searcher may find. */
   visibleTo(searcher: Searcher): readonly Tool[] {
     return atOnce(this.#filtered(searcher));
   }
@@ -161,7 +160,6 @@ function* describeAll(
   return found;
 }
 
-/** Runs sliced work to its end. */
 function atOnce<Value>(slices: Generator<undefined, Value>): Value {
   for (;;) {
     const { done, value } = slices.next();

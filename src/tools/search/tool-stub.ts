@@ -47,7 +47,6 @@ export function toolStub(tool: Tool, language: ProgramLanguage): string {
   return known;
 }
 
-/** Stubs of the tools that were found so far. */
 const stubs = { javascript: new WeakMap<Tool, string>(), python: new WeakMap<Tool, string>() };
 
 function makeStub(tool: Tool, language: ProgramLanguage): string {

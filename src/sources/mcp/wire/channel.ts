@@ -12,12 +12,10 @@ const INTERNAL_ERROR = -32603;
 
 export interface RequestOptions {
   readonly signal: AbortSignal;
-  /** Bytes that the answer may have. */
   readonly maxBytes: number;
   readonly headers?: Readonly<Record<string, string>>;
   /** Decides about a question that the server asks before it answers. */
   readonly ask?: Ask;
-  /** Called with what the server says of the progress. */
   readonly onProgress?: (progress: Message) => void;
   /** Fields of every request of the protocol version that was agreed on. */
   readonly envelope: Message | undefined;
@@ -84,7 +82,6 @@ export class Channel implements Transport {
     return others.length === 0 ? only?.ask : undefined;
   }
 
-  /** What an error of the package says of the connection. */
   explain(error: unknown): unknown {
     return this.#wire.explain ? this.#wire.explain(error) : error;
   }

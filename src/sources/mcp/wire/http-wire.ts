@@ -24,7 +24,6 @@ const STREAM_AGAIN_MS = 1000;
 /** Statuses by which a server says that it has taken a message and will not answer it. */
 const UNANSWERED = new Set([202, 204]);
 
-/** One request, while its reply is read. */
 interface Exchange {
   readonly id: MessageId | undefined;
   /** Whether the reply is one document, so that it holds the answer or there is none. */

@@ -4,7 +4,6 @@ const LINE_FEED = 10;
 /** Bytes that are kept of each end of a line that is too long. */
 const END_BYTES = 512;
 
-/** The two ends of a line that was longer than allowed. */
 export interface LongLine {
   readonly head: string;
   readonly tail: string;

@@ -28,7 +28,6 @@ export function paramHeaders(schema: unknown): readonly ParamHeader[] {
   return found;
 }
 
-/** The headers of a call with this input. */
 export function headersOf(fields: readonly ParamHeader[], input: unknown): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const { path, name } of fields) {

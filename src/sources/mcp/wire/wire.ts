@@ -24,7 +24,6 @@ export interface Wire {
   readonly hasExchanges: boolean;
   start(events: WireEvents): Promise<void>;
   send(message: Message, options: SendOptions): Promise<void>;
-  /** Called with the version that was agreed on. */
   setProtocolVersion?(version: string): void;
   close(): Promise<void>;
   /** What an error of `send`, or of the package, says of this wire: one of the errors below if it fits. */

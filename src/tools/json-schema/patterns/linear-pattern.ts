@@ -37,7 +37,6 @@ export class LinearPattern {
   readonly #plain: RegExp | undefined;
   readonly states: number;
 
-  /** `maxStates` is the number of states that the pattern may have. */
   constructor(source: string, maxStates = MAX_STATES) {
     const pattern = parsePattern(source);
     const count = { states: 0, max: Math.min(maxStates, MAX_STATES) };
