@@ -16,21 +16,15 @@ export function hostProcess(): string {
  * Whether a process of this machine, as `hostProcess` identifies it, has ended. If that is unknown, returns false. /proc
  * may hide other users' processes (`hidepid`); signal 0 then still shows whether a process has the id.
  */
-export function isGone(host: string, system: ProcessSystem = SYSTEM): boolean {
+export function isGone(host: string, system = SYSTEM): boolean {
   const [, pid, start] = HOST.exec(host) ?? [];
   if (pid === undefined) return false;
   const found = system.startTime(Number(pid));
   return found === undefined ? !system.exists(Number(pid)) : found !== start;
 }
 
-/** The system's view of processes, which a test may replace. */
-export interface ProcessSystem {
-  /** Undefined if there is no such process, or it is hidden from this user. */
-  startTime(pid: number): string | undefined;
-  exists(pid: number): boolean;
-}
-
-const SYSTEM: ProcessSystem = { startTime, exists };
+/** The system's view of processes, which a test may replace: a process may be hidden from this user. */
+const SYSTEM = { startTime, exists };
 
 /** Identifies the scope in which process ids are unique: this boot of this machine, and this process namespace. */
 export function hostMachine(): string {

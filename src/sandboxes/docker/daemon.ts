@@ -6,12 +6,13 @@ import { fieldOf, type Fields, isFields, textOf } from "../../values/fields.ts";
 /** How long the daemon may take for an ordinary request, in milliseconds. */
 const CALL_MS = 10_000;
 
+const SUCCESS = { 200: true, 201: true };
+
 /** A request in the form of the client's transport. */
 export interface DialRequest {
   readonly path: string;
   readonly method: "GET" | "POST";
   readonly options?: Readonly<Record<string, unknown>>;
-  readonly statusCodes: Readonly<Record<number, true | string>>;
   readonly file?: Buffer;
   readonly hijack?: boolean;
   readonly isStream?: boolean;
@@ -72,7 +73,7 @@ export class Daemon {
     return this.ask(
       (docker, abortSignal) =>
         new Promise((resolve, reject) => {
-          docker.modem.dial({ ...request, abortSignal }, (error: unknown, answer: unknown) => {
+          docker.modem.dial({ ...request, statusCodes: SUCCESS, abortSignal }, (error: unknown, answer: unknown) => {
             if (error) reject(error);
             else resolve(answer);
           });
@@ -82,7 +83,7 @@ export class Daemon {
 
   /** What the daemon says about itself; empty where it says nothing. */
   async info(): Promise<Readonly<typeof NO_INFO> & { readonly Runtimes: Fields }> {
-    const answer = await this.dial({ path: "/info", method: "GET", statusCodes: { 200: true, 500: "server error" } });
+    const answer = await this.dial({ path: "/info", method: "GET" });
     if (textOf(answer, "Name") === undefined) throw this.unexpectedAnswer("about itself");
     const texts = Object.keys(NO_INFO).map((name) => [name, textOf(answer, name) ?? ""]);
     const runtimes = fieldOf(answer, "Runtimes");

@@ -49,8 +49,5 @@ export const ISOLATE_RULES = {
 
 export type IsolateSandboxOptions = OptionsOf<typeof ISOLATE_RULES>;
 
-export type PoolOptions = Resolved<typeof ISOLATE_RULES> & {
-  readonly warm: number;
-  readonly engines: number;
-  readonly poolBytes: number;
-};
+export type PoolOptions = Resolved<typeof ISOLATE_RULES> &
+  Required<Pick<IsolateSandboxOptions, "warm" | "engines" | "poolBytes">>;

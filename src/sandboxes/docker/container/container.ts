@@ -172,14 +172,6 @@ async function create(daemon: Daemon, id: string, options: ContainerCreateOption
     path: "/containers/create?",
     method: "POST",
     options: { _query: { name: id }, _body: options },
-    statusCodes: {
-      200: true,
-      201: true,
-      400: "bad parameter",
-      404: "no such image",
-      409: "conflict",
-      500: "server error",
-    },
   });
 }
 
@@ -195,7 +187,6 @@ async function attach(daemon: Daemon, id: string): Promise<Socket> {
     file: Buffer.alloc(0),
     hijack: true,
     isStream: true,
-    statusCodes: { 200: true, 404: "no such container", 500: "server error" },
   });
   return socket as Socket;
 }
@@ -227,7 +218,6 @@ export async function readMemory(daemon: Daemon, id: string): Promise<number> {
     path: `/containers/${id}/stats?`,
     method: "GET",
     options: { stream: false, "one-shot": true },
-    statusCodes: { 200: true, 404: "no such container", 500: "server error" },
   });
   const memory = fieldOf(answer, "memory_stats");
   const stats = fieldOf(memory, "stats");

@@ -71,11 +71,7 @@ function stale(what: string): PortcullisError {
 
 async function labelsOf(daemon: Daemon, image: string): Promise<Readonly<Record<string, string>> | undefined> {
   try {
-    const found = await daemon.dial({
-      path: `/images/${image}/json`,
-      method: "GET",
-      statusCodes: { 200: true, 404: "no such image", 500: "server error" },
-    });
+    const found = await daemon.dial({ path: `/images/${image}/json`, method: "GET" });
     const config = fieldOf(found, "Config");
     if (!isFields(config)) throw daemon.unexpectedAnswer("about an image");
     const labels = Object.entries(isFields(config.Labels) ? config.Labels : {});
