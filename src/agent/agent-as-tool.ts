@@ -11,7 +11,8 @@ import { childExecution } from "./calls/child-execution.ts";
 import { INSTRUCTION_RULES, MAX_TOKENS, MAX_TURNS, MODEL, PROGRAMS, withModels } from "./agent-options.ts";
 import { isAgentScope } from "./agent-scope.ts";
 import { ownInstructions } from "./prompt/instructions.ts";
-import { MODEL_RULES, modelSettings } from "./conversation-settings.ts";
+import { modelSettings } from "./conversation-settings.ts";
+import { SETTINGS_RULES } from "../models/settings.ts";
 
 const SUBJECT = "agentAsTool";
 
@@ -27,7 +28,7 @@ const AGENT_TOOL_RULES = {
   /** Which callers may call it. There is no default. */
   allowedCallers: ALLOWED_CALLERS,
   ...INSTRUCTION_RULES,
-  ...MODEL_RULES,
+  ...SETTINGS_RULES,
   /** Where programs run: `local` by default if a tool allows programs as callers, else `none`. */
   programs: PROGRAMS,
   /** Maximum of turns for one call; 20 by default. */

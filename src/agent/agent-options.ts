@@ -18,6 +18,7 @@ import {
 import { APPROVE, CONTEXT, EXECUTION, LANGUAGE, TENANT, type WithContext } from "../programs/execute-options.ts";
 import { LIMITS_OPTION } from "../programs/limits.ts";
 import type { Tool } from "../tools/tool.ts";
+import { isFields } from "../values/fields.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import type { AgentEvent } from "./event.ts";
 import type { Schema } from "../tools/schema.ts";
@@ -25,7 +26,8 @@ import type { AgentRequest, StopWhen } from "./agent-report.ts";
 import { answerInstructions, answerSchemaOf } from "./prompt/answer-schema.ts";
 import type { Compact } from "./prompt/compact.ts";
 import { type ContextDocument, type Instructions, ownInstructions } from "./prompt/instructions.ts";
-import { LOOP_RULES, MODEL_RULES, modelSettings } from "./conversation-settings.ts";
+import { LOOP_RULES, modelSettings } from "./conversation-settings.ts";
+import { SETTINGS_RULES } from "../models/settings.ts";
 import { checkOpening, PROGRAMS_OPTIONS, programsFor, ROLES } from "./prompt/programs-option.ts";
 import type { Transcript } from "./from-journal/transcript.ts";
 import { RESUME_RULES } from "../programs/resume-options.ts";
@@ -76,7 +78,7 @@ const CONVERSATION_RULES = {
   /** The tools of the conversation: tools, or names of the runtime's, like `"crm.find"` or `"crm.*"`. All of the runtime's by default. */
   tools: array<Tool | string>("an array of tools made by defineTool, or of names of the runtime's tools"),
   ...INSTRUCTION_RULES,
-  ...MODEL_RULES,
+  ...SETTINGS_RULES,
   /** Schema of the answer, like `z.object({ … })`: the model answers in JSON, and `report.answer` is the value. */
   answer: ANSWER,
   ...RUN_RULES,
@@ -158,7 +160,6 @@ export function withModels<Read extends GivenModels>(
   };
 }
 
-/** Options that were read, with a model in place of each name. */
 export type WithModels<Read extends GivenModels> = ReturnType<typeof withModels<Read>>;
 
 type OptionsWith<Rules, Context, Answer> = Omit<WithContext<OptionsOf<Rules>, Context>, "tools" | "answer"> & {
@@ -190,7 +191,7 @@ export const KEPT_OPTIONS = [
   "limits",
   "answer",
   ...Object.keys(LOOP_RULES),
-  ...Object.keys(MODEL_RULES),
+  ...Object.keys(SETTINGS_RULES),
 ];
 
 /** The conversation to hold, of options that were read. `subject` is the function that was called, for errors. */
@@ -243,21 +244,15 @@ function isContinued(value: unknown): boolean {
 
 function isInstructions(value: unknown): boolean {
   if (typeof value === "string") return value.trim() !== "";
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-  return Object.values(value).every((one) => typeof one === "string" && one.trim() !== "");
+  return isFields(value) && Object.values(value).every((one) => typeof one === "string" && one.trim() !== "");
 }
 
 function isDocuments(value: unknown): boolean {
-  const isDocument = (one: unknown) => {
-    if (typeof one !== "object" || one === null) return false;
-    const { name, text } = one as Partial<ContextDocument>;
-    return typeof name === "string" && name !== "" && typeof text === "string";
-  };
+  const isDocument = (one: unknown) =>
+    isFields(one) && typeof one.name === "string" && one.name !== "" && typeof one.text === "string";
   return Array.isArray(value) && value.every(isDocument);
 }
 
 export function isModel(value: unknown): value is Model {
-  if (typeof value !== "object" || value === null) return false;
-  const { name, converse } = value as Partial<Model>;
-  return typeof name === "string" && typeof converse === "function";
+  return isFields(value) && typeof value.name === "string" && typeof value.converse === "function";
 }

@@ -4,7 +4,6 @@ import type { Scope } from "../programs/scope.ts";
 import type { SwitchFailure } from "../tools/tool-set.ts";
 import type { AgentEvent } from "./event.ts";
 
-/** A scope that conversations can take place in. */
 export interface AgentScope extends Omit<Scope, "onEvent"> {
   readonly onEvent: (event: Untimed<AgentEvent>) => void;
   /** For the operator: a tool whose `enabled` gave no answer. */

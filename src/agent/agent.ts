@@ -66,7 +66,6 @@ export async function beginConversation(
   return new LiveConversation({ scope, log, request, opening, conversation, rests, span });
 }
 
-/** The definitions that the model is shown with the first request. */
 export function shownTo({ tools, runProgram }: Opening) {
   return [...(runProgram ? [runProgram] : []), ...tools].map(shownDigest);
 }

@@ -5,9 +5,6 @@ import { checkOptions, fieldsOf, flag, object, type OptionsOf, wholeNumber } fro
 import type { JsonSchema } from "../tools/json-schema/json-schema.ts";
 import type { AgentRequest } from "./agent-report.ts";
 
-/** What a developer may choose of how a model is asked. */
-export const MODEL_RULES = SETTINGS_RULES;
-
 /** How a conversation's loop ends, which its journal keeps. */
 export const LOOP_RULES = {
   /**
@@ -20,11 +17,13 @@ export const LOOP_RULES = {
 };
 
 const ANSWER_RULE = { answer: object<JsonSchema>() };
-const KEPT_RULES = { ...MODEL_RULES, ...ANSWER_RULE, ...LOOP_RULES };
-const NAMES = Object.keys({ ...MODEL_RULES, ...ANSWER_RULE });
+const KEPT_RULES = { ...SETTINGS_RULES, ...ANSWER_RULE, ...LOOP_RULES };
+const NAMES = Object.keys({ ...SETTINGS_RULES, ...ANSWER_RULE });
 
-/** The settings among these options; undefined if none was chosen. */
-export function modelSettings(options: OptionsOf<typeof MODEL_RULES>, answer?: JsonSchema): ModelSettings | undefined {
+export function modelSettings(
+  options: OptionsOf<typeof SETTINGS_RULES>,
+  answer?: JsonSchema,
+): ModelSettings | undefined {
   const all = { ...options, ...(answer ? { answer } : {}) } as Readonly<Record<string, unknown>>;
   const chosen = NAMES.filter((name) => all[name] !== undefined);
   return chosen.length === 0 ? undefined : Object.fromEntries(chosen.map((name) => [name, all[name]]));

@@ -60,7 +60,6 @@ export interface TalkOptions {
   readonly read: WithModels<Resolved<typeof CONVERSE_RULES>>;
 }
 
-/** Opens a conversation that its developer holds, of options that were read. */
 export async function openTalk<Context, Answer>(
   scope: AgentScope,
   options: TalkOptions,
@@ -214,7 +213,6 @@ export class Talk<Context = unknown, Answer = string> implements AsyncDisposable
     scope.onEvent({ type: "conversation_ended", execution, ending });
   }
 
-  /** Goes on without a message. */
   async #goOn(): Promise<void> {
     if (this.#live.open) await this.#live.refresh();
     else await this.#refuseSilence("say(message)");

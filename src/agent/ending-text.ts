@@ -26,7 +26,7 @@ const TEXTS: EndingTexts = {
   waiting: (waiting) => waitingText("conversation", waiting),
 };
 
-export const AGENT_ENDINGS: ReadonlySet<string> = new Set(Object.keys(TEXTS));
+export const AGENT_ENDINGS: readonly string[] = Object.keys(TEXTS);
 
 /** An ending in a sentence, for the author of the task. */
 export function agentEndingText(ending: AgentEnding): string {

@@ -36,7 +36,6 @@ import { openEnding, standingOfConversation } from "./from-journal/conversation-
 import { programsOf } from "./prompt/programs-option.ts";
 
 export interface ResumeAgentWork extends Said, Pick<LoopRules, "fallbacks" | "stopWhen" | "compact" | "answer"> {
-  /** The model that the conversation began with. */
   readonly model: Model;
   /** Take the conversation up although tools have changed or are gone. */
   readonly allowChangedTools?: boolean | undefined;
@@ -44,7 +43,6 @@ export interface ResumeAgentWork extends Said, Pick<LoopRules, "fallbacks" | "st
   readonly asks?: boolean | undefined;
   /** If this process drives it already, join that driver; true by default. Otherwise rejects with `execution_driven`. */
   readonly joins?: boolean | undefined;
-  /** The function that was called, for errors. */
   readonly subject?: string;
   /** Whether it goes on after an ending, even if it began with a task. */
   readonly rests?: boolean;
@@ -139,7 +137,6 @@ export async function takeUp(
   );
 }
 
-/** Takes over the execution by appending these records. */
 function claim(
   { journal, leaseMs }: AgentScope,
   { state }: PastConversation,
@@ -184,7 +181,6 @@ export function runAgentOnce<Answer = string>(
   });
 }
 
-/** The report of a conversation that is not driven, from its journal alone. */
 async function undrivenReport<Answer = string>(
   { gate, tenant, journal }: AgentScope,
   past: PastConversation,

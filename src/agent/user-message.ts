@@ -1,4 +1,5 @@
 import { optionError } from "../errors.ts";
+import { isFields } from "../values/fields.ts";
 import type { MessagePart, UserMessage } from "../models/model.ts";
 
 const EXPECTED =
@@ -20,8 +21,8 @@ function isMessage(value: unknown): value is UserMessage {
 }
 
 function isPart(value: unknown): value is MessagePart {
-  if (typeof value !== "object" || value === null) return false;
-  const { type, text, mediaType, data, url, name } = value as Readonly<Record<string, unknown>>;
+  if (!isFields(value)) return false;
+  const { type, text, mediaType, data, url, name } = value;
   if (name !== undefined && typeof name !== "string") return false;
   switch (type) {
     case "text":

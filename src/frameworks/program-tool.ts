@@ -25,7 +25,6 @@ export interface ProgramHost {
 }
 
 export interface RunOptions {
-  /** The loop's signal. It cancels the program. */
   readonly signal?: AbortSignal | null | undefined;
   /** Decides about calls if the host gave no `approve`. */
   readonly approve?: Approve;

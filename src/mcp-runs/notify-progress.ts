@@ -8,7 +8,6 @@ const LONGEST_MS = 8000;
 const SHORTEST_MS = 250;
 
 export interface Notifying {
-  /** Sends what is left to be sent. */
   readonly end: () => Promise<void>;
 }
 

@@ -5,10 +5,8 @@ import { cutMiddle } from "../values/cut-middle.ts";
 import { fieldOf } from "../values/fields.ts";
 import type { Elicitation } from "./request.ts";
 
-/** Bytes of an input that a user is shown. */
 const SHOWN_BYTES = 2048;
 
-/** A call that waits for the answer of a client's user. */
 export interface Question {
   readonly elicitation: Elicitation;
   readonly answer: (answer: ApprovalAnswer) => void;

@@ -3,11 +3,8 @@ import { countOf, textOf } from "../values/fields.ts";
 
 /** What a server hands to a client so that it finds its call again when it repeats the request. */
 export interface SealedCall {
-  /** Id of the run. */
   readonly run: string;
-  /** Who made the request. */
   readonly principal: string;
-  /** Digest of the tool and its arguments. */
   readonly digest: string;
   /** The round of questions that it ends. */
   readonly round: number;
@@ -15,7 +12,6 @@ export interface SealedCall {
 
 /** How long a sealed call is accepted, in milliseconds. */
 const VALID_MS = 60 * 60 * 1000;
-/** Longest text that is opened. */
 const MAX_LENGTH = 1024;
 
 const CIPHER = "aes-256-gcm";

@@ -58,7 +58,6 @@ const ELICITED = z.looseObject({ action: z.string() });
 /** A person answers when they can. A client that does not want to wait cancels its call. */
 const TIMEOUT_MS = 2 ** 31 - 1;
 
-/** Longest token of a client that asks for progress. */
 const TOKEN_LENGTH = 1024;
 
 /** `capabilities` are what a client of a protocol before 2026 has declared, if the server knows that. */

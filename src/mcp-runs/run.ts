@@ -34,7 +34,6 @@ export class Run {
   readonly bytes: number;
   readonly result: Promise<LinkedResult>;
   readonly questions = new Map<string, Question>();
-  /** Requests that wait for it. */
   requests = 0;
   isOver = false;
   /** Set while no request waits for it. */
@@ -75,7 +74,6 @@ export class Run {
     return this.#progress;
   }
 
-  /** Resolves when the run asks its next question. */
   get nextQuestion(): Promise<void> {
     return this.#asked.promise;
   }

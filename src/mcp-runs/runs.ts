@@ -15,7 +15,6 @@ const HELD_MS = 10 * 60 * 1000;
 const MOST_RUNS = 1000;
 /** Requests of one principal that wait for its runs: many may wait for one run. */
 const MOST_REQUESTS = 2000;
-/** Bytes of the requests that began the runs of one principal. */
 const MOST_BYTES = 64 * 1024 * 1024;
 
 const GONE =
@@ -27,9 +26,7 @@ const TOO_MANY_REQUESTS = `${MOST_REQUESTS} requests of this client wait already
 const TOO_LARGE = `The calls of this client that run or wait already hold ${MOST_BYTES} bytes. Wait for their results, or cancel some.`;
 const CANNOT_ASK: ApprovalAnswer = { allow: false, note: "The client cannot ask its user." };
 
-/** A call of a tool, as a client asks for it. */
 export interface McpCall extends Pick<RunParts, "principal" | "start" | "who" | "bytes"> {
-  /** Digest of the tool and its arguments. */
   readonly digest: string;
   /** Id of the run; a new id by default. If the run exists, the request waits for it with the earlier requests. */
   readonly id?: string;

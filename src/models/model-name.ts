@@ -1,6 +1,5 @@
 import type { Model } from "./model.ts";
-import { makeModel } from "./provider/provider.ts";
-import { type ProviderName, PROVIDERS } from "./provider/providers.ts";
+import { makeModel, type ProviderName, PROVIDERS } from "./provider/providers.ts";
 
 /** A provider and a model of it, like `anthropic:claude-sonnet-4-5`. The key is the provider's environment variable. */
 export type ModelName = `${ProviderName}:${string}`;

@@ -205,17 +205,6 @@ export type TurnEnd =
   /** A limit of tokens or of the context cut the turn off; its calls may be incomplete. */
   | { readonly type: "cut_off"; readonly reason: string };
 
-const END_OF_EACH_TYPE: Readonly<Record<TurnEnd["type"], true>> = {
-  answered: true,
-  called: true,
-  unfinished: true,
-  refused: true,
-  cut_off: true,
-};
-
-/** The types of `TurnEnd`. The compiler checks that none is missing. */
-export const TURN_ENDS: ReadonlySet<string> = new Set(Object.keys(END_OF_EACH_TYPE));
-
 export type ModelCall = ToolCall | ProgramCall;
 
 interface AnyCall {

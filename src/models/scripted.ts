@@ -172,7 +172,6 @@ class ScriptedConversation implements Conversation {
     }
   }
 
-  /** Goes to the next step of the script. */
   #begin(toolChoice: ToolChoice): { readonly step: ScriptedStep | undefined; readonly moment: ScriptedMoment } {
     const messages = [...this.#messages];
     const moment = {

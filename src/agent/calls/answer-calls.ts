@@ -10,7 +10,6 @@ import { refusal, resultOfAnswer, type ResultWays, resultOfReport, withFound } f
 import { NO_SOURCE } from "./run-program.ts";
 import type { Waiting } from "../../programs/outcome.ts";
 
-/** Longest delay of a timer, in milliseconds. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export interface AnswererParts {
@@ -113,7 +112,6 @@ export class CallAnswerer {
     }
   }
 
-  /** Whether every call without a result waits for the outside. */
   #isIdle(): boolean {
     return [...this.#unanswered].every((id) => this.#waitingPrograms.has(id) || this.#parts.session.waitsFor(id));
   }

@@ -33,7 +33,6 @@ export interface ResultWays {
   readonly redactor?: Redactor | undefined;
 }
 
-/** The gate's answer to a call, as a result for the model. */
 export async function resultOfAnswer(call: ToolCall, answer: Answer, ways: ResultWays): Promise<CallResult> {
   const { redactor } = ways;
   if (!redactor) return wholeResult(call, answer, ways);
@@ -57,7 +56,6 @@ async function wholeResult(call: ToolCall, answer: Answer, ways: ResultWays): Pr
   return { ...withHistory(result, { source, approvedBy: answer.approvedBy }), ...parts };
 }
 
-/** The result with what is known of how it came about. */
 function withHistory(result: CallResult, { source, approvedBy }: History): CallResult {
   const history = {
     ...(source === undefined ? {} : { source: cleanText(source) }),
@@ -87,7 +85,6 @@ async function resultOfValue(
   return valueResult(call, cleanJson(JSON.stringify(stub)), answer.bytes, "of which only the beginning is shown");
 }
 
-/** The result of a search, with the names of the deferred tools that it found. */
 export function withFound(result: CallResult, answer: Answer, deferred: ReadonlySet<string>): CallResult {
   if (!answer.ok) return result;
   const tools = JSON.parse(answer.text) as readonly { readonly name: string }[];
@@ -106,7 +103,6 @@ function failureResult(call: ToolCall, answer: Answer & { readonly ok: false }, 
   return { ...whole, provenance: { ...whole.provenance, bytes, cut: "of which the middle is left out" } };
 }
 
-/** The report of a local program, as a result for the model. */
 export function resultOfReport(
   call: ModelCall,
   { report, approvedBy }: { readonly report: Report; readonly approvedBy: string | undefined },

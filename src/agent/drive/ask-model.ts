@@ -26,7 +26,6 @@ export class ModelAsker {
   readonly #scope: AgentScope;
   readonly #budget: Budget;
   readonly #span: ConversationSpan | undefined;
-  /** Whether it is the model's turn. */
   isAsking = true;
 
   constructor(live: LiveConversation, scope: AgentScope, budget: Budget, span: ConversationSpan | undefined) {
@@ -171,10 +170,8 @@ export function tokensSpent({ tokens, tokensLeft }: Budget): AgentEnding {
   return { type: "tokens_spent", allowed: Math.max(0, tokens + tokensLeft), seen: tokens };
 }
 
-/** Tokens of the model's context, if the developer gives no number. */
 const CONTEXT_TOKENS = 200_000;
 
-/** Codes of a model that does not take the conversation. */
 const REFUSED: ReadonlySet<string> = new Set(["option_invalid", "model_unavailable"]);
 
 /** Whether a program at the provider waits for results of this turn, or for its provider. */

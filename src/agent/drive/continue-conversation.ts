@@ -11,7 +11,6 @@ import { recordOf } from "./conversation-log.ts";
 import type { LiveConversation } from "./live-conversation.ts";
 import { openEnding, standingOfConversation } from "../from-journal/conversation-standing.ts";
 import { type PastConversation, readOwnConversation } from "../from-journal/past-conversation.ts";
-import { checkTranscript } from "../from-journal/check-transcript.ts";
 import { takeUp } from "../resume-agent.ts";
 import { type SaidMessage, saidByUser } from "../prompt/said-message.ts";
 import type { Transcript } from "../from-journal/transcript.ts";
@@ -75,6 +74,8 @@ export async function continueTranscript(
   transcript: Transcript,
   work: ContinueWork,
 ): Promise<Continued> {
+  // Loaded on demand: both load the schema library.
+  const { checkTranscript } = await import("../from-journal/check-transcript.ts");
   checkTranscript(transcript, "converse({ continue })");
   const { readTurn, readResults, readSaid } = await import("../from-journal/parse-message.ts");
   const { task, model } = transcript;
@@ -106,7 +107,6 @@ async function copyArtifacts(from: ArtifactSpace, to: ArtifactSpace): Promise<vo
     await to.save({ name, call, bytes, shape, first }, await from.read({ name, call, bytes, shape, first }));
 }
 
-/** A new execution with the same turns. */
 async function copied(
   scope: AgentScope,
   { task, turns, said }: CopiedHistory,

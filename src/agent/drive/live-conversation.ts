@@ -37,7 +37,6 @@ export interface LiveParts {
   readonly log: ConversationLog;
   readonly request: AgentRequest;
   readonly opening: Opening;
-  /** The model's side, if it has been opened already. */
   readonly conversation: Conversation;
   /** Whether it goes on after an ending, when the user says more. */
   readonly rests: boolean;
@@ -62,6 +61,8 @@ export class LiveConversation {
   /** What its programs keep, and results that are too large for the model. */
   readonly artifacts: ArtifactSpace;
   scope: AgentScope;
+  /** The model that answers now. */
+  model: Model;
   opening: Opening;
   /** The turn whose calls are being answered: the model's side does not have its results. */
   open: KeptTurn | undefined;
@@ -73,7 +74,6 @@ export class LiveConversation {
   /** The spans that the next driving's span refers to: the first driver's and the last driver's. */
   #before: readonly (string | undefined)[] = [];
   #span: ConversationSpan | undefined;
-  #model: Model;
   #conversation: Conversation | undefined;
   #recorded: Promise<void> = Promise.resolve();
 
@@ -85,7 +85,7 @@ export class LiveConversation {
     this.artifacts = new ArtifactSpace(scope.journal, log.execution, log.state.artifacts, log);
     this.request = request;
     this.opening = opening;
-    this.#model = request.model;
+    this.model = request.model;
     this.#conversation = conversation;
     this.#span = parts.span;
     if (!past) return;
@@ -102,10 +102,6 @@ export class LiveConversation {
 
   get state(): KnownState {
     return this.log.state;
-  }
-
-  get model(): Model {
-    return this.#model;
   }
 
   /** What the journal says of the open turn's calls, if an earlier driver or an earlier `say` has left them. */
@@ -126,7 +122,6 @@ export class LiveConversation {
     };
   }
 
-  /** Calls of the open turn that have no result. */
   get openCalls(): readonly ModelCall[] {
     return this.open ? callsWithoutResult(this.open) : [];
   }
@@ -136,7 +131,6 @@ export class LiveConversation {
     this.begun = new Set([...open.values()].filter(({ program }) => program).map(({ id }) => id));
   }
 
-  /** The span of the driving that begins; undefined if nothing records. */
   takeSpan(): ConversationSpan | undefined {
     const { execution, model, scope } = this;
     const about = { execution, model: model.name, tenant: scope.tenant, before: this.#before };
@@ -146,9 +140,8 @@ export class LiveConversation {
     return span;
   }
 
-  /** The model's side, brought to where the conversation is. */
   async conversation(): Promise<Conversation> {
-    this.#conversation ??= await this.#open(this.#model, this.opening);
+    this.#conversation ??= await this.openedWith(this.opening);
     return this.#conversation;
   }
 
@@ -157,9 +150,9 @@ export class LiveConversation {
     return (await this.conversation()).holdsMessages === true;
   }
 
-  /** The model's side with another opening. Nothing changes before it is taken over. */
-  openedWith(opening: Opening): Promise<Conversation> {
-    return this.#open(this.#model, opening);
+  /** The model's side with another opening, or of another model. Nothing changes before it is taken over. */
+  openedWith(opening: Opening, model = this.model): Promise<Conversation> {
+    return openConversation(model, opening, this.state, this.open !== undefined);
   }
 
   takeOpened(opening: Opening, conversation: Conversation): void {
@@ -182,10 +175,10 @@ export class LiveConversation {
     const { request, scope } = this;
     const instructions = request.instructionsFor?.(model.name) ?? request.instructions;
     const opening = openingFor(model, scope, { ...request, instructions });
-    const conversation = await this.#open(model, opening);
+    const conversation = await this.openedWith(opening, model);
     const told = instructions === undefined ? {} : { instructions };
     await this.log.append({ type: "model", model: model.name, ...told, at: Date.now() });
-    this.#model = model;
+    this.model = model;
     this.takeOpened(opening, conversation);
   }
 
@@ -199,10 +192,6 @@ export class LiveConversation {
     }));
     await this.log.append(...recordOf({ history }));
     this.reopen();
-  }
-
-  #open(model: Model, opening: Opening): Promise<Conversation> {
-    return openConversation(model, opening, this.state, this.open !== undefined);
   }
 
   /** Says something to the model. Throws `option_invalid` for a part that its provider does not take, and then nothing was said. */
@@ -282,7 +271,6 @@ export class LiveConversation {
     return past;
   }
 
-  /** The report of the conversation as it is. */
   report<Answer>(facts: Omit<ReportFacts, "usage" | "artifacts">): AgentReport<Answer> {
     return agentReport<Answer>(this.state, { ...facts, usage: this.usage, artifacts: this.artifacts });
   }

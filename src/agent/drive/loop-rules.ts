@@ -5,10 +5,8 @@ import { inOneLine } from "../../models/turn/content-parts.ts";
 import { type KeptTurn, resultsInOrder } from "../from-journal/conversation-state.ts";
 import type { Notice, SaidMessage } from "../prompt/said-message.ts";
 
-/** Number of times in a row after which a model that repeats itself is told. */
 const MAX_SAME = 3;
 
-/** Share of `contextTokens` after which the history is made shorter. */
 const COMPACT_SHARE = 0.8;
 /** Share of `contextTokens` after which the model is asked to answer with what it has. */
 const FULL_SHARE = 0.95;
@@ -25,7 +23,6 @@ const TEXTS: Readonly<Record<Notice, (why: string) => string>> = {
   answer_invalid: (why) => `Your answer does not fit the schema: ${why} Give the whole answer again, as JSON alone.`,
 };
 
-/** What the host says to the model, in the user's place. */
 export function noticeOf(notice: Notice, why: string): SaidMessage {
   const message: UserMessage = `[host] ${TEXTS[notice](why)}`;
   return { by: "host", message, why: notice };

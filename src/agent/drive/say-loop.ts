@@ -40,7 +40,6 @@ export class SayLoop {
   readonly #span: ConversationSpan | undefined;
   readonly #asker: ModelAsker;
   #ending: AgentEnding | undefined;
-  /** Value of the answer, if it has a schema. */
   #value: unknown;
 
   /** `scope` has the signal that ends this `say`. */
@@ -130,7 +129,6 @@ export class SayLoop {
     }
   }
 
-  /** Results of the calls that are not made, because the conversation comes to this ending. */
   #notDone({ type }: AgentEnding): CallResult[] {
     const why = isInterruption(this.#scope.signal.reason)
       ? "It was not made, because the user interrupted."
@@ -181,7 +179,6 @@ export class SayLoop {
     return results.size > 0 || begun.size > 0 || [...state.open.values()].some(({ decided }) => decided !== undefined);
   }
 
-  /** Ends the calls and the programs that wait, with their conversation. */
   async #cancelOpen(): Promise<void> {
     checkOwned(this.#scope.signal);
     const { execution } = this.#live;
@@ -194,7 +191,6 @@ export class SayLoop {
     }
   }
 
-  /** Asks for a turn and journals it. An ending means that there is none. */
   async #nextTurn(): Promise<KeptTurn | AgentEnding> {
     const reply = await this.#asker.ask();
     return reply.type === "turn" ? this.#live.takeTurn(reply) : reply;
@@ -216,7 +212,6 @@ export class SayLoop {
     }
   }
 
-  /** The ending of a conversation that may not ask for another turn; undefined if it may. */
   #limitReached(): AgentEnding | undefined {
     const { request, state } = this.#live;
     if (this.#scope.signal.aborted) return cancelled(this.#scope.signal);
@@ -249,7 +244,6 @@ export class SayLoop {
     };
   }
 
-  /** Runs a program, or goes on with it, as the execution that belongs to its call. */
   async #runProgram(call: ProgramCall, source: string): Promise<EndedProgram | typeof WAITS> {
     const { execution, parts, artifacts: space } = this.#live;
     const { allowChangedTools, asks } = parts;

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
+import { z } from "zod";
 import { optionError, PortcullisError } from "../../errors.ts";
-import { type ModelTurn, TURN_ENDS } from "../../models/model.ts";
+import type { ModelTurn, TurnEnd } from "../../models/model.ts";
 import { AGENT_ENDINGS } from "../ending-text.ts";
 import type { Transcript, TranscriptTurn } from "./transcript.ts";
 
@@ -81,32 +82,39 @@ function hasSayings(turns: Transcript["turns"], allowed: number): boolean {
   return turns.length > allowed && turns.some(({ said }) => hasSaid(said));
 }
 
+const END_OF_EACH_TYPE = {
+  answered: true,
+  called: true,
+  unfinished: true,
+  refused: true,
+  cut_off: true,
+} satisfies Record<TurnEnd["type"], true>;
+
+const FORM = z.looseObject({
+  format: z.literal(1),
+  turns: z.array(z.unknown()),
+  ending: z.looseObject({ type: z.enum(AGENT_ENDINGS) }),
+});
+
+/** The fields that are read here. */
+const TURN_FORM = z.looseObject({
+  turn: z.looseObject({
+    text: z.string(),
+    calls: z.array(z.looseObject({ id: z.string() })),
+    end: z.looseObject({ type: z.enum(Object.keys(END_OF_EACH_TYPE)) }),
+  }),
+  results: z.array(z.looseObject({ callId: z.string(), text: z.string() })),
+});
+
 function checkForm(transcript: Transcript, subject: string): void {
-  const whole = "a transcript, as runtime.agent gives it";
-  if (typeof transcript !== "object" || transcript === null || transcript.format !== 1)
-    throw optionError(subject, whole, transcript);
-  const { turns, ending } = transcript;
-  if (!Array.isArray(turns) || !AGENT_ENDINGS.has(ending?.type)) throw optionError(subject, whole, transcript);
-  for (const [index, one] of turns.entries()) {
-    const { turn, results } = (one ?? {}) as Partial<TranscriptTurn>;
-    const { text, calls, end } = turn ?? {};
-    const haveAll = haveTexts(calls, "id") && haveTexts(results, "callId") && haveTexts(results, "text");
-    if (!isText(text) || !haveAll || !isTurnEnd(end))
-      throw new PortcullisError(
-        "option_invalid",
-        `${subject}: turn ${index + 1} lacks its text, its calls, its results or its end.`,
-      );
-  }
-}
-
-function isTurnEnd(end: unknown): boolean {
-  const type = (end as { readonly type?: unknown } | null | undefined)?.type;
-  return typeof type === "string" && TURN_ENDS.has(type);
-}
-
-function haveTexts(list: unknown, key: "id" | "callId" | "text"): boolean {
-  if (!Array.isArray(list)) return false;
-  return list.every((one: Readonly<Record<string, unknown>> | null) => isText(one?.[key]));
+  if (!FORM.safeParse(transcript).success)
+    throw optionError(subject, "a transcript, as runtime.agent gives it", transcript);
+  const wrong = transcript.turns.findIndex((one) => !TURN_FORM.safeParse(one).success);
+  if (wrong >= 0)
+    throw new PortcullisError(
+      "option_invalid",
+      `${subject}: turn ${wrong + 1} lacks its text, its calls, its results or its end.`,
+    );
 }
 
 function isText(value: unknown): value is string {

@@ -15,18 +15,6 @@ import type { UnansweredCall } from "../../programs/from-journal/execution-state
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import type { SaidMessage } from "../prompt/said-message.ts";
 
-/**
- * What the records of a conversation amount to. Its driver, a driver that takes it over, a list and a view all know it by
- * the functions here:
- *
- *   applyRecord    what a record changes
- *   turnsOfSay     the turns since the user said something, which `maxTurns` counts
- *   saidInSay      what was said since then
- *   copiedTurns    the turns that come from a conversation that this one continues
- *   hasOpenTurn    whether the model has not been given the results of the last turn
- *   isHeld         whether it goes on after an ending
- */
-
 /** One turn of a conversation, with all that its model needs to go on after it. */
 export interface KeptTurn {
   /** What was said to the model since the turn before. */
@@ -34,18 +22,15 @@ export interface KeptTurn {
   readonly turn: ModelTurn;
   /** State for the model's provider alone; undefined if there is none, or if the turn comes from a transcript. */
   readonly opaque: string | undefined;
-  /** Name of the model that made it. */
   readonly model: string;
   /** By call id. */
   readonly results: ReadonlyMap<string, CallResult>;
 }
 
-/** The results of a turn that are there. */
 export function resultsInOrder({ turn, results }: Pick<KeptTurn, "turn" | "results">): readonly CallResult[] {
   return turn.calls.flatMap(({ id }) => results.get(id) ?? []);
 }
 
-/** The calls of a turn that have no result. */
 export function callsWithoutResult({ turn, results }: KeptTurn): readonly ModelCall[] {
   return turn.calls.filter(({ id }) => !results.has(id));
 }
@@ -55,12 +40,11 @@ interface TakenTurn extends KeptTurn {
   readonly results: Map<string, CallResult>;
 }
 
-/** A call of the last turn that has no result. */
 export interface UnansweredModelCall extends UnansweredCall {
   readonly id: string;
 }
 
-/** The state of a conversation, derived from its journal. */
+/** What the records of a conversation amount to, for its driver, a driver that takes it over, a list and a view. */
 export class ConversationState {
   header: ConversationHeader | undefined;
   /** Number of records applied. */
@@ -76,7 +60,6 @@ export class ConversationState {
   model = "";
   /** System text of the developer's, for that model. */
   instructions: string | undefined;
-  /** Its tools now. */
   tools: readonly ToolDigest[] = [];
   /** It goes no further before the user says more. */
   rest: RestRecord | undefined;
@@ -97,7 +80,6 @@ export class ConversationState {
   outcome: OutcomeRecord | undefined;
 }
 
-/** The state of a conversation from its header on. */
 export type KnownState = ConversationState & { readonly header: ConversationHeader };
 
 /** What the text of a message, or of a shortened history, holds. */
@@ -107,7 +89,6 @@ export type Content =
   | { readonly said: readonly SaidMessage[] }
   | { readonly history: readonly CompactTurn[] };
 
-/** A turn that a shortened history keeps. */
 export interface CompactTurn {
   /** Place among all turns, from 0. */
   readonly turn: number;
@@ -225,6 +206,7 @@ function shortened({ turns, sent }: ConversationState, history: readonly Compact
   });
 }
 
+/** The turns since the user said something, which `maxTurns` counts. */
 export function turnsOfSay(state: Pick<ConversationState, "turns" | "turnsBefore" | "header">): readonly KeptTurn[] {
   return state.turns.slice(Math.max(state.turnsBefore, copiedTurns(state)));
 }

@@ -93,8 +93,8 @@ function parted({ decisions = {}, results = {} }: Said): {
   const ofDecisions = partedById(decisions);
   const ofResults = partedById(results);
   const saidOf = (callId: string): Said => ({
-    decisions: Object.fromEntries(ofDecisions.get(callId) ?? []),
-    results: Object.fromEntries(ofResults.get(callId) ?? []),
+    decisions: withoutPrefix(ofDecisions.get(callId)),
+    results: withoutPrefix(ofResults.get(callId)),
   });
   const callIds = new Set([...ofDecisions.keys(), ...ofResults.keys()].filter((callId) => callId !== OWN));
   return { own: saidOf(OWN), programs: new Map([...callIds].map((callId) => [callId, saidOf(callId)])) };
@@ -104,13 +104,9 @@ function parted({ decisions = {}, results = {} }: Said): {
 const OWN = "";
 
 function partedById<Value>(said: Readonly<Record<string, Value>>): ReadonlyMap<string, (readonly [string, Value])[]> {
-  const parts = new Map<string, (readonly [string, Value])[]>();
-  for (const [id, value] of Object.entries(said)) {
-    const slash = id.indexOf("/");
-    const callId = slash < 0 ? OWN : id.slice(0, slash);
-    const part = parts.get(callId) ?? [];
-    part.push([id.slice(slash + 1), value]);
-    parts.set(callId, part);
-  }
-  return parts;
+  return Map.groupBy(Object.entries(said), ([id]) => id.slice(0, Math.max(0, id.indexOf("/"))));
+}
+
+function withoutPrefix<Value>(part: readonly (readonly [string, Value])[] = []): Readonly<Record<string, Value>> {
+  return Object.fromEntries(part.map(([id, value]) => [id.slice(id.indexOf("/") + 1), value]));
 }

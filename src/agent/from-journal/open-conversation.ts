@@ -5,7 +5,6 @@ import { insetText as inset } from "../../output/foreign-text.ts";
 import type { SaidMessage } from "../prompt/said-message.ts";
 import { type KeptTurn, type KnownState, resultsInOrder } from "./conversation-state.ts";
 
-/** What a model is told when it takes a conversation up. */
 interface History {
   /** What was asked first; empty if the first turn has it. */
   readonly task: string;

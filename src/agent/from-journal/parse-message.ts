@@ -115,17 +115,14 @@ export function* readContent(record: JournalRecord): SlicedWork<Content | undefi
   }
 }
 
-/** A turn of a transcript. Throws `option_invalid`. */
 export function readTurn(value: unknown): ModelTurn {
   return withCalls(read(value, TURN));
 }
 
-/** Results of a transcript. Throws `option_invalid`. */
 export function readResults(value: unknown): readonly CallResult[] {
   return read(value, RESULTS);
 }
 
-/** What was said in a transcript. Throws `option_invalid`. */
 export function readSaid(value: unknown): readonly SaidMessage[] {
   return read(value, SAID);
 }

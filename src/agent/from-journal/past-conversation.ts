@@ -24,11 +24,9 @@ import {
   type UnansweredModelCall,
 } from "./conversation-state.ts";
 
-/** A call of the last turn without a result. */
 export interface OpenModelCall extends UnansweredModelCall {
   /** The program that it runs, if it has begun. */
   readonly program: Past | undefined;
-  /** Whether a driver has that program. */
   readonly driven: boolean;
 }
 
@@ -151,7 +149,6 @@ export async function readBelow(
 
 const NOT_BEGUN = { program: undefined, driven: false };
 
-/** What a program or an agent counts for in the conversation that has called it. */
 interface Below {
   readonly call: string;
   /** Calls that are not open. */

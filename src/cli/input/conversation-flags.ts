@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import type { AgentOptions } from "../../agent/agent-options.ts";
-import { MODEL_RULES } from "../../agent/conversation-settings.ts";
+import { SETTINGS_RULES } from "../../models/settings.ts";
 import { PortcullisError, optionError } from "../../errors.ts";
 import type { ProviderOptions } from "../../models/provider/provider-options.ts";
 import { given } from "../../option-rules/given.ts";
@@ -43,7 +43,7 @@ export async function conversationOptions(
     ...given({
       toolChoice: toolChoice === undefined ? undefined : toolChoiceOf(toolChoice),
       reasoning: reasoning === undefined ? undefined : reasoningOf(reasoning),
-      maxOutputTokens: parseWhole("--max-output-tokens", maxOutputTokens, MODEL_RULES.maxOutputTokens),
+      maxOutputTokens: parseWhole("--max-output-tokens", maxOutputTokens, SETTINGS_RULES.maxOutputTokens),
     }),
     ...(fallback.length === 0
       ? {}
@@ -61,8 +61,8 @@ function toolChoiceOf(text: string): NonNullable<Chosen["toolChoice"]> {
 
 function reasoningOf(text: string): NonNullable<Chosen["reasoning"]> {
   const chosen = { effort: text as "low" };
-  if (!MODEL_RULES.reasoning.accepts(chosen)) throw optionError("--reasoning", "low, medium or high", text);
-  checkValue("--reasoning", chosen, MODEL_RULES.reasoning);
+  if (!SETTINGS_RULES.reasoning.accepts(chosen)) throw optionError("--reasoning", "low, medium or high", text);
+  checkValue("--reasoning", chosen, SETTINGS_RULES.reasoning);
   return chosen;
 }
 

@@ -5,7 +5,7 @@ import type { ProviderOptions } from "../../models/provider/provider-options.ts"
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import { loadModule } from "./load-module.ts";
-import { makeModel } from "../../models/provider/provider.ts";
+import { makeModel } from "../../models/provider/providers.ts";
 import { MODEL_NAMES, readModelName } from "../../models/model-name.ts";
 
 /** The model that `--model`, or another `flag`, names: `PROVIDER:NAME`, or the path of a module whose default export is a model. */

@@ -6,7 +6,6 @@ const REPLY_BYTES = 32 * 1024 * 1024;
 /** Maximum size of an event of a stream. An event is held in memory until it is complete. */
 const EVENT_BYTES = 4 * 1024 * 1024;
 
-/** The reply, or an event of it, is larger than its limit. */
 class ReplyTooLarge extends Error {
   override readonly name = "ReplyTooLarge";
 }

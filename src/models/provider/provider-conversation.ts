@@ -50,7 +50,6 @@ export interface ConversationParts {
   readonly requests: ProviderRequests;
 }
 
-/** A whole reply, as its adapter keeps it. */
 export interface ProviderReply {
   /** The model's text, without its reasoning. */
   readonly text: string;
@@ -80,14 +79,12 @@ interface Meaning {
 
 type FailedReply = Extract<TurnReply, { readonly type: "failed" }>;
 
-/** What one request asks for beside its history. */
 export interface TurnAsked {
   readonly maxOutputTokens: number;
   readonly toolChoice: ToolChoice;
   readonly signal: AbortSignal;
 }
 
-/** A call of the last turn that has no answer yet. */
 interface OpenCall {
   readonly id: string;
   /** The block of the next request that carries the result. */
@@ -108,7 +105,6 @@ export abstract class ProviderConversation<Reply extends ProviderReply> implemen
   readonly #content = new ContentBudget();
   /** Makes the tools that were declared last the current tools. */
   #redeclare: (() => void) | undefined;
-  /** The choice that the last turn was asked with. */
   #toolChoice: ToolChoice = "auto";
   readonly #failed: FailedProvider;
   readonly #ids = new CallIds();
@@ -169,7 +165,6 @@ export abstract class ProviderConversation<Reply extends ProviderReply> implemen
     return this.#messages.length > 0;
   }
 
-  /** The last reply as a body of the provider. */
   get opaque(): string | undefined {
     return this.#opaque;
   }
@@ -230,7 +225,6 @@ export abstract class ProviderConversation<Reply extends ProviderReply> implemen
     }
   }
 
-  /** Shows a reply that came in one piece. */
   #showWhole({ reasoning, text }: Reply, { calls, hosted }: ModelTurn, display: TurnDisplay): void {
     display.reasoning(reasoning);
     display.text(text);
@@ -272,12 +266,10 @@ export abstract class ProviderConversation<Reply extends ProviderReply> implemen
     return toolNamesOf(opening);
   }
 
-  /** The images, files and links of a result. */
   protected partsOf({ parts }: CallResult): ResultParts {
     return readResultParts(parts, { media: this.media, budget: this.#content });
   }
 
-  /** The deferred tools of an opening that a search has found. */
   protected foundOf({ deferred = [] }: Opening): readonly ToolDeclaration[] {
     return deferred.filter(({ name }) => this.#found.has(name));
   }

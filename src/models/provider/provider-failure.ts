@@ -1,4 +1,5 @@
 import { fieldOf, textOf } from "../../values/fields.ts";
+import { parsedJson } from "../../values/json/json-text.ts";
 import type { ModelUsage, ProviderFailure, ProviderFailureCode, TurnEnd, TurnReply } from "../model.ts";
 
 /** Maximum length of a provider's message in a failure, in UTF-16 code units. */
@@ -87,15 +88,18 @@ function says(error: unknown, pattern: RegExp): boolean {
 
 /** The provider's name for the kind of error. Some providers put it in `code`, and a general word in `type`. */
 function kindOf(error: unknown): string {
-  const body = (error as { readonly error?: unknown } | null | undefined)?.error;
-  const inner = fieldOf(body, "error") ?? body;
+  const inner = bodyOf(error);
   return [textOf(inner, "type"), textOf(inner, "code")].filter((word) => word !== undefined).join(" ");
 }
 
-function detailOf(error: unknown): string {
+/** What the provider says of the error, as its SDK parsed it. */
+function bodyOf(error: unknown): unknown {
   const body = (error as { readonly error?: unknown } | null | undefined)?.error;
-  const inner = fieldOf(body, "error") ?? body;
-  const words = textOf(inner, "message");
+  return fieldOf(body, "error") ?? body;
+}
+
+function detailOf(error: unknown): string {
+  const words = textOf(bodyOf(error), "message");
   if (words !== undefined) return words;
   const message = error instanceof Error ? error.message.slice(0, MESSAGE_LENGTH) : "";
   return messageInBody(message) ?? message;
@@ -103,12 +107,7 @@ function detailOf(error: unknown): string {
 
 /** Google's SDK puts the text of the body into the message, for streams after a prefix. */
 function messageInBody(message: string): string | undefined {
-  try {
-    const body: unknown = JSON.parse(message.slice(message.indexOf("{")));
-    return textOf(fieldOf(body, "error"), "message");
-  } catch {
-    return undefined;
-  }
+  return textOf(fieldOf(parsedJson(message.slice(message.indexOf("{"))), "error"), "message");
 }
 
 function chainOf(error: unknown): unknown[] {

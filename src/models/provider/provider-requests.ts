@@ -12,7 +12,6 @@ const MAX_WAIT_MS = 25_000;
 export const NO_TIMEOUT_MS = 2 ** 31 - 1;
 
 export interface RequestBounds extends FetchBounds {
-  /** Maximum of repetitions for one turn. */
   readonly retries: number;
   /** Time in which a repetition may begin, from the beginning of the turn, in milliseconds. */
   readonly retryMs: number;
@@ -52,7 +51,6 @@ export class ProviderRequests {
     this.#isAnswered = false;
   }
 
-  /** Requests that were sent for the turn. */
   get attempts(): number {
     return this.#attempts;
   }
@@ -147,7 +145,6 @@ function ownWaitMs(attempt: number): number {
   return Math.min(MAX_OWN_WAIT_MS, FIRST_WAIT_MS * 2 ** (attempt - 1)) * (1 - Math.random() / 4);
 }
 
-/** A request that timed out is not repeated. */
 function isTimeout(error: unknown): boolean {
   return error instanceof Error && error.name === "TimeoutError";
 }

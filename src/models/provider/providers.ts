@@ -1,9 +1,28 @@
 import { flag, type OptionsOf, withDefault } from "../../option-rules/options.ts";
-import type { Model } from "../model.ts";
-import { makeModel, type Provider } from "./provider.ts";
-import type { ProviderOptions } from "./provider-options.ts";
+import type { Conversation, Model } from "../model.ts";
+import { checkSettings } from "../settings.ts";
+import type { ConversationParts } from "./provider-conversation.ts";
+import { type ProviderOptions, type ProviderTraits, resolveOptions } from "./provider-options.ts";
+import { ProviderRequests } from "./provider-requests.ts";
+
+interface Provider extends ProviderTraits {
+  readonly converse: (parts: ConversationParts) => Promise<Conversation>;
+}
 
 const IMAGES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+const DOCUMENTS = [...IMAGES, "application/pdf"];
+const FILES = [...DOCUMENTS, "text/*"];
+
+/** What a provider takes, unless its row says otherwise. */
+const TAKES = {
+  minOutputTokens: 1,
+  maxTemperature: 2,
+  oneCall: true,
+  summaries: true,
+  whileReasoning: true,
+  forcesFound: true,
+  forcesHosted: false,
+};
 
 const ANTHROPIC = {
   name: "anthropic",
@@ -12,21 +31,8 @@ const ANTHROPIC = {
   keyVariable: "ANTHROPIC_API_KEY",
   sdk: "@anthropic-ai/sdk",
   hostsPrograms: true,
-  takes: {
-    minOutputTokens: 1,
-    stops: Number.POSITIVE_INFINITY,
-    maxTemperature: 1,
-    oneCall: true,
-    summaries: true,
-    whileReasoning: false,
-    forcesFound: true,
-    forcesHosted: false,
-  },
-  media: {
-    inMessages: [...IMAGES, "application/pdf", "text/*"],
-    inResults: [...IMAGES, "application/pdf", "text/*"],
-    byUrl: [...IMAGES, "application/pdf"],
-  },
+  takes: { ...TAKES, stops: Number.POSITIVE_INFINITY, maxTemperature: 1, whileReasoning: false },
+  media: { inMessages: FILES, inResults: FILES, byUrl: DOCUMENTS },
   flags: {},
   converse: async (parts) => (await import("../anthropic/conversation.ts")).converseByAnthropic(parts),
 } as const satisfies Provider;
@@ -43,21 +49,8 @@ const OPENAI = {
   keyVariable: "OPENAI_API_KEY",
   sdk: "openai",
   hostsPrograms: true,
-  takes: {
-    minOutputTokens: 16,
-    stops: 0,
-    maxTemperature: 2,
-    oneCall: true,
-    summaries: true,
-    whileReasoning: true,
-    forcesFound: false,
-    forcesHosted: true,
-  },
-  media: {
-    inMessages: [...IMAGES, "application/pdf", "text/*"],
-    inResults: [...IMAGES, "application/pdf", "text/*"],
-    byUrl: [...IMAGES, "application/pdf"],
-  },
+  takes: { ...TAKES, minOutputTokens: 16, stops: 0, forcesFound: false, forcesHosted: true },
+  media: { inMessages: FILES, inResults: FILES, byUrl: DOCUMENTS },
   flags: OPENAI_FLAGS,
   converse: async (parts) => (await import("../openai/responses/conversation.ts")).converseByOpenAiResponses(parts),
 } as const satisfies Provider;
@@ -69,21 +62,8 @@ const OPENAI_CHAT = {
   keyVariable: "OPENAI_API_KEY",
   sdk: "openai",
   hostsPrograms: false,
-  takes: {
-    minOutputTokens: 1,
-    stops: 4,
-    maxTemperature: 2,
-    oneCall: true,
-    summaries: false,
-    whileReasoning: true,
-    forcesFound: true,
-    forcesHosted: false,
-  },
-  media: {
-    inMessages: [...IMAGES, "application/pdf"],
-    inResults: [...IMAGES, "application/pdf"],
-    byUrl: IMAGES,
-  },
+  takes: { ...TAKES, stops: 4, summaries: false },
+  media: { inMessages: DOCUMENTS, inResults: DOCUMENTS, byUrl: IMAGES },
   flags: {},
   converse: async (parts) => (await import("../openai/chat/conversation.ts")).converseByOpenAiChat(parts),
 } as const satisfies Provider;
@@ -96,16 +76,7 @@ const GEMINI = {
   keyVariable: "GEMINI_API_KEY",
   sdk: "@google/genai",
   hostsPrograms: false,
-  takes: {
-    minOutputTokens: 1,
-    stops: 5,
-    maxTemperature: 2,
-    oneCall: false,
-    summaries: true,
-    whileReasoning: true,
-    forcesFound: true,
-    forcesHosted: false,
-  },
+  takes: { ...TAKES, stops: 5, oneCall: false },
   media: {
     inMessages: ["image/png", "image/jpeg", "image/webp", "application/pdf", "text/*", "audio/*", "video/*"],
     inResults: ["image/png", "image/jpeg", "image/webp", "application/pdf", "text/plain"],
@@ -144,4 +115,19 @@ export function openaiChat(options: ProviderOptions): Model {
 /** Models of Gemini's generateContent. Programs run locally. */
 export function gemini(options: ProviderOptions): Model {
   return makeModel(GEMINI, options);
+}
+
+/** A model of a provider. Throws `option_invalid`, and `model_unavailable` if there is no key. */
+export function makeModel(provider: Provider, options: ProviderOptions): Model {
+  const resolved = resolveOptions(provider, options);
+  const name = `${provider.name}:${resolved.model}`;
+  return {
+    name,
+    hostsPrograms: provider.hostsPrograms,
+    async converse(opening) {
+      checkSettings({ model: name, takes: provider.takes }, opening);
+      const requests = new ProviderRequests(resolved);
+      return provider.converse({ model: name, provider, options: resolved, opening, requests });
+    },
+  };
 }

@@ -21,7 +21,6 @@ export type DataPart = Extract<ContentPart, { readonly data: string }>;
 /** The parts of a message; a message of text alone is a string. */
 export type MessageContent = string | readonly MessagePart[];
 
-/** How much content a conversation has. */
 export class ContentBudget {
   #left = MAX_DATA;
 

@@ -4,13 +4,10 @@ import { SourceReader } from "./source-reader.ts";
 
 /** Maximum of reasoning and inputs that one turn shows while they are written, in UTF-16 code units. */
 const MAX_SHOWN = 256 * 1024;
-/** Maximum number of inputs that one turn shows. */
 const MAX_INPUTS = 1000;
 const REST = "… (the rest is not shown)";
 
-/** What is needed to name inputs. */
 export interface StreamedNames {
-  /** Name of the tool that takes programs. */
   readonly program: string | undefined;
   /** The tool that was declared under a name. */
   readonly own: (given: string) => string;
@@ -74,7 +71,6 @@ export class TurnDisplay {
     this.begin(key, isProgram ? RUN_PROGRAM : this.names.own(given), isProgram ? "source" : "json");
   }
 
-  /** A piece of an input that has begun. */
   argument(key: unknown, piece: string): void {
     const input = this.#inputs.get(key);
     const { onArgument } = this.#request;

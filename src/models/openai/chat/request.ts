@@ -33,7 +33,6 @@ export function declareFunction(
   return { type: "function", function: { name, description, parameters, ...(strict ? { strict: true } : {}) } };
 }
 
-/** The message that carries the result of a call. */
 export function toolMessage(toolCallId: string, result: CallResult, told: readonly string[]): Fields {
   return { role: "tool", tool_call_id: toolCallId, content: labelledText(result, { marksFailure: false, told }) };
 }

@@ -104,7 +104,6 @@ export const CONTENT: ContentForms = {
     isImage ? { type: "input_image", image_url: url, detail: "auto" } : { type: "input_file", file_url: url },
 };
 
-/** The item that carries the result of a call. */
 export function outputItem(call: Fields, result: CallResult, { carried, told }: ResultParts): Fields {
   const text = labelledText(result, { marksFailure: false, told });
   return outputOf(call, carried.length > 0 ? [CONTENT.text(text), ...carried.map(CONTENT.data)] : text);
