@@ -72,8 +72,8 @@ export function agentAsTool<Context = unknown>(options: AgentToolOptions<Context
     const gate = scope.gate.beside(tools).for({ tenant, context: given, model: model.name }, scope.onSwitchFailed);
     const inner = { ...scope, gate, above, signal: context.signal };
     const { execution, callId } = context;
-    const { runAgentOnce } = await import("./resume-agent.ts");
-    return runAgentOnce(inner, { model, ...about, maxTurns, maxTokens }, task, childExecution(execution, callId));
+    const { runAgent } = await import("./resume-agent.ts");
+    return runAgent(inner, { model, ...about, maxTurns, maxTokens }, task, childExecution(execution, callId));
   };
   const tool = defineTool({
     name,

@@ -4,27 +4,12 @@ import type { ExecutionId } from "../journal/execution-id.ts";
 import type { ContinuedRef } from "../journal/record.ts";
 import type { Opening } from "../models/model.ts";
 import { shownDigest } from "../tools/tool-digest.ts";
-import { driveConversation } from "./drive/drive-conversation.ts";
-import type { AgentReport, AgentRequest } from "./agent-report.ts";
+import type { AgentRequest } from "./agent-report.ts";
 import type { AgentScope } from "./agent-scope.ts";
 import { ConversationLog } from "./drive/conversation-log.ts";
 import { LiveConversation } from "./drive/live-conversation.ts";
 import { openingFor } from "./prompt/opening.ts";
 import { headerSettings } from "./conversation-settings.ts";
-
-/**
- * Runs a conversation: asks the model for a turn, answers its calls, asks for the next turn, until the model answers, a
- * limit is reached, or only the outside can bring it further. Every failure of the model or its provider is an ending.
- * Rejects for requests that the model does not support, if the journal cannot be written or the sandbox has no guest,
- * and with `execution_exists`.
- */
-export async function runAgent<Answer = string>(
-  scope: AgentScope,
-  request: AgentRequest,
-  task: string,
-): Promise<AgentReport<Answer>> {
-  return driveConversation<Answer>(await beginConversation(scope, request, { task }));
-}
 
 export interface Beginning {
   /** What the model is asked first; empty if the user says it later. */

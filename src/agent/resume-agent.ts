@@ -157,22 +157,27 @@ export async function cancelConversation(scope: AgentScope, past: PastConversati
 }
 
 /**
- * Runs a conversation under an id of the caller's choice. The same id again joins the running conversation, goes on
- * with it if its host died, or gives its report if it has ended or waits. Rejects with `execution_exists` for another
- * task, model, caller or tenant under the id.
+ * Runs a conversation: asks the model for a turn, answers its calls, asks for the next turn, until the model answers, a
+ * limit is reached, or only the outside can bring it further. Every failure of the model or its provider is an ending.
+ * Rejects for requests that the model does not support, and if the journal cannot be written or the sandbox has no guest.
+ *
+ * The same id again, chosen by the caller, joins the running conversation, goes on with it if its host died, or gives its
+ * report if it has ended or waits. Rejects with `execution_exists` for another task, model, caller or tenant under the id.
  */
-export function runAgentOnce<Answer = string>(
+export async function runAgent<Answer = string>(
   scope: AgentScope,
   request: AgentRequest,
   task: string,
-  execution: ExecutionId,
+  execution?: ExecutionId,
 ): Promise<AgentReport<Answer>> {
   const { model } = request;
+  const begin = () => beginConversation(scope, request, { task, execution });
+  if (execution === undefined) return driveConversation<Answer>(await begin());
   return runUnderId<AgentReport<Answer>>(scope, {
     execution,
     what: "task, model or tenant",
     begin: async () => {
-      const live = await beginConversation(scope, request, { task, execution });
+      const live = await begin();
       return () => driveConversation<Answer>(live);
     },
     text: task,

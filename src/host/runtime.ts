@@ -284,19 +284,14 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
    * runtime is closed, the sandbox cannot run or the journal cannot be written.
    */
   async agent<Answer = string>(options: AgentOptions<Context, Answer>): Promise<AgentReport<Answer>> {
-    const [{ runAgent }, { runAgentOnce }, { AGENT_RULES, requestOf, withModels }] = await Promise.all([
-      import("../agent/agent.ts"),
+    const [{ runAgent }, { AGENT_RULES, requestOf, withModels }] = await Promise.all([
       import("../agent/resume-agent.ts"),
       import("../agent/agent-options.ts"),
     ]);
     const read = withModels(readOptions("agent", options, AGENT_RULES));
-    const { task, execution } = read;
-    return this.#run("agent", read, listenerOf(read.onEvent), (scope) => {
-      const request = requestOf(read, scope.gate.tools, "agent");
-      return execution === undefined
-        ? runAgent<Answer>(scope, request, task)
-        : runAgentOnce<Answer>(scope, request, task, execution);
-    });
+    return this.#run("agent", read, listenerOf(read.onEvent), (scope) =>
+      runAgent<Answer>(scope, requestOf(read, scope.gate.tools, "agent"), read.task, read.execution),
+    );
   }
 
   /**

@@ -16,7 +16,7 @@ export function notifyProgress(run: Run, { notify }: McpRequest): Notifying {
   if (!notify) return { end: async () => {} };
   // Each request has its own value, because several requests may wait for one run.
   const progress = new LatestValue<Progress>();
-  const watching = run.watch(progress);
+  run.watchers.add(progress);
   const timer = setInterval(() => progress.set(run.progress), LONGEST_MS).unref();
   const ended = Promise.withResolvers<void>();
   const spaced = () => Promise.race([passed(SHORTEST_MS), ended.promise]);
@@ -24,7 +24,7 @@ export function notifyProgress(run: Run, { notify }: McpRequest): Notifying {
   return {
     end: async () => {
       clearInterval(timer);
-      watching[Symbol.dispose]();
+      run.watchers.delete(progress);
       progress.end();
       ended.resolve();
       await notified;

@@ -34,12 +34,12 @@ export class Run {
   readonly bytes: number;
   readonly result: Promise<LinkedResult>;
   readonly questions = new Map<string, Question>();
+  readonly watchers = new Set<LatestValue<Progress>>();
   requests = 0;
   isOver = false;
   /** Set while no request waits for it. */
   expiry: NodeJS.Timeout | undefined;
   readonly #who: string;
-  readonly #watchers = new Set<LatestValue<Progress>>();
   readonly #cancel = new AbortController();
   #asked = Promise.withResolvers<void>();
   #rounds = 0;
@@ -57,7 +57,7 @@ export class Run {
       approve: (request) => this.#left ?? this.#ask(request),
       onProgress: (progress) => {
         this.#progress = progress;
-        for (const watcher of this.#watchers) watcher.set(progress);
+        for (const watcher of this.watchers) watcher.set(progress);
       },
     }).finally(() => {
       this.isOver = true;
@@ -100,11 +100,6 @@ export class Run {
     for (const [callId, question] of this.questions)
       if (question.round !== undefined && question.round <= round && Object.hasOwn(responses, callId))
         question.answer(decisionOf(responses[callId]));
-  }
-
-  watch(watcher: LatestValue<Progress>): Disposable {
-    this.#watchers.add(watcher);
-    return { [Symbol.dispose]: () => void this.#watchers.delete(watcher) };
   }
 
   /** A question ends with its call. */

@@ -22,7 +22,7 @@ export const SETTINGS_RULES = {
   /** How much the model reasons, and whether summaries of it are shown as `reasoning` events. */
   reasoning: option<Reasoning>('{ effort: "low", "medium" or "high", summary: true or false }', isReasoning),
   /** How much chance there is in what the model writes, from 0; the model's own by default. */
-  temperature: option<number>("a number from 0 to 2", (value) => isNumberWithin(value, 2)),
+  temperature: option<number>("a number from 0 to 2", (value) => typeof value === "number" && value >= 0 && value <= 2),
   /** Maximum of output tokens of one turn, in place of the model's option. */
   maxOutputTokens: wholeNumber({ min: 1, max: 10_000_000 }),
   /** Texts at which the model stops. */
@@ -132,10 +132,6 @@ function isReasoning(value: unknown): boolean {
   if (!isFields(value) || !Object.keys(value).every((name) => name === "effort" || name === "summary")) return false;
   const { effort, summary } = value;
   return (effort === undefined || EFFORTS.includes(effort)) && (summary === undefined || typeof summary === "boolean");
-}
-
-function isNumberWithin(value: unknown, max: number): boolean {
-  return typeof value === "number" && value >= 0 && value <= max;
 }
 
 function isStops(value: unknown): boolean {

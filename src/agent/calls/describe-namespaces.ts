@@ -20,23 +20,21 @@ export function describeNamespaces(tools: readonly Tool[], fits: (text: string) 
 
 interface Namespace {
   readonly name: string;
-  tools: number;
+  readonly tools: number;
   /** Names directly in the namespace: of inner namespaces, or of tools. */
-  readonly inner: Set<string>;
+  readonly inner: ReadonlySet<string>;
 }
 
 /** The namespaces, the largest first. Tools without a namespace are in a namespace without a name. */
 function namespacesOf(tools: readonly Tool[]): readonly Namespace[] {
-  const namespaces = new Map<string, Namespace>();
-  for (const { name } of tools) {
-    const path = name.split(".");
-    const [first = "", second = ""] = path.length > 1 ? path : ["", name];
-    const namespace = namespaces.get(first) ?? { name: first, tools: 0, inner: new Set() };
-    namespaces.set(first, namespace);
-    namespace.tools += 1;
-    namespace.inner.add(second);
-  }
-  return [...namespaces.values()].toSorted((a, b) => b.tools - a.tools || (a.name < b.name ? -1 : 1));
+  const paths = tools.map(({ name }) => (name.includes(".") ? name.split(".") : ["", name]));
+  return [...Map.groupBy(paths, ([first = ""]) => first)]
+    .map(([name, members]) => ({
+      name,
+      tools: members.length,
+      inner: new Set(members.map(([, second = ""]) => second)),
+    }))
+    .toSorted((a, b) => b.tools - a.tools || (a.name < b.name ? -1 : 1));
 }
 
 function textOf(namespaces: readonly Namespace[], shown: number, names: number): string {

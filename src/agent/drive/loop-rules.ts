@@ -2,7 +2,7 @@ import type { CallResult, ModelTurn, UserMessage } from "../../models/model.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import type { AgentEnding } from "../ending.ts";
 import { inOneLine } from "../../models/turn/content-parts.ts";
-import { type KeptTurn, resultsInOrder } from "../from-journal/conversation-state.ts";
+import type { KeptTurn } from "../from-journal/conversation-state.ts";
 import type { Notice, SaidMessage } from "../prompt/said-message.ts";
 
 const MAX_SAME = 3;
@@ -39,10 +39,9 @@ function timesInRow(turns: readonly KeptTurn[]): number {
 
 /** What a turn asked and was answered, without ids and times, which differ from turn to turn. */
 function signatureOf(one: KeptTurn): string {
-  const results = new Map(resultsInOrder(one).map((result) => [result.callId, result]));
   const calls = one.turn.calls.map((call) => {
     const what = call.type === "tool_call" ? [call.tool, call.inputText] : ["", call.source];
-    return JSON.stringify([...what, answerText(results.get(call.id))]);
+    return JSON.stringify([...what, answerText(one.results.get(call.id))]);
   });
   return JSON.stringify([...new Set(calls)].toSorted());
 }

@@ -48,11 +48,11 @@ export class ResponsesStream implements ReplyStream<ResponsesReply> {
   readonly #added = new Set<number>();
   readonly #done = new Map<number, unknown>();
   readonly #display: TurnDisplay;
-  readonly #show: ShowInput;
+  readonly #show: (place: number, item: unknown) => void;
   #last: unknown;
 
   /** `show` begins the display of an item that was added. */
-  constructor(display: TurnDisplay, show: ShowInput) {
+  constructor(display: TurnDisplay, show: (place: number, item: unknown) => void) {
     this.#display = display;
     this.#show = show;
   }
@@ -97,9 +97,6 @@ export class ResponsesStream implements ReplyStream<ResponsesReply> {
     return isWhole || fieldOf(this.#last, "status") !== "completed" ? readResponse(this.#last, items) : undefined;
   }
 }
-
-/** Begins the display of an item's input. */
-export type ShowInput = (place: number, item: unknown) => void;
 
 const INPUT_DELTAS: ReadonlySet<string> = new Set([
   "response.function_call_arguments.delta",
