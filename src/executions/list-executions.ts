@@ -5,7 +5,7 @@ import { BudgetSpent, type ReadingBudget, readList, readRecords, type Records } 
 import type { ParentRef } from "../journal/record.ts";
 import { isDriven } from "../programs/driven-here.ts";
 import { endingHead } from "../programs/from-journal/ending-head.ts";
-import { applySliced, initialState } from "../programs/from-journal/execution-state.ts";
+import { applySliced, ExecutionState } from "../programs/from-journal/execution-state.ts";
 import { standingOfConversation } from "../agent/from-journal/conversation-standing.ts";
 import { readPastConversation } from "../agent/from-journal/past-conversation.ts";
 import { textOf } from "../values/fields.ts";
@@ -90,7 +90,7 @@ async function readOpenConversation(
 }
 
 async function readOpenProgram(records: Records, driven: boolean): Promise<OpenFacts> {
-  const state = initialState();
+  const state = new ExecutionState();
   await records.each((record) => applySliced(state, record));
   const standing = standingOf(state, driven);
   const calls = standing.state === "waiting" ? standing.calls.filter(isOutside) : [];

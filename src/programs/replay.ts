@@ -3,7 +3,7 @@ import { PortcullisError } from "../errors.ts";
 import type { JournalRecord, ProgramHeader } from "../journal/record.ts";
 import type { Sandbox } from "../sandboxes/sandbox.ts";
 import { Clocks } from "./drive/limit-clocks.ts";
-import { applySliced, type ExecutionState, initialState } from "./from-journal/execution-state.ts";
+import { applySliced, ExecutionState } from "./from-journal/execution-state.ts";
 import { GuestLink } from "./guest/guest-link.ts";
 import { Lane } from "../values/slice-scheduler.ts";
 import { limitsOf } from "./limits.ts";
@@ -62,7 +62,7 @@ async function foldAll(records: ReplayedRecords): Promise<ExecutionState & { rea
   // Loaded on demand: loading the schema library takes as long as running a program.
   const { RecordsParser } = await import("../journal/parse-records.ts");
   const parser = new RecordsParser();
-  const state = initialState();
+  const state = new ExecutionState();
   const lane = new Lane("");
   for await (const value of allOf(records)) {
     const record = parser.next(value);

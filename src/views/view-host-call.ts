@@ -2,7 +2,7 @@ import { HOST_CALL } from "../gate/answer.ts";
 import type { ExecutionSummary, Journal } from "../journal/journal.ts";
 import { readRecords } from "../journal/read-records.ts";
 import type { CallHeader, OutcomeRecord } from "../journal/record.ts";
-import { applyRecord, initialState } from "../programs/from-journal/execution-state.ts";
+import { applyRecord, ExecutionState } from "../programs/from-journal/execution-state.ts";
 import { standingOf, waitingCalls } from "../programs/from-journal/standing.ts";
 import { endingHead } from "../programs/from-journal/ending-head.ts";
 import { textOf } from "../values/fields.ts";
@@ -26,7 +26,7 @@ export async function viewHostCall(
   calls.make({ id: HOST_CALL, tool, caller, inputText: input, made: 0, at: header.startedAt });
   const events = new EventViews();
   let lastAt = header.startedAt;
-  const state = initialState();
+  const state = new ExecutionState();
   let outcome: OutcomeRecord | undefined;
   const records = readRecords(journal, header.execution, { tenant: header.tenant });
   for await (const record of records) {

@@ -68,72 +68,43 @@ export interface OpenTimer {
  * The state of an execution, derived from its journal. The driver updates it with each record. A driver that takes over
  * the execution, a viewer and an export derive the same state from the records.
  */
-export interface ExecutionState {
+export class ExecutionState {
   header: Header | undefined;
-  records: number;
-  turns: number;
+  records = 0;
+  turns = 0;
   /** Turns since the last claim or restart; 0 means no progress since then. */
-  turnsSinceStart: number;
+  turnsSinceStart = 0;
   /** The guest's clock, in milliseconds since 1970; 0 before the first turn. */
-  now: number;
-  readonly calls: Map<number, OpenCall>;
+  now = 0;
+  readonly calls = new Map<number, OpenCall>();
   /** Number of open calls that wait for a person or a client. */
-  waiting: number;
+  waiting = 0;
   /** The call that the execution itself is: the approval of a program that needs one before it starts, or the call of a host. */
   own: UnansweredCall | undefined;
-  readonly timers: Map<number, OpenTimer>;
+  readonly timers = new Map<number, OpenTimer>();
   /** The first thing the program used that a replay cannot reproduce. */
   unreplayable: Unreplayable | undefined;
-  connections: ConnectionTotals;
+  connections = NO_CONNECTIONS;
   /** UTF-8 bytes of the results that the program was handed. */
-  seenBytes: number;
+  seenBytes = 0;
   /** What the program has used up to its last turn, by all its drivers: numbers of `Usage`, by their names. */
-  usage: Readonly<Record<string, number>>;
+  usage: Readonly<Record<string, number>> = {};
   /** Time since the last turn in which the program waited for people and clients alone, in milliseconds. */
-  waitedMs: number;
+  waitedMs = 0;
   /** Since when the program has waited for people and clients alone, in milliseconds since 1970. */
   waitsSince: number | undefined;
-  restarts: number;
+  restarts = 0;
   /** Whether a driver has taken the execution up since the last turn. */
-  isTakenUp: boolean;
+  isTakenUp = false;
   /** Whether the latest driver that took the execution up since the last turn has given the program the turn. */
-  isHanded: boolean;
+  isHanded = false;
   /** Drivers that lost the execution since the last turn while the program had the turn, and that have not said since that they live. */
-  readonly silent: Set<string>;
+  readonly silent = new Set<string>();
   driver: string | undefined;
   trace: string | undefined;
-  stopped: boolean;
+  stopped = false;
   settled: (GuestFrame & { readonly kind: "settled" }) | undefined;
   outcome: string | undefined;
-}
-
-export function initialState(): ExecutionState {
-  return {
-    header: undefined,
-    records: 0,
-    turns: 0,
-    turnsSinceStart: 0,
-    now: 0,
-    calls: new Map(),
-    waiting: 0,
-    own: undefined,
-    timers: new Map(),
-    unreplayable: undefined,
-    connections: NO_CONNECTIONS,
-    seenBytes: 0,
-    usage: {},
-    waitedMs: 0,
-    waitsSince: undefined,
-    restarts: 0,
-    isTakenUp: false,
-    isHanded: false,
-    silent: new Set(),
-    driver: undefined,
-    trace: undefined,
-    stopped: false,
-    settled: undefined,
-    outcome: undefined,
-  };
 }
 
 /** Applies the first record. */

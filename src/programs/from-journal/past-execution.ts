@@ -9,14 +9,7 @@ import type { ExecutionSummary } from "../../journal/journal.ts";
 import { readRecords, Records } from "../../journal/read-records.ts";
 import type { JournalRecord, OutcomeRecord, ProgramHeader } from "../../journal/record.ts";
 import { Lane, type SlicedWork } from "../../values/slice-scheduler.ts";
-import {
-  applyRecord,
-  applySliced,
-  type ExecutionState,
-  initialState,
-  PROGRAM_CALL,
-  type TurnListener,
-} from "./execution-state.ts";
+import { applyRecord, applySliced, ExecutionState, PROGRAM_CALL, type TurnListener } from "./execution-state.ts";
 import { readingSliced } from "./read-turns.ts";
 import { LogCollector } from "../drive/log-collector.ts";
 import { CallHistory } from "./call-history.ts";
@@ -45,7 +38,7 @@ export async function readPast(
   records: AsyncIterable<JournalRecord> | Iterable<JournalRecord>,
   lane = records instanceof Records ? records.lane : new Lane(""),
 ): Promise<Past> {
-  const state = initialState();
+  const state = new ExecutionState();
   const past = new CallHistory();
   let logs: LogCollector | undefined;
   const remembered: RememberedDecision[] = [];

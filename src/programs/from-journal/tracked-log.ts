@@ -5,15 +5,7 @@ import type { Journal } from "../../journal/journal.ts";
 import { readRecords } from "../../journal/read-records.ts";
 import type { HandRecord, Header, OutcomeRecord, TurnRecord } from "../../journal/record.ts";
 import { StateLog } from "../../journal/state-log.ts";
-import {
-  applyCommand,
-  applyHeader,
-  applyRecord,
-  beginTurn,
-  endTurn,
-  type ExecutionState,
-  initialState,
-} from "./execution-state.ts";
+import { applyCommand, applyHeader, applyRecord, beginTurn, endTurn, ExecutionState } from "./execution-state.ts";
 import { wasRedacted } from "../../redaction/redacting-journal.ts";
 import type { SlicedWork } from "../../values/slice-scheduler.ts";
 import type { GuestEvent } from "../guest/guest-event.ts";
@@ -40,7 +32,7 @@ export class TrackedLog extends StateLog<ExecutionState> {
 
   static async create(journal: Journal, header: Header, driver: DriverOptions): Promise<TrackedLog> {
     const log = await ExecutionLog.create(journal, header, driver);
-    const state = initialState();
+    const state = new ExecutionState();
     applyHeader(state, header);
     return new TrackedLog(journal, log, state);
   }

@@ -9,7 +9,7 @@ import type {
   OutcomeRecord,
 } from "../../journal/record.ts";
 import { CallHistory, type KnownCall, lineOf } from "../../programs/from-journal/call-history.ts";
-import { applyRecord, initialState, type UnansweredCall } from "../../programs/from-journal/execution-state.ts";
+import { applyRecord, ExecutionState, type UnansweredCall } from "../../programs/from-journal/execution-state.ts";
 import { type PastTurn, readTurn } from "../../programs/from-journal/read-turns.ts";
 import { type Standing, standingOf } from "../../programs/from-journal/standing.ts";
 import { given } from "../../option-rules/given.ts";
@@ -49,7 +49,7 @@ export class JournalEvents {
   #kind: Header["kind"] = "program";
   #turns = 0;
   /** The state without texts, which may be large. */
-  readonly #state = initialState();
+  readonly #state = new ExecutionState();
   /** Open calls. */
   readonly #calls = new CallHistory();
   /** Whether it waited after the last record. */
