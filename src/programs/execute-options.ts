@@ -65,7 +65,10 @@ export const EXECUTE_RULES = {
   /** Changes to the limits of the runtime. */
   limits: LIMITS_OPTION,
   /** The tools that the program may use, by name: `"crm.find"`, or `"crm.*"` for all below. All of the runtime's by default. */
-  tools: option<readonly string[]>('an array of names of tools, like "crm.find" or "crm.*"', isListOfText),
+  tools: option<readonly string[]>(
+    'an array of names of tools, like "crm.find" or "crm.*"',
+    (given) => Array.isArray(given) && given.every((one) => typeof one === "string"),
+  ),
   /** The tenant that the program runs for; the runtime's by default. */
   tenant: TENANT,
   /** The host's own value, like the user of a request. Handlers and `approve` get it; a program and a model do not. */
@@ -93,7 +96,3 @@ export type WithResult<Options, Value> = Omit<Options, "result"> & {
    */
   readonly result?: Schema<unknown, Value>;
 };
-
-function isListOfText(value: unknown): boolean {
-  return Array.isArray(value) && value.every((one) => typeof one === "string");
-}

@@ -125,13 +125,10 @@ export type LimitChanges = { readonly [Name in keyof Limits]?: Limits[Name] | un
 /** The option `limits`, which `resolveLimits` checks. */
 export const LIMITS_OPTION = object<LimitChanges>();
 
-/** How errors name the limits of a journalled execution. */
-const LIMITS_OF_HEADER = fieldsOf("header.limits");
-
 /** The limits that an execution began with. Throws `journal_invalid` for a limit that is unknown or out of range. */
 export function limitsOf({ execution, limits }: Pick<Header, "execution" | "limits">): Limits {
   try {
-    return resolveLimits(DEFAULT_LIMITS, limits, LIMITS_OF_HEADER);
+    return resolveLimits(DEFAULT_LIMITS, limits, fieldsOf("header.limits"));
   } catch (error) {
     throw new PortcullisError(
       "journal_invalid",

@@ -52,7 +52,8 @@ export class Clocks {
   readonly #replaying = new TurnTime();
   /** The last replay: how long it took, and the times at its end. */
   #lastReplay = { ms: 0, runningMs: 0, replayingMs: 0 };
-  #startedAt: number | undefined;
+  /** Time since the first guest. */
+  readonly #wall = new Stopwatch();
   /** Time in which the program had something to do, and no guest to do it. */
   readonly #away = new Stopwatch();
   #ticker: NodeJS.Timeout | undefined;
@@ -79,13 +80,7 @@ export class Clocks {
   }
 
   get wallMs(): number {
-    return this.#before.wallMs + this.#ownWallMs;
-  }
-
-  get #ownWallMs(): number {
-    return this.#startedAt === undefined
-      ? 0
-      : performance.now() - this.#startedAt - this.#away.ms - this.#approvals.ms - this.#store.ms;
+    return this.#before.wallMs + this.#wall.ms - this.#away.ms - this.#approvals.ms - this.#store.ms;
   }
 
   get replayingMs(): number {
@@ -106,7 +101,7 @@ export class Clocks {
 
   /** The program has a new guest, which is not in the program's state yet unless it is the first. */
   begin(): void {
-    this.#startedAt ??= performance.now();
+    this.#wall.start();
     this.#tickEvery(TICK_MS);
     this.#running.beginReadings();
     this.#replaying.beginReadings();
@@ -118,7 +113,7 @@ export class Clocks {
 
   /** The program has lost its guest, and needs another one. Does nothing before it has started. */
   leave(): void {
-    if (this.#startedAt !== undefined) this.#away.start();
+    if (this.#wall.isOn) this.#away.start();
   }
 
   /** The guest is in the program's state. */
