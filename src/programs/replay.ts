@@ -28,7 +28,8 @@ export async function replay(
   from = 0,
   count?: CountBytes,
 ): Promise<Replayed> {
-  const { header, unreplayable, settled } = await foldAll(records);
+  const { state, header } = await foldAll(records);
+  const { unreplayable, settled } = state;
   if (unreplayable !== undefined) return { type: "unreplayable", cause: unreplayable };
   const limits = limitsOf(header);
   await using link = await GuestLink.open(
@@ -58,7 +59,7 @@ export async function replay(
   }
 }
 
-async function foldAll(records: ReplayedRecords): Promise<ExecutionState & { readonly header: ProgramHeader }> {
+async function foldAll(records: ReplayedRecords) {
   // Loaded on demand: loading the schema library takes as long as running a program.
   const { RecordsParser } = await import("../journal/parse-records.ts");
   const parser = new RecordsParser();
@@ -75,7 +76,7 @@ async function foldAll(records: ReplayedRecords): Promise<ExecutionState & { rea
           : "replay(records): this is a model's conversation, not a program.",
       );
   }
-  return { ...state, header: parser.end() as ProgramHeader };
+  return { state, header: parser.end() as ProgramHeader };
 }
 
 function allOf(records: ReplayedRecords): AsyncIterable<JournalRecord> | Iterable<JournalRecord> {
