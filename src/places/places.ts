@@ -1,3 +1,4 @@
+import { addAbortListener } from "node:events";
 import { Counts } from "./counts.ts";
 import { type InLine, WaitingLine } from "./waiting-line.ts";
 
@@ -65,13 +66,9 @@ export class Places {
       resolve(undefined);
     };
     if (signal?.aborted) return undefined;
-    signal?.addEventListener("abort", leave, { once: true });
+    using _ = signal && addAbortListener(signal, leave);
     this.#line.add(waiter)?.reject(this.#full());
-    try {
-      return await promise;
-    } finally {
-      signal?.removeEventListener("abort", leave);
-    }
+    return await promise;
   }
 
   #place(tenant: string): Release {

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { RequestListener } from "node:http";
-import { PortcullisError } from "../errors.ts";
+import { loadPackage, PortcullisError } from "../errors.ts";
 import type { AgentEvent } from "../agent/event.ts";
 import { readOptions, type Resolved } from "../option-rules/options.ts";
 import type { Runtime } from "../runtime.ts";
@@ -81,15 +81,9 @@ export interface PortcullisServer {
  */
 export async function createServer(runtime: Runtime, options: ServerOptions = {}): Promise<PortcullisServer> {
   const read = readOptions("createServer", options, SERVER_RULES);
-  return new Server(runtime, read, await loadApp()).public;
-}
-
-async function loadApp(): Promise<typeof import("./api/app.ts")> {
-  try {
-    return await import("./api/app.ts");
-  } catch (cause) {
-    throw new PortcullisError("door_unavailable", "The server needs the package hono: npm install hono.", { cause });
-  }
+  const missing = "The server needs the package hono: npm install hono.";
+  const app = await loadPackage("door_unavailable", missing, () => import("./api/app.ts"));
+  return new Server(runtime, read, app).public;
 }
 
 class Server {

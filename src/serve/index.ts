@@ -1,4 +1,3 @@
-export type { AnsweredRequest } from "./answered-request.ts";
 export { createServer } from "./create-server.ts";
 export type { Listening, PortcullisServer } from "./create-server.ts";
-export type { CloseOptions, ListenOptions, ServerOptions } from "./server-options.ts";
+export type { AnsweredRequest, CloseOptions, ListenOptions, ServerOptions } from "./server-options.ts";

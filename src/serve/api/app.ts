@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import type { AnsweredRequest } from "../answered-request.ts";
+import type { AnsweredRequest } from "../server-options.ts";
 import { packageVersion } from "../../sandboxes/package-files.ts";
 import { Lane } from "../../values/slice-scheduler.ts";
 import type { MountedMcp } from "../mcp/http/mounted-mcp.ts";

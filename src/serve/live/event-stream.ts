@@ -1,3 +1,4 @@
+import { addAbortListener } from "node:events";
 import type { ExecutionId } from "../../journal/execution-id.ts";
 import { readRecords } from "../../journal/read-records.ts";
 import type { OutcomeRecord } from "../../journal/record.ts";
@@ -82,8 +83,7 @@ export function eventStream(parts: EventStreamParts): ReadableStream<Uint8Array>
 async function* chunksOf(parts: EventStreamParts, signal: AbortSignal): AsyncGenerator<string> {
   const { watch, execution, isAllowed, hold, onError, heartbeatMs = HEARTBEAT_MS } = parts;
   using watching = watch.watch(execution);
-  const wake = () => watch.wake(execution);
-  signal.addEventListener("abort", wake, { once: true });
+  using _ = addAbortListener(signal, () => watch.wake(execution));
   const reader = new EventChunks(parts);
   try {
     yield ": portcullis\n\n";
@@ -106,8 +106,6 @@ async function* chunksOf(parts: EventStreamParts, signal: AbortSignal): AsyncGen
     if (isOperators(problem)) onError(error);
     const { code, message } = problem;
     yield `event: error\ndata: ${JSON.stringify({ error: { code, message } })}\n\n`;
-  } finally {
-    signal.removeEventListener("abort", wake);
   }
 }
 

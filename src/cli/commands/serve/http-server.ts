@@ -1,7 +1,7 @@
 import { given } from "../../../option-rules/given.ts";
 import { wholeNumber } from "../../../option-rules/options.ts";
 import type { Runtime } from "../../../runtime.ts";
-import type { AnsweredRequest } from "../../../serve/answered-request.ts";
+import type { AnsweredRequest } from "../../../serve/server-options.ts";
 import { createServer, type PortcullisServer } from "../../../serve/create-server.ts";
 import { LISTEN_RULES, type ServerOptions } from "../../../serve/server-options.ts";
 import { EXIT } from "../../exit-code.ts";
