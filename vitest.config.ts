@@ -1,14 +1,24 @@
+import { globSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import packageJson from "./package.json" with { type: "json" };
 
+/** A file that fakes timers or modules leaves traces in the modules that it has loaded: their timers are never due. */
+const FAKES = /\bvi\.(?:useFakeTimers|mock|doMock|stubGlobal|stubEnv)\(/;
+
 /**
- * Tests that hold neither a process nor a clock: their files follow each other in one process, which loads once what they
- * share. Left out are those that measure the memory of their process.
+ * Tests that need a process of their own: of the command line, which sets up its process, and of what a whole process
+ * holds, loads or is ended by. The other files follow each other in one process, which loads once what they share.
  */
-const PURE = "test/{tools,values,option-rules,output,gate}/**/!(byte-list|session).test.ts";
+const OWN_PROCESS = [
+  "test/{cli,page,examples,package,durability,telemetry}/**/*.test.ts",
+  "test/*.test.ts",
+  "test/values/byte-list.test.ts",
+  "test/gate/session.test.ts",
+  ...globSync("test/**/*.test.ts").filter((path) => FAKES.test(readFileSync(path, "utf8"))),
+];
 
 /** Tests that share the Docker daemon, each with containers of its own. Processes that wait for containers leave the cores to others. */
 const CONTAINERS = [
@@ -22,8 +32,6 @@ const CONTAINERS = [
 const ALONE = [
   "test/hostile.test.ts",
   "test/hostile-docker.test.ts",
-  "test/durability/kill.test.ts",
-  "test/durability/locked.test.ts",
   "test/serve/hostile-requests.test.ts",
   "test/serve/load.test.ts",
   "test/sandboxes/docker/build-image.test.ts",
@@ -37,6 +45,7 @@ const LONGEST = [
   "test/read-journals.test.ts",
   "test/durability/gigabyte.test.ts",
   "test/durability/every-cut.test.ts",
+  "test/durability/kill.test.ts",
   "test/host-memory.test.ts",
   "test/package/package.test.ts",
   "test/programs/execute-python.test.ts",
@@ -98,8 +107,12 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 30_000,
     projects: [
-      project("rooms", { include: ["test/**/*.test.ts"], exclude: [PURE, ...CONTAINERS, ...ALONE] }, 0),
-      project("together", { include: [PURE], isolate: false }, 0),
+      project("processes", { include: OWN_PROCESS, exclude: [...CONTAINERS, ...ALONE] }, 0),
+      project(
+        "rooms",
+        { include: ["test/**/*.test.ts"], exclude: [...OWN_PROCESS, ...CONTAINERS, ...ALONE], isolate: false },
+        0,
+      ),
       project("containers", { include: CONTAINERS, exclude: ALONE }, 1),
       project("alone", { include: ALONE, maxWorkers: 1 }, 2),
     ],
