@@ -28,7 +28,6 @@ function collectLimit(text: string, before: Partial<Limits>): Partial<Limits> {
   return { ...before, ...checkOptions(LIMIT_FLAG, { [limit.name]: limit.value }, LIMIT_RULES) };
 }
 
-/** An option that may be given several times. */
 function repeatable(flags: string, description: string): Option {
   const collect = (text: string, before: readonly string[]) => [...before, text];
   return new Option(flags, description).argParser(collect).default([]);

@@ -9,7 +9,6 @@ import {
   type ModeMeasure,
   modeOf,
   type ToolMeasure,
-  type Verdict,
   type WireMeasure,
 } from "./comparison.ts";
 import { type Exchange, exchangeOf, regroup, sum, type TokenCounter } from "./accounting/exchange.ts";
@@ -43,7 +42,7 @@ export async function compare(
   const read = readCompareOptions(options);
   checkTask(task);
   const request = comparisonRequest(task, read);
-  const { count, factors } = request;
+  const { count, factors, windowTokens } = request;
   const { tenant, language, limits = {}, signal } = read;
   const scope = {
     language,
@@ -60,9 +59,12 @@ export async function compare(
     const requests = await requestsOn(wire, ran, request);
     const exchanges = exchangesOf(requests, request, count);
     const others = exchangesOf(requests, request, request.countOther);
-    const modes = [...exchanges].map(([mode, exchange]) =>
-      measureOf(mode, exchange, others.get(mode) ?? exchange, ran.verdicts.get(mode) ?? "unchecked", request),
-    );
+    const modes = [...exchanges].map(([mode, exchange]): ModeMeasure => {
+      const spent = spentBy(exchange);
+      const spentOther = spentBy(others.get(mode) ?? exchange);
+      const answer = ran.verdicts.get(mode) ?? "unchecked";
+      return { mode, spent, spentOther, cost: costOf(spent, factors), answer, fits: spent.peak <= windowTokens };
+    });
     wires.push({ wire: wire.provider, exact: wire.exact, modes, ...ratioOf(modes, factors, ran.barred) });
     if (wire === shown) measured = exchanges;
     request.onProgress(wire.provider);
@@ -125,24 +127,6 @@ function exchangesOf(
     );
   }
   return exchanges;
-}
-
-function measureOf(
-  mode: Mode,
-  exchange: Exchange,
-  other: Exchange,
-  answer: Verdict,
-  { factors, windowTokens }: ComparisonRequest,
-): ModeMeasure {
-  const spent = spentBy(exchange);
-  return {
-    mode,
-    spent,
-    spentOther: spentBy(other),
-    cost: costOf(spent, factors),
-    answer,
-    fits: spent.peak <= windowTokens,
-  };
 }
 
 /** The ratio of the two headline modes if both did the task, else the reason why there is none. */

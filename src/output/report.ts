@@ -165,7 +165,6 @@ function effectsText(calls: readonly CallLine[], tools: ToolSet): string[] {
 
 /** `bank.pay (2 times), crm.note`. */
 function listOf(calls: readonly CallLine[]): string {
-  const counts = new Map<string, number>();
-  for (const { tool } of calls) counts.set(tool, (counts.get(tool) ?? 0) + 1);
-  return [...counts].map(([tool, count]) => (count === 1 ? tool : `${tool} (${count} times)`)).join(", ");
+  const byTool = [...Map.groupBy(calls, ({ tool }) => tool)];
+  return byTool.map(([tool, { length }]) => (length === 1 ? tool : `${tool} (${length} times)`)).join(", ");
 }

@@ -33,17 +33,11 @@ function print(line: string): void {
 /** The Docker daemon's message names the step that failed. Exit code 42 is the Dockerfile's check of Python; without a network `apt-get` fails. */
 function notBuilt(daemon: Daemon, cause: unknown): PortcullisError {
   const message = cause instanceof Error ? cause.message : String(cause);
-  if (message.trim().endsWith("code: 42"))
-    return new PortcullisError(
-      "sandbox_unavailable",
-      "The image cannot be built: its base has another version of Python than the one that its Dockerfile pins. Use Debian 12: portcullis image build --base debian:bookworm-slim",
-      { cause },
-    );
-  return /apt-get/.test(message)
-    ? new PortcullisError(
-        "sandbox_unavailable",
-        "The image cannot be built: Debian's packages could not be installed in it. Where the Docker daemon gives builds no network: portcullis image build --network host",
-        { cause },
-      )
-    : daemon.unavailable(cause);
+  const why = message.trim().endsWith("code: 42")
+    ? "its base has another version of Python than the one that its Dockerfile pins. Use Debian 12: portcullis image build --base debian:bookworm-slim"
+    : /apt-get/.test(message)
+      ? "Debian's packages could not be installed in it. Where the Docker daemon gives builds no network: portcullis image build --network host"
+      : undefined;
+  if (why === undefined) return daemon.unavailable(cause);
+  return new PortcullisError("sandbox_unavailable", `The image cannot be built: ${why}`, { cause });
 }

@@ -99,7 +99,6 @@ function withVersion(name: string): string {
   return `${name}@${devDependencies[name]}`;
 }
 
-/** The packages that an example's data is from, with their versions. */
 export function packagesOf(name: ExampleName): readonly string[] {
   return DATA[name].map(withVersion);
 }

@@ -46,7 +46,6 @@ export function openPage(address: string, option: string): Disposable {
   return { [Symbol.dispose]: remove };
 }
 
-/** Writes a file that leads to an address. */
 function fileTo(address: string): string {
   // Browsers in a sandbox of their own (snap) see no temporary files, and no files whose names begin with a dot.
   const folder = process.platform === "linux" ? homedir() : tmpdir();

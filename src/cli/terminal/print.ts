@@ -1,18 +1,12 @@
 import { writeStdout } from "./standard-streams.ts";
 import { oneLine } from "./one-line.ts";
 
-/** Prints a value as one line of JSON on standard output. */
 export function printJson(value: unknown): void {
   writeStdout(`${JSON.stringify(value)}\n`);
 }
 
-/** Prints a table on standard output. Columns named in `right` are right-aligned. */
-export function printTable(
-  head: readonly string[],
-  rows: readonly (readonly string[])[],
-  right: readonly string[] = [],
-): void {
-  writeStdout(`${table(head, rows, right)}\n`);
+export function printTable(...of: Parameters<typeof table>): void {
+  writeStdout(`${table(...of)}\n`);
 }
 
 /** A table as text: a head, then one line per row, in columns as wide as their widest cell. Columns named in `right` are right-aligned. */
@@ -29,8 +23,7 @@ export function table(
     head
       .map((name, column) => {
         const cell = cells[column] ?? "";
-        const space = " ".repeat((widths[column] ?? 0) - cell.length);
-        return right.includes(name) ? space + cell : cell + space;
+        return right.includes(name) ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0);
       })
       .join("  ")
       .trimEnd();

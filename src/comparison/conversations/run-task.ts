@@ -93,10 +93,8 @@ export async function runTask(context: ComparisonContext, request: ComparisonReq
 
 /** Each layer is one turn of a conversation, and the answer needs one turn more. */
 function checkLayers(direct: readonly unknown[], best: readonly unknown[]): void {
-  if (direct.length >= MAX_TURNS.max)
-    throw optionError("task.direct", `fewer than ${MAX_TURNS.max} layers of calls`, direct.length);
-  if (best.length >= MAX_TURNS.max)
-    throw optionError("task.best.calls", `fewer than ${MAX_TURNS.max} layers of calls`, best.length);
+  for (const [field, { length }] of Object.entries({ "task.direct": direct, "task.best.calls": best }))
+    if (length >= MAX_TURNS.max) throw optionError(field, `fewer than ${MAX_TURNS.max} layers of calls`, length);
 }
 
 /** Runs a conversation in a derived runtime with a separate journal, so that the runtime's journal holds no measurements. */

@@ -76,7 +76,11 @@ async function converse(
   let thrown: { readonly error: unknown } | undefined;
   const model = wire.connect(async (_, init) => {
     try {
-      if (typeof init?.body !== "string" || current === undefined) throw notAsked(wire, init?.body);
+      if (typeof init?.body !== "string" || current === undefined)
+        throw new PortcullisError(
+          "option_invalid",
+          `The adapter of ${wire.provider} sent ${init?.body === undefined ? "no body" : "a body that is not text"}, which cannot be measured: extend recordRequests to read what the adapter sends.`,
+        );
       onBody(init.body);
       return Response.json(wire.replyOf(current, opening));
     } catch (error) {
@@ -142,11 +146,4 @@ function calledOf(call: ModelCall): readonly unknown[] {
 
 function shorten(text: string): string {
   return text.length > 300 ? `${text.slice(0, 300)}…` : text;
-}
-
-function notAsked(wire: Wire, body: unknown): PortcullisError {
-  return new PortcullisError(
-    "option_invalid",
-    `The adapter of ${wire.provider} sent ${body === undefined ? "no body" : "a body that is not text"}, which cannot be measured: extend recordRequests to read what the adapter sends.`,
-  );
 }

@@ -162,11 +162,7 @@ async function runExample(
   writeStdout(`${task.question}\n`);
   const tools = await exampleTools(name);
   let listen: (event: ExecutionEvent) => void = () => {};
-  await using runtime = await createRuntime({
-    tools,
-    sandbox,
-    onEvent: (event) => listen(event),
-  });
+  await using runtime = await createRuntime({ tools, sandbox, onEvent: (event) => listen(event) });
   let right = true;
   for (const language of runtime.sandbox.languages) {
     const program = language === "javascript" ? task.program : pythonProgram(name);

@@ -7,7 +7,7 @@ import { writeStderr, writeStdout } from "../standard-streams.ts";
 import type { AgentReport } from "../../../agent/agent-report.ts";
 import { agentEndingText } from "../../../agent/ending-text.ts";
 import type { OperatorLog } from "./operator-log.ts";
-import { table } from "../print.ts";
+import { printJson, table } from "../print.ts";
 
 /** Prints what a model would read on standard output, and how the execution ended on standard error. */
 export function printReport({ execution, output, outcome, usage }: Report, same: SameOptions): void {
@@ -38,11 +38,10 @@ export function printAgentReport(
   writeStderr(`${table(head, [...rows, row("all", usage, usage.calls)], head.slice(1))}\n`);
 }
 
-/** Prints a conversation as one JSON document on standard output. */
 export function printAgentJson(
   { execution, ending, answer, transcript, calls, usage, artifacts }: AgentReport<unknown>,
   operator: OperatorLog,
 ): void {
   const report = { execution, ending, answer: answer ?? null, turns: transcript.turns, calls, usage, artifacts };
-  writeStdout(`${JSON.stringify({ ...report, operator: operator.entries })}\n`);
+  printJson({ ...report, operator: operator.entries });
 }
