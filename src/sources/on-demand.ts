@@ -14,8 +14,7 @@ import type { OpenApiOptions, OpenApiPolicies, OpenApiSource } from "./openapi/f
  * reached, or does not list its tools in time; then nothing is left running.
  */
 export async function fromMcp(server: McpServer, policies?: McpPolicies): Promise<McpSource> {
-  const source = await import("./mcp/from-mcp.ts");
-  return source.fromMcp(server, policies);
+  return (await import("./mcp/from-mcp.ts")).fromMcp(server, policies);
 }
 
 /**
@@ -27,8 +26,7 @@ export async function fromMcp(server: McpServer, policies?: McpPolicies): Promis
 export async function fromMcpConfig(
   ...given: Parameters<typeof import("./mcp/config/mcp-config.ts").fromMcpConfig>
 ): Promise<McpConfig> {
-  const source = await import("./mcp/config/mcp-config.ts");
-  return source.fromMcpConfig(...given);
+  return (await import("./mcp/config/mcp-config.ts")).fromMcpConfig(...given);
 }
 
 /**
@@ -37,6 +35,5 @@ export async function fromMcpConfig(
  * document or has more than 50,000 operations, and `source_unavailable` where a library is missing.
  */
 export async function fromOpenApi(options: OpenApiOptions, policies?: OpenApiPolicies): Promise<OpenApiSource> {
-  const source = await import("./openapi/from-openapi.ts");
-  return source.fromOpenApi(options, policies);
+  return (await import("./openapi/from-openapi.ts")).fromOpenApi(options, policies);
 }

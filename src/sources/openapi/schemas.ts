@@ -51,8 +51,8 @@ const SCHEMA_WORDS: Readonly<Record<Side, ReadonlySet<string>>> = {
 
 /** The schemas of a document for one side, each converted once. */
 export class Schemas {
-  readonly #document: OpenApiDocument;
-  readonly #side: Side;
+  readonly document: OpenApiDocument;
+  readonly side: Side;
   readonly #converted = new Map<unknown, Converted>();
   readonly #definitions = new Map<string, Converted | PartFault>();
   readonly #names = new Map<string, string>();
@@ -63,15 +63,15 @@ export class Schemas {
   readonly #searched = new Map<string, boolean>();
 
   constructor(document: OpenApiDocument, side: Side) {
-    this.#document = document;
-    this.#side = side;
+    this.document = document;
+    this.side = side;
   }
 
   /** A schema of the document. Throws a `PartFault` if it cannot be used. */
   convert(schema: unknown): Converted {
     const known = this.#converted.get(schema);
     if (known) return known;
-    const converted = new Conversion(this.#document, this.#side, this).convert(schema);
+    const converted = new Conversion(this).convert(schema);
     if (isFields(schema)) this.#converted.set(schema, converted);
     return converted;
   }
@@ -135,7 +135,7 @@ export class Schemas {
   }
 
   #definition(pointer: string): Converted {
-    return remembered(this.#definitions, pointer, () => this.convert(target(this.#document.root, pointer)));
+    return remembered(this.#definitions, pointer, () => this.convert(target(this.document.root, pointer)));
   }
 
   /** Definitions of large documents are in hundreds of schemas, and each is read once for all. */
@@ -179,17 +179,13 @@ function readStates(source: string): number {
 }
 
 class Conversion {
-  readonly #document: OpenApiDocument;
-  readonly #side: Side;
   readonly #schemas: Schemas;
   readonly #references = new Set<string>();
   readonly #inPlace = new Set<string>();
   #values = 0;
   #states = 0;
 
-  constructor(document: OpenApiDocument, side: Side, schemas: Schemas) {
-    this.#document = document;
-    this.#side = side;
+  constructor(schemas: Schemas) {
     this.#schemas = schemas;
   }
 
@@ -211,9 +207,10 @@ class Conversion {
     const reference = fieldOf(schema, "$ref");
     if (typeof reference === "string") words.set("$ref", this.#reference(reference, inPlace));
     // In 3.0 a reference stands alone.
-    if (reference === undefined || !this.#document.hasOldSchemas) this.#copyWords(schema, words, inPlace);
+    if (reference === undefined || !this.#schemas.document.hasOldSchemas) this.#copyWords(schema, words, inPlace);
     const isNullable =
-      this.#document.hasOldSchemas && (fieldOf(schema, "nullable") === true || fieldOf(schema, "x-nullable") === true);
+      this.#schemas.document.hasOldSchemas &&
+      (fieldOf(schema, "nullable") === true || fieldOf(schema, "x-nullable") === true);
     return isNullable ? nullable(words) : frozen(words);
   }
 
@@ -224,18 +221,18 @@ class Conversion {
   }
 
   #copyWords(schema: Fields, words: Map<string, unknown>, inPlace: boolean): void {
-    const kept = this.#side === "input" ? BOUNDS : SHAPE;
+    const kept = this.#schemas.side === "input" ? BOUNDS : SHAPE;
     for (const [word, value] of Object.entries(schema)) {
       if (kept.has(word)) this.#copyValue(word, value, words);
-      else if (SCHEMA_WORDS[this.#side].has(word)) this.#copySchema(word, value, words, inPlace);
+      else if (SCHEMA_WORDS[this.#schemas.side].has(word)) this.#copySchema(word, value, words, inPlace);
       else if (word === "allOf" || word === "prefixItems")
         words.set(word, this.#list(word, value, inPlace && word === "allOf"));
       else if (word === "anyOf" || word === "oneOf") this.#copyChoice(word, value, words, inPlace);
       else if (word === "properties") words.set(word, this.#map(word, this.#visible(value), false));
       else if (word === "required") words.set(word, this.#required(value, fieldOf(schema, "properties")));
-      else if (this.#side === "input") this.#copyOfInput(word, value, words, inPlace);
+      else if (this.#schemas.side === "input") this.#copyOfInput(word, value, words, inPlace);
     }
-    if (this.#document.hasOldSchemas) useNewBounds(words);
+    if (this.#schemas.document.hasOldSchemas) useNewBounds(words);
   }
 
   #copyValue(word: string, value: unknown, words: Map<string, unknown>): void {
@@ -248,7 +245,7 @@ class Conversion {
 
   #copySchema(word: string, value: unknown, words: Map<string, unknown>, inPlace: boolean): void {
     // A server may send more than its document says.
-    if (this.#side === "output" && value === false) return;
+    if (this.#schemas.side === "output" && value === false) return;
     words.set(word, this.#schema(value, inPlace && IN_PLACE.has(word)));
   }
 
@@ -295,10 +292,10 @@ class Conversion {
   }
 
   #isHidden(property: unknown): boolean {
-    const word = this.#side === "input" ? "readOnly" : "writeOnly";
+    const word = this.#schemas.side === "input" ? "readOnly" : "writeOnly";
     if (fieldOf(property, word) === true) return true;
     try {
-      return fieldOf(follow(this.#document, property), word) === true;
+      return fieldOf(follow(this.#schemas.document, property), word) === true;
     } catch {
       // Reading the property refuses the reference.
       return false;

@@ -3,8 +3,8 @@ import { hasAtMostTokens } from "../count-tokens.ts";
 import { oneLine } from "./one-line.ts";
 import { needsApprovalAlways, type Tool } from "../tool.ts";
 import { jsonSchemaOf } from "../tool-schemas.ts";
-import { PYTHON } from "./type-notation.ts";
-import { fieldsOf, typeText } from "./type-text.ts";
+import { PYTHON, type TypeNotation, TYPESCRIPT } from "./type-notation.ts";
+import { fieldsOf, typeText, type TypeTextOptions } from "./type-text.ts";
 
 export type ProgramLanguage = "javascript" | "python";
 
@@ -132,34 +132,22 @@ interface Form {
   readonly bareSignature: (name: string) => string;
 }
 
-interface TypeDetail {
-  readonly descriptionLength: number;
-  readonly constraints: boolean;
-  readonly depth: number;
-}
+type TypeDetail = Omit<TypeTextOptions, "notation">;
 
 const FORMS: Readonly<Record<ProgramLanguage, Form>> = {
   javascript: {
     comment: "//",
     signature(tool, detail) {
       const input = typeText(jsonSchemaOf(tool.name, "input", tool.input), detail);
-      const result =
-        tool.output === undefined
-          ? "unknown"
-          : typeText(jsonSchemaOf(tool.name, "output", tool.output), ofOutput(detail));
-      return `tools.${tool.name}(input: ${input}): Promise<${result}>`;
+      return `tools.${tool.name}(input: ${input}): Promise<${resultText(tool, detail, TYPESCRIPT)}>`;
     },
     bareSignature: (name) => `tools.${name}(input)`,
   },
   python: {
     comment: "#",
     signature(tool, detail) {
-      const options = { ...detail, notation: PYTHON };
-      const result =
-        tool.output === undefined
-          ? PYTHON.unknown
-          : typeText(jsonSchemaOf(tool.name, "output", tool.output), ofOutput(options));
-      return `await ${pythonPath(tool.name)}(${pythonParameters(tool, options)}) -> ${result}`;
+      const parameters = pythonParameters(tool, { ...detail, notation: PYTHON });
+      return `await ${pythonPath(tool.name)}(${parameters}) -> ${resultText(tool, detail, PYTHON)}`;
     },
     bareSignature: (name) => `await ${pythonPath(name)}(...)`,
   },
@@ -181,7 +169,7 @@ export function pythonPath(name: string): string {
 }
 
 /** Keyword parameters, or one dict if a field's name is not a Python name. */
-function pythonParameters(tool: Tool, options: Parameters<typeof fieldsOf>[1]): string {
+function pythonParameters(tool: Tool, options: TypeTextOptions): string {
   const schema = jsonSchemaOf(tool.name, "input", tool.input);
   const fields = options.depth > 0 ? fieldsOf(schema, options) : undefined;
   if (!fields?.every(({ name }) => isPythonName(name))) return `input: ${typeText(schema, options)}`;
@@ -191,9 +179,10 @@ function pythonParameters(tool: Tool, options: Parameters<typeof fieldsOf>[1]): 
   return named.length === 0 ? "" : `*, ${named.join(", ")}`;
 }
 
-/** A program reads results and does not make them, so their bounds are left out. */
-function ofOutput<Options extends TypeDetail>(options: Options): Options {
-  return { ...options, constraints: false };
+/** The type of a tool's result. A program reads results and does not make them, so their bounds are left out. */
+export function resultText({ name, output }: Tool, detail: TypeDetail, notation: TypeNotation): string {
+  if (output === undefined) return notation.unknown;
+  return typeText(jsonSchemaOf(name, "output", output), { ...detail, constraints: false, notation });
 }
 
 function declare(tool: Tool, form: Form, { toolDescription, propertyDescription, constraints, depth }: Detail): string {

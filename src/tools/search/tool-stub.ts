@@ -1,4 +1,4 @@
-import { isPythonName, type ProgramLanguage, pythonPath } from "../declarations/declarations.ts";
+import { isPythonName, type ProgramLanguage, pythonPath, resultText } from "../declarations/declarations.ts";
 import type { JsonSchema } from "../json-schema/json-schema.ts";
 import type { Tool } from "../tool.ts";
 import { jsonSchemaOf } from "../tool-schemas.ts";
@@ -63,8 +63,7 @@ function inputOf(tool: Tool): JsonSchema {
 }
 
 function resultType(tool: Tool, notation: TypeNotation, detail: (typeof DETAILS)[number] | undefined): string {
-  if (tool.output === undefined || !detail) return notation.unknown;
-  return typeText(jsonSchemaOf(tool.name, "output", tool.output), { ...detail, constraints: false, notation });
+  return detail ? resultText(tool, detail, notation) : notation.unknown;
 }
 
 /** Keyword arguments, or one dict if a field's name is not a Python name. */

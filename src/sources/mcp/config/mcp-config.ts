@@ -67,10 +67,9 @@ export interface McpConfig extends AsyncDisposable {
   readonly problems: readonly string[];
 }
 
-export async function fromMcpConfig(
-  path: string,
-  policies: (name: string, annotations: McpAnnotations) => ToolPolicy | false | undefined = () => undefined,
-): Promise<McpConfig> {
+type PolicyOf = (name: string, annotations: McpAnnotations) => ToolPolicy | false | undefined;
+
+export async function fromMcpConfig(path: string, policies: PolicyOf = () => undefined): Promise<McpConfig> {
   if (typeof path !== "string")
     throw optionError("fromMcpConfig(path)", "the path of a configuration file, like .mcp.json", path);
   const servers = await readConfig(path);
@@ -105,10 +104,7 @@ interface ConfiguredServer {
   readonly policies: ServerPolicies["policies"];
 }
 
-async function openServer(
-  { server, policies: own }: ConfiguredServer,
-  policies: (name: string, annotations: McpAnnotations) => ToolPolicy | false | undefined,
-): Promise<McpSource> {
+async function openServer({ server, policies: own }: ConfiguredServer, policies: PolicyOf): Promise<McpSource> {
   const source = await fromMcp(
     server,
     (tool, annotations) =>
