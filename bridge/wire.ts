@@ -34,28 +34,24 @@ export type RefusedFrame = { readonly bytes: number; readonly allowed: number } 
 export class FrameDecoder {
   /** Size of the largest frame that is taken. A change holds from the next frame on. */
   allowed: number;
+  /** The frame after which nothing more is read. */
+  refused: RefusedFrame | undefined;
   #isPrefix = true;
   /** Length of the part under way, which is a prefix or a text. */
   #length = PREFIX_BYTES;
   /** Its bytes so far, if a chunk has ended within it, and how many they are. */
   #partial: Buffer | undefined;
   #filled = 0;
-  #refused: RefusedFrame | undefined;
 
   constructor(allowed: number) {
     this.allowed = allowed;
-  }
-
-  /** The frame after which nothing more is read. */
-  get refused(): RefusedFrame | undefined {
-    return this.#refused;
   }
 
   /** Reads a chunk and returns the frames that it completed, in order. */
   push(chunk: Buffer): string[] {
     const frames: string[] = [];
     // A text of no bytes is complete with its prefix.
-    for (let at = 0; !this.#refused && (at < chunk.length || this.#length === 0);) {
+    for (let at = 0; !this.refused && (at < chunk.length || this.#length === 0);) {
       const missing = this.#length - this.#filled;
       const found = chunk.subarray(at, at + missing);
       at += found.length;
@@ -70,8 +66,8 @@ export class FrameDecoder {
 
   #take(part: Buffer, frames: string[]): void {
     const bytes = this.#isPrefix ? part.readUInt32BE(0) : PREFIX_BYTES;
-    if (this.#isPrefix && bytes > this.allowed) this.#refused = { bytes, allowed: this.allowed };
-    else if (!this.#isPrefix && !isUtf8(part)) this.#refused = "no text";
+    if (this.#isPrefix && bytes > this.allowed) this.refused = { bytes, allowed: this.allowed };
+    else if (!this.#isPrefix && !isUtf8(part)) this.refused = "no text";
     else if (!this.#isPrefix) frames.push(part.toString("utf8"));
     this.#isPrefix = !this.#isPrefix;
     this.#length = bytes;

@@ -4,12 +4,8 @@
  */
 export class Closing {
   readonly #listeners = new Set<() => void>();
-  #isOver = false;
-
   /** Whether the sandbox is closed. */
-  get isOver(): boolean {
-    return this.#isOver;
-  }
+  isOver = false;
 
   /** Calls the listener once the sandbox is closed, unless it is forgotten before. */
   listen(listener: () => void): void {
@@ -21,7 +17,7 @@ export class Closing {
   }
 
   close(): void {
-    this.#isOver = true;
+    this.isOver = true;
     const listeners = [...this.#listeners];
     this.#listeners.clear();
     for (const listener of listeners) listener();

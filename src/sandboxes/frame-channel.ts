@@ -13,19 +13,11 @@ const IDLE_BYTES = 4096;
 /** The frames between the host and a guest, over a stream in each direction. Until `allow` the guest may send small frames only. */
 export class FrameChannel {
   readonly #decoder = new FrameDecoder(IDLE_BYTES);
-  #frames = this.#newQueue();
-  #source: Readable | undefined;
-  #unsent: UnsentFrames | undefined;
-
-  /** What has come from the guest and is not read yet. */
-  get frames(): FrameQueue {
-    return this.#frames;
-  }
-
   /** The stream from the guest; undefined before `connect`. */
-  get source(): Readable | undefined {
-    return this.#source;
-  }
+  source: Readable | undefined;
+  /** What has come from the guest and is not read yet. */
+  frames = this.#newQueue();
+  #unsent: UnsentFrames | undefined;
 
   /** How a guest ends if it has sent a frame that is refused. */
   get refusal(): Exit | undefined {
@@ -34,16 +26,16 @@ export class FrameChannel {
   }
 
   connect(source: Readable, sink: Writable): void {
-    this.#source = source;
+    this.source = source;
     this.#unsent = new UnsentFrames(sink);
   }
 
   /** Another guest speaks from now on. Its frames come in a new queue. */
   renew(): void {
-    this.#frames = this.#newQueue();
+    this.frames = this.#newQueue();
     this.#decoder.allowed = IDLE_BYTES;
     // The queue that has asked for the pause may never be read to its end.
-    this.#source?.resume();
+    this.source?.resume();
   }
 
   allow(frameBytes: number): void {
@@ -66,8 +58,8 @@ export class FrameChannel {
 
   #newQueue(): FrameQueue {
     return new FrameQueue(UNREAD_LENGTH, (pause) => {
-      if (pause) this.#source?.pause();
-      else this.#source?.resume();
+      if (pause) this.source?.pause();
+      else this.source?.resume();
     });
   }
 }

@@ -181,11 +181,7 @@ export class ContainerGuest implements Guest {
       this.#channel.connect(source, sink);
       this.#greeted.resolve();
     }
-    if (this.#channel.source === source) this.#receive(chunk);
-    else this.#noteStderr(chunk);
-  }
-
-  #receive(chunk: Buffer): void {
+    if (this.#channel.source !== source) return this.#noteStderr(chunk);
     if (this.ended) return;
     this.frames.push(this.#channel.decode(chunk));
     const { refusal } = this.#channel;
