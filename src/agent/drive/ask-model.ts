@@ -2,16 +2,22 @@ import { PortcullisError } from "../../errors.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import type { GateSession } from "../../gate/session.ts";
 import { leavesOpen } from "../../journal/execution-log.ts";
-import { type ModelCall, type ModelTurn, NO_USAGE, type ToolChoice, type TurnReply } from "../../models/model.ts";
+import {
+  type ModelCall,
+  type ModelTurn,
+  NO_USAGE,
+  type ToolChoice,
+  type TurnEnd,
+  type TurnReply,
+} from "../../models/model.ts";
 import { cleanText } from "../../output/clean-text.ts";
-import type { ConversationSpan } from "../../telemetry/telemetry.ts";
+import type { ChatEnd, ConversationSpan } from "../../telemetry/telemetry.ts";
 import type { AgentScope } from "../agent-scope.ts";
 import type { AgentEnding } from "../ending.ts";
 import { turnsOfSay } from "../from-journal/conversation-state.ts";
 import { MAX_TURN_CALLS } from "../from-journal/transcript.ts";
 import { compacted, dropOldResults } from "../prompt/compact.ts";
 import { isNoticed } from "../prompt/said-message.ts";
-import { endOfTurn } from "./conversation-span.ts";
 import type { LiveConversation } from "./live-conversation.ts";
 import { isNearlyFull, noticeOf, whyWrapUp } from "./loop-rules.ts";
 
@@ -182,4 +188,23 @@ function isOfProgram({ calls, end }: ModelTurn): boolean {
 function tooManyCalls({ calls, usage }: ModelTurn): TurnReply {
   const message = `The reply makes ${calls.length} calls, more than the ${MAX_TURN_CALLS} that one turn may make. None of them was made.`;
   return { type: "failed", failure: { code: "reply_invalid", message }, usage };
+}
+
+const FINISH_OF_EACH_END: Readonly<Record<TurnEnd["type"], string>> = {
+  answered: "stop",
+  called: "tool_calls",
+  unfinished: "unfinished",
+  refused: "content_filter",
+  cut_off: "length",
+};
+
+function endOfTurn(reply: TurnReply): ChatEnd {
+  switch (reply.type) {
+    case "turn":
+      return { finish: FINISH_OF_EACH_END[reply.end.type], usage: reply.usage };
+    case "failed":
+      return { code: reply.failure.code, usage: reply.usage };
+    case "aborted":
+      return { code: "aborted" };
+  }
 }

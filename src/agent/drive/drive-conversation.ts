@@ -1,7 +1,7 @@
 import { leavesOpen } from "../../journal/execution-log.ts";
 import { whileDriven } from "../../programs/driven-here.ts";
 import type { AgentReport } from "../agent-report.ts";
-import { endOfConversation } from "./conversation-span.ts";
+import type { WorkEnd } from "../../telemetry/telemetry.ts";
 import type { AgentEnding } from "../ending.ts";
 import type { LiveConversation } from "./live-conversation.ts";
 import { SayLoop } from "./say-loop.ts";
@@ -99,4 +99,15 @@ async function abandon(live: LiveConversation, loop: SayLoop, error: unknown, ke
     loop.suspend(error instanceof Error ? error : undefined);
     await live.log.end(false);
   } else await live.breakOff(error);
+}
+
+/** Endings without a code: the model has answered, or the conversation goes on later. */
+const GOOD: ReadonlySet<string> = new Set(["answered", "stopped", "waiting"]);
+
+/** `ending` is missing after one turn alone, whose calls are for the host to answer. */
+function endOfConversation(ending: AgentEnding | undefined): WorkEnd {
+  if (!ending) return { outcome: "turn" };
+  if (GOOD.has(ending.type)) return { outcome: ending.type };
+  const code = ending.type === "provider_failed" ? ending.failure.code : ending.type;
+  return { outcome: ending.type, code };
 }
