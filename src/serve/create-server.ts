@@ -121,51 +121,42 @@ class Server {
     this.#runtimes = this.#runtimesOf(this.#keys);
     this.#runs = new ServerRuns({ runtime: this.#runtime, models, onEvent, onError });
     this.#watch = new JournalWatch(journal);
-    const atOnce = new Counts();
-    const open = new BytesByKey();
-    const readings = new Readings();
-    this.#mcp = new MountedMcp({
+    const shared = {
       runtime: this.#runtime,
+      isCurrent: (key: Key) => this.#keys.holds(key),
+      atOnce: new Counts(),
+      open: new BytesByKey(),
+      readings: new Readings(),
+      onError,
+    };
+    this.#mcp = new MountedMcp({
+      ...shared,
       version: packageVersion(),
       decideCommand: options.decideCommand ?? (isMcpOnly ? undefined : decidePath),
       patienceMs: options.patienceMs,
       approve: options.approve,
-      atOnce,
-      readings,
-      isCurrent: (key: Key) => this.#keys.holds(key),
-      open,
-      onError,
     });
     this.#hosts = new Set(allowedHosts("localhost", hostNames));
     // After what may throw: until the server is closed, all figures of the process are told to them.
     this.#metrics = new Metrics();
-    const current = () => this.#keys;
-    const admitted = {
-      hosts: this.#hosts,
-      origins: allowedOrigins(hostNames),
-      rates: new Rates(),
-      get keys() {
-        return current();
-      },
-    };
     const app = createApp({
-      runtime: this.#runtime,
+      ...shared,
       runtimeOf: (key: Key) => this.#runtimes.get(key),
-      isCurrent: (key: Key) => this.#keys.holds(key),
       models,
       ids: new TenantIds(journal),
       runs: this.#runs,
-      atOnce,
       watch: this.#watch,
-      open,
-      readings,
       metrics: this.#metrics,
       closing: this.#closing.signal,
       isReady: () => this.#closed === undefined,
       onEvent,
-      onError,
       onRequest: quietly(options.onRequest),
-      admitted,
+      admitted: {
+        hosts: this.#hosts,
+        origins: allowedOrigins(hostNames),
+        rates: new Rates(),
+        keys: () => this.#keys,
+      },
       maxBodyBytes,
       mcp: this.#mcp,
       isMcpOnly,

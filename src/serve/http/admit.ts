@@ -7,7 +7,8 @@ export interface AdmitParts {
   readonly hosts: ReadonlySet<string>;
   /** Origins of pages that may ask, beside the origin that a request is sent to: a host, with its port unless that is the scheme's. */
   readonly origins: ReadonlySet<string>;
-  readonly keys: Keys;
+  /** The keys that hold now. */
+  readonly keys: () => Keys;
   readonly rates: Rates;
 }
 
@@ -26,7 +27,7 @@ export function refuseForeign({ hosts, origins }: AdmitParts, headers: Headers, 
 
 /** The key with which a request may come in, by its key and its rate. `onKey` is told whose request it is, if that is known. */
 export function admit({ keys, rates }: AdmitParts, headers: Headers, onKey: (key: Key) => void): Key {
-  const key = keys.find(headers.get("authorization"));
+  const key = keys().find(headers.get("authorization"));
   if (!key) throw unauthorized("key_unknown", "The request has no valid key: send one as Authorization: Bearer KEY.");
   onKey(key);
   if (isExpired(key))
