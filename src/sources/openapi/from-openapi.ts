@@ -219,13 +219,9 @@ class SourceMaker {
     const template = pathParts(path);
     checkPath(this.#sender.baseUrl, template);
     const given = givenParameters(parts.parameters, (parameter) => this.#isHosts(parameter));
-    const input = toolInput(this.#document, this.#schemas.input, given, parts.body, layout);
-    const { schema: output, accept } = toolOutput(
-      this.#document,
-      this.#schemas.output,
-      { responses: parts.responses, method },
-      this.#checkResults,
-    );
+    const input = toolInput(this.#schemas.input, given, parts.body, layout);
+    const answers = { responses: parts.responses, method };
+    const { schema: output, accept } = toolOutput(this.#schemas.output, answers, this.#checkResults);
     const form = parts.body?.form;
     const [sender, styles] = [this.#sender, this.#styles];
     const tool: Tool = defineTool({

@@ -86,7 +86,6 @@ function followQuietly(document: OpenApiDocument, schema: unknown): unknown {
 
 /** The input of an operation's tool. Throws a `PartFault` if its schemas cannot be used. */
 export function toolInput(
-  document: OpenApiDocument,
   schemas: Schemas,
   given: readonly Parameter[],
   body: Body | undefined,
@@ -99,7 +98,7 @@ export function toolInput(
     described(converted[index]!.schema, parameter.description),
   ]);
   const required = parameters.filter(({ parameter }) => parameter.required).map(({ field }) => field);
-  const bodyPart = body ? bodyInput(document, schemas, body, layout) : undefined;
+  const bodyPart = body ? bodyInput(schemas, body, layout) : undefined;
   const properties = Object.freeze(Object.fromEntries([...fields, ...(bodyPart?.fields ?? [])]));
   const allRequired = [...required, ...(bodyPart?.required ?? [])];
   const root = {
@@ -135,7 +134,8 @@ interface BodyInput {
   readonly place: BodyFields;
 }
 
-function bodyInput(document: OpenApiDocument, schemas: Schemas, body: Body, layout: Layout): BodyInput {
+function bodyInput(schemas: Schemas, body: Body, layout: Layout): BodyInput {
+  const { document } = schemas;
   const required = body.required ? [BODY] : [];
   if (body.form === "text" || body.form === "bytes") {
     const what = body.form === "text" ? `${body.mediaType}.` : `${body.mediaType}, in base64.`;

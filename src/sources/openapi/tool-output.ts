@@ -1,6 +1,6 @@
 import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
 import { lazySchema, type Schema } from "../../tools/schema.ts";
-import { follow, type OpenApiDocument } from "./document.ts";
+import { follow } from "./document.ts";
 import { fieldOf, isFields, type Fields } from "../../values/fields.ts";
 import { formOf } from "./operations.ts";
 import type { Converted, Schemas } from "./schemas.ts";
@@ -30,14 +30,13 @@ export interface ToolOutput {
  * Without `checks` its schema is shown and any value fits.
  */
 export function toolOutput(
-  document: OpenApiDocument,
   schemas: Schemas,
   { responses, method }: { readonly responses: Fields; readonly method: string },
   checks: boolean,
 ): ToolOutput {
   const successes = successesOf(responses).map(({ status, response }) => ({
     status,
-    content: fieldOf(follow(document, response), "content"),
+    content: fieldOf(follow(schemas.document, response), "content"),
   }));
   const mediaTypes = [
     ...new Set(successes.flatMap(({ content }) => (isFields(content) ? bestOf(Object.keys(content)) : []))),

@@ -51,7 +51,7 @@ test("whatever a program passes, a request goes to its host and its path, and ea
   const document = { root: operationOf({ parameters: places }, path) as Record<string, unknown>, hasOldSchemas: false };
   const [operation = expect.fail()] = findOperations(document);
   const { parameters } = readOperation(document, operation);
-  const input = toolInput(document, new Schemas(document, "input"), parameters, undefined, "flat");
+  const input = toolInput(new Schemas(document, "input"), parameters, undefined, "flat");
   await assert(
     asyncProperty(record({ a: text(), b: value(), q: text(), d: value(), r: text() }), async (given) => {
       let parts;
