@@ -43,7 +43,7 @@ export class Run {
   readonly #cancel = new AbortController();
   #asked = Promise.withResolvers<void>();
   #rounds = 0;
-  #progress: Progress = { calls: 0, text: "It has begun." };
+  progress: Progress = { calls: 0, text: "It has begun." };
   /** The answer to all questions once the client is not expected any more. */
   #left: ApprovalAnswer | undefined;
 
@@ -56,7 +56,7 @@ export class Run {
       signal: this.#cancel.signal,
       approve: (request) => this.#left ?? this.#ask(request),
       onProgress: (progress) => {
-        this.#progress = progress;
+        this.progress = progress;
         for (const watcher of this.watchers) watcher.set(progress);
       },
     }).finally(() => {
@@ -68,10 +68,6 @@ export class Run {
 
   get isCancelled(): boolean {
     return this.#cancel.signal.aborted;
-  }
-
-  get progress(): Progress {
-    return this.#progress;
   }
 
   get nextQuestion(): Promise<void> {

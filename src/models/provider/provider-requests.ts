@@ -27,10 +27,12 @@ export class ProviderRequests {
   readonly #send: typeof globalThis.fetch;
   readonly #bounds: Pick<RequestBounds, "retries" | "retryMs">;
   #onRetry: OnRetry = () => {};
-  #attempts = 0;
-  #isAnswered = false;
+  attempts = 0;
+  /** Whether a request was made since `beginAttempt`, and got a reply without an error status. */
+  isAnswered = false;
   #until = 0;
-  #stopped: { readonly error: unknown } | undefined;
+  /** The error of `onRetry`, which ends the turn. */
+  stopped: { readonly error: unknown } | undefined;
 
   constructor(bounds: RequestBounds) {
     this.#send = boundedFetch(bounds);
@@ -41,45 +43,31 @@ export class ProviderRequests {
   /** Begins a turn: its attempts and its time are counted anew. */
   begin(onRetry: OnRetry = () => {}): void {
     this.#onRetry = onRetry;
-    this.#attempts = 0;
+    this.attempts = 0;
     this.#until = performance.now() + this.#bounds.retryMs;
-    this.#stopped = undefined;
+    this.stopped = undefined;
   }
 
   /** Begins to ask for a reply: an earlier answer no longer counts. */
   beginAttempt(): void {
-    this.#isAnswered = false;
-  }
-
-  get attempts(): number {
-    return this.#attempts;
-  }
-
-  /** Whether a request was made since `beginAttempt`, and got a reply without an error status. */
-  get isAnswered(): boolean {
-    return this.#isAnswered;
-  }
-
-  /** The error of `onRetry`, which ends the turn. */
-  get stopped(): { readonly error: unknown } | undefined {
-    return this.#stopped;
+    this.isAnswered = false;
   }
 
   readonly fetch: typeof globalThis.fetch = async (input, init) => {
     const sent = typeof init?.body === "string" ? { ...init, body: wellFormedJson(init.body) } : init;
     const signal = sent?.signal ?? undefined;
     for (;;) {
-      this.#attempts += 1;
-      this.#isAnswered = false;
+      this.attempts += 1;
+      this.isAnswered = false;
       try {
         const response = await this.#send(input, sent);
-        this.#isAnswered = response.ok;
-        const waitMs = response.ok ? undefined : retryWaitMs(response.status, response.headers, this.#attempts);
+        this.isAnswered = response.ok;
+        const waitMs = response.ok ? undefined : retryWaitMs(response.status, response.headers, this.attempts);
         if (waitMs === undefined || !this.#mayRepeat(waitMs)) return response;
         await response.body?.cancel();
         await this.#wait(`It answered with status ${response.status}.`, waitMs, signal);
       } catch (error) {
-        if (this.#stopped || signal?.aborted || isTimeout(error)) throw error;
+        if (this.stopped || signal?.aborted || isTimeout(error)) throw error;
         if (!(await this.waitToRepeat("It could not be reached.", signal))) throw error;
       }
     }
@@ -87,21 +75,21 @@ export class ProviderRequests {
 
   /** Waits before the turn is asked for again, and resolves with true; false if it may not be. */
   async waitToRepeat(reason: string, signal: AbortSignal | undefined): Promise<boolean> {
-    const waitMs = ownWaitMs(this.#attempts);
+    const waitMs = ownWaitMs(this.attempts);
     if (!this.#mayRepeat(waitMs)) return false;
     await this.#wait(reason, waitMs, signal);
     return true;
   }
 
   #mayRepeat(waitMs: number): boolean {
-    return this.#attempts <= this.#bounds.retries && performance.now() + waitMs <= this.#until;
+    return this.attempts <= this.#bounds.retries && performance.now() + waitMs <= this.#until;
   }
 
   async #wait(reason: string, waitMs: number, signal: AbortSignal | undefined): Promise<void> {
     try {
-      await this.#onRetry({ attempt: this.#attempts, reason, delayMs: Math.round(waitMs) });
+      await this.#onRetry({ attempt: this.attempts, reason, delayMs: Math.round(waitMs) });
     } catch (error) {
-      this.#stopped = { error };
+      this.stopped = { error };
       throw error;
     }
     await setTimeout(waitMs, undefined, signal ? { signal } : {});

@@ -33,20 +33,16 @@ export class TurnDisplay {
   /** Whether it was said that further inputs are not shown. */
   #isFull = false;
   #left = MAX_SHOWN;
-  #hasShown = false;
+  /** Whether a piece of the reply was passed on: then asking for the reply again would show it twice. */
+  hasShown = false;
 
   constructor(request: Pick<TurnRequest, "onText" | "onReasoning" | "onArgument">, names: StreamedNames) {
     this.#request = request;
     this.names = names;
   }
 
-  /** Whether a piece of the reply was passed on: then asking for the reply again would show it twice. */
-  get hasShown(): boolean {
-    return this.#hasShown;
-  }
-
   text(piece: string): void {
-    this.#hasShown ||= piece !== "";
+    this.hasShown ||= piece !== "";
     this.#request.onText(piece);
   }
 
@@ -94,7 +90,7 @@ export class TurnDisplay {
 
   #show(piece: string, show: (text: string) => void): void {
     if (piece === "" || this.#left < 0) return;
-    this.#hasShown = true;
+    this.hasShown = true;
     const shown = piece.slice(0, this.#left);
     this.#left -= piece.length;
     show(this.#left < 0 ? shown + REST : shown);
