@@ -19,6 +19,11 @@ export interface Principal {
   readonly limits?: Partial<Limits>;
 }
 
+/** Whether a principal may do what needs this scope. */
+export function hasScope({ scopes }: Principal, scope: string): boolean {
+  return scopes === undefined || scopes.includes(scope);
+}
+
 /**
  * The owner of something that a door holds in memory. The tenant is a part of it: a key may be removed, and its id
  * given to a key of another tenant.

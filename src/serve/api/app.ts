@@ -4,7 +4,7 @@ import { packageVersion } from "../../sandboxes/package-files.ts";
 import { Lane } from "../../values/slice-scheduler.ts";
 import type { MountedMcp } from "../mcp/http/mounted-mcp.ts";
 import { apiExtras, mcpRoute } from "../other-routes.ts";
-import { type AdmitParts, admit, refuseForeign } from "../http/admit.ts";
+import { type AdmitParts, admit } from "../http/admit.ts";
 import type { Key, RouteScope } from "../http/keys.ts";
 import { isOperators, type ProblemCode, problemOf, problemResponse, RequestProblem } from "../http/problems.ts";
 import type { BytesByKey } from "../http/bytes-by-key.ts";
@@ -35,8 +35,6 @@ const HEADERS = {
   "cross-origin-resource-policy": "same-origin",
   "cache-control": "no-store",
 };
-
-const OPEN_KEY: Key = { id: "", tenant: "", digest: Buffer.alloc(0), scopes: [] };
 
 /** A request on its way to its answer, with what becomes known of it. */
 interface Asked {
@@ -162,18 +160,11 @@ async function toResponse(
   }
 }
 
-/** The key of a request, with the scope that its route needs. Throws a `RequestProblem` for a request that is not let in. */
+/** The key of a request that is let in. It is noted as soon as it is known, also for a request that is refused. */
 function keyOf({ admitted }: AppParts, scope: RouteScope, asked: Asked): Key {
-  const { headers, url } = asked.request;
-  // A host's own server may pass requests on without this header.
-  refuseForeign(admitted, headers, headers.get("host") ?? new URL(url).host);
-  if (scope === "none") return OPEN_KEY;
-  const key = admit(admitted, headers, (known) => {
+  return admit(admitted, asked.request, scope, (known) => {
     asked.key = known;
   });
-  if (scope !== "any" && !key.scopes.includes(scope))
-    throw new RequestProblem("scope_missing", `This request needs the scope ${scope}, which this key does not have.`);
-  return key;
 }
 
 interface PathParameters {

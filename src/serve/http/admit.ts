@@ -1,5 +1,6 @@
 import { hostNameOf, isOwnOrigin } from "./allowed-hosts.ts";
-import { isExpired, type Key, type Keys } from "./keys.ts";
+import { hasScope } from "../principal.ts";
+import { isExpired, type Key, type Keys, type RouteScope } from "./keys.ts";
 import { RequestProblem } from "./problems.ts";
 import type { Rates } from "./rates.ts";
 
@@ -12,8 +13,25 @@ export interface AdmitParts {
   readonly rates: Rates;
 }
 
+/** Stands for the key of a request to a route that needs none. */
+const OPEN_KEY: Key = { id: "", tenant: "", digest: Buffer.alloc(0), scopes: [] };
+
+/**
+ * Lets a request in by its host and origin, its key and the key's rate, and the scope that its route needs. Returns the
+ * key; `onKey` is told whose request it is as soon as that is known. Throws a `RequestProblem`.
+ */
+export function admit(parts: AdmitParts, { headers, url }: Request, scope: RouteScope, onKey: (key: Key) => void): Key {
+  // A host's own server may pass requests on without this header.
+  refuseForeign(parts, headers, headers.get("host") ?? new URL(url).host);
+  if (scope === "none") return OPEN_KEY;
+  const key = admittedKey(parts, headers, onKey);
+  if (scope !== "any" && !hasScope(key, scope))
+    throw new RequestProblem("scope_missing", `This request needs the scope ${scope}, which this key does not have.`);
+  return key;
+}
+
 /** Refuses requests under the name of another host, and requests of pages of another origin. Nothing but headers is read. */
-export function refuseForeign({ hosts, origins }: AdmitParts, headers: Headers, host: string): void {
+function refuseForeign({ hosts, origins }: AdmitParts, headers: Headers, host: string): void {
   const name = hostNameOf(host);
   if (name === undefined || !hosts.has(name))
     throw new RequestProblem(
@@ -25,8 +43,8 @@ export function refuseForeign({ hosts, origins }: AdmitParts, headers: Headers, 
     throw new RequestProblem("origin_refused", "Pages of another origin have no access.");
 }
 
-/** The key with which a request may come in, by its key and its rate. `onKey` is told whose request it is, if that is known. */
-export function admit({ keys, rates }: AdmitParts, headers: Headers, onKey: (key: Key) => void): Key {
+/** The key of a request, if it has not expired and its rate allows another request. */
+function admittedKey({ keys, rates }: AdmitParts, headers: Headers, onKey: (key: Key) => void): Key {
   const key = keys().find(headers.get("authorization"));
   if (!key) throw unauthorized("key_unknown", "The request has no valid key: send one as Authorization: Bearer KEY.");
   onKey(key);

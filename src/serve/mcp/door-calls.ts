@@ -23,7 +23,7 @@ import { findIfKnown } from "../../journal/find-if-known.ts";
 import type { Counts } from "../../places/counts.ts";
 import type { LinkedValues } from "../linked-values.ts";
 import type { Readings } from "../readings.ts";
-import { idPrefixOf, ownerOf, type Principal } from "../principal.ts";
+import { hasScope, idPrefixOf, ownerOf, type Principal } from "../principal.ts";
 import { directResult } from "./direct-results.ts";
 import { listExecutionsOf } from "./list-executions.ts";
 import { listTools, type ListedTool, type ListedTools } from "./listed-tools.ts";
@@ -100,8 +100,7 @@ export class DoorCalls {
 
   /** A client that may not decide is not asked. */
   #asAllowed(request: McpRequest): McpRequest {
-    const { scopes } = this.#parts.principal;
-    return scopes === undefined || scopes.includes("decide") ? request : { ...request, asking: { type: "none" } };
+    return hasScope(this.#parts.principal, "decide") ? request : { ...request, asking: { type: "none" } };
   }
 
   /** Tools may be enabled and disabled while the door is open. */
