@@ -3,7 +3,7 @@ import type { ExecutionId } from "../journal/execution-id.ts";
 import type { ExecutionSummary, Journal, ListOptions } from "../journal/journal.ts";
 import { BudgetSpent, type ReadingBudget, readList, readRecords, type Records } from "../journal/read-records.ts";
 import type { ParentRef } from "../journal/record.ts";
-import { isDriven } from "../programs/driven-here.ts";
+import { isDriven } from "../programs/driven.ts";
 import { endingHead } from "../programs/from-journal/ending-head.ts";
 import { applySliced, ExecutionState } from "../programs/from-journal/execution-state.ts";
 import { standingOfConversation } from "../agent/from-journal/conversation-standing.ts";

@@ -2,7 +2,7 @@ import { openEnding, standingOfConversation } from "../agent/from-journal/conver
 import { readOwnConversation } from "../agent/from-journal/past-conversation.ts";
 import { ArtifactSpace } from "../journal/artifact-space.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
-import { isDriven } from "../programs/driven-here.ts";
+import { isDriven } from "../programs/driven.ts";
 import type { Execution } from "../programs/execution.ts";
 import { limitsOf } from "../programs/limits.ts";
 import { findOwn, readOwn } from "../programs/from-journal/past-execution.ts";

@@ -8,7 +8,7 @@ import { PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { ExecutionSummary, Journal } from "../journal/journal.ts";
 import { readHeader, readList, readRecords } from "../journal/read-records.ts";
-import { isDriven } from "../programs/driven-here.ts";
+import { isDriven } from "../programs/driven.ts";
 import type { Execution } from "../programs/execution.ts";
 import { readPast } from "../programs/from-journal/past-execution.ts";
 import { endAsCancelled, mayKillItsDriver } from "../programs/drive/end-without-running.ts";

@@ -9,7 +9,7 @@ import { issuesText, type Schema, validate } from "../tools/schema.ts";
 import type { Tool } from "../tools/tool.ts";
 import { cutMiddle } from "../values/cut-middle.ts";
 import { jsonTextOf } from "../values/json/json-text.ts";
-import { drivenHere } from "./driven-here.ts";
+import { drivenHere } from "./driven.ts";
 import type { ExecutionState, UnansweredCall } from "./from-journal/execution-state.ts";
 import { readOwn } from "./from-journal/past-execution.ts";
 import type { Scope } from "./scope.ts";

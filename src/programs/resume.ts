@@ -3,11 +3,10 @@ import type { Language } from "../../bridge/frames.ts";
 import { PortcullisError } from "../errors.ts";
 import { rememberedIn } from "../gate/approve/remembered.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
-import type { Journal } from "../journal/journal.ts";
 import type { Header, ProgramHeader } from "../journal/record.ts";
 import { changedTools, changedVersions, refuseChangedTools } from "./from-journal/changed-since.ts";
 import { decide, openCallsOf, recordsOf, type Said, refuseWrongResults } from "./decide.ts";
-import { drivenHere, isDriven } from "./driven-here.ts";
+import { drivenHere, executionDriven, isDriven, refuseDriven } from "./driven.ts";
 import { driveExecution } from "./drive/drive-execution.ts";
 import { execute } from "./execute.ts";
 import { runUnderId } from "./run-under-id.ts";
@@ -153,19 +152,5 @@ function refuseLanguage({ sandbox, language }: Scope, execution: ExecutionId): v
   throw new PortcullisError(
     "sandbox_unavailable",
     `Execution ${JSON.stringify(execution)} is in ${JSON.stringify(language)}, and the ${sandbox.name} sandbox runs ${sandbox.languages.join(" and ")}. Take it up with a sandbox that runs its language.`,
-  );
-}
-
-/** Rejects with `execution_driven` while a driver holds the lease. */
-export async function refuseDriven(journal: Journal, execution: ExecutionId): Promise<void> {
-  const { lease } = await journal.find(execution);
-  if (!lease || lease.until <= Date.now()) return;
-  throw executionDriven(execution, `by another process until ${new Date(lease.until).toISOString()}`);
-}
-
-export function executionDriven(execution: ExecutionId, by: string): PortcullisError {
-  return new PortcullisError(
-    "execution_driven",
-    `Execution ${JSON.stringify(execution)} is driven ${by}. Decisions reach it by \`decide\`.`,
   );
 }

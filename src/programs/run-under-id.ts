@@ -2,7 +2,7 @@ import { PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { readHeader } from "../journal/read-records.ts";
 import type { Header } from "../journal/record.ts";
-import { drivenHere } from "./driven-here.ts";
+import { drivenHere } from "./driven.ts";
 import type { Scope } from "./scope.ts";
 
 export interface WorkUnderId<Ended> {

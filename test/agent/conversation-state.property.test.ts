@@ -14,7 +14,7 @@ import { createMemoryJournal } from "../../src/journal/memory-journal.ts";
 import type { CallRecord, ConversationHeader, JournalRecord } from "../../src/journal/record.ts";
 import type { OneRecord } from "../../src/journal/state-log.ts";
 import type { ModelCall, TurnEnd } from "../../src/models/model.ts";
-import { drivenHere } from "../../src/programs/driven-here.ts";
+import { drivenHere } from "../../src/programs/driven.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedStep, type ScriptedTurn } from "../../src/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { header } from "../journal/records.ts";

@@ -1,5 +1,5 @@
 import { leavesOpen } from "../../journal/execution-log.ts";
-import { whileDriven } from "../../programs/driven-here.ts";
+import { whileDriven } from "../../programs/driven.ts";
 import type { AgentReport } from "../agent-report.ts";
 import type { WorkEnd } from "../../telemetry/telemetry.ts";
 import type { AgentEnding } from "../ending.ts";

@@ -4,7 +4,7 @@ import type { ExecutionId } from "../../journal/execution-id.ts";
 import { isHeadMoved } from "../../journal/execution-log.ts";
 import type { Journal } from "../../journal/journal.ts";
 import { decide, type FindCall, openCallsOf, recordsOf, type Said, refuseWrongResults } from "../../programs/decide.ts";
-import { drivenHere } from "../../programs/driven-here.ts";
+import { drivenHere } from "../../programs/driven.ts";
 import type { ToolSet } from "../../tools/tool-set.ts";
 import { childExecution } from "../calls/child-execution.ts";
 import { type PastConversation, readOwnConversation } from "./past-conversation.ts";

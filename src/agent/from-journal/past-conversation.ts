@@ -9,7 +9,7 @@ import { isHeadMoved } from "../../journal/execution-log.ts";
 import { readHeader, type ReadingBudget, readRecords } from "../../journal/read-records.ts";
 import type { ConversationHeader, Header, JournalRecord } from "../../journal/record.ts";
 import { endAsCancelled } from "../../programs/drive/end-without-running.ts";
-import { isDriven } from "../../programs/driven-here.ts";
+import { isDriven } from "../../programs/driven.ts";
 import { findOwn, type Past, readPast, withoutOpenCalls } from "../../programs/from-journal/past-execution.ts";
 import { childExecution } from "../calls/child-execution.ts";
 import { readingSliced } from "../../programs/from-journal/read-turns.ts";

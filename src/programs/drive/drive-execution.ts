@@ -4,7 +4,7 @@ import { ArtifactSpace } from "../../journal/artifact-space.ts";
 import { leavesOpen } from "../../journal/execution-log.ts";
 import type { OutcomeRecord } from "../../journal/record.ts";
 import { approveProgram } from "./approve-program.ts";
-import { whileDriven } from "../driven-here.ts";
+import { whileDriven } from "../driven.ts";
 import { type Driven, type Execution, NOT_DRIVEN } from "../execution.ts";
 import { heldAllowance } from "../limits.ts";
 import type { Ending } from "../outcome.ts";

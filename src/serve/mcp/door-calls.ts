@@ -13,7 +13,7 @@ import { byteText } from "../../output/byte-text.ts";
 import { cleanJson } from "../../output/clean-json.ts";
 import type { Report } from "../../output/report.ts";
 import type { ExecutionEvent } from "../../programs/execution.ts";
-import { drivenHere } from "../../programs/driven-here.ts";
+import { drivenHere } from "../../programs/driven.ts";
 import { RUN_PROGRAM, SEARCH_TOOLS, isOfFunction } from "../../tools/tool-name.ts";
 import { returnedText } from "../../programs/from-journal/returned-text.ts";
 import type { Runtime } from "../../runtime.ts";

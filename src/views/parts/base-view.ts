@@ -1,6 +1,6 @@
 import type { ExecutionSummary, Journal } from "../../journal/journal.ts";
 import type { Header } from "../../journal/record.ts";
-import { isDriven } from "../../programs/driven-here.ts";
+import { isDriven } from "../../programs/driven.ts";
 import type { UnansweredCall } from "../../programs/from-journal/execution-state.ts";
 import { TextRoom } from "./text-room.ts";
 import type { FaultView, OutcomeView, WaitingView } from "../view.ts";

@@ -7,7 +7,7 @@ import type { ListRow } from "../../../views/list/list.ts";
 import { listView } from "../../../views/list/list-view.ts";
 import type { ExecutionView } from "../../../views/view.ts";
 import { viewExecution } from "../../../views/view-execution.ts";
-import { isDriven } from "../../../programs/driven-here.ts";
+import { isDriven } from "../../../programs/driven.ts";
 import { EXIT } from "../../exit-code.ts";
 import { findExecution } from "../../input/find-execution.ts";
 import type { JournalOptions } from "../../input/open-journal.ts";

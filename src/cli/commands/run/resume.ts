@@ -4,6 +4,7 @@ import type { Journal } from "../../../journal/journal.ts";
 import { HOST, readHeader, readList } from "../../../journal/read-records.ts";
 import type { Model } from "../../../models/model.ts";
 import type { ClientResult } from "../../../programs/decide.ts";
+import { leasedUntil } from "../../../programs/driven.ts";
 import type { Unrecovered } from "../../../executions/recover.ts";
 import {
   RECOVER_RULES,
@@ -115,11 +116,13 @@ export async function recover(
 
 /** A host that has just died holds its executions for as long as its lease lasts. */
 async function tellDriven(journal: Journal, only: (one: RecoveredExecution) => boolean): Promise<void> {
-  for await (const { execution, tenant, lease } of readList(journal, { open: true }))
-    if (lease && lease.until > Date.now() && only({ execution, tenant }))
+  for await (const { execution, tenant, lease } of readList(journal, { open: true })) {
+    const until = leasedUntil(lease);
+    if (until !== undefined && only({ execution, tenant }))
       writeStderr(
-        `Left alone: ${oneLine(execution)} is held by another process until ${new Date(lease.until).toISOString()}. If that process has died, run this command again then.\n`,
+        `Left alone: ${oneLine(execution)} is held by another process until ${new Date(until).toISOString()}. If that process has died, run this command again then.\n`,
       );
+  }
 }
 
 function printUnrecovered({ execution, tenant, error }: Unrecovered, asJson: boolean): void {

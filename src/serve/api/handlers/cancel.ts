@@ -1,6 +1,6 @@
 import type { ExecutionId } from "../../../journal/execution-id.ts";
 import { isHeadMoved } from "../../../journal/execution-log.ts";
-import { drivenHere } from "../../../programs/driven-here.ts";
+import { drivenHere } from "../../../programs/driven.ts";
 import { findOwn } from "../../../programs/from-journal/past-execution.ts";
 import type { Key } from "../../http/keys.ts";
 import { RequestProblem } from "../../http/problems.ts";

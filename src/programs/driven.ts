@@ -1,6 +1,7 @@
+import { PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { storeOf } from "../redaction/redacting-journal.ts";
-import type { ExecutionSummary, Journal } from "../journal/journal.ts";
+import type { ExecutionSummary, Journal, Lease } from "../journal/journal.ts";
 
 /** An execution or a conversation that this process drives. */
 export interface DrivenHere<Ended> {
@@ -23,7 +24,26 @@ export function drivenHere<Ended>(journal: Journal, execution: ExecutionId): Dri
 /** Whether a driver has the execution, in this process or in another one. */
 export function isDriven(journal: Journal, { execution, ended, lease }: ExecutionSummary): boolean {
   if (ended) return false;
-  return (lease !== undefined && lease.until > Date.now()) || drivenHere(journal, execution) !== undefined;
+  return leasedUntil(lease) !== undefined || drivenHere(journal, execution) !== undefined;
+}
+
+/** When a lease ends that a driver holds, in milliseconds since 1970; undefined if it has ended. */
+export function leasedUntil(lease: Lease | undefined): number | undefined {
+  return lease && lease.until > Date.now() ? lease.until : undefined;
+}
+
+/** Rejects with `execution_driven` while a driver holds the lease. */
+export async function refuseDriven(journal: Journal, execution: ExecutionId): Promise<void> {
+  const until = leasedUntil((await journal.find(execution)).lease);
+  if (until !== undefined)
+    throw executionDriven(execution, `by another process until ${new Date(until).toISOString()}`);
+}
+
+export function executionDriven(execution: ExecutionId, by: string): PortcullisError {
+  return new PortcullisError(
+    "execution_driven",
+    `Execution ${JSON.stringify(execution)} is driven ${by}. Decisions reach it by \`decide\`.`,
+  );
 }
 
 export async function whileDriven<Ended>(journal: Journal, log: DrivenLog, ended: Promise<Ended>): Promise<Ended> {
