@@ -6,6 +6,7 @@ import type { ExecutionSummary, Head, Journal } from "../journal/journal.ts";
 import type { Header } from "../journal/record.ts";
 import type { Model } from "../models/model.ts";
 import type { ExecutionState, UnansweredCall } from "../programs/from-journal/execution-state.ts";
+import { expiryOf } from "../programs/from-journal/call-history.ts";
 import { openCalls } from "../programs/from-journal/standing.ts";
 import type { RecoveredConversation } from "./recover-options.ts";
 
@@ -70,7 +71,7 @@ export function waitingProgram(state: ExecutionState): Left {
     to: "outside",
     records: state.records,
     programs: new Map(),
-    until: expiryOf(state.header, openCalls(state)),
+    until: firstExpiry(state.header, openCalls(state)),
   };
 }
 
@@ -85,7 +86,7 @@ export function waitingConversation({ header, records, open, rest }: PastConvers
     const { id, program, driven } = call;
     if (driven) return undefined;
     if (program) programs.set(childExecution(header.execution, id), program.state.records);
-    const expiry = program ? expiryOf(program.state.header, openCalls(program.state)) : expiryOf(header, [call]);
+    const expiry = program ? firstExpiry(program.state.header, openCalls(program.state)) : expiryOf(header, call);
     if (!rest) until = Math.min(until, expiry);
   }
   return { to: "outside", records, programs, until };
@@ -96,7 +97,6 @@ export function withoutModel({ header: { task }, records, model }: PastConversat
   return task.length > KEPT_TASK_CHARACTERS ? undefined : { to: "model", records, model, task };
 }
 
-function expiryOf(header: Pick<Header, "limits"> | undefined, calls: readonly UnansweredCall[]): number {
-  const { waitMs = Number.POSITIVE_INFINITY } = header?.limits ?? {};
-  return calls.reduce((first, { decided }) => Math.min(first, decided?.at ?? 0), Number.POSITIVE_INFINITY) + waitMs;
+function firstExpiry(header: Pick<Header, "limits"> | undefined, calls: readonly UnansweredCall[]): number {
+  return calls.reduce((first, call) => Math.min(first, expiryOf(header, call)), Number.POSITIVE_INFINITY);
 }

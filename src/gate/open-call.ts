@@ -5,7 +5,7 @@ import type { ContentPart } from "../tools/content.ts";
 import { effectOfCall, graverEffect } from "../tools/effect.ts";
 import type { Caller, Effect, Tool } from "../tools/tool.ts";
 import type { Approval } from "./approve/approval.ts";
-import { WaitClock } from "./approve/wait-clock.ts";
+import { WaitedTime } from "../values/waited-time.ts";
 import { CallEnd } from "./call-end.ts";
 
 export interface CallRequest {
@@ -91,7 +91,7 @@ export class OpenCall {
   noticed: unknown;
   /** Set if the call was dropped. Resolves once the journal holds that record. */
   #dropped: Promise<unknown> | undefined;
-  #approvalClock: WaitClock | undefined;
+  #approvalWait: WaitedTime | undefined;
   #inputText: string;
   #inputDigest: string | undefined;
 
@@ -137,12 +137,12 @@ export class OpenCall {
   }
 
   /** How long the work that its handler started waited for approvals alone. The handler's own time does not count it. */
-  get approvalClock(): WaitClock {
-    return (this.#approvalClock ??= new WaitClock());
+  get approvalWait(): WaitedTime {
+    return (this.#approvalWait ??= new WaitedTime());
   }
 
   get approvalMs(): number {
-    return this.#approvalClock?.ms ?? 0;
+    return this.#approvalWait?.ms ?? 0;
   }
 
   /** Asks what the call changes, now that its input is read: no less than an earlier driver was told. */

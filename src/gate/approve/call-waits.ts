@@ -14,13 +14,18 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 /** Milliseconds between two looks at whether the work that a call has started waits for approvals alone, and whether the time of held calls is over. */
 const LOOK_MS = 20;
 
+/** When a call has waited for `waitMs`, if it has waited since `since`. Both times are in milliseconds since 1970. */
+export function dueAt(since: number, waitMs = Number.POSITIVE_INFINITY): number {
+  return since + waitMs;
+}
+
 /**
  * The waits of a session's open calls: for approvals, for records from outside this process, and for work that they
  * have started.
  */
 export class CallWaits {
   readonly #open: ReadonlyMap<string, OpenCall>;
-  readonly #waitMs: number;
+  readonly #waitMs: number | undefined;
   readonly #onDue: () => void;
   /** Calls that wait for approval or for a client, and since when, in milliseconds since 1970. */
   readonly #held = new Map<string, number>();
@@ -38,7 +43,7 @@ export class CallWaits {
   #timer: NodeJS.Timeout | undefined;
 
   /** `onDue` is called when a call may have waited for `waitMs`. `expire` is to follow. */
-  constructor(open: ReadonlyMap<string, OpenCall>, waitMs = Number.POSITIVE_INFINITY, onDue: () => void) {
+  constructor(open: ReadonlyMap<string, OpenCall>, waitMs: number | undefined, onDue: () => void) {
     this.#open = open;
     this.#waitMs = waitMs;
     this.#onDue = onDue;
@@ -68,7 +73,7 @@ export class CallWaits {
   hold(callId: string, since = Date.now()): void {
     this.#held.set(callId, since);
     this.#outside.set(callId, Promise.withResolvers());
-    this.#watch(since + this.#waitMs);
+    this.#watch(dueAt(since, this.#waitMs));
   }
 
   /** Ends the waiting of calls whose time is over. There may be thousands. */
@@ -77,8 +82,8 @@ export class CallWaits {
     const now = Date.now();
     let next = Number.POSITIVE_INFINITY;
     for (const [callId, since] of this.#held) {
-      const dueAt = since + this.#waitMs;
-      if (dueAt > now) next = Math.min(next, dueAt);
+      const end = dueAt(since, this.#waitMs);
+      if (end > now) next = Math.min(next, end);
       else this.#outside.get(callId)?.resolve({ type: "expired" });
       yield;
     }
@@ -90,11 +95,11 @@ export class CallWaits {
     this.#dueAt = Number.NEGATIVE_INFINITY;
   }
 
-  #watch(dueAt: number): void {
-    if (dueAt >= this.#dueAt) return;
+  #watch(end: number): void {
+    if (end >= this.#dueAt) return;
     clearTimeout(this.#timer);
-    this.#dueAt = dueAt;
-    this.#timer = setTimeout(this.#onDue, Math.min(Math.max(0, dueAt - Date.now()), MAX_TIMER_MS));
+    this.#dueAt = end;
+    this.#timer = setTimeout(this.#onDue, Math.min(Math.max(0, end - Date.now()), MAX_TIMER_MS));
   }
 
   release(callId: string): void {
@@ -138,7 +143,7 @@ export class CallWaits {
   beginBelow(callId: string, work: WorkBelow): () => void {
     this.#below.set(callId, work);
     const call = this.#open.get(callId);
-    const looking = call && setInterval(() => call.approvalClock.look(work.waitsForApproval), LOOK_MS);
+    const looking = call && setInterval(() => call.approvalWait.look(work.waitsForApproval), LOOK_MS);
     return () => {
       clearInterval(looking);
       this.#below.delete(callId);

@@ -1,4 +1,4 @@
-import { WaitClock } from "../../gate/approve/wait-clock.ts";
+import { WaitedTime } from "../../values/waited-time.ts";
 
 /** Interval at which the clocks of a program that has a guest are checked, in milliseconds. */
 const TICK_MS = 10;
@@ -46,8 +46,8 @@ export class Clocks {
   readonly #limits: ClockLimits;
   readonly #onAlarm: (alarm: ClockAlarm) => void;
   readonly #readings: ClockReadings;
-  readonly #approvals = new WaitClock();
-  readonly #store = new WaitClock();
+  readonly #approvals = new WaitedTime();
+  readonly #store = new WaitedTime();
   readonly #running = new TurnTime();
   readonly #replaying = new TurnTime();
   /** The last replay: how long it took, and the times at its end. */

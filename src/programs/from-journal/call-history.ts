@@ -1,4 +1,5 @@
 import type { FailureCode, RefusalCode } from "../../gate/answer.ts";
+import { dueAt } from "../../gate/approve/call-waits.ts";
 import type { CallLine, CallOutcome } from "../../gate/call-line.ts";
 import type {
   AnsweredRecord,
@@ -19,6 +20,7 @@ import { jsonOrText } from "../../values/json/json-text.ts";
  *   applyToCall    a record about the call changes its facts
  *   isWaiting      it waits for a person or a client
  *   isExpired      it has waited for longer than its execution allows
+ *   expiryOf       when that is
  *   endOf          how it ended; undefined while it is open
  *   CallHistory    all calls of an execution, open and ended
  */
@@ -102,8 +104,12 @@ export function isWaiting({ decided, decision, result, answered }: CallFacts): b
 
 /** Whether a call has waited for longer than its execution allows. It ends as soon as the execution is driven. */
 export function isExpired(header: Pick<Header, "limits"> | undefined, call: CallFacts, now = Date.now()): boolean {
-  const waitMs = header?.limits.waitMs;
-  return waitMs !== undefined && isWaiting(call) && (call.decided?.at ?? 0) + waitMs <= now;
+  return isWaiting(call) && expiryOf(header, call) <= now;
+}
+
+/** When a call has waited for as long as its execution allows, in milliseconds since 1970. */
+export function expiryOf(header: Pick<Header, "limits"> | undefined, { decided }: CallFacts): number {
+  return dueAt(decided?.at ?? 0, header?.limits.waitMs);
 }
 
 export interface CallEnd extends Pick<CallLine, "outcome" | "bytes" | "partsLeftOut"> {

@@ -1,5 +1,5 @@
 /** Measures, by looks at short intervals, how long work waits for approvals or a locked journal. */
-export class WaitClock {
+export class WaitedTime {
   #ms = 0;
   #waited = false;
   #lookedAt = 0;
