@@ -310,10 +310,13 @@ export default [defineTool({ name: "talk", description: "Talks", input: jsonSche
   expect(stderr).toMatch(/^loading\nmore\ncalled\n/);
 });
 
-test("tools lists whether a call may need approval", async () => {
+test("tools lists whether a call may need approval, and what it changes", async () => {
   const { stdout } = await portcullis(["tools", "--tools", `${fixtures}approval-tools.ts`]);
   expect(stdout).toMatch(/^tool +callers +effect +approval /);
   expect(stdout).toMatch(/^pay +direct, programmatic +write +always /m);
+  expect(stdout).toMatch(/^order +programmatic +by input +by input /m);
+  const shown = await portcullis(["tools", "show", "order", "--tools", `${fixtures}approval-tools.ts`]);
+  expect(shown.stdout).toMatch(/^effect: +by input$/m);
   const { stdout: other } = await portcullis(["tools", ...TOOLS, "--json"]);
   expect(JSON.parse(other)).toContainEqual(expect.objectContaining({ name: "echo", approval: "never" }));
 });

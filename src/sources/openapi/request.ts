@@ -184,6 +184,7 @@ function bodyOf(styles: Styles, place: BodyFields, input: Fields): RequestParts[
       return bytesOf("body", value);
     case "urlencoded":
       return Object.entries(fieldsOf(value))
+        .filter(([, field]) => field !== null && field !== undefined)
         .map(([name, field]) => written(styles, formField(name, field, body.encoding), field, encodedStrictly))
         .filter((text) => text !== "")
         .join("&");

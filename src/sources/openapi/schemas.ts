@@ -225,8 +225,8 @@ class Conversion {
     for (const [word, value] of Object.entries(schema)) {
       if (kept.has(word)) this.#copyValue(word, value, words);
       else if (SCHEMA_WORDS[this.#schemas.side].has(word)) this.#copySchema(word, value, words, inPlace);
-      else if (word === "allOf" || word === "prefixItems")
-        words.set(word, this.#list(word, value, inPlace && word === "allOf"));
+      else if (word === "allOf") addAll(words, this.#list(word, value, inPlace));
+      else if (word === "prefixItems") words.set(word, this.#list(word, value, false));
       else if (word === "anyOf" || word === "oneOf") this.#copyChoice(word, value, words, inPlace);
       else if (word === "properties") words.set(word, this.#map(word, this.#visible(value), false));
       else if (word === "required") words.set(word, this.#required(value, fieldOf(schema, "properties")));
@@ -254,7 +254,7 @@ class Conversion {
     const choice = this.#list(word, value, inPlace);
     if (choice.length === 0) return;
     if (!words.has("anyOf")) words.set("anyOf", choice);
-    else words.set("allOf", [...((words.get("allOf") as readonly unknown[] | undefined) ?? []), { anyOf: choice }]);
+    else addAll(words, [{ anyOf: choice }]);
   }
 
   #copyOfInput(word: string, value: unknown, words: Map<string, unknown>, inPlace: boolean): void {
@@ -323,6 +323,10 @@ const TYPES: ReadonlySet<unknown> = new Set("string number integer boolean objec
 
 function isType(value: unknown): boolean {
   return Array.isArray(value) ? value.every((one) => TYPES.has(one)) : TYPES.has(value);
+}
+
+function addAll(words: Map<string, unknown>, schemas: readonly unknown[]): void {
+  words.set("allOf", [...((words.get("allOf") as readonly unknown[] | undefined) ?? []), ...schemas]);
 }
 
 /** Bounds as 3.0 writes them: `exclusiveMinimum: true` beside a `minimum`. */

@@ -1,3 +1,4 @@
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { fromOpenApi } from "../../../src/index.ts";
 import { validate } from "../../../src/tools/schema.ts";
@@ -227,6 +228,20 @@ describe("schemas that refer to themselves", () => {
       ],
     ]);
   });
+});
+
+test("choices and conditions of one schema hold together, in whatever order the document has them", async () => {
+  const words = { anyOf: [{ minLength: 2 }], oneOf: [{ pattern: "^a" }], allOf: [{ maxLength: 3 }] };
+  await fc.assert(
+    fc.asyncProperty(fc.shuffledSubarray(Object.entries(words), { minLength: 3 }), async (order) => {
+      const text = { type: "string", ...Object.fromEntries(order) };
+      const { tools } = await sourceOf(operationOf(body(named({ text }, { required: ["text"] })), "/x", "post"));
+      const fits = await Promise.all(
+        ["ab", "a", "bb", "abcd"].map(async (given) => (await validate(tools[0]!.input, { text: given })).ok),
+      );
+      expect(fits).toEqual([true, false, false, false]);
+    }),
+  );
 });
 
 describe("operations that cannot be called are left out with a reason", () => {

@@ -154,7 +154,7 @@ describe("a request", () => {
     const body = (mediaType: string, schema: object, encoding?: object) => ({
       requestBody: { required: true, content: { [mediaType]: { schema, ...(encoding ? { encoding } : {}) } } },
     });
-    const fields = { type: "object", properties: { name: { type: "string" }, ids: { type: "array" }, where: {} } };
+    const fields = { type: "object", properties: { name: {}, ids: { type: "array" }, where: {} } };
     const spec = specOf({
       "/form": {
         post: {
@@ -176,11 +176,13 @@ describe("a request", () => {
     });
     const { tools } = await sourceOf(spec, { baseUrl: server.baseUrl });
     await callTool(tools, "api.form", { body: { name: "a&b=c", ids: [1, "x y"], where: { a: 1 } } });
+    await callTool(tools, "api.form", { body: { name: null, ids: [null], where: null } });
     await callTool(tools, "api.upload", { body: { name: "n", file: Buffer.from([0, 255]).toString("base64") } });
     await callTool(tools, "api.text", { body: "é" });
     await callTool(tools, "api.bytes", { body: Buffer.from([1, 0, 255]).toString("base64") });
-    const [form, upload, text, bytes] = server.arrived;
+    const [form, empty, upload, text, bytes] = server.arrived;
     expect(form?.body.toString()).toBe("name=a%26b%3Dc&ids=1&ids=x%20y&where[a]=1");
+    expect(empty?.body.toString()).toBe("ids=");
     const parsed = await new Response(new Uint8Array(upload!.body), {
       headers: { "content-type": upload!.headers["content-type"]! },
     }).formData();

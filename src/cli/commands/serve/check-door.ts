@@ -1,4 +1,4 @@
-import { approvalText, declarationTokens, directTokens } from "../tools/tool-facts.ts";
+import { approvalText, declarationTokens, directTokens, effectText } from "../tools/tool-facts.ts";
 import { createRuntime } from "../../../runtime.ts";
 import { listTools } from "../../../serve/mcp/listed-tools.ts";
 import { EXIT } from "../../exit-code.ts";
@@ -43,7 +43,7 @@ function rowsOf({ name: source, tools }: OpenSource) {
     source,
     name: tool.name,
     callers: tool.allowedCallers,
-    effect: tool.effect,
+    effect: effectText(tool),
     approval: approvalText(tool),
     tokens: directTokens(tool),
   }));

@@ -1,4 +1,4 @@
-import { approvalText, directTokens } from "./tool-facts.ts";
+import { approvalText, directTokens, effectText } from "./tool-facts.ts";
 import { printJson, printTable } from "../../terminal/print.ts";
 import { writeStdout } from "../../terminal/standard-streams.ts";
 import { declareTools } from "../../../tools/declarations/declarations.ts";
@@ -40,7 +40,7 @@ export async function listTools(
   const rows = tools.all.map((tool) => ({
     name: tool.name,
     callers: tool.allowedCallers,
-    effect: tool.effectOf ? "by input" : tool.effect,
+    effect: effectText(tool),
     approval: approvalText(tool),
     jsonTokens: tool.allowedCallers.includes("direct") ? directTokens(tool) : undefined,
     stubTokens: tool.allowedCallers.includes("programmatic") ? countTokens(declareTools([tool])) : undefined,

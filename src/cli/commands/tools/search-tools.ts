@@ -1,4 +1,4 @@
-import { approvalText } from "./tool-facts.ts";
+import { approvalText, effectText } from "./tool-facts.ts";
 import { PortcullisError } from "../../../errors.ts";
 import { nearest } from "../../../option-rules/nearest.ts";
 import { cleanText } from "../../../output/clean-text.ts";
@@ -70,12 +70,12 @@ export function showTool(tools: ToolSet, name: string, options: { readonly json?
 }
 
 function factsOf(tool: Tool) {
-  const { name, description, allowedCallers, effect, output } = tool;
+  const { name, description, allowedCallers, output } = tool;
   return {
     name,
     description,
     callers: allowedCallers,
-    effect,
+    effect: effectText(tool),
     approval: approvalText(tool),
     stub: allowedCallers.includes("programmatic") ? toolStub(tool, "javascript") : undefined,
     input: inputSchemaOf(tool),

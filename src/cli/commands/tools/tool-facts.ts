@@ -17,3 +17,8 @@ export function approvalText({ approvable, needsApproval }: Tool): string {
   if (!approvable) return "never";
   return needsApproval === needsApprovalAlways ? "always" : "by input";
 }
+
+/** What a call of a tool changes at most. */
+export function effectText({ effect, effectOf }: Tool): string {
+  return effectOf ? "by input" : effect;
+}
