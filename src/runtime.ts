@@ -1,5 +1,5 @@
 import { readOptions, optionsIn } from "./option-rules/options.ts";
-import { placesOf } from "./host/places.ts";
+import { placesOf } from "./host/execution-places.ts";
 import { createMemoryJournal } from "./journal/memory-journal.ts";
 import { preparingThread } from "./programs/prepare/preparing-thread.ts";
 import { defaultLimitsFor, resolveLimits } from "./programs/limits.ts";

@@ -1,5 +1,5 @@
 export { scriptedModel } from "./models/scripted.ts";
-export { createMemorySandbox } from "./sandboxes/memory.ts";
+export { createMemorySandbox } from "./sandboxes/memory-sandbox.ts";
 export type {
   ScriptedCall,
   ScriptedModel,
@@ -8,4 +8,4 @@ export type {
   ScriptedStep,
   ScriptedTurn,
 } from "./models/scripted.ts";
-export type { GuestFace, MemorySandboxOptions } from "./sandboxes/memory.ts";
+export type { GuestFace, MemorySandboxOptions } from "./sandboxes/memory-sandbox.ts";

@@ -1,7 +1,7 @@
 import { waitingText } from "../output/sentences.ts";
 import type { CLIENT_OUTCOME, Outcome } from "../programs/outcome.ts";
 import { type Fields, isFields } from "../values/fields.ts";
-import type { Shape } from "../values/shape.ts";
+import type { Shape } from "../values/schema-type.ts";
 import type { AgentEnding } from "./ending.ts";
 
 type EndingTexts = {

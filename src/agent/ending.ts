@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ProviderFailureCode } from "../models/model.ts";
 import { WAITING } from "../programs/outcome.ts";
-import type { Shape } from "../values/shape.ts";
+import type { Shape } from "../values/schema-type.ts";
 
 const text = z.string();
 const count = z.number().nonnegative();

@@ -17,7 +17,7 @@ import { beginConversation } from "./agent.ts";
 import { type AnswerSchema, checkAnswer, recordedSchema } from "./prompt/answer-schema.ts";
 import { type AgentReport, agentReport, type AgentRequest, type LoopRules } from "./agent-report.ts";
 import { driveConversation } from "./drive/drive-conversation.ts";
-import { openConversation } from "./from-journal/open-conversation.ts";
+import { restoreConversation } from "./from-journal/restore-conversation.ts";
 import { ConversationLog } from "./drive/conversation-log.ts";
 import { hasOpenTurn, isHeld } from "./from-journal/conversation-state.ts";
 import { LiveConversation } from "./drive/live-conversation.ts";
@@ -119,7 +119,7 @@ export async function takeUp(
   const programs = programsOf(header.programs);
   const { settings, wrapUp, contextTokens } = settingsOf(header);
   const opening = openingFor(model, own, { programs, instructions, settings }, subject);
-  const conversation = await openConversation(model, opening, past.state, hasOpenTurn(past));
+  const conversation = await restoreConversation(model, opening, past.state, hasOpenTurn(past));
 
   const records = recordsOfConversation(past, work);
   await noteInPrograms(scope, execution, past, work);

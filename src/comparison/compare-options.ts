@@ -17,7 +17,7 @@ import { installedWires, missingWires, WIRES } from "./wires/wires.ts";
 import { countTokens } from "../tools/count-tokens.ts";
 import { EXECUTE_RULES } from "../programs/execute-options.ts";
 import type { ComparisonTask } from "./comparison-task.ts";
-import { countOnce } from "./accounting/exchange.ts";
+import { countOnce } from "./accounting/count-exchange.ts";
 
 const COMPARE_RULES = {
   /** Providers whose requests are counted; by default all whose SDK is installed. */

@@ -11,7 +11,7 @@ import {
   type ToolMeasure,
   type WireMeasure,
 } from "./comparison.ts";
-import { type Exchange, exchangeOf, regroup, sum, type TokenCounter } from "./accounting/exchange.ts";
+import { type Exchange, exchangeOf, regroup, sum, type TokenCounter } from "./accounting/count-exchange.ts";
 import { recordLastRequest } from "./wires/record-requests.ts";
 import type { RequestParts, Wire } from "./wires/wire.ts";
 import { isVisible, type ToolSet } from "../tools/tool-set.ts";

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { AGENT_ENDING, type AgentEnding } from "../agent/ending.ts";
 import type { Artifact } from "../journal/artifact-space.ts";
 import { REPORT_ARTIFACT } from "../output/report-shape.ts";
-import type { Shape } from "../values/shape.ts";
+import type { Shape } from "../values/schema-type.ts";
 
 const count = z.number().nonnegative();
 

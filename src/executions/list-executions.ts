@@ -17,11 +17,11 @@ import type { ListedExecution } from "./listed-execution.ts";
 
 /** Lists executions, the latest first. Reads the records of open executions, and the last record of others. */
 export async function* listExecutions(journal: Journal, options?: ListOptions): AsyncGenerator<ListedExecution> {
-  for await (const summary of readList(journal, options)) yield await listedExecution(journal, summary);
+  for await (const summary of readList(journal, options)) yield await listExecution(journal, summary);
 }
 
 /** An execution as it is listed. Reads its records if it is open and the budget allows that; beyond the budget it is `unread`. */
-export async function listedExecution(
+export async function listExecution(
   journal: Journal,
   summary: ExecutionSummary,
   budget?: ReadingBudget,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { CALLERS, EFFECTS } from "../tools/tool.ts";
-import type { Shape } from "../values/shape.ts";
+import type { Shape } from "../values/schema-type.ts";
 import { FAILURE_CODES, REFUSAL_CODES } from "./answer.ts";
 
 const count = z.number().nonnegative();

@@ -1,7 +1,7 @@
 import type { Redactor } from "../redaction/redactor.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { AllowedQuestion } from "../tools/tool.ts";
-import type { ResultLimits } from "../values/json/result-text.ts";
+import type { ResultLimits } from "../values/json/serialise-result.ts";
 import type { Approve } from "./approve/approval.ts";
 import type { Budget } from "./admit/budget.ts";
 import type { CallLine } from "./call-line.ts";

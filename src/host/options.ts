@@ -23,7 +23,7 @@ import type { SearchFilter } from "../tools/search/tool-search.ts";
 import type { Embed } from "../tools/search/tool-vectors.ts";
 import { TELEMETRY } from "../telemetry/options.ts";
 import { GIVEN_TOOLS, type GivenTools } from "../tools/current-tools.ts";
-import { PLACES_OPTION } from "./places.ts";
+import { PLACES_OPTION } from "./execution-places.ts";
 
 export const JOURNAL = advised(
   option<Journal>("a journal: create, append, read, find, list and renew", isJournal),

@@ -21,7 +21,7 @@ import { type ContextArguments, EXECUTE_RULES, type ExecuteOptions, TENANT } fro
 import { type Limits, resolveLimits } from "../programs/limits.ts";
 import type { ClientResult, Decision } from "../programs/decide.ts";
 import type { ListedExecution } from "../executions/listed-execution.ts";
-import type { ExecutionFacts } from "../executions/read-status.ts";
+import type { ExecutionFacts } from "../executions/read-facts.ts";
 import type { LeftOpen } from "../executions/left-open.ts";
 import type { Unrecovered } from "../executions/recover.ts";
 import { RECOVER_RULES, type RecoverOptions } from "../executions/recover-options.ts";
@@ -52,7 +52,7 @@ import {
   LIST_RULES,
 } from "./method-options.ts";
 import { HostObservers, type Listener, listenerOf, listenerOfPrograms, type ObserverParts } from "./observers.ts";
-import type { ExecutionPlaces, QueueState } from "./places.ts";
+import type { ExecutionPlaces, QueueState } from "./execution-places.ts";
 import { RuntimeScopes, type ScopeOptions, type ScopeParts } from "./scopes.ts";
 import { WorkUnderWay } from "./work-under-way.ts";
 
@@ -225,9 +225,9 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
    */
   async status(id: ExecutionId, options: { readonly tenant?: string } = {}): Promise<ExecutionStatus> {
     const { tenant } = readOptions("status", options, { tenant: TENANT });
-    const { factsOf } = await import("../executions/read-status.ts");
+    const { readFacts } = await import("../executions/read-facts.ts");
     const scope = { ...this.#scopes.base, tenant: tenant ?? this.#scopes.base.tenant };
-    const { ended, ...facts } = await factsOf(scope, id);
+    const { ended, ...facts } = await readFacts(scope, id);
     return { ...facts, ...(ended && { report: reportOf(ended, scope.gate.tools) }) };
   }
 

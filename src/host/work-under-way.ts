@@ -1,6 +1,6 @@
 import { PortcullisError } from "../errors.ts";
 import type { AgentScope } from "../agent/agent-scope.ts";
-import type { ExecutionPlaces, QueueState } from "./places.ts";
+import type { ExecutionPlaces, QueueState } from "./execution-places.ts";
 
 /** The executions, conversations and calls that a runtime runs, which end when it closes. */
 export class WorkUnderWay {

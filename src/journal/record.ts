@@ -1,4 +1,4 @@
-import type { Shape } from "../values/shape.ts";
+import type { Shape } from "../values/schema-type.ts";
 import type {
   CONTINUED_REF,
   HEADER_BASE,

@@ -3,7 +3,7 @@ import type { Artifact, ArtifactSpace } from "../journal/artifact-space.ts";
 import { cleanText } from "./clean-text.ts";
 import { insetText } from "./foreign-text.ts";
 import type { REPORT_ARTIFACT } from "./report-shape.ts";
-import type { Shape } from "../values/shape.ts";
+import type { Shape } from "../values/schema-type.ts";
 
 /** A value that is kept under a name, outside of what a model reads. */
 export interface ReportArtifact extends Shape<typeof REPORT_ARTIFACT> {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { CALL_LINE } from "../gate/call-line.ts";
 import { CLIENT_OUTCOME, CONNECTIONS, LOGS, NOT_EVICTED } from "../programs/outcome.ts";
-import type { Shape } from "../values/shape.ts";
+import type { Shape } from "../values/schema-type.ts";
 
 const count = z.number().nonnegative();
 

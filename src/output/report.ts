@@ -15,7 +15,7 @@ import { hintFor } from "./hint.ts";
 import { endingText } from "./sentences.ts";
 import type { REPORT } from "./report-shape.ts";
 import { type Stub, stubOf } from "./large-value.ts";
-import type { Shape } from "../values/shape.ts";
+import type { Shape } from "../values/schema-type.ts";
 
 /** `Value` is the type of what the schema `result` gives out. */
 export interface Report<Value = unknown> extends Omit<Shape<typeof REPORT>, "outcome" | "artifacts"> {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { UNREPLAYABLE_CAUSES } from "../../bridge/frames.ts";
-import type { Shape } from "../values/shape.ts";
+import type { Shape } from "../values/schema-type.ts";
 import { type Limits, LIMIT_RULES } from "./limits.ts";
 
 const text = z.string();

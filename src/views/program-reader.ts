@@ -8,7 +8,7 @@ import { readPlainData } from "../values/json/plain-data.ts";
 import { CallViews } from "./parts/call-views.ts";
 import { EventViews } from "./parts/event-views.ts";
 import { TokenCount } from "./parts/funnel-view.ts";
-import type { TextRoom } from "./parts/text-room.ts";
+import type { TextAllowance } from "./parts/text-allowance.ts";
 import type { LogView, TurnView } from "./view.ts";
 
 /** Turns that a view lists: a call takes one or two. */
@@ -26,7 +26,7 @@ export class ProgramReader {
   lastAt = 0;
   #now = 0;
 
-  constructor(room: TextRoom) {
+  constructor(room: TextAllowance) {
     this.calls = new CallViews(room);
   }
 

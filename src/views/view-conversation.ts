@@ -20,7 +20,7 @@ import { EventViews } from "./parts/event-views.ts";
 import { partOf } from "./parts/funnel-view.ts";
 import { endingHead } from "../programs/from-journal/ending-head.ts";
 import { Lane } from "../values/slice-scheduler.ts";
-import { TextRoom, headOf, type TextBounds } from "./parts/text-room.ts";
+import { TextAllowance, headOf, type TextBounds } from "./parts/text-allowance.ts";
 import type {
   ConversationView,
   FunnelView,
@@ -39,7 +39,7 @@ export async function viewConversation(
   bounds: TextBounds,
 ): Promise<ConversationView> {
   const past = await readPastConversation(journal, header.execution, header.tenant);
-  const room = new TextRoom(bounds);
+  const room = new TextAllowance(bounds);
   const { calls, events, lastAt } = await readCalls(journal, past, room);
   const standing = standingOfConversation(past);
   const waiting = waitingViews(waitingCallsOf(past));
@@ -71,7 +71,7 @@ export async function viewConversation(
 }
 
 /** The direct calls, and the events beside them. Reads the records again: `past` has the turns without their times. */
-async function readCalls(journal: Journal, past: PastConversation, room: TextRoom) {
+async function readCalls(journal: Journal, past: PastConversation, room: TextAllowance) {
   const calls = new CallViews(room);
   const events = new EventViews();
   const { execution, tenant } = past.header;
@@ -95,7 +95,11 @@ async function readCalls(journal: Journal, past: PastConversation, room: TextRoo
   return { calls, events, lastAt };
 }
 
-function turnView(header: ConversationHeader, { said, turn, model, results }: KeptTurn, room: TextRoom): ModelTurnView {
+function turnView(
+  header: ConversationHeader,
+  { said, turn, model, results }: KeptTurn,
+  room: TextAllowance,
+): ModelTurnView {
   const { calls, hosted, end, usage, text } = turn;
   const own = calls.flatMap((call): ProgramCallView[] => {
     if (call.type !== "program_call") return [];
@@ -124,7 +128,7 @@ function turnView(header: ConversationHeader, { said, turn, model, results }: Ke
   };
 }
 
-function saidView({ by, message }: SaidMessage, room: TextRoom): SaidView {
+function saidView({ by, message }: SaidMessage, room: TextAllowance): SaidView {
   const text =
     typeof message === "string"
       ? message

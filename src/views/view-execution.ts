@@ -2,7 +2,7 @@ import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Journal } from "../journal/journal.ts";
 import { readHeader } from "../journal/read-records.ts";
 import { invalidAt } from "../programs/from-journal/read-turns.ts";
-import type { TextBounds } from "./parts/text-room.ts";
+import type { TextBounds } from "./parts/text-allowance.ts";
 import type { CallTexts, CallView, ExecutionView } from "./view.ts";
 import { viewConversation } from "./view-conversation.ts";
 import { viewHostCall } from "./view-host-call.ts";

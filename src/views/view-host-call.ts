@@ -11,7 +11,7 @@ import { baseOf, outcomeView, waitingViews } from "./parts/base-view.ts";
 import { CallViews } from "./parts/call-views.ts";
 import { EventViews } from "./parts/event-views.ts";
 import { partOf } from "./parts/funnel-view.ts";
-import { TextRoom, headOf, type TextBounds } from "./parts/text-room.ts";
+import { TextAllowance, headOf, type TextBounds } from "./parts/text-allowance.ts";
 import type { HostCallView } from "./view.ts";
 
 /** The view of one call of a host. Rejects as the journal does. */
@@ -22,7 +22,7 @@ export async function viewHostCall(
   bounds: TextBounds,
 ): Promise<HostCallView> {
   const { tool, caller, input } = header;
-  const calls = new CallViews(new TextRoom(bounds));
+  const calls = new CallViews(new TextAllowance(bounds));
   calls.make({ id: HOST_CALL, tool, caller, inputText: input, made: 0, at: header.startedAt });
   const events = new EventViews();
   let lastAt = header.startedAt;

@@ -10,7 +10,7 @@ import { baseOf, outcomeView, waitingViews } from "./parts/base-view.ts";
 import { partOf } from "./parts/funnel-view.ts";
 import { outputText, type OutputText } from "./parts/output-text.ts";
 import { ProgramReader } from "./program-reader.ts";
-import { TextRoom, headOf, type TextBounds } from "./parts/text-room.ts";
+import { TextAllowance, headOf, type TextBounds } from "./parts/text-allowance.ts";
 import { toolPlaces } from "./parts/tool-places.ts";
 import { given } from "../option-rules/given.ts";
 import type { LimitView, ProgramView } from "./view.ts";
@@ -22,7 +22,7 @@ export async function viewProgram(
   header: ProgramHeader,
   bounds: TextBounds,
 ): Promise<ProgramView> {
-  const reader = new ProgramReader(new TextRoom(bounds));
+  const reader = new ProgramReader(new TextAllowance(bounds));
   const records = readRecords(journal, header.execution, { tenant: header.tenant });
   const past = await readPast(reader.reading(records), records.lane);
   const output = await outputText(journal, header, past);

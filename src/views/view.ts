@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Shape } from "../values/shape.ts";
+import type { Shape } from "../values/schema-type.ts";
 
 const count = z.number();
 

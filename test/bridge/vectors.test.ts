@@ -1,7 +1,7 @@
 import { afterAll, describe } from "vitest";
 import { createDockerSandbox } from "../../src/sandboxes/docker/docker-sandbox.ts";
 import { createIsolateSandbox } from "../../src/sandboxes/isolate/isolate-sandbox.ts";
-import { createMemorySandbox } from "../../src/sandboxes/memory.ts";
+import { createMemorySandbox } from "../../src/sandboxes/memory-sandbox.ts";
 import { createPythonProcessSandbox, PYTHON } from "../support/python-process-sandbox.ts";
 import { needDockerEngine } from "../docker-support/docker-engine.ts";
 import { vectorSuite } from "./vectors.ts";

@@ -12,7 +12,7 @@ import {
   type Mode,
 } from "portcullis/comparison";
 import type { ModeMeasure } from "../../src/comparison/comparison.ts";
-import { ENVELOPE_TOKENS } from "../../src/comparison/accounting/exchange.ts";
+import { ENVELOPE_TOKENS } from "../../src/comparison/accounting/count-exchange.ts";
 import { createPythonProcessSandbox, PYTHON } from "../support/python-process-sandbox.ts";
 import { price } from "../support/tools.ts";
 

@@ -5,7 +5,7 @@ import type { Journal } from "../../src/journal/journal.ts";
 import { createMemoryJournal } from "../../src/journal/memory-journal.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import { createRuntime } from "../../src/runtime.ts";
-import { createMemorySandbox } from "../../src/sandboxes/memory.ts";
+import { createMemorySandbox } from "../../src/sandboxes/memory-sandbox.ts";
 import { defineTool } from "../../src/tools/define-tool.ts";
 import { jsonSchema, type Schema } from "../../src/tools/schema.ts";
 import type { CallContext, Caller, Effect, Tool } from "../../src/tools/tool.ts";

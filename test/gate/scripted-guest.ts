@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import type { GuestFace } from "../../src/sandboxes/memory.ts";
+import type { GuestFace } from "../../src/sandboxes/memory-sandbox.ts";
 
 /** Something a guest does in a turn. */
 export type Move =

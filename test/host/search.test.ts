@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { agentAsTool, createRuntime, defineTool, PortcullisError } from "../../src/index.ts";
 import { createIsolateSandbox } from "../../src/sandboxes/isolate/isolate-sandbox.ts";
-import { createMemorySandbox } from "../../src/sandboxes/memory.ts";
+import { createMemorySandbox } from "../../src/sandboxes/memory-sandbox.ts";
 import { scriptedModel } from "../../src/testing.ts";
 import { countTokens } from "../../src/tools/count-tokens.ts";
 import type { Tool } from "../../src/tools/tool.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createRuntime } from "../../src/runtime.ts";
 import { createIsolateSandbox } from "../../src/sandboxes/isolate/isolate-sandbox.ts";
-import { createMemorySandbox, type GuestFace } from "../../src/sandboxes/memory.ts";
+import { createMemorySandbox, type GuestFace } from "../../src/sandboxes/memory-sandbox.ts";
 import { type Connection, type Exit, QueueFull, type Sandbox } from "../../src/sandboxes/sandbox.ts";
 import { enginesOf } from "../support/engines.ts";
 import { echo, tool } from "../support/tools.ts";

@@ -6,7 +6,7 @@ import type { Report } from "../../src/output/report.ts";
 import type { ExecutionEvent } from "../../src/programs/execution.ts";
 import { replay } from "../../src/programs/replay.ts";
 import { createRuntime } from "../../src/runtime.ts";
-import { createMemorySandbox, type GuestFace } from "../../src/sandboxes/memory.ts";
+import { createMemorySandbox, type GuestFace } from "../../src/sandboxes/memory-sandbox.ts";
 import type { Sandbox } from "../../src/sandboxes/sandbox.ts";
 import { evicting, type EvictionMoment } from "../support/evicting-sandbox.ts";
 import { createForkedPythonSandbox, PYTHON } from "../support/python-process-sandbox.ts";

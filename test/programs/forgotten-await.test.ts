@@ -4,7 +4,7 @@ import { replay } from "../../src/programs/replay.ts";
 import type { Tool } from "../../src/tools/tool.ts";
 import { createRuntime } from "../../src/runtime.ts";
 import { createIsolateSandbox } from "../../src/sandboxes/isolate/isolate-sandbox.ts";
-import { createMemorySandbox } from "../../src/sandboxes/memory.ts";
+import { createMemorySandbox } from "../../src/sandboxes/memory-sandbox.ts";
 import { broken, echo, later, signal, tool } from "../support/tools.ts";
 
 /** Programs that use a call's promise as its result, with the place and the code of the fault. */

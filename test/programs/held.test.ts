@@ -6,7 +6,7 @@ import { z } from "zod";
 import { createRuntime, createSqliteJournal, defineTool } from "../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
-import type { GuestFace } from "../../src/sandboxes/memory.ts";
+import type { GuestFace } from "../../src/sandboxes/memory-sandbox.ts";
 import type { ExecutionEvent } from "../../src/programs/execution.ts";
 import type { Sandbox } from "../../src/sandboxes/sandbox.ts";
 import { createPythonProcessSandbox, PYTHON } from "../support/python-process-sandbox.ts";

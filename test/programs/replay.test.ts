@@ -3,7 +3,7 @@ import type { Header, JournalRecord, TurnRecord } from "../../src/journal/record
 import { replay } from "../../src/programs/replay.ts";
 import { createRuntime } from "../../src/runtime.ts";
 import { createIsolateSandbox } from "../../src/sandboxes/isolate/isolate-sandbox.ts";
-import { createMemorySandbox } from "../../src/sandboxes/memory.ts";
+import { createMemorySandbox } from "../../src/sandboxes/memory-sandbox.ts";
 import { echo } from "../support/tools.ts";
 
 const sandbox = createMemorySandbox();

@@ -6,7 +6,7 @@ import type { ExecuteOptions } from "../../src/programs/execute-options.ts";
 import type { ExecutionState } from "../../src/programs/from-journal/execution-state.ts";
 import { readPast } from "../../src/programs/from-journal/past-execution.ts";
 import { createRuntime } from "../../src/runtime.ts";
-import { createMemorySandbox } from "../../src/sandboxes/memory.ts";
+import { createMemorySandbox } from "../../src/sandboxes/memory-sandbox.ts";
 import { defineTool } from "../../src/tools/define-tool.ts";
 import { enginesOf } from "../support/engines.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { createRuntime } from "../../src/runtime.ts";
-import { createMemorySandbox } from "../../src/sandboxes/memory.ts";
+import { createMemorySandbox } from "../../src/sandboxes/memory-sandbox.ts";
 import { countTokens } from "../../src/tools/count-tokens.ts";
 import { type DeclarationOptions, declareTools } from "../../src/tools/declarations/declarations.ts";
 import { defineTool } from "../../src/tools/define-tool.ts";

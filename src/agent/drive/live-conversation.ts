@@ -25,7 +25,7 @@ import {
   type KnownState,
   type UnansweredModelCall,
 } from "../from-journal/conversation-state.ts";
-import { isSent, openConversation } from "../from-journal/open-conversation.ts";
+import { isSent, restoreConversation } from "../from-journal/restore-conversation.ts";
 import { type PastConversation, readBelow } from "../from-journal/past-conversation.ts";
 import { openingFor } from "../prompt/opening.ts";
 import { isSame, type SaidMessage } from "../prompt/said-message.ts";
@@ -152,7 +152,7 @@ export class LiveConversation {
 
   /** The model's side with another opening, or of another model. Nothing changes before it is taken over. */
   openedWith(opening: Opening, model = this.model): Promise<Conversation> {
-    return openConversation(model, opening, this.state, this.open !== undefined);
+    return restoreConversation(model, opening, this.state, this.open !== undefined);
   }
 
   takeOpened(opening: Opening, conversation: Conversation): void {

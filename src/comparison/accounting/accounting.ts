@@ -1,4 +1,4 @@
-import { type Exchange, sum } from "./exchange.ts";
+import { type Exchange, sum } from "./count-exchange.ts";
 import type { Price } from "./prices.ts";
 
 /** Tokens of a conversation that pass through its model. Every turn reads the whole conversation before it again. */

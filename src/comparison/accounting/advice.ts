@@ -1,5 +1,5 @@
 import { costOf, type Factors, spentBy } from "./accounting.ts";
-import type { Exchange, ExchangeCall } from "./exchange.ts";
+import type { Exchange, ExchangeCall } from "./count-exchange.ts";
 
 /** Maximum number of calls that is tried. */
 const MAX_CALLS = 10_000;

@@ -1,4 +1,4 @@
-import type { TokenCounter } from "../accounting/exchange.ts";
+import type { TokenCounter } from "../accounting/count-exchange.ts";
 
 /** Length of the longest token in the encodings used (a row of spaces), in UTF-16 code units. */
 const TOKEN_LENGTH = 128;

@@ -1,6 +1,6 @@
 import { MAX_TURN_CALLS } from "../../agent/from-journal/transcript.ts";
 import type { Mode, Verdict } from "../comparison.ts";
-import { sum } from "../accounting/exchange.ts";
+import { sum } from "../accounting/count-exchange.ts";
 import { cutText, cutValue } from "./cut-result.ts";
 import type { CallResult } from "../../models/model.ts";
 import { type ScriptedTurn, scriptedModel } from "../../models/scripted.ts";

@@ -3,7 +3,7 @@ import { createRuntime, type RuntimeOptions } from "../../runtime.ts";
 import type { Model } from "../../models/model.ts";
 import { countTokens } from "../../tools/count-tokens.ts";
 import type { Tool } from "../../tools/tool.ts";
-import { countOnce } from "../accounting/exchange.ts";
+import { countOnce } from "../accounting/count-exchange.ts";
 import type { ComparisonTask } from "../comparison-task.ts";
 import { withoutSideEffects } from "../without-side-effects.ts";
 import { recordUsage } from "./record-usage.ts";

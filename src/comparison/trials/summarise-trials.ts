@@ -1,4 +1,4 @@
-import { sum } from "../accounting/exchange.ts";
+import { sum } from "../accounting/count-exchange.ts";
 import { median } from "../report/report.ts";
 import type { Trial } from "./trial.ts";
 

@@ -3,7 +3,7 @@ import { Content, displayText, keptParts, partsBytes } from "../../tools/content
 import type { CallContext } from "../../tools/tool.ts";
 import type { Redactor } from "../../redaction/redactor.ts";
 import type { Share } from "../../values/held-bytes.ts";
-import { isLarge, type ResultLimits } from "../../values/json/result-text.ts";
+import { isLarge, type ResultLimits } from "../../values/json/serialise-result.ts";
 import type { Admission, TakenInput } from "../admit/admission.ts";
 import type { Answer, Failure } from "../answer.ts";
 import { runAttempts } from "./attempts.ts";

@@ -12,9 +12,9 @@ import {
   type ResultLimits,
   TOO_MANY_VALUES,
   type ResultText,
-  resultText,
+  serialiseResult,
   resultType,
-} from "../../values/json/result-text.ts";
+} from "../../values/json/serialise-result.ts";
 import * as sentences from "../sentences.ts";
 
 export interface Succeeded {
@@ -131,7 +131,7 @@ export function toText(
   share: Share,
 ): Handled | Promise<Handled> {
   if (call.tool.output !== undefined) return validatedText(call, call.tool.output, returned, limits, share);
-  const encoded = resultText(returned, limits, share);
+  const encoded = serialiseResult(returned, limits, share);
   return encoded instanceof Promise
     ? encoded.then((late) => handledText(call, returned, late, limits))
     : handledText(call, returned, encoded, limits);
@@ -146,7 +146,7 @@ async function validatedText(
 ): Promise<Handled> {
   const { name } = call.tool;
   // A result that is too large is refused before a schema walks it.
-  const returnedText = isLarge(returned) ? await resultText(returned, limits, share) : undefined;
+  const returnedText = isLarge(returned) ? await serialiseResult(returned, limits, share) : undefined;
   if (returnedText && returnedText.type !== "text" && returnedText.type !== "not_json")
     return handledText(call, returned, returnedText, limits);
   let validated: Validated;
@@ -157,7 +157,7 @@ async function validatedText(
   }
   if (!validated.ok)
     return failed(sentences.outputInvalid(name), sentences.outputFaults(name, issuesText(validated.issues)));
-  return handledText(call, validated.value, await resultText(validated.value, limits, share), limits);
+  return handledText(call, validated.value, await serialiseResult(validated.value, limits, share), limits);
 }
 
 function handledText(

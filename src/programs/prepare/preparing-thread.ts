@@ -1,8 +1,8 @@
 import { Worker } from "node:worker_threads";
 import { PortcullisError } from "../../errors.ts";
 import { afterComputing } from "./after-computing.ts";
-import type { Answer, Request } from "./thread/answer.ts";
-import type { Read } from "./thread/read-program.ts";
+import type { Answer, Request } from "./thread/prepare-text.ts";
+import type { Read } from "./thread/parsed-program.ts";
 
 /** Maximum processor time to prepare one program, in milliseconds. An ordinary program of the maximum size takes 40. */
 const PREPARE_MS = 1000;

@@ -1,5 +1,5 @@
 import type { McpRuns } from "../../mcp-runs/runs.ts";
-import { listedExecution } from "../../executions/list-executions.ts";
+import { listExecution } from "../../executions/list-executions.ts";
 import type { ListedExecution } from "../../executions/listed-execution.ts";
 import type { Runtime } from "../../runtime.ts";
 import { ReadingBudget, readList } from "../../journal/read-records.ts";
@@ -30,7 +30,7 @@ export async function listExecutionsOf(
     if (lookedAt > LOOKED_AT || listed.length >= LISTED) break;
     // All records of an open execution are read.
     if (summary.kind !== "program" || !summary.execution.startsWith(prefix)) continue;
-    const { execution, state, startedAt, waitsFor } = await listedExecution(journal, summary, budget);
+    const { execution, state, startedAt, waitsFor } = await listExecution(journal, summary, budget);
     const isHere = runs.find(execution, ownerOf(principal))?.isOver === false;
     listed.push({
       execution,

@@ -6,7 +6,7 @@ import { oneLine } from "../../tools/declarations/one-line.ts";
 import { type Content, content, isMediaType } from "../../tools/content.ts";
 import type { CallContext, Effect } from "../../tools/tool.ts";
 import { measure } from "../../values/json/plain-data.ts";
-import { TOO_MANY_VALUES } from "../../values/json/result-text.ts";
+import { TOO_MANY_VALUES } from "../../values/json/serialise-result.ts";
 import { type BodyForm, formOf } from "./operations.ts";
 import { basePath, type RequestParts } from "./request.ts";
 import { KeptSecrets } from "../kept-secrets.ts";

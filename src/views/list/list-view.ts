@@ -2,8 +2,8 @@ import { PortcullisError } from "../../errors.ts";
 import type { ExecutionSummary, Journal } from "../../journal/journal.ts";
 import { readHeader, ReadingBudget, readList } from "../../journal/read-records.ts";
 import type { Header } from "../../journal/record.ts";
-import { listedExecution } from "../../executions/list-executions.ts";
-import { headOf } from "../parts/text-room.ts";
+import { listExecution } from "../../executions/list-executions.ts";
+import { headOf } from "../parts/text-allowance.ts";
 import { writtenTools } from "../parts/tool-places.ts";
 import { given } from "../../option-rules/given.ts";
 import type { ListFilter, ListRow, ListView } from "./list.ts";
@@ -61,7 +61,7 @@ async function lookAt(
   const header = await readable(readHeader(journal, summary.execution, { tenant: summary.tenant, onLength }));
   const { title, by, tools, text } = header ? factsOf(header) : UNREADABLE;
   if (!fits(filter, tools, `${summary.execution}\n${text}`)) return undefined;
-  const listed = await listedExecution(journal, summary, budget);
+  const listed = await listExecution(journal, summary, budget);
   if (listed.state !== "unread" && filter.state !== undefined && filter.state !== listed.state) return undefined;
   return { ...listed, title, by, tools: tools.slice(0, TOOLS) };
 }

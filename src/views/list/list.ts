@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { LISTED } from "../../executions/listed-execution.ts";
-import type { Shape } from "../../values/shape.ts";
+import type { Shape } from "../../values/schema-type.ts";
 
 export const LIST_ROW = LISTED.extend({
   /** The beginning of the program's source or of the task; for a call of a host, its tool. */

@@ -2,7 +2,7 @@ import type { ExecutionSummary, Journal } from "../../journal/journal.ts";
 import type { Header } from "../../journal/record.ts";
 import { isDriven } from "../../programs/driven.ts";
 import type { UnansweredCall } from "../../programs/from-journal/execution-state.ts";
-import { TextRoom } from "./text-room.ts";
+import { TextAllowance } from "./text-allowance.ts";
 import type { FaultView, OutcomeView, WaitingView } from "../view.ts";
 import { given } from "../../option-rules/given.ts";
 import { countOf, fieldOf, isFields, textOf, type Fields } from "../../values/fields.ts";
@@ -29,7 +29,7 @@ const INPUTS = 4 * 1024 * 1024;
 export function waitingViews(
   groups: Iterable<{ readonly calls: Iterable<UnansweredCall>; readonly above?: string }>,
 ): readonly WaitingView[] {
-  const room = new TextRoom({ each: INPUTS, all: INPUTS });
+  const room = new TextAllowance({ each: INPUTS, all: INPUTS });
   const viewOf = ({ id, tool, inputText, decided }: UnansweredCall, above: string): WaitingView => {
     const held = decided?.code === "outcome_unknown" ? "outcome_unknown" : "approval";
     return {

@@ -8,7 +8,7 @@ import {
 } from "../../programs/from-journal/call-history.ts";
 import { given } from "../../option-rules/given.ts";
 import type { Caller } from "../../tools/tool.ts";
-import type { TextRoom } from "./text-room.ts";
+import type { TextAllowance } from "./text-allowance.ts";
 import type { CallState, CallView, DecisionView, TextHead, WaitingView } from "../view.ts";
 
 /** What a view shows of a call beside its history. */
@@ -50,11 +50,11 @@ const EMPTY: TextHead = { text: "", bytes: 0 };
 export class CallViews {
   readonly #history = new CallHistory();
   readonly #shown = new Map<string, Shown>();
-  readonly #room: TextRoom;
+  readonly #room: TextAllowance;
   /** Number of the latest calls, which are not listed. */
   left = 0;
 
-  constructor(room: TextRoom) {
+  constructor(room: TextAllowance) {
     this.#room = room;
   }
 

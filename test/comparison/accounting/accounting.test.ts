@@ -7,7 +7,7 @@ import {
   exchangeOf,
   regroup,
   sum,
-} from "../../../src/comparison/accounting/exchange.ts";
+} from "../../../src/comparison/accounting/count-exchange.ts";
 import { PRICES, priceOf, REFERENCE_PRICE } from "../../../src/comparison/accounting/prices.ts";
 
 /** Two calls in one turn, then one that needed their answers, then the answer. */

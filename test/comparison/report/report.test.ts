@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { adviceText, programsFrom } from "../../../src/comparison/accounting/advice.ts";
 import type { Comparison, Mode, ModeMeasure } from "../../../src/comparison/comparison.ts";
-import type { Exchange } from "../../../src/comparison/accounting/exchange.ts";
+import type { Exchange } from "../../../src/comparison/accounting/count-exchange.ts";
 import { type BenchReport, type BenchSettings, reportFrom, sweepFrom } from "../../../src/comparison/report/report.ts";
 import { reportMarkdown } from "../../../src/comparison/report/report-tables.ts";
 import { reportNotes, reportTables } from "../../../src/comparison/report/report-tables.ts";

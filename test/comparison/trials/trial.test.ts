@@ -14,7 +14,7 @@ import { createRuntime, defineTool } from "../../../src/index.ts";
 import type { Model } from "../../../src/models/index.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../../src/testing.ts";
 import { contextsOf } from "../../../src/comparison/accounting/accounting.ts";
-import { exchangeOf } from "../../../src/comparison/accounting/exchange.ts";
+import { exchangeOf } from "../../../src/comparison/accounting/count-exchange.ts";
 import { dollarsOf } from "../../../src/comparison/accounting/prices.ts";
 import { summariseTrials } from "../../../src/comparison/trials/summarise-trials.ts";
 import { recordLastRequest } from "../../../src/comparison/wires/record-requests.ts";

@@ -4,7 +4,7 @@ import { AT_ONCE, CUT_TOKENS, WINDOW_TOKENS } from "../../../comparison/compare-
 import type { CompareOptions } from "../../../comparison/compare-options.ts";
 import { compare } from "../../../comparison/compare.ts";
 import { leading, type Comparison } from "../../../comparison/comparison.ts";
-import { ENVELOPE_TOKENS } from "../../../comparison/accounting/exchange.ts";
+import { ENVELOPE_TOKENS } from "../../../comparison/accounting/count-exchange.ts";
 import { PRICES, REFERENCE_PRICE, readPrices, type PriceTable } from "../../../comparison/accounting/prices.ts";
 import { reportFrom, sweepFrom, type BenchReport, type Sweep } from "../../../comparison/report/report.ts";
 import { reportMarkdown } from "../../../comparison/report/report-tables.ts";

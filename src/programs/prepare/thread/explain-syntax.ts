@@ -1,4 +1,4 @@
-import type { UnreadProgram } from "./read-program.ts";
+import type { UnparsedProgram } from "./parsed-program.ts";
 import { NOT_ASYNC } from "./find-missing-await.ts";
 
 const PYTHON =
@@ -6,10 +6,10 @@ const PYTHON =
 const PROSE = "This is prose and no program. Send only the program's source code, or put it into one fenced block.";
 
 /** Replaces the parser's words if a text is plainly something other than JavaScript, and says what it is. */
-export function explainSyntax(code: string, unread: UnreadProgram): UnreadProgram {
+export function explainSyntax(code: string, unread: UnparsedProgram): UnparsedProgram {
   const { fault, position } = unread;
   if (fault.code !== "syntax") return unread;
-  const explained = (message: string): UnreadProgram => ({ fault: { ...fault, message }, position });
+  const explained = (message: string): UnparsedProgram => ({ fault: { ...fault, message }, position });
   const lines = code.split("\n");
   if (lines.some(isPython)) return explained(PYTHON);
   if (isProse(lines.find((line) => line.trim() !== "") ?? "")) return explained(PROSE);

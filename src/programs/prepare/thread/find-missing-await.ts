@@ -1,5 +1,5 @@
 import type { AnyNode } from "acorn";
-import type { ReadProgram } from "./read-program.ts";
+import type { ParsedProgram } from "./parsed-program.ts";
 import { pathOfTool } from "../../../tools/tool-name.ts";
 import { ProgramNames } from "./program-names.ts";
 import { findNode, nameOf, nodesIn } from "./syntax-nodes.ts";
@@ -26,7 +26,7 @@ const IDENTITY = new Set(["===", "!==", "==", "!="]);
  * await it. Calls are those of `tools` and of async functions of the program. No correct program does either, and most
  * of these faults cannot be seen while the program runs.
  */
-export function findMissingAwait({ text, body }: ReadProgram, tools: ReadonlySet<string>): MissingAwait | undefined {
+export function findMissingAwait({ text, body }: ParsedProgram, tools: ReadonlySet<string>): MissingAwait | undefined {
   const names = new ProgramNames(body);
   const found: MissingAwait[] = [];
   const report = (node: AnyNode | null | undefined, use: string) => {

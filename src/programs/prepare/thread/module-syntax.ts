@@ -1,6 +1,6 @@
 import type { AnyNode } from "acorn";
 import { placeOf } from "./function-body.ts";
-import { type ReadProgram, syntaxFault, type UnreadProgram } from "./read-program.ts";
+import { type ParsedProgram, syntaxFault, type UnparsedProgram } from "./parsed-program.ts";
 import { findNode } from "./syntax-nodes.ts";
 
 const NO_IMPORTS =
@@ -17,7 +17,7 @@ const MODULE_SYNTAX: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The program, or the fault of the first import or export in it. */
-export function refuseModuleSyntax(parsed: ReadProgram): ReadProgram | UnreadProgram {
+export function refuseModuleSyntax(parsed: ParsedProgram): ParsedProgram | UnparsedProgram {
   const found = findNode(parsed.body, (node) => MODULE_SYNTAX.has(node.type) && !isNewTarget(node));
   if (!found) return parsed;
   return {
@@ -31,7 +31,7 @@ function isNewTarget(node: AnyNode): boolean {
 }
 
 /** A fault for import or export statements in a program with types. The stripper gives no position for them. */
-export function moduleFault(code: string): UnreadProgram | undefined {
+export function moduleFault(code: string): UnparsedProgram | undefined {
   const line = code
     .split("\n")
     .findIndex((text) =>

@@ -3,10 +3,10 @@ import { beforeRewriting, type Position, type RewrittenPlaces } from "../../gues
 import { explainSyntax } from "./explain-syntax.ts";
 import { asFunction, placeInBody } from "./function-body.ts";
 import { refuseModuleSyntax } from "./module-syntax.ts";
-import { type ReadProgram, syntaxFault, type UnreadProgram } from "./read-program.ts";
+import { type ParsedProgram, syntaxFault, type UnparsedProgram } from "./parsed-program.ts";
 import { unwrapExports } from "./unwrap-exports.ts";
 import { findNode } from "./syntax-nodes.ts";
-import { withoutTypes } from "./types/without-types.ts";
+import { stripTypes } from "./types/strip-types.ts";
 
 /** Maximum nesting depth of brackets. Parsers recurse. */
 const DEPTH = 200;
@@ -16,7 +16,7 @@ const OPTIONS: Options = { ecmaVersion: "latest", sourceType: "script", allowImp
 /** A call with type arguments, which JavaScript parses as comparisons: `f<string, number>(x)`. */
 const TYPE_ARGUMENTS = /[\w$]<[\w$\s,.|&[\]{}:;"'?]+>\(/;
 
-export async function parseProgram(source: string): Promise<ReadProgram | UnreadProgram> {
+export async function parseProgram(source: string): Promise<ParsedProgram | UnparsedProgram> {
   if (isTooDeep(source))
     return { fault: syntaxFault("The program is nested too deeply to be read."), position: undefined };
   const code = unwrapExports(source, OPTIONS);
@@ -24,10 +24,10 @@ export async function parseProgram(source: string): Promise<ReadProgram | Unread
   return "fault" in parsed ? explainSyntax(code, parsed) : parsed;
 }
 
-async function parseCode(code: string): Promise<ReadProgram | UnreadProgram> {
+async function parseCode(code: string): Promise<ParsedProgram | UnparsedProgram> {
   const asJavaScript = tryParse(code);
   if ("body" in asJavaScript && !mayHaveTypes(code, asJavaScript)) return refuseModuleSyntax(asJavaScript);
-  const stripped = await withoutTypes(code);
+  const stripped = await stripTypes(code);
   if ("code" in stripped) {
     const asTypeScript = tryParse(stripped.code, stripped.rewritten);
     return "body" in asTypeScript ? refuseModuleSyntax(asTypeScript) : asTypeScript;
@@ -37,7 +37,7 @@ async function parseCode(code: string): Promise<ReadProgram | UnreadProgram> {
 }
 
 /** Whether a program that parses as JavaScript is more likely TypeScript. */
-function mayHaveTypes(code: string, { body }: ReadProgram): boolean {
+function mayHaveTypes(code: string, { body }: ParsedProgram): boolean {
   return code.includes("<") && (TYPE_ARGUMENTS.test(code) || findNode(body, comparesComparison) !== undefined);
 }
 
@@ -63,7 +63,7 @@ function isTooDeep(code: string): boolean {
   return false;
 }
 
-function tryParse(code: string, rewritten?: RewrittenPlaces): ReadProgram | UnreadProgram {
+function tryParse(code: string, rewritten?: RewrittenPlaces): ParsedProgram | UnparsedProgram {
   const toCode = (position: Position) => beforeRewriting(rewritten, position);
   const text = asFunction(code);
   try {

@@ -1,4 +1,4 @@
-import type { Read } from "./read-program.ts";
+import type { Read } from "./parsed-program.ts";
 import { PROGRAM_EMPTY, severalPrograms } from "../refuse-text.ts";
 import { readOpening, stripFence } from "./strip-fence.ts";
 

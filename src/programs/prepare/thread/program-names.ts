@@ -1,6 +1,6 @@
 import type { AnyNode, Pattern, VariableDeclarator } from "acorn";
 import { CALLING_FUNCTIONS } from "../../../tools/tool-name.ts";
-import type { ReadProgram } from "./read-program.ts";
+import type { ParsedProgram } from "./parsed-program.ts";
 import { nameOf, nodesIn } from "./syntax-nodes.ts";
 
 /** Maximum of declarations that a name is followed through. Declarations may refer to each other. */
@@ -18,7 +18,7 @@ export class ProgramNames {
   readonly #parts = new Map<string, { readonly from: AnyNode; readonly key: string }>();
   #hidesTools = false;
 
-  constructor(body: ReadProgram["body"]) {
+  constructor(body: ParsedProgram["body"]) {
     for (const node of nodesIn(body)) this.#read(node);
   }
 

@@ -1,7 +1,7 @@
 import type { Expression, ExpressionStatement, Statement, VariableDeclarator } from "acorn";
 import type { Insertion } from "../../guest/source-map.ts";
 import { bodyOf, placeOf } from "./function-body.ts";
-import type { ReadProgram } from "./read-program.ts";
+import type { ParsedProgram } from "./parsed-program.ts";
 
 interface Edited {
   readonly program: string;
@@ -12,7 +12,7 @@ interface Edited {
  * Adds what is missing at a program's end. That is the `return` of its last expression's value, or the call of a
  * function: of a function that is all it returns, of its only function, or of a `main` that it does not call.
  */
-export function returnLastExpression({ text, body: statements }: ReadProgram): Edited {
+export function returnLastExpression({ text, body: statements }: ParsedProgram): Edited {
   const body = statements.filter((statement) => statement.type !== "EmptyStatement" && !isBareVariable(statement));
   const last = body.at(-1);
   const ending = body.findLast(({ type }) => type !== "FunctionDeclaration");

@@ -6,10 +6,10 @@
  *   thread: an `Answer` for each request, in their order; "loading" and "ready" around what it loads
  */
 import { parentPort } from "node:worker_threads";
-import { answer } from "./answer.ts";
+import { prepareText } from "./prepare-text.ts";
 
 parentPort?.on("message", (request) => {
   // A rejection ends the thread, and the host learns of it.
-  void answer(request).then((answered) => parentPort?.postMessage(answered, []));
+  void prepareText(request).then((answered) => parentPort?.postMessage(answered, []));
 });
 parentPort?.postMessage("ready", []);

@@ -2,7 +2,7 @@ import { clientEnding } from "../../../agent/ending-text.ts";
 import { cleanText } from "../../../output/clean-text.ts";
 import type { REPORT, REPORT_ARTIFACT } from "../../../output/report-shape.ts";
 import type { Report } from "../../../output/report.ts";
-import type { Shape } from "../../../values/shape.ts";
+import type { Shape } from "../../../values/schema-type.ts";
 import type { Key } from "../../http/keys.ts";
 import type { REPORT_ANSWER, STATUS } from "../answers.ts";
 import { jsonAnswer } from "../json-answer.ts";

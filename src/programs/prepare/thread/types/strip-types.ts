@@ -1,132 +1,41 @@
-import { parentPort } from "node:worker_threads";
+import type { RewrittenPlaces } from "../../../guest/source-map.ts";
+import { NOT_ASYNC } from "../find-missing-await.ts";
+import { asFunction, bodyOf, placeInBody } from "../function-body.ts";
+import { moduleFault } from "../module-syntax.ts";
+import { readMappings } from "./read-mappings.ts";
+import { syntaxFault, type UnparsedProgram } from "../parsed-program.ts";
+import { type StripError, runStripper } from "./stripper.ts";
 
-/*
- * Removes TypeScript from a program. The parser backtracks, which can take exponential time, so it runs on a thread that is
- * ended after its deadline.
- */
-
-/** What has become of a text; `map` is the source map of a text whose TypeScript could not be replaced by spaces. */
-export type Stripped = { readonly code: string; readonly map?: string } | { readonly error: StripError };
-
-export interface StripError {
-  readonly code?: string | undefined;
-  readonly message?: string | undefined;
-  readonly startLine?: number | undefined;
-  readonly startColumn?: number | undefined;
+interface Untyped {
+  readonly code: string;
+  readonly rewritten: RewrittenPlaces | undefined;
 }
 
-interface Stripper {
-  transformSync(text: string, options: object): { readonly code: string; readonly map?: string };
-}
-
-/**
- * Maximum memory of the stripper, in pages of 64 KiB. An ordinary program of the maximum size takes 5 MiB, and constants
- * of an enum that double with each member take hundreds in a second. Memory of WebAssembly is never given back.
- */
-const MAX_PAGES = 1024;
-/** Maximum length of a program that is written anew: the value of an enum's member is repeated wherever the program names it. */
-const MAX_LENGTH = 128 * 1024;
-
-const TOO_LONG = `The enums and namespaces of this program come to more than ${MAX_LENGTH} characters of JavaScript`;
-
-let stripper: Promise<Stripper> | undefined;
-let isSpent = false;
-
-/** Whether the stripper has crashed, after which its memory cannot be trusted. */
-export function isStripperSpent(): boolean {
-  return isSpent;
-}
-
-/** Removes the types in a text: replaces them by spaces, or writes the text anew if that is not possible. */
-export async function stripTypes(text: string): Promise<Stripped> {
-  stripper ??= loadStripper();
-  const stripped = strip(await stripper, text);
-  if ("error" in stripped && !REFUSING.has(stripped.error.code ?? "")) isSpent = true;
-  return stripped;
-}
-
-/** Codes of the stripper's errors about a text. Any other error is a crash. */
-const REFUSING = new Set(["UnsupportedSyntax", "InvalidSyntax"]);
-
-/** Few programs have types, and to load the stripper takes as long as to run a program. */
-async function loadStripper(): Promise<Stripper> {
-  parentPort?.postMessage("loading", []);
-  const wasm = (globalThis as unknown as { WebAssembly: { Module: new (bytes: Uint8Array) => object } }).WebAssembly;
-  const { Module } = wasm;
-  wasm.Module = class extends Module {
-    constructor(bytes: Uint8Array) {
-      super(withMaxMemory(bytes));
-    }
+export async function stripTypes(code: string): Promise<Untyped | UnparsedProgram> {
+  const stripped = await runStripper(asFunction(code));
+  if ("error" in stripped) return unstripped(code, stripped.error);
+  const { map } = stripped;
+  return {
+    code: bodyOf(stripped.code.trimEnd()),
+    rewritten: map === undefined ? undefined : readMappings(map, code),
   };
-  try {
-    return (await import("amaro")).default;
-  } finally {
-    wasm.Module = Module;
-    parentPort?.postMessage("ready", []);
+}
+
+function unstripped(code: string, { code: kind, message = "", startLine, startColumn }: StripError): UnparsedProgram {
+  const position =
+    startLine === undefined || startColumn === undefined
+      ? undefined
+      : placeInBody(code, { line: startLine, column: startColumn });
+  if (kind === "InvalidSyntax") {
+    if (message.startsWith("await isn't allowed"))
+      return { fault: syntaxFault(NOT_ASYNC, "await_not_async"), position };
+    return moduleFault(code) ?? { fault: syntaxFault(`${message}.`), position: undefined };
   }
-}
-
-const MEMORY_SECTION = 5;
-
-/** A WebAssembly module with a maximum for its memory. It has one memory, without a maximum. */
-function withMaxMemory(module: Uint8Array): Uint8Array {
-  for (let at = 8; at < module.length;) {
-    const size = readNumber(module, at + 1);
-    const end = size.end + size.value;
-    if (module[at] !== MEMORY_SECTION) {
-      at = end;
-      continue;
-    }
-    const min = readNumber(module, size.end + 2);
-    const section = [1, 1, ...numberBytes(min.value), ...numberBytes(MAX_PAGES)];
-    return Buffer.concat([
-      module.subarray(0, at),
-      Buffer.from([MEMORY_SECTION, section.length, ...section]),
-      module.subarray(end),
-    ]);
-  }
-  throw new Error("The type stripper has no memory of its own.");
-}
-
-/** Reads an unsigned LEB128 number. */
-function readNumber(bytes: Uint8Array, at: number): { readonly value: number; readonly end: number } {
-  let value = 0;
-  for (let end = at, shift = 0; ; end += 1, shift += 7) {
-    const byte = bytes[end] ?? 0;
-    value += (byte & 127) << shift;
-    if (byte < 128) return { value, end: end + 1 };
-  }
-}
-
-function numberBytes(value: number): number[] {
-  return value < 128 ? [value] : [(value & 127) | 128, ...numberBytes(value >>> 7)];
-}
-
-function strip(amaro: Stripper, text: string): Stripped {
-  try {
-    return { code: amaro.transformSync(text, { mode: "strip-only" }).code };
-  } catch (error) {
-    const refused = fieldsOf(error);
-    return refused.error.code === "UnsupportedSyntax" ? transform(amaro, text) : refused;
-  }
-}
-
-/** For what cannot be erased: enums, parameter properties, namespaces, `<T>x`. */
-function transform(amaro: Stripper, text: string): Stripped {
-  try {
-    const { code, map } = amaro.transformSync(text, { mode: "transform", sourceMap: true });
-    return code.length <= MAX_LENGTH
-      ? { code, ...(map === undefined ? {} : { map }) }
-      : { error: { code: "UnsupportedSyntax", message: TOO_LONG } };
-  } catch (error) {
-    const refused = fieldsOf(error);
-    if (REFUSING.has(refused.error.code ?? "")) return refused;
-    // The stripper ran out of memory or stack.
-    return { error: { code: "TransformFailed", message: TOO_LONG } };
-  }
-}
-
-function fieldsOf(error: unknown): { readonly error: StripError } {
-  const { code, message, startLine, startColumn } = error as StripError;
-  return { error: { code, message, startLine, startColumn } };
+  if (kind !== "UnsupportedSyntax" && kind !== "TransformFailed")
+    return { fault: syntaxFault("The program cannot be read."), position: undefined };
+  const words = message.replace(/ in (strip-only|type strip) mode/, "").replace(/\.$/, "");
+  return {
+    fault: syntaxFault(`${words}. Write this as plain JavaScript.`, "typescript_unsupported"),
+    position,
+  };
 }

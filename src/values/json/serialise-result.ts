@@ -38,7 +38,7 @@ const lastLargeResults = new Map<string, Promise<unknown>>();
  * thread in between, and abandoned as soon as it exceeds `resultBytes` or `resultValues`. Each part is weighed, and its
  * values are counted, before it is serialised.
  */
-export function resultText(value: unknown, limits: ResultLimits, share: Share): ResultText | Promise<ResultText> {
+export function serialiseResult(value: unknown, limits: ResultLimits, share: Share): ResultText | Promise<ResultText> {
   const made = share.lane.run(() => shortText(value, limits));
   if (made instanceof Promise) return made.then((late) => late ?? longText(value, limits, share));
   return made ?? longText(value, limits, share);

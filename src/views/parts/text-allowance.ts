@@ -13,7 +13,7 @@ export interface TextBounds {
 }
 
 /** Cuts texts to what a view may hold of them. */
-export class TextRoom {
+export class TextAllowance {
   readonly #bounds: TextBounds;
   #left: number;
 

@@ -9,7 +9,7 @@ import { findOwn, readOwn } from "../programs/from-journal/past-execution.ts";
 import type { Scope } from "../programs/scope.ts";
 import { endedExecution, waitingExecution } from "../programs/from-journal/recorded-execution.ts";
 import type { Language } from "../../bridge/frames.ts";
-import { listedExecution } from "./list-executions.ts";
+import { listExecution } from "./list-executions.ts";
 import type { ConversationStatus } from "./conversation-status.ts";
 import type { ListedExecution } from "./listed-execution.ts";
 
@@ -21,9 +21,9 @@ export interface ExecutionFacts {
 }
 
 /** Reads an execution of this tenant, and drives nothing. Rejects with `execution_unknown`, and as the journal does. */
-export async function factsOf(scope: Scope, execution: ExecutionId): Promise<ExecutionFacts> {
+export async function readFacts(scope: Scope, execution: ExecutionId): Promise<ExecutionFacts> {
   const summary = await findOwn(scope, execution);
-  const listed = await listedExecution(scope.journal, summary);
+  const listed = await listExecution(scope.journal, summary);
   if (summary.kind === "program") {
     const ended = await programEnded(scope, execution, isDriven(scope.journal, summary));
     return ended

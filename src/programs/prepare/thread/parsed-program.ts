@@ -4,7 +4,7 @@ import type { Position, PreparedText, RewrittenPlaces } from "../../guest/source
 
 export type Read = { readonly ok: true; readonly text: PreparedText } | { readonly ok: false; readonly fault: Fault };
 
-export interface ReadProgram {
+export interface ParsedProgram {
   /** The program as JavaScript, without types, wrapped in a function. */
   readonly text: string;
   /** Its statements, with their offsets in `text`. */
@@ -15,7 +15,7 @@ export interface ReadProgram {
   readonly rewritten: RewrittenPlaces | undefined;
 }
 
-export interface UnreadProgram {
+export interface UnparsedProgram {
   readonly fault: Fault;
   readonly position: Position | undefined;
 }

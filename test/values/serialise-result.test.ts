@@ -1,12 +1,12 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { HeldBytes } from "../../src/values/held-bytes.ts";
-import { isLarge, resultText as resultTextIn, resultType } from "../../src/values/json/result-text.ts";
+import { isLarge, serialiseResult as serialise, resultType } from "../../src/values/json/serialise-result.ts";
 import { weigh } from "../../src/values/json/weigh.ts";
 
 const share = new HeldBytes().share("test", Number.MAX_SAFE_INTEGER);
 const resultText = (value: unknown, resultBytes: number, resultValues = 4_000_000) =>
-  resultTextIn(value, { resultBytes, resultValues }, share);
+  serialise(value, { resultBytes, resultValues }, share);
 
 test("a result's text is its JSON, and its bytes are those of UTF-8", async () => {
   await fc.assert(

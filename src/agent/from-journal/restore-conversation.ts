@@ -21,7 +21,7 @@ interface History {
  * Throws as `Model.converse` does, `option_invalid` for a model whose conversations cannot be taken up, and
  * `journal_invalid` for a turn that its own adapter cannot read.
  */
-export async function openConversation(
+export async function restoreConversation(
   model: Model,
   opening: Opening,
   { header, sent, said, turns }: KnownState,

@@ -4,11 +4,11 @@ import { findMissingAwait } from "./find-missing-await.ts";
 import { placeOf } from "./function-body.ts";
 import { parseProgram } from "./parse-program.ts";
 import { preparePython } from "./prepare-python.ts";
-import type { Read, ReadProgram, UnreadProgram } from "./read-program.ts";
+import type { Read, ParsedProgram, UnparsedProgram } from "./parsed-program.ts";
 import { PROGRAM_EMPTY, severalPrograms } from "../refuse-text.ts";
 import { returnLastExpression } from "./return-last.ts";
 import { beginsWithFence, stripFence } from "./strip-fence.ts";
-import { isStripperSpent } from "./types/strip-types.ts";
+import { isStripperSpent } from "./types/stripper.ts";
 
 /** A program to prepare, whose size has been checked. */
 export interface Request {
@@ -23,7 +23,7 @@ export interface Answer {
   readonly isSpent: boolean;
 }
 
-export async function answer({ source, language, tools }: Request): Promise<Answer> {
+export async function prepareText({ source, language, tools }: Request): Promise<Answer> {
   const read = language === "python" ? preparePython(source) : await prepareJavaScript(source, tools);
   return { read, isSpent: isStripperSpent() };
 }
@@ -44,7 +44,7 @@ async function prepareJavaScript(source: string, tools: ReadonlySet<string>): Pr
 }
 
 /** Parses a text as a program, or else as Markdown that contains one. */
-async function readCode(source: string): Promise<ReadProgram | UnreadProgram> {
+async function readCode(source: string): Promise<ParsedProgram | UnparsedProgram> {
   const unfenced = beginsWithFence(source) ? undefined : await parseProgram(source);
   if (unfenced && "body" in unfenced && !startsWithTemplateOfFence(unfenced)) return unfenced;
   const stripped = stripFence(source, "javascript");
@@ -62,7 +62,7 @@ async function readCode(source: string): Promise<ReadProgram | UnreadProgram> {
  * Whether the first statement is a fence, after a comment or a label. JavaScript parses a fence as an empty template
  * literal that tags the next template literal, which is never intended.
  */
-function startsWithTemplateOfFence({ text, body: [first] }: ReadProgram): boolean {
+function startsWithTemplateOfFence({ text, body: [first] }: ParsedProgram): boolean {
   const statement = first?.type === "LabeledStatement" ? first.body : first;
   return statement !== undefined && text.startsWith("```", statement.start);
 }
