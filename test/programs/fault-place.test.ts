@@ -59,3 +59,27 @@ test.each(PROGRAMS)("an error points at the name that is wrong: %j", async (mark
     fault: { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 },
   });
 });
+
+const LINE_ENDS = ["\n", "\r", "\r\n", "\u2028", "\u2029"];
+
+test.each([
+  ["a call without a position", (end: string) => `const a = 1;${end}await tools.crm.find(1n);`, 2, "await tools"],
+  ["an unknown name", (end: string) => `const a = 1;${end}return nothing;`, 2, "return nothing;"],
+  ["a missing await", (end: string) => `const a = 1;${end}return tools.crm.find({ id: 1 }).items;`, 2, "return tools"],
+  ["a wrong bracket", (end: string) => `const a = 1;${end}return (a;`, 2, "return (a;"],
+  [
+    "a place of the stripper's",
+    (end: string) => `const a: number = 1;${end}const f = () => { await a; };`,
+    2,
+    "const f",
+  ],
+  ["a rewritten text", (end: string) => `enum A { b }${end}const c = "\u2028";${end}return nothing;`, 4, "return"],
+  ["an import with types", (end: string) => `const a: number = 1;${end}import b from "b"`, 2, "import b"],
+] as const)("%s has the line and excerpt of V8, whatever ends its lines", async (_, write, line, excerpt) => {
+  await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox(), logger: { error() {} } });
+  for (const end of LINE_ENDS) {
+    const { outcome } = await runtime.execute(write(end));
+    expect(outcome, JSON.stringify(end)).toMatchObject({ type: "failed", fault: { line } });
+    expect("fault" in outcome ? outcome.fault.excerpt : "", JSON.stringify(end)).toContain(excerpt);
+  }
+});

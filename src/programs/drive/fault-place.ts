@@ -1,6 +1,7 @@
 import type { FaultBody } from "../../../bridge/frames.ts";
 import { pathOfTool } from "../../tools/tool-name.ts";
-import { nextMention, onlyMention, type Position, type SourceMap } from "../guest/source-map.ts";
+import { offsetOf, placeAt, type Position } from "../guest/source-lines.ts";
+import { nextMention, onlyMention, type SourceMap } from "../guest/source-map.ts";
 
 /**
  * The place in the source that a fault is about; undefined if it is not known. If a name is wrong, this is the place of
@@ -62,7 +63,7 @@ function placeOfField(source: string, message: string, call: Position): Position
     at = indexOfField(input, name, at);
     if (at < 0) return undefined;
   }
-  return names.length === 0 ? undefined : positionOf(source, start + at);
+  return names.length === 0 ? undefined : placeAt(source, start + at);
 }
 
 /** The text of a call up to the bracket that closes its input. Brackets in texts count too, which may make it too short or too long. */
@@ -93,23 +94,5 @@ function nameBefore(source: string, position: Position): Position {
   const offset = offsetOf(source, position);
   const before = source.slice(Math.max(0, offset - 256), offset);
   const name = (source[offset] === "[" ? NAME : NAME_BEFORE_PROPERTY).exec(before);
-  return name ? positionOf(source, offset - before.length + name.index) : position;
-}
-
-const LINE_END = /\r\n|[\n\r\u2028\u2029]/g;
-
-function offsetOf(source: string, { line, column }: Position): number {
-  let start = 0;
-  let at = 1;
-  for (const { index, 0: end } of source.matchAll(LINE_END)) {
-    if (at === line) break;
-    at += 1;
-    start = index + end.length;
-  }
-  return start + column - 1;
-}
-
-function positionOf(source: string, offset: number): Position {
-  const before = source.slice(0, offset).split(LINE_END);
-  return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
+  return name ? placeAt(source, offset - before.length + name.index) : position;
 }

@@ -1,11 +1,6 @@
 import { pathOfTool } from "../../tools/tool-name.ts";
 import type { Fault } from "../outcome.ts";
-
-/** A position in a text. Line and column count from 1. */
-export interface Position {
-  readonly line: number;
-  readonly column: number;
-}
+import { linesOf, placeAt, type Position } from "./source-lines.ts";
 
 /** Maps positions in a prepared program to positions in the original source. */
 export interface SourceMap {
@@ -62,8 +57,6 @@ export function beforeRewriting(places: RewrittenPlaces | undefined, position: P
   return { line, column };
 }
 
-const LINE_BREAK = /\r\n|[\n\r\u2028\u2029]/;
-
 const EXCERPT_LENGTH = 160;
 
 /**
@@ -81,7 +74,7 @@ export function onlyMention(source: string, tool: string | undefined, isUnawaite
 
 /** The first place from `position` on where a name stands as a word; undefined if there is none. */
 export function nextMention(source: string, name: string, { line, column }: Position): Position | undefined {
-  const lines = source.split(LINE_BREAK);
+  const lines = linesOf(source);
   for (let at = line; at <= lines.length; at += 1) {
     const text = lines[at - 1] ?? "";
     for (
@@ -99,15 +92,10 @@ function isPartOfWord(character = ""): boolean {
   return /[\w$.]/.test(character);
 }
 
-function placeAt(source: string, index: number): Position {
-  const before = source.slice(0, index).split("\n");
-  return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
-}
-
 /** Adds the position and its line of source to a fault. A position outside the source is omitted. */
 export function faultAt(source: string, fault: Fault, position: Position | undefined): Fault {
   if (!position) return fault;
-  const text = source.split(LINE_BREAK, position.line)[position.line - 1];
+  const text = linesOf(source)[position.line - 1];
   if (text === undefined) return fault;
   const excerpt = text.trim();
   return {

@@ -1,4 +1,5 @@
 import type { UnparsedProgram } from "./parsed-program.ts";
+import { linesOf } from "../../guest/source-lines.ts";
 import { NOT_ASYNC } from "./find-missing-await.ts";
 
 const PYTHON =
@@ -10,7 +11,7 @@ export function explainSyntax(code: string, unread: UnparsedProgram): UnparsedPr
   const { fault, position } = unread;
   if (fault.code !== "syntax") return unread;
   const explained = (message: string): UnparsedProgram => ({ fault: { ...fault, message }, position });
-  const lines = code.split("\n");
+  const lines = linesOf(code);
   if (lines.some(isPython)) return explained(PYTHON);
   if (isProse(lines.find((line) => line.trim() !== "") ?? "")) return explained(PROSE);
   if (position === undefined) return unread;

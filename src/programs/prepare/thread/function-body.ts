@@ -1,10 +1,10 @@
-import type { Position } from "../../guest/source-map.ts";
+import { LineStarts, placeAt, type Position } from "../../guest/source-lines.ts";
 
 /*
  * A program is the body of an async function. To be parsed it is wrapped in such a function, whose opening and closing
  * are on lines of their own.
  */
-const OPENING = "async function program() {\n";
+export const OPENING = "async function program() {\n";
 const CLOSING = "\n}";
 
 export function asFunction(code: string): string {
@@ -17,18 +17,13 @@ export function bodyOf(text: string): string {
 
 /** The position in the code of an offset in the wrapped text. */
 export function placeOf(text: string, offset: number): Position {
-  const before = text.slice(OPENING.length, offset).split("\n");
-  return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
+  const code = bodyOf(text);
+  // A position after the code, such as the place of a missing bracket, becomes the end of the code.
+  return placeAt(code, Math.min(offset - OPENING.length, code.length));
 }
 
 /** The position in the code of a parser's position in the wrapped text: its lines count from 1, its columns from 0. */
-export function placeInBody(code: string, { line, column }: Position): Position {
-  return placeInLines(code.split("\n"), { line, column });
-}
-
-export function placeInLines(lines: readonly string[], { line, column }: Position): Position {
-  // A position after the code, such as the place of a missing bracket, becomes the end of the code.
-  return line - 1 > lines.length
-    ? { line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 }
-    : { line: line - 1, column: column + 1 };
+export function placeInBody(code: string, { line, column }: Position, lineEnds?: RegExp): Position {
+  const text = asFunction(code);
+  return placeOf(text, new LineStarts(text, lineEnds).offsetOf({ line, column: column + 1 }));
 }

@@ -1,4 +1,5 @@
 import type { AnyNode } from "acorn";
+import { linesOf } from "../../guest/source-lines.ts";
 import { placeOf } from "./function-body.ts";
 import { type ParsedProgram, syntaxFault, type UnparsedProgram } from "./parsed-program.ts";
 import { findNode } from "./syntax-nodes.ts";
@@ -32,15 +33,14 @@ function isNewTarget(node: AnyNode): boolean {
 
 /** A fault for import or export statements in a program with types. The stripper gives no position for them. */
 export function moduleFault(code: string): UnparsedProgram | undefined {
-  const line = code
-    .split("\n")
-    .findIndex((text) =>
-      /^\s*import\s+(?:type\s+)?(?:[\w*{][^;]*\sfrom\s*)?["']|^\s*export\s+(?:default|const|let|var|async|function|class|type|interface|[{*])/.test(
-        text,
-      ),
-    );
+  const lines = linesOf(code);
+  const line = lines.findIndex((text) =>
+    /^\s*import\s+(?:type\s+)?(?:[\w*{][^;]*\sfrom\s*)?["']|^\s*export\s+(?:default|const|let|var|async|function|class|type|interface|[{*])/.test(
+      text,
+    ),
+  );
   if (line < 0) return undefined;
-  const isImport = /^\s*import/.test(code.split("\n")[line] ?? "");
+  const isImport = /^\s*import/.test(lines[line] ?? "");
   return {
     fault: syntaxFault(isImport ? NO_IMPORTS : NO_EXPORTS, "program_is_module"),
     position: { line: line + 1, column: 1 },

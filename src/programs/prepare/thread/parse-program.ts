@@ -1,5 +1,6 @@
 import { type AnyNode, type FunctionDeclaration, type Options, parse, tokenizer } from "acorn";
-import { beforeRewriting, type Position, type RewrittenPlaces } from "../../guest/source-map.ts";
+import type { Position } from "../../guest/source-lines.ts";
+import { beforeRewriting, type RewrittenPlaces } from "../../guest/source-map.ts";
 import { explainSyntax } from "./explain-syntax.ts";
 import { asFunction, placeInBody } from "./function-body.ts";
 import { refuseModuleSyntax } from "./module-syntax.ts";

@@ -1,6 +1,7 @@
 import type { Statement } from "acorn";
 import type { Fault } from "../../outcome.ts";
-import type { Position, PreparedText, RewrittenPlaces } from "../../guest/source-map.ts";
+import type { Position } from "../../guest/source-lines.ts";
+import type { PreparedText, RewrittenPlaces } from "../../guest/source-map.ts";
 
 export type Read = { readonly ok: true; readonly text: PreparedText } | { readonly ok: false; readonly fault: Fault };
 

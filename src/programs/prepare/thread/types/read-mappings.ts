@@ -1,15 +1,18 @@
 import type { RewrittenPlaces } from "../../../guest/source-map.ts";
-import { placeInLines } from "../function-body.ts";
+import { LineStarts } from "../../../guest/source-lines.ts";
+import { bodyOf, OPENING } from "../function-body.ts";
 
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/**
- * The places that a source map gives, ready to be searched. Both texts of the map are programs wrapped in a function.
- * `code` is the rewritten text without its function.
- */
-export function readMappings(map: string, code: string): RewrittenPlaces {
+/** What ends a line for the stripper: fewer characters than for V8 and acorn. */
+export const STRIPPER_LINE_ENDS = /\r\n|[\n\r]/g;
+
+/** The places that a source map gives, ready to be searched. The texts of the map are programs wrapped in a function. */
+export function readMappings(map: string, original: string, rewritten: string): RewrittenPlaces {
   const { mappings } = JSON.parse(map) as { readonly mappings: string };
-  const lines = code.split("\n");
+  const code = bodyOf(original);
+  const [from, fromIn] = [new LineStarts(code), new LineStarts(original, STRIPPER_LINE_ENDS)];
+  const [to, toIn] = [new LineStarts(rewritten), new LineStarts(rewritten, STRIPPER_LINE_ENDS)];
   const places: number[] = [];
   // Each segment has the differences to the segment before it.
   let originalLine = 0;
@@ -22,9 +25,11 @@ export function readMappings(map: string, code: string): RewrittenPlaces {
       if (originalLines === undefined || originalColumns === undefined) continue;
       originalLine += originalLines;
       originalColumn += originalColumns;
-      const place = placeInLines(lines, { line: originalLine + 1, column: originalColumn });
-      // The line with the function's opening makes lines that count from 0 in the wrapped text count from 1 in the program.
-      places.push(line, column + 1, place.line, place.column);
+      const offset = fromIn.offsetOf({ line: originalLine + 1, column: originalColumn + 1 }) - OPENING.length;
+      const place = from.placeAt(Math.min(offset, code.length));
+      const rewrittenPlace = to.placeAt(toIn.offsetOf({ line: line + 1, column: column + 1 }));
+      // The function's opening has a line of its own.
+      places.push(rewrittenPlace.line - 1, rewrittenPlace.column, place.line, place.column);
     }
   }
   return Int32Array.from(places);

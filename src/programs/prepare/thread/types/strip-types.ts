@@ -2,7 +2,7 @@ import type { RewrittenPlaces } from "../../../guest/source-map.ts";
 import { NOT_ASYNC } from "../find-missing-await.ts";
 import { asFunction, bodyOf, placeInBody } from "../function-body.ts";
 import { moduleFault } from "../module-syntax.ts";
-import { readMappings } from "./read-mappings.ts";
+import { readMappings, STRIPPER_LINE_ENDS } from "./read-mappings.ts";
 import { syntaxFault, type UnparsedProgram } from "../parsed-program.ts";
 import { type StripError, runStripper } from "./stripper.ts";
 
@@ -12,12 +12,13 @@ interface Untyped {
 }
 
 export async function stripTypes(code: string): Promise<Untyped | UnparsedProgram> {
-  const stripped = await runStripper(asFunction(code));
+  const text = asFunction(code);
+  const stripped = await runStripper(text);
   if ("error" in stripped) return unstripped(code, stripped.error);
   const { map } = stripped;
   return {
     code: bodyOf(stripped.code.trimEnd()),
-    rewritten: map === undefined ? undefined : readMappings(map, code),
+    rewritten: map === undefined ? undefined : readMappings(map, text, stripped.code),
   };
 }
 
@@ -25,7 +26,7 @@ function unstripped(code: string, { code: kind, message = "", startLine, startCo
   const position =
     startLine === undefined || startColumn === undefined
       ? undefined
-      : placeInBody(code, { line: startLine, column: startColumn });
+      : placeInBody(code, { line: startLine, column: startColumn }, STRIPPER_LINE_ENDS);
   if (kind === "InvalidSyntax") {
     if (message.startsWith("await isn't allowed"))
       return { fault: syntaxFault(NOT_ASYNC, "await_not_async"), position };

@@ -1,0 +1,50 @@
+/** A position in a text. Line and column count from 1. */
+export interface Position {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** What ends a line in JavaScript, for V8 and for acorn. */
+const LINE_END = /\r\n|[\n\r\u2028\u2029]/;
+const LINE_ENDS = /\r\n|[\n\r\u2028\u2029]/g;
+
+export function linesOf(text: string): readonly string[] {
+  return text.split(LINE_END);
+}
+
+/** The line and column of an offset in a text. */
+export function placeAt(text: string, offset: number): Position {
+  return new LineStarts(text).placeAt(offset);
+}
+
+/** The offset of a line and column in a text; for a place after the text its length. */
+export function offsetOf(text: string, position: Position): number {
+  return new LineStarts(text).offsetOf(position);
+}
+
+/** Where the lines of a text start. An offset between `\r` and `\n` is in the line that they end. */
+export class LineStarts {
+  readonly #starts: readonly number[];
+  readonly #length: number;
+
+  /** `ends` matches what ends a line; by default as JavaScript does. */
+  constructor(text: string, ends = LINE_ENDS) {
+    this.#starts = [0, ...text.matchAll(ends).map(({ index, 0: end }) => index + end.length)];
+    this.#length = text.length;
+  }
+
+  placeAt(offset: number): Position {
+    let low = 1;
+    let high = this.#starts.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#starts[middle] ?? 0) <= offset) low = middle + 1;
+      else high = middle;
+    }
+    return { line: low, column: offset - (this.#starts[low - 1] ?? 0) + 1 };
+  }
+
+  offsetOf({ line, column }: Position): number {
+    return Math.min(this.#length, (this.#starts[line - 1] ?? this.#length) + column - 1);
+  }
+}
