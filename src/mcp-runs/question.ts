@@ -3,7 +3,7 @@ import { cleanJson } from "../output/clean-json.ts";
 import { INSET, insetText } from "../output/foreign-text.ts";
 import { cutMiddle } from "../values/cut-middle.ts";
 import { fieldOf } from "../values/fields.ts";
-import type { Elicitation } from "./request.ts";
+import type { Elicitation } from "./asking.ts";
 
 const SHOWN_BYTES = 2048;
 

@@ -1,4 +1,4 @@
-import { type Gauge, LOADS } from "../telemetry/metric-table.ts";
+import { eventStreams, LOADS, PROCESS } from "../telemetry/metric-table.ts";
 import { addSink } from "../telemetry/sdk-switch.ts";
 import { PrometheusFigures } from "../telemetry/prometheus.ts";
 
@@ -24,35 +24,10 @@ export class Metrics implements Disposable {
   }
 
   text(): string {
-    const own: readonly Gauge[] = [
-      {
-        name: "portcullis.event_streams",
-        description: "Open streams of events.",
-        unit: "{stream}",
-        read: () => [[this.#streams]],
-      },
-      ...PROCESS,
-    ];
-    return this.#figures.text([...LOADS, ...own]);
+    return this.#figures.text([...LOADS, eventStreams(() => this.#streams), ...PROCESS]);
   }
 
   [Symbol.dispose](): void {
     this.#remove();
   }
 }
-
-/** Under the names that clients of Prometheus give them. */
-const PROCESS: readonly Gauge[] = [
-  {
-    name: "process.resident_memory",
-    description: "Memory of the process, without its engines.",
-    unit: "By",
-    read: () => [[process.memoryUsage.rss()]],
-  },
-  {
-    name: "process.start_time",
-    description: "Start of the process since 1970.",
-    unit: "s",
-    read: () => [[Math.round(performance.timeOrigin / 1000)]],
-  },
-];

@@ -111,6 +111,32 @@ export const LOADS: readonly Gauge[] = [
   },
 ];
 
+/** The open streams of one server. */
+export function eventStreams(count: () => number): Gauge {
+  return {
+    name: "portcullis.event_streams",
+    description: "Open streams of events.",
+    unit: "{stream}",
+    read: () => [[count()]],
+  };
+}
+
+/** Under the names that clients of Prometheus give them. */
+export const PROCESS: readonly Gauge[] = [
+  {
+    name: "process.resident_memory",
+    description: "Memory of the process, without its engines.",
+    unit: "By",
+    read: () => [[process.memoryUsage.rss()]],
+  },
+  {
+    name: "process.start_time",
+    description: "Start of the process since 1970.",
+    unit: "s",
+    read: () => [[Math.round(performance.timeOrigin / 1000)]],
+  },
+];
+
 /** Is told what the runtimes of this process count. It does not throw. */
 export interface FigureSink {
   note(figure: FigureName, amount: number, attributes?: Attributes): void;

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { Elicitation, McpRequest } from "../../src/mcp-runs/request.ts";
+import type { Elicitation } from "../../src/mcp-runs/asking.ts";
+import type { McpRequest } from "../../src/mcp-runs/request.ts";
 import { textResult } from "../../src/mcp-runs/result.ts";
 import type { RunWork } from "../../src/mcp-runs/run.ts";
 import { type McpCall, McpRuns } from "../../src/mcp-runs/runs.ts";

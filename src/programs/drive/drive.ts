@@ -185,8 +185,7 @@ export class Driver {
 
   #continueOpen(): void {
     this.#timers.beginTurn();
-    for (const { id, ms, setAt } of this.#state.timers.values())
-      this.#timers.set({ id, ms: Math.max(0, setAt + ms - Date.now()) });
+    this.#timers.continue(this.#state.timers.values());
     for (const call of this.#state.calls.values()) this.#makeCall(call, call);
     this.#timers.endTurn();
     if (this.#isStuck()) this.#endWith(NEVER_SETTLES);

@@ -1,4 +1,5 @@
 import TinyQueue from "tinyqueue";
+import type { OpenTimer } from "../from-journal/execution-state.ts";
 
 /** Node sets a longer delay to 1 ms. */
 const LONGEST_MS = 2 ** 31 - 1;
@@ -43,6 +44,11 @@ export class Timers {
 
   set({ id, ms }: { readonly id: number; readonly ms: number }): void {
     this.#queue.push({ id, dueMs: (this.#turnMs ?? performance.now()) + ms });
+  }
+
+  /** Sets timers that an earlier driver has set at `setAt`, in milliseconds since 1970, with what is left of their time. */
+  continue(timers: Iterable<OpenTimer>): void {
+    for (const { id, ms, setAt } of timers) this.set({ id, ms: Math.max(0, setAt + ms - Date.now()) });
   }
 
   /** Timers that have not fired, with cleared ones that still take room. */
