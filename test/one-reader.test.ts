@@ -8,7 +8,7 @@ const textOf = (path: string) => readFileSync(`${root}${path}`, "utf8").replace(
 
 /** What reads a store: the reader, a journal that passes on to another one, and a store's own check. */
 const READERS: ReadonlySet<string> = new Set([
-  "journal/read-records.ts",
+  "journal/reading/read-records.ts",
   "redaction/redacting-journal.ts",
   "journal/sqlite/sqlite-journal.ts",
 ]);
@@ -41,7 +41,7 @@ test("what reads is no longer named here once it does not", () => {
 
 /** What lists a store. */
 const LISTERS: ReadonlySet<string> = new Set([
-  "journal/read-records.ts",
+  "journal/reading/read-records.ts",
   "redaction/redacting-journal.ts",
   "journal/sqlite/sqlite-journal.ts",
 ]);

@@ -9,7 +9,7 @@ import { PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { findIfKnown } from "../journal/find-if-known.ts";
 import type { Journal } from "../journal/journal.ts";
-import { readRecords } from "../journal/read-records.ts";
+import { readRecords } from "../journal/reading/read-records.ts";
 import { RUN_PROGRAM } from "../tools/tool-name.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import { findOwn, readOwn } from "../programs/from-journal/past-execution.ts";

@@ -1,7 +1,13 @@
 import { PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { ExecutionSummary, Journal, ListOptions } from "../journal/journal.ts";
-import { BudgetSpent, type ReadingBudget, readList, readRecords, type Records } from "../journal/read-records.ts";
+import {
+  BudgetSpent,
+  type ReadingBudget,
+  readList,
+  readRecords,
+  type Records,
+} from "../journal/reading/read-records.ts";
 import type { ParentRef } from "../journal/record.ts";
 import { isDriven } from "../programs/driven.ts";
 import { endingHead } from "../programs/from-journal/ending-head.ts";

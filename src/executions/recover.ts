@@ -7,7 +7,7 @@ import type { Model } from "../models/model.ts";
 import { PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { ExecutionSummary, Journal } from "../journal/journal.ts";
-import { readHeader, readList, readRecords } from "../journal/read-records.ts";
+import { readHeader, readList, readRecords } from "../journal/reading/read-records.ts";
 import { isDriven } from "../programs/driven.ts";
 import type { Execution } from "../programs/execution.ts";
 import { readPast } from "../programs/from-journal/past-execution.ts";

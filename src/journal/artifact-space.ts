@@ -1,7 +1,7 @@
 import { PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "./execution-id.ts";
 import type { Head, Journal } from "./journal.ts";
-import { readRecords } from "./read-records.ts";
+import { readRecords } from "./reading/read-records.ts";
 import type { ArtifactRecord } from "./record.ts";
 
 /** A value that is kept outside of a model's context, without the value. */

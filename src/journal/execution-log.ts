@@ -1,6 +1,6 @@
 import { PortcullisError } from "../errors.ts";
 import type { Head, Journal } from "./journal.ts";
-import { readRecords } from "./read-records.ts";
+import { readRecords } from "./reading/read-records.ts";
 import type { AliveRecord, DecisionRecord, Header, JournalRecord, ResultRecord } from "./record.ts";
 
 /** A record that others than the driver may append to an execution that is driven. */

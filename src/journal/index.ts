@@ -1,6 +1,6 @@
 export { createMemoryJournal } from "./memory-journal.ts";
 export { exportLines, importLines } from "./lines.ts";
-export { readLines } from "./read-lines.ts";
+export { readLines } from "./reading/read-lines.ts";
 export type { AppendOptions, ExecutionSummary, Head, Journal, Lease, ListOptions, ReadOptions } from "./journal.ts";
 export type { JournalProblem, PruneOptions } from "./sqlite/sqlite-journal.ts";
 export type { MemoryJournalOptions } from "./memory-journal.ts";

@@ -1,7 +1,7 @@
 import { errorAt, PortcullisError } from "../errors.ts";
 import type { Journal } from "./journal.ts";
-import { lineInvalid } from "./read-lines.ts";
-import { HOST, readRecords } from "./read-records.ts";
+import { lineInvalid } from "./reading/read-lines.ts";
+import { HOST, readRecords } from "./reading/read-records.ts";
 import type { JournalRecord } from "./record.ts";
 
 /**
@@ -12,7 +12,7 @@ export async function* exportLines(
   journal: Journal,
   executions: AsyncIterable<string> | Iterable<string>,
 ): AsyncGenerator<string> {
-  const { parseRecord } = await import("./parse-records.ts");
+  const { parseRecord } = await import("./reading/parse-records.ts");
   for await (const execution of executions) {
     let position = 0;
     const records = readRecords(journal, execution, { ...HOST, mayWait: true });
@@ -70,7 +70,7 @@ async function add(
   firstLine: number,
   passesOver: boolean,
 ): Promise<{ readonly execution: string; readonly isAdded: boolean }> {
-  const { parseRecords } = await import("./parse-records.ts");
+  const { parseRecords } = await import("./reading/parse-records.ts");
   let parsed: ReturnType<typeof parseRecords>;
   try {
     parsed = parseRecords(values);

@@ -61,7 +61,7 @@ export async function replay(
 
 async function foldAll(records: ReplayedRecords) {
   // Loaded on demand: loading the schema library takes as long as running a program.
-  const { RecordsParser } = await import("../journal/parse-records.ts");
+  const { RecordsParser } = await import("../journal/reading/parse-records.ts");
   const parser = new RecordsParser();
   const state = new ExecutionState();
   const lane = new Lane("");

@@ -1,6 +1,6 @@
 import { PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
-import { readHeader } from "../journal/read-records.ts";
+import { readHeader } from "../journal/reading/read-records.ts";
 import type { Header } from "../journal/record.ts";
 import { drivenHere } from "./driven.ts";
 import type { Scope } from "./scope.ts";

@@ -1,4 +1,4 @@
-import { readingsAtOnce } from "../journal/reading-quota.ts";
+import { readingsAtOnce } from "../journal/reading/reading-quota.ts";
 import { Places } from "../places/places.ts";
 import { defaultHeldBytes } from "../values/held-bytes.ts";
 import { RequestProblem } from "./http/problems.ts";

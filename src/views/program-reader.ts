@@ -1,6 +1,6 @@
 import type { HostFrame } from "../../bridge/frames.ts";
 import type { JournalRecord, TurnRecord } from "../journal/record.ts";
-import type { Records } from "../journal/read-records.ts";
+import type { Records } from "../journal/reading/read-records.ts";
 import { eachSliced, type PastTurn, readTurnSliced } from "../programs/from-journal/read-turns.ts";
 import type { SlicedWork } from "../values/slice-scheduler.ts";
 import { textOf } from "../values/fields.ts";

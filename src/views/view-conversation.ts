@@ -14,7 +14,7 @@ import { limitsOf } from "../programs/limits.ts";
 import { textOf } from "../values/fields.ts";
 import { readPlainData } from "../values/json/plain-data.ts";
 import { baseOf, outcomeView, waitingViews } from "./parts/base-view.ts";
-import { readRecords } from "../journal/read-records.ts";
+import { readRecords } from "../journal/reading/read-records.ts";
 import { CallViews } from "./parts/call-views.ts";
 import { EventViews } from "./parts/event-views.ts";
 import { partOf } from "./parts/funnel-view.ts";

@@ -1,6 +1,6 @@
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Journal } from "../journal/journal.ts";
-import { readHeader } from "../journal/read-records.ts";
+import { readHeader } from "../journal/reading/read-records.ts";
 import { invalidAt } from "../programs/from-journal/read-turns.ts";
 import type { TextBounds } from "./parts/text-allowance.ts";
 import type { CallTexts, CallView, ExecutionView } from "./view.ts";

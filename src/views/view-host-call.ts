@@ -1,6 +1,6 @@
 import { HOST_CALL } from "../gate/answer.ts";
 import type { ExecutionSummary, Journal } from "../journal/journal.ts";
-import { readRecords } from "../journal/read-records.ts";
+import { readRecords } from "../journal/reading/read-records.ts";
 import type { CallHeader, OutcomeRecord } from "../journal/record.ts";
 import { applyRecord, ExecutionState } from "../programs/from-journal/execution-state.ts";
 import { standingOf, waitingCalls } from "../programs/from-journal/standing.ts";

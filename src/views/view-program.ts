@@ -1,5 +1,5 @@
 import type { ExecutionSummary, Journal } from "../journal/journal.ts";
-import { readRecords } from "../journal/read-records.ts";
+import { readRecords } from "../journal/reading/read-records.ts";
 import type { ProgramHeader } from "../journal/record.ts";
 import { usageOf } from "../programs/from-journal/execution-state.ts";
 import { limitsOf } from "../programs/limits.ts";

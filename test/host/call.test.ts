@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { agentAsTool, type CallOptions, createRuntime, defineTool, type ExecutionEvent } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
-import { parseRecords } from "../../src/journal/parse-records.ts";
+import { parseRecords } from "../../src/journal/reading/parse-records.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { listed } from "../journal/journal-suite.ts";

@@ -2,7 +2,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import { createRuntime } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import type { Header, Journal, JournalRecord } from "../../src/journal/index.ts";
-import { parseRecords } from "../../src/journal/parse-records.ts";
+import { parseRecords } from "../../src/journal/reading/parse-records.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
 import { viewExecution } from "../../src/views/view-execution.ts";
 import { makeTool } from "../gate/open-session.ts";

@@ -6,7 +6,7 @@ import { ifKnown } from "../../journal/find-if-known.ts";
 import type { Journal } from "../../journal/journal.ts";
 import { type ModelCall, type ModelUsage, sumOfUsage } from "../../models/model.ts";
 import { isHeadMoved } from "../../journal/execution-log.ts";
-import { readHeader, type ReadingBudget, readRecords } from "../../journal/read-records.ts";
+import { readHeader, type ReadingBudget, readRecords } from "../../journal/reading/read-records.ts";
 import type { ConversationHeader, Header, JournalRecord } from "../../journal/record.ts";
 import { endAsCancelled } from "../../programs/drive/end-without-running.ts";
 import { isDriven } from "../../programs/driven.ts";

@@ -1,4 +1,4 @@
-import { readList } from "../../journal/read-records.ts";
+import { readList } from "../../journal/reading/read-records.ts";
 import type { ExecutionId } from "../../journal/execution-id.ts";
 import { findIfKnown } from "../../journal/find-if-known.ts";
 import type { Journal } from "../../journal/journal.ts";

@@ -5,7 +5,7 @@ import { cutText, cutValue } from "./cut-result.ts";
 import type { CallResult } from "../../models/model.ts";
 import { type ScriptedTurn, scriptedModel } from "../../models/scripted.ts";
 import { createMemoryJournal } from "../../journal/memory-journal.ts";
-import { HOST, readRecords } from "../../journal/read-records.ts";
+import { HOST, readRecords } from "../../journal/reading/read-records.ts";
 import type { Outcome } from "../../programs/outcome.ts";
 import { callsOf, type MadeCall } from "./calls-of.ts";
 import { LIMIT_RULES, type Limits } from "../../programs/limits.ts";

@@ -142,7 +142,7 @@ class FileJournal implements SqliteJournal {
     { from = 0, count = Number.POSITIVE_INFINITY, hold = () => Promise.resolve() }: ReadOptions = {},
   ): AsyncGenerator<JournalRecord> {
     // Loaded on demand: loading the schema library takes as long as running a program.
-    const { parseRecord } = await import("../parse-records.ts");
+    const { parseRecord } = await import("../reading/parse-records.ts");
     const { number, head } = await this.#transactions.locked(() => this.#get(execution));
     const end = Math.min(head, from + count);
     for (let position = from; position < end;) {

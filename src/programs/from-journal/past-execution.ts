@@ -6,7 +6,7 @@ import { type PastArtifact, pastArtifact } from "../../journal/artifact-space.ts
 import type { ExecutionId } from "../../journal/execution-id.ts";
 import { findIfKnown } from "../../journal/find-if-known.ts";
 import type { ExecutionSummary } from "../../journal/journal.ts";
-import { readRecords, Records } from "../../journal/read-records.ts";
+import { readRecords, Records } from "../../journal/reading/read-records.ts";
 import type { JournalRecord, OutcomeRecord, ProgramHeader } from "../../journal/record.ts";
 import { Lane, type SlicedWork } from "../../values/slice-scheduler.ts";
 import { applyRecord, applySliced, ExecutionState, PROGRAM_CALL, type TurnListener } from "./execution-state.ts";

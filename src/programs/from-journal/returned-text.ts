@@ -2,7 +2,7 @@ import type { GuestFrame } from "../../../bridge/frames.ts";
 import { MalformedFrame, parseGuestFrame } from "../../../bridge/parse-frame.ts";
 import type { ExecutionId } from "../../journal/execution-id.ts";
 import type { Journal } from "../../journal/journal.ts";
-import { readRecords, type Records } from "../../journal/read-records.ts";
+import { readRecords, type Records } from "../../journal/reading/read-records.ts";
 
 /**
  * Number of records at the journal's end that are searched for the last turn; the second if the first is too small. The

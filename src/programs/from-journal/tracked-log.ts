@@ -2,7 +2,7 @@ import type { PortcullisError } from "../../errors.ts";
 import type { GuestTurn } from "../../../bridge/turn-reader.ts";
 import { type DriverOptions, ExecutionLog, type ForeignRecord, isHeadMoved } from "../../journal/execution-log.ts";
 import type { Journal } from "../../journal/journal.ts";
-import { readRecords } from "../../journal/read-records.ts";
+import { readRecords } from "../../journal/reading/read-records.ts";
 import type { HandRecord, Header, OutcomeRecord, TurnRecord } from "../../journal/record.ts";
 import { StateLog } from "../../journal/state-log.ts";
 import { applyCommand, applyHeader, applyRecord, beginTurn, endTurn, ExecutionState } from "./execution-state.ts";

@@ -1,5 +1,5 @@
 import { headOf } from "../from-journal/execution-state.ts";
-import { Records } from "../../journal/read-records.ts";
+import { Records } from "../../journal/reading/read-records.ts";
 import type { JournalRecord, TurnRecord } from "../../journal/record.ts";
 import { memoryOf } from "../../values/held-bytes.ts";
 import { readEvent } from "../from-journal/read-turns.ts";

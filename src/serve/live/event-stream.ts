@@ -1,6 +1,6 @@
 import { addAbortListener } from "node:events";
 import type { ExecutionId } from "../../journal/execution-id.ts";
-import { readRecords } from "../../journal/read-records.ts";
+import { readRecords } from "../../journal/reading/read-records.ts";
 import type { OutcomeRecord } from "../../journal/record.ts";
 import { endingHead } from "../../programs/from-journal/ending-head.ts";
 import { readTurnSliced } from "../../programs/from-journal/read-turns.ts";

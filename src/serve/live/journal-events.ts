@@ -13,6 +13,7 @@ import { applyRecord, ExecutionState, type UnansweredCall } from "../../programs
 import { type PastTurn, readTurn } from "../../programs/from-journal/read-turns.ts";
 import { type Standing, standingOf } from "../../programs/from-journal/standing.ts";
 import { given } from "../../option-rules/given.ts";
+import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import { cutMiddle } from "../../values/cut-middle.ts";
 import { fieldOf, type Fields, isFields, listOf, textOf } from "../../values/fields.ts";
 import { parsedJson } from "../../values/json/json-text.ts";
@@ -173,7 +174,7 @@ export class JournalEvents {
     this.#turns += 1;
     const calls = listOf(said, "calls")
       .slice(0, LISTED_CALLS)
-      .map((call) => ({ callId: word(textOf(call, "id") ?? ""), tool: word(textOf(call, "tool") ?? "run_program") }));
+      .map((call) => ({ callId: word(textOf(call, "id") ?? ""), tool: word(textOf(call, "tool") ?? RUN_PROGRAM) }));
     return [["turn_ended", { turn: this.#turns, calls, usage: short(fieldOf(said, "usage"), 1), ...spoken }]];
   }
 

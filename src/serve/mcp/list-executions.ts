@@ -2,7 +2,7 @@ import type { McpRuns } from "../../mcp-runs/runs.ts";
 import { listExecution } from "../../executions/list-executions.ts";
 import type { ListedExecution } from "../../executions/listed-execution.ts";
 import type { Runtime } from "../../runtime.ts";
-import { ReadingBudget, readList } from "../../journal/read-records.ts";
+import { ReadingBudget, readList } from "../../journal/reading/read-records.ts";
 import { idPrefixOf, ownerOf, type Principal } from "../principal.ts";
 
 /** Programs that are listed, and executions of the tenant that are looked at for them. */

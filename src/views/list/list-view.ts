@@ -1,6 +1,6 @@
 import { PortcullisError } from "../../errors.ts";
 import type { ExecutionSummary, Journal } from "../../journal/journal.ts";
-import { readHeader, ReadingBudget, readList } from "../../journal/read-records.ts";
+import { readHeader, ReadingBudget, readList } from "../../journal/reading/read-records.ts";
 import type { Header } from "../../journal/record.ts";
 import { listExecution } from "../../executions/list-executions.ts";
 import { headOf } from "../parts/text-allowance.ts";

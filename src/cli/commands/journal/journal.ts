@@ -1,9 +1,9 @@
-import { readList } from "../../../journal/read-records.ts";
+import { readList } from "../../../journal/reading/read-records.ts";
 import { once } from "node:events";
 import { createReadStream } from "node:fs";
 import { PortcullisError } from "../../../errors.ts";
 import { exportLines, importLines } from "../../../journal/lines.ts";
-import { readLines } from "../../../journal/read-lines.ts";
+import { readLines } from "../../../journal/reading/read-lines.ts";
 import type { SqliteJournal } from "../../../journal/sqlite/sqlite-journal.ts";
 import { cleanText } from "../../../output/clean-text.ts";
 import { EXIT } from "../../exit-code.ts";

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { ExecutionId } from "../../../journal/execution-id.ts";
 import type { Journal } from "../../../journal/journal.ts";
-import { HOST, readHeader, readRecords } from "../../../journal/read-records.ts";
+import { HOST, readHeader, readRecords } from "../../../journal/reading/read-records.ts";
 import { viewExecution } from "../../../views/view-execution.ts";
 import { EXIT } from "../../exit-code.ts";
 import { Failure, reasonOf } from "../../failure.ts";

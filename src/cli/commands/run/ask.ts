@@ -11,6 +11,7 @@ import { conversationOptions, type ConversationFlags } from "../../input/convers
 import { loadModel } from "../../input/load-model.ts";
 import { oneLine } from "../../terminal/one-line.ts";
 import { given } from "../../../option-rules/given.ts";
+import { RUN_PROGRAM } from "../../../tools/tool-name.ts";
 import { parseWhole, parseWord } from "../../input/option-values.ts";
 import { openRuntime, type RunningOptions } from "./open-runtime.ts";
 
@@ -110,7 +111,7 @@ function createWriting(stream: NodeJS.WriteStream, screen: Screen): (event: Agen
   let written = "";
   return (event) => {
     if (!stream.isTTY || screen.isTaken) return;
-    if (event.type === "argument" && event.tool === "run_program") {
+    if (event.type === "argument" && event.tool === RUN_PROGRAM) {
       written = (written + event.text).slice(-KEPT_LENGTH);
       const width = Math.max(20, (stream.columns ?? 80) - 2);
       stream.write(`\r\u001b[2K… ${oneLine(lastLine(written)).slice(-width)}`);

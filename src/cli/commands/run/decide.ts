@@ -1,6 +1,6 @@
 import { optionError } from "../../../errors.ts";
 import { decide as noteDecision } from "../../../executions/decide.ts";
-import { HOST, readHeader } from "../../../journal/read-records.ts";
+import { HOST, readHeader } from "../../../journal/reading/read-records.ts";
 import { given } from "../../../option-rules/given.ts";
 import type { Decision } from "../../../programs/decide.ts";
 import { EXIT } from "../../exit-code.ts";

@@ -1,7 +1,7 @@
 import { PortcullisError, optionError } from "../../../errors.ts";
 import type { AgentReport } from "../../../agent/agent-report.ts";
 import type { Journal } from "../../../journal/journal.ts";
-import { HOST, readHeader, readList } from "../../../journal/read-records.ts";
+import { HOST, readHeader, readList } from "../../../journal/reading/read-records.ts";
 import type { Model } from "../../../models/model.ts";
 import type { ClientResult } from "../../../programs/decide.ts";
 import { leasedUntil } from "../../../programs/driven.ts";

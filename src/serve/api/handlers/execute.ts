@@ -9,7 +9,7 @@ import type { Report } from "../../../output/report.ts";
 import type { Limits } from "../../../programs/limits.ts";
 import { resultSchemaOf } from "../../../programs/drive/result-schema.ts";
 import { findIfKnown } from "../../../journal/find-if-known.ts";
-import { readHeader } from "../../../journal/read-records.ts";
+import { readHeader } from "../../../journal/reading/read-records.ts";
 import type { Runtime } from "../../../runtime.ts";
 import { RequestProblem } from "../../http/problems.ts";
 import type { JsonSchema } from "../../../tools/json-schema/json-schema.ts";

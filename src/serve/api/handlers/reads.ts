@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { readRecords } from "../../../journal/read-records.ts";
+import { readRecords } from "../../../journal/reading/read-records.ts";
 import { listView } from "../../../views/list/list-view.ts";
 import { VIEW_BOUNDS, viewCall, viewExecution } from "../../../views/view-execution.ts";
 import { RequestProblem } from "../../http/problems.ts";

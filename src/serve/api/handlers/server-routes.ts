@@ -1,4 +1,4 @@
-import { readList } from "../../../journal/read-records.ts";
+import { readList } from "../../../journal/reading/read-records.ts";
 import { RequestProblem } from "../../http/problems.ts";
 import type { ApiParts } from "../parts.ts";
 

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseRecords } from "../../src/journal/parse-records.ts";
-import { header, outcome, RECORDS } from "./records.ts";
+import { parseRecords } from "../../../src/journal/reading/parse-records.ts";
+import { header, outcome, RECORDS } from "../records.ts";
 
 const records = () => [header("one"), ...RECORDS, outcome];
 

@@ -1,6 +1,6 @@
-import { describe, PortcullisError } from "../errors.ts";
-import { type Header, JOURNAL_FORMAT, type JournalRecord } from "./record.ts";
-import { RECORD_SCHEMAS } from "./record-schemas.ts";
+import { describe, PortcullisError } from "../../errors.ts";
+import { type Header, JOURNAL_FORMAT, type JournalRecord } from "../record.ts";
+import { RECORD_SCHEMAS } from "../record-schemas.ts";
 
 /**
  * Validates one execution's records from an untrusted source such as a file: a header first, then records of known

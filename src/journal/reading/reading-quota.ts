@@ -1,8 +1,8 @@
-import { Counts } from "../places/counts.ts";
-import { Places, type Release } from "../places/places.ts";
-import { type InLine, WaitingLine } from "../places/waiting-line.ts";
-import { defaultHeldBytes, HeldBytes } from "../values/held-bytes.ts";
-import type { Journal } from "./journal.ts";
+import { Counts } from "../../places/counts.ts";
+import { Places, type Release } from "../../places/places.ts";
+import { type InLine, WaitingLine } from "../../places/waiting-line.ts";
+import { defaultHeldBytes, HeldBytes } from "../../values/held-bytes.ts";
+import type { Journal } from "../journal.ts";
 
 /** The part of what a runtime may hold that readings of journals may hold together. */
 const PART = 4;

@@ -1,10 +1,10 @@
-import { memoryOf } from "../values/held-bytes.ts";
-import { inSlices, Slices } from "../values/in-slices.ts";
-import { Lane, type SlicedWork } from "../values/slice-scheduler.ts";
-import type { ExecutionId } from "./execution-id.ts";
-import type { ExecutionSummary, Head, Journal, ListOptions } from "./journal.ts";
+import { memoryOf } from "../../values/held-bytes.ts";
+import { inSlices, Slices } from "../../values/in-slices.ts";
+import { Lane, type SlicedWork } from "../../values/slice-scheduler.ts";
+import type { ExecutionId } from "../execution-id.ts";
+import type { ExecutionSummary, Head, Journal, ListOptions } from "../journal.ts";
 import { type Reading, quotaOf } from "./reading-quota.ts";
-import type { Header, JournalRecord } from "./record.ts";
+import type { Header, JournalRecord } from "../record.ts";
 
 export interface ReadingOptions {
   /** The tenant whose share of the host's thread and memory the reading takes. */

@@ -1,10 +1,10 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { createMemoryJournal } from "../../src/journal/memory-journal.ts";
-import { readHeader, readRecords } from "../../src/journal/read-records.ts";
-import { countReadings, ReadingQuota } from "../../src/journal/reading-quota.ts";
-import { HeldBytes } from "../../src/values/held-bytes.ts";
-import { header, turn } from "./records.ts";
+import { createMemoryJournal } from "../../../src/journal/memory-journal.ts";
+import { readHeader, readRecords } from "../../../src/journal/reading/read-records.ts";
+import { countReadings, ReadingQuota } from "../../../src/journal/reading/reading-quota.ts";
+import { HeldBytes } from "../../../src/values/held-bytes.ts";
+import { header, turn } from "../records.ts";
 
 const MIB = 1024 * 1024;
 
