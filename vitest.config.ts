@@ -5,8 +5,12 @@ import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import packageJson from "./package.json" with { type: "json" };
 
-/** A file that fakes timers or modules leaves traces in the modules that it has loaded: their timers are never due. */
-const FAKES = /\bvi\.(?:useFakeTimers|mock|doMock|stubGlobal|stubEnv)\(/;
+/**
+ * A file that fakes timers or modules leaves traces in the modules that it has loaded: their timers are never due. One that
+ * counts engines or memory counts those of its whole process.
+ */
+const JUDGES_PROCESS =
+  /\bvi\.(?:useFakeTimers|mock|doMock|stubGlobal|stubEnv)\(|\b(?:enginesOf|growthOf|memoryUsage)\(/;
 
 /**
  * Tests that need a process of their own: of the command line, which sets up its process, and of what a whole process
@@ -17,7 +21,7 @@ const OWN_PROCESS = [
   "test/*.test.ts",
   "test/values/byte-list.test.ts",
   "test/gate/session.test.ts",
-  ...globSync("test/**/*.test.ts").filter((path) => FAKES.test(readFileSync(path, "utf8"))),
+  ...globSync("test/**/*.test.ts").filter((path) => JUDGES_PROCESS.test(readFileSync(path, "utf8"))),
 ];
 
 /** Tests that share the Docker daemon, each with containers of its own. Processes that wait for containers leave the cores to others. */
@@ -80,7 +84,8 @@ function project(
   return {
     extends: true as const,
     test: {
-      maxWorkers: availableParallelism(),
+      // Tests wait for processes, timers and browsers for a quarter of their time.
+      maxWorkers: availableParallelism() + (group === 0 ? 1 : 0),
       ...test,
       name,
       exclude: [...NOT_TESTS, ...exclude],
