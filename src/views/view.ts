@@ -82,7 +82,7 @@ const WAITING_VIEW = z.object({
   since: count,
 });
 
-/** A call that waits for a person (`approval`, `outcome_unknown`), or for a client's result (`result`). */
+/** A call that waits for a person (`approval`, `outcome_unknown`), or for the result of a client or of its host (`result`). */
 export type WaitingView = Shape<typeof WAITING_VIEW>;
 
 const LIMIT_VIEW = z.object({

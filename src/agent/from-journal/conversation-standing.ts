@@ -1,5 +1,4 @@
 import type { ExecutionId } from "../../journal/execution-id.ts";
-import type { RestRecord } from "../../journal/record.ts";
 import { isExpired, isWaiting } from "../../programs/from-journal/call-history.ts";
 import { shownWaiting } from "../../programs/redact-execution.ts";
 import type { UnansweredCall } from "../../programs/from-journal/execution-state.ts";
@@ -9,7 +8,7 @@ import { jsonOrText } from "../../values/json/json-text.ts";
 import type { AgentEnding } from "../ending.ts";
 import type { Waiting } from "../../programs/outcome.ts";
 import { isHeld } from "./conversation-state.ts";
-import type { OpenModelCall, PastConversation } from "./past-conversation.ts";
+import type { PastConversation } from "./past-conversation.ts";
 
 /** How a conversation stands, as `Standing` tells of programs. */
 export type ConversationStanding =
@@ -35,18 +34,16 @@ export function standingOfConversation(past: PastConversation): ConversationStan
   const rests = isResting(past);
   const waits = waitingCallsOf(past);
   if (!rests && (waits.length === 0 || waits.some(({ goesOn }) => goesOn))) return { state: "running" };
-  // The host answers the calls of a turn that it asked for by `step`.
-  const own = past.rest ? [...past.open.values()] : [];
   return {
     state: "waiting",
     rests,
-    calls: [...own, ...waits.flatMap(({ calls }) => calls)],
+    calls: waits.flatMap(({ calls }) => calls),
     get waiting() {
       const all = waits.map(waitingOf);
       return {
         type: "waiting" as const,
         approvals: all.flatMap(({ approvals }) => approvals),
-        calls: [...own.map((call) => calledFor(call, past.rest)), ...all.flatMap(({ calls }) => calls)],
+        calls: all.flatMap(({ calls }) => calls),
       };
     },
     ...(past.isRedacted && { held: "redaction" as const }),
@@ -72,25 +69,29 @@ function isResting({ header, rest, turns, said }: PastConversation): boolean {
   return rest !== undefined || (isHeld(header) && turns.length === 0 && said.length === 0);
 }
 
-/** What an open call, or its program, waits for. */
+/** What an open call, its program, or a turn that was asked for by `step` waits for. */
 interface Waits {
-  /** Calls that wait for a person or a client, whether the program does more or not. */
+  /** Calls that wait for a person, a client or the host, whether the program does more or not. */
   readonly calls: readonly UnansweredCall[];
   readonly execution: ExecutionId | undefined;
   /** What the ids of calls of a program begin with. */
   readonly above: string;
   /** Whether it goes on by itself. */
   readonly goesOn: boolean;
+  /** Since when the calls wait for the host, in milliseconds since 1970; missing for calls that the gate has made. */
+  readonly hostSince?: number;
 }
 
 /** The calls of a conversation and of its programs that wait. The host answers the calls of a turn that it asked for by `step`. */
 export function waitingCallsOf({ header, open, outcome, rest }: PastConversation): readonly Waits[] {
-  if (outcome || rest) return [];
+  if (outcome) return [];
+  const { execution } = header;
+  if (rest) return [{ calls: [...open.values()], execution, above: "", goesOn: false, hostSince: rest.at }];
   return [...open.values()].map((call) => {
     const { id, program, driven } = call;
     if (!program) {
       const waits = isWaiting(call) && !isExpired(header, call);
-      return { calls: waits ? [call] : [], execution: header.execution, above: "", goesOn: !waits };
+      return { calls: waits ? [call] : [], execution, above: "", goesOn: !waits };
     }
     const { state } = program;
     const goesOn = standingOf(state, driven).state !== "waiting";
@@ -98,12 +99,13 @@ export function waitingCallsOf({ header, open, outcome, rest }: PastConversation
   });
 }
 
-function waitingOf({ calls, execution, above }: Waits): Pick<Waiting, "approvals" | "calls"> {
+function waitingOf({ calls, execution, above, hostSince }: Waits): Pick<Waiting, "approvals" | "calls"> {
+  if (hostSince !== undefined) return { approvals: [], calls: calls.map((call) => calledFor(call, hostSince)) };
   const waiting = waitingFor(calls, execution);
   const under = <Call extends { readonly callId: string }>(call: Call) => ({ ...call, callId: above + call.callId });
   return { approvals: waiting.approvals.map(under), calls: waiting.calls.map(under) };
 }
 
-function calledFor({ id, tool, inputText }: OpenModelCall, rest: RestRecord | undefined): Waiting["calls"][number] {
-  return { callId: id, tool, input: jsonOrText(inputText), since: rest?.at ?? 0 };
+function calledFor({ id, tool, inputText }: UnansweredCall, since: number): Waiting["calls"][number] {
+  return { callId: String(id), tool, input: jsonOrText(inputText), since };
 }

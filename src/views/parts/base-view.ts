@@ -25,23 +25,30 @@ export function baseOf(journal: Journal, summary: ExecutionSummary, header: Head
 /** Maximum of the inputs of all calls that wait, in UTF-16 code units: they are whole unless many large calls wait. */
 const INPUTS = 4 * 1024 * 1024;
 
-/** The calls that wait for a person or a client. `above` begins the ids of a group, like `call_2/`. */
-export function waitingViews(
-  groups: Iterable<{ readonly calls: Iterable<UnansweredCall>; readonly above?: string }>,
-): readonly WaitingView[] {
+interface WaitingGroup {
+  readonly calls: Iterable<UnansweredCall>;
+  /** What the ids of the group begin with, like `call_2/`. */
+  readonly above?: string;
+  /** Since when the host is to answer the calls, in milliseconds since 1970: no record tells of each of them. */
+  readonly hostSince?: number;
+}
+
+/** The calls that wait for a person, a client or the host. */
+export function waitingViews(groups: Iterable<WaitingGroup>): readonly WaitingView[] {
   const room = new TextAllowance({ each: INPUTS, all: INPUTS });
-  const viewOf = ({ id, tool, inputText, decided }: UnansweredCall, above: string): WaitingView => {
+  const viewOf = (call: UnansweredCall, { above = "", hostSince }: WaitingGroup): WaitingView => {
+    const { id, tool, inputText, decided } = call;
     const held = decided?.code === "outcome_unknown" ? "outcome_unknown" : "approval";
     return {
       id: `${above}${id}`,
       tool,
-      why: decided?.decision === "client" ? "result" : held,
+      why: hostSince !== undefined || decided?.decision === "client" ? "result" : held,
       input: room.head(inputText),
       ...given({ inputDigest: decided?.inputDigest }),
-      since: decided?.at ?? 0,
+      since: hostSince ?? decided?.at ?? 0,
     };
   };
-  return Array.from(groups, ({ calls, above = "" }) => Array.from(calls, (call) => viewOf(call, above))).flat();
+  return Array.from(groups, (group) => Array.from(group.calls, (call) => viewOf(call, group))).flat();
 }
 
 /** Reads an ending, which may come from elsewhere. */

@@ -164,15 +164,13 @@ function decisionLines(calls: readonly CallView[]): readonly string[] {
 }
 
 /** What an execution waits for, and the commands that bring it further. */
-function waitingLines(
-  view: Pick<ExecutionView, "execution" | "waiting" | "parent">,
-  same: SameOptions,
-  textOf = short,
-): readonly string[] {
+function waitingLines(view: ExecutionView, same: SameOptions, textOf = short): readonly string[] {
+  // Only the host that holds a conversation answers the calls with which it rests.
+  const isHosts = view.kind === "conversation" && view.rests;
   return view.waiting.map((call) => {
     const line = waitingLine(call, textOf);
     // A call of a conversation's program is decided in the conversation, under another id.
-    return view.parent ? line : `${line}\n  ${nextCommand(view.execution, call, same)}`;
+    return view.parent || isHosts ? line : `${line}\n  ${nextCommand(view.execution, call, same)}`;
   });
 }
 
