@@ -1,3 +1,7 @@
+/*
+ * What `runtime.converse` gives to a developer: a `Talk`. Messages of the user come in; answers of the model go out, or
+ * single turns (`Step`) whose calls the developer answers. Each step is driven by a `SayLoop`.
+ */
 import { optionError, PortcullisError } from "../errors.ts";
 import { recordedTool } from "../tools/tool-digest.ts";
 import type { Resolved } from "../option-rules/options.ts";

@@ -1,3 +1,7 @@
+/*
+ * Takes up a conversation that waits, or whose host died. Its id comes in, with the caller's decisions and results; it
+ * is read from the journal, claimed and driven on, and its report goes out.
+ */
 import { randomUUID } from "node:crypto";
 import type { Language } from "../../bridge/frames.ts";
 import { optionError, PortcullisError } from "../errors.ts";
@@ -27,7 +31,7 @@ import {
   noteInPrograms,
   recordsOfConversation,
   refuseWrongResultsOf,
-} from "./from-journal/decide-conversation.ts";
+} from "./decide-conversation.ts";
 import type { AgentEnding } from "./ending.ts";
 import { openingFor } from "./prompt/opening.ts";
 import { cancelPrograms, type PastConversation, readOwnConversation } from "./from-journal/past-conversation.ts";

@@ -1,9 +1,5 @@
 import { childExecution } from "../agent/calls/child-execution.ts";
-import {
-  decideConversation,
-  type DecideScope,
-  refuseWrongResultsOf,
-} from "../agent/from-journal/decide-conversation.ts";
+import { decideConversation, type DecideScope, refuseWrongResultsOf } from "../agent/decide-conversation.ts";
 import { readOwnConversation } from "../agent/from-journal/past-conversation.ts";
 import { PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";

@@ -1,3 +1,7 @@
+/*
+ * Takes up what dead hosts have left, programs and conversations. A journal comes in; each execution goes out as it
+ * ends or waits, or with the error for which it could not be taken up.
+ */
 import type { AgentReport } from "../agent/agent-report.ts";
 import type { AgentScope } from "../agent/agent-scope.ts";
 import { standingOfConversation } from "../agent/from-journal/conversation-standing.ts";

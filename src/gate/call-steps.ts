@@ -1,3 +1,7 @@
+/*
+ * What happens to a call that may be made, until its handler runs: approval, or the result of a client. An open call
+ * comes in, with the records of it if another driver has left it open; its answer goes out.
+ */
 import { hash } from "node:crypto";
 import type { DecisionRecord } from "../journal/record.ts";
 import type { AllowedQuestion } from "../tools/tool.ts";

@@ -10,7 +10,10 @@ export interface HeaderScope {
   readonly above?: ParentCall | undefined;
 }
 
-/** The fields that headers of programs, conversations and single calls have in common. */
+/**
+ * The fields that headers of programs, conversations and single calls have in common. All three come through the gate,
+ * and the journal itself may not import tools, whose digests a header has.
+ */
 export function headerBase(
   execution: ExecutionId,
   { tenant, limits, above }: HeaderScope,

@@ -1,3 +1,7 @@
+/*
+ * The gate of one program or one conversation. Calls come in with their inputs as text; each gets one answer, or none
+ * if the session closes first. This file joins the parts that decide, run, answer and record calls.
+ */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { ForeignRecord } from "../journal/execution-log.ts";
 import type { CallSpans } from "../telemetry/telemetry.ts";

@@ -1,3 +1,7 @@
+/*
+ * Takes up a program that waits, or whose host died. Its id comes in, with the caller's decisions and results; it is
+ * read from the journal, claimed and driven on, and what it ended with goes out.
+ */
 import { randomUUID } from "node:crypto";
 import type { Language } from "../../bridge/frames.ts";
 import { PortcullisError } from "../errors.ts";

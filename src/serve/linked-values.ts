@@ -1,3 +1,7 @@
+/*
+ * Values that are too large for the result of an MCP call. A door keeps a value here and puts its link into the result;
+ * the client that the value belongs to reads it by the link.
+ */
 import { randomUUID } from "node:crypto";
 
 export interface LinkedValue {

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { checkTranscript } from "../../src/agent/from-journal/check-transcript.ts";
+import { checkTranscript } from "../../src/agent/check-transcript.ts";
 import type { ScriptedTurn } from "../../src/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { talk } from "./talk.ts";

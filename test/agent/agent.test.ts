@@ -3,7 +3,7 @@ import { z } from "zod";
 import { agentAsTool, type AgentEvent, createRuntime, PortcullisError } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import type { Model } from "../../src/models/index.ts";
-import { checkTranscript } from "../../src/agent/from-journal/check-transcript.ts";
+import { checkTranscript } from "../../src/agent/check-transcript.ts";
 import type { Sandbox } from "../../src/sandboxes/index.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedTurn } from "../../src/testing.ts";
 import { holdCalls, idle, makeTool } from "../gate/open-session.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { PortcullisError } from "../../src/errors.ts";
 import { createRuntime } from "../../src/index.ts";
-import { checkTranscript } from "../../src/agent/from-journal/check-transcript.ts";
+import { checkTranscript } from "../../src/agent/check-transcript.ts";
 import type { Transcript } from "../../src/reports.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
 import { makeTool } from "../gate/open-session.ts";

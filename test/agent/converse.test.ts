@@ -9,7 +9,7 @@ import {
   type Tool,
 } from "../../src/index.ts";
 import { createMemoryJournal, type Header, type Journal } from "../../src/journal/index.ts";
-import { checkTranscript } from "../../src/agent/from-journal/check-transcript.ts";
+import { checkTranscript } from "../../src/agent/check-transcript.ts";
 import type { Transcript } from "../../src/reports.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedModel, type ScriptedStep } from "../../src/testing.ts";
 

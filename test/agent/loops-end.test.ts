@@ -3,7 +3,7 @@ import { z } from "zod";
 import { type AgentOptions, createRuntime, defineTool } from "../../src/index.ts";
 import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
 import type { Model, ToolChoice } from "../../src/models/index.ts";
-import { checkTranscript } from "../../src/agent/from-journal/check-transcript.ts";
+import { checkTranscript } from "../../src/agent/check-transcript.ts";
 import {
   createMemorySandbox,
   type ScriptedModel,

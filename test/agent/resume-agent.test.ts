@@ -9,7 +9,7 @@ import {
   type Tool,
 } from "../../src/index.ts";
 import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
-import { checkTranscript } from "../../src/agent/from-journal/check-transcript.ts";
+import { checkTranscript } from "../../src/agent/check-transcript.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../src/testing.ts";
 import { timeless } from "../support/timeless.ts";
 import { payTool } from "../support/tools.ts";

@@ -77,6 +77,7 @@ type Step =
   | "gone"
   | "late"
   | "output"
+  | "cut"
   | "size"
   | "total";
 
@@ -92,6 +93,7 @@ const STEPS: readonly (readonly [Step, string])[] = [
   ["expired", "approval_expired"],
   ["throws", "handler_failed"],
   ["gone", "source_unavailable"],
+  ["cut", "result_too_large"],
   ["late", "handler_timed_out"],
   ["output", "output_invalid"],
   ["size", "result_too_large"],
@@ -124,6 +126,7 @@ function violating(wrong: ReadonlySet<Step>): Way {
       handler: () => {
         if (wrong.has("throws")) throw new Error("failed");
         if (wrong.has("gone")) throw new PortcullisError("source_unavailable", "It has gone.");
+        if (wrong.has("cut")) throw new PortcullisError("result_too_large", "It has more bytes.");
         return wrong.has("late") ? never() : value;
       },
     },

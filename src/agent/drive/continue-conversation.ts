@@ -75,7 +75,7 @@ export async function continueTranscript(
   work: ContinueWork,
 ): Promise<Continued> {
   // Loaded on demand: both load the schema library.
-  const { checkTranscript } = await import("../from-journal/check-transcript.ts");
+  const { checkTranscript } = await import("../check-transcript.ts");
   checkTranscript(transcript, "converse({ continue })");
   const { readTurn, readResults, readSaid } = await import("../from-journal/parse-message.ts");
   const { task, model } = transcript;

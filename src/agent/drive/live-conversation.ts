@@ -1,3 +1,7 @@
+/*
+ * A conversation while a driver holds it: its log, and the adapter's conversation with the model. Turns, results and
+ * messages come in from `SayLoop`; they are appended to the journal, then passed on to the model.
+ */
 import { PortcullisError } from "../../errors.ts";
 import type { PastUse } from "../../gate/session.ts";
 import { ArtifactSpace } from "../../journal/artifact-space.ts";

@@ -1,3 +1,7 @@
+/*
+ * The loop of a conversation: asks the model for a turn, has its calls answered, sends the results. A
+ * `LiveConversation` comes in; the ending at which the loop stops goes out.
+ */
 import type { GateSession } from "../../gate/session.ts";
 import { leavesOpen } from "../../journal/execution-log.ts";
 import type { CallResult, ModelTurn, ProgramCall } from "../../models/model.ts";

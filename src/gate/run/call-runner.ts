@@ -1,3 +1,7 @@
+/*
+ * Runs the handlers of calls. A call that is allowed comes in; it waits for its turn, its handler is run, and the
+ * answer with its value as JSON text, or its failure, goes out.
+ */
 import type { AsyncLocalStorage } from "node:async_hooks";
 import { Content, displayText, keptParts, partsBytes } from "../../tools/content.ts";
 import type { CallContext } from "../../tools/tool.ts";

@@ -1,3 +1,7 @@
+/*
+ * The loop of one program. Answers and timers go to the guest as events; the commands of its turns come back, are
+ * journalled and carried out. What the program ended with goes out, or what it waits for.
+ */
 import type { GuestFrame } from "../../../bridge/frames.ts";
 import type { GuestTurn } from "../../../bridge/turn-reader.ts";
 import type { CallLine } from "../../gate/call-line.ts";

@@ -1,13 +1,13 @@
-import { PortcullisError } from "../../errors.ts";
-import type { OutsideRecord } from "../../gate/approve/call-waits.ts";
-import type { ExecutionId } from "../../journal/execution-id.ts";
-import { isHeadMoved } from "../../journal/execution-log.ts";
-import type { Journal } from "../../journal/journal.ts";
-import { decide, type FindCall, openCallsOf, recordsOf, type Said, refuseWrongResults } from "../../programs/decide.ts";
-import { drivenHere } from "../../programs/driven.ts";
-import type { ToolSet } from "../../tools/tool-set.ts";
-import { childExecution } from "../calls/child-execution.ts";
-import { type PastConversation, readOwnConversation } from "./past-conversation.ts";
+import { PortcullisError } from "../errors.ts";
+import type { OutsideRecord } from "../gate/approve/call-waits.ts";
+import type { ExecutionId } from "../journal/execution-id.ts";
+import { isHeadMoved } from "../journal/execution-log.ts";
+import type { Journal } from "../journal/journal.ts";
+import { decide, type FindCall, openCallsOf, recordsOf, type Said, refuseWrongResults } from "../programs/decide.ts";
+import { drivenHere } from "../programs/driven.ts";
+import type { ToolSet } from "../tools/tool-set.ts";
+import { childExecution } from "./calls/child-execution.ts";
+import { type PastConversation, readOwnConversation } from "./from-journal/past-conversation.ts";
 
 /** Whose executions the outside may decide about. */
 export interface DecideScope {

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
-import { optionError, PortcullisError } from "../../errors.ts";
-import type { ModelTurn, TurnEnd } from "../../models/model.ts";
-import { AGENT_ENDINGS } from "../ending-text.ts";
-import type { Transcript, TranscriptTurn } from "./transcript.ts";
+import { optionError, PortcullisError } from "../errors.ts";
+import type { ModelTurn, TurnEnd } from "../models/model.ts";
+import { AGENT_ENDINGS } from "./ending-text.ts";
+import type { Transcript, TranscriptTurn } from "./from-journal/transcript.ts";
 
 /**
  * Checks a saved conversation, which may come from an untrusted file: every call must have one result with its id, and
