@@ -38,10 +38,10 @@ const ALONE = [
   "test/hostile-docker.test.ts",
   "test/serve/hostile-requests.test.ts",
   "test/serve/load.test.ts",
-  "test/sandboxes/docker/build-image.test.ts",
+  "test/sandboxes/docker/image/build-image.test.ts",
   "test/sandboxes/docker/leftovers.test.ts",
   "test/sandboxes/docker/deaf-container.test.ts",
-  "test/sandboxes/docker/processor-time.test.ts",
+  "test/sandboxes/docker/container/processor-time.test.ts",
 ];
 
 /** Files that take a minute or more: they begin first, so that no core waits for them at the end. */

@@ -7,8 +7,8 @@ import { type BlockFacts, labelledText } from "../../src/models/turn/result-text
 import { anthropicWire } from "./anthropic/wire.ts";
 import { driveAndRestore, drive, HOSTED, OPENING, resultOf } from "./converse.ts";
 import { geminiWire } from "./gemini/wire.ts";
-import { chatWire } from "./openai-chat/wire.ts";
-import { responsesWire } from "./openai-responses/wire.ts";
+import { chatWire } from "./openai/chat/wire.ts";
+import { responsesWire } from "./openai/responses/wire.ts";
 import { serve, type Wire } from "./wire.ts";
 import { WIRES } from "./wires.ts";
 

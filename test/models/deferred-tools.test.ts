@@ -7,8 +7,8 @@ import { makeTool } from "../gate/open-session.ts";
 import { catalogueTools } from "../tools/search/catalogue-tools.ts";
 import { anthropicWire } from "./anthropic/wire.ts";
 import { geminiWire } from "./gemini/wire.ts";
-import { chatWire } from "./openai-chat/wire.ts";
-import { responsesWire } from "./openai-responses/wire.ts";
+import { chatWire } from "./openai/chat/wire.ts";
+import { responsesWire } from "./openai/responses/wire.ts";
 import { ask } from "./provider.suite.ts";
 import { serve, type Wire, type WireStep } from "./wire.ts";
 

@@ -4,8 +4,8 @@ import type { ArgumentPiece, Opening, TurnReply } from "../../src/models/model.t
 import { SourceReader } from "../../src/models/turn/source-reader.ts";
 import { anthropicWire } from "./anthropic/wire.ts";
 import { HOSTED, OPENING, requested } from "./converse.ts";
-import { chatWire } from "./openai-chat/wire.ts";
-import { responsesWire } from "./openai-responses/wire.ts";
+import { chatWire } from "./openai/chat/wire.ts";
+import { responsesWire } from "./openai/responses/wire.ts";
 import { serve, type Served, type Wire, type WireStep } from "./wire.ts";
 import { WIRES } from "./wires.ts";
 

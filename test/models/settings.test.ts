@@ -4,8 +4,8 @@ import type { Model, ModelSettings, Opening, TurnRequest } from "../../src/model
 import { anthropicWire } from "./anthropic/wire.ts";
 import { declared, driveAndRestore, HOSTED, OPENING, requested, turnOf } from "./converse.ts";
 import { geminiWire } from "./gemini/wire.ts";
-import { chatWire } from "./openai-chat/wire.ts";
-import { responsesWire } from "./openai-responses/wire.ts";
+import { chatWire } from "./openai/chat/wire.ts";
+import { responsesWire } from "./openai/responses/wire.ts";
 import { serve, type Wire } from "./wire.ts";
 import { WIRES } from "./wires.ts";
 

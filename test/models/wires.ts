@@ -1,7 +1,7 @@
 import { anthropicWire } from "./anthropic/wire.ts";
 import { geminiWire } from "./gemini/wire.ts";
-import { chatWire } from "./openai-chat/wire.ts";
-import { responsesWire } from "./openai-responses/wire.ts";
+import { chatWire } from "./openai/chat/wire.ts";
+import { responsesWire } from "./openai/responses/wire.ts";
 import type { Wire } from "./wire.ts";
 
 /** The protocols of all providers. */

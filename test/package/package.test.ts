@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { NODE_SENTENCE } from "../../src/sandboxes/isolate/platform.ts";
-import { chatWire } from "../models/openai-chat/wire.ts";
+import { chatWire } from "../models/openai/chat/wire.ts";
 import { serve } from "../models/wire.ts";
 import { ALL_TESTS } from "../support/all-tests.ts";
 import { filesOf, packagesOf, root, type Snippet, snippets } from "../support/snippets.ts";

@@ -1,0 +1,326 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { ConversationLog, recordOf } from "../../../src/agent/drive/conversation-log.ts";
+import {
+  applyRecord,
+  type Content,
+  copiedTurns,
+  ConversationState,
+} from "../../../src/agent/from-journal/conversation-state.ts";
+import { standingOfConversation } from "../../../src/agent/from-journal/conversation-standing.ts";
+import { readBelow, readPastConversation } from "../../../src/agent/from-journal/past-conversation.ts";
+import { createRuntime, PortcullisError } from "../../../src/index.ts";
+import { createMemoryJournal } from "../../../src/journal/memory-journal.ts";
+import type { CallRecord, ConversationHeader, JournalRecord } from "../../../src/journal/record.ts";
+import type { OneRecord } from "../../../src/journal/state-log.ts";
+import type { ModelCall, TurnEnd } from "../../../src/models/model.ts";
+import { drivenHere } from "../../../src/programs/driven.ts";
+import { createMemorySandbox, scriptedModel, type ScriptedStep, type ScriptedTurn } from "../../../src/testing.ts";
+import { makeTool } from "../../gate/open-session.ts";
+import { header } from "../../journal/records.ts";
+
+const AT = 1_700_000_000_000;
+const { kind: _, program: __, source: ___, sandbox: ____, ...BASE } = header("one");
+const TOOL = { name: "pay", digest: "ab" };
+
+function conversation(changes: Partial<ConversationHeader>): ConversationHeader {
+  const about = {
+    kind: "conversation",
+    model: "scripted:script",
+    programs: "local",
+    maxTurns: 9,
+    maxTokens: 9,
+  } as const;
+  return { ...BASE, ...about, task: "", tools: [TOOL], ...changes };
+}
+
+/** What a driver appends next in this state; undefined for a step that no driver takes in it. `pick` is any number. */
+type Step = (state: ConversationState, pick: number) => [OneRecord, Content?] | undefined;
+
+const about = (
+  { open }: ConversationState,
+  pick: number,
+  record: (call: string) => OneRecord,
+): [OneRecord] | undefined => {
+  const call = [...open.keys()][pick % Math.max(1, open.size)];
+  return call === undefined ? undefined : [record(call)];
+};
+const decided =
+  (facts: Pick<CallRecord, "decision"> & Partial<CallRecord>): Step =>
+  (state, pick) =>
+    about(state, pick, (call) => ({ type: "call", call, tool: "pay", caller: "direct", at: AT + pick, ...facts }));
+const turn =
+  (callsOf: (place: number) => readonly ModelCall[]): Step =>
+  ({ turns, open }) => {
+    if (open.size > 0) return undefined;
+    const usage = { inputTokens: 1, outputTokens: 1, cachedInputTokens: 0 };
+    const calls = callsOf(turns.length);
+    const end = { type: calls.length > 0 ? "called" : "answered" } as const;
+    return recordOf({ turn: { type: "turn", text: "t", calls, hosted: [], end, usage } }, JSON.stringify(turns.length));
+  };
+const direct = (id: string) =>
+  ({ type: "tool_call", id, tool: "pay", caller: "direct", inputText: '{"euros":1}' }) as const;
+const resultOf = (callId: string, text: string) =>
+  ({ callId, text, isJson: true, isError: false, provenance: { tool: "pay", bytes: 1 } }) as const;
+
+const STEPS: Readonly<Record<string, Step>> = {
+  answer: turn(() => []),
+  call: turn((place) => [direct(`a${place}`)]),
+  "call two": turn((place) => [direct(`a${place}`), direct(`b${place}`)]),
+  program: turn((place) => [{ type: "program_call", id: `p${place}`, source: "return 1" }, direct(`a${place}`)]),
+  result: ({ open }, pick) => {
+    const call = [...open.keys()][pick % Math.max(1, open.size)];
+    return call === undefined ? undefined : recordOf({ results: [resultOf(call, `r${pick}`)] });
+  },
+  results: ({ open }) =>
+    open.size === 0 ? undefined : recordOf({ results: [...open.keys()].map((call) => resultOf(call, "all")) }),
+  say: ({ open }, pick) => (open.size > 0 ? undefined : recordOf({ said: [{ by: "user", message: `s${pick}` }] })),
+  notice: ({ open }) =>
+    open.size > 0 ? undefined : recordOf({ said: [{ by: "host", message: "[host] x", why: "stuck" }] }),
+  "go on": () => recordOf({ said: [] }),
+  shorten: ({ turns, sent, open }, pick) => {
+    if (open.size > 0) return undefined;
+    const kept = sent.filter((_turn, index) => (index + pick) % 3 > 0);
+    const history = kept.map(({ turn: one, said, results }) => ({
+      turn: turns.findIndex((whole) => whole.turn === one),
+      ...(pick % 2 === 0 ? { said: said.slice(1) } : {}),
+      results: [...results.keys()].map((call) => resultOf(call, "short")),
+    }));
+    return recordOf({ history });
+  },
+  model: (_state, pick) => [
+    { type: "model", model: `scripted:${pick}`, ...(pick % 2 === 0 ? { instructions: `i${pick}` } : {}), at: AT },
+  ],
+  tools: (_state, pick) => [{ type: "tools", tools: pick % 2 === 0 ? [TOOL] : [], at: AT }],
+  rest: (_state, pick) => [{ type: "rest", ...(pick % 2 === 0 ? { ending: '{"type":"cancelled"}' } : {}), at: AT }],
+  held: decided({ decision: "held", inputDigest: "cd" }),
+  client: decided({ decision: "client" }),
+  allowed: decided({ decision: "allowed" }),
+  refused: decided({ decision: "refused", code: "budget_spent" }),
+  dropped: decided({ decision: "dropped" }),
+  decision: (state, pick) =>
+    about(state, pick, (call) => ({
+      type: "decision",
+      call,
+      allow: pick % 3 > 0,
+      ...(pick % 2 === 0 ? { remember: "execution" as const } : {}),
+      at: AT + pick,
+    })),
+  "client's result": (state, pick) => about(state, pick, (call) => ({ type: "result", call, value: "1", at: AT })),
+  retry: (state, pick) =>
+    about(state, pick, (call) => ({ type: "retry", call, attempt: 1, reason: "x", delayMs: 1, at: AT })),
+  "model's retry": () => [{ type: "retry", attempt: 1, reason: "overloaded", delayMs: 1, at: AT }],
+  answered: (state, pick) =>
+    about(state, pick, (call) => ({
+      type: "answered",
+      call,
+      ok: true,
+      shape: "number",
+      ms: 1,
+      bytes: 3,
+      at: AT + pick,
+    })),
+  artifact: (_state, pick) => [
+    { type: "artifact", name: `n${pick}`, value: "1", bytes: 1, shape: "number", first: "1", call: "a0", at: AT },
+  ],
+};
+
+/** What makes a driver's state another one than that of its records. */
+const DRIVINGS = ["a decision of others", "another driver"] as const;
+
+const journeys = fc.record({
+  task: fc.constantFrom("", "Do it."),
+  copied: fc.boolean(),
+  drawn: fc.array(
+    fc.tuple(
+      fc.oneof(
+        { weight: 2, arbitrary: fc.constantFrom("call", "call two", "result", "results", "say", "held", "decision") },
+        { weight: 3, arbitrary: fc.constantFrom(...Object.keys(STEPS), ...DRIVINGS) },
+      ),
+      fc.nat({ max: 11 }),
+    ),
+    { maxLength: 24 },
+  ),
+  ends: fc.boolean(),
+});
+
+test("a conversation that lives is the same value as its journal cut after that record, whoever drives it", async () => {
+  const seen = new Set<string>();
+  await fc.assert(
+    fc.asyncProperty(journeys, async ({ task, copied, drawn, ends }) => {
+      const journal = createMemoryJournal();
+      const driver = { driver: "d0", leaseMs: 60_000 };
+      const first = conversation({ task, ...(copied ? { continues: { turns: 1 } } : {}) });
+      let log = await ConversationLog.create(journal, first, driver);
+      if (copied) await log.append(...(STEPS["answer"] as Step)(log.state, 0)!);
+      const compare = async () => {
+        const past = await readPastConversation(journal, "one", "default");
+        expect(log.state).toEqual(past.state);
+        const lives = await readBelow(journal, log.state, { agents: false });
+        expect(lives).toEqual(past);
+        const standing = standingOfConversation(past);
+        expect(standingOfConversation(lives)).toEqual(standing);
+        seen.add(standing.state);
+      };
+      await compare();
+      for (const [index, [name, pick]] of drawn.entries()) {
+        if (name === "another driver") {
+          await log.end(false);
+          const { state } = await readPastConversation(journal, "one", "default");
+          log = await ConversationLog.claim(journal, state, { driver: `d${index}`, leaseMs: 60_000 }, []);
+        } else if (name === "a decision of others") {
+          const [given] = (STEPS["decision"] as Step)(log.state, pick) ?? [];
+          if (!given) continue;
+          await journal.append("one", (await journal.find("one")).records, [given]);
+          await log.catchUp();
+        } else {
+          const step = (STEPS[name] as Step)(log.state, pick);
+          if (!step) continue;
+          // What is deferred is written with what follows.
+          if (name === "results") log.defer(...step);
+          else await log.append(...step);
+          if (name === "results") continue;
+        }
+        seen.add(name);
+        await compare();
+      }
+      await log.append({ type: "rest", ending: '{"type":"cancelled"}', at: AT });
+      await compare();
+      if (ends) await log.append({ type: "outcome", outcome: '{"type":"cancelled"}', at: AT });
+      await log.end(true);
+      await compare();
+      expect(copiedTurns(log.state)).toBe(copied ? 1 : 0);
+    }),
+    { numRuns: 300 },
+  );
+  const all = [...Object.keys(STEPS).filter((name) => name !== "results"), ...DRIVINGS, "ended", "running", "waiting"];
+  expect([...seen].toSorted()).toEqual(all.toSorted());
+});
+
+const worked = {
+  text: fc.string({ maxLength: 5 }),
+  calls: fc.array(
+    fc.record({ tool: fc.constantFrom("read", "pay", "large", "absent"), inputText: fc.constantFrom("{}", "{}", "{") }),
+    { maxLength: 3 },
+  ),
+  programs: fc.array(
+    fc.constantFrom("return tools.pay({})", "return tools.large({}).then((all) => save('n', all))", "return ("),
+    { maxLength: 1 },
+  ),
+};
+const scriptedTurns: fc.Arbitrary<ScriptedTurn> = fc.oneof(
+  { weight: 6, arbitrary: fc.record(worked) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      ...worked,
+      end: fc.constantFrom<TurnEnd>({ type: "cut_off", reason: "length" }, { type: "refused", reason: "no" }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.constant({ failure: { code: "overloaded", message: "Later." } }) },
+);
+const DOINGS = ["say", "go on", "step", "answer", "setTools"] as const;
+
+test("the state of a conversation that a runtime drives is that of its journal, at each turn of its model", async () => {
+  const seen = new Set<string>();
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(scriptedTurns, { minLength: 3, maxLength: 12 }),
+      fc.array(fc.tuple(fc.constantFrom("say", ...DOINGS), fc.boolean()), { minLength: 1, maxLength: 8 }),
+      async (turns, doings) => {
+        const journal = createMemoryJournal();
+        const compare = async () => {
+          const { log } = drivenHere(journal, "one") ?? {};
+          if (!(log instanceof ConversationLog)) return;
+          await log.append({ type: "retry", attempt: 1, reason: "compared", delayMs: 0, at: AT });
+          const past = await readPastConversation(journal, "one", "default");
+          expect(log.state).toEqual(past.state);
+        };
+        const callers = ["direct", "programmatic"] as const;
+        const tools = [
+          makeTool({ name: "read", allowedCallers: callers }),
+          makeTool({ name: "pay", allowedCallers: callers, effect: "write", approval: "always" }),
+          makeTool({ name: "large", allowedCallers: callers, handler: () => "x".repeat(5000) }),
+        ];
+        let at = 0;
+        const step: ScriptedStep = async () => {
+          await compare();
+          at += 1;
+          return { usage: { inputTokens: 900, outputTokens: 1 }, ...turns[(at - 1) % turns.length] };
+        };
+        const steps = Array.from({ length: 100 }, () => step);
+        const model = scriptedModel(steps);
+        await using runtime = await createRuntime({
+          tools,
+          journal,
+          sandbox: createMemorySandbox(),
+          approve: () => "later",
+        });
+        await using talk = await runtime.converse({
+          model,
+          fallbacks: [scriptedModel(steps, { name: "scripted:other" })],
+          execution: "one",
+          maxTurns: 5,
+          compact: (history) => history.slice(-2),
+          contextTokens: 1000,
+          limits: { outputBytes: 1000 },
+        });
+        let open: string[] = [];
+        for (const [doing, decides] of doings)
+          try {
+            if (doing === "say" || doing === "go on") {
+              const { ending } = await talk.say(doing === "say" ? "Do it." : undefined);
+              const held = ending.type === "waiting" ? ending.approvals : [];
+              if (held.length === 0 || !decides) continue;
+              await runtime.decide(
+                "one",
+                Object.fromEntries(held.map(({ callId }) => [callId, { allow: true, remember: "execution" as const }])),
+              );
+              await talk.say();
+            } else if (doing === "step") open = (await talk.step("One.")).calls.map(({ callId }) => callId);
+            else if (doing === "answer") for (const callId of open.splice(0)) await talk.answer(callId, { value: 1 });
+            else await talk.setTools(tools.slice(decides ? 1 : 0));
+            seen.add(doing);
+          } catch (error) {
+            if (!PortcullisError.is(error)) throw error;
+          }
+        // It can be read after each of its records.
+        const records = await Array.fromAsync(journal.read("one"));
+        for (const { type } of records) seen.add(type);
+        for (let length = 1; length <= records.length; length += 1) {
+          const cut = createMemoryJournal();
+          await cut.create(records[0] as ConversationHeader);
+          if (length > 1) await cut.append("one", 1, records.slice(1, length));
+          await readPastConversation(cut, "one", "default");
+        }
+      },
+    ),
+    { numRuns: 40 },
+  );
+  const types = ["header", "message", "rest", "model", "tools", "compact", "call", "decision", "answered", "artifact"];
+  expect([...seen]).toEqual(expect.arrayContaining([...types, ...DOINGS]));
+});
+
+test("a conversation that goes on holds nothing of a client's result or of a decision once the model has the result", () => {
+  const state = new ConversationState();
+  const take = (record: JournalRecord, content?: Content) => applyRecord(state, record, content);
+  const usage = { inputTokens: 1, outputTokens: 1, cachedInputTokens: 0 };
+  take(conversation({}));
+  take(
+    ...recordOf({
+      turn: { type: "turn", text: "", calls: [direct("a")], hosted: [], end: { type: "called" }, usage },
+    }),
+  );
+  const whole = JSON.stringify("x".repeat(1000));
+  const about = { call: "a", tool: "pay", caller: "direct", at: AT } as const;
+  take({ type: "call", decision: "held", ...about });
+  take({ type: "decision", call: "a", allow: true, done: whole, at: AT });
+  take({ type: "call", decision: "client", ...about });
+  take({ type: "result", call: "a", value: whole, at: AT });
+  take({ type: "answered", call: "a", ok: true, ms: 1, bytes: 1002, shape: "string", at: AT });
+  const { lines } = state.calls;
+  take(...recordOf({ results: [resultOf("a", "a stub")] }));
+  const { end: _end, ...held } = state.calls.get("a") ?? {};
+  expect(held).toEqual({ id: "a", tool: "pay", caller: "direct", at: AT, started: true });
+  expect(state.calls.lines).toEqual(lines);
+});

@@ -1,0 +1,203 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { createRuntime, createSqliteJournal, defineTool } from "../../../../src/index.ts";
+import { createMemorySandbox } from "../../../../src/testing.ts";
+import { header, outcome, RECORDS } from "../../../journal/records.ts";
+import { fixtures, portcullis } from "../../command.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
+const path = join(folder, "journal.db");
+const JOURNAL = ["--journal", path];
+let execution: string;
+
+beforeAll(async () => {
+  const run = ["run", "-", "--tools", `${fixtures}tools.ts`, ...JOURNAL, "--json"];
+  const { stdout } = await portcullis(run, "console.log('hi'); return (await tools.echo({ n: 1 })).n;");
+  execution = (JSON.parse(stdout) as { execution: string }).execution;
+  using journal = createSqliteJournal({ path });
+  await journal.create(header("left-open", { startedAt: 5 }));
+  await journal.append("left-open", 1, RECORDS.slice(1, 2));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+test("executions lists what a run has left in the journal", async () => {
+  const { code, stdout } = await portcullis(["executions", ...JOURNAL]);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^left-open +program +running, no driver +default +1970-01-01T00:00:00.005Z +2$/m);
+  expect(stdout).toMatch(new RegExp(`${execution}  program  completed  `));
+});
+
+test("executions --open --json prints one document a line", async () => {
+  const { stdout } = await portcullis(["executions", "--open", "--json", ...JOURNAL]);
+  expect(
+    stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as unknown),
+  ).toEqual([
+    {
+      execution: "left-open",
+      kind: "program",
+      state: "running",
+      tenant: "default",
+      startedAt: 5,
+      records: 2,
+      driven: false,
+      waitsFor: [],
+    },
+  ]);
+});
+
+test("show prints the program, its calls, its outcome and what it returned", async () => {
+  const { code, stdout } = await portcullis(["show", execution, ...JOURNAL]);
+  expect(code).toBe(0);
+  expect(stdout).toContain("  console.log('hi'); return (await tools.echo({ n: 1 })).n;");
+  expect(stdout).toMatch(/^1 +echo +record of 1 field? +\d+ +7 B$|^1 +echo .* 7 B$/m);
+  expect(stdout).toContain(
+    "ended as completed\n1 call made, 7 B returned by tools, 7 B handed to the program, 16 B given to the model",
+  );
+  expect(stdout).toContain("output:\n  1\n");
+});
+
+test("show counts the one call that a host has made", async () => {
+  const file = join(folder, "call.db");
+  using journal = createSqliteJournal({ path: file });
+  const echo = defineTool({
+    name: "echo",
+    description: "Gives back its input",
+    input: z.object({ n: z.number() }),
+    allowedCallers: ["direct"],
+    effect: "read",
+    handler: (input) => input,
+  });
+  await using runtime = await createRuntime({ tools: [echo], journal, sandbox: createMemorySandbox() });
+  await runtime.call({ tool: "echo", input: { n: 1 }, caller: "direct" });
+  const [listed] = await Array.fromAsync(journal.list());
+  const { stdout } = await portcullis(["show", listed?.execution ?? "", "--journal", file]);
+  expect(stdout).toContain("\n1 call made, 7 B returned by tools");
+});
+
+test("an exported journal can be imported elsewhere, and exports the same lines", async () => {
+  const exported = await portcullis(["journal", "export", ...JOURNAL]);
+  const copy = ["--journal", join(folder, "copy.db")];
+  const imported = await portcullis(["journal", "import", ...copy], exported.stdout);
+  expect(imported).toMatchObject({ code: 0, stderr: "2 executions were added.\n" });
+  expect((await portcullis(["journal", "export", ...copy])).stdout).toBe(exported.stdout);
+  expect(await portcullis(["journal", "check", ...copy])).toMatchObject({ code: 0, stderr: "The journal is whole.\n" });
+});
+
+test("what a record holds controls no terminal that shows an export, and is imported as it was", async () => {
+  const from = join(folder, "hostile.db");
+  const program = "\u001b[2J\u009b2J\u202e\u2028";
+  {
+    using journal = createSqliteJournal({ path: from });
+    await journal.create(header("hostile", { program }));
+  }
+  const { stdout } = await portcullis(["journal", "export", "--journal", from]);
+  expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u202e]/);
+  expect(JSON.parse(stdout)).toMatchObject({ program });
+});
+
+test("prune leaves open executions, unless --open is given, and check names the execution that is damaged", async () => {
+  const file = join(folder, "prune.db");
+  {
+    using journal = createSqliteJournal({ path: file });
+    for (const id of ["ended", "open", "damaged"]) await journal.create(header(id, { startedAt: 1 }));
+    await journal.append("ended", 1, [outcome]);
+    await journal.append("damaged", 1, [outcome, outcome]);
+  }
+  const own = ["--journal", file];
+  const checked = await portcullis(["journal", "check", ...own]);
+  expect(checked).toMatchObject({ code: 1, stdout: "damaged: it has 2 outcomes\n", stderr: "1 problem.\n" });
+  const pruned = await portcullis(["journal", "prune", "--older-than", "30d", ...own]);
+  expect(pruned).toMatchObject({ code: 0, stderr: "2 executions were deleted.\n" });
+  expect((await portcullis(["journal", "prune", "--older-than", "30d", "--open", ...own])).stderr).toBe(
+    "1 execution was deleted.\n",
+  );
+});
+
+test("import reads a file, tells how many it added, and passes over what the journal has with --skip-existing", async () => {
+  const [lines, into] = [join(folder, "lines.jsonl"), ["--journal", join(folder, "into.db")]];
+  const { stdout } = await portcullis(["journal", "export", "left-open", ...JOURNAL]);
+  writeFileSync(lines, stdout);
+  expect(await portcullis(["journal", "import", lines, ...into])).toMatchObject({
+    code: 0,
+    stderr: "1 execution was added.\n",
+  });
+  expect((await portcullis(["journal", "import", lines, ...into])).stderr).toContain("already");
+  const skipped = await portcullis(["journal", "import", "-", "--skip-existing", "--json", ...into], stdout);
+  expect(skipped).toMatchObject({ code: 0, stderr: "" });
+  expect(JSON.parse(skipped.stdout)).toEqual({ added: 0, skipped: 1 });
+});
+
+test("an import of a file that is missing is refused, and creates no journal", async () => {
+  const journal = join(folder, "absent.db");
+  const refused = await portcullis(["journal", "import", join(folder, "absent.jsonl"), "--journal", journal]);
+  expect(refused).toMatchObject({ code: 2, stdout: "" });
+  expect(refused.stderr).toContain("cannot be read");
+  expect(existsSync(journal)).toBe(false);
+});
+
+test("an import whose lines are no records is refused by the number of the line", async () => {
+  const journal = join(folder, "new.db");
+  const refused = await portcullis(["journal", "import", "--journal", journal], "\n{\n");
+  expect(existsSync(journal), "a journal is left behind").toBe(false);
+  expect(refused).toMatchObject({ code: 2, stdout: "" });
+  expect(refused.stderr).toContain("Line 2 is not a record of a journal: it is not JSON.");
+});
+
+test("prune deletes what is old and has ended", async () => {
+  const old = join(folder, "old.db");
+  {
+    using journal = createSqliteJournal({ path: old });
+    await journal.create(header("ended", { startedAt: 1 }));
+    await journal.append("ended", 1, [outcome]);
+  }
+  const pruned = await portcullis(["journal", "prune", "--older-than", "1d", "--journal", old]);
+  expect(pruned).toMatchObject({ code: 0, stderr: "1 execution was deleted.\n" });
+});
+
+test.each([
+  [["executions"], 2, "No journal is named. Give its file with --journal, or in PORTCULLIS_JOURNAL."],
+  [["executions", "--journal", join(folder, "none.db")], 2, "There is no journal"],
+  [["show", "nothing", ...JOURNAL], 2, 'The journal holds no execution "nothing".'],
+  [
+    ["journal", "prune", "--older-than", "tomorrow", ...JOURNAL],
+    2,
+    "--older-than: expected an age like 30d, 12h or 5m",
+  ],
+  [["executions", "--journal", folder], 2, "is a folder"],
+  [["executions", "--journal", join(folder, "text.db")], 5, "is damaged, or is not a journal"],
+])("%j is refused with its sentence and exit code %i", async (args, code, message) => {
+  writeFileSync(join(folder, "text.db"), "no database ".repeat(1000));
+  const refused = await portcullis(args);
+  expect(refused).toMatchObject({ code, stdout: "" });
+  expect(refused.stderr).toContain(message);
+});
+
+const waits = "left-open";
+test.each<[string, readonly string[]]>([
+  ["show", ["show", "gone", ...JOURNAL]],
+  ["decide of no execution", ["decide", "gone", "1", "--allow", ...JOURNAL]],
+  ["decide of no call", ["decide", waits, "99", "--allow", ...JOURNAL]],
+  ["resume", ["resume", "gone", ...JOURNAL]],
+  ["journal export", ["journal", "export", "gone", ...JOURNAL]],
+  ["key revoke", ["key", "revoke", "gone", "--keys", join(folder, "keys.json")]],
+])("the command that the error of %s names runs as it is pasted", async (_, args) => {
+  await portcullis(["key", "add", "ann", "--keys", join(folder, "keys.json")]);
+  const { code, stderr } = await portcullis(args);
+  expect(code).toBe(2);
+  const [, named] = /portcullis ((?:executions|show|key) .*)$/m.exec(stderr.trimEnd()) ?? [];
+  expect(named, stderr).toBeDefined();
+  expect(await portcullis(named!.split(" "))).toMatchObject({ code: 0 });
+});
+
+test("an import of an execution that the journal has names --skip-existing", async () => {
+  const { stdout } = await portcullis(["journal", "export", waits, ...JOURNAL]);
+  const { code, stderr } = await portcullis(["journal", "import", "-", ...JOURNAL], stdout);
+  expect(code).toBe(2);
+  expect(stderr).toContain("--skip-existing");
+});

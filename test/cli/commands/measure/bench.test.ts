@@ -1,0 +1,398 @@
+import { once } from "node:events";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test, vi } from "vitest";
+import type { BenchReport } from "../../../../src/comparison/report/report.ts";
+import { anthropicWire } from "../../../models/anthropic/wire.ts";
+import { geminiWire } from "../../../models/gemini/wire.ts";
+import { chatWire } from "../../../models/openai/chat/wire.ts";
+import { responsesWire } from "../../../models/openai/responses/wire.ts";
+import { serve, type Wire, type WireStep, type WireTurn } from "../../../models/wire.ts";
+import { ownProcess, portcullis, root, start } from "../../command.ts";
+
+vi.stubEnv("ANTHROPIC_API_KEY", anthropicWire.key);
+vi.stubEnv("OPENAI_API_KEY", responsesWire.key);
+vi.stubEnv("GEMINI_API_KEY", geminiWire.key);
+
+const folder = mkdtempSync(join(tmpdir(), "portcullis-bench-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const write = (name: string, content: unknown) => {
+  const file = join(folder, name);
+  writeFileSync(file, typeof content === "string" ? content : JSON.stringify(content));
+  return file;
+};
+
+const tools = write(
+  "tools.mjs",
+  `import { defineTool, jsonSchema } from ${JSON.stringify(`${root}src/index.ts`)};
+export default [defineTool({
+  name: "shop.price", description: "Price of one thing.",
+  input: jsonSchema({ type: "object", properties: { thing: { type: "string" } }, required: ["thing"] }),
+  output: jsonSchema({ type: "object", properties: { euros: { type: "number" } } }),
+  allowedCallers: ["direct", "programmatic"], effect: "read",
+  handler: ({ thing }) => ({ euros: thing.length }),
+})];`,
+);
+const PROGRAM =
+  'const [a, b] = await Promise.all(["pen", "book"].map((thing) => tools.shop.price({ thing })));\nreturn a.euros + b.euros;\n';
+write("program.js", PROGRAM);
+const TASK = { question: "What do a pen and a book cost?", program: "program.js", answer: 7 };
+const task = write("my-task.json", TASK);
+
+describe("a task from a file", () => {
+  test("is measured on every wire, printed in tables, and written as JSON and Markdown", async () => {
+    const out = join(folder, "out");
+    const { code, stdout, stderr } = await portcullis(["bench", "--tools", tools, "--task", task, "--out", out]);
+    expect([code, stderr]).toEqual([0, "my-task\n"]);
+    expect(stdout).toMatch(/my-task +2 +22 .*direct wins/);
+    expect(stdout).toContain("my-task: Tokens of Claude and Gemini are estimates");
+    const report = JSON.parse(readFileSync(join(out, "report.json"), "utf8")) as {
+      comparisons: { wires: unknown[] }[];
+    };
+    expect(report).toMatchObject({ format: 1, settings: { atOnce: 10, windowTokens: 200_000 } });
+    expect(report.comparisons[0]?.wires).toHaveLength(4);
+    expect(readFileSync(join(out, "report.md"), "utf8")).toContain("| my-task | 2 | 22 |");
+    expect(stdout).toMatch(/shop\.price +One result of shop\.price has about \d+ tokens/);
+  });
+
+  test("--json prints the report, with the settings that were asked for", async () => {
+    const options = ["--window", "300", "--at-once", "1", "--cut", "9", "--priced-as", "gpt-6-sol", "--json"];
+    const { code, stdout } = await portcullis(["bench", "--tools", tools, "--task", task, ...options]);
+    expect(code).toBe(0);
+    const report = JSON.parse(stdout) as {
+      comparisons: { wires: { modes: { mode: string; spent: { turns: number } }[] }[] }[];
+    };
+    expect(report).toMatchObject({ settings: { windowTokens: 300, atOnce: 1, cutTokens: 9, pricedAs: "gpt-6-sol" } });
+    const modes = report.comparisons[0]?.wires[0]?.modes ?? [];
+    expect(modes.find(({ mode }) => mode === "direct-parallel")?.spent.turns).toBe(3);
+  });
+
+  test("a wrong answer is reported, with exit code 1", async () => {
+    const wrong = write("wrong.json", { ...TASK, answer: 8 });
+    const { code, stdout } = await portcullis(["bench", "--tools", tools, "--task", wrong]);
+    expect(code).toBe(1);
+    expect(stdout).toContain("has a wrong answer");
+    expect(stdout).toMatch(/wrong: Wrong answer of programmatic, .*: expected 8, got 7\./);
+  });
+
+  test("a call that needs approval is denied without a terminal, and made with --approve all", async () => {
+    const asking = write(
+      "asking.mjs",
+      readFileSync(tools, "utf8").replace('effect: "read"', 'effect: "read", approval: "always"'),
+    );
+    const denied = await portcullis(["bench", "--tools", asking, "--task", task]);
+    expect(denied.code).toBe(1);
+    expect(denied.stderr.match(/There is no terminal to ask on/g)).toHaveLength(1);
+    const { code, stderr } = await portcullis(["bench", "--tools", asking, "--task", task, "--approve", "all"]);
+    expect([code, stderr]).toEqual([0, "my-task\n"]);
+  });
+
+  test("tools that only programs may call are marked as that, and the advice counts their calls", async () => {
+    const own = write("own.mjs", readFileSync(tools, "utf8").replace('["direct", "programmatic"]', '["programmatic"]'));
+    const { stdout } = await portcullis(["bench", "--tools", own, "--task", task]);
+    expect(stdout).toContain("only programs may call shop.price");
+    expect(stdout).toMatch(/shop\.price +Only programs may call it\. The program made 2 calls of it\./);
+  });
+
+  test("providers whose SDK is not installed are left out, with one note", async () => {
+    const copy = join(folder, "without-sdks");
+    for (const part of ["src", "bridge", "examples", "package.json"])
+      cpSync(join(root, part), join(copy, part), { recursive: true });
+    mkdirSync(join(copy, "node_modules"));
+    for (const name of readdirSync(join(root, "node_modules")))
+      if (name !== "@google" && name !== "openai")
+        symlinkSync(join(root, "node_modules", name), join(copy, "node_modules", name));
+    const { code, stdout, stderr } = await ownProcess(["bench", "capital", "airports"], "", {
+      cli: join(copy, "src/cli.ts"),
+    });
+    expect([code, stderr]).toEqual([0, "capital\nairports\n"]);
+    expect(stdout).toContain("losses first (anthropic,");
+    expect(stdout.match(/SDK is not installed/g)).toHaveLength(1);
+    expect(stdout).toContain("openai, openai-chat, gemini (npm install openai @google/genai).");
+    rmSync(join(copy, "node_modules/@anthropic-ai"));
+    const none = await ownProcess(["bench", "capital"], "", { cli: join(copy, "src/cli.ts") });
+    expect(none.code).toBe(5);
+    expect(none.stderr).toContain("no SDK is installed: npm install openai");
+  });
+
+  test("a sweep finds the number of rows at which programs become cheaper", async () => {
+    write(
+      "sweep.js",
+      "const prices = await Promise.all(Array.from({ length: {{n}} }, (_, id) => tools.shop.price({ thing: `thing ${id}` })));\nreturn prices.length;\n",
+    );
+    const values = [1, 2, 4, 8, 16, 32];
+    const sweep = {
+      question: "How many of {{n}} things have a price?",
+      program: "sweep.js",
+      values,
+      answers: Object.fromEntries(values.map((n) => [n, n])),
+    };
+    const file = write("with-sweep.json", { ...TASK, sweep });
+    const { code, stdout } = await portcullis(["bench", "--tools", tools, "--task", file]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /Break-even of with-sweep .* programs are cheaper from \d+ rows on, with a probing turn from \d+ rows on/,
+    );
+  });
+
+  test("given prices are used, and their date is shown", async () => {
+    const prices = write("prices.json", {
+      date: "2030-01-01",
+      models: { mine: { input: 1, output: 1, cacheWrite: 1, cacheRead: 1, source: "me" } },
+    });
+    const options = ["--prices", prices, "--priced-as", "mine", "--json"];
+    const { stdout } = await portcullis(["bench", "--tools", tools, "--task", task, ...options]);
+    const report = JSON.parse(stdout) as {
+      comparisons: { wires: { modes: { spent: { input: number; output: number }; cost: { cached: number } }[] }[] }[];
+    };
+    expect(report).toMatchObject({ settings: { pricesOf: "2030-01-01" } });
+    for (const { spent, cost } of report.comparisons[0]?.wires[0]?.modes ?? [])
+      expect(cost.cached).toBe(spent.input + spent.output);
+  });
+
+  test("control characters in a tool's name or a task are removed", async () => {
+    const file = write("steer\u001b[31m.json", TASK);
+    const { stdout, stderr } = await portcullis(["bench", "--tools", tools, "--task", file]);
+    expect(stdout + stderr).not.toContain("\u001b[31m");
+  });
+});
+
+test("an open task is measured by its name", async () => {
+  const out = join(folder, "open");
+  const { code, stdout } = await portcullis(["bench", "capital", "--out", out]);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/capital +1 +85 +42 .*direct wins/);
+  const { settings } = JSON.parse(readFileSync(join(out, "report.json"), "utf8")) as BenchReport;
+  expect(settings.data).toEqual([expect.stringMatching(/^world-countries@\d+\.\d+\.\d+$/)]);
+});
+
+test("SIGINT ends bench with 130 and without a report", async () => {
+  const slow = write(
+    "slow.mjs",
+    readFileSync(tools, "utf8").replace(
+      "({ euros: thing.length })",
+      "(process.stderr.write('called\\n'), new Promise(() => {}))",
+    ),
+  );
+  const out = join(folder, "cancelled");
+  const { child, finished } = start(["bench", "--tools", slow, "--task", task, "--out", out]);
+  const done = finished();
+  await new Promise((resolve) => child.stderr.once("data", resolve));
+  child.kill("SIGINT");
+  expect((await done).code).toBe(130);
+  expect(existsSync(join(out, "report.json"))).toBe(false);
+});
+
+describe("wrong usage gives a sentence and exit code 2", () => {
+  write("program.py", "return 7\n");
+  write("vast.js", " ".repeat(17 * 1024 * 1024));
+  const SWEEP = { question: "?", program: "program.js", values: [1] };
+  test.each([
+    [["nowhere"], "capital, airports"],
+    [["--task", task], "--task needs --tools"],
+    [["--tools", tools], "--tools needs --task"],
+    [["capital", "--tools", tools, "--task", task], "not both"],
+    [["--tools", tools, "--task", join(folder, "none.json")], "there is no file"],
+    [["--tools", tools, "--task", write("no.json", "{")], "is not JSON"],
+    [["--tools", tools, "--task", write("list.json", [])], "expected an object"],
+    [["--tools", tools, "--task", write("odd.json", { ...TASK, anser: 1 })], "anser"],
+    [["--tools", tools, "--task", write("lost.json", { ...TASK, program: "none.js" })], "there is no file none.js"],
+    [["--tools", tools, "--task", write("number.json", { ...TASK, program: 1 })], "expected the path of a file"],
+    [["--tools", tools, "--task", folder], "is not a regular file"],
+    [["--tools", tools, "--task", "/dev/zero"], "is not a regular file"],
+    [["--tools", tools, "--task", write("endless.json", { ...TASK, program: "/dev/zero" })], "is not a regular file"],
+    [["--tools", tools, "--task", write("within.json", { ...TASK, program: "." })], "is not a regular file"],
+    [["--tools", tools, "--task", write("vast.json", { ...TASK, program: "vast.js" })], "at most"],
+    [
+      ["--tools", tools, "--task", write("python.json", { ...TASK, program: "program.py" })],
+      "is Python: add --language python",
+    ],
+    [["--tools", tools, "--task", task, "--language", "python"], "--language python needs --sandbox docker"],
+    [["--tools", tools, "--task", task, "--language", "cobol"], "--language: expected javascript or python"],
+    [["capital", "--language", "python", "--sandbox", "docker"], "there is no file program.py"],
+    [["capital", "--limit", "call=1"], "did you mean calls?"],
+    [["capital", "--approve", "later"], "--approve later needs a program that"],
+    [["--tools", tools, "--task", write("best.json", { ...TASK, best: null })], "task.best: expected an object"],
+    [["--tools", tools, "--task", write("best2.json", { ...TASK, best: { tools, calss: [] } })], "calss"],
+    [["--tools", tools, "--task", write("null.json", { ...TASK, sweep: null })], "task.sweep: expected an object"],
+    [
+      ["--tools", tools, "--task", write("null2.json", { ...TASK, sweep: { ...SWEEP, answers: null } })],
+      "task.sweep.answers: expected an object",
+    ],
+    [
+      [
+        "--tools",
+        tools,
+        "--task",
+        write("sweep.json", { ...TASK, sweep: { question: "", program: "program.js", values: ["a"] } }),
+      ],
+      "sweep needs",
+    ],
+    [
+      [
+        "--tools",
+        tools,
+        "--task",
+        write("bare.json", { ...TASK, sweep: { question: "?", program: "program.js", values: [1] } }),
+      ],
+      "task.answer",
+    ],
+    [["capital", "--out", join(task, "below")], "--out"],
+    [["capital", "--window", "0"], "--window"],
+    [["capital", "--prices", join(folder, "none.json")], "--prices"],
+    [["capital", "--priced-as", "gpt-99"], "no price"],
+    [["capital", "--live"], "--provider and --model"],
+    [["capital", "--live", "--provider", "nobody", "--model", "m", "--max-usd", "1"], "--provider"],
+    [["capital", "--live", "--provider", "openai", "--model", "gpt-99", "--max-usd", "1"], "no price"],
+    [["capital", "--live", "--provider", "openai", "--model", "gpt-6-sol"], "--max-usd"],
+    [
+      ["capital", "--live", "--provider", "openai", "--model", "gpt-6-sol", "--max-usd", "1", "--mode", "best"],
+      "--mode",
+    ],
+  ])("%j", async (options, sentence) => {
+    const { code, stdout, stderr } = await portcullis(["bench", ...options]);
+    expect(stderr).toContain(sentence);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr.trim().split("\n").length).toBeLessThanOrEqual(2);
+  });
+});
+
+describe("live", () => {
+  const WIRES: readonly [string, string, Wire][] = [
+    ["anthropic", "claude-test", anthropicWire],
+    ["openai", "gpt-test", responsesWire],
+    ["openai-chat", "gpt-test", chatWire],
+    ["gemini", "gemini-test", geminiWire],
+  ];
+  const price = { input: 1, output: 5, cacheWrite: 1.25, cacheRead: 0.1, source: "made up" };
+  const prices = write("live-prices.json", {
+    date: "2026-11-20",
+    models: { "claude-test": price, "gpt-test": price, "gemini-test": price },
+  });
+  const PRICES = ["pen", "book"].map((thing) => ({ tool: "shop_price", input: { thing } }));
+  const DIRECT: readonly WireStep[] = [{ calls: PRICES }, { text: "7" }];
+  const PROGRAMMATIC: readonly WireStep[] = [{ calls: [{ program: PROGRAM }] }, { text: "```json\n7\n```" }];
+
+  async function live(script: readonly WireStep[], options: readonly string[], [provider, model, wire] = WIRES[1]!) {
+    await using served = await serve(wire, script);
+    const asked = ["--provider", provider, "--model", model, "--base-url", served.url, "--prices", prices];
+    const limits = options.includes("--max-usd") ? options : ["--max-usd", "1", "--repeat", "1", ...options];
+    const command = ["bench", "--tools", tools, "--task", task, "--live", ...asked, ...limits];
+    const finished = await portcullis(command, "", folder);
+    return { ...finished, served };
+  }
+
+  const CASES = WIRES.flatMap((wire) => [
+    [wire[0], "direct", DIRECT, wire] as const,
+    [wire[0], "programmatic", PROGRAMMATIC, wire] as const,
+  ]);
+  test.each(CASES)(
+    "%s, %s: a right answer, the provider's usage, and a saved conversation without the key",
+    async (provider, mode, script, wire) => {
+      const out = join(folder, `live-${provider}-${mode}`);
+      const { code, stdout, served } = await live(script, ["--mode", mode, "--out", out], wire);
+      expect([code, served.refusals]).toEqual([0, []]);
+      expect(stdout).toMatch(new RegExp(`my-task +${mode} +1 of 1 +0`));
+      expect(stdout).toContain("the offline accounting differs from the provider's count by");
+      const text = readFileSync(join(out, "live.json"), "utf8");
+      const report = JSON.parse(text) as { trials: { rawUsage: unknown[]; usd: number }[] };
+      expect(report).toMatchObject({
+        model: `${provider}:${wire[1]}`,
+        prices: { date: "2026-11-20", of: wire[1], price },
+        trials: [{ mode, right: true, turns: 2, calls: 2 }],
+      });
+      expect(report.trials[0]?.rawUsage).toEqual([expect.objectContaining({}), expect.objectContaining({})]);
+      expect(report.trials[0]?.usd).toBeGreaterThan(0);
+      const kept = readFileSync(join(out, `live-my-task-${mode}-1.json`), "utf8");
+      expect(JSON.parse(kept)).toMatchObject({ format: 1, ending: { type: "answered" } });
+      expect(kept + text).not.toContain(wire[2].key);
+    },
+  );
+
+  test("a trial in which the mode was not used is void and in no figure", async () => {
+    const { code, stdout } = await live([{ text: "7" }], ["--mode", "direct"]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/my-task +direct +0 of 0 +1/);
+    expect(stdout).toContain("my-task, direct: void, because no call was direct");
+  });
+
+  test("each trial is on disk before the next one starts", async () => {
+    const out = join(folder, "killed");
+    const replies = [...DIRECT.entries()].map(([number, step]) => responsesWire.json(step as WireTurn, number));
+    // Of the second trial nothing ever comes.
+    const server = createServer((_, response) => {
+      const reply = replies.shift();
+      if (reply !== undefined) response.setHeader("content-type", "application/json").end(JSON.stringify(reply));
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+    const asked = ["--provider", "openai", "--model", "gpt-test", "--base-url", url, "--prices", prices];
+    const mode = ["--mode", "direct", "--repeat", "2", "--max-usd", "1", "--out", out];
+    const { child, finished } = start(["bench", "--tools", tools, "--task", task, "--live", ...asked, ...mode]);
+    const done = finished();
+    await vi.waitFor(() => expect(readFileSync(join(out, "live.json"), "utf8")).toContain("rawUsage"), 20_000);
+    child.kill("SIGKILL");
+    await done;
+    server.closeAllConnections();
+    server.close();
+    expect(JSON.parse(readFileSync(join(out, "live.json"), "utf8"))).toMatchObject({
+      trials: [{ right: true }],
+      summary: [{ trials: 1, right: 1 }],
+    });
+  });
+
+  test("without --out a run gets a folder of its own", async () => {
+    const { stderr } = await live(DIRECT, ["--mode", "direct"]);
+    const [, kept = ""] = /Kept in (bench.live-\S+): live\.json/.exec(stderr) ?? [];
+    expect(existsSync(join(folder, kept, "live-my-task-direct-1.json"))).toBe(true);
+    expect(readFileSync(join(folder, kept, "live.json"), "utf8")).toContain("rawUsage");
+  });
+
+  test("a folder that cannot be written is reported before any request", async () => {
+    const { code, stderr, served } = await live(DIRECT, ["--mode", "direct", "--out", join(task, "below")]);
+    expect([code, served.asked.length]).toEqual([2, 0]);
+    expect(stderr).toContain("--out");
+  });
+
+  test("a tool that changes something is declared and not called", async () => {
+    const file = write(
+      "writing.mjs",
+      readFileSync(tools, "utf8")
+        .replace('effect: "read"', 'effect: "idempotent"')
+        .replace("({ euros: thing.length })", "(process.stderr.write('written'), { euros: 4 })"),
+    );
+    await using served = await serve(responsesWire, DIRECT);
+    const asked = ["--provider", "openai", "--model", "gpt-test", "--base-url", served.url, "--prices", prices];
+    const mode = ["--mode", "direct", "--repeat", "1", "--max-usd", "1"];
+    const command = ["bench", "--tools", file, "--task", task, "--live", ...asked, ...mode];
+    const { stderr } = await portcullis(command, "", folder);
+    expect(stderr).not.toContain("written");
+    expect(JSON.stringify(served.asked)).toContain("the call is not made");
+  });
+
+  test("a wrong answer is counted as wrong", async () => {
+    const script: readonly WireStep[] = [{ calls: PRICES }, { text: "8" }];
+    const { stdout } = await live(script, ["--mode", "direct"]);
+    expect(stdout).toMatch(/my-task +direct +0 of 1 +0/);
+  });
+
+  test("no trial starts once --max-usd is spent, and the report says so", async () => {
+    const { stdout, served } = await live(DIRECT, ["--repeat", "5", "--mode", "direct", "--max-usd", "0.0000001"]);
+    expect(served.asked).toHaveLength(0);
+    expect(stdout).toContain("4 of 5 trials were not begun");
+  });
+});

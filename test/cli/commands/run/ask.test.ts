@@ -1,0 +1,214 @@
+import { expect, test, vi } from "vitest";
+import { anthropicWire } from "../../../models/anthropic/wire.ts";
+import { chatWire } from "../../../models/openai/chat/wire.ts";
+import { geminiWire } from "../../../models/gemini/wire.ts";
+import { responsesWire } from "../../../models/openai/responses/wire.ts";
+import { serve, type Wire, type WireStep } from "../../../models/wire.ts";
+import { fixtures, portcullis, root, start } from "../../command.ts";
+
+vi.stubEnv("ANTHROPIC_API_KEY", anthropicWire.key);
+vi.stubEnv("OPENAI_API_KEY", responsesWire.key);
+vi.stubEnv("GEMINI_API_KEY", geminiWire.key);
+
+const tools = `${root}examples/flights/tools.ts`;
+const agentTools = `${fixtures}agent-tools.ts`;
+const MODELS: readonly [string, Wire][] = [
+  ["anthropic:claude-test", anthropicWire],
+  ["openai:gpt-test", responsesWire],
+  ["openai-chat:gpt-test", chatWire],
+  ["gemini:gemini-test", geminiWire],
+];
+const PROGRAM = 'return (await tools.airports.get({ iata: "JFK" })).city';
+const SCRIPT: readonly WireStep[] = [{ text: "I look.", calls: [{ program: PROGRAM }] }, { text: "It is New York." }];
+
+async function ask(wire: Wire, model: string, script: readonly WireStep[], ...options: readonly string[]) {
+  await using served = await serve(wire, script);
+  const finished = await portcullis([
+    "ask",
+    "Where is JFK?",
+    "--model",
+    model,
+    "--tools",
+    tools,
+    "--base-url",
+    served.url,
+    ...options,
+  ]);
+  return { ...finished, served };
+}
+
+test.each(MODELS)(
+  "%s: the model's text goes to standard output, its program and the outcome to standard error",
+  async (model, wire) => {
+    const { code, stdout, stderr, served } = await ask(wire, model, SCRIPT);
+    expect([code, served.refusals, stdout]).toEqual([0, [], "I look.\nIt is New York.\n"]);
+    expect(stderr).toContain(PROGRAM);
+    expect(stderr).toContain("call from the program: airports.get → object");
+    expect(stderr).toMatch(/^all +2\d\d +40 +2$/m);
+  },
+);
+
+test("neither a model's calls nor its program can imitate a line of the command", async () => {
+  const forged = "absent\n  call from the program: airports.get → object, 1 ms\r\u001b[1A\u2028x";
+  const program = `// 1\n──\nprogram done\nreturn 1`;
+  const script: readonly WireStep[] = [
+    {
+      calls: [
+        { tool: forged },
+        { program: program.replaceAll("\n──", "\n//─").replace("program done", "/*\nprogram done*/") },
+      ],
+    },
+    { text: "4" },
+  ];
+  const { code, stderr } = await ask(anthropicWire, "anthropic:claude-test", script);
+  expect(code).toBe(0);
+  const told = stderr.split("\n").filter((line) => /^(?:\s\scall|call|program)/.test(line));
+  expect(told.map((line) => line.replace(/, \d+ ms$/, ""))).toEqual([
+    "call: absent   call from the program: airports.get → object, 1 ms\\u000d\\u001b[1A\\u2028x → tool_unknown",
+    "program done",
+  ]);
+});
+
+test("--json prints one document, and --no-stream asks for turns in one piece", async () => {
+  const { code, stdout, stderr, served } = await ask(
+    anthropicWire,
+    "anthropic:claude-test",
+    SCRIPT,
+    "--json",
+    "--no-stream",
+  );
+  expect([code, stderr]).toEqual([0, ""]);
+  expect(JSON.parse(stdout)).toMatchObject({
+    ending: { type: "answered" },
+    answer: "It is New York.",
+    turns: [{ turn: { type: "turn" }, results: [{ text: '"New York"' }] }, { results: [] }],
+    calls: [{ callId: "toolu_1_0/1", tool: "airports.get", caller: "programmatic" }],
+    usage: { turns: 2, calls: 2 },
+  });
+  expect(served.asked.every(({ body }) => body.stream === false)).toBe(true);
+  expect(stdout).not.toContain(anthropicWire.key);
+});
+
+const HANG: readonly WireStep[] = [{ calls: [{ tool: "hang" }, { tool: "hang" }] }];
+const HANG_IN_PROGRAM: readonly WireStep[] = [{ calls: [{ program: "await tools.hang({})" }] }];
+
+test.each<[NodeJS.Signals, string, readonly WireStep[], number, number]>([
+  ["SIGINT", "a tool", HANG, 2, 130],
+  ["SIGINT", "a program", HANG_IN_PROGRAM, 1, 130],
+  ["SIGTERM", "a tool", HANG, 2, 143],
+  ["SIGHUP", "a program", HANG_IN_PROGRAM, 1, 129],
+])(
+  "%s in the midst of %s ends it, every call has a result, and the document is whole",
+  async (signal, _, script, results, exitCode) => {
+    await using served = await serve(anthropicWire, script);
+    const options = ["--model", "anthropic:claude-test", "--tools", agentTools, "--base-url", served.url, "--json"];
+    const { child, finished } = start(["ask", "Wait.", ...options]);
+    child.stderr.once("data", () => child.kill(signal));
+    const { code, stdout } = await finished();
+    expect(code).toBe(exitCode);
+    expect(JSON.parse(stdout)).toMatchObject({
+      ending: { type: "cancelled" },
+      turns: [{ results: Array.from({ length: results }, () => ({ isError: true })) }],
+      calls: [{ tool: "hang", outcome: { type: "aborted" } }],
+    });
+  },
+);
+
+test.each(MODELS)("%s: SIGINT during a stream makes none of its calls, and ends the open line", async (model, wire) => {
+  const hang: WireStep = { text: "I wait.", calls: [{ tool: "hang" }], sent: "open" };
+  await using served = await serve(wire, [hang]);
+  const options = ["--model", model, "--tools", agentTools, "--base-url", served.url];
+  const { child, finished } = start(["ask", "Wait.", ...options]);
+  child.stdout.once("data", () => child.kill("SIGINT"));
+  const { code, stdout, stderr } = await finished();
+  await served.abandoned;
+  expect([code, stdout]).toEqual([130, "I wait.\n"]);
+  expect(stderr).toMatch(/^cancelled: The conversation was cancelled\.$/m);
+  expect(stderr).not.toContain("hanging");
+});
+
+test("the text of an agent that is a tool is not part of the answer", async () => {
+  await using served = await serve(anthropicWire, [
+    { text: "I ask.", calls: [{ tool: "clerk", input: { task: "2 + 2?" } }] },
+    { text: "4" },
+  ]);
+  const options = ["--model", "anthropic:claude-test", "--tools", agentTools, "--base-url", served.url];
+  const { stdout, stderr } = await portcullis(["ask", "2 + 2?", ...options]);
+  expect(stdout).toBe("I ask.\n4\n");
+  expect(stderr).toMatch(/^all +227 +40 +1$/m);
+});
+
+test("SIGINT ends ask, which still prints its JSON document", async () => {
+  await using served = await serve(anthropicWire, [{ calls: [{ program: "return 1" }] }, { fault: "silent" }]);
+  const options = ["--model", "anthropic:claude-test", "--tools", tools, "--base-url", served.url, "--json"];
+  const { child, finished } = start(["ask", "Where is JFK?", ...options]);
+  const done = finished();
+  await served.silenced;
+  child.kill("SIGINT");
+  const { code, stdout } = await done;
+  expect(code).toBe(130);
+  expect(JSON.parse(stdout)).toMatchObject({
+    ending: { type: "cancelled" },
+    answer: null,
+    turns: [{ results: [{ text: "1" }] }],
+  });
+});
+
+test.each<[readonly WireStep[], readonly string[], number, string]>([
+  [[{ end: "refused" }], [], 3, "refused: The model would not do it"],
+  [[{ calls: [{ program: "return 1" }] }], ["--max-turns", "1"], 4, "turns_spent: The model had 1 turns"],
+  [
+    [{ fault: "status", status: 403 }],
+    [],
+    5,
+    "provider_failed: Anthropic does not take the key: check ANTHROPIC_API_KEY",
+  ],
+])("an ending that is no answer has an exit code of its own, %#", async (script, options, code, message) => {
+  const finished = await ask(anthropicWire, "anthropic:claude-test", script, ...options);
+  expect(finished.code).toBe(code);
+  expect(finished.stderr).toContain(message);
+});
+
+test.each<[readonly string[], string]>([
+  [
+    ["--model", "claude"],
+    '--model: expected anthropic:NAME, openai:NAME, openai-chat:NAME, gemini:NAME, got "claude".',
+  ],
+  [["--model", "anthropic:m", "--max-turns", "0"], '--max-turns: expected a whole number from 1 to 10000, got "0".'],
+  [["--model", "anthropic:m", "--instructions", "/nowhere.md"], "--instructions: /nowhere.md cannot be read: ENOENT."],
+  [["--model", "anthropic:m", "--reasoning", "much"], '--reasoning: expected low, medium or high, got "much".'],
+  [
+    ["--model", "anthropic:m", "--max-output-tokens", "0"],
+    "--max-output-tokens: expected a whole number from 1 to 10000000",
+  ],
+  [["--model", "anthropic:m", "--answer", "README.md"], "--answer: README.md is no JSON."],
+  [["--model", "anthropic:m", "--fallback", "claude"], "--fallback: expected anthropic:NAME"],
+  [["--model", "anthropic:m", "--programs", "remote"], '--programs: expected local, hosted, none, got "remote".'],
+  [
+    ["--model", "anthropic:m", "--base-url", "nowhere"],
+    "anthropic({ baseUrl }): expected an origin like https://example.com",
+  ],
+  [
+    ["--model", "gemini:m", "--programs", "hosted"],
+    'agent({ programs }): expected "local" or "none", because gemini:m does not host programs',
+  ],
+])("wrong usage is told: %j", async (options, message) => {
+  const { code, stderr } = await portcullis(["ask", "x", "--tools", `${fixtures}tools.ts`, ...options]);
+  expect(stderr).toContain(message);
+  expect(code).toBe(2);
+});
+
+test.each([
+  ["anthropic", "ANTHROPIC_API_KEY", anthropicWire.key],
+  ["openai", "OPENAI_API_KEY", responsesWire.key],
+  ["openai-chat", "OPENAI_API_KEY", chatWire.key],
+  ["gemini", "GEMINI_API_KEY", geminiWire.key],
+])("without a key for %s the error names it, and what works without one", async (provider, variable, key) => {
+  vi.stubEnv(variable, "");
+  const { code, stderr } = await portcullis(["ask", "x", "--model", `${provider}:m`, "--tools", tools]);
+  vi.stubEnv(variable, key);
+  expect(code).toBe(5);
+  expect(stderr).toBe(
+    `portcullis: There is no key for ${provider}: set ${variable}. portcullis demo (make demo) runs without a key.\n`,
+  );
+});

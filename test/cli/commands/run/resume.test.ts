@@ -1,0 +1,235 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { createSqliteJournal } from "../../../../src/index.ts";
+import { header } from "../../../journal/records.ts";
+import { fixtures, ownProcess, portcullis } from "../../command.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const TOOLS = ["--tools", join(folder, "tools.ts")];
+writeFileSync(
+  join(folder, "tools.ts"),
+  `import { defineTool } from "${fixtures}../../../src/index.ts";
+   import { z } from "${fixtures}../../../node_modules/zod/index.js";
+   const common = { description: "d", input: z.object({ n: z.number() }), allowedCallers: ["programmatic"] } as const;
+   export default [
+     defineTool({ ...common, name: "pay", effect: "write", approval: "always", handler: ({ n }) => n }),
+     defineTool({ ...common, name: "stock", effect: "read", output: z.object({ units: z.number() }), handler: "client" }),
+   ];`,
+);
+
+test("a program waits, is decided and is taken up by three commands, each a process of its own", async () => {
+  const journal = ["--journal", join(folder, "one.db")];
+  const program = "const paid = await tools.pay({ n: 3 });\nreturn paid + (await tools.stock({ n: 1 })).units;";
+  const waits = await ownProcess(["run", "-", ...TOOLS, ...journal, "--execution", "order-1"], program);
+  expect(waits.code).toBe(6);
+  expect(waits.stdout).toContain("The program waits for the approval of pay (call 1).");
+  expect(waits.stderr).toContain(`portcullis decide order-1 1 --allow --journal ${join(folder, "one.db")}`);
+  const decided = await ownProcess([
+    "decide",
+    "order-1",
+    "1",
+    "--allow",
+    "--by",
+    "ann",
+    "--note",
+    "checked",
+    ...journal,
+  ]);
+  expect(decided).toMatchObject({ code: 0, stdout: "" });
+  const goOn = `portcullis resume order-1 --tools FILE --journal ${join(folder, "one.db")}`;
+  expect(decided.stderr).toContain(goOn);
+  const left = (await ownProcess(["show", "order-1", ...journal])).stdout;
+  expect(left).toContain('call 1: pay with {"n":3} is decided, and goes on when the execution is taken up');
+  expect(left).toContain(`It has no driver. Take it up, with the tools it began with: ${goOn}`);
+  const asks = await ownProcess(["resume", "order-1", ...TOOLS, ...journal]);
+  expect(asks.code).toBe(6);
+  expect(asks.stderr).toContain(`portcullis resume order-1 ${TOOLS.join(" ")} ${journal.join(" ")} --result 2=JSON`);
+  const ended = await ownProcess(["resume", "order-1", ...TOOLS, ...journal, "--result", '2={"units":4}']);
+  expect(ended).toMatchObject({ code: 0, stdout: "7\n" });
+  const shown = await ownProcess(["show", "order-1", ...journal]);
+  expect(shown.stdout).toMatch(/^1 +allowed +ann +checked/m);
+});
+
+const CONVERSATION = `import { scriptedModel } from "${fixtures}../../../src/testing.ts";
+export default scriptedModel([{ programs: ["return tools.pay({ n: 3 });"] }, () => ({ text: "done" })]);`;
+
+test("what a conversation waits for, and in which program, is shown; a decision about the program names the conversation to take up", async () => {
+  const journal = ["--journal", join(folder, "conversation.db")];
+  const model = join(folder, "model.ts");
+  writeFileSync(model, CONVERSATION);
+  const asked = await portcullis(["ask", "Pay.", ...TOOLS, "--model", model, ...journal]);
+  expect(asked.code).toBe(6);
+  const [, id = ""] = /portcullis decide (\S+) call-1\/1 --allow/.exec(asked.stderr) ?? [];
+  const shown = (await portcullis(["show", id, ...journal])).stdout;
+  expect(shown).toContain('call call-1/1: pay with {"n":3} waits for approval');
+  const [, program = ""] = /its program, execution (\S+)/.exec(shown) ?? [];
+  expect((await portcullis(["show", program, ...journal])).stdout).toContain(`goes on with ${id}`);
+  const decided = await portcullis(["decide", program, "1", "--allow", "--by", "ann", ...journal]);
+  expect(decided.stderr).toContain(`portcullis resume ${id} --tools FILE --journal`);
+  const twice = await portcullis(["decide", id, "call-1/1", "--deny", ...journal]);
+  expect(twice.stderr).toContain("was decided already, by ann: allowed");
+  const unnamed = await portcullis(["resume", id, ...TOOLS, ...journal]);
+  expect(unnamed).toMatchObject({ code: 2, stdout: "" });
+  expect(unnamed.stderr).toContain("which is none of a provider. Give the module that exports it with --model.");
+  const ended = await portcullis(["resume", id, ...TOOLS, "--model", model, ...journal]);
+  expect(ended).toMatchObject({ code: 0, stdout: "done\n" });
+  const late = await portcullis(["decide", id, "call-1/1", "--deny", ...journal]);
+  expect(late.stderr).toContain("Call call-1/1 of pay was decided already, by ann: allowed");
+});
+
+test("recover says which executions another process holds, and until when; their calls that have no result are shown", async () => {
+  const path = join(folder, "driven.db");
+  {
+    using journal = createSqliteJournal({ path });
+    const driver = "00000000-0000-4000-8000-000000000000";
+    await journal.create(header("held", { tools: [] }), { driver, until: Date.now() + 3_600_000 });
+  }
+  const told = await portcullis(["recover", ...TOOLS, "--journal", path]);
+  expect(told).toMatchObject({ code: 0, stdout: "" });
+  expect(told.stderr).toMatch(
+    /^Left alone: held is held by another process until \d{4}-.*run this command again then\.$/m,
+  );
+  expect((await portcullis(["show", "held", "--journal", path])).stdout).toMatch(
+    /^A driver holds it until at least \d{4}-/m,
+  );
+  expect((await portcullis(["resume", "held", ...TOOLS, "--journal", path])).code).toBe(5);
+});
+
+test("a program itself waits for its approval with --approve-program, and a remembered decision holds for its equal calls", async () => {
+  const journal = ["--journal", join(folder, "held.db")];
+  const program = "return [await tools.pay({ n: 3 }), await tools.pay({ n: 3 })];";
+  const held = await portcullis(["run", "-", ...TOOLS, ...journal, "--execution", "two", "--approve-program"], program);
+  expect(held.code).toBe(6);
+  expect(held.stdout).toContain("The program waits for the approval of run_program (call program).");
+  expect(held.stderr).toContain("portcullis decide two program --allow");
+  expect((await portcullis(["decide", "two", "program", "--allow", ...journal])).code).toBe(0);
+  expect((await portcullis(["resume", "two", ...TOOLS, ...journal])).code).toBe(6);
+  const decide = ["decide", "two", "1", "--allow", "--by", "ann", "--remember", ...journal];
+  expect((await portcullis(decide)).code).toBe(0);
+  const ended = await portcullis(["resume", "two", ...TOOLS, ...journal]);
+  expect(ended).toMatchObject({ code: 0, stdout: "[3,3]\n" });
+  const shown = await portcullis(["show", "two", ...journal]);
+  expect(shown.stdout).toMatch(/^1 +allowed, also later calls +ann/m);
+  expect(shown.stdout).toMatch(/^2 +allowed, as call 1 +ann/m);
+});
+test(
+  "what is given twice, in the wrong shape, for another call or by another tenant is refused, and changes nothing",
+  { timeout: 120_000 },
+  async () => {
+    const journal = ["--journal", join(folder, "two.db")];
+    const program = "return [await tools.pay({ n: 3 }), await tools.stock({ n: 1 })];";
+    await portcullis(["run", "-", ...TOOLS, ...journal, "--execution", "order-2"], program);
+    await portcullis(["decide", "order-2", "1", "--deny", "--by", "ann", ...journal]);
+    const before = (await portcullis(["show", "order-2", "--json", ...journal])).stdout;
+    const refused: readonly (readonly [string[], string])[] = [
+      [
+        ["decide", "order-2", "1", "--allow"],
+        "Call 1 of pay was decided already, by ann: denied. The first decision holds.",
+      ],
+      [
+        ["decide", "order-2", "1", "--allow", "--tenant", "other"],
+        'The journal holds no execution "order-2" of tenant "other".',
+      ],
+      [["decide", "order-2", "1", "--done", "3"], "was decided already, by ann"],
+      [["resume", "order-2", ...TOOLS, "--result", "1=3"], "Call 1 of pay does not wait for a client's result."],
+      [["resume", "none", ...TOOLS], 'The journal holds no execution "none" of tenant "default".'],
+      [
+        ["resume", "order-2", ...TOOLS, "--tenant", "other"],
+        'The journal holds no execution "order-2" of tenant "other".',
+      ],
+    ];
+    for (const [args, message] of refused) {
+      const told = await portcullis([...args, ...journal]);
+      expect(told, args.join(" ")).toMatchObject({ code: 2, stdout: "" });
+      expect(told.stderr).toContain(message);
+    }
+    expect((await portcullis(["show", "order-2", "--json", ...journal])).stdout).toBe(before);
+  },
+);
+
+test(
+  "a client's result of the wrong shape is refused, and an ended execution gives its result again and runs nothing",
+  { timeout: 120_000 },
+  async () => {
+    const journal = ["--journal", join(folder, "three.db")];
+    const run = ["run", "-", ...TOOLS, ...journal, "--execution", "order-3"];
+    expect((await portcullis(run, "return (await tools.stock({ n: 1 })).units;")).code).toBe(6);
+    const wrong = await portcullis(["resume", "order-3", ...TOOLS, ...journal, "--result", '1={"units":"many"}']);
+    expect(wrong).toMatchObject({ code: 2, stdout: "" });
+    expect(wrong.stderr).toContain('results["1"].value does not match the output of stock: units: ');
+    const right = ["resume", "order-3", ...TOOLS, ...journal, "--result", '1={"units":4}'];
+    expect(await portcullis(right)).toMatchObject({ code: 0, stdout: "4\n" });
+    const records = (await portcullis(["show", "order-3", "--json", ...journal])).stdout;
+    expect(await portcullis(["resume", "order-3", ...TOOLS, ...journal])).toMatchObject({ code: 0, stdout: "4\n" });
+    expect((await portcullis(["show", "order-3", "--json", ...journal])).stdout).toBe(records);
+  },
+);
+
+test(
+  "recover takes up what dead hosts have left, tells what it could not take up, and ends with exit code 1 then",
+  { timeout: 120_000 },
+  async () => {
+    const path = join(folder, "left.db");
+    {
+      using journal = createSqliteJournal({ path });
+      await journal.create(header("left", { tools: [] }));
+      await journal.create(header("changed"));
+    }
+    const recover = ["recover", ...TOOLS, "--journal", path];
+    const told = await portcullis([...recover, "--concurrency", "2"]);
+    expect(told).toMatchObject({ code: 1, stdout: "1\n" });
+    expect(told.stderr).toMatch(/^Not taken up: changed\. .*tools are not those that the execution began with/m);
+    const json = await portcullis([...recover, "--json"]);
+    expect(JSON.parse(json.stdout)).toMatchObject({ execution: "changed", error: { code: "tools_changed" } });
+    expect((await portcullis([...recover, "--concurrency", "0"])).code).toBe(2);
+    const changed = await portcullis(["resume", "changed", ...TOOLS, "--journal", path]);
+    expect(changed).toMatchObject({ code: 5, stdout: "" });
+    expect(changed.stderr).toContain("--allow-changed-tools");
+  },
+);
+
+test.each([
+  [["run", "-", ...TOOLS, "--execution", "one"], "--execution needs a journal"],
+  [["run", "-", ...TOOLS, "--approve", "later"], "--approve later needs a program that"],
+  [["decide", "none", "1", "--allow", "--journal", join(folder, "one.db")], 'holds no execution "none"'],
+  [
+    ["decide", "order-1", "1", "--allow", "--deny", "--journal", join(folder, "one.db")],
+    "exactly one of --allow, --deny and --done",
+  ],
+  [["decide", "order-1", "9", "--allow", "--journal", join(folder, "one.db")], 'has no open call "9"'],
+  [["resume", "order-1", ...TOOLS, "--result", "units", "--journal", join(folder, "one.db")], "expected CALL=JSON"],
+])("%j is refused with a sentence and exit code 2", async (args, message) => {
+  const refused = await portcullis(args, "return 1;");
+  expect(refused).toMatchObject({ code: 2, stdout: "" });
+  expect(refused.stderr).toContain(message);
+});
+
+test("an imported conversation loads no file that its journal names, and show tells what it waits for", async () => {
+  const path = join(folder, "imported.db");
+  const loaded = join(folder, "loaded");
+  const model = join(folder, "model.mjs");
+  writeFileSync(model, `import { writeFileSync } from "node:fs"; writeFileSync(${JSON.stringify(loaded)}, "");`);
+  const { program: _, source: __, sandbox: ___, ...base } = header("talk", { tools: [] });
+  const about = { kind: "conversation", model, task: "Pay.", programs: "none", maxTurns: 9, maxTokens: 9 } as const;
+  const calls = [{ type: "tool_call", id: "c", tool: "pay", caller: "direct", inputText: '{"n":3}' }];
+  const usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
+  const turn = { type: "turn", text: "", calls, hosted: [], end: { type: "called" }, usage };
+  {
+    using journal = createSqliteJournal({ path });
+    await journal.create({ ...base, ...about });
+    await journal.append("talk", 1, [
+      { type: "message", from: "model", message: JSON.stringify(turn), at: 1 },
+      { type: "call", call: "c", tool: "pay", caller: "direct", decision: "held", inputDigest: "", at: 1 },
+    ]);
+  }
+  const shown = await portcullis(["show", "talk", "--journal", path]);
+  expect(shown.stdout).toContain('call c: pay with {"n":3} waits for approval');
+  const resumed = await portcullis(["resume", "talk", ...TOOLS, "--journal", path]);
+  expect(resumed.code).not.toBe(0);
+  expect(resumed.stderr).toContain("--model");
+  expect(existsSync(loaded)).toBe(false);
+});

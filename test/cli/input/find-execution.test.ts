@@ -1,0 +1,67 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createSqliteJournal } from "portcullis";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { keyOf, openServer } from "../../serve/servers.ts";
+import { portcullis } from "../command.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "portcullis-names-"));
+const path = join(folder, "journal.db");
+const html = join(folder, "page.html");
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Executions of clients of a server: `mine` of tenant acme, `both` of two tenants. */
+beforeAll(async () => {
+  using journal = createSqliteJournal({ path });
+  await using door = await openServer(undefined, { journal });
+  const run = (key: string, execution: string) =>
+    door.ask("POST", "/v1/executions", {
+      key: keyOf(key),
+      body: { program: `await tools.bank.pay({ amount: 1 }); return "${key}";`, execution },
+    });
+  await run("ann", "mine");
+  await run("ann", "both");
+  await run("bob", "both");
+});
+
+const run = async (...args: readonly string[]) => portcullis([...args, "--journal", path]);
+
+test.each([
+  ["show", ["show", "mine"], '"ann"'],
+  ["show --json", ["show", "mine", "--json"], '"tenant":"acme"'],
+  ["show --html", ["show", "mine", "--html", html], html],
+  ["journal export", ["journal", "export", "mine"], '"tenant":"acme"'],
+  ["show --tenant", ["show", "both", "--tenant", "bolt"], '"bob"'],
+])("%s finds an execution by the id that its client has chosen", async (_name, args, expected) => {
+  const { code, stdout, stderr } = await run(...args);
+  expect([code, stderr]).toEqual([0, ""]);
+  expect(stdout).toContain(expected);
+});
+
+test.each([
+  [
+    "show",
+    ["show", "both"],
+    /^portcullis: Several tenants have an execution both: bolt, acme\. Choose one with --tenant/,
+  ],
+  ["show --follow", ["show", "both", "--follow"], /^portcullis: Several tenants have an execution both/],
+  [
+    "decide",
+    ["decide", "mine", "1", "--allow"],
+    /^portcullis: Tenant default has no execution mine, but another tenant has: choose it with --tenant \(acme\)\.$/m,
+  ],
+  ["show of none", ["show", "none"], /no execution "none"/],
+  ["show of another tenant", ["show", "mine", "--tenant", "bolt"], /choose it with --tenant \(acme\)/],
+])("where it is not clear which is meant, %s says what to add", async (_name, args, expected) => {
+  const { code, stdout, stderr } = await run(...args);
+  expect([code, stdout]).toEqual([2, ""]);
+  expect(stderr).toMatch(expected);
+});
+
+test("decide and resume take it by the id that its client has chosen", async () => {
+  const decided = await run("decide", "mine", "1", "--deny", "--tenant", "acme");
+  expect([decided.code, decided.stderr]).toEqual([0, expect.stringContaining("--tenant acme")]);
+  const shown = await run("show", "mine");
+  expect(shown.stdout).toContain("denied");
+});

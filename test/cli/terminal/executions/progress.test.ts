@@ -1,0 +1,61 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { showProgress } from "../../../../src/cli/terminal/executions/progress.ts";
+import { Screen } from "../../../../src/cli/terminal/screen.ts";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+function stream(isTTY: boolean) {
+  const written: string[] = [];
+  return { written, stream: { isTTY, write: (text: string) => written.push(text) } as unknown as NodeJS.WriteStream };
+}
+
+const started = (callId: string) =>
+  ({ type: "call_started", execution: "e", callId, tool: "t", caller: "programmatic", at: 0 }) as const;
+const ended = (callId: string, bytes: number) =>
+  ({
+    type: "call_ended",
+    execution: "e",
+    callId,
+    tool: "t",
+    caller: "programmatic",
+    ms: 1,
+    bytes,
+    outcome: { type: "value", shape: "object" },
+    started: true,
+    at: 0,
+  }) as const;
+
+test("on a terminal one line is updated, and removed at the end", () => {
+  const { written, stream: terminal } = stream(true);
+  const progress = showProgress(terminal);
+  progress.onEvent(started("1"));
+  progress.onEvent(started("2"));
+  progress.onEvent(ended("1", 2048));
+  vi.advanceTimersByTime(100);
+  progress.end();
+  expect(written).toEqual(["\r\u001b[2K1 call done, 1 open, 2 KiB in, 0.1 s", "\r\u001b[2K"]);
+});
+
+test("without a terminal a plain line is printed every two seconds", () => {
+  const { written, stream: file } = stream(false);
+  const progress = showProgress(file);
+  progress.onEvent(ended("1", 10));
+  vi.advanceTimersByTime(4000);
+  progress.end();
+  vi.advanceTimersByTime(4000);
+  expect(written).toEqual(["1 call done, 0 open, 10 B in, 2.0 s\n", "1 call done, 0 open, 10 B in, 4.0 s\n"]);
+});
+
+test("nothing is shown while a question is open", () => {
+  const { written, stream: terminal } = stream(true);
+  const screen = new Screen();
+  const progress = showProgress(terminal, screen);
+  const question = screen.take();
+  vi.advanceTimersByTime(1000);
+  expect(written).toEqual([]);
+  question[Symbol.dispose]();
+  vi.advanceTimersByTime(100);
+  progress.end();
+  expect(written).toHaveLength(2);
+});

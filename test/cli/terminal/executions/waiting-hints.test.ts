@@ -1,0 +1,52 @@
+import { execFileSync } from "node:child_process";
+import { expect, test } from "vitest";
+import { waitingHints } from "../../../../src/cli/terminal/executions/waiting-hints.ts";
+
+/** Words that a shell reads of the lines below the hints. */
+function pasted(hints: readonly string[]): string[][] {
+  const commands = hints.map((hint) => hint.slice(hint.indexOf("\n") + 1));
+  const script = `portcullis() { printf '%s\\0' "$@"; printf '\\n'; }\n${commands.join("\n")}`;
+  const lines = execFileSync("sh", ["-euc", script], { encoding: "utf8" }).trimEnd().split("\n");
+  return lines.map((line) => line.split("\0").slice(0, -1));
+}
+
+test("the lines below hints can be pasted: a shell reads them as the command that was meant, with the tools of this one", () => {
+  const same = {
+    journal: "my journal.db",
+    tenant: "a'b",
+    tools: "./t.js",
+    mcp: ["a.json", "b.json"],
+    sandbox: "docker",
+  };
+  const about = { tool: "pay", input: {}, waitsUntil: 0, caller: "programmatic" } as const;
+  const hints = waitingHints(
+    "exe; rm -rf /",
+    {
+      approvals: [
+        { ...about, callId: "1", why: "approval" },
+        { ...about, callId: "call_2/3", why: "outcome_unknown" },
+      ],
+      calls: [{ ...about, callId: "$(4)" }],
+    } as unknown as Parameters<typeof waitingHints>[1],
+    same,
+  );
+  const where = ["--tenant", "a'b", "--journal", "my journal.db"];
+  const resume = [
+    "resume",
+    "exe; rm -rf /",
+    "--tools",
+    "./t.js",
+    "--mcp",
+    "a.json",
+    "--mcp",
+    "b.json",
+    "--sandbox",
+    "docker",
+  ];
+  expect(pasted(hints)).toEqual([
+    ["decide", "exe; rm -rf /", "1", "--allow", ...where],
+    ["decide", "exe; rm -rf /", "call_2/3", "--allow", ...where],
+    [...resume, ...where, "--result", "$(4)=JSON"],
+    [...resume, ...where],
+  ]);
+});

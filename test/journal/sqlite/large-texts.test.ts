@@ -1,0 +1,125 @@
+import * as fc from "fast-check";
+import { expect, test, vi } from "vitest";
+import { packRecord, unpackRecord } from "../../../src/journal/sqlite/large-texts.ts";
+import { inSteps, parseInSteps } from "../../../src/journal/sqlite/parse-in-steps.ts";
+import { header, turn } from "../records.ts";
+
+/** The record as it comes back, and the length of its row. */
+async function stored(record: object): Promise<{ readonly back: unknown; readonly length: number }> {
+  const { text, longTexts } = await packRecord(record);
+  const texts = new Map(longTexts.map((one) => [one.sha256.toString("hex"), one]));
+  const back = await unpackRecord(text, {
+    sizeOf: (sha256) => texts.get(sha256.toString("hex"))?.bytes,
+    find: (sha256) => texts.get(sha256.toString("hex")),
+    hold: () => Promise.resolve(),
+  });
+  return { back, length: text.length };
+}
+
+/** A text of some length, also with half of a surrogate pair, quotes and backslashes. */
+const text = fc
+  .tuple(fc.string({ unit: "grapheme" }), fc.constantFrom("x", "\\", '"', "é", "😀", "\ud800", "\n"), fc.nat(200_000))
+  .map(([head, unit, length]) => head + unit.repeat(length / unit.length));
+
+test("a turn comes back as it was, whatever its texts and however many, and its row stays short", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(text, { maxLength: 12 }), async (commands) => {
+      const record = turn(commands[0] ?? "", ...commands);
+      const { back } = await stored(record);
+      expect(back).toEqual(record);
+    }),
+    { numRuns: 40 },
+  );
+});
+
+test.each([
+  ["many short texts", Array.from({ length: 100_000 }, (_, n) => `{"kind":"call","id":${n}}\n{}`)],
+  ["a short text between long ones", ["a", "x".repeat(100_000), "b", "y".repeat(100_000), "c".repeat(300_000)]],
+  ["texts of 60 kB", Array.from({ length: 100 }, (_, n) => `${n}`.repeat(30_000))],
+  [
+    "texts that look like references",
+    ['{"part":true,"sha256":"00"}', `{"head":"","sha256":"00"}${"x".repeat(300_000)}`],
+  ],
+])("%s are many rows: none of them has more than 600 kB", async (_, commands) => {
+  const record = turn("event", ...commands);
+  const { back, length } = await stored(record);
+  expect(back).toEqual(record);
+  expect(length).toBeLessThan(600_000);
+  const { longTexts } = await packRecord(record);
+  for (const { bytes } of longTexts) expect(bytes).toBeLessThan(600_000);
+});
+
+test("other records come back as they were", async () => {
+  const large = header("one", { source: "x".repeat(1_000_000), tools: [{ name: "y".repeat(100_000), digest: "ab" }] });
+  expect((await stored(large)).back).toEqual(large);
+});
+
+test("a row is parsed in steps as it is at once", async () => {
+  const value = fc.jsonValue({ noUnicodeString: false });
+  const rows = fc.dictionary(fc.string(), fc.oneof(value, fc.array(fc.oneof(value, text), { maxLength: 5 })));
+  await fc.assert(
+    fc.asyncProperty(rows, async (row) => {
+      const json = JSON.stringify({ pad: "x".repeat(300_000), ...row });
+      expect(await inSteps(parseInSteps(json), () => Promise.resolve())).toEqual(JSON.parse(json));
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("lists of many records and lists are parsed in steps as they are at once, and lists that are none are refused", () => {
+  const parse = (json: string) => {
+    const work = parseInSteps(json);
+    for (let pauses = 0; ; pauses += 1) {
+      const { done, value } = work.next();
+      if (done) return { value, pauses };
+    }
+  };
+  const rows = Array.from({ length: 30_000 }, (_, id) => ({ id, tags: ["a,]", [], [[id]]], more: {} }));
+  const { value, pauses } = parse(JSON.stringify({ rows, lists: rows.map(({ tags }) => tags), last: 1 }));
+  expect(value).toEqual({ rows, lists: rows.map(({ tags }) => tags), last: 1 });
+  expect(pauses).toBeGreaterThan(5);
+  const list = JSON.stringify(rows).slice(0, -1);
+  for (const wrong of [
+    `${list},]`,
+    `${list},,1]`,
+    `${list}]1`,
+    `${list}]]`,
+    `${list}}`,
+    `${list}}]`,
+    list,
+    `${list}][1]`,
+  ])
+    expect(() => parse(`{"rows":${wrong}}`), wrong.slice(-20)).toThrow(SyntaxError);
+});
+
+test.each(['{"a":', '{"a":"', '{"a":[1', '{"a":1}x', '{"a" 1}', '{"a":1,}', '{"a":[1,]}', "{", '{"a":]}'])(
+  "a row that is no JSON is refused: %s",
+  async (text) => {
+    const [head = "", ...rest] = text.split('{"a"');
+    const row = text.includes('{"a"')
+      ? `${head}{"pad":"${"x".repeat(300_000)}","a"${rest.join("")}`
+      : `${text}${" ".repeat(300_000)}`;
+    await expect((async () => inSteps(parseInSteps(row), () => Promise.resolve()))()).rejects.toThrow(SyntaxError);
+  },
+);
+
+test("many fields of middling length are parsed in as many steps as one long list", () => {
+  const record = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`field${index}`, "x".repeat(200_000)]));
+  const text = JSON.stringify(record);
+  const work = parseInSteps(text);
+  let atOnce = 0;
+  const parse = vi.spyOn(JSON, "parse");
+  try {
+    for (let step = work.next(); ; step = work.next()) {
+      const length = parse.mock.calls.reduce((sum, [field]) => sum + field.length, 0);
+      atOnce = Math.max(atOnce, length);
+      parse.mockClear();
+      if (!step.done) continue;
+      expect(step.value).toEqual(record);
+      break;
+    }
+  } finally {
+    parse.mockRestore();
+  }
+  expect(atOnce).toBeLessThan(512 * 1024);
+});

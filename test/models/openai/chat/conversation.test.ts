@@ -1,0 +1,286 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { ChatStream } from "../../../../src/models/openai/chat/reply.ts";
+import { chatWire } from "./wire.ts";
+import { UNSHOWN } from "../../converse.ts";
+import { ask, type Asking, behavesAsModel, counted } from "../../provider.suite.ts";
+import { serve, type Served, type Wire, type WireStep } from "../../wire.ts";
+
+behavesAsModel("OpenAI Chat Completions", chatWire);
+
+/** A server that keeps to few of the rules: what it sends is not what it takes back. */
+const sloppyWire: Wire = { ...chatWire, refuse: () => undefined };
+
+async function run(script: readonly WireStep[], asking: Asking = {}, wire = chatWire) {
+  await using served = await serve(wire, script);
+  const report = await ask(served, asking);
+  return { ...report, served };
+}
+const messagesOf = ({ asked }: Served, request: number) =>
+  (asked[request]?.body.messages ?? []) as Record<string, unknown>[];
+const fragment = (changes: object, text: string, name?: string) => ({
+  tool_calls: [
+    { type: "function", ...changes, function: { ...(name === undefined ? {} : { name }), arguments: text } },
+  ],
+});
+
+test("C1, C2: alternating fragments of two calls are two calls, by the ids of their first fragments", async () => {
+  const [f, g] = [counted("f"), counted("g")];
+  const deltas = [
+    fragment({ index: 0, id: "call_a" }, "", "f"),
+    fragment({ index: 1, id: "call_b" }, '{"k"', "g"),
+    fragment({ index: 0, id: "" }, '{"k":'),
+    fragment({ index: 1, id: "" }, ":2}"),
+    fragment({ index: 0, id: "" }, "1}"),
+  ];
+  const { answer, served } = await run([{ raw: { deltas } }, { text: "4" }], { tools: [f.tool, g.tool] }, sloppyWire);
+  expect([answer, f.inputs, g.inputs]).toEqual(["4", [{ k: 1 }], [{ k: 2 }]]);
+  expect(
+    messagesOf(served, 1)
+      .slice(-2)
+      .map(({ tool_call_id }) => tool_call_id),
+  ).toEqual(["call_a", "call_b"]);
+});
+
+describe.each([
+  ["streamed", true],
+  ["in one piece", false],
+])("OpenAI Chat Completions, %s", (_, stream) => {
+  const here = (script: readonly WireStep[], asking: Asking = {}, wire?: Wire) =>
+    run(script, { stream, ...asking }, wire);
+
+  test("C3: calls are made even if the finish reason is stop", async () => {
+    const f = counted("f");
+    const message = {
+      role: "assistant",
+      content: null,
+      tool_calls: [{ id: "call_a", type: "function", function: { name: "f", arguments: '{"k":1}' } }],
+    };
+    const { answer } = await here([{ raw: { message, finish_reason: "stop" } }, { text: "4" }], { tools: [f.tool] });
+    expect([answer, f.inputs]).toEqual(["4", [{ k: 1 }]]);
+  });
+
+  test("C4: of two calls with one id each is made once, and answered by that id", async () => {
+    const f = counted("f");
+    const calls = [1, 2].map((k) => ({ id: "call_a", tool: "f", input: { k } }));
+    const { answer, served, calls: lines } = await here([{ calls }, { text: "4" }], { tools: [f.tool] });
+    expect([answer, f.inputs, served.refusals]).toEqual(["4", [{ k: 1 }, { k: 2 }], []]);
+    expect(lines.map(({ callId }) => callId)).toEqual(["call_a", "call_a-2"]);
+    expect(
+      messagesOf(served, 1)
+        .slice(-2)
+        .map(({ tool_call_id }) => tool_call_id),
+    ).toEqual(["call_a", "call_a"]);
+  });
+
+  test("C6: a vendor's own fields of a call or a message are sent back unchanged", async () => {
+    const message = {
+      role: "assistant",
+      content: null,
+      reasoning_content: "Hm.",
+      tool_calls: [
+        {
+          id: "call_a",
+          type: "function",
+          function: { name: "f", arguments: '{"k":1}' },
+          extra_content: { google: { thought_signature: "c2ln" } },
+        },
+      ],
+    };
+    const { answer, served } = await here([{ raw: { message } }, { text: "4" }], { tools: [counted("f").tool] });
+    expect([answer, served.refusals]).toEqual(["4", []]);
+    expect(messagesOf(served, 1)[2]).toEqual(message);
+  });
+
+  test("text in parts is text, and is sent back in parts", async () => {
+    const content = [
+      { type: "thinking", thinking: [{ type: "text", text: "Hm." }] },
+      { type: "text", text: "Four." },
+    ];
+    const message = {
+      role: "assistant",
+      content,
+      tool_calls: [{ id: "call_a", type: "function", function: { name: "f", arguments: '{"k":1}' } }],
+    };
+    const { answer, transcript, served } = await run(
+      [{ raw: { message } }, { text: "4" }],
+      { tools: [counted("f").tool], stream: false },
+      chatWire,
+    );
+    expect([answer, served.refusals, transcript.turns[0]?.turn.text]).toEqual(["4", [], "Four."]);
+    expect(messagesOf(served, 1)[2]).toEqual(message);
+  });
+
+  test("a call without an id gets one, and its answer the same", async () => {
+    const message = {
+      role: "assistant",
+      content: null,
+      tool_calls: [{ type: "function", function: { name: "f", arguments: '{"k":1}' } }],
+    };
+    const { answer, served } = await here(
+      [{ raw: { message } }, { text: "4" }],
+      { tools: [counted("f").tool] },
+      sloppyWire,
+    );
+    expect(answer).toBe("4");
+    const [said, result] = messagesOf(served, 1).slice(-2) as [
+      { tool_calls: { id: string }[] },
+      { tool_call_id: string },
+    ];
+    expect(result.tool_call_id).toBe(said.tool_calls[0]?.id);
+  });
+
+  test("a program is sent as one string in JSON", async () => {
+    const { transcript, served } = await here([{ calls: [{ id: "c", program: 'return "a"' }] }, { text: "4" }], {
+      programs: "local",
+    });
+    expect(transcript.turns[0]?.turn.calls).toEqual([{ type: "program_call", id: "c", source: 'return "a"' }]);
+    expect(served.asked[0]?.body.tools).toMatchObject([
+      { function: { name: "run_program", parameters: { required: ["code"] } } },
+    ]);
+  });
+});
+
+test("a request for a stream asks for its usage", async () => {
+  const { served } = await run([{ text: "4" }]);
+  expect(served.asked[0]?.body.stream_options).toEqual({ include_usage: true });
+});
+
+test("C5: fragments without an index are one call for each id", async () => {
+  const [f, g] = [counted("f"), counted("g")];
+  const deltas = [
+    fragment({ id: "call_a" }, '{"k"', "f"),
+    fragment({}, ":1}"),
+    fragment({ id: "call_b" }, '{"k":2}', "g"),
+  ];
+  const { answer } = await run([{ raw: { deltas } }, { text: "4" }], { tools: [f.tool, g.tool] }, sloppyWire);
+  expect([answer, f.inputs, g.inputs]).toEqual(["4", [{ k: 1 }], [{ k: 2 }]]);
+});
+
+const namedFragment = (index: number | undefined, id: string | undefined, name: string | undefined, text: string) => ({
+  ...(index === undefined ? {} : { index }),
+  ...(id === undefined ? {} : { id }),
+  function: { ...(name === undefined ? {} : { name }), arguments: text },
+});
+
+/** The calls that are read from fragments; undefined where the reply is none. */
+function callsFrom(fragments: readonly object[]): readonly [unknown, unknown][] | undefined {
+  const stream = new ChatStream(UNSHOWN);
+  try {
+    for (const one of fragments) stream.take({ choices: [{ index: 0, delta: { tool_calls: [one] } }] });
+    stream.take({ choices: [{ index: 0, delta: {}, finish_reason: "tool_calls" }] });
+    const calls = (stream.reply?.message.tool_calls ?? []) as { function: { name: string; arguments: string } }[];
+    return calls.map(({ function: { name, arguments: text } }) => [name, text]);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+test("calls that all have index 0 are told apart by their ids", () => {
+  const whole = [namedFragment(0, "a", "read", '{"k":1}'), namedFragment(0, "b", "remove_all", '{"all":true}')];
+  expect(callsFrom(whole)).toEqual([
+    ["read", '{"k":1}'],
+    ["remove_all", '{"all":true}'],
+  ]);
+});
+
+test("tens of thousands of calls at one index are read in linear time", () => {
+  const count = 80_000;
+  const fragments = Array.from({ length: count }, (_, place) => [
+    namedFragment(0, `id-${place}`, "read", ""),
+    namedFragment(0, `id-${place}`, undefined, "{}"),
+  ]).flat();
+  expect(callsFrom(fragments)).toHaveLength(count);
+});
+
+test.each<[string, readonly object[]]>([
+  [
+    "a part without an id, after two calls at its index",
+    [
+      namedFragment(0, "a", "read", ""),
+      namedFragment(0, "b", "remove_all", ""),
+      namedFragment(0, undefined, undefined, "{}"),
+    ],
+  ],
+  [
+    "another id without a name, at a known index",
+    [namedFragment(0, "a", "read", ""), namedFragment(0, "b", undefined, "{}")],
+  ],
+  [
+    "a second name without an id, at a known index",
+    [namedFragment(0, "a", "read", ""), namedFragment(0, "", "remove_all", "{}")],
+  ],
+  ["a second name under the same id", [namedFragment(0, "a", "read", ""), namedFragment(0, "a", "remove_all", "{}")]],
+  [
+    "a part without index and id, after two calls",
+    [
+      namedFragment(0, "a", "read", ""),
+      namedFragment(1, "b", "remove_all", ""),
+      namedFragment(undefined, undefined, undefined, "{}"),
+    ],
+  ],
+  [
+    "calls with an index and without",
+    [namedFragment(undefined, "a", "read", ""), namedFragment(0, "b", "remove_all", "{}")],
+  ],
+  ["a call without a name", [namedFragment(0, "a", undefined, "{}")]],
+  ["an index that is no place", [{ ...namedFragment(undefined, "a", "read", "{}"), index: "0" }]],
+])("what is ambiguous in a stream is no reply: %s", (_, fragments) => {
+  expect(callsFrom(fragments)).toBeUndefined();
+});
+
+test("whatever of indexes and ids a server leaves out or repeats, no call is read with another's input", () => {
+  const call = fc.record({ name: fc.constantFrom("read", "remove_all"), pieces: fc.integer({ min: 0, max: 3 }) });
+  const server = fc.record({
+    index: fc.constantFrom("own" as const, "zero" as const, "none" as const, "first" as const),
+    id: fc.constantFrom("own" as const, "same" as const, "none" as const),
+    laterId: fc.constantFrom("own" as const, "empty" as const, "none" as const),
+    repeatsName: fc.boolean(),
+  });
+  const mixed = fc.array(server, { minLength: 3, maxLength: 3 });
+  fc.assert(
+    fc.property(
+      fc.array(call, { minLength: 1, maxLength: 3 }),
+      mixed,
+      fc.boolean(),
+      fc.array(fc.nat(5)),
+      (calls, servers, alike, picks) => {
+        const meant = calls.map(({ name, pieces }, place) => ({
+          name,
+          text: pieces === 0 ? "" : JSON.stringify({ of: place, pad: "x".repeat(pieces) }),
+        }));
+        const lists = meant.map(({ name, text }, place) => {
+          const { index, id, laterId, repeatsName } = servers[alike ? 0 : place] as (typeof servers)[0];
+          const ownId = id === "none" ? undefined : id === "same" ? "same" : `id-${place}`;
+          const at = index === "none" ? undefined : index === "zero" ? 0 : place;
+          const later = laterId === "own" ? ownId : laterId === "empty" ? "" : undefined;
+          const pieces = text.match(/[^]{1,9}/g) ?? [];
+          return [
+            namedFragment(at, ownId, name, ""),
+            ...pieces.map((piece) =>
+              namedFragment(index === "first" ? undefined : at, later, repeatsName ? name : undefined, piece),
+            ),
+          ];
+        });
+        const order = lists.map((list) => [...list]);
+        const fragments: object[] = [];
+        for (let turn = 0; order.some(({ length }) => length > 0); turn += 1) {
+          const open = order.filter(({ length }) => length > 0);
+          fragments.push(...(open[(picks[turn] ?? 0) % open.length] ?? []).splice(0, 1));
+        }
+        const read = callsFrom(fragments) ?? [];
+        const wrong = read.filter(([name, text]) => !meant.some((one) => one.name === name && one.text === text));
+        expect(wrong).toEqual([]);
+      },
+    ),
+    { numRuns: 3000 },
+  );
+});
+
+test('programs: "hosted" is refused, because this provider has none that call tools', async () => {
+  await using served = await serve(chatWire, []);
+  await expect(ask(served, { programs: "hosted" })).rejects.toThrow(
+    'agent({ programs }): expected "local" or "none", because openai-chat:gpt-test',
+  );
+});

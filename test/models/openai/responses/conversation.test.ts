@@ -1,0 +1,326 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { createRuntime, openai } from "../../../../src/index.ts";
+import type { OpenAiOptions } from "../../../../src/models/index.ts";
+import { ResponsesStream } from "../../../../src/models/openai/responses/reply.ts";
+import { createMemorySandbox } from "../../../../src/testing.ts";
+import { makeTool } from "../../../gate/open-session.ts";
+import { responsesWire } from "./wire.ts";
+import { UNSHOWN } from "../../converse.ts";
+import { ask, type Asking, behavesAsModel, counted } from "../../provider.suite.ts";
+import { serve, type Served, type Wire, type WireStep } from "../../wire.ts";
+import { timeless } from "../../../support/timeless.ts";
+
+behavesAsModel("OpenAI Responses", responsesWire);
+behavesAsModel("OpenAI Responses, stored", wireWith({ store: true }), { sameReplies: true });
+
+function wireWith(options: Partial<OpenAiOptions>): Wire {
+  return { ...responsesWire, model: (given) => openai({ model: "gpt-test", ...given, ...options }) };
+}
+
+const caller = { type: "program", caller_id: "call_p" };
+const fingerprint = "v1:\u0000é+/==\n🜁 ".repeat(40);
+const program = { type: "program", id: "prog_1", call_id: "call_p", code: "text(1)", fingerprint };
+const programOutput = (result: string, status = "completed") => ({
+  type: "program_output",
+  id: "po_1",
+  call_id: "call_p",
+  result,
+  status,
+});
+const call = (id: string, name: string, input: object, by: object | null = null) => ({
+  type: "function_call",
+  id: `fc_${id}`,
+  call_id: id,
+  name,
+  arguments: JSON.stringify(input),
+  status: "completed",
+  caller: by,
+});
+const message = (text: string) => ({
+  type: "message",
+  id: "msg_1",
+  role: "assistant",
+  status: "completed",
+  content: [{ type: "output_text", text, annotations: [] }],
+});
+const output = (...items: object[]) => ({ raw: { output: items } });
+const depot = () =>
+  makeTool({ name: "depot", input: z.object({ id: z.number() }), handler: ({ id }) => ({ n: id * 8 }) });
+
+async function run(script: readonly WireStep[], asking: Asking = {}, wire = responsesWire) {
+  await using served = await serve(wire, script);
+  const report = await ask(served, asking);
+  return { ...report, served };
+}
+const inputOf = ({ asked }: Served, request: number) => (asked[request]?.body.input ?? []) as Record<string, unknown>[];
+
+describe.each([
+  ["streamed", true],
+  ["in one piece", false],
+])("OpenAI Responses, %s", (_, stream) => {
+  const here = (script: readonly WireStep[], asking: Asking = {}, wire?: Wire) =>
+    run(script, { stream, ...asking }, wire);
+  const hosted = (script: readonly WireStep[], asking: Asking = {}, wire?: Wire) =>
+    here(script, { tools: [depot()], programs: "hosted", ...asking }, wire);
+
+  test("R1: a call is answered by its call_id, not by its id", async () => {
+    const { served } = await here([output(call("c_1", "f", { k: 1 })), { text: "4" }], { tools: [counted("f").tool] });
+    expect(timeless(inputOf(served, 1).at(-1))).toEqual({
+      type: "function_call_output",
+      call_id: "c_1",
+      output: "1",
+    });
+  });
+
+  test("R2: sealed reasoning is sent back in order, before its calls and their outputs", async () => {
+    const reasoning = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "c2VhbGVk" };
+    const { served, answer } = await here(
+      [output(reasoning, call("c_1", "f", { k: 1 }), call("c_2", "f", { k: 2 })), { text: "4" }],
+      {
+        tools: [counted("f").tool],
+      },
+    );
+    expect([answer, served.refusals]).toEqual(["4", []]);
+    expect(inputOf(served, 1).map(({ type, role, call_id }) => [type ?? role, call_id])).toEqual([
+      ["user", undefined],
+      ["reasoning", undefined],
+      ["function_call", "c_1"],
+      ["function_call", "c_2"],
+      ["function_call_output", "c_1"],
+      ["function_call_output", "c_2"],
+    ]);
+    expect(inputOf(served, 1)[1]).toEqual(reasoning);
+  });
+
+  test("R3: if the provider keeps the conversation, only new items are sent, with instructions and tools", async () => {
+    const { served, answer } = await here(
+      [output(call("c_1", "f", { k: 1 })), { text: "4" }],
+      { tools: [counted("f").tool] },
+      wireWith({ store: true }),
+    );
+    expect([answer, served.refusals]).toEqual(["4", []]);
+    const second = served.asked[1]?.body;
+    expect(second).toMatchObject({ store: true, previous_response_id: "resp_1" });
+    expect(inputOf(served, 1)).toHaveLength(1);
+    expect(second?.instructions).toBe(served.asked[0]?.body.instructions);
+  });
+
+  test("R4, R5: the calls of a program are answered together, each with its unchanged caller", async () => {
+    const calls = [1, 2, 3].map((id) => call(`call_${id}`, "depot", { id }, caller));
+    const {
+      served,
+      answer,
+      calls: lines,
+    } = await hosted([output(program, ...calls), output(programOutput("48"), message("48"))]);
+    expect([answer, served.refusals]).toEqual(["48", []]);
+    expect(inputOf(served, 1).slice(-3)).toEqual(
+      [1, 2, 3].map((id) => ({
+        type: "function_call_output",
+        call_id: `call_${id}`,
+        output: `{"n":${id * 8}}`,
+        caller,
+      })),
+    );
+    expect(lines.map(({ caller }) => caller)).toEqual(["programmatic", "programmatic", "programmatic"]);
+    expect(served.asked[0]?.body.tools).toMatchObject([
+      { type: "programmatic_tool_calling" },
+      { type: "function", name: "depot", allowed_callers: ["programmatic"] },
+    ]);
+  });
+
+  test.each([
+    ["stored", true],
+    ["sent each time", false],
+  ])("R6: two pauses of one program, its output alone, and then the answer, %s", async (_, store) => {
+    const { served, answer, transcript } = await hosted(
+      [
+        output(program, ...[1, 2].map((id) => call(`call_${id}`, "depot", { id }, caller))),
+        output(...[3, 4].map((id) => call(`call_${id}`, "depot", { id }, caller))),
+        output(programOutput("24")),
+        { text: "24" },
+      ],
+      {},
+      wireWith({ store }),
+    );
+    expect([answer, served.refusals]).toEqual(["24", []]);
+    if (store) expect(inputOf(served, 3)).toEqual([]);
+    expect(transcript.turns.flatMap(({ turn }) => turn.hosted)).toEqual([
+      { type: "hosted_program_started", program: "call_p", source: "text(1)" },
+      { type: "hosted_program_ended", program: "call_p", output: "24", isError: false },
+    ]);
+  });
+
+  test("R6: text before a program is not the answer, which follows the program's output", async () => {
+    const { answer, served } = await hosted([output(message("I run it."), program, programOutput("8")), { text: "8" }]);
+    expect([answer, served.refusals]).toEqual(["8", []]);
+  });
+
+  test("R7: a program's fingerprint is sent back byte for byte, and is in no transcript", async () => {
+    const { served, transcript } = await hosted([
+      output(program, call("call_1", "depot", { id: 1 }, caller)),
+      output(programOutput("8"), message("8")),
+    ]);
+    expect(inputOf(served, 1).find(({ type }) => type === "program")).toEqual(program);
+    expect(JSON.stringify(transcript)).not.toContain("v1:");
+  });
+
+  test("R8: a direct call of a tool for programs is refused with a sentence and not made", async () => {
+    const f = counted("f", { allowedCallers: ["programmatic"] });
+    const { served, calls } = await hosted([output(call("c_1", "f", { k: 1 })), { text: "4" }], { tools: [f.tool] });
+    expect(f.inputs).toEqual([]);
+    expect(inputOf(served, 1).at(-1)).toMatchObject({
+      output: expect.stringContaining("f can only be called from a program"),
+    });
+    expect(calls).toMatchObject([{ outcome: { type: "refused", code: "caller_not_allowed" } }]);
+  });
+
+  test("a call by an unknown caller is refused, and the caller is sent back unchanged", async () => {
+    const f = counted("f", { allowedCallers: ["direct", "programmatic"] });
+    const odd = { type: "agent_20270101", caller_id: "a_1" };
+    const { served, answer } = await hosted([output(call("c_1", "f", { k: 1 }, odd)), { text: "4" }], {
+      tools: [f.tool],
+    });
+    expect([answer, served.refusals, f.inputs]).toEqual(["4", [], []]);
+  });
+
+  test("R9: no call of an incomplete response is made", async () => {
+    const f = counted("f");
+    const cutOff = { calls: [{ tool: "f", input: { k: 1 } }], end: "cut_off" } as const;
+    const { ending } = await here([cutOff, cutOff], { tools: [f.tool] });
+    expect([ending, f.inputs]).toEqual([{ type: "cut_off", reason: "max_output_tokens" }, []]);
+  });
+
+  test("R9: no call of a response with an incomplete call is made", async () => {
+    const f = counted("f");
+    for (const status of ["in_progress", "incomplete"]) {
+      const cutOff = { ...output({ ...call("c_1", "f", { k: 1 }), status }), end: "cut_off" } as const;
+      const { ending } = await here([cutOff, cutOff], { tools: [f.tool] });
+      expect([ending.type, f.inputs]).toEqual(["cut_off", []]);
+    }
+  });
+
+  test("R10: arguments that break off are refused with a sentence", async () => {
+    const f = counted("f");
+    const { served, answer } = await here([{ calls: [{ tool: "f", inputText: "{" }] }, { text: "4" }], {
+      tools: [f.tool],
+    });
+    expect([answer, f.inputs]).toEqual(["4", []]);
+    expect(inputOf(served, 1).at(-1)).toMatchObject({ output: expect.stringContaining("it is not JSON") });
+  });
+
+  test("R11: a call in a namespace is that namespace's tool", async () => {
+    const [inner, outer] = [counted("crm.list"), counted("list")];
+    await here([output({ ...call("c_1", "list", { k: 1 }), namespace: "crm" }), { text: "4" }], {
+      tools: [inner.tool, outer.tool],
+    });
+    expect([inner.inputs, outer.inputs]).toEqual([[{ k: 1 }], []]);
+  });
+
+  test("R12: a program is sent as plain text, and answered as plain text", async () => {
+    const source = 'return "a\\"b" + `\n` + 1';
+    const { served, transcript } = await here([{ calls: [{ id: "c_1", program: source }] }, { text: "4" }], {
+      programs: "local",
+    });
+    expect(served.asked[0]?.body.tools).toMatchObject([
+      { type: "custom", name: "run_program", format: { type: "text" } },
+    ]);
+    expect(transcript.turns[0]?.turn.calls).toEqual([{ type: "program_call", id: "c_1", source }]);
+    expect(inputOf(served, 1).at(-1)).toMatchObject({ type: "custom_tool_call_output", call_id: "c_1" });
+  });
+
+  test("R13: an item of an unknown type is sent back unchanged", async () => {
+    const odd = { type: "odd_item", id: "odd_1", deep: [1, null] };
+    const { served, answer } = await here([output(odd, call("c_1", "f", { k: 1 })), { text: "4" }], {
+      tools: [counted("f").tool],
+    });
+    expect([answer, served.refusals]).toEqual(["4", []]);
+  });
+
+  test("R15: a strict function requires its optional fields or null, and its handler gets them as they were", async () => {
+    const f = counted("f", {
+      input: z.object({
+        k: z.number(),
+        note: z.string().optional(),
+        deep: z.object({ a: z.number().optional() }).optional(),
+      }),
+    });
+    const { served, answer } = await here(
+      [output(call("c_1", "f", { k: 1, note: null, deep: { a: null } })), { text: "4" }],
+      { tools: [f.tool] },
+      wireWith({ strict: true }),
+    );
+    expect([answer, served.refusals]).toEqual(["4", []]);
+    expect(f.inputs).toEqual([{ k: 1, deep: {} }]);
+    expect(served.asked[0]?.body.tools).toMatchObject([
+      { strict: true, parameters: { required: ["k", "note", "deep"], additionalProperties: false } },
+    ]);
+  });
+
+  test("a tool of the user's that cannot be strict is not", async () => {
+    const tool = counted("f", { input: z.looseObject({ k: z.record(z.string(), z.number()) }) }).tool;
+    const { served } = await here([{ text: "4" }], { tools: [tool] }, wireWith({ strict: true }));
+    expect(served.asked[0]?.body.tools).toMatchObject([{ strict: false }]);
+  });
+
+  test("a response that failed is a failure, with the provider's words", async () => {
+    const { ending } = await here([
+      { raw: { status: "failed", error: { code: "server_error", message: "Sorry." }, output: [] } },
+    ]);
+    expect(ending).toMatchObject({
+      type: "provider_failed",
+      failure: { code: "server_failed", message: expect.stringContaining("Sorry.") },
+    });
+  });
+
+  test("a hosted program that fails is reported as failed", async () => {
+    const { transcript } = await hosted([output(program, programOutput("timeout", "incomplete"), message("No."))]);
+    expect(transcript.turns[0]?.turn.hosted.at(-1)).toMatchObject({ output: "timeout", isError: true });
+  });
+});
+
+test("a reply with two items at one index is invalid", () => {
+  const stream = new ResponsesStream(UNSHOWN, () => {});
+  const done = (item: object) => ({ type: "response.output_item.done", output_index: 0, item });
+  stream.take(done(call("c_1", "f", { k: 1 })));
+  expect(() => stream.take(done(call("c_2", "f", { k: 2 })))).toThrow("Two items of the reply have the place 0.");
+});
+
+test("a reply with an item that is added and never done is incomplete", () => {
+  const stream = new ResponsesStream(UNSHOWN, () => {});
+  stream.take({ type: "response.output_item.added", output_index: 0, item: call("c_1", "f", { k: 1 }) });
+  stream.take({ type: "response.completed", response: { status: "completed", output: [] } });
+  expect(stream.reply).toBeUndefined();
+});
+
+test("R14: sealed content is taken from the item that is done", async () => {
+  const reasoning = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "final" };
+  const { served } = await run([output(reasoning, call("c_1", "f", { k: 1 })), { text: "4" }], {
+    tools: [counted("f").tool],
+  });
+  expect(inputOf(served, 1)[1]).toMatchObject({ encrypted_content: "final" });
+});
+
+test("without a key model_unavailable is thrown, and the message names what is missing", async () => {
+  expect(() => openai({ model: "gpt-test", apiKey: "" })).toThrow(
+    "There is no key for openai: set OPENAI_API_KEY, or pass apiKey.",
+  );
+  expect(() => openai({ model: "" })).toThrow('openai({ model }): expected the model\'s name, got "".');
+  expect(() => openai({ model: "m", apiKey: "k", baseUrl: "file:///x" })).toThrow(
+    "openai({ baseUrl }): expected an origin",
+  );
+  expect(() => openai({ model: "m", apiKey: "k", fetch: "proxy" as never })).toThrow(
+    'openai({ fetch }): expected a function like fetch, got "proxy".',
+  );
+  const withBreak = () => openai({ model: "m", apiKey: "sk-1\nhunter2" });
+  expect(withBreak).toThrow("check OPENAI_API_KEY");
+  expect(withBreak).not.toThrow("hunter2");
+  expect(() => openai({ model: "m", apiKey: "k", store: "yes" as never })).toThrow(
+    'openai({ store }): expected true or false, got "yes".',
+  );
+  const withPassword = () => openai({ model: "m", apiKey: "k", baseUrl: "https://user:hunter2@example.com/v1" });
+  expect(withPassword).toThrow("openai({ baseUrl }): the URL contains a user name or a password");
+  expect(withPassword).not.toThrow("hunter2");
+  await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
+  await expect(runtime.agent({ model: {} as never, task: "x" })).rejects.toThrow("agent({ model }): expected a model");
+});

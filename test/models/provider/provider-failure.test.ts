@@ -1,0 +1,101 @@
+import { expect, test } from "vitest";
+import { boundedFetch } from "../../../src/models/provider/bounded-fetch.ts";
+import { failedReply, failure } from "../../../src/models/provider/provider-failure.ts";
+import { startLoopback } from "../loopback.ts";
+
+const about = {
+  provider: "Anthropic",
+  keyVariable: "ANTHROPIC_API_KEY",
+  key: "my-own-key-0123",
+  requests: { attempts: 1 },
+};
+const live = new AbortController().signal;
+
+test("no failure has the key, whatever the provider writes", () => {
+  const { message } = failure(
+    "key_refused",
+    about,
+    "my-own-key-0123 is wrong, so is sk-proj-abcdef123456 and AIzaSyAbcdefghijk",
+    401,
+  );
+  expect(message).toBe(
+    "Anthropic does not take the key: check ANTHROPIC_API_KEY, and what it may do. It says: [key] is wrong, so is [key] and [key]",
+  );
+});
+
+test("no failure has a part of the key where the provider's words are shortened", () => {
+  const { message } = failure("key_refused", about, `${"x".repeat(285)}my-own-key-0123`);
+  expect(message).not.toContain("my-own");
+  const broken = { ...about, key: "my\nown-key" };
+  expect(failure("interrupted", broken, '"my\nown-key" is no header value.').message).toContain(
+    '"[key]" is no header value.',
+  );
+});
+
+test("a provider's words are put on one line and shortened", () => {
+  const { message } = failure("server_failed", about, `a\n\u001b[31mb\u202e${"x".repeat(9999)}`);
+  expect(message).toMatch(/^Anthropic failed: try again later\. It says: a \[31mb x+…$/);
+  expect(message.length).toBeLessThan(400);
+});
+
+test.each<[unknown, string]>([
+  [Object.assign(new Error("x"), { status: 529 }), "overloaded"],
+  [
+    Object.assign(new Error("x"), { error: { type: "error", error: { type: "overloaded_error", message: "x" } } }),
+    "overloaded",
+  ],
+  [Object.assign(new Error("x"), { error: { type: "rate_limit_error" } }), "rate_limited"],
+  [Object.assign(new Error("x"), { error: { type: "error", code: "rate_limit_exceeded" } }), "rate_limited"],
+  [Object.assign(new Error("x"), { error: { type: "error", code: "server_error" } }), "server_failed"],
+  [Object.assign(new Error('{"error":{"message":"API key not valid"}}'), { status: 400 }), "key_refused"],
+  [Object.assign(new Error("x"), { status: 422 }), "request_refused"],
+  [new Error("terminated", { cause: new Error("other side closed") }), "interrupted"],
+  [new Error("x", { cause: new TypeError("fetch failed") }), "unreachable"],
+  [new SyntaxError("Unexpected token"), "reply_invalid"],
+  ["text", "interrupted"],
+  [null, "interrupted"],
+  [undefined, "interrupted"],
+  [{ status: "401" }, "interrupted"],
+])("what was thrown is told apart, %#", (error, code) => {
+  expect(failedReply(error, live, about)).toMatchObject({ type: "failed", failure: { code } });
+});
+
+test("any error after an abort counts as the abort", () => {
+  expect(failedReply(new Error("x"), AbortSignal.abort(), about)).toEqual({ type: "aborted" });
+});
+
+// ---- what is fetched -------------------------------------------------------------------------------------------
+
+const bounds = { timeoutMs: 10_000, stream: false, fetch };
+
+test("a reply is read up to its limit", async () => {
+  await using server = await startLoopback(() => ({ type: "text", body: "x".repeat(1000) }));
+  expect(await (await boundedFetch(bounds, 1000)(server.url)).text()).toHaveLength(1000);
+  await expect((await boundedFetch(bounds, 999)(server.url)).text()).rejects.toThrow(
+    "The reply has more than 999 bytes.",
+  );
+});
+
+test("a line of a stream has its own limit, whatever content type the server sends", async () => {
+  await using server = await startLoopback(() => ({ type: "text", body: "x".repeat(5 * 1024 * 1024) }));
+  await expect((await boundedFetch({ ...bounds, stream: true })(server.url)).text()).rejects.toThrow(
+    "An event of the reply has more than",
+  );
+  expect(await (await boundedFetch(bounds)(server.url)).text()).toHaveLength(5 * 1024 * 1024);
+});
+
+test("a redirect is not followed, because the key would be sent to the other host", async () => {
+  const reached: string[] = [];
+  await using other = await startLoopback(({ path }) => {
+    reached.push(path);
+    return { type: "text", body: "{}" };
+  });
+  await using server = await startLoopback(() => ({
+    type: "json",
+    status: 307,
+    body: {},
+    headers: { location: other.url },
+  }));
+  await expect(boundedFetch(bounds)(server.url)).rejects.toThrow("fetch failed");
+  expect(reached).toEqual([]);
+});

@@ -1,0 +1,104 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { boundedFetch } from "../../../src/models/provider/bounded-fetch.ts";
+import { ProviderRequests, retryWaitMs } from "../../../src/models/provider/provider-requests.ts";
+import { wellFormedJson } from "../../../src/models/provider/provider-requests.ts";
+import { startLoopback } from "../loopback.ts";
+
+const now = Date.parse("2026-11-21T10:00:00Z");
+const waitFor = (status: number, headers: Record<string, string>, attempt = 1) =>
+  retryWaitMs(status, new Headers(headers), attempt, now);
+
+test.each<[Record<string, string>, number | undefined]>([
+  [{ "retry-after": "7" }, 7000],
+  [{ "retry-after": "0.5" }, 500],
+  [{ "retry-after": "25" }, 25_000],
+  [{ "retry-after": "26" }, undefined],
+  [{ "retry-after": "99999999999" }, undefined],
+  [{ "retry-after": "9".repeat(400) }, undefined],
+  [{ "retry-after-ms": "99999999999999.9999999" }, undefined],
+  [{ "retry-after": "Sat, 21 Nov 2026 10:00:09 GMT" }, 9000],
+  [{ "retry-after": "Sat, 21 Nov 2026 09:00:00 GMT" }, 0],
+  [{ "retry-after": "Sun, 21 Nov 2027 10:00:00 GMT" }, undefined],
+  [{ "retry-after-ms": "12", "retry-after": "7" }, 12],
+  [{ "x-should-retry": "false", "retry-after": "7" }, undefined],
+])("after %j it waits %s ms", (headers, ms) => {
+  expect(waitFor(529, headers)).toBe(ms);
+});
+
+test("without Retry-After the wait doubles, up to eight seconds", () => {
+  for (const headers of [{}, { "retry-after": "soon" }, { "retry-after": "-5" }] as Record<string, string>[])
+    for (const [attempt, most] of [500, 1000, 2000, 4000, 8000, 8000].entries()) {
+      const ms = waitFor(503, headers, attempt + 1) ?? Number.NaN;
+      expect(ms).toBeLessThanOrEqual(most);
+      expect(ms).toBeGreaterThanOrEqual(most * 0.75);
+    }
+});
+
+test("a refused request is not sent again, unless the provider asks for it", () => {
+  for (const status of [200, 301, 400, 401, 403, 404, 413, 422]) expect(waitFor(status, {})).toBeUndefined();
+  expect(waitFor(400, { "x-should-retry": "true", "retry-after": "1" })).toBe(1000);
+});
+
+test("a successful reply is used, whatever its headers say about retries", async () => {
+  let sent = 0;
+  const requests = new ProviderRequests({
+    timeoutMs: 10_000,
+    stream: false,
+    retries: 3,
+    retryMs: 60_000,
+    fetch: async () => {
+      sent += 1;
+      return new Response("{}", { headers: { "x-should-retry": "true", "retry-after": "0" } });
+    },
+  });
+  expect(await (await requests.fetch("http://x")).text()).toBe("{}");
+  expect([sent, requests.attempts]).toEqual([1, 1]);
+});
+
+test("a request that does not arrive is sent again, and one that times out is not", async () => {
+  let sent = 0;
+  const failing = (error: Error) =>
+    new ProviderRequests({
+      timeoutMs: 10_000,
+      stream: false,
+      retries: 1,
+      retryMs: 60_000,
+      fetch: () => {
+        sent += 1;
+        return Promise.reject(error);
+      },
+    });
+  await expect(failing(new TypeError("fetch failed")).fetch("http://x")).rejects.toThrow("fetch failed");
+  expect(sent).toBe(2);
+  await expect(failing(new DOMException("Late.", "TimeoutError")).fetch("http://x")).rejects.toThrow("Late.");
+  expect(sent).toBe(3);
+});
+
+test("JSON without lone surrogates is unchanged, and in other JSON only these are replaced", () => {
+  const text = fc
+    .array(fc.constantFrom("\ud800", "\udfff", "😀", "\\", "\\ud800", '"', "u", "a", "\n"))
+    .map((parts) => parts.join(""));
+  fc.assert(
+    fc.property(fc.dictionary(text, fc.oneof(text, fc.array(text))), (value) => {
+      const sent = JSON.parse(wellFormedJson(JSON.stringify(value))) as unknown;
+      const wanted = (one: unknown): unknown =>
+        typeof one === "string" ? one.toWellFormed() : Array.isArray(one) ? one.map(wanted) : one;
+      const fields = Object.entries(value).map(([name, one]) => [name.toWellFormed(), wanted(one)] as const);
+      expect(sent).toEqual(JSON.parse(JSON.stringify(Object.fromEntries(fields))));
+    }),
+  );
+});
+
+test("an event of a stream has its limit however many lines it has", async () => {
+  const bounds = { timeoutMs: 10_000, stream: true, fetch };
+  await using lines = await startLoopback(() => ({ type: "text", body: "data: x\n".repeat(700_000) }));
+  await expect((await boundedFetch(bounds)(lines.url)).text()).rejects.toThrow("An event of the reply has more than");
+  for (const end of ["\n\n", "\r\n\r\n", "\r\r"]) {
+    await using events = await startLoopback(() => ({
+      type: "text",
+      body: `data: ${"x".repeat(100)}${end}`.repeat(50_000),
+    }));
+    expect((await (await boundedFetch(bounds)(events.url)).text()).length).toBeGreaterThan(5_000_000);
+  }
+});

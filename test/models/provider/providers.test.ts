@@ -1,0 +1,39 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import * as portcullis from "../../../src/index.ts";
+import { PROVIDERS } from "../../../src/models/provider/providers.ts";
+
+const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), "utf8");
+const { peerDependencies, peerDependenciesMeta } = JSON.parse(read("package.json")) as {
+  readonly peerDependencies: Record<string, string>;
+  readonly peerDependenciesMeta: Record<string, { readonly optional?: boolean }>;
+};
+const readme = read("docs/models.md");
+
+test.each([...PROVIDERS.values()])(
+  "$name has a public maker, an optional SDK and a line in docs/models.md",
+  (provider) => {
+    const { name, maker, keyVariable, sdk, hostsPrograms } = provider;
+    const make = (portcullis as Readonly<Record<string, unknown>>)[maker] as typeof portcullis.anthropic;
+    expect(make({ model: "m", apiKey: "k" })).toMatchObject({ name: `${name}:m`, hostsPrograms });
+    expect(peerDependencies).toHaveProperty([sdk]);
+    expect(peerDependenciesMeta[sdk]).toEqual({ optional: true });
+    expect(readme).toContain(`\`${name}:\``);
+    expect(readme).toContain(sdk);
+    expect(read("test/models/README.md")).toContain(`\`${keyVariable}\``);
+  },
+);
+
+test("the table has every optional SDK of a provider by the package that its folder loads", () => {
+  const folders = {
+    anthropic: "anthropic",
+    openai: "openai-responses",
+    "openai-chat": "openai-chat",
+    gemini: "gemini",
+  };
+  for (const [name, folder] of Object.entries(folders)) {
+    const client = folder.startsWith("openai-") ? "openai/openai-request.ts" : `${folder}/request.ts`;
+    expect(read(`src/models/${client}`)).toContain(`import("${PROVIDERS.get(name)?.sdk}")`);
+  }
+  expect(Object.keys(folders)).toEqual([...PROVIDERS.keys()]);
+});

@@ -1,0 +1,171 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { createRuntime } from "../../../src/index.ts";
+import { Timers } from "../../../src/programs/drive/program-timers.ts";
+import { createMemorySandbox } from "../../../src/testing.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Timers of a program of which the driver knows which are open. */
+class Driven {
+  readonly fired: number[] = [];
+  readonly #open = new Map<number, unknown>();
+  readonly timers = new Timers(this.#open, (id) => {
+    this.fired.push(id);
+    this.#open.delete(id);
+    this.onFire(id);
+  });
+  onFire: (id: number) => void = () => {};
+
+  /** Sets the timers of one turn, given as ids and delays. */
+  turn(...set: readonly (readonly [id: number, ms: number])[]): void {
+    this.timers.beginTurn();
+    for (const [id, ms] of set) this.set(id, ms);
+    this.timers.endTurn();
+  }
+
+  set(id: number, ms: number): void {
+    this.#open.set(id, ms);
+    this.timers.set({ id, ms });
+  }
+
+  clear(id: number): void {
+    this.#open.delete(id);
+    this.timers.noteCleared();
+  }
+}
+
+test("timers of one turn fire once each, in the order of their times, and of their ids where the times are equal", () => {
+  const driven = new Driven();
+  driven.turn([1, 60], [2, 20], [3, 40], [4, 20]);
+  vi.advanceTimersByTime(1_000_000);
+  expect(driven.fired).toEqual([2, 4, 3, 1]);
+});
+
+test("timers of many turns fire when they are due, one that is due sooner before those set earlier", () => {
+  const driven = new Driven();
+  driven.turn([1, 50]);
+  vi.advanceTimersByTime(10);
+  driven.turn([2, 20]);
+  driven.turn([3, 0]);
+  vi.advanceTimersByTime(19);
+  expect(driven.fired).toEqual([3]);
+  vi.advanceTimersByTime(1);
+  expect(driven.fired).toEqual([3, 2]);
+  vi.advanceTimersByTime(19);
+  expect(driven.fired).toEqual([3, 2]);
+  vi.advanceTimersByTime(1);
+  expect(driven.fired).toEqual([3, 2, 1]);
+});
+
+test("a timer that is set while another fires is not due with it", () => {
+  const driven = new Driven();
+  driven.onFire = (id) => {
+    if (id < 3) driven.turn([id + 1, 5]);
+  };
+  driven.turn([1, 5]);
+  for (const expected of [[1], [1, 2], [1, 2, 3]]) {
+    vi.advanceTimersByTime(5);
+    expect(driven.fired).toEqual(expected);
+  }
+});
+
+test("no timer of a turn fires before all of that turn are set, and those that are due by then fire in order", () => {
+  const driven = new Driven();
+  driven.timers.beginTurn();
+  driven.set(1, 50);
+  vi.advanceTimersByTime(100);
+  driven.set(2, 20);
+  driven.set(3, 180);
+  expect(driven.fired).toEqual([]);
+  driven.timers.endTurn();
+  expect(driven.fired).toEqual([2, 1]);
+  vi.advanceTimersByTime(80);
+  expect(driven.fired).toEqual([2, 1, 3]);
+});
+
+test("a timer of an earlier turn that is due meanwhile does not make those of this turn fire before all are set", () => {
+  const driven = new Driven();
+  driven.turn([1, 10]);
+  driven.timers.beginTurn();
+  driven.set(2, 5);
+  vi.advanceTimersByTime(20);
+  expect(driven.fired).toEqual([]);
+  driven.set(3, 1);
+  driven.timers.endTurn();
+  expect(driven.fired).toEqual([3, 2, 1]);
+});
+
+test("a timer that is cleared does not fire, whether its turn is over or not, and neither do others when all are", () => {
+  const driven = new Driven();
+  driven.timers.beginTurn();
+  for (const id of [1, 2, 3]) driven.set(id, id);
+  driven.clear(1);
+  vi.advanceTimersByTime(10);
+  driven.timers.endTurn();
+  driven.turn([4, 1], [5, 1]);
+  driven.clear(4);
+  driven.clear(99);
+  vi.advanceTimersByTime(1_000_000);
+  expect(driven.fired).toEqual([2, 3, 5]);
+
+  driven.timers.beginTurn();
+  driven.set(6, 1);
+  vi.advanceTimersByTime(10);
+  driven.timers.clearAll();
+  driven.timers.endTurn();
+  vi.advanceTimersByTime(1_000_000);
+  expect(driven.fired).toEqual([2, 3, 5]);
+});
+
+test("a hundred thousand timers that are set and cleared leave nothing behind, and the one that is not fires", () => {
+  const driven = new Driven();
+  driven.timers.beginTurn();
+  driven.set(0, 500_000);
+  let most = 0;
+  for (let id = 1; id <= 100_000; id += 1) {
+    driven.set(id, 400_000);
+    driven.clear(id);
+    most = Math.max(most, driven.timers.queued);
+  }
+  driven.timers.endTurn();
+  expect(most).toBeLessThan(2000);
+  vi.advanceTimersByTime(1_000_000);
+  expect(driven.fired).toEqual([0]);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test("a delay beyond node's longest, which node makes 1 ms, is waited for in parts", () => {
+  const delays = vi.spyOn(globalThis, "setTimeout");
+  const driven = new Driven();
+  driven.turn([1, 2 ** 31 + 1000]);
+  vi.advanceTimersByTime(2 ** 31);
+  expect(driven.fired).toEqual([]);
+  vi.advanceTimersByTime(1000);
+  expect(driven.fired).toEqual([1]);
+  expect(Math.max(...delays.mock.calls.map(([, ms]) => ms ?? 0))).toBe(2 ** 31 - 1);
+  delays.mockRestore();
+});
+
+test("timers that were set together fire in the order of their times, however long arming takes", async () => {
+  vi.useRealTimers();
+  await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
+  const { outcome, execution } = await runtime.execute(`
+    const order = [];
+    await new Promise((done) => {
+      const nap = (ms) => setTimeout(() => order.push(ms) === 3 && done(), ms);
+      nap(60);
+      for (let n = 0; n < 40_000; n += 1) clearTimeout(setTimeout(() => {}, 1_000_000));
+      nap(40);
+      nap(20);
+    });
+    return order;
+  `);
+  expect(outcome).toEqual({ type: "completed", value: [20, 40, 60] });
+  expect((await runtime.execution(execution).replay()).type).toBe("identical");
+});

@@ -1,0 +1,70 @@
+import { expect, test } from "vitest";
+import { answerText, frameText, type GuestFrame } from "../../../bridge/frames.ts";
+import { createMemoryJournal } from "../../../src/journal/memory-journal.ts";
+import { readPast } from "../../../src/programs/from-journal/past-execution.ts";
+import type { GuestEvent } from "../../../src/programs/guest/guest-event.ts";
+import { TrackedLog } from "../../../src/programs/from-journal/tracked-log.ts";
+import { header, outcome } from "../../journal/records.ts";
+
+const DRIVER = { driver: "d1", leaseMs: 15_000 };
+const AT = 1_700_000_000_000;
+const start = frameText({
+  kind: "start",
+  protocol: 1,
+  now: AT,
+  seed: "0".repeat(32),
+  limits: { calls: 1, logBytes: 1, frameBytes: 1 },
+  body: '{"program":"","tools":[]}',
+});
+const BEGIN: GuestEvent = { head: { kind: "start", now: AT }, text: start };
+const turnOf = (...commands: readonly GuestFrame[]) => ({
+  commands,
+  texts: commands.map((command) => frameText(command)),
+  settled: false,
+});
+const call = (id: number): GuestFrame => ({ kind: "call", id, tool: "crm.find", body: `{"id":${id}}` });
+const about = (id: string) => ({ type: "call", call: id, tool: "crm.find", caller: "programmatic", at: AT }) as const;
+
+/** Applies turns in one go and appends them. */
+async function appendTurns(log: TrackedLog, turns: Parameters<TrackedLog["applyTurns"]>[0]): Promise<void> {
+  const applying = log.applyTurns(turns);
+  let step = applying.next();
+  while (!step.done) step = applying.next();
+  log.deferTurns(step.value);
+  await log.flush();
+}
+
+test("the state of a log is the fold of what its journal holds", async () => {
+  const journal = createMemoryJournal();
+  const log = await TrackedLog.create(journal, header("one"), DRIVER);
+  await appendTurns(log, [[BEGIN, turnOf(call(1), call(2), { kind: "timer", id: 3, ms: 5 })]]);
+  await log.append({ ...about("1"), decision: "held" });
+  await log.append({ type: "decision", call: "1", allow: true, by: "ann", at: AT });
+  await log.append({ ...about("2"), decision: "allowed" });
+  log.defer({ type: "answered", call: "2", ok: true, ms: 1, bytes: 1, at: AT });
+  await log.append({ type: "restart", detail: "it died", at: AT });
+  expect(log.state).toEqual((await readPast(journal.read("one"))).state);
+  const answer = answerText(AT + 5, 2, true, "1");
+  await appendTurns(log, [
+    [{ head: { kind: "answer", now: AT + 5, id: 2, resultBytes: 1 }, text: answer }, turnOf(call(4))],
+  ]);
+  await log.append(outcome);
+  expect(log.state).toEqual((await readPast(journal.read("one"))).state);
+  expect([...log.state.calls.keys()]).toEqual([1, 4]);
+});
+
+test("a deferred record is in the state at once, and in the journal before the next one that is appended", async () => {
+  const journal = createMemoryJournal();
+  const log = await TrackedLog.create(journal, header("one"), DRIVER);
+  await appendTurns(log, [[BEGIN, turnOf(call(1))]]);
+  log.defer({ type: "answered", call: "1", ok: false, code: "handler_failed", ms: 1, bytes: 0, at: AT });
+  expect(log.state.calls.get(1)?.answered).toMatchObject({ code: "handler_failed" });
+  expect((await Array.fromAsync(journal.read("one"))).map(({ type }) => type)).toEqual(["header", "turn"]);
+  await log.append(outcome);
+  expect((await Array.fromAsync(journal.read("one"))).map(({ type }) => type)).toEqual([
+    "header",
+    "turn",
+    "answered",
+    "outcome",
+  ]);
+});

@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import { frameText } from "../../../bridge/frames.ts";
+import { stopEvent } from "../../../src/programs/guest/guest-event.ts";
+import { GuestLink } from "../../../src/programs/guest/guest-link.ts";
+import type { Guest, Sandbox } from "../../../src/sandboxes/sandbox.ts";
+
+const MIB = 1024 * 1024;
+const limits = { memoryBytes: 64 * MIB, frameBytes: MIB, totalBytes: 64 * MIB };
+
+/** A sandbox whose guest says these frames, whatever it is sent. */
+function saying(frames: readonly string[]): Sandbox {
+  const exit = { type: "killed" as const, reason: "" };
+  const guest: Guest = {
+    send() {},
+    frames: (async function* said() {
+      yield frames;
+    })(),
+    exit: Promise.resolve(exit),
+    usage: () => ({ peakMemoryBytes: 0, processorMs: undefined }),
+    kill() {},
+    release() {},
+    async [Symbol.asyncDispose]() {},
+  };
+  return { name: "saying", languages: ["javascript"], open: async () => guest, async [Symbol.asyncDispose]() {} };
+}
+
+test.each([
+  ["x", 1_100_000],
+  ["é", 600_000],
+  ["漢", 600_000],
+  ["😀", 300_000],
+])("a turn of %s is bounded by the memory that it takes, and not by its characters", async (character, count) => {
+  const output = frameText({
+    kind: "output",
+    stream: "stdout",
+    dropped: 0,
+    body: JSON.stringify(character.repeat(count / 4)),
+  });
+  const ready = frameText({ kind: "ready", protocol: 1, language: "javascript" });
+  const options = { language: "javascript" as const, limits, tenant: "t", turnBytes: MIB };
+  const heard = async (outputs: number) => {
+    const sandbox = saying([ready, ...Array.from({ length: outputs }, () => output), '{"kind":"turn_end","open":0}']);
+    const link = await GuestLink.open(sandbox, options, new AbortController().signal);
+    link.send([stopEvent(1)]);
+    return link.nextTurns();
+  };
+  expect(await heard(3)).toMatchObject([{ settled: false }]);
+  expect(await heard(4)).toMatchObject({ type: "too_long" });
+});

@@ -1,0 +1,171 @@
+import { describe, expect, test } from "vitest";
+import { KEYS, keyOf, type OpenServer, openServer } from "../../servers.ts";
+
+const ACCEPT = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+const without = (id: string) => ({ keys: KEYS.keys.filter((key) => key.id !== id) });
+const changed = (id: string, change: object) => ({
+  keys: KEYS.keys.map((key) => (key.id === id ? { ...key, ...change } : key)),
+});
+
+interface Asked {
+  readonly key?: string;
+  readonly method?: string;
+  readonly session?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** One message, of which the answer is not read. */
+function send(door: OpenServer, message: object | undefined, { key = "ann", method, session, headers }: Asked = {}) {
+  return door.server.fetch(
+    new Request("http://localhost/mcp", {
+      method: method ?? "POST",
+      headers: {
+        authorization: `Bearer ${keyOf(key)}`,
+        ...ACCEPT,
+        ...(session === undefined ? {} : { "mcp-session-id": session, "mcp-protocol-version": "2025-11-25" }),
+        ...headers,
+      },
+      ...(message ? { body: JSON.stringify({ jsonrpc: "2.0", id: 1, ...message }) } : {}),
+    }),
+  );
+}
+
+async function begin(
+  door: OpenServer,
+  key = "ann",
+  padding = 0,
+): Promise<{ status: number; id: string; text: string }> {
+  const capabilities = { experimental: { padding: { text: "x".repeat(padding) } } };
+  const params = { protocolVersion: "2025-11-25", capabilities, clientInfo: { name: "raw", version: "1" } };
+  const response = await send(door, { method: "initialize", params }, { key });
+  return {
+    status: response.status,
+    id: response.headers.get("mcp-session-id") ?? "",
+    text: await response.text(),
+  };
+}
+
+const status = async (door: OpenServer, session: string, key = "ann") => {
+  const response = await send(door, { method: "ping" }, { session, key });
+  await response.body?.cancel();
+  return response.status;
+};
+
+describe("sessions of one key", () => {
+  const LARGE = 60_000;
+
+  test("hold no more than so many bytes: the one that was unused for the longest ends, and no other key's", async () => {
+    await using door = await openServer({ keys: KEYS });
+    const bobs = await begin(door, "bob", LARGE);
+    const first = await begin(door, "ann", LARGE);
+    let last = first;
+    for (let n = 0; n < 60; n += 1) last = await begin(door, "ann", LARGE);
+    expect([first.status, await status(door, first.id)]).toEqual([200, 404]);
+    expect([last.status, await status(door, last.id)]).toEqual([200, 200]);
+    expect(await status(door, bobs.id, "bob")).toBe(200);
+  });
+
+  test("that are all in use leave no room for another one, and the client is told what to do", async () => {
+    await using door = await openServer({ keys: KEYS });
+    const streams: Response[] = [];
+    let refused: Awaited<ReturnType<typeof begin>> | undefined;
+    for (let n = 0; n < 60 && !refused; n += 1) {
+      const session = await begin(door, "ann", LARGE);
+      if (session.status === 200) streams.push(await send(door, undefined, { method: "GET", session: session.id }));
+      else refused = session;
+    }
+    expect(refused?.status).toBe(429);
+    expect(refused?.text).toMatch(/DELETE and its Mcp-Session-Id.*2026-07-28, which needs none/);
+    expect((await begin(door, "bob", LARGE)).status).toBe(200);
+    await streams[0]?.body?.cancel();
+    expect((await begin(door, "ann", LARGE)).status).toBe(200);
+    for (const stream of streams.slice(1)) await stream.body?.cancel();
+  });
+
+  test("give back what they held when they end", async () => {
+    await using door = await openServer({ keys: KEYS });
+    for (let n = 0; n < 80; n += 1) {
+      const { id } = await begin(door, "ann", LARGE);
+      const stream = await send(door, undefined, { method: "GET", session: id });
+      expect(stream.status).toBe(200);
+      expect((await send(door, undefined, { method: "DELETE", session: id })).status).toBe(200);
+      await stream.body?.cancel();
+    }
+  });
+});
+
+const SLOW = {
+  method: "tools/call",
+  params: { name: "run_program", arguments: { code: "return await tools.crm.slow({})" } },
+};
+const MODERN = {
+  ...SLOW,
+  params: {
+    ...SLOW.params,
+    _meta: {
+      "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+      "io.modelcontextprotocol/clientCapabilities": {},
+      "io.modelcontextprotocol/clientInfo": { name: "raw", version: "1" },
+    },
+  },
+};
+const MODERN_HEADERS = {
+  "mcp-protocol-version": "2026-07-28",
+  "mcp-method": "tools/call",
+  "mcp-name": "run_program",
+};
+
+/** Resolves with what a client gets of an answer, to its end. */
+const ofAnswer = async (answer: Promise<Response>) => {
+  const response = await answer;
+  return `${response.status} ${await response.text()}`;
+};
+
+describe.each([
+  ["is revoked", (door: OpenServer) => door.server.setKeys(without("ann")), undefined],
+  ["gets another tenant", (door: OpenServer) => door.server.setKeys(changed("ann", { tenant: "bolt" })), undefined],
+  ["loses the scope run", (door: OpenServer) => door.server.setKeys(changed("ann", { scopes: ["read"] })), undefined],
+  ["expires", () => {}, 1500],
+] as const)("a key that %s", (_, end, expiresIn) => {
+  const open = () => {
+    const expires = expiresIn === undefined ? {} : { expires: new Date(Date.now() + expiresIn).toISOString() };
+    return openServer({ keys: changed("ann", expires) });
+  };
+
+  test("loses its streams and sessions, and its programs end", async () => {
+    await using door = await open();
+    const { id } = await begin(door);
+    const stream = ofAnswer(send(door, undefined, { method: "GET", session: id }));
+    const call = ofAnswer(send(door, SLOW, { session: id }));
+    await door.slow.begun();
+    end(door);
+    expect(await stream).toMatch(/^200/);
+    expect(await call).not.toContain('"result"');
+    expect([401, 403, 404]).toContain(await status(door, id));
+    await expect
+      .poll(async () => (await Array.fromAsync(door.runtime.executions())).map(({ state }) => state))
+      .toEqual(["ended"]);
+  });
+
+  test("gets no answer to a request of the protocol without sessions that it has made before", async () => {
+    await using door = await open();
+    const call = ofAnswer(send(door, MODERN, { headers: MODERN_HEADERS }));
+    await door.slow.begun();
+    end(door);
+    expect(await call).not.toContain('"result"');
+    await expect
+      .poll(async () => (await Array.fromAsync(door.runtime.executions())).map(({ state }) => state))
+      .toEqual(["ended"]);
+  });
+});
+
+test("a client whose key stays is not disturbed when other keys go", async () => {
+  await using door = await openServer({ keys: KEYS });
+  const { id } = await begin(door);
+  const call = ofAnswer(send(door, SLOW, { session: id }));
+  await door.slow.begun();
+  door.server.setKeys(without("bob"));
+  door.slow.release();
+  expect(await call).toContain('"result"');
+  expect(await status(door, id)).toBe(200);
+});

@@ -1,0 +1,152 @@
+import { createMemoryJournal, type Journal } from "portcullis/journal";
+import { describe, expect, test } from "vitest";
+import { KEYS, keyOf, openServer } from "../../servers.ts";
+import { CLIENTS } from "../clients.ts";
+
+const PAY = "return await tools.bank.pay({ amount: 7 })";
+const SLOW = "return await tools.crm.slow({})";
+const changed = (id: string, change: object) => ({
+  keys: KEYS.keys.map((key) => (key.id === id ? { ...key, ...change } : key)),
+});
+
+describe.each(CLIENTS)("$client", ({ connect }) => {
+  test.each([
+    [["run", "decide"], 1],
+    [["run"], 0],
+  ])("the user of a key with the scopes %j is asked about calls %i times", async (scopes, times) => {
+    await using door = await openServer({ keys: changed("ann", { scopes }) });
+    const { url } = await door.server.listen({ port: 0 });
+    const asked: string[] = [];
+    await using client = await connect({ url: `${url}/mcp`, token: keyOf("ann") }, (message) => {
+      asked.push(message);
+      return { action: "accept", content: { allow: true } };
+    });
+    const { text } = await client.call("run_program", { code: PAY });
+    expect(asked).toHaveLength(times);
+    expect(text.includes('"paid":7')).toBe(times === 1);
+  });
+
+  test("changes of a key's rights hold at once, also in sessions that are open", async () => {
+    await using door = await openServer({ keys: KEYS });
+    const { url } = await door.server.listen({ port: 0 });
+    await using client = await connect({ url: `${url}/mcp`, token: keyOf("ann") });
+    expect((await client.call("run_program", { code: "return await tools.crm.find({})" })).isError).toBe(false);
+    door.server.setKeys(changed("ann", { tenant: "bolt", tools: ["crm.slow"] }));
+    const answer = await client.call("run_program", { code: "return await tools.crm.find({})" }).catch(() => undefined);
+    expect(answer?.isError ?? true).toBe(true);
+    const { json } = await door.ask("GET", "/v1/executions", { key: keyOf("ada") });
+    expect(json.executions).toHaveLength(1);
+  });
+});
+
+test("values of a removed key are not given to a key of another tenant with the same id", async () => {
+  await using door = await openServer({ keys: KEYS });
+  const { url } = await door.server.listen({ port: 0 });
+  await using before = await CLIENTS[3].connect({ url: `${url}/mcp`, token: keyOf("ann") });
+  const { links } = await before.call("run_program", { code: "return 'x'.repeat(200_000)" });
+  expect(await before.read(links[0] ?? "")).toContain("xxx");
+  door.server.setKeys(changed("ann", { tenant: "bolt", key: keyOf("new") }));
+  await using after = await CLIENTS[3].connect({ url: `${url}/mcp`, token: keyOf("new") });
+  await expect(after.read(links[0] ?? "")).rejects.toThrow(/not found/i);
+});
+
+test("a key runs no more at once than it may, by both doors together", async () => {
+  await using door = await openServer({ keys: KEYS });
+  const { url } = await door.server.listen({ port: 0 });
+  const slow = { program: SLOW, wait: false };
+  expect((await door.ask("POST", "/v1/executions", { key: keyOf("one"), body: slow })).status).toBe(202);
+  await using client = await CLIENTS[3].connect({ url: `${url}/mcp`, token: keyOf("one") });
+  const { text, isError } = await client.call("run_program", { code: "return 1" });
+  expect([isError, text]).toEqual([true, expect.stringContaining("runs 1 executions already")]);
+});
+
+/** A message whose body comes in two parts, so that something can happen between them. */
+function slowMessage(message: object, id: string, headers: Readonly<Record<string, string>> = {}) {
+  const begun = Promise.withResolvers<void>();
+  const rest = Promise.withResolvers<void>();
+  const text = JSON.stringify(message);
+  const parts = [text.slice(0, 10), text.slice(10)];
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const part = parts.shift();
+        if (parts.length === 0) await rest.promise;
+        begun.resolve();
+        if (part === undefined) controller.close();
+        else controller.enqueue(new TextEncoder().encode(part));
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  const request = new Request("http://localhost/mcp", {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${keyOf(id)}`,
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      ...headers,
+    },
+    body,
+    duplex: "half",
+  } as RequestInit);
+  return { request, begun: begun.promise, finish: () => rest.resolve() };
+}
+
+const START = {
+  jsonrpc: "2.0",
+  id: 1,
+  method: "initialize",
+  params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "t", version: "1" } },
+};
+
+test("a key that is revoked while its message arrives begins nothing", async () => {
+  await using door = await openServer({ keys: KEYS });
+  const { request, begun, finish } = slowMessage(START, "ann");
+  const answer = door.server.fetch(request);
+  await begun;
+  door.server.setKeys(changed("ann", { tenant: "bolt" }));
+  finish();
+  expect((await answer).status).toBe(401);
+});
+
+test("a length that is none takes no other client's room", async () => {
+  await using door = await openServer({ keys: KEYS });
+  for (const length of ["x", "-1", ""]) {
+    const { request, finish } = slowMessage(START, "ann", { "content-length": length });
+    finish();
+    expect((await door.server.fetch(request)).status, length).toBe(200);
+  }
+  const large = slowMessage({ ...START, more: "x".repeat(5 * 1024 * 1024) }, "bob");
+  large.finish();
+  expect((await door.server.fetch(large.request)).status).toBe(413);
+});
+
+test("a server that is closed opens no door for MCP", async () => {
+  await using door = await openServer({ keys: KEYS });
+  await door.server.close();
+  const { request, finish } = slowMessage(START, "ann");
+  finish();
+  expect((await door.server.fetch(request)).status).toBe(503);
+});
+
+test("to list the programs of a client no records of other executions are read", async () => {
+  const memory = createMemoryJournal();
+  const read: string[] = [];
+  const journal: Journal = {
+    ...memory,
+    read: (execution, options) => {
+      read.push(execution);
+      return memory.read(execution, options);
+    },
+  };
+  await using door = await openServer({ keys: KEYS }, { journal });
+  for (let n = 0; n < 10; n += 1)
+    await door.ask("POST", "/v1/executions", { body: { program: PAY, execution: `waits-${n}` } });
+  const { url } = await door.server.listen({ port: 0 });
+  await using client = await CLIENTS[3].connect({ url: `${url}/mcp`, token: keyOf("ann") });
+  await client.call("run_program", { code: PAY });
+  read.length = 0;
+  const { text } = await client.call("result", {});
+  expect(text).toContain("waiting");
+  expect(new Set(read).size).toBe(1);
+});

@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import { defineTool } from "../../../src/tools/define-tool.ts";
+import { missingFieldAdvice } from "../../../src/tools/declarations/output-fields.ts";
+import { jsonSchema } from "../../../src/tools/schema.ts";
+
+function toolOf(name: string, fields: readonly string[]) {
+  const properties = Object.fromEntries(fields.map((field) => [field, { type: "string" }]));
+  return defineTool({
+    name,
+    description: "A list",
+    input: jsonSchema({ type: "object" }),
+    output: jsonSchema({ type: "object", properties }),
+    allowedCallers: ["programmatic"],
+    effect: "read",
+    handler: () => ({}),
+  });
+}
+
+test("a field that no result has is told with those that there are, or with the one that was meant", () => {
+  const tickets = toolOf("tickets", ["tickets", "next"]);
+  expect(missingFieldAdvice("items", [tickets])).toBe(
+    'A result of tools.tickets has no field "items". It has "tickets", "next".',
+  );
+  expect(missingFieldAdvice("ticket", [tickets])).toContain('Did you mean "tickets"?');
+  expect(missingFieldAdvice("items", [tickets, toolOf("orders", ["items"])])).toBeUndefined();
+});
+
+test("nothing is said of the fields of a schema that is too large to be read to its end", () => {
+  const fields = Array.from({ length: 3000 }, (_, index) => `field${index}`);
+  expect(missingFieldAdvice("items", [toolOf("wide", fields)])).toBeUndefined();
+});

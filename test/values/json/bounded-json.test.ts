@@ -1,0 +1,78 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { readBoundedJson } from "../../../src/values/json/bounded-json.ts";
+import { Lane } from "../../../src/values/slice-scheduler.ts";
+
+const NONE = { depth: Number.POSITIVE_INFINITY, values: Number.POSITIVE_INFINITY };
+const lane = new Lane("test");
+
+/** Depth and values of parsed JSON. */
+function sizeOf(value: unknown): { depth: number; values: number } {
+  if (typeof value !== "object" || value === null) return { depth: 0, values: 1 };
+  const parts = Object.values(value).map(sizeOf);
+  return {
+    depth: 1 + Math.max(0, ...parts.map(({ depth }) => depth)),
+    values: 1 + parts.reduce((sum, { values }) => sum + values, 0),
+  };
+}
+
+test("what is within the bounds is read as JSON.parse reads it, at its exact depth, and no more values are allowed than asked", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.jsonValue({ maxDepth: 5 }), fc.nat(2), async (value, space) => {
+      const text = JSON.stringify(value, undefined, space);
+      const { depth, values } = sizeOf(JSON.parse(text));
+      expect(await readBoundedJson(text, NONE, lane)).toEqual({ ok: true, value: JSON.parse(text) as unknown });
+      expect(await readBoundedJson(text, { ...NONE, depth }, lane)).toMatchObject({ ok: true });
+      if (depth > 0)
+        expect(await readBoundedJson(text, { ...NONE, depth: depth - 1 }, lane)).toEqual({ ok: false, fault: "depth" });
+      if (values > 1)
+        expect(await readBoundedJson(text, { ...NONE, values: values - 1 }, lane)).toEqual({
+          ok: false,
+          fault: "values",
+        });
+    }),
+  );
+});
+
+test("any text is read as JSON.parse reads it, or refused", async () => {
+  const piece = fc.constantFrom(
+    "[",
+    "]",
+    "{",
+    "}",
+    ",",
+    ":",
+    '"',
+    "\\",
+    '\\"',
+    "1",
+    "a",
+    " ",
+    "null",
+    '"a":',
+    "\u0000",
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(piece, { maxLength: 30 }), async (pieces) => {
+      const text = pieces.join("");
+      let parsed: unknown;
+      try {
+        parsed = JSON.parse(text);
+      } catch {
+        expect(await readBoundedJson(text, NONE, lane)).toEqual({ ok: false, fault: "syntax" });
+        return;
+      }
+      expect(await readBoundedJson(text, NONE, lane)).toEqual({ ok: true, value: parsed });
+    }),
+  );
+});
+
+test("a string over many slices is one value, wherever its escapes are", async () => {
+  for (const shift of [0, 1, 2]) {
+    const text = `["${"x".repeat(shift)}${String.raw`\"[,`.repeat(100_000)}"]`;
+    expect(await readBoundedJson(text, { depth: 1, values: 2 }, lane)).toEqual({
+      ok: true,
+      value: JSON.parse(text) as unknown,
+    });
+  }
+});

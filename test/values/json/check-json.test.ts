@@ -1,0 +1,68 @@
+import { array, assert, constantFrom, json, nat, oneof, property, tuple } from "fast-check";
+import { expect, test } from "vitest";
+import { checkJson } from "../../../src/values/json/check-json.ts";
+import { PLAIN_DEPTH, readPlainData } from "../../../src/values/json/plain-data.ts";
+
+function checked(text: string): { readonly reason: string | undefined; readonly yields: number } {
+  const work = checkJson(text);
+  let yields = 0;
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return { reason: value, yields };
+    yields += 1;
+  }
+}
+
+const isPlain = (text: string) => readPlainData(text).ok;
+
+test("it accepts what parsing accepts, and nothing else", () => {
+  const piece = constantFrom(
+    ...'[]{},: \t\n"\\truefalsnl0123456789.-+eE'.split(""),
+    '"a"',
+    "null",
+    '"__proto__"',
+    '"\\u005f_proto__"',
+    "1e999",
+    "\\u00zz",
+    "\u0001",
+  );
+  const text = oneof(
+    json(),
+    array(piece, { maxLength: 24 }).map((parts) => parts.join("")),
+    // A valid text with one character changed.
+    tuple(json(), nat(), piece).map(([json, at, one]) => {
+      const place = at % (json.length + 1);
+      return json.slice(0, place) + one + json.slice(place + 1);
+    }),
+  );
+  assert(
+    property(text, (one) => {
+      expect(checked(one).reason === undefined).toBe(isPlain(one));
+    }),
+    { numRuns: 5000 },
+  );
+});
+
+test.each([
+  ["", "it is not JSON"],
+  ['{"__proto__":1}', "it has a field called __proto__"],
+  ['[{"\\u005f\\u005fproto__":1}]', "it has a field called __proto__"],
+  ["[1e400]", "it holds a number that is too large"],
+  [`${"[".repeat(PLAIN_DEPTH + 1)}${"]".repeat(PLAIN_DEPTH + 1)}`, "it is nested more than 100 levels deep"],
+  ["1".repeat(2000), "it holds a number of more than 1024 characters"],
+  ['"\\', "it is not JSON"],
+  ['["a', "it is not JSON"],
+  ['"a\nb"', "it is not JSON"],
+])("%s: %s", (text, reason) => {
+  expect(checked(text).reason).toBe(reason);
+});
+
+test.each([
+  ["a long string", JSON.stringify("x".repeat(1_000_000))],
+  ["many escapes", JSON.stringify("\n".repeat(500_000))],
+  ["many values", JSON.stringify(Array(200_000).fill(1))],
+])("it yields the thread in the midst of %s", (_what, text) => {
+  const { reason, yields } = checked(text);
+  expect(reason).toBeUndefined();
+  expect(yields).toBeGreaterThan(10);
+});
