@@ -4,7 +4,6 @@
  */
 import type { GuestFrame } from "../../../bridge/frames.ts";
 import type { GuestTurn } from "../../../bridge/turn-reader.ts";
-import type { CallLine } from "../../gate/call-line.ts";
 import type { GateSession } from "../../gate/session.ts";
 import { leavesOpen } from "../../journal/execution-log.ts";
 import type { Tool } from "../../tools/tool.ts";
@@ -24,7 +23,7 @@ import type { Observers } from "../observers.ts";
 import type { Past } from "../from-journal/past-execution.ts";
 import type { Scope } from "../scope.ts";
 import type { ResultSchema } from "./result-schema.ts";
-import { settle } from "./settlement.ts";
+import { type LeftCall, settle } from "./settlement.ts";
 import type { SourceMap } from "../guest/source-map.ts";
 import { Timers } from "./program-timers.ts";
 import { standingOf, waitingIn } from "../from-journal/standing.ts";
@@ -50,8 +49,13 @@ export interface Work {
   readonly note?: string | undefined;
 }
 
-function openLine({ tool, decided }: OpenCall): Pick<CallLine, "tool" | "effect"> {
-  return { tool, ...(decided?.effect && { effect: decided.effect }) };
+function openLine({ tool, decided, started }: OpenCall): LeftCall {
+  // A client may have done what it was asked for.
+  return {
+    tool,
+    started: started === true || decided?.decision === "client",
+    ...(decided?.effect && { effect: decided.effect }),
+  };
 }
 
 /** Usage as a turn notes it: short, because there may be many turns. */

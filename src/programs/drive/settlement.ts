@@ -20,11 +20,14 @@ export interface Circumstances {
   /** Number of calls the program made, including calls of its last turn, which never reach the gate. */
   readonly calls: number;
   readonly overdraft: Overdraft | undefined;
-  readonly openCalls: readonly Pick<CallLine, "tool" | "effect">[];
+  readonly openCalls: readonly LeftCall[];
   readonly lines: readonly CallLine[];
   readonly lane: Lane;
   readonly result?: ResultSchema | undefined;
 }
+
+/** A call that has no answer. `started` is set if a handler began, or a client was asked: it may have taken effect. */
+export type LeftCall = Pick<CallLine, "tool" | "effect" | "started">;
 
 export interface Settlement {
   readonly ending: Ending;
@@ -49,7 +52,7 @@ export async function settle(
   const { openCalls, limits, tools, lines, lane, result } = circumstances;
   const returned = body === undefined ? { value: undefined } : await readUpTo(body, limits.outputBytes, lane);
   if (!returned) return { notes: [], remarks, ending: broken("a value that is not plain JSON") };
-  const writing = openCalls.filter((call) => changes(tools, call)).map(({ tool }) => tool);
+  const writing = openCalls.filter((call) => changes(tools, call));
   if (writing.length > 0) return { notes: [], remarks, ending: { type: "failed", fault: notAwaited(writing) } };
   const checked = result && (await checkResult(body, result, limits.inputBytes, lane));
   return {
@@ -101,14 +104,32 @@ function isKnown(tools: ToolSet, name: string): boolean {
 const OUT_OF_MEMORY =
   /^RangeError: Array buffer allocation failed$|^MemoryError: There is not enough memory for this\.$/;
 
-/** The fault for open calls that may have had an effect the program did not learn of. */
-function notAwaited(writing: readonly string[]): Fault {
-  const one = writing.length === 1;
+/** The fault for open calls that change something: the program did not learn whether they did. */
+function notAwaited(writing: readonly LeftCall[]): Fault {
+  const begun = writing.filter(({ started }) => started);
+  const unbegun = writing.filter(({ started }) => !started);
+  const subjectOf = (some: readonly LeftCall[]) => {
+    if (some.length < writing.length) return callsOf(namesOf(some));
+    return some.length === 1 ? "It" : "They";
+  };
+  const have = begun.length === 1 ? "has" : "have";
+  const fates = [
+    ...(begun.length > 0 ? [`${subjectOf(begun)} ${have} side effects that may or may not have happened`] : []),
+    ...(unbegun.length > 0 ? [`${subjectOf(unbegun)} ${were(unbegun)} not started and changed nothing`] : []),
+  ];
   return {
     name: "ProgramError",
     code: "calls_not_awaited",
-    message: `The program ended while ${callsOf(writing)} ${one ? "was" : "were"} still open. ${one ? "It has" : "They have"} side effects that may or may not have happened: await every call.`,
+    message: `The program ended while ${callsOf(namesOf(writing))} ${were(writing)} still open. ${fates.join("; ")}: await every call.`,
   };
+}
+
+function namesOf(calls: readonly LeftCall[]): readonly string[] {
+  return calls.map(({ tool }) => tool);
+}
+
+function were(calls: readonly unknown[]): string {
+  return calls.length === 1 ? "was" : "were";
 }
 
 /** Maximum number of kinds of calls of which notes tell each in a sentence. */
@@ -156,7 +177,7 @@ function partsLeftOut(tools: ToolSet, lines: readonly CallLine[]): string[] {
 }
 
 function endedWithProgram(left: readonly string[]): string {
-  return `${callsOf(left)} ${left.length === 1 ? "was" : "were"} not awaited and ended with the program.`;
+  return `${callsOf(left)} ${were(left)} not awaited and ended with the program.`;
 }
 
 /** `2 calls of crm.find, crm.list`. */

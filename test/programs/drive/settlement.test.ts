@@ -93,7 +93,7 @@ test("a large value that is not plain JSON breaks the bridge too", async () => {
     expect((await settle(succeeded(body), few)).ending).toMatchObject({ type: "crashed", code: "bridge_broken" });
 });
 
-const callsOf = (tools: readonly string[]) => tools.map((name) => ({ tool: name }));
+const callsOf = (tools: readonly string[], started = true) => tools.map((name) => ({ tool: name, started }));
 
 // ---- calls that are left ---------------------------------------------------------------------------------------
 
@@ -140,6 +140,25 @@ test.each([
     type: "failed",
     fault: { name: "ProgramError", code: "calls_not_awaited", message },
   });
+});
+
+test("a call that was left before its handler began has changed nothing, and the fault says so", async () => {
+  const faultOf = async (openCalls: Circumstances["openCalls"]) => {
+    const { ending } = await settle(succeeded("1"), { ...circumstances, openCalls });
+    return ending.type === "failed" ? [ending.fault.code, ending.fault.message] : ending;
+  };
+  expect(await faultOf(callsOf(["add"], false))).toEqual([
+    "calls_not_awaited",
+    "The program ended while 1 call of add was still open. It was not started and changed nothing: await every call.",
+  ]);
+  expect(await faultOf(callsOf(["add", "read", "pay"], false))).toEqual([
+    "calls_not_awaited",
+    "The program ended while 2 calls of add, pay were still open. They were not started and changed nothing: await every call.",
+  ]);
+  expect(await faultOf([...callsOf(["add"]), ...callsOf(["pay"], false)])).toEqual([
+    "calls_not_awaited",
+    "The program ended while 2 calls of add, pay were still open. 1 call of add has side effects that may or may not have happened; 1 call of pay was not started and changed nothing: await every call.",
+  ]);
 });
 
 // ---- faults ----------------------------------------------------------------------------------------------------
@@ -287,6 +306,6 @@ test.each([
 });
 
 test("a call that says itself what it changes counts as that, whatever its tool may do", async () => {
-  const openCalls = [{ tool: "add", effect: "read" } as const];
+  const openCalls = [{ tool: "add", started: true, effect: "read" } as const];
   expect((await settle(succeeded("1"), { ...circumstances, openCalls })).ending.type).toBe("completed");
 });
