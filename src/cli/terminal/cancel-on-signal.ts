@@ -17,9 +17,11 @@ export function cancelOnSignal() {
     resolve();
   };
   for (const name of SIGNALS) process.once(name, onSignal);
+  // The type is named: the declarations of the package cannot name what node's types infer.
+  const signal: AbortSignal = cancel.signal;
   return {
     /** Aborted by the first of these signals. A second signal of the same kind ends the process. */
-    signal: cancel.signal,
+    signal,
     /** Resolves with the first of these signals. */
     asked,
     /** Exit code for the signal that cancelled; `EXIT.cancelled` before there was one. */

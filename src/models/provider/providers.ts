@@ -5,7 +5,7 @@ import type { ConversationParts } from "./provider-conversation.ts";
 import { type ProviderOptions, type ProviderTraits, resolveOptions } from "./provider-options.ts";
 import { ProviderRequests } from "./provider-requests.ts";
 
-interface Provider extends ProviderTraits {
+export interface Provider extends ProviderTraits {
   readonly converse: (parts: ConversationParts) => Promise<Conversation>;
 }
 
