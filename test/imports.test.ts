@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { HELD_BY_SUITES } from "./held-by-suites.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const read = (path: string) => readFileSync(posix.join(root, path), "utf8");
@@ -210,6 +211,30 @@ test("the reader of imports finds every form of them", () => {
   expect(has("src/sandboxes/isolate/platform.ts", "isolated-vm", false)).toBe(true);
   expect(has("src/sandboxes/isolate/platform.ts", "node-gyp-build", false)).toBe(true);
   expect(has("src/sandboxes/docker/daemon.ts", "dockerode", false)).toBe(true);
+});
+
+// ---- the tests -------------------------------------------------------------------------------------------------
+
+/** What names sources without a test of them, as this file and its list do, and what is no file of tests. */
+const NO_TESTS = /\/node_modules\/|^test\/(?:hostile(?:-docker)?\/|imports\.test\.ts$|held-by-suites\.ts$)/;
+
+test("each source has a test at its path, or a test or the table of tests names it, or it stands in the list of those that suites hold", () => {
+  const testFiles = listFiles("test").filter((file) => !NO_TESTS.test(file));
+  const mirrored = new Set(testFiles.map((file) => file.replace(/^test\/|(?:\.\w+)*\.(?:test|suite|types)\.ts$/g, "")));
+  const named = new Set(
+    [...testFiles, "test/README.md"].flatMap((file) => read(file).match(/\bsrc\/[\w./-]+\.[jt]s\b/g) ?? []),
+  );
+  /** A file of types alone is held by the compiler. */
+  const runs = (file: string) =>
+    /^(?:export )?(?:default )?(?:async |abstract )*(?:const|let|function|class)\b|^export [{*]/m.test(read(file));
+  const without = listFiles("src").filter(
+    (file) => !mirrored.has(file.replace(/^src\/|\.[jt]s$/g, "")) && !named.has(file) && runs(file),
+  );
+  const missing = without.filter((file) => !HELD_BY_SUITES.has(file));
+  expect(missing, "a source gets a test at its path").toEqual([]);
+  const stale = [...HELD_BY_SUITES].filter((file) => !without.includes(file));
+  expect(stale, "what has a test, or is gone, leaves test/held-by-suites.ts").toEqual([]);
+  expect(HELD_BY_SUITES.size).toBeLessThanOrEqual(265);
 });
 
 test("each room has a folder of tests", () => {
