@@ -70,6 +70,7 @@ lint: $(PACKAGES)
 
 types: $(PACKAGES)
 	@tsc
+	@tsc -p tsconfig.dist.json --noEmit
 	@tsc -p page
 
 # Both benchmarks measure the built package, not the source.

@@ -17,7 +17,7 @@ const JUDGES_PROCESS =
  * holds, loads or is ended by. The other files follow each other in one process, which loads once what they share.
  */
 const OWN_PROCESS = [
-  "test/{cli,page,examples,package,durability,telemetry}/**/*.test.ts",
+  "test/{cli,examples,package,durability,telemetry}/**/*.test.ts",
   "test/*.test.ts",
   "test/values/byte-list.test.ts",
   "test/gate/session.test.ts",

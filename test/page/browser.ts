@@ -28,19 +28,23 @@ export interface Opened {
   readonly problems: readonly string[];
 }
 
+let launched: Promise<Browser> | undefined;
 let browser: Browser | undefined;
 
-/** Starts Chromium for the tests of a file, and ends it with them. */
+/** Starts Chromium for the tests of a process, which ends with it. Each file closes its own pages. */
 export function useBrowser(): { readonly open: (url: string, look?: Look) => Promise<Opened> } {
   beforeAll(async () => {
     if (!existsSync(CHROMIUM)) return;
-    browser = await launch({
+    browser = await (launched ??= launch({
       executablePath: CHROMIUM,
       // Root has no user namespaces to give to its sandbox. The pages come from these tests alone.
       args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
-    });
+    }));
   }, 60_000);
-  afterAll(() => browser?.close());
+  afterAll(async () => {
+    for (const context of browser?.browserContexts() ?? [])
+      if (context !== browser?.defaultBrowserContext()) await context.close();
+  });
   return { open };
 }
 

@@ -4,10 +4,17 @@ import { EXIT } from "../exit-code.ts";
 const CODES = { SIGINT: EXIT.cancelled, SIGTERM: EXIT.terminated, SIGHUP: EXIT.hungUp } as const;
 const SIGNALS = Object.keys(CODES) as (keyof typeof CODES)[];
 
-export type Cancelling = ReturnType<typeof cancelOnSignal>;
+export interface Cancelling extends Disposable {
+  /** Aborted by the first of these signals. A second signal of the same kind ends the process. */
+  readonly signal: AbortSignal;
+  /** Resolves with the first of these signals. */
+  readonly asked: Promise<void>;
+  /** Exit code for the signal that cancelled; `EXIT.cancelled` before there was one. */
+  readonly exitCode: number;
+}
 
 /** Until disposed, aborts `signal` when the process is asked to end, so that engines and containers are ended before it. */
-export function cancelOnSignal() {
+export function cancelOnSignal(): Cancelling {
   const cancel = new AbortController();
   const { promise: asked, resolve } = Promise.withResolvers<void>();
   let exitCode: number = EXIT.cancelled;
@@ -17,15 +24,10 @@ export function cancelOnSignal() {
     resolve();
   };
   for (const name of SIGNALS) process.once(name, onSignal);
-  // The type is named: the declarations of the package cannot name what node's types infer.
-  const signal: AbortSignal = cancel.signal;
   return {
-    /** Aborted by the first of these signals. A second signal of the same kind ends the process. */
-    signal,
-    /** Resolves with the first of these signals. */
+    signal: cancel.signal,
     asked,
-    /** Exit code for the signal that cancelled; `EXIT.cancelled` before there was one. */
-    get exitCode(): number {
+    get exitCode() {
       return exitCode;
     },
     [Symbol.dispose](): void {

@@ -65,7 +65,7 @@ export class ContainerPool {
   }
 
   /** Counts for tests and benchmarks. Containers that are being started are included. */
-  get counts(): { readonly containers: number; readonly idle: number; readonly waiting: number } {
+  get counts() {
     return { containers: this.#all.size + this.#starting.size, idle: this.#idle.length, waiting: this.#waiting.length };
   }
 

@@ -18,7 +18,8 @@ const SUBJECT = "createDockerSandbox";
 const LANGUAGES = ["javascript", "python"] as const;
 
 export interface DockerSandbox extends Sandbox {
-  readonly pool: Pick<ContainerPool, "counts">;
+  /** Counts for tests and benchmarks. Containers that are being started are included. */
+  readonly pool: { readonly counts: { readonly containers: number; readonly idle: number; readonly waiting: number } };
 }
 
 /** A sandbox of containers: each runs one program on a read-only file system without a network, and is then removed. */
