@@ -2,11 +2,12 @@ import { z } from "zod";
 import type { ProviderFailureCode } from "../models/model.ts";
 import { WAITING } from "../programs/outcome.ts";
 import type { Shape } from "../values/schema-type.ts";
+import { objectSchema } from "../values/object-schema.ts";
 
 const text = z.string();
 const count = z.number().nonnegative();
 
-const PROVIDER_FAILURE = z.object({
+const PROVIDER_FAILURE = objectSchema({
   /** A journal may have the code of a later version, which is only shown. */
   code: text as z.ZodType as z.ZodType<ProviderFailureCode>,
   /** A sentence for the operator: no client sees it. */
@@ -18,23 +19,23 @@ const PROVIDER_FAILURE = z.object({
 /** How a conversation ended, as the journal has it. */
 export const JOURNAL_ENDING = z.discriminatedUnion("type", [
   /** `wrappedUp`: it was the last turn that was left, and could make no calls. */
-  z.object({ type: z.literal("answered"), answer: text, wrappedUp: z.literal(true).exactOptional() }),
+  objectSchema({ type: z.literal("answered"), answer: text, wrappedUp: z.literal(true).exactOptional() }),
   /** The model did not finish within its turns. */
-  z.object({ type: z.literal("turns_spent"), allowed: count }),
+  objectSchema({ type: z.literal("turns_spent"), allowed: count }),
   /** The model did not finish within its tokens. `seen` is what it used. */
-  z.object({ type: z.literal("tokens_spent"), allowed: count, seen: count }),
+  objectSchema({ type: z.literal("tokens_spent"), allowed: count, seen: count }),
   /** The model or its provider refused the task. */
-  z.object({ type: z.literal("refused"), reason: text }),
+  objectSchema({ type: z.literal("refused"), reason: text }),
   /** The last turn is incomplete; its calls were not made. */
-  z.object({ type: z.literal("cut_off"), reason: text }),
+  objectSchema({ type: z.literal("cut_off"), reason: text }),
   /** The model made the same calls again and again, with the same answers, also after it was told. */
-  z.object({ type: z.literal("stuck"), tool: text, times: count }),
+  objectSchema({ type: z.literal("stuck"), tool: text, times: count }),
   /** `stopWhen` said so. */
-  z.object({ type: z.literal("stopped") }),
+  objectSchema({ type: z.literal("stopped") }),
   /** The answer does not fit the schema, also after the model was told why. */
-  z.object({ type: z.literal("answer_invalid"), answer: text, reason: text }),
-  z.object({ type: z.literal("provider_failed"), failure: PROVIDER_FAILURE }),
-  z.object({ type: z.literal("cancelled") }),
+  objectSchema({ type: z.literal("answer_invalid"), answer: text, reason: text }),
+  objectSchema({ type: z.literal("provider_failed"), failure: PROVIDER_FAILURE }),
+  objectSchema({ type: z.literal("cancelled") }),
 ]);
 
 /** An ending, or `waiting`: only decisions or results from outside bring the conversation further. Its journal has no outcome then. */

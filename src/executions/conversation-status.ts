@@ -3,10 +3,11 @@ import { AGENT_ENDING, type AgentEnding } from "../agent/ending.ts";
 import type { Artifact } from "../journal/artifact-space.ts";
 import { REPORT_ARTIFACT } from "../output/report-shape.ts";
 import type { Shape } from "../values/schema-type.ts";
+import { objectSchema } from "../values/object-schema.ts";
 
 const count = z.number().nonnegative();
 
-export const CONVERSATION = z.object({
+export const CONVERSATION = objectSchema({
   /** Provider and model that answers now. */
   model: z.string(),
   task: z.string(),

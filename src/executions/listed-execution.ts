@@ -1,10 +1,11 @@
 import { z } from "zod";
 import type { Shape } from "../values/schema-type.ts";
+import { objectSchema } from "../values/object-schema.ts";
 
 const count = z.number().nonnegative();
 
 /** What is told of each execution, wherever it is told of. */
-export const ABOUT = z.object({
+export const ABOUT = objectSchema({
   /** Its id in the journal. */
   execution: z.string(),
   kind: z.enum(["program", "conversation", "call"]),
@@ -34,7 +35,8 @@ export const ABOUT = z.object({
   parent: z.string().exactOptional(),
 });
 
-export const LISTED = ABOUT.extend({
+export const LISTED = objectSchema({
+  ...ABOUT.shape,
   /** Type of the ending, like `completed` or `answered`; `unreadable` if the ending cannot be read. Missing if the execution is open. */
   outcome: z.string().exactOptional(),
 });

@@ -2,24 +2,25 @@ import { z } from "zod";
 import { CALLERS, EFFECTS } from "../tools/tool.ts";
 import type { Shape } from "../values/schema-type.ts";
 import { FAILURE_CODES, REFUSAL_CODES } from "./answer.ts";
+import { objectSchema } from "../values/object-schema.ts";
 
 const count = z.number().nonnegative();
 
 const CALL_OUTCOME = z.discriminatedUnion("type", [
   /** `shape` is the kind of the result, like `array of 200`. */
-  z.object({ type: z.literal("value"), shape: z.string() }),
+  objectSchema({ type: z.literal("value"), shape: z.string() }),
   /** The gate refused the call; the handler did not run. */
-  z.object({ type: z.literal("refused"), code: z.enum(REFUSAL_CODES) }),
+  objectSchema({ type: z.literal("refused"), code: z.enum(REFUSAL_CODES) }),
   /** The handler ran, and there is no value. */
-  z.object({ type: z.literal("failed"), code: z.enum(FAILURE_CODES) }),
+  objectSchema({ type: z.literal("failed"), code: z.enum(FAILURE_CODES) }),
   /** The call was given up, or its execution ended, before there was an answer. */
-  z.object({ type: z.literal("aborted") }),
+  objectSchema({ type: z.literal("aborted") }),
 ]);
 
 /** How a call ended. */
 export type CallOutcome = Shape<typeof CALL_OUTCOME>;
 
-export const CALL_LINE = z.object({
+export const CALL_LINE = objectSchema({
   callId: z.string(),
   tool: z.string(),
   caller: z.enum(CALLERS),

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { strictObjectSchema } from "../values/object-schema.ts";
 
 const text = z.string();
 /** A store finds an execution by its id. Stores keep lone surrogates as another character. */
@@ -9,7 +10,7 @@ const amount = z.number().nonnegative();
 const at = z.int().nonnegative().max(8.64e15);
 
 /** A tool as it was defined when the execution began. */
-export const TOOL_DIGEST = z.strictObject({
+export const TOOL_DIGEST = strictObjectSchema({
   name: text,
   /** SHA-256 in hex of the name and both JSON Schemas. Policies and handlers are not included. */
   digest: text,
@@ -19,7 +20,7 @@ export const TOOL_DIGEST = z.strictObject({
 const tools = z.array(TOOL_DIGEST);
 
 /** A definition of a tool, as a model or a program was shown it. */
-export const SHOWN_DEFINITION = z.strictObject({
+export const SHOWN_DEFINITION = strictObjectSchema({
   name: text,
   /** SHA-256 in hex of the JSON text that was shown. */
   digest: text,
@@ -36,10 +37,10 @@ const redacted = z.int().positive().exactOptional();
 const usage = z.record(text, amount).exactOptional();
 
 /** A call of another execution. */
-export const PARENT_REF = z.strictObject({ execution: text, call: text });
+export const PARENT_REF = strictObjectSchema({ execution: text, call: text });
 
 /** A conversation whose turns another conversation has copied. */
-export const CONTINUED_REF = z.strictObject({
+export const CONTINUED_REF = strictObjectSchema({
   /** Missing if the turns come from a transcript. */
   execution: text.exactOptional(),
   /** Number of the turns that were copied. */
@@ -47,7 +48,7 @@ export const CONTINUED_REF = z.strictObject({
 });
 
 /** Common fields of the headers of programs, conversations and single calls. */
-export const HEADER_BASE = z.strictObject({
+export const HEADER_BASE = strictObjectSchema({
   type: z.literal("header"),
   /** Version of the record format. */
   format: z.literal(1),
@@ -68,7 +69,8 @@ export const HEADER_BASE = z.strictObject({
 
 /** Schemas of records by type, and of headers by kind. The types of `record.ts` are derived from them. */
 export const RECORD_SCHEMAS = {
-  "header (program)": HEADER_BASE.extend({
+  "header (program)": strictObjectSchema({
+    ...HEADER_BASE.shape,
     kind: z.literal("program"),
     language: text,
     sandbox: text,
@@ -83,7 +85,8 @@ export const RECORD_SCHEMAS = {
     /** JSON text of that schema, if it was a plain one: a later driver reads it from here. */
     resultSchema: text.exactOptional(),
   }),
-  "header (conversation)": HEADER_BASE.extend({
+  "header (conversation)": strictObjectSchema({
+    ...HEADER_BASE.shape,
     kind: z.literal("conversation"),
     /** Provider and model, like `anthropic:claude-sonnet-4-5`. */
     model: text,
@@ -106,14 +109,15 @@ export const RECORD_SCHEMAS = {
     /** The conversation that this conversation continues: its first turns were copied, and do not count in its budget. */
     continues: CONTINUED_REF.exactOptional(),
   }),
-  "header (call)": HEADER_BASE.extend({
+  "header (call)": strictObjectSchema({
+    ...HEADER_BASE.shape,
     kind: z.literal("call"),
     tool: text,
     caller: text,
     /** JSON text; empty if it is longer than `inputBytes`, and the call was refused for it. */
     input: text,
   }),
-  claim: z.strictObject({
+  claim: strictObjectSchema({
     type: z.literal("claim"),
     driver: text.min(1),
     /** How long the driver holds the execution before it renews its lease, in milliseconds: a day at most, as in the options of a runtime. */
@@ -122,9 +126,9 @@ export const RECORD_SCHEMAS = {
     trace,
     at,
   }),
-  hand: z.strictObject({ type: z.literal("hand"), to: z.enum(["program", "host"]), at }),
-  alive: z.strictObject({ type: z.literal("alive"), driver: text.min(1), at }),
-  turn: z.strictObject({
+  hand: strictObjectSchema({ type: z.literal("hand"), to: z.enum(["program", "host"]), at }),
+  alive: strictObjectSchema({ type: z.literal("alive"), driver: text.min(1), at }),
+  turn: strictObjectSchema({
     type: z.literal("turn"),
     redacted,
     event: text,
@@ -132,7 +136,7 @@ export const RECORD_SCHEMAS = {
     /** What the program has used up to the turn's end, by all its drivers. */
     usage,
   }),
-  message: z.strictObject({
+  message: strictObjectSchema({
     type: z.literal("message"),
     redacted,
     from: z.enum(["model", "host", "user"]),
@@ -142,14 +146,14 @@ export const RECORD_SCHEMAS = {
     opaque: text.exactOptional(),
     at,
   }),
-  rest: z.strictObject({
+  rest: strictObjectSchema({
     type: z.literal("rest"),
     redacted,
     /** JSON text of the ending; missing after one turn alone, whose calls are for the host to answer. */
     ending: text.exactOptional(),
     at,
   }),
-  model: z.strictObject({
+  model: strictObjectSchema({
     type: z.literal("model"),
     /** Provider and model, like `anthropic:claude-sonnet-4-5`. */
     model: text,
@@ -157,15 +161,15 @@ export const RECORD_SCHEMAS = {
     instructions: text.exactOptional(),
     at,
   }),
-  tools: z.strictObject({ type: z.literal("tools"), tools, shown, at }),
-  compact: z.strictObject({
+  tools: strictObjectSchema({ type: z.literal("tools"), tools, shown, at }),
+  compact: strictObjectSchema({
     type: z.literal("compact"),
     redacted,
     /** JSON text: which turns are kept, and what was said and answered in them. */
     history: text,
     at,
   }),
-  retry: z.strictObject({
+  retry: strictObjectSchema({
     type: z.literal("retry"),
     redacted,
     /** Id of the call whose handler failed; missing for a request to a provider. */
@@ -178,7 +182,7 @@ export const RECORD_SCHEMAS = {
     delayMs: amount,
     at,
   }),
-  call: z.strictObject({
+  call: strictObjectSchema({
     type: z.literal("call"),
     redacted,
     call: text,
@@ -194,7 +198,7 @@ export const RECORD_SCHEMAS = {
     effect: z.enum(["read", "idempotent", "write"]).exactOptional(),
     at,
   }),
-  decision: z.strictObject({
+  decision: strictObjectSchema({
     type: z.literal("decision"),
     redacted,
     call: text,
@@ -221,7 +225,7 @@ export const RECORD_SCHEMAS = {
       at,
     })
     .refine(({ value, error }) => (value === undefined) !== (error === undefined), "expected either value or error"),
-  answered: z.strictObject({
+  answered: strictObjectSchema({
     type: z.literal("answered"),
     redacted,
     call: text,
@@ -242,7 +246,7 @@ export const RECORD_SCHEMAS = {
     partsLeftOut: amount.exactOptional(),
     at,
   }),
-  artifact: z.strictObject({
+  artifact: strictObjectSchema({
     type: z.literal("artifact"),
     redacted,
     name: text,
@@ -261,9 +265,9 @@ export const RECORD_SCHEMAS = {
     call: text,
     at,
   }),
-  violation: z.strictObject({ type: z.literal("violation"), redacted, detail: text, at }),
-  restart: z.strictObject({ type: z.literal("restart"), redacted, detail: text, at }),
-  egress: z.strictObject({
+  violation: strictObjectSchema({ type: z.literal("violation"), redacted, detail: text, at }),
+  restart: strictObjectSchema({ type: z.literal("restart"), redacted, detail: text, at }),
+  egress: strictObjectSchema({
     type: z.literal("egress"),
     redacted,
     /** Host name as given by the program; empty if it was invalid. */
@@ -279,7 +283,7 @@ export const RECORD_SCHEMAS = {
     detail: text,
     at,
   }),
-  outcome: z.strictObject({
+  outcome: strictObjectSchema({
     type: z.literal("outcome"),
     redacted,
     /** JSON text of the ending, with the value of a completed call. A completed program's value is in the last turn instead. */

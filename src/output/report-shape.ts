@@ -2,10 +2,11 @@ import { z } from "zod";
 import { CALL_LINE } from "../gate/call-line.ts";
 import { CLIENT_OUTCOME, CONNECTIONS, LOGS, NOT_EVICTED } from "../programs/outcome.ts";
 import type { Shape } from "../values/schema-type.ts";
+import { objectSchema } from "../values/object-schema.ts";
 
 const count = z.number().nonnegative();
 
-const OUTPUT = z.object({
+const OUTPUT = objectSchema({
   /**
    * The value as JSON, or the name and message of a fault; then the runtime's notes; then what the program printed. After
    * the first line, every line that does not begin with two spaces is the runtime's own. Safe to show on a terminal.
@@ -13,7 +14,7 @@ const OUTPUT = z.object({
   text: z.string(),
   isError: z.boolean(),
   /** What was left out; absent if nothing was. */
-  cut: z.object({ valueBytes: count.exactOptional(), logLines: count.exactOptional() }).exactOptional(),
+  cut: objectSchema({ valueBytes: count.exactOptional(), logLines: count.exactOptional() }).exactOptional(),
   /** Characters that the runtime's `redact` has taken out; absent if none. */
   redacted: count.exactOptional(),
 });
@@ -21,7 +22,7 @@ const OUTPUT = z.object({
 /** All that the model gets of an execution. */
 export type Output = Shape<typeof OUTPUT>;
 
-export const USAGE = z.object({
+export const USAGE = objectSchema({
   calls: count,
   /** UTF-8 bytes of JSON that tools returned. */
   bytesIn: count,
@@ -56,7 +57,7 @@ export const USAGE = z.object({
 /** What a program has used, by all its drivers. Times are in milliseconds. */
 export type Usage = Shape<typeof USAGE>;
 
-export const REPORT_ARTIFACT = z.object({
+export const REPORT_ARTIFACT = objectSchema({
   name: z.string(),
   /** UTF-8 bytes of its JSON. */
   bytes: count,
@@ -65,7 +66,7 @@ export const REPORT_ARTIFACT = z.object({
 });
 
 /** The report of a program as clients get it, without its `execution` and the `value`, which is in the outcome. */
-export const REPORT = z.object({
+export const REPORT = objectSchema({
   outcome: CLIENT_OUTCOME,
   output: OUTPUT,
   usage: USAGE,

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { UNREPLAYABLE_CAUSES } from "../../bridge/frames.ts";
 import type { Shape } from "../values/schema-type.ts";
 import { type Limits, LIMIT_RULES } from "./limits.ts";
+import { objectSchema } from "../values/object-schema.ts";
 
 const text = z.string();
 const count = z.number().nonnegative();
@@ -9,7 +10,7 @@ const count = z.number().nonnegative();
 /** Any JSON. A recursive schema of it is more than generators of clients can read. */
 const JSON_VALUE = z.unknown().meta({ description: "JSON" });
 
-export const FAULT = z.object({
+export const FAULT = objectSchema({
   /** Class name of the thrown error. */
   name: text,
   message: text,
@@ -29,7 +30,7 @@ export const FAULT = z.object({
 /** The error that ended a program, described in terms of its source. */
 export type Fault = Shape<typeof FAULT>;
 
-const APPROVAL = z.object({
+const APPROVAL = objectSchema({
   /** `"program"` for the program itself. */
   callId: text,
   /** `"run_program"` for the program itself; its input is `{ source, language }`. */
@@ -49,7 +50,7 @@ const APPROVAL = z.object({
 /** A call that waits for a decision. */
 export type WaitingApproval = Shape<typeof APPROVAL>;
 
-const WAITING_CALL = z.object({
+const WAITING_CALL = objectSchema({
   callId: text,
   tool: text,
   input: JSON_VALUE,
@@ -60,7 +61,7 @@ const WAITING_CALL = z.object({
 /** A call that waits for its result from a client. */
 export type WaitingCall = Shape<typeof WAITING_CALL>;
 
-export const WAITING = z.object({
+export const WAITING = objectSchema({
   type: z.literal("waiting"),
   approvals: z.array(APPROVAL),
   calls: z.array(WAITING_CALL),
@@ -91,21 +92,21 @@ const CRASH_CODE = z.enum(["engine_died", "bridge_broken", "replay_diverged"]);
 export type CrashCode = z.output<typeof CRASH_CODE>;
 
 /** An ending without a value, which the journal has in the last turn. */
-export const BARE_COMPLETED = z.object({ type: z.literal("completed") });
+export const BARE_COMPLETED = objectSchema({ type: z.literal("completed") });
 
 /** `value` is missing if the program returned nothing. A value of more than `outputBytes` is a `Stub` in a report, and only its beginning in an event. */
-const COMPLETED = BARE_COMPLETED.extend({ value: JSON_VALUE.optional() });
+const COMPLETED = objectSchema({ ...BARE_COMPLETED.shape, value: JSON_VALUE.optional() });
 
 /** The engine or the bridge broke. `detail` is for the operator: no client sees it. */
-const CRASHED = z.object({ type: z.literal("crashed"), code: CRASH_CODE, detail: text });
+const CRASHED = objectSchema({ type: z.literal("crashed"), code: CRASH_CODE, detail: text });
 
 /** The endings that are alike in a journal, in a report and for clients. */
 const PLAIN = [
   /** The program threw, or could not be run at all. */
-  z.object({ type: z.literal("failed"), fault: FAULT }),
+  objectSchema({ type: z.literal("failed"), fault: FAULT }),
   /** A limit was reached. `seen` is a lower bound of the amount that exceeded it. */
-  z.object({ type: z.literal("stopped"), limit: STOPPED_BY, allowed: count, seen: count }),
-  z.object({ type: z.literal("cancelled") }),
+  objectSchema({ type: z.literal("stopped"), limit: STOPPED_BY, allowed: count, seen: count }),
+  objectSchema({ type: z.literal("cancelled") }),
 ] as const;
 
 /** As the journal has it. */
@@ -140,7 +141,7 @@ export interface Completed extends Extract<Outcome, { type: "completed" }> {
 /** An outcome as the host represents it. */
 export type Ending = Completed | Exclude<Outcome, { type: "completed" }>;
 
-export const LOGS = z.object({
+export const LOGS = objectSchema({
   /** The output, with a line that gives the number of omitted lines at each gap. */
   text,
   /** Lines printed, omitted lines included. */
@@ -154,7 +155,7 @@ export const LOGS = z.object({
 /** The printed output of a program, within its bound. */
 export type Logs = Shape<typeof LOGS>;
 
-export const CONNECTIONS = z.object({ count, bytesUp: count, bytesDown: count });
+export const CONNECTIONS = objectSchema({ count, bytesUp: count, bytesDown: count });
 
 /** Totals of a program's connections to hosts outside its sandbox, refused ones included. Bytes are of all connections together. */
 export type ConnectionTotals = Shape<typeof CONNECTIONS>;

@@ -4,19 +4,26 @@ import { defineTool, TOOL_RULES } from "../tools/define-tool.ts";
 import { isSchema, jsonSchema, type Schema, schemaFault } from "../tools/schema.ts";
 import type { CallContext, Tool } from "../tools/tool.ts";
 
-const POLICY_RULES = {
-  ...pick(TOOL_RULES, "allowedCallers", "effect"),
+const OWN_RULES = {
   /** Replaces a name that is not a valid tool name. */
   name: words("a name"),
   /** Whether a call needs approval; by default the library's own rule. */
   approval: TOOL_RULES.approval,
+};
+
+const POLICY_RULES = {
+  ...pick(TOOL_RULES, "allowedCallers", "effect"),
+  ...OWN_RULES,
   ...pick(TOOL_RULES, "unknownFields", "concurrency", "retry", "rate", "enabled", "timeoutMs"),
 };
 
 /**
  * What a tool of another library does not declare: which callers may call it, and whether a call changes something.
  */
-export type ToolPolicy = OptionsOf<typeof POLICY_RULES>;
+export type ToolPolicy = OptionsOf<typeof OWN_RULES & Pick<typeof TOOL_RULES, OfTools>>;
+
+/** Named, not taken from the rules above: what is spread loses its comments in declaration files. */
+type OfTools = Exclude<keyof typeof POLICY_RULES, keyof typeof OWN_RULES>;
 
 /** One policy for all tools, or a function from a tool's name to its policy. */
 export type ToolPolicies = ToolPolicy | ((name: string) => ToolPolicy);

@@ -1,9 +1,10 @@
 import { z } from "zod";
 import type { Shape } from "../values/schema-type.ts";
+import { objectSchema } from "../values/object-schema.ts";
 
 const count = z.number();
 
-export const TEXT_HEAD = z.object({
+export const TEXT_HEAD = objectSchema({
   text: z.string(),
   /** UTF-8 bytes of the whole text. */
   bytes: count,
@@ -19,7 +20,7 @@ const CALL_STATE = z.enum(["open", "waiting", "value", "refused", "failed", "abo
 /** The state of one call. `open`: it has no answer and waits for nothing from outside. */
 export type CallState = Shape<typeof CALL_STATE>;
 
-const DECISION_VIEW = z.object({
+const DECISION_VIEW = objectSchema({
   decision: z.enum(["allowed", "denied", "done"]),
   by: z.string().exactOptional(),
   note: z.string().exactOptional(),
@@ -33,7 +34,7 @@ const DECISION_VIEW = z.object({
 
 export type DecisionView = Shape<typeof DECISION_VIEW>;
 
-export const CALL_VIEW = z.object({
+export const CALL_VIEW = objectSchema({
   /** The id that `decide` takes: `3`, or `call_2/3` in a conversation. */
   id: z.string(),
   tool: z.string(),
@@ -67,7 +68,7 @@ export const CALL_VIEW = z.object({
 /** One call. `turn`s count from 0. */
 export type CallView = Shape<typeof CALL_VIEW>;
 
-const WAITING_VIEW = z.object({
+const WAITING_VIEW = objectSchema({
   id: z.string(),
   /** `run_program` for a program itself; its input has `source` and `language`. */
   tool: z.string(),
@@ -85,7 +86,7 @@ const WAITING_VIEW = z.object({
 /** A call that waits for a person (`approval`, `outcome_unknown`), or for the result of a client or of its host (`result`). */
 export type WaitingView = Shape<typeof WAITING_VIEW>;
 
-const LIMIT_VIEW = z.object({
+const LIMIT_VIEW = objectSchema({
   name: z.string(),
   used: count.exactOptional(),
   allowed: count,
@@ -94,7 +95,7 @@ const LIMIT_VIEW = z.object({
 /** A limit and how much of it was used; `used` is missing if it is not known before the end. */
 export type LimitView = Shape<typeof LIMIT_VIEW>;
 
-const FUNNEL_PART = z.object({
+const FUNNEL_PART = objectSchema({
   /** UTF-8 bytes. */
   bytes: count,
   /** Of OpenAI's encoding o200k. */
@@ -106,7 +107,7 @@ const FUNNEL_PART = z.object({
 /** Bytes and tokens at one place of the funnel. */
 export type FunnelPart = Shape<typeof FUNNEL_PART>;
 
-const FUNNEL_VIEW = z.object({
+const FUNNEL_VIEW = objectSchema({
   fetched: FUNNEL_PART,
   /** Set for a program only. */
   seen: FUNNEL_PART.exactOptional(),
@@ -117,7 +118,7 @@ const FUNNEL_VIEW = z.object({
 /** Three amounts: returned by tools, handed to the programs, given to the model. */
 export type FunnelView = Shape<typeof FUNNEL_VIEW>;
 
-const LOG_VIEW = z.object({
+const LOG_VIEW = objectSchema({
   turn: count,
   stream: z.enum(["stdout", "stderr"]),
   text: z.string(),
@@ -128,7 +129,7 @@ const LOG_VIEW = z.object({
 /** Printed text of one turn. */
 export type LogView = Shape<typeof LOG_VIEW>;
 
-const TURN_VIEW = z.object({
+const TURN_VIEW = objectSchema({
   /** Milliseconds since 1970. */
   at: count,
   event: z.enum(["start", "answer", "fire", "stop"]),
@@ -139,7 +140,7 @@ const TURN_VIEW = z.object({
 /** One turn of a program, by the event that began it. */
 export type TurnView = Shape<typeof TURN_VIEW>;
 
-const FAULT_VIEW = z.object({
+const FAULT_VIEW = objectSchema({
   name: z.string(),
   message: z.string(),
   code: z.string().exactOptional(),
@@ -151,7 +152,7 @@ const FAULT_VIEW = z.object({
 /** A fault of the program, in terms of its source. */
 export type FaultView = Shape<typeof FAULT_VIEW>;
 
-const OUTCOME_VIEW = z.object({
+const OUTCOME_VIEW = objectSchema({
   /** Type of the ending, like `completed` or `answered`. */
   type: z.string(),
   fault: FAULT_VIEW.exactOptional(),
@@ -162,7 +163,7 @@ const OUTCOME_VIEW = z.object({
 /** The ending of an execution. */
 export type OutcomeView = Shape<typeof OUTCOME_VIEW>;
 
-const EVENT_VIEW = z.object({
+const EVENT_VIEW = objectSchema({
   type: z.string(),
   text: z.string(),
   /** Milliseconds since 1970. */
@@ -171,7 +172,7 @@ const EVENT_VIEW = z.object({
 
 export type EventView = Shape<typeof EVENT_VIEW>;
 
-const ARTIFACT_VIEW = z.object({
+const ARTIFACT_VIEW = objectSchema({
   name: z.string(),
   bytes: count,
   shape: z.string(),
@@ -180,7 +181,7 @@ const ARTIFACT_VIEW = z.object({
 
 export type ArtifactView = Shape<typeof ARTIFACT_VIEW>;
 
-const VIEW_BASE = z.object({
+const VIEW_BASE = objectSchema({
   execution: z.string(),
   /** `waiting`: it continues only with a decision, a client's result or, in a conversation, the user. */
   state: z.enum(["running", "waiting", "ended"]),
@@ -195,8 +196,8 @@ const VIEW_BASE = z.object({
   driven: z.boolean(),
   /** Milliseconds since 1970 until which its driver holds it at least; missing without a driver or a lease. */
   drivenUntil: count.exactOptional(),
-  parent: z.object({ execution: z.string(), call: z.string() }).exactOptional(),
-  versions: z.array(z.object({ name: z.string(), text: z.string() })),
+  parent: objectSchema({ execution: z.string(), call: z.string() }).exactOptional(),
+  versions: z.array(objectSchema({ name: z.string(), text: z.string() })),
   outcome: OUTCOME_VIEW.exactOptional(),
   /** The text that the model or the caller gets. */
   output: TEXT_HEAD.exactOptional(),
@@ -212,7 +213,7 @@ const VIEW_BASE = z.object({
   artifacts: z.array(ARTIFACT_VIEW),
 });
 
-const TOOL_PLACES = z.object({
+const TOOL_PLACES = objectSchema({
   tool: z.string(),
   lines: z.array(count),
 });
@@ -223,7 +224,8 @@ const TOOL_PLACES = z.object({
  */
 export type ToolPlaces = Shape<typeof TOOL_PLACES>;
 
-const PROGRAM_VIEW = VIEW_BASE.extend({
+const PROGRAM_VIEW = objectSchema({
+  ...VIEW_BASE.shape,
   kind: z.literal("program"),
   language: z.string(),
   sandbox: z.string(),
@@ -239,21 +241,19 @@ const PROGRAM_VIEW = VIEW_BASE.extend({
 /** The execution of one program. */
 export type ProgramView = Shape<typeof PROGRAM_VIEW>;
 
-const HOST_CALL_VIEW = VIEW_BASE.extend({
-  kind: z.literal("call"),
-});
+const HOST_CALL_VIEW = objectSchema({ ...VIEW_BASE.shape, kind: z.literal("call") });
 
 /** One call of a host. */
 export type HostCallView = Shape<typeof HOST_CALL_VIEW>;
 
-const SAID_VIEW = z.object({
+const SAID_VIEW = objectSchema({
   by: z.enum(["user", "host"]),
   text: TEXT_HEAD,
 });
 
 export type SaidView = Shape<typeof SAID_VIEW>;
 
-const PROGRAM_CALL_VIEW = z.object({
+const PROGRAM_CALL_VIEW = objectSchema({
   id: z.string(),
   /** Its execution; missing if the program ran at the provider, or was never begun. */
   execution: z.string().exactOptional(),
@@ -266,7 +266,7 @@ const PROGRAM_CALL_VIEW = z.object({
 /** A call of a model that runs a program. */
 export type ProgramCallView = Shape<typeof PROGRAM_CALL_VIEW>;
 
-const MODEL_TURN_VIEW = z.object({
+const MODEL_TURN_VIEW = objectSchema({
   said: z.array(SAID_VIEW),
   /** The model's text. */
   text: TEXT_HEAD,
@@ -282,7 +282,8 @@ const MODEL_TURN_VIEW = z.object({
 
 export type ModelTurnView = Shape<typeof MODEL_TURN_VIEW>;
 
-const CONVERSATION_VIEW = VIEW_BASE.extend({
+const CONVERSATION_VIEW = objectSchema({
+  ...VIEW_BASE.shape,
   kind: z.literal("conversation"),
   model: z.string(),
   task: z.string(),
@@ -301,7 +302,7 @@ export const EXECUTION_VIEW = z.discriminatedUnion("kind", [PROGRAM_VIEW, CONVER
 /** The view of an execution, made from its journal, for people. */
 export type ExecutionView = Shape<typeof EXECUTION_VIEW>;
 
-export const CALL_TEXTS = z.object({
+export const CALL_TEXTS = objectSchema({
   id: z.string(),
   tool: z.string(),
   input: z.string(),

@@ -1,8 +1,10 @@
 import { z } from "zod";
 import { LISTED } from "../../executions/listed-execution.ts";
 import type { Shape } from "../../values/schema-type.ts";
+import { objectSchema } from "../../values/object-schema.ts";
 
-export const LIST_ROW = LISTED.extend({
+export const LIST_ROW = objectSchema({
+  ...LISTED.shape,
   /** The beginning of the program's source or of the task; for a call of a host, its tool. */
   title: z.string(),
   /** Language of a program, name of the model of a conversation, caller of a call. */

@@ -1,0 +1,23 @@
+import { globSync, readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { objectSchema, strictObjectSchema } from "../../src/values/object-schema.ts";
+
+test("fields are read as zod reads them: unknown ones are left out, or refused", () => {
+  const fields = { a: z.number(), b: z.string().exactOptional() };
+  expect(objectSchema(fields).parse({ a: 1, c: 2 })).toEqual({ a: 1 });
+  expect(strictObjectSchema(fields).safeParse({ a: 1, c: 2 }).success).toBe(false);
+  expect(objectSchema(fields).safeParse({ a: 1, b: undefined }).success).toBe(false);
+});
+
+test("public types that come from schemas keep the comments of their fields in declaration files", () => {
+  const sources = globSync("src/**/*.ts").map((path) => ({ path, text: readFileSync(path, "utf8") }));
+  const shapes = sources.filter(({ text }) => /\bShape<(?:typeof [A-Z]|Schemas\[)/.test(text));
+  expect(shapes.length).toBeGreaterThan(8);
+  const records = sources.filter(({ path }) => path.endsWith("record-schemas.ts"));
+  expect(records).toHaveLength(1);
+  for (const { path, text } of [...shapes, ...records])
+    expect(text, `${path} loses comments: use objectSchema of values/object-schema.ts`).not.toMatch(
+      /\bz\.(?:object|strictObject|looseObject)\(|\.extend\(/,
+    );
+});
