@@ -222,6 +222,7 @@ export async function readMemory(daemon: Daemon, id: string): Promise<number> {
   const memory = fieldOf(answer, "memory_stats");
   const stats = fieldOf(memory, "stats");
   // Cached file pages, which the kernel reclaims when memory is short; named differently in cgroup v1 and v2.
-  const files = countOf(stats, "total_inactive_file") || countOf(stats, "inactive_file");
+  const name = fieldOf(stats, "total_inactive_file") === undefined ? "inactive_file" : "total_inactive_file";
+  const files = countOf(stats, name);
   return Math.max(0, countOf(memory, "usage") - files - IDLE_BYTES);
 }
