@@ -90,7 +90,7 @@ export function agentReport<Answer = string>(
     artifacts: reportArtifacts(artifacts),
     transcript: {
       format: 1,
-      model: state.model,
+      model: state.answering.model,
       task: header.task,
       programs: programsOf(header.programs),
       tools: state.tools.map(({ name }) => name),

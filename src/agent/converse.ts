@@ -299,7 +299,10 @@ async function giveUpOpenCalls(live: LiveConversation): Promise<void> {
  */
 async function changeTools(live: LiveConversation, tools: ToolSet): Promise<void> {
   const { scope, request, model, state } = live;
-  const { instructions, turns } = state;
+  const {
+    answering: { instructions },
+    turns,
+  } = state;
   const gate = scope.gate.beside(tools);
   const opening = openingFor(model, { ...scope, gate }, { ...request, instructions }, "setTools");
   const conversation = await live.conversation();

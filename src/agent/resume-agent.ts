@@ -103,8 +103,9 @@ export async function takeUp(
       "journal_redacted",
       `The journal of conversation ${JSON.stringify(execution)} was redacted and does not hold what happened, so the conversation cannot be taken up. Begin a new one.`,
     );
-  const model = [work.model, ...(work.fallbacks ?? [])].find(({ name }) => name === past.model);
-  if (!model) throw optionError(`${subject}({ model })`, `${past.model}, which the conversation has`, work.model.name);
+  const model = [work.model, ...(work.fallbacks ?? [])].find(({ name }) => name === past.answering.model);
+  if (!model)
+    throw optionError(`${subject}({ model })`, `${past.answering.model}, which the conversation has`, work.model.name);
   const { gate } = scope;
   const differing = changedTools(gate.tools.all, past);
   if (!allowChangedTools) refuseChangedTools(differing);
@@ -119,7 +120,7 @@ export async function takeUp(
     approvePrograms: scope.approvePrograms || header.approvePrograms === true,
   };
   const { maxTurns, maxTokens } = header;
-  const { instructions } = past;
+  const { instructions } = past.answering;
   const programs = programsOf(header.programs);
   const { settings, wrapUp, contextTokens } = settingsOf(header);
   const opening = openingFor(model, own, { programs, instructions, settings }, subject);
@@ -128,7 +129,12 @@ export async function takeUp(
   const records = recordsOfConversation(past, work);
   await noteInPrograms(scope, execution, past, work);
   const rests = work.rests ?? isHeld(header);
-  const about = { execution, model: past.model, tenant: own.tenant, before: [header.trace, past.trace] };
+  const about = {
+    execution,
+    model: past.answering.model,
+    tenant: own.tenant,
+    before: [header.trace, past.drivers.trace],
+  };
   const span = rests ? undefined : own.telemetry?.beginConversation(about);
   const log = await claim(own, past, records, traceOf(span ?? { traceparent: own.telemetry?.here }));
   const use = { ...past.use, remembered: log.state.remembered };

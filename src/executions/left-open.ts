@@ -93,7 +93,7 @@ export function waitingConversation({ header, records, open, rest }: PastConvers
 }
 
 /** For a conversation whose model the host does not have. Undefined if its task is too long to be kept. */
-export function withoutModel({ header: { task }, records, model }: PastConversation): Left | undefined {
+export function withoutModel({ header: { task }, records, answering: { model } }: PastConversation): Left | undefined {
   return task.length > KEPT_TASK_CHARACTERS ? undefined : { to: "model", records, model, task };
 }
 

@@ -47,7 +47,7 @@ async function conversationStatus(scope: Scope, execution: ExecutionId): Promise
   const past = await readOwnConversation(scope, execution);
   const { parseEnding } = await import("../agent/from-journal/parse-message.ts");
   const artifacts = new ArtifactSpace(scope.journal, execution, past.artifacts).all;
-  const about = { model: past.model, task: past.header.task, turns: past.turns.length, artifacts };
+  const about = { model: past.answering.model, task: past.header.task, turns: past.turns.length, artifacts };
   if (past.outcome) return { ...about, ending: parseEnding(execution, past.outcome.outcome) };
   const ending = await openEnding(past, standingOfConversation(past), scope.redactor);
   return ending ? { ...about, ending } : about;

@@ -152,7 +152,7 @@ async function recoverConversation(
     return leave(left, execution, { to: "caller", caller: header.parent.execution });
   if (header.parent) return run(one, (scope) => cancelConversation(scope, past));
   if (standingOfConversation(past).state === "waiting") return leave(left, execution, waitingConversation(past));
-  const model = modelFor({ ...one, model: past.model, task: header.task });
+  const model = modelFor({ ...one, model: past.answering.model, task: header.task });
   if (!model) return leave(left, execution, withoutModel(past));
   return run({ ...one, model }, (scope) => resumeAgent(scope, execution, { model, joins: false }));
 }

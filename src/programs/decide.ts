@@ -60,7 +60,7 @@ export async function decide(
 
 export type FindCall = (id: string) => UnansweredCall | undefined;
 
-export function openCallsOf({ calls, outcome, own, turns }: ExecutionState): FindCall {
+export function openCallsOf({ calls, end: { outcome }, own, turns }: ExecutionState): FindCall {
   return (id) => {
     if (outcome !== undefined) return undefined;
     if (own && own.id === id) return turns === 0 ? own : undefined;

@@ -29,7 +29,10 @@ export async function replay(
   count?: CountBytes,
 ): Promise<Replayed> {
   const { state, header } = await foldAll(records);
-  const { unreplayable, settled } = state;
+  const {
+    unreplayable,
+    end: { settled },
+  } = state;
   if (unreplayable !== undefined) return { type: "unreplayable", cause: unreplayable };
   const limits = limitsOf(header);
   await using link = await GuestLink.open(

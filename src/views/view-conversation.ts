@@ -62,7 +62,7 @@ export async function viewConversation(
     events: events.all,
     notes: standing.state === "waiting" && standing.held ? [HELD_CONVERSATION] : (past.outcome?.notes ?? []),
     artifacts: past.artifacts.map(({ name, bytes, shape, call }) => ({ name, bytes, shape, call })),
-    model: past.model,
+    model: past.answering.model,
     task: header.task,
     turns: past.turns.map((turn) => turnView(header, turn, room)),
     said: past.said.map((said) => saidView(said, room)),

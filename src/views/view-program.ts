@@ -49,7 +49,7 @@ export async function viewProgram(
       ...(output && { returned: partOf(output.text, output.isExact) }),
     },
     events: reader.events.all,
-    notes: [...(past.outcome?.notes ?? []), ...(past.state.settled?.notes ?? [])],
+    notes: [...(past.outcome?.notes ?? []), ...(past.state.end.settled?.notes ?? [])],
     artifacts,
     language,
     sandbox,
@@ -67,12 +67,11 @@ function limitViews(
   { largest, lastAt }: ProgramReader,
   output: OutputText | undefined,
 ): readonly LimitView[] {
-  const { usage } = past.state;
   const { runningMs, wallMs, peakMemoryBytes } = {
-    ...(Object.keys(usage).length > 0 && usageOf(past.state)),
+    ...(Object.keys(past.state.used.noted).length > 0 && usageOf(past.state)),
     ...past.outcome?.usage,
   };
-  const returned = past.state.settled?.body;
+  const returned = past.state.end.settled?.body;
   const used: Readonly<Record<string, number | undefined>> = {
     runningMs,
     wallMs: wallMs ?? (past.outcome ? undefined : lastAt - header.startedAt),

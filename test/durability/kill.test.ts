@@ -94,7 +94,7 @@ async function judge({ journal: path, effects }: Files): Promise<number> {
     const { state } = await readPast(records);
     const source = state.header?.kind === "program" ? state.header.source : "";
     const shape = SHAPES.find(({ program }) => program === source);
-    expect(JSON.parse(state.settled?.body ?? "null"), `${execution}: ${source}`).toEqual(shape?.value);
+    expect(JSON.parse(state.end.settled?.body ?? "null"), `${execution}: ${source}`).toEqual(shape?.value);
     const writes = [...written.keys()].filter((key) => key.startsWith(`${execution}:`));
     expect(writes, `${execution}: ${source}`).toHaveLength(shape?.writes ?? 0);
   }

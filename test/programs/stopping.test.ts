@@ -91,7 +91,7 @@ test("while a call waits for approval the state of its execution shows it held, 
     decided: { decision: "held", inputDigest: expect.any(String) as string },
   });
   const after = (await readPast(journal.read(execution))).state;
-  expect([after.calls.size, after.outcome]).toEqual([0, '{"type":"completed"}']);
+  expect([after.calls.size, after.end.outcome]).toEqual([0, '{"type":"completed"}']);
 });
 
 test("cancelling a program aborts the approver's signal, and a later approval runs nothing", async () => {

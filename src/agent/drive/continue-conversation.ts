@@ -122,7 +122,7 @@ async function copied(
   const { log } = live;
   const at = Date.now();
   const says = (messages: readonly SaidMessage[]) => messages.length > 0 && log.defer(...recordOf({ said: messages }));
-  const goesTo = (name: string) => name !== log.state.model && log.defer({ type: "model", model: name, at });
+  const goesTo = (name: string) => name !== log.state.answering.model && log.defer({ type: "model", model: name, at });
   for (const one of whole) {
     says(one.said);
     goesTo(one.model);

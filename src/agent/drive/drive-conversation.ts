@@ -95,7 +95,7 @@ async function end(live: LiveConversation, loop: SayLoop, ending: AgentEnding, k
  * came no further here: it may go on elsewhere.
  */
 async function abandon(live: LiveConversation, loop: SayLoop, error: unknown, keeps: boolean): Promise<void> {
-  if (leavesOpen(error) || live.state.isTakenUp || keeps) {
+  if (leavesOpen(error) || live.state.drivers.isTakenUp || keeps) {
     loop.suspend(error instanceof Error ? error : undefined);
     await live.log.end(false);
   } else await live.breakOff(error);

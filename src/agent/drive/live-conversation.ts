@@ -95,7 +95,7 @@ export class LiveConversation {
     if (!past) return;
     // Results of the last turn are given to the model together, once all are there.
     this.open = hasOpenTurn(log.state) ? log.state.turns.at(-1) : undefined;
-    this.#before = [past.header.trace, past.trace];
+    this.#before = [past.header.trace, past.drivers.trace];
     this.#takeBelow(past);
     this.usage = past.usage;
   }

@@ -44,6 +44,20 @@ export interface UnansweredModelCall extends UnansweredCall {
   readonly id: string;
 }
 
+interface Answering {
+  readonly model: string;
+  /** System text of the developer's, for that model. */
+  readonly instructions: string | undefined;
+}
+
+/** The drivers of a conversation, as far as the next one has to know them. */
+interface Drivers {
+  /** Whether a driver has taken the conversation over since the last turn. */
+  readonly isTakenUp: boolean;
+  /** Span of the latest driver that had one. */
+  readonly trace: string | undefined;
+}
+
 /** What the records of a conversation amount to, for its driver, a driver that takes it over, a list and a view. */
 export class ConversationState {
   header: ConversationHeader | undefined;
@@ -56,10 +70,8 @@ export class ConversationState {
   said: SaidMessage[] = [];
   /** Number of turns before what the user said last. */
   turnsBefore = 0;
-  /** Name of the model that answers now. */
-  model = "";
-  /** System text of the developer's, for that model. */
-  instructions: string | undefined;
+  /** The model that answers now. */
+  answering: Answering = { model: "", instructions: undefined };
   tools: readonly ToolDigest[] = [];
   /** It goes no further before the user says more. */
   rest: RestRecord | undefined;
@@ -71,10 +83,7 @@ export class ConversationState {
   remembered: RememberedDecision[] = [];
   /** What its programs have kept, and results that were too large. */
   readonly artifacts: PastArtifact[] = [];
-  /** Whether a driver has taken it over since the last turn. */
-  isTakenUp = false;
-  /** Span of the latest driver that had one. */
-  trace: string | undefined;
+  drivers: Drivers = { isTakenUp: false, trace: undefined };
   /** Its journal does not hold what happened, because it was redacted. */
   isRedacted = false;
   outcome: OutcomeRecord | undefined;
@@ -112,8 +121,7 @@ export function applyRecord(state: ConversationState, record: JournalRecord, con
       if (record.kind === "conversation") begin(state, record);
       break;
     case "claim":
-      state.trace = record.trace ?? state.trace;
-      state.isTakenUp = true;
+      state.drivers = { isTakenUp: true, trace: record.trace ?? state.drivers.trace };
       break;
     case "message":
       if (content) applyMessage(state, record, content);
@@ -125,8 +133,10 @@ export function applyRecord(state: ConversationState, record: JournalRecord, con
       state.rest = record;
       break;
     case "model":
-      state.model = record.model;
-      state.instructions = record.instructions ?? state.instructions;
+      state.answering = {
+        model: record.model,
+        instructions: record.instructions ?? state.answering.instructions,
+      };
       break;
     case "tools":
       state.tools = record.tools;
@@ -151,10 +161,9 @@ const RESTORED: ReadonlySet<string> = new Set(["header", "message", "compact", "
 
 function begin(state: ConversationState, header: ConversationHeader): void {
   state.header = header;
-  state.trace = header.trace;
-  state.model = header.model;
+  state.drivers = { ...state.drivers, trace: header.trace };
+  state.answering = { model: header.model, instructions: header.instructions };
   state.tools = header.tools;
-  state.instructions = header.instructions;
 }
 
 function applyMessage(state: ConversationState, { opaque }: MessageRecord, content: Content): void {
@@ -164,12 +173,18 @@ function applyMessage(state: ConversationState, { opaque }: MessageRecord, conte
 }
 
 function takeTurn(state: ConversationState, turn: ModelTurn, opaque: string | undefined): void {
-  const taken = { said: state.said, turn, opaque, model: state.model, results: new Map<string, CallResult>() };
+  const taken = {
+    said: state.said,
+    turn,
+    opaque,
+    model: state.answering.model,
+    results: new Map<string, CallResult>(),
+  };
   state.turns.push(taken);
   state.sent.push(taken);
   state.said = [];
   state.rest = undefined;
-  state.isTakenUp = false;
+  state.drivers = { ...state.drivers, isTakenUp: false };
   state.open = new Map(turn.calls.map((call) => [call.id, unanswered(call)]));
 }
 

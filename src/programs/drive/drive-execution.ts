@@ -97,7 +97,7 @@ async function leaveFailed(log: TrackedLog, session: GateSession, error: unknown
   const ending: Ending = { type: "crashed", code: "engine_died", detail: String(error) };
   const outcome = { type: "outcome", outcome: outcomeText(ending), at: Date.now() } as const;
   // Its reader is told of the failure that came first.
-  await log.end(log.state.isTakenUp ? undefined : outcome).catch(() => {});
+  await log.end(log.state.drivers.isTakenUp ? undefined : outcome).catch(() => {});
 }
 
 function outcomeRecord({ ending, notes, ...driven }: Driven): OutcomeRecord {

@@ -148,7 +148,11 @@ export class Driver {
       this.#endWith({ type: "cancelled" });
       await this.#guests[Symbol.asyncDispose]();
     }
-    const { turns, restarts, connections, seenBytes } = this.#state;
+    const {
+      turns,
+      restarts,
+      used: { connections, seenBytes },
+    } = this.#state;
     const { notEvicted } = this.#guests;
     const { logs } = this.#logs;
     const ending = await this.#ended.promise;
@@ -165,11 +169,11 @@ export class Driver {
   }
 
   async #driveGuests(): Promise<void> {
-    const { settled, stopped, turns, unreplayable } = this.#state;
+    const { end, turns, unreplayable } = this.#state;
     const { past, program, tools } = this.#work;
     if (past) {
-      if (settled) return this.#settle(settled, []);
-      if (stopped) return this.#endWith(DIED_STOPPING);
+      if (end.settled) return this.#settle(end.settled, []);
+      if (end.stopped) return this.#endWith(DIED_STOPPING);
       if (unreplayable !== undefined) return this.#endWith(endingUnreplayable(unreplayable));
     }
     let hasLeftOpen = past !== undefined && turns > 0;

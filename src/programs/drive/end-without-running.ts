@@ -11,13 +11,13 @@ import type { Scope } from "../scope.ts";
 const DEATHS = 3;
 
 /** Whether the program itself may have killed its drivers: each died while the program had the turn, and the program got no further. */
-export function killsItsDrivers({ silent }: ExecutionState): boolean {
-  return silent.size >= DEATHS;
+export function killsItsDrivers({ drivers }: ExecutionState): boolean {
+  return drivers.silent.size >= DEATHS;
 }
 
 /** Whether a driver that takes the execution up would add its own death to the deaths of others. */
-export function mayKillItsDriver({ silent, isHanded }: ExecutionState): boolean {
-  return silent.size > 0 || isHanded;
+export function mayKillItsDriver({ drivers }: ExecutionState): boolean {
+  return drivers.silent.size > 0 || drivers.isHanded;
 }
 
 /** Ends as `crashed` an execution whose program has killed its drivers. `log` is the log of the driver that has just claimed it. */

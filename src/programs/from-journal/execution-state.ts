@@ -64,6 +64,37 @@ export interface OpenTimer {
   readonly setAt: number;
 }
 
+/** The drivers of an execution, as far as the next one has to know them. */
+class Drivers {
+  latest: string | undefined;
+  /** Whether a driver has taken the execution up since the last turn. */
+  isTakenUp = false;
+  /** Whether the latest driver that took the execution up since the last turn has given the program the turn. */
+  isHanded = false;
+  /** Drivers that lost the execution since the last turn while the program had the turn, and that have not said since that they live. */
+  readonly silent = new Set<string>();
+}
+
+/** What a program has used, by all its drivers. */
+class Use {
+  /** Up to its last turn: numbers of `Usage`, by their names. */
+  noted: Readonly<Record<string, number>> = {};
+  /** Time since the last turn in which the program waited for people and clients alone, in milliseconds. */
+  waitedMs = 0;
+  /** Since when the program has waited for people and clients alone, in milliseconds since 1970. */
+  waitsSince: number | undefined;
+  connections = NO_CONNECTIONS;
+  /** UTF-8 bytes of the results that the program was handed. */
+  seenBytes = 0;
+}
+
+/** How a program comes to its end: it settles or is stopped, and then there is an outcome. */
+class End {
+  stopped = false;
+  settled: (GuestFrame & { readonly kind: "settled" }) | undefined;
+  outcome: string | undefined;
+}
+
 /**
  * The state of an execution, derived from its journal. The driver updates it with each record. A driver that takes over
  * the execution, a viewer and an export derive the same state from the records.
@@ -74,6 +105,7 @@ export class ExecutionState {
   turns = 0;
   /** Turns since the last claim or restart; 0 means no progress since then. */
   turnsSinceStart = 0;
+  restarts = 0;
   /** The guest's clock, in milliseconds since 1970; 0 before the first turn. */
   now = 0;
   readonly calls = new Map<number, OpenCall>();
@@ -84,27 +116,10 @@ export class ExecutionState {
   readonly timers = new Map<number, OpenTimer>();
   /** The first thing the program used that a replay cannot reproduce. */
   unreplayable: Unreplayable | undefined;
-  connections = NO_CONNECTIONS;
-  /** UTF-8 bytes of the results that the program was handed. */
-  seenBytes = 0;
-  /** What the program has used up to its last turn, by all its drivers: numbers of `Usage`, by their names. */
-  usage: Readonly<Record<string, number>> = {};
-  /** Time since the last turn in which the program waited for people and clients alone, in milliseconds. */
-  waitedMs = 0;
-  /** Since when the program has waited for people and clients alone, in milliseconds since 1970. */
-  waitsSince: number | undefined;
-  restarts = 0;
-  /** Whether a driver has taken the execution up since the last turn. */
-  isTakenUp = false;
-  /** Whether the latest driver that took the execution up since the last turn has given the program the turn. */
-  isHanded = false;
-  /** Drivers that lost the execution since the last turn while the program had the turn, and that have not said since that they live. */
-  readonly silent = new Set<string>();
-  driver: string | undefined;
   trace: string | undefined;
-  stopped = false;
-  settled: (GuestFrame & { readonly kind: "settled" }) | undefined;
-  outcome: string | undefined;
+  readonly drivers = new Drivers();
+  readonly used = new Use();
+  readonly end = new End();
 }
 
 /** Applies the first record. */
@@ -122,24 +137,25 @@ export function applyHeader(state: ExecutionState, header: Header): void {
 /** Applies one record. `turn` is its turn, if that was parsed before. Throws `journal_invalid` for a turn that cannot be read. */
 export function applyRecord(state: ExecutionState, record: JournalRecord, turn?: PastTurn): void {
   noteRedacted(state, record);
+  const { drivers, used } = state;
   switch (record.type) {
     case "turn":
       return applyTurn(state, turn ?? readTurn(record), record.usage);
     case "header":
       return applyHeader(state, record);
     case "claim":
-      if (state.isHanded && state.driver !== undefined) state.silent.add(state.driver);
-      state.driver = record.driver;
+      if (drivers.isHanded && drivers.latest !== undefined) drivers.silent.add(drivers.latest);
+      drivers.latest = record.driver;
       state.trace = record.trace ?? state.trace;
-      state.isTakenUp = true;
-      state.isHanded = false;
+      drivers.isTakenUp = true;
+      drivers.isHanded = false;
       state.turnsSinceStart = 0;
       break;
     case "hand":
-      state.isHanded = record.to === "program";
+      drivers.isHanded = record.to === "program";
       break;
     case "alive":
-      state.silent.delete(record.driver);
+      drivers.silent.delete(record.driver);
       break;
     case "restart":
       state.restarts += 1;
@@ -153,14 +169,14 @@ export function applyRecord(state: ExecutionState, record: JournalRecord, turn?:
       break;
     case "egress":
       state.unreplayable ??= "network";
-      state.connections = {
-        count: state.connections.count + 1,
-        bytesUp: state.connections.bytesUp + record.bytesUp,
-        bytesDown: state.connections.bytesDown + record.bytesDown,
+      used.connections = {
+        count: used.connections.count + 1,
+        bytesUp: used.connections.bytesUp + record.bytesUp,
+        bytesDown: used.connections.bytesDown + record.bytesDown,
       };
       break;
     case "outcome":
-      state.outcome = record.outcome;
+      state.end.outcome = record.outcome;
       break;
     case "rest":
     case "model":
@@ -178,23 +194,25 @@ export function applyRecord(state: ExecutionState, record: JournalRecord, turn?:
   if ("at" in record) noteWait(state, record.at);
 }
 
-export function waitsOnly({ turns, calls, waiting, own, timers, settled, stopped }: ExecutionState): boolean {
+export function waitsOnly({ turns, calls, waiting, own, timers, end }: ExecutionState): boolean {
   if (turns === 0) return own !== undefined && isWaiting(own);
-  return calls.size > 0 && waiting === calls.size && timers.size === 0 && !settled && !stopped;
+  return calls.size > 0 && waiting === calls.size && timers.size === 0 && !end.settled && !end.stopped;
 }
 
 function noteWait(state: ExecutionState, at: number): void {
-  const { waitsSince: since } = state;
-  const waits = state.outcome === undefined && waitsOnly(state);
-  if (waits) state.waitsSince ??= at;
+  const { used, end } = state;
+  const { waitsSince: since } = used;
+  const waits = end.outcome === undefined && waitsOnly(state);
+  if (waits) used.waitsSince ??= at;
   if (waits || since === undefined) return;
-  state.waitedMs += Math.max(0, at - since);
-  state.waitsSince = undefined;
+  used.waitedMs += Math.max(0, at - since);
+  used.waitsSince = undefined;
 }
 
 /** What the program has used so far, by all its drivers. A wait counts to its end, or to now. */
-export function usageOf({ usage, waitedMs, waitsSince }: ExecutionState, now = Date.now()): Usage {
-  const of = (name: keyof Usage) => Math.max(0, usage[name] ?? 0);
+export function usageOf({ used }: ExecutionState, now = Date.now()): Usage {
+  const { noted, waitedMs, waitsSince } = used;
+  const of = (name: keyof Usage) => Math.max(0, noted[name] ?? 0);
   const waits = waitsSince === undefined ? 0 : Math.max(0, now - waitsSince);
   return {
     queuedMs: of("queuedMs"),
@@ -211,8 +229,8 @@ export function endTurn(state: ExecutionState, usage: TurnRecord["usage"]): void
   // A wait that the turn ends is in the usage already.
   noteWait(state, state.now);
   if (!usage) return;
-  state.usage = usage;
-  state.waitedMs = 0;
+  state.used.noted = usage;
+  state.used.waitedMs = 0;
 }
 
 function noteRedacted(state: ExecutionState, record: JournalRecord): void {
@@ -265,21 +283,22 @@ export function headOf(event: HostFrame): EventHead {
 
 /** Applies a turn's event. Its commands follow with `applyCommand`. */
 export function beginTurn(state: ExecutionState, event: EventHead): void {
+  const { drivers } = state;
   state.records += 1;
   state.turns += 1;
   state.turnsSinceStart += 1;
-  state.isTakenUp = false;
-  state.isHanded = false;
-  state.silent.clear();
+  drivers.isTakenUp = false;
+  drivers.isHanded = false;
+  drivers.silent.clear();
   state.now = Math.max(state.now, event.now);
   if (event.kind === "answer") {
     const call = state.calls.get(event.id);
     if (call && isWaiting(call)) state.waiting -= 1;
     state.calls.delete(event.id);
-    state.seenBytes += event.resultBytes;
+    state.used.seenBytes += event.resultBytes;
   } else if (event.kind === "fire") state.timers.delete(event.id);
   else if (event.kind === "stop") {
-    state.stopped = true;
+    state.end.stopped = true;
     state.calls.clear();
     state.waiting = 0;
   }
@@ -305,7 +324,7 @@ export function applyCommand(state: ExecutionState, command: GuestFrame): void {
       state.unreplayable ??= command.cause;
       return;
     case "settled":
-      state.settled = command;
+      state.end.settled = command;
       return;
     case "output":
     case "ready":

@@ -21,7 +21,7 @@ export function recordedExecution(
   ending: Ending,
 ): Execution {
   const { state, logs, lines, resultBytes, outcome } = past;
-  const { turns, restarts, connections, seenBytes, settled } = state;
+  const { turns, restarts, used, end } = state;
   const header = state.header ?? { execution: "", limits: {} };
   const { execution } = header;
   const place = artifacts ?? { space: new ArtifactSpace(journal, execution, past.artifacts), prefix: "" };
@@ -35,11 +35,11 @@ export function recordedExecution(
     ending,
     logs: logs.logs,
     notes: outcome?.notes ?? [],
-    remarks: settled?.notes ?? [],
+    remarks: end.settled?.notes ?? [],
     turns,
     restarts,
-    connections,
-    seenBytes,
+    connections: used.connections,
+    seenBytes: used.seenBytes,
     calls: lines,
     resultBytes,
     approvedBy: approverOfProgram(state),
@@ -81,10 +81,11 @@ export async function endedExecution(scope: Scope, past: Past, result?: ResultSc
 
 /** The ending in a journal, with the program's value; undefined if there is no ending or it cannot be read. */
 export async function readEnding(
-  { outcome, state: { settled } }: Past,
+  { outcome, state: { end } }: Past,
   outputBytes: number,
   lane: Lane,
 ): Promise<Ending | undefined> {
+  const { settled } = end;
   // Loaded on demand: loading the schema library takes as long as running a program.
   const { JOURNAL_ENDING } = await import("../outcome.ts");
   const { data: ending } = JOURNAL_ENDING.safeParse(jsonOrText(outcome?.outcome ?? ""));

@@ -25,7 +25,7 @@ export type Held = Unreplayable | "host";
 
 /** `driven`: whether a driver has it. `now` is in milliseconds since 1970. */
 export function standingOf(state: ExecutionState, driven: boolean, now = Date.now()): Standing {
-  if (state.outcome !== undefined) return { state: "ended" };
+  if (state.end.outcome !== undefined) return { state: "ended" };
   const held = heldBy(state);
   if (!waitsOnly(state) || (held !== undefined && !driven)) return { state: "running" };
   const calls = openCalls(state);
@@ -35,7 +35,7 @@ export function standingOf(state: ExecutionState, driven: boolean, now = Date.no
 
 /** The calls that wait for a person or a client, whether the execution does more or not. */
 export function waitingCalls(state: ExecutionState, driven: boolean): readonly UnansweredCall[] {
-  if (state.outcome !== undefined || (heldBy(state) !== undefined && !driven)) return [];
+  if (state.end.outcome !== undefined || (heldBy(state) !== undefined && !driven)) return [];
   return openCalls(state).filter((call) => isWaiting(call) && !isExpired(state.header, call));
 }
 

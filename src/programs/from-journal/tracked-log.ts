@@ -66,7 +66,8 @@ export class TrackedLog extends StateLog<ExecutionState> {
 
   override set onFenced(onFenced: (error: unknown) => void) {
     this.log.onFenced = (error) => {
-      if (this.#seemsDead && this.state.driver !== undefined) this.#noted = this.#noteAlive(this.state.driver);
+      const { latest } = this.state.drivers;
+      if (this.#seemsDead && latest !== undefined) this.#noted = this.#noteAlive(latest);
       onFenced(error);
     };
   }
@@ -76,7 +77,7 @@ export class TrackedLog extends StateLog<ExecutionState> {
    * up, and before the program has ended a turn. Otherwise returns undefined.
    */
   hand(to: HandRecord["to"]): Promise<void> | undefined {
-    const { isTakenUp, isHanded } = this.state;
+    const { isTakenUp, isHanded } = this.state.drivers;
     if (!isTakenUp || isHanded === (to === "program")) return undefined;
     this.#seemsDead = to === "program";
     return this.append({ type: "hand", to, at: Date.now() });

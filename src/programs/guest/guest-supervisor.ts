@@ -244,7 +244,7 @@ export class GuestSupervisor implements AsyncDisposable {
     const { turns } = log.state;
     clocks.leave();
     // An execution that was taken up may continue elsewhere, as long as it has not had a guest here.
-    const mayGoElsewhere = log.state.isTakenUp && !this.#hasOpened;
+    const mayGoElsewhere = log.state.drivers.isTakenUp && !this.#hasOpened;
     const hasBegun = turns > 0 && this.#hasOpened;
     // Connections are reported by the sandbox, so a guest cannot forge or hide them.
     const onConnection = (one: Connection) => void log.append({ type: "egress", ...one, at: Date.now() });

@@ -53,7 +53,7 @@ test("a stop event closes the calls and leaves the timers to the driver", async 
     turn(frameText({ kind: "stop", now: AT })),
   ]);
   expect([...state.calls.keys()]).toEqual([]);
-  expect(state.stopped).toBe(true);
+  expect(state.end.stopped).toBe(true);
 });
 
 test("an open call has the decisions of the gate and the approver and its handler's end, and the first decision counts", async () => {
@@ -87,11 +87,10 @@ test("the state has claims, restarts, egress, the program's end and the outcome"
     { type: "restart", detail: "it died", at: AT },
     { type: "claim", driver: "d2", leaseMs: 1, at: AT },
   ]);
-  expect(state).toMatchObject({ driver: "d2", restarts: 1, turns: 1, turnsSinceStart: 0 });
+  expect(state).toMatchObject({ drivers: { latest: "d2" }, restarts: 1, turns: 1, turnsSinceStart: 0 });
   expect((await stateOf([turn(start, '{"kind":"unreplayable","cause":"files"}')])).unreplayable).toBe("files");
   expect(await stateOf([header("one"), turn(start, settled), outcome])).toMatchObject({
-    settled: { ok: true, body: "1" },
-    outcome: outcome.outcome,
+    end: { settled: { ok: true, body: "1" }, outcome: outcome.outcome },
   });
 });
 
@@ -99,7 +98,7 @@ test("drivers count as silent if they had taken the execution up and lost it whi
   const claim = (driver: string) => ({ type: "claim", driver, leaseMs: 1, at: AT }) as const;
   const hand = (to: "program" | "host") => ({ type: "hand", to, at: AT }) as const;
   const silentAfter = async (...records: readonly JournalRecord[]) => [
-    ...(await stateOf([header("one"), turn(start), ...records])).silent,
+    ...(await stateOf([header("one"), turn(start), ...records])).drivers.silent,
   ];
   expect(await silentAfter(claim("a"), claim("b"))).toEqual([]);
   expect(await silentAfter(claim("a"), hand("program"), hand("host"), claim("b"))).toEqual([]);
