@@ -56,7 +56,7 @@ function start(script: string, args: readonly string[]): ChildProcess {
   const child = fork(scriptOf(script), args, PROCESS);
   children.add(child);
   child.once("exit", () => children.delete(child));
-  child.stderr?.on("data", (chunk: Buffer) => printed.set(child, `${printed.get(child) ?? ""}${chunk}`));
+  child.stderr?.on("data", (chunk: Buffer) => printed.set(child, `${printed.get(child) ?? ""}${chunk.toString()}`));
   return child;
 }
 
