@@ -86,6 +86,12 @@ export async function createServer(runtime: Runtime, options: ServerOptions = {}
   return new Server(runtime, read, app).public;
 }
 
+/** What `listen` has opened. It is there, and empty, once `listen` has begun. */
+interface Opened {
+  listener?: HttpListener;
+  sweeping?: NodeJS.Timeout;
+}
+
 class Server {
   readonly #options: Resolved<typeof SERVER_RULES>;
   /** Executions of the server end with it; other executions of the given runtime continue. */
@@ -101,9 +107,7 @@ class Server {
   readonly #metrics: Metrics;
   readonly #fetch: (request: Request) => Promise<Response>;
   readonly #onError: (error: unknown) => void;
-  #listener: HttpListener | undefined;
-  #isListening = false;
-  #sweeping: NodeJS.Timeout | undefined;
+  #opened: Opened | undefined;
   #closed: Promise<{ readonly leftOpen: number }> | undefined;
 
   constructor(runtime: Runtime, options: Resolved<typeof SERVER_RULES>, { createApp }: typeof import("./api/app.ts")) {
@@ -210,28 +214,31 @@ class Server {
         `listen({ host }): others can reach ${JSON.stringify(host)}, and there are no keys: give createServer({ keys }), or leave out host to serve this machine only.`,
       );
     if (this.#closed) throw closedServer();
-    if (this.#isListening)
+    if (this.#opened)
       throw new PortcullisError(
         "option_invalid",
         "listen: this server already listens. Create another server to listen again.",
       );
     for (const name of allowedHosts(host, [])) this.#hosts.add(name);
     const onError = this.#onError;
-    this.#isListening = true;
+    const opened: Opened = {};
+    this.#opened = opened;
+    let listener: HttpListener;
     try {
-      this.#listener = await listenHttp({ ...this.#options, fetch: this.#fetch, port, host, onError });
+      listener = await listenHttp({ ...this.#options, fetch: this.#fetch, port, host, onError });
     } catch (error) {
-      this.#isListening = false;
+      this.#opened = undefined;
       throw error;
     }
+    opened.listener = listener;
     if (this.#closed) {
       // The server was closed while its listener was opened.
-      await this.#listener.close();
+      await listener.close();
       throw closedServer();
     }
     void this.#runs.recover().catch(onError);
-    this.#sweeping = setInterval(() => void this.#runs.sweep().catch(onError), SWEEP_MS).unref();
-    return { url: this.#listener.url };
+    opened.sweeping = setInterval(() => void this.#runs.sweep().catch(onError), SWEEP_MS).unref();
+    return { url: listener.url };
   }
 
   #close(options: CloseOptions = {}): Promise<{ readonly leftOpen: number }> {
@@ -241,15 +248,15 @@ class Server {
   }
 
   async #drain(drainMs: number): Promise<{ readonly leftOpen: number }> {
-    clearInterval(this.#sweeping);
+    clearInterval(this.#opened?.sweeping);
     this.#runs.stop();
-    this.#listener?.stop();
+    this.#opened?.listener?.stop();
     const leftOpen = await this.#runtime.suspend(drainMs);
     this.#closing.abort(new PortcullisError("runtime_closed", "The server was closed."));
     this.#watch[Symbol.dispose]();
     this.#metrics[Symbol.dispose]();
     await this.#mcp[Symbol.asyncDispose]();
-    await this.#listener?.close();
+    await this.#opened?.listener?.close();
     return { leftOpen };
   }
 }

@@ -12,6 +12,7 @@ import { isAnswered } from "../from-journal/call-history.ts";
 import { Clocks } from "./limit-clocks.ts";
 import { DIED_STOPPING, endingUnreplayable, keptNote, NEVER_SETTLES } from "./endings.ts";
 import { EventQueue } from "./event-queue.ts";
+import { FirstEnding } from "./first-ending.ts";
 import { type ExecutionState, type OpenCall, type Usage, usageOf } from "../from-journal/execution-state.ts";
 import { answerEvent, fireEvent, type GuestEvent, startEvent, stopEvent } from "../guest/guest-event.ts";
 import type { Driven } from "../execution.ts";
@@ -81,16 +82,12 @@ export class Driver {
   readonly #logs: LogCollector;
   readonly #held: HeldTurns;
   readonly #words: { readonly notes: string[]; readonly remarks: string[] } = { notes: [], remarks: [] };
-  readonly #ended = Promise.withResolvers<Ending>();
+  readonly #end = new FirstEnding();
   readonly #printed: string[] = [];
   /** Whether turns are journalled and carried out just now. */
   #isTaking = false;
   /** Ids of the calls for which a program that cannot be replayed was kept in its sandbox. */
   #keptFor: string | undefined;
-  /** The ending that takes effect after the program's final output. */
-  #stopping: Ending | undefined;
-  #endingSoon: NodeJS.Timeout | undefined;
-  #ending: Ending | undefined;
 
   constructor(scope: Scope, log: TrackedLog, session: GateSession, work: Work) {
     const { limits } = scope;
@@ -119,7 +116,7 @@ export class Driver {
     session.isOwnerIdle = () => this.#events.isEmpty && !this.#clocks.isRunning && this.#state.timers.size === 0;
     const { share } = session;
     const onEnding = (ending: Ending) => this.#endWith(ending);
-    const onFailure = (error: unknown) => this.#ended.reject(error);
+    const onFailure = (error: unknown) => this.#end.fail(error);
     const hasWork = () => !this.#events.isEmpty;
     const clocks = this.#clocks;
     const asked = { hasWork, onEnding, onFailure };
@@ -142,7 +139,7 @@ export class Driver {
     // After the ending is decided, a failure to open a guest has no effect.
     driving.catch(() => {});
     try {
-      await Promise.race([this.#ended.promise, driving]);
+      await Promise.race([this.#end.told, driving]);
     } finally {
       signal.removeEventListener("abort", onAbort);
       this.#endWith({ type: "cancelled" });
@@ -155,7 +152,7 @@ export class Driver {
     } = this.#state;
     const { notEvicted } = this.#guests;
     const { logs } = this.#logs;
-    const ending = await this.#ended.promise;
+    const ending = await this.#end.told;
     const counts = { turns, restarts, notEvicted };
     return { ending, logs, ...this.#words, ...counts, ...this.#usage, connections, seenBytes };
   }
@@ -181,17 +178,17 @@ export class Driver {
       if (this.#state.turns === 0 && this.#events.isEmpty)
         this.#push(startEvent(this.#now(), program, tools, this.#scope));
       this.#events.open();
-      if (this.#stopping) this.#endSoon(this.#stopping, FINAL_OUTPUT_MS);
+      if (this.#end.stopping) this.#endSoon(this.#end.stopping, FINAL_OUTPUT_MS);
       if (hasLeftOpen) this.#continueOpen();
       hasLeftOpen = false;
       this.#offerGuest();
       for (;;) {
         const ended = await this.#guests.nextTurns();
-        if (!ended || this.#ending) break;
+        if (!ended || this.#end.isDecided) break;
         await this.#take(ended);
       }
       this.#events.close();
-      if (this.#stopping && this.#guests.isEvicted) this.#endSoon(this.#stopping, FINAL_GUEST_MS);
+      if (this.#end.stopping && this.#guests.isEvicted) this.#endSoon(this.#end.stopping, FINAL_GUEST_MS);
     }
   }
 
@@ -205,7 +202,7 @@ export class Driver {
 
   /** Ends the driving if the program, and everything that it has begun, waits for decisions or results from outside. */
   #waitIfIdle(): void {
-    if (this.#ending !== undefined || this.#stopping || this.#isTaking) return;
+    if (this.#end.isKnown || this.#isTaking) return;
     if (!this.#events.isEmpty || this.#clocks.isRunning) return;
     if (!this.#session.waitsOutside) return;
     const waiting = waitingIn(standingOf(this.#state, true), this.#state);
@@ -217,7 +214,7 @@ export class Driver {
 
   /** Lets another program have the guest, if this one waits. */
   #offerGuest(): void {
-    if (this.#ending !== undefined || this.#stopping) return;
+    if (this.#end.isKnown) return;
     if (this.#events.isEmpty && !this.#clocks.isRunning && this.#state.turns > 0) this.#guests.offer();
   }
 
@@ -245,7 +242,7 @@ export class Driver {
     const overdraft = holding instanceof Promise ? await holding : holding;
     if (overdraft) this.#endWith({ type: "stopped", ...overdraft });
     // The outcome's append writes the turns.
-    if (this.#ending !== undefined) return;
+    if (this.#end.isDecided) return;
     const lastCommands = ended.at(-1)?.commands ?? [];
     const settled = lastCommands.at(-1);
     let carriedOut: Promise<void> | undefined;
@@ -269,8 +266,8 @@ export class Driver {
     if (calling instanceof Promise) await calling;
     await carriedOut;
     this.#showPrinted();
-    if (this.#ending === undefined && settled?.kind === "settled") await this.#settle(settled, lastCommands);
-    if (this.#stopping && this.#events.isEmpty) this.#endWith(this.#stopping);
+    if (!this.#end.isDecided && settled?.kind === "settled") await this.#settle(settled, lastCommands);
+    if (this.#end.stopping && this.#events.isEmpty) this.#endWith(this.#end.stopping);
     if (this.#isStuck()) this.#endWith(NEVER_SETTLES);
     this.#isTaking = false;
     this.#waitIfIdle();
@@ -293,9 +290,9 @@ export class Driver {
     begin();
     for (const { commands, settled } of ended) {
       for (const command of commands) {
-        if (this.#ending !== undefined) return;
+        if (this.#end.isDecided) return;
         if (command.kind === "output") this.#print(command);
-        else if (command.kind === "call" && !settled && !this.#stopping) this.#call(command);
+        else if (command.kind === "call" && !settled && !this.#end.stopping) this.#call(command);
         yield;
       }
     }
@@ -305,9 +302,9 @@ export class Driver {
     for (const { commands } of ended) {
       this.#timers.beginTurn();
       for (const command of commands) {
-        if (this.#ending !== undefined) return;
+        if (this.#end.isDecided) return;
         if (command.kind === "clear") this.#timers.noteCleared();
-        else if (command.kind === "timer" && !this.#stopping) this.#timers.set(command);
+        else if (command.kind === "timer" && !this.#end.stopping) this.#timers.set(command);
         yield;
       }
       this.#timers.endTurn();
@@ -328,9 +325,9 @@ export class Driver {
     const request = { callId: String(id), tool, caller: "programmatic", inputText, artifact } as const;
     this.#session.call(request, past).then(
       (answer) => {
-        if (answer && !this.#stopping) this.#push(answerEvent(this.#now(), id, answer));
+        if (answer && !this.#end.stopping) this.#push(answerEvent(this.#now(), id, answer));
       },
-      (error: unknown) => this.#ended.reject(error),
+      (error: unknown) => this.#end.fail(error),
     );
   }
 
@@ -350,7 +347,7 @@ export class Driver {
   }
 
   async #settle(frame: GuestFrame & { readonly kind: "settled" }, turn: readonly GuestFrame[]): Promise<void> {
-    if (this.#stopping) return;
+    if (this.#end.stopping) return;
     const { limits, gate } = this.#scope;
     const { map, result } = this.#work;
     const openCalls = [...this.#state.calls.values()].flatMap((call) => (isAnswered(call) ? [] : [openLine(call)]));
@@ -369,7 +366,7 @@ export class Driver {
     });
     this.#closeCalls();
     const settlement = await settling;
-    if (this.#ending !== undefined) return;
+    if (this.#end.isDecided) return;
     this.#words.notes.push(...settlement.notes);
     this.#words.remarks.push(...settlement.remarks);
     this.#endWith(settlement.ending);
@@ -377,12 +374,12 @@ export class Driver {
 
   #isStuck(): boolean {
     const { calls, timers } = this.#state;
-    return !this.#ending && !this.#stopping && this.#events.isEmpty && calls.size === 0 && timers.size === 0;
+    return !this.#end.isKnown && this.#events.isEmpty && calls.size === 0 && timers.size === 0;
   }
 
   /** Another driver has taken over the execution, or the conversation it belongs to, or will take it up. */
   #giveUp(error: unknown): void {
-    this.#ended.reject(error);
+    this.#end.fail(error);
     // The open calls belong to the other driver now, and so do the conversations of agents that work on them.
     this.#session.suspend(error instanceof Error ? error : undefined);
     this.#endWith({ type: "cancelled" });
@@ -390,9 +387,9 @@ export class Driver {
 
   /** Stops the program. A waiting program may still print; a running one is ended at once. */
   #stop(ending: Ending): void {
-    if (this.#ending !== undefined || this.#stopping) return;
+    if (this.#end.isKnown) return;
     if (this.#state.turns === 0 || !this.#events.isEmpty) return this.#endWith(ending);
-    this.#stopping = ending;
+    this.#end.stop(ending);
     this.#guests.endReplacing();
     // From here on only output commands are carried out.
     this.#closeCalls();
@@ -401,16 +398,13 @@ export class Driver {
   }
 
   #endSoon(ending: Ending, ms: number): void {
-    clearTimeout(this.#endingSoon);
-    this.#endingSoon = setTimeout(() => this.#endWith(ending), ms);
+    this.#end.after(ms, () => this.#endWith(ending));
   }
 
   /** The first ending counts. During final output that is the ending the stop was for. */
   #endWith(latest: Ending): void {
-    if (this.#ending !== undefined) return;
-    const ending = this.#stopping ?? latest;
-    this.#ending = ending;
-    clearTimeout(this.#endingSoon);
+    const ending = this.#end.decide(latest);
+    if (!ending) return;
     this.#timers.clearAll();
     if (ending.type === "waiting") this.#session.suspend();
     else this.#session.close();
@@ -419,7 +413,7 @@ export class Driver {
     this.#guests.end(ending);
     if (latest.type === "crashed" && latest.code === "bridge_broken")
       void this.#log.append({ type: "violation", detail: latest.detail, at: Date.now() });
-    this.#ended.resolve(ending);
+    this.#end.tell(ending);
   }
 
   #closeCalls(): void {
@@ -428,7 +422,7 @@ export class Driver {
   }
 
   #push(event: GuestEvent): void {
-    if (this.#ending !== undefined) return;
+    if (this.#end.isDecided) return;
     this.#events.push(event);
     this.#guests.wake();
   }
