@@ -205,7 +205,12 @@ program
     "serve over HTTP at /mcp on this port, 0 for any that is free; the options of a server go with it",
   )
   .addOptions(...SERVER)
-  .option("--drain <seconds>", "time that running executions have to end when the server is told to end; 0 by default")
+  .option(
+    "--drain <time>",
+    "how long running executions may take to end when the server is told to end: 30, 30s, 2min; 0 by default",
+  )
+  // Of `serve`. The name that is most like it here is another option's.
+  .addOption(new Option("--port <number>").hideHelp())
   .addOptions(SANDBOX, LIMIT)
   .option(
     "--approve <how>",

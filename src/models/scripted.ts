@@ -1,4 +1,16 @@
 import { optionError } from "../errors.ts";
+import {
+  array,
+  checkOptions,
+  fieldsOf,
+  flag,
+  object,
+  oneOf,
+  type OptionsOf,
+  readOptions,
+  text,
+  withDefault,
+} from "../option-rules/options.ts";
 import { allowedCalls } from "./turn/allowed-calls.ts";
 import { CallIds } from "./turn/call-ids.ts";
 import {
@@ -74,12 +86,28 @@ export interface ScriptedModel extends Model {
   readonly conversations: readonly ScriptedMoment[][];
 }
 
-export interface ScriptedModelOptions {
-  readonly name?: string;
-  readonly hostsPrograms?: boolean;
-}
+const SCRIPTED_RULES = {
+  /** The whole name, like `scripted:other`. A conversation is taken up with a model of the same name. */
+  name: withDefault(text(), "scripted:script"),
+  hostsPrograms: withDefault(flag(), true),
+};
 
-const DEFAULT_NAME = "scripted:script";
+export type ScriptedModelOptions = OptionsOf<typeof SCRIPTED_RULES>;
+
+/** The fields of a turn of a script, and `type`, which turns of transcripts have. */
+const TURN_FIELDS = {
+  type: oneOf(["turn"]),
+  text: text({ minLength: 0, expected: "a string" }),
+  reasoning: text({ minLength: 0, expected: "a string" }),
+  calls: array<ScriptedCall | ModelCall>("an array of calls"),
+  programs: array<string>("an array of sources"),
+  end: object<TurnEnd>(),
+  usage: object<Partial<ModelUsage>>(),
+  hosted: array<NonNullable<ScriptedTurn["hosted"]>[number]>(),
+  failure: object<ProviderFailure>(),
+  retries: array<string>("an array of sentences"),
+};
+
 /** A script plays any provider, so it takes every setting that some provider takes, and refuses the others. */
 const TAKES_ALL: SettingsTaken = {
   minOutputTokens: 1,
@@ -98,18 +126,25 @@ const TAKES_ALL: SettingsTaken = {
  */
 export function scriptedModel(script: readonly ScriptedStep[], options: ScriptedModelOptions = {}): ScriptedModel {
   if (!Array.isArray(script)) throw optionError("scriptedModel(script)", "an array of turns", script);
+  const { name, hostsPrograms } = readOptions("scriptedModel", options, SCRIPTED_RULES);
+  for (const [index, step] of script.entries()) if (typeof step !== "function") checkTurn(step, index);
   const conversations: ScriptedMoment[][] = [];
   return {
-    name: options.name ?? DEFAULT_NAME,
-    hostsPrograms: options.hostsPrograms ?? true,
+    name,
+    hostsPrograms,
     conversations,
     async converse(opening) {
-      checkSettings({ model: options.name ?? DEFAULT_NAME, takes: TAKES_ALL }, opening);
+      checkSettings({ model: name, takes: TAKES_ALL }, opening);
       const moments: ScriptedMoment[] = [];
       conversations.push(moments);
       return new ScriptedConversation(script, opening, moments);
     },
   };
+}
+
+/** Throws `option_invalid` for a field that no turn has: a misspelt one would leave the turn empty. */
+function checkTurn(turn: ScriptedTurn, index: number): void {
+  checkOptions(fieldsOf(`scriptedModel(script)[${index}]`), turn, TURN_FIELDS);
 }
 
 class ScriptedConversation implements Conversation {
@@ -153,6 +188,7 @@ class ScriptedConversation implements Conversation {
     if (step === undefined) return { type: "failed", failure: SCRIPT_ENDED };
     const turn = typeof step === "function" ? await Promise.race([step(moment), untilAborted(signal)]) : step;
     if (turn === ABORTED || signal.aborted) return { type: "aborted" };
+    if (typeof step === "function") checkTurn(turn, this.#moments.length - 1);
     for (const [index, reason] of (turn.retries ?? []).entries())
       await request.onRetry?.({ attempt: index + 1, reason, delayMs: 0 });
     if (turn.failure) return { type: "failed", failure: turn.failure, usage: usageOf(turn) };

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { RequestListener } from "node:http";
-import { loadPackage, PortcullisError } from "../errors.ts";
+import { loadPackage, optionError, PortcullisError } from "../errors.ts";
 import type { AgentEvent } from "../agent/event.ts";
 import { readOptions, type Resolved } from "../option-rules/options.ts";
 import type { Runtime } from "../runtime.ts";
@@ -80,6 +80,8 @@ export interface PortcullisServer {
  * `option_invalid` for an invalid option or key, and with `door_unavailable` if the package hono is missing.
  */
 export async function createServer(runtime: Runtime, options: ServerOptions = {}): Promise<PortcullisServer> {
+  if (typeof (runtime as Partial<Runtime> | null | undefined)?.derive !== "function")
+    throw optionError("createServer(runtime)", "a runtime", runtime);
   const read = readOptions("createServer", options, SERVER_RULES);
   const missing = "The server needs the package hono: npm install hono.";
   const app = await loadPackage("door_unavailable", missing, () => import("./api/app.ts"));

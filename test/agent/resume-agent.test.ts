@@ -248,7 +248,10 @@ describe("bad input", () => {
     const { execution, runtime, model } = await waitingOne();
     onTestFinished(() => runtime[Symbol.asyncDispose]());
     await runtime.execute("return 1", { execution: "program" });
-    await expect(runtime.resumeAgent("program", { model })).rejects.toThrow("a conversation");
+    await expect(runtime.resumeAgent("program", { model })).rejects.toMatchObject({
+      code: "option_invalid",
+      message: 'resumeAgent(execution): expected a conversation. "program" is a program: use resume.',
+    });
     await expect(runtime.resume(execution)).rejects.toThrow("program");
   });
 

@@ -253,6 +253,12 @@ test.each([
     ["run", "-", ...TOOLS, "--language", "cobol"],
     'portcullis: execute({ language }): expected one that the isolate sandbox runs (javascript), got "cobol".',
   ],
+  [["mcp", "--port", "7000"], "portcullis: There is no option --port: add --http PORT."],
+  [["bench", "--live"], "portcullis: --live needs --provider and --model: "],
+  [
+    ["bench", "missing-task.ts", "--live", "--provider", "anthropic"],
+    "portcullis: --live needs --provider and --model: ",
+  ],
   [
     ["demo", "refunds", "--model", "scripted:any"],
     "demo: --model is for desk, and refunds takes none: portcullis demo desk --model PROVIDER:NAME.",

@@ -1,4 +1,4 @@
-import { optionError, PortcullisError } from "../../errors.ts";
+import { PortcullisError } from "../../errors.ts";
 import type { CallLine } from "../../gate/call-line.ts";
 import type { PastUse } from "../../gate/session.ts";
 import type { ExecutionId } from "../../journal/execution-id.ts";
@@ -49,7 +49,10 @@ export async function readOwnConversation(
 ): Promise<PastConversation> {
   const { kind } = await findOwn({ journal, tenant }, execution);
   if (kind !== "conversation")
-    throw optionError("resumeAgent(execution)", "a conversation", `the execution of a ${kind}`);
+    throw new PortcullisError(
+      "option_invalid",
+      `resumeAgent(execution): expected a conversation. ${JSON.stringify(execution)} is a ${kind}${kind === "program" ? ": use resume" : ""}.`,
+    );
   return readBelow(journal, await readState(journal, execution, tenant));
 }
 

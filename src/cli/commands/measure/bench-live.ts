@@ -54,9 +54,8 @@ interface LiveReport {
   readonly summary: readonly TrialSummary[];
 }
 
-/** `portcullis bench --live`: a real model does the tasks in both modes, several times. Resolves with the exit code. */
-export async function benchLive(jobs: readonly Job[], prices: PriceTable, options: LiveOptions): Promise<number> {
-  const { provider = "", model: name = "" } = options;
+/** The model that a live bench is given. Throws if `--provider` or `--model` is missing, or the provider is unknown. */
+export function readLiveModel({ provider = "", model: name = "" }: Pick<LiveOptions, "provider" | "model">) {
   if (provider === "" || name === "")
     throw new Failure(
       EXIT.usage,
@@ -64,6 +63,12 @@ export async function benchLive(jobs: readonly Job[], prices: PriceTable, option
     );
   const wire = WIRES.get(provider);
   if (!wire) throw optionError("--provider", [...WIRES.keys()].join(", "), provider);
+  return { provider, name, wire };
+}
+
+/** `portcullis bench --live`: a real model does the tasks in both modes, several times. Resolves with the exit code. */
+export async function benchLive(jobs: readonly Job[], prices: PriceTable, options: LiveOptions): Promise<number> {
+  const { provider, name, wire } = readLiveModel(options);
   const price = priceOf(prices, name);
   const maxUsd = parseDollars(options.maxUsd);
   const repeat = parseWhole("--repeat", options.repeat, REPEAT) ?? REPEAT.default;

@@ -15,7 +15,7 @@ import { Screen } from "../../terminal/screen.ts";
 import { parseApprove, parseLanguage, parseSandbox, parseWhole } from "../../input/option-values.ts";
 import { showBar } from "../../terminal/executions/progress.ts";
 import { dataOf, jobsOf } from "../../input/bench-jobs.ts";
-import { benchLive, type LiveOptions } from "./bench-live.ts";
+import { benchLive, type LiveOptions, readLiveModel } from "./bench-live.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import { EXIT } from "../../exit-code.ts";
 import { Failure } from "../../failure.ts";
@@ -55,6 +55,8 @@ export async function bench(names: readonly string[], options: BenchOptions): Pr
   if (language === "python" && sandbox !== "docker")
     throw new Failure(EXIT.usage, "--language python needs --sandbox docker: only containers run Python.");
   const settings = settingsOf(options);
+  // Before the tasks, which need packages.
+  if (options.live) readLiveModel(options);
   const jobs = await jobsOf(names, options);
   const screen = new Screen();
   using approver = createApprover({ mode: parseApprove(options.approve), screen });

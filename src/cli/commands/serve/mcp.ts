@@ -31,6 +31,7 @@ import { openServed, type ServedOptions } from "./open-served.ts";
 
 export interface McpOptions extends ServedOptions, HttpServerOptions {
   readonly http?: string;
+  readonly port?: string;
   readonly approve: string;
   readonly patience?: string;
   readonly check?: boolean;
@@ -46,8 +47,9 @@ const MOST_DOORS = 2;
 
 /** `portcullis mcp`: serves MCP clients until they leave, or until it is told to end. Resolves with the exit code. */
 export async function mcp(options: McpOptions): Promise<number> {
-  const { http, check = false, json } = options;
+  const { http, port, check = false, json } = options;
   if (json && !check) throw new Failure(EXIT.usage, "--json goes with --check.");
+  if (port !== undefined) throw new Failure(EXIT.usage, "There is no option --port: add --http PORT.");
   if (http === undefined) refuseServerOptions(options);
   countDoors();
   const settings = http === undefined ? undefined : readHttpSettings(options, { port: ["--http", http], drainMs: 0 });
