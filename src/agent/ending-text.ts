@@ -1,7 +1,7 @@
 import { waitingText } from "../output/sentences.ts";
 import type { CLIENT_OUTCOME, Outcome } from "../programs/outcome.ts";
 import { type Fields, isFields } from "../values/fields.ts";
-import type { Shape } from "../values/schema-type.ts";
+import type { SchemaType } from "../values/schema-type.ts";
 import type { AgentEnding } from "./ending.ts";
 
 type EndingTexts = {
@@ -37,7 +37,7 @@ export function agentEndingText(ending: AgentEnding): string {
  * An ending as clients and calling models may see it. What an engine said before it died, and what a provider says of a key
  * or an account, are for the operator.
  */
-export function clientEnding(ending: Outcome): Shape<typeof CLIENT_OUTCOME>;
+export function clientEnding(ending: Outcome): SchemaType<typeof CLIENT_OUTCOME>;
 export function clientEnding(ending: AgentEnding): AgentEnding;
 export function clientEnding(ending: Fields): Fields;
 export function clientEnding(ending: Fields): Fields {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ProviderFailureCode } from "../models/model.ts";
 import { WAITING } from "../programs/outcome.ts";
-import type { Shape } from "../values/schema-type.ts";
+import type { SchemaType } from "../values/schema-type.ts";
 import { objectSchema } from "../values/object-schema.ts";
 
 const text = z.string();
@@ -42,4 +42,4 @@ export const JOURNAL_ENDING = z.discriminatedUnion("type", [
 export const AGENT_ENDING = z.discriminatedUnion("type", [...JOURNAL_ENDING.options, WAITING]);
 
 /** How a conversation ended, or why it rests. `waiting`: `resumeAgent` goes on. */
-export type AgentEnding = Shape<typeof AGENT_ENDING>;
+export type AgentEnding = SchemaType<typeof AGENT_ENDING>;

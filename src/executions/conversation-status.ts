@@ -2,7 +2,7 @@ import { z } from "zod";
 import { AGENT_ENDING, type AgentEnding } from "../agent/ending.ts";
 import type { Artifact } from "../journal/artifact-space.ts";
 import { REPORT_ARTIFACT } from "../output/report-shape.ts";
-import type { Shape } from "../values/schema-type.ts";
+import type { SchemaType } from "../values/schema-type.ts";
 import { objectSchema } from "../values/object-schema.ts";
 
 const count = z.number().nonnegative();
@@ -19,7 +19,7 @@ export const CONVERSATION = objectSchema({
 });
 
 /** A conversation as its journal tells of it. */
-export interface ConversationStatus extends Omit<Shape<typeof CONVERSATION>, "artifacts" | "ending"> {
+export interface ConversationStatus extends Omit<SchemaType<typeof CONVERSATION>, "artifacts" | "ending"> {
   readonly artifacts: readonly Artifact[];
   readonly ending?: AgentEnding;
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Shape } from "../values/schema-type.ts";
+import type { SchemaType } from "../values/schema-type.ts";
 import { objectSchema } from "../values/object-schema.ts";
 
 const count = z.number().nonnegative();
@@ -42,4 +42,4 @@ export const LISTED = objectSchema({
 });
 
 /** An execution or a conversation in the journal. */
-export type ListedExecution = Shape<typeof LISTED>;
+export type ListedExecution = SchemaType<typeof LISTED>;

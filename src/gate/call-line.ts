@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { CALLERS, EFFECTS } from "../tools/tool.ts";
-import type { Shape } from "../values/schema-type.ts";
+import type { SchemaType } from "../values/schema-type.ts";
 import { FAILURE_CODES, REFUSAL_CODES } from "./answer.ts";
 import { objectSchema } from "../values/object-schema.ts";
 
@@ -18,7 +18,7 @@ const CALL_OUTCOME = z.discriminatedUnion("type", [
 ]);
 
 /** How a call ended. */
-export type CallOutcome = Shape<typeof CALL_OUTCOME>;
+export type CallOutcome = SchemaType<typeof CALL_OUTCOME>;
 
 export const CALL_LINE = objectSchema({
   callId: z.string(),
@@ -42,4 +42,4 @@ export const CALL_LINE = objectSchema({
 });
 
 /** One call in a report. */
-export type CallLine = Shape<typeof CALL_LINE>;
+export type CallLine = SchemaType<typeof CALL_LINE>;

@@ -3,10 +3,10 @@ import type { Artifact, ArtifactSpace } from "../journal/artifact-space.ts";
 import { cleanText } from "./clean-text.ts";
 import { insetText } from "./foreign-text.ts";
 import type { REPORT_ARTIFACT } from "./report-shape.ts";
-import type { Shape } from "../values/schema-type.ts";
+import type { SchemaType } from "../values/schema-type.ts";
 
 /** A value that is kept under a name, outside of what a model reads. */
-export interface ReportArtifact extends Shape<typeof REPORT_ARTIFACT> {
+export interface ReportArtifact extends SchemaType<typeof REPORT_ARTIFACT> {
   /** Reads the value from the journal. Rejects as the journal does. */
   readonly read: () => Promise<unknown>;
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { CALL_LINE } from "../gate/call-line.ts";
 import { CLIENT_OUTCOME, CONNECTIONS, LOGS, NOT_EVICTED } from "../programs/outcome.ts";
-import type { Shape } from "../values/schema-type.ts";
+import type { SchemaType } from "../values/schema-type.ts";
 import { objectSchema } from "../values/object-schema.ts";
 
 const count = z.number().nonnegative();
@@ -20,7 +20,7 @@ const OUTPUT = objectSchema({
 });
 
 /** All that the model gets of an execution. */
-export type Output = Shape<typeof OUTPUT>;
+export type Output = SchemaType<typeof OUTPUT>;
 
 export const USAGE = objectSchema({
   calls: count,
@@ -55,7 +55,7 @@ export const USAGE = objectSchema({
 });
 
 /** What a program has used, by all its drivers. Times are in milliseconds. */
-export type Usage = Shape<typeof USAGE>;
+export type Usage = SchemaType<typeof USAGE>;
 
 export const REPORT_ARTIFACT = objectSchema({
   name: z.string(),

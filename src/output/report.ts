@@ -15,10 +15,10 @@ import { hintFor } from "./hint.ts";
 import { endingText } from "./sentences.ts";
 import type { REPORT } from "./report-shape.ts";
 import { type Stub, stubOf } from "./large-value.ts";
-import type { Shape } from "../values/schema-type.ts";
+import type { SchemaType } from "../values/schema-type.ts";
 
 /** `Value` is the type of what the schema `result` gives out. */
-export interface Report<Value = unknown> extends Omit<Shape<typeof REPORT>, "outcome" | "artifacts"> {
+export interface Report<Value = unknown> extends Omit<SchemaType<typeof REPORT>, "outcome" | "artifacts"> {
   /** Id in the journal. A program that was refused before it started is not journalled. */
   readonly execution: ExecutionId;
   readonly outcome: Outcome;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { UNREPLAYABLE_CAUSES } from "../../bridge/frames.ts";
-import type { Shape } from "../values/schema-type.ts";
+import type { SchemaType } from "../values/schema-type.ts";
 import { type Limits, LIMIT_RULES } from "./limits.ts";
 import { objectSchema } from "../values/object-schema.ts";
 
@@ -28,7 +28,7 @@ export const FAULT = objectSchema({
 });
 
 /** The error that ended a program, described in terms of its source. */
-export type Fault = Shape<typeof FAULT>;
+export type Fault = SchemaType<typeof FAULT>;
 
 const APPROVAL = objectSchema({
   /** `"program"` for the program itself. */
@@ -48,7 +48,7 @@ const APPROVAL = objectSchema({
 });
 
 /** A call that waits for a decision. */
-export type WaitingApproval = Shape<typeof APPROVAL>;
+export type WaitingApproval = SchemaType<typeof APPROVAL>;
 
 const WAITING_CALL = objectSchema({
   callId: text,
@@ -59,7 +59,7 @@ const WAITING_CALL = objectSchema({
 });
 
 /** A call that waits for its result from a client. */
-export type WaitingCall = Shape<typeof WAITING_CALL>;
+export type WaitingCall = SchemaType<typeof WAITING_CALL>;
 
 export const WAITING = objectSchema({
   type: z.literal("waiting"),
@@ -68,7 +68,7 @@ export const WAITING = objectSchema({
 });
 
 /** All that an execution waits for. */
-export type Waiting = Shape<typeof WAITING>;
+export type Waiting = SchemaType<typeof WAITING>;
 
 const STOPPED_BY = z.enum([
   ...(Object.keys(LIMIT_RULES) as (keyof Limits)[]).filter((name) => name !== "waitMs"),
@@ -126,7 +126,7 @@ export const CLIENT_OUTCOME = z.discriminatedUnion("type", [
  * How an execution ended. Every execution has exactly one. `waiting`: it has no outcome yet, and continues only with decisions or
  * clients' results. `runtime.resume` takes it up again.
  */
-export type Outcome = Shape<typeof OUTCOME>;
+export type Outcome = SchemaType<typeof OUTCOME>;
 
 /** A completed outcome with the fields the host needs to report the value. */
 export interface Completed extends Extract<Outcome, { type: "completed" }> {
@@ -153,12 +153,12 @@ export const LOGS = objectSchema({
 });
 
 /** The printed output of a program, within its bound. */
-export type Logs = Shape<typeof LOGS>;
+export type Logs = SchemaType<typeof LOGS>;
 
 export const CONNECTIONS = objectSchema({ count, bytesUp: count, bytesDown: count });
 
 /** Totals of a program's connections to hosts outside its sandbox, refused ones included. Bytes are of all connections together. */
-export type ConnectionTotals = Shape<typeof CONNECTIONS>;
+export type ConnectionTotals = SchemaType<typeof CONNECTIONS>;
 
 const UNREPLAYABLE = z.enum([...UNREPLAYABLE_CAUSES, "redaction"]);
 

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 
 /** The type of the values that a schema describes, read-only in all depths. */
-export type Shape<Schema extends z.ZodType> = ReadOnly<z.output<Schema>>;
+export type SchemaType<Schema extends z.ZodType> = ReadOnly<z.output<Schema>>;
 
 type ReadOnly<Value> = Value extends readonly (infer Entry)[]
   ? readonly ReadOnly<Entry>[]

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Shape } from "../values/schema-type.ts";
+import type { SchemaType } from "../values/schema-type.ts";
 import { objectSchema } from "../values/object-schema.ts";
 
 const count = z.number();
@@ -13,12 +13,12 @@ export const TEXT_HEAD = objectSchema({
 });
 
 /** The beginning of a text. */
-export type TextHead = Shape<typeof TEXT_HEAD>;
+export type TextHead = SchemaType<typeof TEXT_HEAD>;
 
 const CALL_STATE = z.enum(["open", "waiting", "value", "refused", "failed", "aborted"]);
 
 /** The state of one call. `open`: it has no answer and waits for nothing from outside. */
-export type CallState = Shape<typeof CALL_STATE>;
+export type CallState = SchemaType<typeof CALL_STATE>;
 
 const DECISION_VIEW = objectSchema({
   decision: z.enum(["allowed", "denied", "done"]),
@@ -32,7 +32,7 @@ const DECISION_VIEW = objectSchema({
   at: count,
 });
 
-export type DecisionView = Shape<typeof DECISION_VIEW>;
+export type DecisionView = SchemaType<typeof DECISION_VIEW>;
 
 export const CALL_VIEW = objectSchema({
   /** The id that `decide` takes: `3`, or `call_2/3` in a conversation. */
@@ -66,7 +66,7 @@ export const CALL_VIEW = objectSchema({
 });
 
 /** One call. `turn`s count from 0. */
-export type CallView = Shape<typeof CALL_VIEW>;
+export type CallView = SchemaType<typeof CALL_VIEW>;
 
 const WAITING_VIEW = objectSchema({
   id: z.string(),
@@ -84,7 +84,7 @@ const WAITING_VIEW = objectSchema({
 });
 
 /** A call that waits for a person (`approval`, `outcome_unknown`), or for the result of a client or of its host (`result`). */
-export type WaitingView = Shape<typeof WAITING_VIEW>;
+export type WaitingView = SchemaType<typeof WAITING_VIEW>;
 
 const LIMIT_VIEW = objectSchema({
   name: z.string(),
@@ -93,7 +93,7 @@ const LIMIT_VIEW = objectSchema({
 });
 
 /** A limit and how much of it was used; `used` is missing if it is not known before the end. */
-export type LimitView = Shape<typeof LIMIT_VIEW>;
+export type LimitView = SchemaType<typeof LIMIT_VIEW>;
 
 const FUNNEL_PART = objectSchema({
   /** UTF-8 bytes. */
@@ -105,7 +105,7 @@ const FUNNEL_PART = objectSchema({
 });
 
 /** Bytes and tokens at one place of the funnel. */
-export type FunnelPart = Shape<typeof FUNNEL_PART>;
+export type FunnelPart = SchemaType<typeof FUNNEL_PART>;
 
 const FUNNEL_VIEW = objectSchema({
   fetched: FUNNEL_PART,
@@ -116,7 +116,7 @@ const FUNNEL_VIEW = objectSchema({
 });
 
 /** Three amounts: returned by tools, handed to the programs, given to the model. */
-export type FunnelView = Shape<typeof FUNNEL_VIEW>;
+export type FunnelView = SchemaType<typeof FUNNEL_VIEW>;
 
 const LOG_VIEW = objectSchema({
   turn: count,
@@ -127,7 +127,7 @@ const LOG_VIEW = objectSchema({
 });
 
 /** Printed text of one turn. */
-export type LogView = Shape<typeof LOG_VIEW>;
+export type LogView = SchemaType<typeof LOG_VIEW>;
 
 const TURN_VIEW = objectSchema({
   /** Milliseconds since 1970. */
@@ -138,7 +138,7 @@ const TURN_VIEW = objectSchema({
 });
 
 /** One turn of a program, by the event that began it. */
-export type TurnView = Shape<typeof TURN_VIEW>;
+export type TurnView = SchemaType<typeof TURN_VIEW>;
 
 const FAULT_VIEW = objectSchema({
   name: z.string(),
@@ -150,7 +150,7 @@ const FAULT_VIEW = objectSchema({
 });
 
 /** A fault of the program, in terms of its source. */
-export type FaultView = Shape<typeof FAULT_VIEW>;
+export type FaultView = SchemaType<typeof FAULT_VIEW>;
 
 const OUTCOME_VIEW = objectSchema({
   /** Type of the ending, like `completed` or `answered`. */
@@ -161,7 +161,7 @@ const OUTCOME_VIEW = objectSchema({
 });
 
 /** The ending of an execution. */
-export type OutcomeView = Shape<typeof OUTCOME_VIEW>;
+export type OutcomeView = SchemaType<typeof OUTCOME_VIEW>;
 
 const EVENT_VIEW = objectSchema({
   type: z.string(),
@@ -170,7 +170,7 @@ const EVENT_VIEW = objectSchema({
   at: count,
 });
 
-export type EventView = Shape<typeof EVENT_VIEW>;
+export type EventView = SchemaType<typeof EVENT_VIEW>;
 
 const ARTIFACT_VIEW = objectSchema({
   name: z.string(),
@@ -179,7 +179,7 @@ const ARTIFACT_VIEW = objectSchema({
   call: z.string(),
 });
 
-export type ArtifactView = Shape<typeof ARTIFACT_VIEW>;
+export type ArtifactView = SchemaType<typeof ARTIFACT_VIEW>;
 
 const VIEW_BASE = objectSchema({
   execution: z.string(),
@@ -222,7 +222,7 @@ const TOOL_PLACES = objectSchema({
  * The lines of a program that name a tool. With more than one line, the journal does not tell which of them made a
  * call.
  */
-export type ToolPlaces = Shape<typeof TOOL_PLACES>;
+export type ToolPlaces = SchemaType<typeof TOOL_PLACES>;
 
 const PROGRAM_VIEW = objectSchema({
   ...VIEW_BASE.shape,
@@ -239,19 +239,19 @@ const PROGRAM_VIEW = objectSchema({
 });
 
 /** The execution of one program. */
-export type ProgramView = Shape<typeof PROGRAM_VIEW>;
+export type ProgramView = SchemaType<typeof PROGRAM_VIEW>;
 
 const HOST_CALL_VIEW = objectSchema({ ...VIEW_BASE.shape, kind: z.literal("call") });
 
 /** One call of a host. */
-export type HostCallView = Shape<typeof HOST_CALL_VIEW>;
+export type HostCallView = SchemaType<typeof HOST_CALL_VIEW>;
 
 const SAID_VIEW = objectSchema({
   by: z.enum(["user", "host"]),
   text: TEXT_HEAD,
 });
 
-export type SaidView = Shape<typeof SAID_VIEW>;
+export type SaidView = SchemaType<typeof SAID_VIEW>;
 
 const PROGRAM_CALL_VIEW = objectSchema({
   id: z.string(),
@@ -264,7 +264,7 @@ const PROGRAM_CALL_VIEW = objectSchema({
 });
 
 /** A call of a model that runs a program. */
-export type ProgramCallView = Shape<typeof PROGRAM_CALL_VIEW>;
+export type ProgramCallView = SchemaType<typeof PROGRAM_CALL_VIEW>;
 
 const MODEL_TURN_VIEW = objectSchema({
   said: z.array(SAID_VIEW),
@@ -280,7 +280,7 @@ const MODEL_TURN_VIEW = objectSchema({
   programs: z.array(PROGRAM_CALL_VIEW),
 });
 
-export type ModelTurnView = Shape<typeof MODEL_TURN_VIEW>;
+export type ModelTurnView = SchemaType<typeof MODEL_TURN_VIEW>;
 
 const CONVERSATION_VIEW = objectSchema({
   ...VIEW_BASE.shape,
@@ -295,12 +295,12 @@ const CONVERSATION_VIEW = objectSchema({
 });
 
 /** A model's conversation. Its programs are executions of their own, with views of their own. */
-export type ConversationView = Shape<typeof CONVERSATION_VIEW>;
+export type ConversationView = SchemaType<typeof CONVERSATION_VIEW>;
 
 export const EXECUTION_VIEW = z.discriminatedUnion("kind", [PROGRAM_VIEW, CONVERSATION_VIEW, HOST_CALL_VIEW]);
 
 /** The view of an execution, made from its journal, for people. */
-export type ExecutionView = Shape<typeof EXECUTION_VIEW>;
+export type ExecutionView = SchemaType<typeof EXECUTION_VIEW>;
 
 export const CALL_TEXTS = objectSchema({
   id: z.string(),
@@ -311,4 +311,4 @@ export const CALL_TEXTS = objectSchema({
 });
 
 /** The whole texts of one call. */
-export type CallTexts = Shape<typeof CALL_TEXTS>;
+export type CallTexts = SchemaType<typeof CALL_TEXTS>;

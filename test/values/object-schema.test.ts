@@ -12,7 +12,7 @@ test("fields are read as zod reads them: unknown ones are left out, or refused",
 
 test("public types that come from schemas keep the comments of their fields in declaration files", () => {
   const sources = globSync("src/**/*.ts").map((path) => ({ path, text: readFileSync(path, "utf8") }));
-  const shapes = sources.filter(({ text }) => /\bShape<(?:typeof [A-Z]|Schemas\[)/.test(text));
+  const shapes = sources.filter(({ text }) => /\bSchemaType<(?:typeof [A-Z]|Schemas\[)/.test(text));
   expect(shapes.length).toBeGreaterThan(8);
   const records = sources.filter(({ path }) => path.endsWith("record-schemas.ts"));
   expect(records).toHaveLength(1);

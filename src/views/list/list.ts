@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { LISTED } from "../../executions/listed-execution.ts";
-import type { Shape } from "../../values/schema-type.ts";
+import type { SchemaType } from "../../values/schema-type.ts";
 import { objectSchema } from "../../values/object-schema.ts";
 
 export const LIST_ROW = objectSchema({
@@ -14,7 +14,7 @@ export const LIST_ROW = objectSchema({
 });
 
 /** One execution in a list, with what `runtime.executions` does not tell. */
-export type ListRow = Shape<typeof LIST_ROW>;
+export type ListRow = SchemaType<typeof LIST_ROW>;
 
 /** The filter of a list. */
 export interface ListFilter {
