@@ -26,7 +26,7 @@ export async function createRuntime<Context = unknown>(options: RuntimeOptions<C
   const limits = resolveLimits(defaultLimitsFor(journal), read.limits, optionsIn("createRuntime", "limits"));
   const sandbox = await sandboxOf(read.sandbox ?? "isolate");
   // Engines, and the thread that reads programs, start while the host loads what programs need.
-  // A thread that cannot be started rejects like a sandbox that cannot: where both fail, the sandbox says what is wrong.
+  // A thread that cannot be started rejects like a sandbox that cannot: if both fail, the sandbox says what is wrong.
   const reading = async () => preparingThread.start();
   const [{ Runtime, openGate }] = await Promise.all([import("./host/runtime.ts"), sandbox.warm?.(), reading()]);
   const { approve, approvePrograms, leaseMs, onEvent, logger } = read;

@@ -95,9 +95,9 @@ export class FilePolicies {
   }
 
   /**
-   * The policy of a tool. Where the file does not say who may call it, `others` is asked, and the file says the rest.
-   * Undefined where nothing says who may call, false where the file says that no caller has it. Throws `option_invalid` for a policy that says something of the tool, but
-   * not who may call it, or not what a call changes where that is needed.
+   * The policy of a tool. If the file does not say who may call it, `others` is asked, and the file says the rest.
+   * Undefined if nothing says who may call, false if the file says that no caller has it. Throws `option_invalid` for a
+   * policy that says something of the tool, but not who may call it, or not what a call changes if that is needed.
    */
   of<Others extends object>(
     tool: string,

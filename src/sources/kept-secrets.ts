@@ -26,7 +26,7 @@ export class KeptSecrets {
     return without(this.#forms, text, cut);
   }
 
-  /** The same for bytes of any kind. Returns the same bytes where there are none of them. */
+  /** The same for bytes of any kind. Returns the same bytes if there are none of them. */
   takenFromBytes(bytes: Buffer): Buffer {
     this.#byteForms ??= longestFirst(this.#forms.flatMap((form) => [form, Buffer.from(form).toString("latin1")]));
     const text = bytes.toString("latin1");
@@ -93,7 +93,7 @@ function base64Of(value: string): readonly string[] {
   return coded.flatMap((one) => [one, one.replaceAll("+", "-").replaceAll("/", "_")]);
 }
 
-/** The characters that these bytes alone decide, where as many bytes come before them. */
+/** The characters that these bytes alone decide, if as many bytes come before them. */
 function base64Within(bytes: Buffer, before: number): string {
   const coded = Buffer.concat([Buffer.alloc(before), bytes]).toString("base64");
   return coded.slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes.length) * 8) / 6));

@@ -19,7 +19,7 @@ export async function fromMcp(server: McpServer, policies?: McpPolicies): Promis
 
 /**
  * Connects to the servers of a configuration file: `.mcp.json` and the like (`mcpServers`), or `.vscode/mcp.json`
- * (`servers`). Who may call their tools stands under `portcullis`; where the file says nothing of a tool, `policies` is
+ * (`servers`). Who may call their tools stands under `portcullis`; if the file says nothing of a tool, `policies` is
  * asked, by the name that the tool has in a program. Rejects with `option_invalid` for a file that is invalid, a variable
  * that is not set and a tool that does not exist, and as `fromMcp` does; then nothing is left running.
  */
@@ -32,7 +32,7 @@ export async function fromMcpConfig(
 /**
  * Makes tools of the operations of an API that a document describes: Swagger 2.0, OpenAPI 3.0 or 3.1. Requests leave from
  * the host, to `baseUrl` only. Rejects with `option_invalid` for an option or a policy, `source_invalid` for what is no such
- * document or has more than 50,000 operations, and `source_unavailable` where a library is missing.
+ * document or has more than 50,000 operations, and `source_unavailable` if a library is missing.
  */
 export async function fromOpenApi(options: OpenApiOptions, policies?: OpenApiPolicies): Promise<OpenApiSource> {
   return (await import("./openapi/from-openapi.ts")).fromOpenApi(options, policies);

@@ -81,7 +81,7 @@ export class Daemon {
     );
   }
 
-  /** What the daemon says about itself; empty where it says nothing. */
+  /** What the daemon says about itself; empty if it says nothing. */
   async info(): Promise<Readonly<typeof NO_INFO> & { readonly Runtimes: Fields }> {
     const answer = await this.dial({ path: "/info", method: "GET" });
     if (textOf(answer, "Name") === undefined) throw this.unexpectedAnswer("about itself");
