@@ -69,7 +69,6 @@ export const HELD_BY_SUITES: ReadonlySet<string> = new Set([
   "src/comparison/conversations/conversation-run.ts",
   "src/comparison/conversations/difference.ts",
   "src/comparison/record-opening.ts",
-  "src/comparison/trials/record-usage.ts",
   "src/comparison/wires/anthropic-wire.ts",
   "src/comparison/wires/gemini-wire.ts",
   "src/comparison/wires/openai-chat-wire.ts",

@@ -6,8 +6,11 @@ import type { Tool } from "../../tools/tool.ts";
 import { countOnce } from "../accounting/count-exchange.ts";
 import type { ComparisonTask } from "../comparison-task.ts";
 import { withoutSideEffects } from "../without-side-effects.ts";
-import { recordUsage } from "./record-usage.ts";
+import { boundedFetch } from "../../models/provider/bounded-fetch.ts";
 import { DOLLARS_SPENT, type EndedTrial, runTrial, type TrialMode, type TrialRequest } from "./trial.ts";
+
+/** Time of one turn, in milliseconds. */
+const REPLY_MS = 600_000;
 
 export interface TrialsRequest extends Pick<TrialRequest, "wire" | "price" | "language" | "signal"> {
   readonly tasks: readonly { readonly task: ComparisonTask; readonly tools: () => Promise<readonly Tool[]> }[];
@@ -66,5 +69,32 @@ export async function* runTrials(
         if (leftUsd <= 0) return;
       }
     }
+  }
+}
+
+/** A `fetch` that records the usage of every reply, in the provider's own form. */
+function recordUsage() {
+  const usages: unknown[] = [];
+  const bounded = boundedFetch({ timeoutMs: REPLY_MS, stream: false, fetch: globalThis.fetch });
+  return {
+    /** One entry per reply, in order; `null` if a reply has no usage. */
+    usages,
+    fetch: async (...request: Parameters<typeof fetch>): Promise<Response> => {
+      const response = await bounded(...request);
+      if (!response.ok) return response;
+      const text = await response.text();
+      usages.push(usageIn(text));
+      const { status, statusText, headers } = response;
+      return new Response(text, { status, statusText, headers });
+    },
+  };
+}
+
+function usageIn(text: string): unknown {
+  try {
+    const { usage, usageMetadata } = JSON.parse(text) as { readonly usage?: unknown; readonly usageMetadata?: unknown };
+    return usage ?? usageMetadata ?? null;
+  } catch {
+    return null;
   }
 }
