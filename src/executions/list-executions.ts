@@ -8,12 +8,12 @@ import {
   readRecords,
   type Records,
 } from "../journal/reading/read-records.ts";
-import type { ParentRef } from "../journal/record.ts";
+import type { OutcomeRecord, ParentRef } from "../journal/record.ts";
 import { isDriven } from "../programs/driven.ts";
 import { endingHead } from "../programs/from-journal/ending-head.ts";
 import { applySliced, ExecutionState } from "../programs/from-journal/execution-state.ts";
-import { standingOfConversation } from "../agent/from-journal/conversation-standing.ts";
-import { readPastConversation } from "../agent/from-journal/past-conversation.ts";
+import { type ConversationStanding, standingOfConversation } from "../agent/from-journal/conversation-standing.ts";
+import { type PastConversation, readPastConversation } from "../agent/from-journal/past-conversation.ts";
 import { textOf } from "../values/fields.ts";
 import { checkJson } from "../values/json/check-json.ts";
 import { Lane } from "../values/slice-scheduler.ts";
@@ -33,12 +33,41 @@ export async function listExecution(
   budget?: ReadingBudget,
 ): Promise<ListedExecution> {
   const driven = isDriven(journal, summary);
-  const { execution, kind, tenant, startedAt, records, ended } = summary;
-  const base = { execution, kind, tenant, startedAt, records, driven, waitsFor: [] };
-  if (ended) return { ...base, state: "ended", ...(await readEnd(journal, summary, budget)) };
-  const { state, calls = [], parent } = await readOpen(journal, summary, driven, budget);
+  if (!summary.ended) return listedOpen(summary, driven, await readOpen(journal, summary, driven, budget));
+  return { ...baseOf(summary, driven), state: "ended", ...(await readEnd(journal, summary, budget)) };
+}
+
+/** What was read of a conversation. */
+export interface ReadConversation {
+  readonly past: PastConversation;
+  readonly standing: ConversationStanding;
+}
+
+/** A conversation that was read, as it is listed. Its summary may be older than its records. */
+export async function listConversation(
+  journal: Journal,
+  { ended, ...summary }: ExecutionSummary,
+  { past, standing }: ReadConversation,
+): Promise<ListedExecution> {
+  const { outcome, records, header } = past;
+  const now = { ...summary, records, ended: outcome !== undefined };
+  const driven = isDriven(journal, now);
+  const lane = new Lane(header.tenant);
+  if (outcome) return { ...baseOf(now, driven), state: "ended", ...(await endFacts(now, outcome, lane)) };
+  return listedOpen(now, driven, await openConversation({ past, standing }, lane));
+}
+
+function baseOf({ execution, kind, tenant, startedAt, records }: ExecutionSummary, driven: boolean) {
+  return { execution, kind, tenant, startedAt, records, driven, waitsFor: [] };
+}
+
+function listedOpen(
+  summary: ExecutionSummary,
+  driven: boolean,
+  { state, calls = [], parent }: OpenFacts,
+): ListedExecution {
   const below = parent === undefined ? {} : { parent: parent.execution };
-  return { ...base, state, waitsFor: [...new Set(calls.map(({ tool }) => tool))], ...below };
+  return { ...baseOf(summary, driven), state, waitsFor: [...new Set(calls.map(({ tool }) => tool))], ...below };
 }
 
 interface OpenFacts {
@@ -47,19 +76,17 @@ interface OpenFacts {
   readonly parent?: ParentRef | undefined;
 }
 
-async function readEnd(
-  journal: Journal,
-  { execution, tenant, startedAt, records }: ExecutionSummary,
-  budget?: ReadingBudget,
-) {
+async function readEnd(journal: Journal, summary: ExecutionSummary, budget?: ReadingBudget) {
+  const { execution, tenant, records } = summary;
   const onLength = (length: number) => budget?.take(length);
   const read = readRecords(journal, execution, { tenant, from: records - 1, onLength });
-  for await (const record of read) {
-    if (record.type !== "outcome") continue;
-    const ending = await read.lane.work(endingHead(record.outcome));
-    return { outcome: textOf(ending, "type") ?? "unreadable", ms: Math.max(0, record.at - startedAt) };
-  }
+  for await (const record of read) if (record.type === "outcome") return endFacts(summary, record, read.lane);
   return {};
+}
+
+async function endFacts({ startedAt }: ExecutionSummary, { outcome, at }: OutcomeRecord, lane: Lane) {
+  const ending = await lane.work(endingHead(outcome));
+  return { outcome: textOf(ending, "type") ?? "unreadable", ms: Math.max(0, at - startedAt) };
 }
 
 /** One execution whose records cannot be read must not hide the others. */
@@ -71,7 +98,7 @@ async function readOpen(
 ): Promise<OpenFacts> {
   try {
     return kind === "conversation"
-      ? await readOpenConversation(journal, execution, tenant, budget)
+      ? await openConversation(await readConversation(journal, execution, tenant, budget), new Lane(tenant))
       : await readOpenProgram(readRecords(journal, execution, { tenant, budget }), driven);
   } catch (error) {
     if (PortcullisError.is(error) && UNREADABLE.has(error.code)) return { state: "unreadable" };
@@ -80,18 +107,21 @@ async function readOpen(
   }
 }
 
-async function readOpenConversation(
+async function readConversation(
   journal: Journal,
   execution: ExecutionId,
   tenant: string,
   budget?: ReadingBudget,
-): Promise<OpenFacts> {
+): Promise<ReadConversation> {
   const past = await readPastConversation(journal, execution, tenant, budget);
-  const standing = standingOfConversation(past);
+  return { past, standing: standingOfConversation(past) };
+}
+
+async function openConversation({ past, standing }: ReadConversation, lane: Lane): Promise<OpenFacts> {
   const all = standing.state === "waiting" ? standing.calls : [];
   const calls = past.rest ? all : all.filter(isOutside);
   // A model may write anything as the input of a call that its host is to answer.
-  if (!past.rest && !(await haveInputs(calls, new Lane(tenant)))) return { state: "unreadable" };
+  if (!past.rest && !(await haveInputs(calls, lane))) return { state: "unreadable" };
   return { state: standing.state, calls, parent: past.header.parent };
 }
 

@@ -1,7 +1,12 @@
-import { openEnding, standingOfConversation } from "../agent/from-journal/conversation-standing.ts";
-import { readOwnConversation } from "../agent/from-journal/past-conversation.ts";
+import {
+  type ConversationStanding,
+  openEnding,
+  standingOfConversation,
+} from "../agent/from-journal/conversation-standing.ts";
+import { type PastConversation, readOwnConversation } from "../agent/from-journal/past-conversation.ts";
 import { ArtifactSpace } from "../journal/artifact-space.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
+import type { ExecutionSummary } from "../journal/journal.ts";
 import { isDriven } from "../programs/driven.ts";
 import type { Execution } from "../programs/execution.ts";
 import { limitsOf } from "../programs/limits.ts";
@@ -9,7 +14,7 @@ import { findOwn, readOwn } from "../programs/from-journal/past-execution.ts";
 import type { Scope } from "../programs/scope.ts";
 import { endedExecution, waitingExecution } from "../programs/from-journal/recorded-execution.ts";
 import type { Language } from "../../bridge/frames.ts";
-import { listExecution } from "./list-executions.ts";
+import { listConversation, listExecution } from "./list-executions.ts";
 import type { ConversationStatus } from "./conversation-status.ts";
 import type { ListedExecution } from "./listed-execution.ts";
 
@@ -23,15 +28,12 @@ export interface ExecutionFacts {
 /** Reads an execution of this tenant, and drives nothing. Rejects with `execution_unknown`, and as the journal does. */
 export async function readFacts(scope: Scope, execution: ExecutionId): Promise<ExecutionFacts> {
   const summary = await findOwn(scope, execution);
+  if (summary.kind === "conversation") return conversationFacts(scope, summary);
   const listed = await listExecution(scope.journal, summary);
-  if (summary.kind === "program") {
-    const ended = await programEnded(scope, execution, isDriven(scope.journal, summary));
-    return ended
-      ? { listed: { ...listed, state: ended.ending.type === "waiting" ? "waiting" : "ended" }, ended }
-      : { listed };
-  }
-  return summary.kind === "conversation"
-    ? { listed, conversation: await conversationStatus(scope, execution) }
+  if (summary.kind === "call") return { listed };
+  const ended = await programEnded(scope, execution, isDriven(scope.journal, summary));
+  return ended
+    ? { listed: { ...listed, state: ended.ending.type === "waiting" ? "waiting" : "ended" }, ended }
     : { listed };
 }
 
@@ -43,12 +45,24 @@ async function programEnded(scope: Scope, execution: ExecutionId, driven: boolea
   return past.outcome ? endedExecution(own, past) : waitingExecution(own, past, driven);
 }
 
-async function conversationStatus(scope: Scope, execution: ExecutionId): Promise<ConversationStatus> {
-  const past = await readOwnConversation(scope, execution);
+/** All of it is from one reading: a conversation may end between two. */
+async function conversationFacts(scope: Scope, summary: ExecutionSummary): Promise<ExecutionFacts> {
+  const past = await readOwnConversation(scope, summary.execution);
+  const standing = standingOfConversation(past);
+  const listed = await listConversation(scope.journal, summary, { past, standing });
+  return { listed, conversation: await conversationStatus(scope, past, standing) };
+}
+
+async function conversationStatus(
+  scope: Scope,
+  past: PastConversation,
+  standing: ConversationStanding,
+): Promise<ConversationStatus> {
+  const { execution, task } = past.header;
   const { parseEnding } = await import("../agent/from-journal/parse-message.ts");
   const artifacts = new ArtifactSpace(scope.journal, execution, past.artifacts).all;
-  const about = { model: past.answering.model, task: past.header.task, turns: past.turns.length, artifacts };
+  const about = { model: past.answering.model, task, turns: past.turns.length, artifacts };
   if (past.outcome) return { ...about, ending: parseEnding(execution, past.outcome.outcome) };
-  const ending = await openEnding(past, standingOfConversation(past), scope.redactor);
+  const ending = await openEnding(past, standing, scope.redactor);
   return ending ? { ...about, ending } : about;
 }
