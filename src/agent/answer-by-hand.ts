@@ -17,7 +17,7 @@ export async function answerByHand(live: LiveConversation, callId: string, answe
     );
   const text = textOf(answer);
   // A program that the call has begun ends with it.
-  const past = await live.refresh();
+  const past = await live.read();
   const begun = past.open.get(callId);
   if (begun?.program) await cancelPrograms(scope, { ...past, open: new Map([[callId, begun]]) });
   if (text.error !== undefined) return live.takeResult(refusal(call, text.error));

@@ -287,9 +287,12 @@ const GIVEN_UP = "The user went on before this call had an answer, so it was giv
 
 /** Answers the calls that are open as given up, ends the programs among them, and closes the turn. */
 async function giveUpOpenCalls(live: LiveConversation): Promise<void> {
+  if (!live.open) return;
   const left = live.openCalls;
-  if (left.length > 0) await cancelPrograms(live.scope, await live.refresh());
+  if (left.length > 0) await cancelPrograms(live.scope, await live.read());
   for (const call of left) live.takeResult(refusal(call, GIVEN_UP));
+  // What they count for, and calls that were answered by hand.
+  await live.refresh();
   await live.closeTurn();
 }
 

@@ -1,6 +1,6 @@
 import { clientEnding } from "../agent/ending-text.ts";
 import { childExecution } from "../agent/calls/child-execution.ts";
-import type { KeptTurn } from "../agent/from-journal/conversation-state.ts";
+import { type KeptTurn, toldResult } from "../agent/from-journal/conversation-state.ts";
 import { readPastConversation, type PastConversation } from "../agent/from-journal/past-conversation.ts";
 import {
   HELD_CONVERSATION,
@@ -89,8 +89,8 @@ async function readCalls(journal: Journal, past: PastConversation, room: TextAll
     events.note(record);
   }
   for (const [index, { results }] of past.turns.entries())
-    for (const { callId, text, isError } of results.values())
-      calls.tell(callId, index + 1, { ok: !isError, body: text, at: lastAt });
+    for (const result of results.values())
+      calls.tell(result.callId, index + 1, { ...toldResult(result, lastAt), body: result.text });
   if (past.outcome) calls.note(past.outcome);
   return { calls, events, lastAt };
 }

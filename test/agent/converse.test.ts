@@ -11,6 +11,7 @@ import {
 import { createMemoryJournal, type Header, type Journal } from "../../src/journal/index.ts";
 import { checkTranscript } from "../../src/agent/check-transcript.ts";
 import type { Transcript } from "../../src/reports.ts";
+import { viewExecution } from "../../src/views/view-execution.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedModel, type ScriptedStep } from "../../src/testing.ts";
 
 const sandbox = createMemorySandbox();
@@ -178,6 +179,31 @@ describe("one turn at a time", () => {
     expect(answer).toContain("Never mind.|The user went on before this call had an answer");
     expect(ran).toBe(1);
     expect(() => checkTranscript(transcript, "it")).not.toThrow();
+  });
+
+  test.each([
+    ["all", undefined, ["a value 6", "b value 6"]],
+    ["all", "More.", ["a value 6", "b value 6"]],
+    ["one", undefined, ["a value 6", "b value 5"]],
+    ["one", "More.", ["a value 6", "b aborted 0"]],
+    ["none", "More.", ["a aborted 0", "b aborted 0"]],
+    ["with an error", undefined, ["a aborted 0", "b value 5"]],
+  ])("a report lists and counts calls that were answered by hand: %s, then %s", async (which, message, lines) => {
+    const calls = ["a", "b"].map((id) => ({ id, tool: "look" }));
+    const { runtime, journal, talk, model } = await talkWith([{ calls }, ECHO, { calls }, ECHO]);
+    await talk.step("Look.");
+    const answer = which === "with an error" ? { error: "no" } : { value: "mine" };
+    const count = { all: 2, none: 0 }[which] ?? 1;
+    for (const { id } of calls.slice(0, count)) await talk.answer(id, answer);
+    const report = await talk.say(message);
+    await talk[Symbol.asyncDispose]();
+    for (const told of [report, await runtime.resumeAgent(talk.execution, { model })]) {
+      const listed = told.calls.map(({ callId, outcome, bytes }) => `${callId} ${outcome.type} ${bytes}`);
+      expect(listed).toEqual(lines);
+      expect(told.usage.calls).toBe(2);
+    }
+    const view = await viewExecution(journal, talk.execution);
+    expect(view.calls.map(({ id, state, bytes }) => `${id} ${state} ${bytes}`)).toEqual(lines);
   });
 
   test("a host that dies after it leaves the calls to the one who takes it up, and nothing makes them meanwhile", async () => {

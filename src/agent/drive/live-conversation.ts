@@ -247,6 +247,8 @@ export class LiveConversation {
         "call_open",
         `${length} ${length === 1 ? "call" : "calls"} of the last turn have no answer. Answer them by answer(callId, …), let \`say()\` make them, or say something else, which gives them up.`,
       );
+    // What was answered by hand counts.
+    if (this.open) await this.refresh();
     await this.closeTurn();
   }
 

@@ -10,8 +10,9 @@ import type {
   ToolDigest,
 } from "../../journal/record.ts";
 import type { CallResult, ModelCall, ModelTurn } from "../../models/model.ts";
-import { applyToCall, CallHistory, isOfCall } from "../../programs/from-journal/call-history.ts";
+import { applyToCall, CallHistory, isOfCall, type ToldAnswer } from "../../programs/from-journal/call-history.ts";
 import type { UnansweredCall } from "../../programs/from-journal/execution-state.ts";
+import type { Caller } from "../../tools/tool.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import type { SaidMessage } from "../prompt/said-message.ts";
 
@@ -77,7 +78,9 @@ export class ConversationState {
   rest: RestRecord | undefined;
   /** Calls of the last turn without results, by their ids. */
   open = new Map<string, UnansweredModelCall>();
-  /** The model's own calls. */
+  /** When the last turn was taken, in milliseconds since 1970. */
+  turnAt = 0;
+  /** The model's own calls, without those of turns that were copied. */
   readonly calls = new CallHistory();
   /** Decisions that also hold for later calls. */
   remembered: RememberedDecision[] = [];
@@ -166,13 +169,13 @@ function begin(state: ConversationState, header: ConversationHeader): void {
   state.tools = header.tools;
 }
 
-function applyMessage(state: ConversationState, { opaque }: MessageRecord, content: Content): void {
-  if ("turn" in content) takeTurn(state, content.turn, opaque);
-  else if ("results" in content) takeResults(state, content.results);
+function applyMessage(state: ConversationState, { opaque, at }: MessageRecord, content: Content): void {
+  if ("turn" in content) takeTurn(state, content.turn, opaque, at);
+  else if ("results" in content) takeResults(state, content.results, at);
   else if ("said" in content) takeSaid(state, content.said);
 }
 
-function takeTurn(state: ConversationState, turn: ModelTurn, opaque: string | undefined): void {
+function takeTurn(state: ConversationState, turn: ModelTurn, opaque: string | undefined, at: number): void {
   const taken = {
     said: state.said,
     turn,
@@ -182,6 +185,7 @@ function takeTurn(state: ConversationState, turn: ModelTurn, opaque: string | un
   };
   state.turns.push(taken);
   state.sent.push(taken);
+  state.turnAt = at;
   state.said = [];
   state.rest = undefined;
   state.drivers = { ...state.drivers, isTakenUp: false };
@@ -194,12 +198,33 @@ function unanswered(call: ModelCall): UnansweredModelCall {
   return { id, tool: RUN_PROGRAM, inputText: JSON.stringify(call.source ?? null) };
 }
 
-function takeResults({ open, turns, calls }: ConversationState, results: readonly CallResult[]): void {
+function takeResults(state: ConversationState, results: readonly CallResult[], at: number): void {
+  const { open, turns } = state;
   for (const result of results) {
     open.delete(result.callId);
-    calls.keepEnd(result.callId);
     turns.at(-1)?.results.set(result.callId, result);
+    endCall(state, result, at);
   }
+}
+
+/**
+ * A call that the host has answered by hand, or has given up while it was to answer it, may have no record but its
+ * result. Any other failure without a record is of a call that was not made.
+ */
+function endCall({ calls, turns, turnAt, rest, header }: ConversationState, result: CallResult, at: number): void {
+  const { callId: id, isError } = result;
+  const isHosts = (!isError || rest !== undefined) && turns.length > copiedTurns({ header });
+  if (isHosts && !calls.get(id)) {
+    const call = turns.at(-1)?.turn.calls.find((one) => one.id === id);
+    if (call?.type === "tool_call")
+      calls.make({ id, tool: call.tool, caller: call.caller as Caller, at: turnAt, inputBytes: 0 });
+  }
+  calls.tell(id, toldResult(result, at));
+}
+
+/** The answer of a call that has no record but its result. Its message does not say whether it was an answer. */
+export function toldResult({ isError, provenance }: CallResult, at: number): ToldAnswer {
+  return { ok: !isError, bytes: provenance.bytes, at: provenance.at ?? at, failed: { type: "aborted" } };
 }
 
 function takeSaid(state: ConversationState, said: readonly SaidMessage[]): void {

@@ -182,9 +182,12 @@ async function isChild(
   return header?.kind === kind && header.tenant === tenant && parent?.execution === execution && parent.call === call;
 }
 
-/** A call counts once it has a result: a call without a result is made again, and so is an open call of a program. */
+/** A call that was made counts once it has a result: a call without a result is made again, and so is an open call of a program. */
 function useOf({ calls, open, remembered }: KnownState, turns: readonly KeptTurn[], below: readonly Below[]): PastUse {
-  const answered = turns.flatMap(({ turn, results }) => turn.calls.filter(({ id }) => results.has(id)));
+  const isMade = ({ type, id }: ModelCall) => type === "program_call" || calls.get(id) !== undefined;
+  const answered = turns.flatMap(({ turn, results }) =>
+    turn.calls.filter((call) => results.has(call.id) && isMade(call)),
+  );
   const inputs = answered.map((call) => (call.type === "tool_call" ? Buffer.byteLength(call.inputText) : 0));
   return {
     calls: answered.length + sumOf(below.map((one) => one.calls)),

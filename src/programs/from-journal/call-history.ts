@@ -160,6 +160,17 @@ export interface MadeCall extends Pick<KnownCall, "id" | "tool" | "caller" | "at
   readonly inputBytes: number;
 }
 
+export interface ToldAnswer {
+  readonly ok: boolean;
+  /** UTF-8 bytes of its value. */
+  readonly bytes: number;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly failed?: CallOutcome;
+}
+
+const FAILED: CallOutcome = { type: "failed", code: "" as FailureCode };
+
 /** The calls of an execution, as its records tell of them in their order. It keeps no inputs and no results. */
 export class CallHistory {
   readonly #calls = new Map<string, KnownCall>();
@@ -216,12 +227,12 @@ export class CallHistory {
     return call;
   }
 
-  /** The answer was delivered. If no record tells of the handler's end, the delivery alone tells of it. */
-  tell(id: string, { ok, bytes, at }: { readonly ok: boolean; readonly bytes: number; readonly at: number }): void {
+  /** The answer was delivered. If no record tells of the handler's end, the delivery alone tells of it: `failed` is its end if it was none. */
+  tell(id: string, { ok, bytes, at, failed = FAILED }: ToldAnswer): void {
     const call = this.#calls.get(id);
     if (!call) return;
     if (!call.end) {
-      const outcome: CallOutcome = ok ? { type: "value", shape: "" } : { type: "failed", code: "" as FailureCode };
+      const outcome: CallOutcome = ok ? { type: "value", shape: "" } : failed;
       this.#end(call, { outcome, ms: Math.max(0, at - call.at), bytes: ok ? bytes : 0 });
     }
     this.keepEnd(id);

@@ -5,6 +5,7 @@ import {
   isExpired,
   isWaiting,
   type KnownCall,
+  type ToldAnswer,
 } from "../../programs/from-journal/call-history.ts";
 import { given } from "../../option-rules/given.ts";
 import type { Caller } from "../../tools/tool.ts";
@@ -31,6 +32,12 @@ export interface MadeCall {
   readonly made: number;
   /** Milliseconds since 1970. */
   readonly at: number;
+}
+
+interface ToldBody extends Omit<ToldAnswer, "bytes"> {
+  readonly body: string;
+  /** UTF-8 bytes of its value, if the body is not the whole of it. */
+  readonly bytes?: number;
 }
 
 /** What decides how an open call goes on. */
@@ -79,16 +86,12 @@ export class CallViews {
   }
 
   /** The answer that the caller was given. `body` is the JSON of a value, or the message of a refusal or failure. */
-  tell(
-    id: string,
-    turn: number,
-    { ok, body, at }: { readonly ok: boolean; readonly body: string; readonly at: number },
-  ): void {
+  tell(id: string, turn: number, { ok, body, at, bytes, failed }: ToldBody): void {
     const shown = this.#shown.get(id);
     if (!shown) return;
     shown.told = turn;
     shown.result = this.#room.headOfCall(id, body);
-    this.#history.tell(id, { ok, bytes: shown.result.bytes, at });
+    this.#history.tell(id, { ok, bytes: bytes ?? shown.result.bytes, at, ...given({ failed }) });
   }
 
   /** Takes what a record says of a call. */
