@@ -46,7 +46,7 @@ export interface ReadConversation {
 /** A conversation that was read, as it is listed. Its summary may be older than its records. */
 export async function listConversation(
   journal: Journal,
-  { ended, ...summary }: ExecutionSummary,
+  summary: ExecutionSummary,
   { past, standing }: ReadConversation,
 ): Promise<ListedExecution> {
   const { outcome, records, header } = past;
