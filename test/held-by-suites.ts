@@ -76,7 +76,6 @@ export const HELD_BY_SUITES: ReadonlySet<string> = new Set([
   "src/executions/conversation-status.ts",
   "src/executions/decide.ts",
   "src/executions/listed-execution.ts",
-  "src/executions/read-facts.ts",
   "src/executions/recover-options.ts",
   "src/frameworks/ai-sdk.ts",
   "src/frameworks/anthropic.ts",
