@@ -95,14 +95,14 @@ export class HostObservers {
     void this.redactor.text(error.message, { to: "log", tool }).then(({ text }) => tell(new Error(text)));
   }
 
-  /** Tells the operator if the function fails, by its message alone: its error may quote the text. */
+  /** Tells the operator alone if the function fails: its error may quote the text. */
   #redactorFor(redact: Redact): Redactor {
     let told = 0;
     return new Redactor(redact, (error) => {
       told += 1;
       if (told > MAX_TOLD) return;
       const why = PortcullisError.is(error) ? error.message : "The `redact` function threw, so a text was left out.";
-      this.#log({ code: "redact_failed" }, why);
+      this.#log({ code: "redact_failed", err: error }, why);
     });
   }
 

@@ -348,3 +348,32 @@ test.each([
     expect(reached).toEqual([]);
   },
 );
+
+test("a `redact` that throws is told to the logger with its error, and to nothing else", async () => {
+  const logger = keepLog();
+  const events: unknown[] = [];
+  await using runtime = await createRuntime({
+    tools: [echo],
+    sandbox,
+    logger,
+    onEvent: (event) => void events.push(event),
+    redact: () => {
+      throw new Error(SECRET);
+    },
+  });
+  const report = await runtime.execute("return 'a text';");
+  expect(logger.entries[0]).toEqual({
+    level: "error",
+    tool: "",
+    execution: "",
+    callId: "",
+    code: "redact_failed",
+    err: expect.objectContaining({
+      message: SECRET,
+      stack: expect.stringContaining("logger.test.ts") as string,
+    }) as Error,
+    message: "The `redact` function threw, so a text was left out.",
+  });
+  const records = await Array.fromAsync(runtime.journal.read(report.execution));
+  expect(JSON.stringify([report, events, records])).not.toMatch(/hunter2|shadow/);
+});

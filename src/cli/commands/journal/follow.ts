@@ -2,7 +2,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ExecutionId } from "../../../journal/execution-id.ts";
 import { ifKnown } from "../../../journal/find-if-known.ts";
 import type { Journal } from "../../../journal/journal.ts";
-import { HOST, readHeader } from "../../../journal/reading/read-records.ts";
 import type { ListRow } from "../../../views/list/list.ts";
 import { listView } from "../../../views/list/list-view.ts";
 import type { ExecutionView } from "../../../views/view.ts";
@@ -13,6 +12,7 @@ import { findExecution } from "../../input/find-execution.ts";
 import type { JournalOptions } from "../../input/open-journal.ts";
 import { type Cancelling, cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import { type LiveDisplay, liveDisplay } from "../../terminal/live-display.ts";
+import { readResumedHeader } from "../../input/resumed-header.ts";
 import { oneLine } from "../../terminal/one-line.ts";
 import { standardStreams, writeInTime, writeStderr } from "../../terminal/standard-streams.ts";
 import { executionFrame, executionNews } from "../../terminal/executions/execution-text.ts";
@@ -31,7 +31,7 @@ export async function followExecution(journal: Journal, named: string, options: 
   using cancelling = cancelOnSignal();
   const id = await untilThere(journal, named, options.tenant, cancelling.signal);
   if (id === undefined) return cancelling.exitCode;
-  const header = await readHeader(journal, id, HOST);
+  const header = await readResumedHeader(journal, id);
   return await lookAgain(cancelling, (display) =>
     executionLook(journal, display, id, header ? sameAs(header, options.journal) : {}),
   );

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { ExecutionId } from "../../../journal/execution-id.ts";
 import type { Journal } from "../../../journal/journal.ts";
-import { HOST, readHeader, readRecords } from "../../../journal/reading/read-records.ts";
+import { HOST, readRecords } from "../../../journal/reading/read-records.ts";
 import { viewExecution } from "../../../views/view-execution.ts";
 import { EXIT } from "../../exit-code.ts";
 import { Failure, reasonOf } from "../../failure.ts";
@@ -10,6 +10,7 @@ import { findExecution } from "../../input/find-execution.ts";
 import { existingJournal, type JournalOptions } from "../../input/open-journal.ts";
 import { executionText } from "../../terminal/executions/execution-text.ts";
 import { sameAs, shown } from "../../terminal/executions/waiting-hints.ts";
+import { readResumedHeader } from "../../input/resumed-header.ts";
 import { printJson } from "../../terminal/print.ts";
 import { writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
 import { writePrivate } from "../../write-out.ts";
@@ -58,6 +59,6 @@ async function showAsPage(journal: Journal, id: ExecutionId, file: string): Prom
 /** What `show` prints of an execution. `path` is the file of its journal. Rejects as `viewExecution` does. */
 export async function shownText(journal: Journal, id: ExecutionId, path?: string): Promise<string> {
   const view = await viewExecution(journal, id);
-  const header = await readHeader(journal, id, HOST);
+  const header = await readResumedHeader(journal, id);
   return executionText(view, header ? sameAs(header, path) : {});
 }

@@ -1,11 +1,11 @@
 import { optionError } from "../../../errors.ts";
 import { decide as noteDecision } from "../../../executions/decide.ts";
-import { HOST, readHeader } from "../../../journal/reading/read-records.ts";
 import { given } from "../../../option-rules/given.ts";
 import type { Decision } from "../../../programs/decide.ts";
 import { EXIT } from "../../exit-code.ts";
 import { findExecution } from "../../input/find-execution.ts";
 import { existingJournal, type JournalOptions } from "../../input/open-journal.ts";
+import { readResumedHeader } from "../../input/resumed-header.ts";
 import { parseJson } from "../../input/option-values.ts";
 import { resumeCommand, sameAs } from "../../terminal/executions/waiting-hints.ts";
 import { printJson } from "../../terminal/print.ts";
@@ -34,9 +34,8 @@ export async function decide(named: string, call: string, options: DecideOptions
   using journal = existingJournal(options.journal);
   const execution = await findExecution(journal, named, tenant);
   await noteDecision({ journal, tenant }, execution, { decisions: { [call]: decision } });
-  const header = await readHeader(journal, execution, HOST);
-  // A program in a conversation goes on with the conversation.
-  const whole = header?.parent?.execution ?? execution;
+  const header = await readResumedHeader(journal, execution);
+  const whole = header?.execution ?? execution;
   const next = resumeCommand(whole, header ? sameAs(header, options.journal) : {});
   if (options.json) printJson({ execution, call, resume: whole });
   else writeStderr(`Noted. Take it up, with the tools it began with: ${next}\n`);

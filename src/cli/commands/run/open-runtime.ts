@@ -1,5 +1,6 @@
 import type { AgentReport } from "../../../agent/agent-report.ts";
 import type { Journal } from "../../../journal/journal.ts";
+import type { Header } from "../../../journal/record.ts";
 import { given } from "../../../option-rules/given.ts";
 import type { Report } from "../../../output/report.ts";
 import { createRuntime } from "../../../runtime.ts";
@@ -10,6 +11,7 @@ import { parseApprove, parseSandbox } from "../../input/option-values.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import { createApprover } from "../../terminal/executions/ask-approvals.ts";
 import { OperatorLog } from "../../terminal/executions/operator-log.ts";
+import { type SameOptions, sameOr } from "../../terminal/executions/waiting-hints.ts";
 import { printAgentJson, printAgentReport, printReport } from "../../terminal/executions/print-report.ts";
 import { printJson } from "../../terminal/print.ts";
 import { Screen } from "../../terminal/screen.ts";
@@ -17,7 +19,7 @@ import { standardStreams } from "../../terminal/standard-streams.ts";
 import { makeArtifactsFolder, writeArtifacts } from "../../write-artifacts.ts";
 
 /** The options of the commands that run something, beside what each gives its runtime. */
-export interface RunningOptions extends ToolsOptions, JournalOptions {
+export interface RunningOptions extends ToolsOptions, JournalOptions, Pick<SameOptions, "model"> {
   readonly sandbox: string;
   readonly approve: string;
   /** Folder for what programs have kept, and for results that were too large for the model. */
@@ -64,15 +66,15 @@ export async function openRuntime(
     signal: cancelling.signal,
     /** Decides calls; undefined if no decision can be made now: without a terminal, questions are answered `later`. */
     approve: mode === "later" || (mode === "ask" && !(stdin.isTTY && stderr.isTTY)) ? undefined : approve,
-    /** Prints the report of a program. Returns its exit code. */
-    print(report: Report): number {
+    /** Prints the report of a program. `header` is of an execution that was taken up. Returns its exit code. */
+    print(report: Report, header?: Header): number {
       if (json) printJson({ ...report, operator: operator.entries });
-      else printReport(report, options);
+      else printReport(report, { ...sameOr(options, header), model: undefined });
       return exitCodeOf(report);
     },
-    printAgent(report: AgentReport<unknown>): number {
+    printAgent(report: AgentReport<unknown>, header?: Header): number {
       if (json) printAgentJson(report, operator);
-      else printAgentReport(report, options);
+      else printAgentReport(report, sameOr(options, header));
       return agentExitCodeOf(report.ending);
     },
     /** Prints what has failed at handlers, and writes artifacts. Resolves with the exit code of the command. */

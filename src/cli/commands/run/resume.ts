@@ -2,6 +2,7 @@ import { PortcullisError, optionError } from "../../../errors.ts";
 import type { AgentReport } from "../../../agent/agent-report.ts";
 import type { Journal } from "../../../journal/journal.ts";
 import { HOST, readHeader, readList } from "../../../journal/reading/read-records.ts";
+import type { Header } from "../../../journal/record.ts";
 import type { Model } from "../../../models/model.ts";
 import type { ClientResult } from "../../../programs/decide.ts";
 import { leasedUntil } from "../../../programs/driven.ts";
@@ -45,27 +46,27 @@ export async function resume(named: string, options: ResumeOptions): Promise<num
   const { runtime, signal, approve } = open;
   const about = { results, allowChangedTools, signal, ...given({ approve, tenant }) };
   const execution = await findExecution(journal, named, tenant ?? "default");
-  const modelName = await modelNameOf(journal, execution);
-  if (modelName === undefined) {
+  const header = await readHeader(journal, execution, HOST);
+  if (header?.kind !== "conversation") {
     const report = await runtime.resume(execution, { ...about, ...given({ result }) });
-    return await open.end(open.print(report), report.artifacts);
+    return await open.end(open.print(report, header), report.artifacts);
   }
   const models = given({ baseUrl });
-  const model = options.model === undefined ? recordedModel(modelName, models) : await loadModel(options.model, models);
+  const model =
+    options.model === undefined ? recordedModel(header.model, models) : await loadModel(options.model, models);
   const report = await runtime.resumeAgent(execution, { ...about, model });
-  return await open.end(printWhole(open, report, options), report.artifacts);
+  return await open.end(printWhole(open, report, header, options), report.artifacts);
 }
 
 /** Prints the answer of a conversation that was taken up: it was not printed while it came. */
-function printWhole(open: OpenRuntime, report: AgentReport, { json }: RunningOptions): number {
+function printWhole(
+  open: OpenRuntime,
+  report: AgentReport,
+  header: Header | undefined,
+  { json }: RunningOptions,
+): number {
   if (!json && report.answer !== undefined) writeStdout(`${report.answer}\n`);
-  return open.printAgent(report);
-}
-
-/** The model of a conversation as its journal names it; undefined for a program. */
-async function modelNameOf(journal: Journal, execution: string): Promise<string | undefined> {
-  const header = await readHeader(journal, execution, HOST);
-  return header?.kind === "conversation" ? header.model : undefined;
+  return open.printAgent(report, header);
 }
 
 /** The model that a journal names. The name of a module's model does not say where the module is. */
@@ -104,11 +105,14 @@ export async function recover(
   const only = (one: RecoveredExecution) =>
     (tenant === undefined || one.tenant === tenant) && (named.size === 0 || named.has(one.execution));
   for await (const recovered of open.runtime.recover({ ...given({ concurrency }), model, only })) {
-    if ("transcript" in recovered) printWhole(open, recovered, options);
-    else if ("error" in recovered) {
+    if ("error" in recovered) {
       code = EXIT.failed;
       printUnrecovered(recovered, options.json === true);
-    } else open.print(recovered);
+      continue;
+    }
+    const header = await readHeader(journal, recovered.execution, HOST);
+    if ("transcript" in recovered) printWhole(open, recovered, header, options);
+    else open.print(recovered, header);
   }
   await tellDriven(journal, only);
   return await open.end(code);

@@ -1,5 +1,6 @@
 import type { Header } from "../../../journal/record.ts";
 import type { WaitingView } from "../../../views/view.ts";
+import { isModelName } from "../../../models/model-name.ts";
 import { oneLine } from "../one-line.ts";
 import type { Waiting } from "../../../programs/outcome.ts";
 
@@ -8,19 +9,36 @@ export interface SameOptions {
   readonly journal?: string | undefined;
   readonly tenant?: string | undefined;
   readonly tools?: string | undefined;
+  /** Of a conversation. A provider's model is named by the journal. */
+  readonly model?: string | undefined;
   readonly mcp?: readonly string[];
   readonly openapi?: readonly string[];
   readonly allow?: readonly string[];
   readonly sandbox?: string;
 }
 
-/** `SameOptions` of an execution that only its journal tells of: `FILE` stands for the tools that it began with. */
-export function sameAs({ tenant, tools }: Header, journal: string | undefined): SameOptions {
+/**
+ * `SameOptions` of an execution that only its journal tells of: `FILE` stands for the tools that it began with, and for
+ * the module of its model.
+ */
+export function sameAs(header: Header, journal: string | undefined): SameOptions {
+  const { tenant, tools, kind } = header;
+  const isOfModule = kind === "conversation" && !isModelName(header.model);
   return {
     journal,
     tenant: tenant === "default" ? undefined : tenant,
     tools: tools.length === 0 ? undefined : "FILE",
+    model: isOfModule ? "FILE" : undefined,
   };
+}
+
+/** Options of a command that continued an execution. Tools and a model that it was not given are as `sameAs` has them. */
+export function sameOr(options: SameOptions, header: Header | undefined): SameOptions {
+  if (!header) return options;
+  const began = sameAs(header, options.journal);
+  const { tools, mcp = [], openapi = [], model = began.model } = options;
+  const hasTools = tools !== undefined || mcp.length > 0 || openapi.length > 0;
+  return { ...options, tools: hasTools ? tools : began.tools, model };
 }
 
 /** The commands that bring an execution or a conversation further, one for each call that it waits for. */
@@ -60,9 +78,9 @@ export function decideCommand(execution: string, callId: string, { tenant, journ
 
 /** The command that takes an execution up, with the tools of this command. */
 export function resumeCommand(execution: string, options: SameOptions): string {
-  const { tenant, journal, tools, mcp, openapi, allow, sandbox } = options;
+  const { tenant, journal, tools, mcp, openapi, allow, model, sandbox } = options;
   const elsewhere = sandbox === "isolate" ? undefined : sandbox;
-  return `portcullis resume ${shown(execution)}${flags({ tools, mcp, openapi, allow, sandbox: elsewhere, tenant, journal })}`;
+  return `portcullis resume ${shown(execution)}${flags({ tools, mcp, openapi, allow, model: isModelName(model) ? undefined : model, sandbox: elsewhere, tenant, journal })}`;
 }
 
 /** Options as they are written after a command, without the missing ones. */
