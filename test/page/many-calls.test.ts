@@ -31,7 +31,10 @@ withBrowser(
   "10,000 calls open within three seconds, equal ones as one row, and scroll with few elements",
   async () => {
     await using one = await startPage(open);
-    const report = await one.runtime.execute(MANY, { execution: "many" });
+    const report = await one.runtime.execute(MANY, {
+      execution: "many",
+      limits: { runningMs: 60_000, wallMs: 60_000 },
+    });
     expect(report.outcome).toMatchObject({ type: "completed" });
     const { page, problems } = await open(one.url);
     let took = Infinity;
