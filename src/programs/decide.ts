@@ -82,7 +82,7 @@ export function recordsOf(
     if (!call)
       throw new PortcullisError(
         "call_unknown",
-        `Execution ${JSON.stringify(execution)} has no open call ${JSON.stringify(id)}: it has been answered, or there was none. Look at what the execution waits for: portcullis show`,
+        `Execution ${JSON.stringify(execution)} has no open call ${JSON.stringify(id)}: it has been answered, or there was none. Look at what the execution waits for: runtime.status(${JSON.stringify(execution)})`,
       );
     if (!isExpired(header, call)) return call;
     throw new PortcullisError(

@@ -106,7 +106,7 @@ export async function findOwn(
 function executionUnknown(execution: ExecutionId, tenant: string): PortcullisError {
   return new PortcullisError(
     "execution_unknown",
-    `The journal holds no execution ${JSON.stringify(execution)} of tenant ${JSON.stringify(tenant)}. List what it holds, and of whom, with: portcullis executions`,
+    `The journal holds no execution ${JSON.stringify(execution)} of tenant ${JSON.stringify(tenant)}. List what it holds, and of whom, with: runtime.executions()`,
   );
 }
 

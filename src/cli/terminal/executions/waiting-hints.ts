@@ -104,11 +104,14 @@ export interface Given {
 }
 
 /**
- * The sentence of an error, with the command at its end completed by the options of this command: errors of the runtime
- * do not know the files of the journal and the keys.
+ * The sentence of an error, with the command in place of the runtime's call at its end, completed by the options of this
+ * command: errors of the runtime do not know the files of the journal and the keys.
  */
 export function completeHint(message: string, { execution, journal, keys }: Given): string {
-  return message.replace(/: portcullis (executions|show|key list)$/, (_, command: string) => {
+  const called = message
+    .replace(/: runtime\.executions\(\)$/, ": portcullis executions")
+    .replace(/: runtime\.status\("[^"]{1,1000}"\)$/, ": portcullis show");
+  return called.replace(/: portcullis (executions|show|key list)$/, (_, command: string) => {
     const of = command === "show" && execution !== undefined ? ` ${shown(execution)}` : "";
     return `: portcullis ${command}${of}${command === "key list" ? flags({ keys }) : flags({ journal })}`;
   });

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
-import { waitingHints } from "../../../../src/cli/terminal/executions/waiting-hints.ts";
+import { completeHint, waitingHints } from "../../../../src/cli/terminal/executions/waiting-hints.ts";
 
 /** Words that a shell reads of the lines below the hints. */
 function pasted(hints: readonly string[]): string[][] {
@@ -49,4 +49,12 @@ test("the lines below hints can be pasted: a shell reads them as the command tha
     [...resume, ...where, "--result", "$(4)=JSON"],
     [...resume, ...where],
   ]);
+});
+
+test("an error that names a call of the library names the command in its place, with the journal of this command", () => {
+  const given = { execution: "e", journal: "a.db" };
+  expect(completeHint('Look at it: runtime.status("e")', given)).toBe("Look at it: portcullis show e --journal a.db");
+  expect(completeHint("List them, with: runtime.executions()", given)).toBe(
+    "List them, with: portcullis executions --journal a.db",
+  );
 });
