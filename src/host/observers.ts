@@ -95,14 +95,14 @@ export class HostObservers {
     void this.redactor.text(error.message, { to: "log", tool }).then(({ text }) => tell(new Error(text)));
   }
 
-  /** Tells the operator alone if the function fails: its error may quote the text. */
+  /** Tells the operator if the function fails, and where: its error's own message may quote the text. */
   #redactorFor(redact: Redact): Redactor {
     let told = 0;
     return new Redactor(redact, (error) => {
       told += 1;
       if (told > MAX_TOLD) return;
       const why = PortcullisError.is(error) ? error.message : "The `redact` function threw, so a text was left out.";
-      this.#log({ code: "redact_failed", err: error }, why);
+      this.#log({ code: "redact_failed", err: placesOf(error, why) }, why);
     });
   }
 
@@ -111,6 +111,18 @@ export class HostObservers {
       this.#logger.error({ tool: "", execution: "", callId: "", ...entry }, message);
     } catch {}
   }
+}
+
+/** An error with the places of another one in the host's code, and with no word of it. */
+function placesOf(error: unknown, message: string): Error {
+  const told = new Error(message);
+  told.stack = `Error: ${message}`;
+  try {
+    const { name, message: own, stack = "" } = error as Error;
+    const head = own === "" ? name : `${name}: ${own}`;
+    if (stack.startsWith(head)) told.stack += stack.slice(head.length);
+  } catch {}
+  return told;
 }
 
 /** A host's listener; its errors and rejections are ignored, so that it cannot end a program. */
