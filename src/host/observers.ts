@@ -120,7 +120,8 @@ function placesOf(error: unknown, message: string): Error {
   try {
     const { name, message: own, stack = "" } = error as Error;
     const head = own === "" ? name : `${name}: ${own}`;
-    if (stack.startsWith(head)) told.stack += stack.slice(head.length);
+    // The words in a stack stay as they were when it was made.
+    if (stack.startsWith(`${head}\n    at `)) told.stack += stack.slice(head.length);
   } catch {}
   return told;
 }
