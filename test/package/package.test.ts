@@ -93,6 +93,13 @@ describe.skipIf(!ALL_TESTS)("the installed package", { timeout: 300_000 }, () =>
     expect(bytes).toBeLessThan(47 * 1024 * 1024);
   });
 
+  test.each([
+    ["publint", "--strict"],
+    ["attw", "--profile", "esm-only"],
+  ])("%s finds nothing to mend in it", async (command, ...options) => {
+    await succeed(join(bin, command), [installed.tarball, ...options], installed.bare);
+  });
+
   describe.each(documents)("%s", (document) => {
     let project = "";
     beforeAll(async () => {
