@@ -52,7 +52,7 @@ export async function viewCall(journal: Journal, execution: ExecutionId, id: str
   if (!call?.input || call.tool === undefined)
     throw new PortcullisError(
       "call_unknown",
-      `Execution ${JSON.stringify(execution)} has no call ${JSON.stringify(id)}. Its calls are listed by: portcullis show`,
+      `Execution ${JSON.stringify(execution)} has no call ${JSON.stringify(id)}. Its calls are listed by: runtime.status(${JSON.stringify(execution)})`,
     );
   return {
     id,

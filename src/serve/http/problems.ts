@@ -122,12 +122,10 @@ export function problemOf(error: unknown): Problem {
 
 /** Clients have no command line. */
 function forClients(message: string): string {
-  return message
-    .replace(
-      /: runtime\.status\("([^"]{1,1000})"\)$/,
-      (_, id: string) => `: GET /v1/executions/${encodeURIComponent(id)}`,
-    )
-    .replace(/: portcullis show$/, ": GET /v1/executions/ID");
+  return message.replace(
+    /: runtime\.status\("([^"]{1,1000})"\)$/,
+    (_, id: string) => `: GET /v1/executions/${encodeURIComponent(id)}`,
+  );
 }
 
 /** Codes of refusals for which the operator has nothing to do. */

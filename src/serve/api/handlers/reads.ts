@@ -51,7 +51,7 @@ export async function artifact(parts: ApiParts, { key, id, name }: ApiRequest<un
   if (text === undefined)
     throw new RequestProblem(
       "artifact_unknown",
-      "This execution keeps no value of this name. GET /v1/executions/ID lists the existing names.",
+      `This execution keeps no value of this name. The existing names are listed by: GET /v1/executions/${encodeURIComponent(own)}`,
     );
   const found = textAnswer(text);
   // A browser saves it and does not show it.
