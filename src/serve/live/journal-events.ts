@@ -1,4 +1,5 @@
 import { clientEnding } from "../../agent/ending-text.ts";
+import { MAX_TURN_CALLS } from "../../agent/from-journal/transcript.ts";
 import type { GuestFrame } from "../../../bridge/frames.ts";
 import type {
   CallRecord,
@@ -8,7 +9,16 @@ import type {
   MessageRecord,
   OutcomeRecord,
 } from "../../journal/record.ts";
-import { CallHistory, type KnownCall, lineOf } from "../../programs/from-journal/call-history.ts";
+import {
+  applyToCall,
+  CallHistory,
+  isAnswered,
+  isExpired,
+  isOfCall,
+  isWaiting,
+  type KnownCall,
+  lineOf,
+} from "../../programs/from-journal/call-history.ts";
 import { applyRecord, ExecutionState, type UnansweredCall } from "../../programs/from-journal/execution-state.ts";
 import { type PastTurn, readTurn } from "../../programs/from-journal/read-turns.ts";
 import { type Standing, standingOf } from "../../programs/from-journal/standing.ts";
@@ -53,6 +63,8 @@ export class JournalEvents {
   readonly #state = new ExecutionState();
   /** Open calls. */
   readonly #calls = new CallHistory();
+  /** The model's calls that have no answer, if it is a conversation. */
+  readonly #asked = new AskedCalls();
   /** Whether it waited after the last record. */
   #waits = false;
 
@@ -64,13 +76,14 @@ export class JournalEvents {
   /** Memory of the open calls and timers that it holds, in bytes. */
   get heldBytes(): number {
     const { calls, timers } = this.#state;
-    return calls.size * CALL_BYTES + this.#calls.known * RECORDS_BYTES + timers.size * TIMER_BYTES;
+    return (calls.size + this.#asked.size) * CALL_BYTES + this.#calls.known * RECORDS_BYTES + timers.size * TIMER_BYTES;
   }
 
   take(record: JournalRecord, turn = record.type === "turn" ? readTurn(record) : undefined): readonly JournalEvent[] {
     const bare = withoutTexts(record);
     applyRecord(this.#state, bare, turn && withoutBodies(turn));
     const call = this.#calls.note(bare);
+    if (this.#kind === "conversation") this.#asked.take(bare);
     const told = [...(turn ? printed(turn) : this.#tell(record)), ...ended(record, call)];
     const waits = this.#wait(turn?.event.now ?? ("at" in record ? record.at : 0));
     if (call?.end) this.#calls.forget(call);
@@ -140,10 +153,18 @@ export class JournalEvents {
 
   /** Tells that the execution begins to wait. If its driver alone can go on with it, `held` says that the wait ends with that driver. */
   #wait(now: number): readonly Told[] {
+    if (this.#kind === "conversation") return this.#waitOfConversation(now);
     const standing = standingOf(this.#state, true, now);
     const waited = this.#waits;
     this.#waits = standing.state === "waiting";
     return standing.state === "waiting" && !waited ? [["execution_waiting", { ...waitOf(standing), at: now }]] : [];
+  }
+
+  #waitOfConversation(now: number): readonly Told[] {
+    const calls = this.#asked.waiting(this.#state, now);
+    const waited = this.#waits;
+    this.#waits = calls.length > 0;
+    return this.#waits && !waited ? [["conversation_waiting", { ...waitOf({ calls }), at: now }]] : [];
   }
 
   #about(callId: string): Fields | undefined {
@@ -186,6 +207,51 @@ export class JournalEvents {
   }
 }
 
+/**
+ * The calls of a model's last turn that have no answer. What a program waits for is in its own records, so a conversation
+ * whose program waits is not said to wait.
+ */
+class AskedCalls {
+  readonly #open = new Map<string, UnansweredCall>();
+  /** The host is to answer them. */
+  #rests = false;
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  take(record: JournalRecord): void {
+    if (record.type === "message") this.#takeMessage(record);
+    if (record.type === "rest") this.#rests = true;
+    if (!isOfCall(record)) return;
+    const call = this.#open.get(record.call);
+    if (!call) return;
+    applyToCall(call, record);
+    if (isAnswered(call) || call.decided?.decision === "dropped") this.#open.delete(record.call);
+  }
+
+  /** All of them, if they all wait for a person or a client. */
+  waiting({ header, end }: ExecutionState, now: number): readonly UnansweredCall[] {
+    if (this.#rests || end.outcome !== undefined) return [];
+    const calls = [...this.#open.values()];
+    return calls.every((call) => isWaiting(call) && !isExpired(header, call, now)) ? calls : [];
+  }
+
+  #takeMessage({ from, message }: MessageRecord): void {
+    this.#rests = false;
+    if (from === "model") {
+      this.#open.clear();
+      for (const call of listOf(parsedJson(message), "calls").slice(0, MAX_TURN_CALLS)) {
+        const id = textOf(call, "id") ?? "";
+        this.#open.set(id, { id, tool: textOf(call, "tool") ?? RUN_PROGRAM, inputText: "" });
+      }
+    } else if (from === "host" && this.#open.size > 0) {
+      const results = parsedJson(message);
+      if (Array.isArray(results)) for (const result of results) this.#open.delete(textOf(result, "callId") ?? "");
+    }
+  }
+}
+
 function printed({ event, commands }: PastTurn): readonly Told[] {
   const bodies = commands.flatMap((command: GuestFrame) =>
     command.kind === "output" ? [parsedJson(command.body)] : [],
@@ -208,7 +274,7 @@ function decided({ call: callId, allow, by, note, done, at }: DecisionRecord): T
   return ["call_decided", given({ callId, allow, ...said, at })];
 }
 
-function waitOf({ calls, held }: Extract<Standing, { state: "waiting" }>): Fields {
+function waitOf({ calls, held }: Pick<Extract<Standing, { state: "waiting" }>, "calls" | "held">): Fields {
   const listed = calls.slice(0, LISTED_WAITING);
   const of = (decision: CallRecord["decision"]) =>
     listed.filter(({ decided }) => decided?.decision === decision).map(waitingCall);

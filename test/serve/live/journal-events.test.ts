@@ -32,6 +32,9 @@ const tools = [
   defineTool({ name: "a.ask", description: "does it", input: z.object({}), ...read, handler: "client" }),
 ];
 
+const direct = { description: "does it", input: z.object({}), allowedCallers: ["direct"], effect: "read" } as const;
+const hold = defineTool({ name: "a.hold", ...direct, approval: "always", handler: () => 3 });
+
 async function eventsOf(program: string, decide = false) {
   const journal = createMemoryJournal();
   await using runtime = await createRuntime({ tools, journal, sandbox: createMemorySandbox(), approve: () => "later" });
@@ -87,6 +90,37 @@ test("waiting is one event, sent when all open calls wait; the decision and late
 test("a call of a client is waited for as one", async () => {
   const { all } = await eventsOf("return await tools.a.ask({})");
   expect(all.at(-1)?.data).toMatchObject({ waiting: { approvals: [], calls: [{ callId: "1", tool: "a.ask" }] } });
+});
+
+test("a conversation waits once all open calls of its model wait, and not for what its host is to answer", async () => {
+  const journal = createMemoryJournal();
+  const all = [...tools, hold, defineTool({ name: "a.free", ...direct, handler: () => 3 })];
+  await using runtime = await createRuntime({
+    tools: all,
+    journal,
+    sandbox: createMemorySandbox(),
+    approve: () => "later",
+  });
+  const calls = ["a.hold", "a.free"].map((tool) => ({ id: tool, tool }));
+  const model = scriptedModel([{ calls, programs: ["return 1"] }, { calls: [{ tool: "a.hold" }] }, { text: "done" }]);
+  await using talk = await runtime.converse({ model, execution: "c" });
+  await talk.say("Go.");
+  await runtime.decide("c", { "a.hold": { allow: true } });
+  await talk.say();
+  await talk.say("Go on.");
+  await talk.step("Once more.");
+  const events = new JournalEvents();
+  const records = await Array.fromAsync(journal.read("c"));
+  const told = records.flatMap((record) => events.take(record));
+  const waits = told.filter(({ type }) => type === "conversation_waiting");
+  expect(waits.map(({ data }) => data["waiting"])).toMatchObject([
+    { approvals: [{ callId: "a.hold", tool: "a.hold", why: "approval" }], calls: [] },
+    { approvals: [{ tool: "a.hold" }], calls: [] },
+  ]);
+  // It waits after the last answer of another call, and before the decision.
+  const types = typesOf(told);
+  expect(types.indexOf("conversation_waiting")).toBeGreaterThan(types.indexOf("call_ended"));
+  expect(types.indexOf("conversation_waiting")).toBeLessThan(types.indexOf("call_decided"));
 });
 
 test("a large text is cut with a line that says so", async () => {
@@ -179,7 +213,7 @@ test("an event that the library tells too has the same fields, but for an error,
     },
   });
   await using runtime = await createRuntime({
-    tools: [...tools, flaky],
+    tools: [...tools, flaky, hold],
     journal,
     sandbox: createMemorySandbox(),
     approve: () => "later",
@@ -196,8 +230,10 @@ test("an event that the library tells too has the same fields, but for an error,
     task: "t",
     onEvent,
   });
+  const waits = model("x:third", [{ calls: [{ tool: "a.hold" }] }, { text: "done" }]);
+  const held = await runtime.agent({ model: waits, task: "t", onEvent });
   const overHttp = new Map<string, string>();
-  for (const id of ["e", execution]) {
+  for (const id of ["e", execution, held.execution]) {
     const events = new JournalEvents();
     for await (const record of journal.read(id))
       for (const { type, data } of events.take(record)) overHttp.set(type, fieldsOf({ execution: id, ...data }));
@@ -212,6 +248,7 @@ test("an event that the library tells too has the same fields, but for an error,
     "call_started",
     "conversation_ended",
     "conversation_started",
+    "conversation_waiting",
     "execution_ended",
     "execution_started",
     "execution_waiting",
