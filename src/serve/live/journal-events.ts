@@ -12,7 +12,6 @@ import type {
 import {
   applyToCall,
   CallHistory,
-  isAnswered,
   isExpired,
   isOfCall,
   isWaiting,
@@ -63,7 +62,7 @@ export class JournalEvents {
   readonly #state = new ExecutionState();
   /** Open calls. */
   readonly #calls = new CallHistory();
-  /** The model's calls that have no answer, if it is a conversation. */
+  /** The model's calls that have no result, if it is a conversation. */
   readonly #asked = new AskedCalls();
   /** Whether it waited after the last record. */
   #waits = false;
@@ -208,7 +207,7 @@ export class JournalEvents {
 }
 
 /**
- * The calls of a model's last turn that have no answer. What a program waits for is in its own records, so a conversation
+ * The calls of a model's last turn that have no result. What a program waits for is in its own records, so a conversation
  * whose program waits is not said to wait.
  */
 class AskedCalls {
@@ -223,11 +222,7 @@ class AskedCalls {
   take(record: JournalRecord): void {
     if (record.type === "message") this.#takeMessage(record);
     if (record.type === "rest") this.#rests = true;
-    if (!isOfCall(record)) return;
-    const call = this.#open.get(record.call);
-    if (!call) return;
-    applyToCall(call, record);
-    if (isAnswered(call) || call.decided?.decision === "dropped") this.#open.delete(record.call);
+    if (isOfCall(record)) applyToCall(this.#open.get(record.call), record);
   }
 
   /** All of them, if they all wait for a person or a client. */

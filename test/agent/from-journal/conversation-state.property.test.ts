@@ -10,11 +10,18 @@ import {
 import { standingOfConversation } from "../../../src/agent/from-journal/conversation-standing.ts";
 import { readBelow, readPastConversation } from "../../../src/agent/from-journal/past-conversation.ts";
 import { createRuntime, PortcullisError } from "../../../src/index.ts";
+import { shownText } from "../../../src/cli/commands/journal/show.ts";
+import { listExecutions } from "../../../src/executions/list-executions.ts";
+import { recover } from "../../../src/executions/recover.ts";
+import type { Journal } from "../../../src/journal/journal.ts";
 import { createMemoryJournal } from "../../../src/journal/memory-journal.ts";
 import type { CallRecord, ConversationHeader, JournalRecord } from "../../../src/journal/record.ts";
 import type { OneRecord } from "../../../src/journal/state-log.ts";
 import type { ModelCall, TurnEnd } from "../../../src/models/model.ts";
+import { isOfCall } from "../../../src/programs/from-journal/call-history.ts";
 import { drivenHere } from "../../../src/programs/driven.ts";
+import { JournalEvents } from "../../../src/serve/live/journal-events.ts";
+import { viewExecution } from "../../../src/views/view-execution.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedStep, type ScriptedTurn } from "../../../src/testing.ts";
 import { makeTool } from "../../gate/open-session.ts";
 import { header } from "../../journal/records.ts";
@@ -197,6 +204,123 @@ test("a conversation that lives is the same value as its journal cut after that 
   expect([...seen].toSorted()).toEqual(all.toSorted());
 });
 
+/** Whether a recovery takes the conversation up. */
+async function isTakenUp(journal: Journal): Promise<boolean> {
+  const recovering = recover({
+    journal,
+    signal: new AbortController().signal,
+    concurrency: 1,
+    model: () => scriptedModel([]),
+    only: () => true,
+    result: () => undefined,
+    run: () => Promise.reject(new Error("It is taken up.")),
+  });
+  return (await Array.fromAsync(recovering)).length > 0;
+}
+
+/** Compares what each part of the package says of a conversation that has these records, and no driver. */
+async function compareReaders(journal: Journal, records: readonly JournalRecord[], seen: Set<string>): Promise<void> {
+  const past = await readPastConversation(journal, "one", "default");
+  const standing = standingOfConversation(past);
+  const { state } = standing;
+  const [listed] = await Array.fromAsync(listExecutions(journal));
+  await using runtime = await createRuntime({ tools: [], journal, sandbox: createMemorySandbox() });
+  const status = await runtime.status("one");
+  const view = await viewExecution(journal, "one");
+  const text = await shownText(journal, "one");
+  const events = new JournalEvents();
+  const told = records.map((record) => events.take(record));
+  expect([listed?.state, status.listed.state, view.state]).toEqual([state, state, state]);
+  expect(status.listed).toEqual(listed);
+  const { ending } = status.conversation ?? {};
+  expect(ending !== undefined).toBe(state !== "running");
+  expect(await isTakenUp(journal)).toBe(state === "running");
+  // What waits is named alike, and each call of it is waiting where calls are listed.
+  const ids = view.waiting.map(({ id }) => id);
+  const tools = [...new Set(view.waiting.map(({ tool }) => tool))];
+  expect(listed?.waitsFor).toEqual(state === "waiting" ? tools : []);
+  if (ending?.type === "waiting") {
+    const asked = [
+      ...ending.approvals.map(({ callId, since }) => [callId, "approval", since]),
+      ...ending.calls.map(({ callId, since }) => [callId, "result", since]),
+    ];
+    expect(view.waiting.map(({ id, why, since }) => [id, why, since]).toSorted()).toEqual(asked.toSorted());
+  }
+  const known = new Set(view.calls.map(({ id }) => id));
+  expect(view.calls.filter((call) => call.state === "waiting").map(({ id }) => id)).toEqual(
+    ids.filter((id) => known.has(id)),
+  );
+  if (state === "ended") expect([ids, view.calls.filter((call) => call.state === "open")]).toEqual([[], []]);
+  const waits = text.matchAll(/^call (.*?): .* waits for (?:approval|its result)$/gm);
+  expect(Array.from(waits, ([, id]) => id)).toEqual(ids);
+  // An event tells of the wait when it begins. The host is asked by no event.
+  const began = (length: number) => told[length - 1]?.some(({ type }) => type === "conversation_waiting") === true;
+  const waited = seen.has(WAITED);
+  const isWaiting = state === "waiting" && !standing.rests;
+  expect(began(records.length)).toBe(isWaiting && !waited);
+  if (isWaiting) seen.add(WAITED);
+  else seen.delete(WAITED);
+  if (standing.state === "waiting" && standing.rests && ids.length > 0) seen.add("waits for its host");
+  if (isWaiting) seen.add("waits for others");
+  // Each call that has ended is told of alike by the report and the view, which lists programs elsewhere. A call that was
+  // not made is in no report.
+  const views = new Map(view.calls.map((call) => [call.id, call]));
+  const lines = past.use.lines.filter(({ callId }) => known.has(callId));
+  for (const { callId, outcome, bytes, started } of lines) {
+    const { state: end, bytes: viewed, started: begun } = views.get(callId) ?? {};
+    expect([callId, end, viewed, begun]).toEqual([callId, outcome.type, bytes, started]);
+  }
+  const reported = new Set(lines.map(({ callId }) => callId));
+  const copied = new Set(
+    past.turns.slice(0, copiedTurns(past)).flatMap(({ turn: { calls } }) => calls.map(({ id }) => id)),
+  );
+  for (const { id, state: end } of view.calls)
+    if (!reported.has(id) && !past.open.has(id) && !copied.has(id)) expect([id, end]).toEqual([id, "aborted"]);
+}
+
+/** What is noted between two lengths of one journal: it waited for others at the shorter one. */
+const WAITED = "waited";
+
+/** Whether a driver appends the record: none rests with calls that the gate has, and the gate decides before a handler answers. */
+function isDriven({ open, rest, calls }: ConversationState, record: JournalRecord): boolean {
+  if (record.type === "rest") return [...open.values()].every(({ decided: by }) => by === undefined);
+  if (!isOfCall(record)) return true;
+  return rest === undefined && (record.type !== "answered" || calls.get(record.call) !== undefined);
+}
+
+test("list, status, view, show, events, recover and the report say alike how a conversation stands, cut after any record", async () => {
+  const seen = new Set<string>();
+  await fc.assert(
+    fc.asyncProperty(journeys, async ({ task, copied, drawn, ends }) => {
+      const state = new ConversationState();
+      const records: JournalRecord[] = [];
+      const take = (record: OneRecord, content?: Content) => {
+        applyRecord(state, record, content);
+        records.push(record);
+      };
+      take(conversation({ task, limits: {}, ...(copied ? { continues: { turns: 1 } } : {}) }));
+      if (copied) take(...(STEPS["answer"] as Step)(state, 0)!);
+      for (const [name, pick] of drawn) {
+        const step = STEPS[name]?.(state, pick);
+        if (step && isDriven(state, step[0])) take(...step);
+      }
+      if (ends) take({ type: "outcome", outcome: '{"type":"cancelled"}', at: AT });
+      seen.delete(WAITED);
+      for (let length = copied ? 2 : 1; length <= records.length; length += 1)
+        await compareReaders(await cutAt(records, length), records.slice(0, length), seen);
+    }),
+    { numRuns: 200 },
+  );
+  expect([...seen]).toEqual(expect.arrayContaining(["waits for its host", "waits for others"]));
+});
+
+async function cutAt(records: readonly JournalRecord[], length: number): Promise<Journal> {
+  const journal = createMemoryJournal();
+  await journal.create(records[0] as ConversationHeader);
+  if (length > 1) await journal.append("one", 1, records.slice(1, length));
+  return journal;
+}
+
 const worked = {
   text: fc.string({ maxLength: 5 }),
   calls: fc.array(
@@ -284,15 +408,12 @@ test("the state of a conversation that a runtime drives is that of its journal, 
           } catch (error) {
             if (!PortcullisError.is(error)) throw error;
           }
-        // It can be read after each of its records.
+        // All parts say alike how it stood after each of its records.
         const records = await Array.fromAsync(journal.read("one"));
         for (const { type } of records) seen.add(type);
-        for (let length = 1; length <= records.length; length += 1) {
-          const cut = createMemoryJournal();
-          await cut.create(records[0] as ConversationHeader);
-          if (length > 1) await cut.append("one", 1, records.slice(1, length));
-          await readPastConversation(cut, "one", "default");
-        }
+        seen.delete(WAITED);
+        for (let length = 1; length <= records.length; length += 1)
+          await compareReaders(await cutAt(records, length), records.slice(0, length), seen);
       },
     ),
     { numRuns: 40 },
