@@ -212,8 +212,6 @@ export class JournalEvents {
  */
 class AskedCalls {
   readonly #open = new Map<string, UnansweredCall>();
-  /** The host is to answer them. */
-  #rests = false;
 
   get size(): number {
     return this.#open.size;
@@ -221,19 +219,17 @@ class AskedCalls {
 
   take(record: JournalRecord): void {
     if (record.type === "message") this.#takeMessage(record);
-    if (record.type === "rest") this.#rests = true;
     if (isOfCall(record)) applyToCall(this.#open.get(record.call), record);
   }
 
-  /** All of them, if they all wait for a person or a client. */
+  /** All of them, if they all wait for a person or a client. The gate has none of a turn whose calls the host is to answer. */
   waiting({ header, end }: ExecutionState, now: number): readonly UnansweredCall[] {
-    if (this.#rests || end.outcome !== undefined) return [];
+    if (end.outcome !== undefined) return [];
     const calls = [...this.#open.values()];
     return calls.every((call) => isWaiting(call) && !isExpired(header, call, now)) ? calls : [];
   }
 
   #takeMessage({ from, message }: MessageRecord): void {
-    this.#rests = false;
     if (from === "model") {
       this.#open.clear();
       for (const call of listOf(parsedJson(message), "calls").slice(0, MAX_TURN_CALLS)) {
