@@ -18,7 +18,8 @@ import { Installed, INSTALLATION, type Ran, run, start, succeed, TSCONFIG, withV
 const bin = join(root, "node_modules/.bin");
 const uses = join(import.meta.dirname, "uses");
 const installed = new Installed();
-afterAll(() => installed[Symbol.dispose]());
+// A busy disk takes a while to remove all projects.
+afterAll(() => installed[Symbol.dispose](), 300_000);
 
 const documents = [...new Set(snippets.map(({ document }) => document))];
 const nameOf = (document: string) => document.replaceAll(/\W/g, "-");

@@ -93,7 +93,8 @@ export class Installed implements Disposable {
   readonly #all = join(this.folder, "all");
 
   [Symbol.dispose](): void {
-    rmSync(this.folder, { recursive: true, force: true });
+    // A program of a test may write its compile cache until it has ended.
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
   }
 
   async install(): Promise<void> {
