@@ -7,10 +7,10 @@ import packageJson from "./package.json" with { type: "json" };
 
 /**
  * A file that fakes timers or modules leaves traces in the modules that it has loaded: their timers are never due. One that
- * counts engines or memory counts those of its whole process.
+ * counts engines or memory counts those of its whole process. `command.ts` keeps a process, which ends with the first file.
  */
 const JUDGES_PROCESS =
-  /\bvi\.(?:useFakeTimers|mock|doMock|stubGlobal|stubEnv)\(|\b(?:enginesOf|growthOf|memoryUsage)\(/;
+  /\bvi\.(?:useFakeTimers|mock|doMock|stubGlobal|stubEnv)\(|\b(?:enginesOf|growthOf|memoryUsage)\(|\/command\.ts"/;
 
 /**
  * Tests that need a process of their own: of the command line, which sets up its process, and of what a whole process
