@@ -38,6 +38,10 @@ export function callsWithoutResult({ turn, results }: KeptTurn): readonly ModelC
 
 /** A turn whose calls may lack results. */
 interface TakenTurn extends KeptTurn {
+  /** When it was taken, in milliseconds since 1970. */
+  readonly at: number;
+  /** Its calls by their ids. */
+  readonly calls: ReadonlyMap<string, ModelCall>;
   readonly results: Map<string, CallResult>;
 }
 
@@ -78,8 +82,6 @@ export class ConversationState {
   rest: RestRecord | undefined;
   /** Calls of the last turn without results, by their ids. */
   open = new Map<string, UnansweredModelCall>();
-  /** When the last turn was taken, in milliseconds since 1970. */
-  turnAt = 0;
   /** The model's own calls, without those of turns that were copied. */
   readonly calls = new CallHistory();
   /** Decisions that also hold for later calls. */
@@ -182,10 +184,11 @@ function takeTurn(state: ConversationState, turn: ModelTurn, opaque: string | un
     opaque,
     model: state.answering.model,
     results: new Map<string, CallResult>(),
+    at,
+    calls: new Map(turn.calls.map((call) => [call.id, call])),
   };
   state.turns.push(taken);
   state.sent.push(taken);
-  state.turnAt = at;
   state.said = [];
   state.rest = undefined;
   state.drivers = { ...state.drivers, isTakenUp: false };
@@ -211,13 +214,14 @@ function takeResults(state: ConversationState, results: readonly CallResult[], a
  * A call that the host has answered by hand, or has given up while it was to answer it, may have no record but its
  * result. Any other failure without a record is of a call that was not made.
  */
-function endCall({ calls, turns, turnAt, rest, header }: ConversationState, result: CallResult, at: number): void {
+function endCall({ calls, turns, rest, header }: ConversationState, result: CallResult, at: number): void {
   const { callId: id, isError } = result;
   const isHosts = (!isError || rest !== undefined) && turns.length > copiedTurns({ header });
   if (isHosts && !calls.get(id)) {
-    const call = turns.at(-1)?.turn.calls.find((one) => one.id === id);
-    if (call?.type === "tool_call")
-      calls.make({ id, tool: call.tool, caller: call.caller as Caller, at: turnAt, inputBytes: 0 });
+    const last = turns.at(-1);
+    const call = last?.calls.get(id);
+    if (last && call?.type === "tool_call")
+      calls.make({ id, tool: call.tool, caller: call.caller as Caller, at: last.at, inputBytes: 0 });
   }
   calls.tell(id, toldResult(result, at));
 }

@@ -1,7 +1,8 @@
-import { readList } from "../../journal/reading/read-records.ts";
+import { HOST, readHeader, readList } from "../../journal/reading/read-records.ts";
 import type { ExecutionId } from "../../journal/execution-id.ts";
 import { findIfKnown } from "../../journal/find-if-known.ts";
 import type { Journal } from "../../journal/journal.ts";
+import type { Header } from "../../journal/record.ts";
 import { findOwn } from "../../programs/from-journal/past-execution.ts";
 import { chosenId } from "../../serve/tenant-ids.ts";
 import { EXIT } from "../exit-code.ts";
@@ -41,4 +42,11 @@ async function tenantsWith(journal: Journal, id: string): Promise<readonly strin
   for await (const { execution, tenant } of readList(journal))
     if (execution.endsWith(`:${id}`) && execution === chosenId(tenant, id)) tenants.push(tenant);
   return tenants;
+}
+
+/** The header of what is taken up for an execution to go on: of its conversation, for a program of one that the journal has. */
+export async function readResumedHeader(journal: Journal, execution: string): Promise<Header | undefined> {
+  const own = await readHeader(journal, execution, HOST);
+  const whole = own?.parent && (await findIfKnown(journal, own.parent.execution));
+  return whole ? await readHeader(journal, whole.execution, HOST) : own;
 }
