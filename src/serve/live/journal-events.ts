@@ -24,6 +24,7 @@ import { type Standing, standingOf } from "../../programs/from-journal/standing.
 import { given } from "../../option-rules/given.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import { cutMiddle } from "../../values/cut-middle.ts";
+import { memoryOf } from "../../values/held-bytes.ts";
 import { fieldOf, type Fields, isFields, listOf, textOf } from "../../values/fields.ts";
 import { parsedJson } from "../../values/json/json-text.ts";
 
@@ -75,7 +76,9 @@ export class JournalEvents {
   /** Memory of the open calls and timers that it holds, in bytes. */
   get heldBytes(): number {
     const { calls, timers } = this.#state;
-    return (calls.size + this.#asked.size) * CALL_BYTES + this.#calls.known * RECORDS_BYTES + timers.size * TIMER_BYTES;
+    return (
+      calls.size * CALL_BYTES + this.#asked.heldBytes + this.#calls.known * RECORDS_BYTES + timers.size * TIMER_BYTES
+    );
   }
 
   take(record: JournalRecord, turn = record.type === "turn" ? readTurn(record) : undefined): readonly JournalEvent[] {
@@ -213,8 +216,11 @@ export class JournalEvents {
 class AskedCalls {
   readonly #open = new Map<string, UnansweredCall>();
 
-  get size(): number {
-    return this.#open.size;
+  #heldBytes = 0;
+
+  /** Memory of the calls, with their ids and names: a journal from elsewhere may have long ones. */
+  get heldBytes(): number {
+    return this.#heldBytes;
   }
 
   take(record: JournalRecord): void {
@@ -240,6 +246,8 @@ class AskedCalls {
       const results = parsedJson(message);
       if (Array.isArray(results)) for (const result of results) this.#open.delete(textOf(result, "callId") ?? "");
     }
+    this.#heldBytes = 0;
+    for (const [id, { tool }] of this.#open) this.#heldBytes += CALL_BYTES + memoryOf(id) + memoryOf(tool);
   }
 }
 

@@ -5,6 +5,7 @@ import { createMemoryJournal } from "portcullis/journal";
 import { createMemorySandbox, scriptedModel } from "portcullis/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import type { JournalRecord } from "../../../src/journal/index.ts";
 import type { PastTurn } from "../../../src/programs/from-journal/read-turns.ts";
 import { header } from "../../journal/records.ts";
 import { JournalEvents } from "../../../src/serve/live/journal-events.ts";
@@ -266,3 +267,17 @@ function fieldsOf(event: object): string {
     .toSorted()
     .join(" ");
 }
+
+test("long ids and names of a model's calls count as held until their results come", () => {
+  const conversation = header("c") as object;
+  const events = new JournalEvents();
+  events.take({ ...conversation, kind: "conversation", model: "m", task: "t" } as unknown as JournalRecord);
+  const empty = events.heldBytes;
+  const [id, tool] = ["i".repeat(1_000_000), "t".repeat(1_000_000)];
+  const message = (from: string, value: unknown) =>
+    ({ type: "message", from, message: JSON.stringify(value), at: 1 }) as JournalRecord;
+  events.take(message("model", { calls: [{ type: "tool_call", id, tool, inputText: "{}" }] }));
+  expect(events.heldBytes - empty).toBeGreaterThan(2_000_000);
+  events.take(message("host", [{ callId: id }]));
+  expect(events.heldBytes).toBe(empty);
+});
