@@ -12,9 +12,10 @@ endif
 export PATH := $(CURDIR)/node_modules/.bin:$(if $(PRIVATE_NODE),$(CURDIR)/.node/node_modules/.bin:)$(PATH)
 
 PACKAGES := node_modules/.installed
+REPORT := node_modules/.cache/tests.json
 NODE_CLI := node --conditions=portcullis-source src/cli.ts
 
-.PHONY: demo demo-docker image globals page encodings test test-all kill-test live check format lint types bench bench-durable bench-growth bench-density bench-serve-size bench-telemetry bench-peers bench-tokens build dist clean
+.PHONY: demo demo-docker image globals page encodings test test-all test-again kill-test live check format lint types bench bench-durable bench-growth bench-density bench-serve-size bench-telemetry bench-peers bench-tokens build dist clean
 
 demo: $(PACKAGES)
 	@$(NODE_CLI) demo
@@ -48,7 +49,12 @@ test: $(PACKAGES)
 # starts it.
 test-all: export PORTCULLIS_TESTS := all
 test-all: $(PACKAGES)
-	@vitest run
+	@rm -f $(REPORT)
+	@vitest run --reporter=default --reporter=json --outputFile.json=$(REPORT)
+
+# After a test-all that failed in one or two files: runs those once more, one at a time, and names what failed.
+test-again: $(PACKAGES)
+	@node test/support/run-again.ts
 
 # Kills drivers of executions at random and at every named point, KILLS times in all (100 in make test-all), stops them and
 # locks them out.

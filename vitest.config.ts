@@ -109,8 +109,10 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // Tests start the command line from its sources about a hundred times: node keeps what it compiled, which halves a start.
     env: { NODE_COMPILE_CACHE: source("node_modules/.cache/node-compile") },
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    // Bounds for what never comes: on a busy machine all else takes a part of them.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    expect: { poll: { timeout: 30_000, interval: 20 } },
     projects: [
       project("processes", { include: OWN_PROCESS, exclude: [...CONTAINERS, ...ALONE] }, 0),
       project(

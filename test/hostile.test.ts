@@ -349,7 +349,10 @@ function expectOneEnding({ usage, outcome }: Report): void {
 /** Waits until engines enough stand idle that none will be started meanwhile, and none is being started or prepared. */
 async function idleEngines({ sandbox }: House): Promise<void> {
   await sandbox.warm?.();
-  await vi.waitFor(() => expect(sandbox.pool.counts.idle).toBe(sandbox.pool.counts.engines), { interval: 5 });
+  await vi.waitFor(() => expect(sandbox.pool.counts.idle).toBe(sandbox.pool.counts.engines), {
+    timeout: 20_000,
+    interval: 5,
+  });
 }
 
 /** Middle time of a few ordinary programs, each of which must be right. What reads programs is tried too where it was attacked. */
@@ -373,6 +376,6 @@ async function busyEngines(host: ChildProcess, count: number): Promise<void> {
       if (host.exitCode !== null) throw new Error(`the host ended with ${host.exitCode}`);
       expect(enginesOf(host.pid ?? 0).filter(isBusy).length).toBeGreaterThanOrEqual(count);
     },
-    { timeout: 20_000, interval: 50 },
+    { timeout: 30_000, interval: 50 },
   );
 }

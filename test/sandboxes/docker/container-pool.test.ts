@@ -29,7 +29,7 @@ describe.skipIf(needDockerEngine() !== undefined)("the containers of a sandbox",
       await heardUntil(iterate(guest), "settled");
       guest.release();
       expect(await guest.exit).toEqual({ type: "released" });
-      await vi.waitFor(async () => expect(await containersOf()).toEqual([]), { timeout: 3000, interval: 20 });
+      await expect.poll(() => containersOf()).toEqual([]);
     }
     expect(seen.size).toBe(2);
   });
@@ -41,7 +41,7 @@ describe.skipIf(needDockerEngine() !== undefined)("the containers of a sandbox",
     const ready = await containersOf();
     await using guest = await openGuest(sandbox, "a", usual);
     expect(ready).toContain(await idOf(guest));
-    await vi.waitFor(() => expect(sandbox.pool.counts).toMatchObject({ containers: 2, idle: 1 }));
+    await expect.poll(() => sandbox.pool.counts).toMatchObject({ containers: 2, idle: 1 });
   });
 
   test("stay warm for two kinds of programs, and give way to a third", async () => {
@@ -49,11 +49,11 @@ describe.skipIf(needDockerEngine() !== undefined)("the containers of a sandbox",
     await sandbox.warm?.();
     const [usual] = await containersOf();
     await using second = await openGuest(sandbox, "a", { ...LIMITS, memoryBytes: 32 * MIB });
-    await vi.waitFor(() => expect(sandbox.pool.counts).toMatchObject({ idle: 2 }), { timeout: 5000 });
+    await expect.poll(() => sandbox.pool.counts).toMatchObject({ idle: 2 });
     expect(await containersOf()).toContain(usual);
     second.kill("seen");
     await using third = await openGuest(sandbox, "a", { ...LIMITS, memoryBytes: 48 * MIB });
-    await vi.waitFor(async () => expect(await containersOf()).not.toContain(usual), { timeout: 5000 });
+    await expect.poll(() => containersOf()).not.toContain(usual);
     third.kill("seen");
   });
 
@@ -63,7 +63,7 @@ describe.skipIf(needDockerEngine() !== undefined)("the containers of a sandbox",
     const giveUp = new AbortController();
     const second = sandbox.open({ language: "javascript", limits: LIMITS, tenant: "a" }, giveUp.signal);
     const third = openGuest(sandbox);
-    await vi.waitFor(() => expect(sandbox.pool.counts).toMatchObject({ containers: 1, waiting: 2 }));
+    await expect.poll(() => sandbox.pool.counts).toMatchObject({ containers: 1, waiting: 2 });
     giveUp.abort(new Error("too slow"));
     await expect(second).rejects.toThrow("too slow");
     first.kill("done");
@@ -80,7 +80,7 @@ describe.skipIf(needDockerEngine() !== undefined)("the containers of a sandbox",
       served.push(tenant);
       guest.kill("seen");
     });
-    await vi.waitFor(() => expect(sandbox.pool.counts).toMatchObject({ containers: 1, waiting: 5 }));
+    await expect.poll(() => sandbox.pool.counts).toMatchObject({ containers: 1, waiting: 5 });
     first.kill("done");
     await Promise.all(waiting);
     expect(served).toEqual(["a", "b", "c", "a", "a"]);
@@ -91,7 +91,7 @@ describe.skipIf(needDockerEngine() !== undefined)("the containers of a sandbox",
     const first = await openGuest(sandbox, "a");
     const second = openGuest(sandbox, "a");
     const third = openGuest(sandbox, "a");
-    await vi.waitFor(() => expect(sandbox.pool.counts.waiting).toBe(2));
+    await expect.poll(() => sandbox.pool.counts.waiting).toBe(2);
     await expect(openGuest(sandbox, "a")).rejects.toBeInstanceOf(QueueFull);
     first.kill("done");
     (await second).kill("done");
@@ -115,10 +115,10 @@ describe.skipIf(needDockerEngine() !== undefined)("the containers of a sandbox",
     await sandbox.warm?.();
     const giveUp = new AbortController();
     const opening = sandbox.open({ language: "javascript", limits: LIMITS, tenant: "a" }, giveUp.signal);
-    await vi.waitFor(() => expect(sandbox.pool.counts.containers).toBe(1));
+    await expect.poll(() => sandbox.pool.counts.containers).toBe(1);
     giveUp.abort(new Error("too slow"));
     await expect(opening).rejects.toThrow("too slow");
-    await vi.waitFor(() => expect(sandbox.pool.counts.containers).toBe(0), { timeout: 5000 });
+    await expect.poll(() => sandbox.pool.counts.containers).toBe(0);
     expect(await containersOf()).toEqual([]);
   });
 });

@@ -48,7 +48,7 @@ describe.skipIf(skipped)("what a host leaves behind", () => {
     ["python", "streams"],
   ])("a busy container, with a program in %s and its bridge by %s, ends with its host", async (language, way) => {
     const pid = await killHost(language, way);
-    await vi.waitFor(async () => expect(await statesOf(pid)).toEqual(["exited"]), { timeout: 3000, interval: 50 });
+    await expect.poll(() => statesOf(pid)).toEqual(["exited"]);
     await removeContainersOf(pid);
   });
 

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { availableParallelism } from "node:os";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { createIsolateSandbox, defaultEngines } from "../../../src/sandboxes/isolate/isolate-sandbox.ts";
 import type { IsolateSandboxOptions } from "../../../src/sandboxes/isolate/pool-options.ts";
 import { endOrphans } from "../../../src/sandboxes/isolate/janitor.ts";
@@ -261,7 +261,7 @@ test("closing the sandbox leaves no process", async () => {
   const sandbox = createIsolateSandbox({ warm: 2 });
   await sandbox.warm?.();
   await openGuest(sandbox);
-  await vi.waitFor(() => expect(enginesOf().length).toBeGreaterThanOrEqual(2), 5000);
+  await expect.poll(() => enginesOf().length).toBeGreaterThanOrEqual(2);
   await sandbox[Symbol.asyncDispose]();
   expect(enginesOf()).toEqual([]);
 });

@@ -138,7 +138,7 @@ test.each<[string, number, CopyOptions]>([
 test("a tenant has no more engines than perTenant, even beside idle ones, and others are served meanwhile", async () => {
   await using sandbox = createIsolateSandbox({ engines: 3, warm: 3, perTenant: 1 });
   await sandbox.warm?.();
-  await vi.waitFor(() => expect(sandbox.pool.counts.idle).toBe(3), { timeout: 20_000 });
+  await expect.poll(() => sandbox.pool.counts.idle).toBe(3);
   const first = await openGuest(sandbox, "a");
   const second = openGuest(sandbox, "a");
   await using other = await openGuest(sandbox, "b");
@@ -155,7 +155,7 @@ test("a tenant whose programs sleep and give up nothing leaves an engine to anot
   (await openGuest(sandbox, "b")).kill("seen");
   const open = await Promise.all([openGuest(sandbox, "a"), openGuest(sandbox, "a")]);
   const third = openGuest(sandbox, "a");
-  await vi.waitFor(() => expect(sandbox.pool.counts.waiting).toBe(1));
+  await expect.poll(() => sandbox.pool.counts.waiting).toBe(1);
   await using other = await openGuest(sandbox, "b");
   expect(await heardUntil(iterate(other), "ready")).toHaveLength(1);
   expect(sandbox.pool.counts.waiting).toBe(1);

@@ -194,5 +194,5 @@ test("a key runs no more at once than it may, also of programs that have waited 
   expect((await door.ask("GET", "/v1/executions/b")).json.state).toBe("waiting");
   door.slow.release();
   await door.ask("GET", "/v1/executions/a/events");
-  await vi.waitFor(async () => expect((await answer("b")).status).toBe(200));
+  await expect.poll(async () => (await answer("b")).status).toBe(200);
 });

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { describe, expect, test } from "vitest";
+import { describe, test } from "vitest";
 import { KEYS, keyOf, openServer } from "../servers.ts";
 
 /** What clients send and then leave, with neither their side closed nor the answer read. */
@@ -33,26 +33,20 @@ async function leave(port: number, sent: string): Promise<Socket> {
 }
 
 describe("a connection whose client sends no more, reads nothing and closes nothing is ended", () => {
-  test.concurrent.each(LEFT)(
-    "after %s",
-    async (_, sent) => {
-      await using door = await openServer({ keys: KEYS, ...BOUNDS, connections: 8 });
-      const { url } = await door.server.listen({ port: 0 });
-      const port = Number(new URL(url).port);
-      const sockets = await Promise.all(Array.from({ length: 8 }, () => leave(port, sent)));
-      // All connections are taken: another client is served once the server has ended some of them itself.
-      await expect
-        .poll(
-          () =>
-            fetch(`${url}/healthz`, { headers: { connection: "close" } }).then(
-              ({ status }) => status,
-              () => 0,
-            ),
-          { timeout: 20_000 },
-        )
-        .toBe(200);
-      for (const socket of sockets) socket.destroy();
-    },
-    30_000,
-  );
+  test.concurrent.for(LEFT)("after %s", async ([, sent], { expect }) => {
+    await using door = await openServer({ keys: KEYS, ...BOUNDS, connections: 8 });
+    const { url } = await door.server.listen({ port: 0 });
+    const port = Number(new URL(url).port);
+    const sockets = await Promise.all(Array.from({ length: 8 }, () => leave(port, sent)));
+    // All connections are taken: another client is served once the server has ended some of them itself.
+    await expect
+      .poll(() =>
+        fetch(`${url}/healthz`, { headers: { connection: "close" } }).then(
+          ({ status }) => status,
+          () => 0,
+        ),
+      )
+      .toBe(200);
+    for (const socket of sockets) socket.destroy();
+  });
 });

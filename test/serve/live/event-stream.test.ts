@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createSqliteJournal, PortcullisError } from "portcullis";
 import { createMemoryJournal, type Journal } from "portcullis/journal";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { eventStream } from "../../../src/serve/live/event-stream.ts";
 import { JournalWatch } from "../../../src/serve/live/journal-watch.ts";
 import { header } from "../../journal/records.ts";
@@ -141,7 +141,7 @@ test("the connection of a client that never reads is ended, and a slow reader ge
   await once(socket, "readable");
   // Nothing is read from here on, so the server's writes come to a stop.
   const metrics = async () => (await door.ask("GET", "/metrics", { key: keyOf("tok") })).text;
-  await vi.waitFor(async () => expect(await metrics()).toContain("portcullis_event_streams 0"), { timeout: 20_000 });
+  await expect.poll(() => metrics()).toContain("portcullis_event_streams 0");
   socket.destroy();
   const events = await fetch(`${url}/v1/executions/e/events`, { headers: { authorization: `Bearer ${keyOf("tok")}` } });
   expect(await events.text()).toContain("execution_ended");

@@ -202,7 +202,7 @@ describe("the door ends within two seconds, with no process left", () => {
     const { command, args } = rawServer("silent-from-the-start", mark);
     writeFileSync(config, JSON.stringify({ mcpServers: { raw: { command, args } } }));
     const door = open(["--conditions=portcullis-source", cli, "mcp", "--mcp", config]);
-    await expect.poll(() => isRunning(mark), { timeout: 20_000 }).toBe(true);
+    await expect.poll(() => isRunning(mark)).toBe(true);
     expect(await secondsToEnd(door, () => door.child.stdin.end())).toBeLessThan(CLOSED_WITHIN_MS * slowness("clock"));
     await expect.poll(() => isRunning(mark)).toBe(false);
   });
@@ -215,7 +215,7 @@ describe("the door ends within two seconds, with no process left", () => {
     write({ id: 0, ...initialize });
     for (let id = 1; id < 200; id += 1)
       write({ id, method: "tools/call", params: { name: "shop_list", arguments: { n: 300 } } });
-    await expect.poll(() => child.stdout.readableLength, { timeout: 20_000 }).toBeGreaterThan(0);
+    await expect.poll(() => child.stdout.readableLength).toBeGreaterThan(0);
     const since = performance.now();
     child.stdin.end();
     child.kill("SIGTERM");

@@ -134,7 +134,7 @@ test("a server dies with its host, even if the host is killed and the server doe
     expect(host.pid).toBeGreaterThan(0);
     expect(isRunning(notes)).toBe(true);
   }
-  await vi.waitFor(() => expect(isRunning(notes)).toBe(false), { timeout: 10_000 });
+  await expect.poll(() => isRunning(notes)).toBe(false);
 });
 
 test("a server gets PATH, HOME and what is named, and nothing else of the environment", async () => {
@@ -152,15 +152,15 @@ test("a call that takes too long is cancelled at the server, and so is one whose
   const notes = notesFile();
   await using source = await fromMcp({ ...rawServer("silent", notes), timeoutMs: 100 }, READ);
   expect(await call(source.tools, "raw.echo({})")).toMatchObject({ code: "handler_timed_out" });
-  await vi.waitFor(() => expect(notesIn(notes)).toEqual(["call echo", "cancelled"]));
+  await expect.poll(() => notesIn(notes)).toEqual(["call echo", "cancelled"]);
   await using slow = await fromMcp(rawServer("silent", notes), READ);
   await using runtime = await createRuntime({ tools: slow.tools, sandbox: createMemorySandbox() });
   const cancelling = new AbortController();
   const report = runtime.execute("await tools.raw.echo({})", { signal: cancelling.signal });
-  await vi.waitFor(() => expect(notesIn(notes)).toHaveLength(3));
+  await expect.poll(() => notesIn(notes)).toHaveLength(3);
   cancelling.abort();
   expect((await report).outcome.type).toBe("cancelled");
-  await vi.waitFor(() => expect(notesIn(notes)).toEqual(["call echo", "cancelled", "call echo", "cancelled"]));
+  await expect.poll(() => notesIn(notes)).toEqual(["call echo", "cancelled", "call echo", "cancelled"]);
 });
 
 test("progress is passed on with the call that it belongs to", async () => {

@@ -344,7 +344,7 @@ describe("live", () => {
     const mode = ["--mode", "direct", "--repeat", "2", "--max-usd", "1", "--out", out];
     const { child, finished } = start(["bench", "--tools", tools, "--task", task, "--live", ...asked, ...mode]);
     const done = finished();
-    await vi.waitFor(() => expect(readFileSync(join(out, "live.json"), "utf8")).toContain("rawUsage"), 20_000);
+    await expect.poll(() => readFileSync(join(out, "live.json"), "utf8")).toContain("rawUsage");
     child.kill("SIGKILL");
     await done;
     server.closeAllConnections();

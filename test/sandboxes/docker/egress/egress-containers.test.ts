@@ -99,7 +99,7 @@ describe.skipIf(needDockerEngine() !== undefined)("egress from containers", () =
         expect(await containersOf()).toEqual([]);
         expect(foldersOfThis()).toEqual([]);
       },
-      { timeout: 5000, interval: 20 },
+      { timeout: 30_000, interval: 20 },
     );
   });
 

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { connect as connectTls } from "node:tls";
 import type { Socket } from "node:net";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { isPublicAddress } from "../../../../src/sandboxes/docker/egress/names/public-address.ts";
 import { AUTHORITY, httpServer, rawServer, tlsServer } from "../../../docker-support/egress-servers.ts";
 import { openProxy, type OpenProxy } from "./open-proxy.ts";
@@ -557,7 +557,7 @@ test("names that wait for resolution when the guest ends are not resolved", asyn
     },
   });
   for (let n = 0; n < 8; n += 1) way.connect().write(`CONNECT n${n}.allowed.test:443 HTTP/1.1\r\n\r\n`);
-  await vi.waitFor(() => expect(asked).toHaveLength(1));
+  await expect.poll(() => asked).toHaveLength(1);
   // Those behind it have come too once one more is refused.
   way.connect().write("CONNECT other.test:443 HTTP/1.1\r\n\r\n");
   await way.toldOf(1);

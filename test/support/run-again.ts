@@ -1,0 +1,51 @@
+import { spawnSync } from "node:child_process";
+import { readFileSync, rmSync } from "node:fs";
+import { relative } from "node:path";
+
+/**
+ * After a run of all tests that failed: runs the files with failed tests once more, one at a time, and ends with their exit
+ * code. It names each test that failed at first: a test that passes now is unsteady, which is a defect of the test or of the
+ * code. A run that failed in more files, or by something else than a test, stays failed.
+ */
+const REPORT = "node_modules/.cache/tests.json";
+const FILES = 2;
+
+interface Failed {
+  name: string;
+  status: string;
+  assertionResults: { status: string; fullName: string; failureMessages?: string[] }[];
+}
+
+function failedFiles(): Failed[] {
+  try {
+    const { testResults } = JSON.parse(readFileSync(REPORT, "utf8")) as { testResults: Failed[] };
+    return testResults.filter(({ status }) => status !== "passed");
+  } catch {
+    return [];
+  } finally {
+    rmSync(REPORT, { force: true });
+  }
+}
+
+const say = (text: string) => process.stderr.write(`${text}\n`);
+
+const failed = failedFiles();
+const isOfTests = failed.every(({ assertionResults }) => assertionResults.some(({ status }) => status === "failed"));
+if (failed.length === 0 || failed.length > FILES || !isOfTests) {
+  say(`The tests are not run again: that is done for at most ${FILES} files, each with a test that failed.`);
+  process.exit(1);
+}
+const paths = failed.map(({ name }) => relative(process.cwd(), name));
+say(`\nRun again, one file at a time: ${paths.join(", ")}`);
+const { status } = spawnSync("node_modules/.bin/vitest", ["run", "--maxWorkers=1", ...paths], {
+  stdio: "inherit",
+  env: { ...process.env, PORTCULLIS_TESTS: "all" },
+});
+for (const { assertionResults } of failed) {
+  for (const { status: first, fullName, failureMessages } of assertionResults) {
+    if (first !== "failed") continue;
+    say(`\nFailed in the first run: ${fullName}\n${failureMessages?.join("\n") ?? ""}`);
+  }
+}
+say(status === 0 ? "\nUnsteady: they passed in the second run." : "\nThey failed again, or others did.");
+process.exitCode = status ?? 1;
