@@ -73,6 +73,11 @@ const SERVER = [
   new Option("--log", "print a line of JSON for each request on standard error, without contents"),
 ];
 const BASE_URL = new Option("--base-url <url>", "a server that speaks the protocol of the model's provider");
+const FALLBACK = repeatable(
+  "--fallback <provider:name>",
+  "a model that goes on if the model before it fails for good (repeatable)",
+);
+const NO_STREAM = new Option("--no-stream", "request each turn as one reply, not as a stream");
 const TENANT = new Option("--tenant <name>", "tenant of the execution (default: default)");
 const EXECUTION = new Option(
   "--execution <id>",
@@ -167,13 +172,10 @@ program
   .option("--no-parallel-calls", "one call in a turn")
   .option("--reasoning <effort>", "how much the model reasons: low, medium or high")
   .option("--max-output-tokens <number>", "maximum number of output tokens of one turn")
-  .addOption(
-    repeatable("--fallback <provider:name>", "a model that goes on if the model before it fails for good (repeatable)"),
-  )
+  .addOption(FALLBACK)
   .option("--answer <file>", "JSON Schema that the answer has to fit")
   .addOptions(LIMIT, TENANT, EXECUTION, JOURNAL, APPROVE, APPROVE_PROGRAM)
-  .option("--no-stream", "request each turn as one reply, not as a stream")
-  .addOption(ARTIFACTS)
+  .addOptions(NO_STREAM, ARTIFACTS)
   .option("--json", "print ending, answer, turns, calls and usage as one JSON document")
   .runs(async (task, options) => (await import("./commands/run/ask.ts")).ask(task, options));
 
@@ -396,7 +398,7 @@ program
     "--model <provider:name>",
     "the model of a conversation, or a module that exports it by default (default: the one it began with)",
   )
-  .addOptions(BASE_URL, ...TOOLS, SANDBOX, APPROVE)
+  .addOptions(BASE_URL, FALLBACK, NO_STREAM, ...TOOLS, SANDBOX, APPROVE)
   .addOption(repeatable("--result <call=json>", "result of a call that a client answers (repeatable)"))
   .option(
     "--result-schema <schema.json>",

@@ -18,7 +18,6 @@ import { openRuntime, type RunningOptions } from "./open-runtime.ts";
 export interface AskOptions extends RunningOptions, ConversationFlags {
   readonly model: string;
   readonly programs?: string;
-  readonly baseUrl?: string;
   readonly maxTurns?: string;
   readonly limit: Partial<Limits>;
   /** Id of the conversation; a new one by default. */

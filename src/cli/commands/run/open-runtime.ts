@@ -19,7 +19,8 @@ import { standardStreams } from "../../terminal/standard-streams.ts";
 import { makeArtifactsFolder, writeArtifacts } from "../../write-artifacts.ts";
 
 /** The options of the commands that run something, beside what each gives its runtime. */
-export interface RunningOptions extends ToolsOptions, JournalOptions, Pick<SameOptions, "model"> {
+export interface RunningOptions
+  extends ToolsOptions, JournalOptions, Pick<SameOptions, "model" | "baseUrl" | "fallback" | "stream"> {
   readonly sandbox: string;
   readonly approve: string;
   /** Folder for what programs have kept, and for results that were too large for the model. */
@@ -72,9 +73,9 @@ export async function openRuntime(
       else printReport(report, { ...sameOr(options, header), model: undefined });
       return exitCodeOf(report);
     },
-    printAgent(report: AgentReport<unknown>, header?: Header): number {
+    printAgent(report: AgentReport<unknown>, header?: Header, rests = false): number {
       if (json) printAgentJson(report, operator);
-      else printAgentReport(report, sameOr(options, header));
+      else printAgentReport(report, sameOr(options, header), rests);
       return agentExitCodeOf(report.ending);
     },
     /** Prints what has failed at handlers, and writes artifacts. Resolves with the exit code of the command. */

@@ -1,4 +1,6 @@
 import { PortcullisError, optionError } from "../../../errors.ts";
+import { standingOfConversation } from "../../../agent/from-journal/conversation-standing.ts";
+import { readPastConversation } from "../../../agent/from-journal/past-conversation.ts";
 import type { AgentReport } from "../../../agent/agent-report.ts";
 import type { Journal } from "../../../journal/journal.ts";
 import { HOST, readHeader, readList } from "../../../journal/reading/read-records.ts";
@@ -26,9 +28,6 @@ import { writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
 import { openRuntime, type OpenRuntime, type RunningOptions } from "./open-runtime.ts";
 
 export interface ResumeOptions extends RunningOptions {
-  /** The model of a conversation; by default the one that its journal names. */
-  readonly model?: string;
-  readonly baseUrl?: string;
   /** `CALL=JSON`, once for each call that a client answers. */
   readonly result: readonly string[];
   /** File with the JSON Schema of what the program has to return, as the execution began. */
@@ -38,7 +37,7 @@ export interface ResumeOptions extends RunningOptions {
 
 /** `portcullis resume`: takes an execution up, and prints its report. Resolves with its exit code, which is 6 if it waits. */
 export async function resume(named: string, options: ResumeOptions): Promise<number> {
-  const { allowChangedTools = false, tenant, baseUrl } = options;
+  const { allowChangedTools = false, tenant, baseUrl, fallback = [], stream = true } = options;
   const results = Object.fromEntries(options.result.map(parseResult));
   const result = await readResultSchema("--result-schema", options.resultSchema);
   using journal = existingJournal(options.journal);
@@ -51,22 +50,29 @@ export async function resume(named: string, options: ResumeOptions): Promise<num
     const report = await runtime.resume(execution, { ...about, ...given({ result }) });
     return await open.end(open.print(report, header), report.artifacts);
   }
-  const models = given({ baseUrl });
+  const models = { stream, ...given({ baseUrl }) };
+  const fallbacks = await Promise.all(fallback.map((text) => loadModel(text, models, "--fallback")));
+  const past = await readPastConversation(journal, execution, header.tenant);
+  const answering = past.answering.model;
   const model =
-    options.model === undefined ? recordedModel(header.model, models) : await loadModel(options.model, models);
-  const report = await runtime.resumeAgent(execution, { ...about, model });
-  return await open.end(printWhole(open, report, header, options), report.artifacts);
+    options.model === undefined
+      ? (fallbacks.find(({ name }) => name === answering) ?? recordedModel(answering, models))
+      : await loadModel(options.model, models);
+  const report = await runtime.resumeAgent(execution, { ...about, model, fallbacks });
+  const standing = standingOfConversation(past);
+  const rests = standing.state === "waiting" && standing.rests;
+  return await open.end(printWhole(open, report, options, { header, rests }), report.artifacts);
 }
 
 /** Prints the answer of a conversation that was taken up: it was not printed while it came. */
 function printWhole(
   open: OpenRuntime,
   report: AgentReport,
-  header: Header | undefined,
   { json }: RunningOptions,
+  { header, rests }: { readonly header: Header | undefined; readonly rests?: boolean },
 ): number {
   if (!json && report.answer !== undefined) writeStdout(`${report.answer}\n`);
-  return open.printAgent(report, header);
+  return open.printAgent(report, header, rests);
 }
 
 /** The model that a journal names. The name of a module's model does not say where the module is. */
@@ -111,7 +117,7 @@ export async function recover(
       continue;
     }
     const header = await readHeader(journal, recovered.execution, HOST);
-    if ("transcript" in recovered) printWhole(open, recovered, header, options);
+    if ("transcript" in recovered) printWhole(open, recovered, options, { header });
     else open.print(recovered, header);
   }
   await tellDriven(journal, only);

@@ -10,14 +10,13 @@ import {
   duration,
   endingText,
   FUNNEL,
-  RESTS,
   stateText,
   turnText,
   WAITS,
 } from "../../../views/words.ts";
 import { oneLine, shortLine } from "../one-line.ts";
 import { table } from "../print.ts";
-import { nextCommand, resumeCommand, type SameOptions } from "./waiting-hints.ts";
+import { nextCommand, restsText, resumeCommand, type SameOptions } from "./waiting-hints.ts";
 
 /*
  * An execution on a terminal, printed from its view:
@@ -188,7 +187,7 @@ function driverLine(view: ExecutionView, same: SameOptions): string {
   if (drivenUntil !== undefined) return `A driver holds it until at least ${timeText(drivenUntil)}.`;
   if (driven) return "A driver has it.";
   if (kind === "call") return "It has no driver, and cannot be taken up.";
-  if (kind === "conversation" && view.rests) return `${RESTS} Continue it with runtime.converse({ continue }).`;
+  if (kind === "conversation" && view.rests) return restsText(execution);
   const within = parent ? `, and goes on with ${oneLine(parent.execution)}` : "";
   const first = waiting.length > 0 ? "Decide or answer what waits, then take it up" : "Take it up";
   return `It has no driver${within}. ${first}, with the tools it began with: ${resumeCommand(parent?.execution ?? execution, same)}`;

@@ -2,7 +2,7 @@ import type { Report } from "../../../output/report.ts";
 import { counted, endingText } from "../../../views/words.ts";
 import { byteText } from "../../../output/byte-text.ts";
 import { oneLine } from "../one-line.ts";
-import { type SameOptions, waitingHints } from "./waiting-hints.ts";
+import { restsText, type SameOptions, waitingHints } from "./waiting-hints.ts";
 import { writeStderr, writeStdout } from "../standard-streams.ts";
 import type { AgentReport } from "../../../agent/agent-report.ts";
 import { agentEndingText } from "../../../agent/ending-text.ts";
@@ -21,13 +21,19 @@ export function printReport({ execution, output, outcome, usage }: Report, same:
   );
 }
 
-/** Prints on standard error how a conversation ended, and what its turns took. Its text was printed while it came. */
+/**
+ * Prints on standard error how a conversation ended, and what its turns took. Its text was printed while it came.
+ * `rests`: only the user, or the host in the user's place, brings it further.
+ */
 export function printAgentReport(
   { execution, ending, transcript, usage }: AgentReport<unknown>,
   same: SameOptions,
+  rests: boolean,
 ): void {
   if (ending.type !== "answered") writeStderr(`${ending.type}: ${oneLine(agentEndingText(ending))}\n`);
-  if (ending.type === "waiting") for (const hint of waitingHints(execution, ending, same)) writeStderr(`${hint}\n`);
+  if (rests) writeStderr(`portcullis: ${restsText(execution)}\n`);
+  else if (ending.type === "waiting")
+    for (const hint of waitingHints(execution, ending, same)) writeStderr(`${hint}\n`);
   const row = (
     name: string,
     tokens: { readonly inputTokens: number; readonly outputTokens: number },

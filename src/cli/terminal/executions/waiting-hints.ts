@@ -1,20 +1,26 @@
 import type { Header } from "../../../journal/record.ts";
 import type { WaitingView } from "../../../views/view.ts";
 import { isModelName } from "../../../models/model-name.ts";
+import { RESTS } from "../../../views/words.ts";
 import { oneLine } from "../one-line.ts";
 import type { Waiting } from "../../../programs/outcome.ts";
 
-/** Options of this command that the next one must have, too. */
+/** Options of this command that the next one must have, too. The journal keeps the others. */
 export interface SameOptions {
   readonly journal?: string | undefined;
   readonly tenant?: string | undefined;
   readonly tools?: string | undefined;
   /** Of a conversation. A provider's model is named by the journal. */
   readonly model?: string | undefined;
+  readonly baseUrl?: string | undefined;
+  readonly fallback?: readonly string[];
+  readonly stream?: boolean | undefined;
   readonly mcp?: readonly string[];
   readonly openapi?: readonly string[];
   readonly allow?: readonly string[];
   readonly sandbox?: string;
+  readonly approve?: string;
+  readonly artifacts?: string | undefined;
 }
 
 /**
@@ -78,9 +84,20 @@ export function decideCommand(execution: string, callId: string, { tenant, journ
 
 /** The command that takes an execution up, with the tools of this command. */
 export function resumeCommand(execution: string, options: SameOptions): string {
-  const { tenant, journal, tools, mcp, openapi, allow, model, sandbox } = options;
-  const elsewhere = sandbox === "isolate" ? undefined : sandbox;
-  return `portcullis resume ${shown(execution)}${flags({ tools, mcp, openapi, allow, model: isModelName(model) ? undefined : model, sandbox: elsewhere, tenant, journal })}`;
+  const { tenant, journal, tools, mcp, openapi, allow, model, baseUrl, fallback, sandbox, approve, artifacts } =
+    options;
+  const asked = flags({ model: isModelName(model) ? undefined : model, "base-url": baseUrl, fallback });
+  const streamed = options.stream === false ? " --no-stream" : "";
+  const unusual = flags({
+    sandbox: sandbox === "isolate" ? undefined : sandbox,
+    approve: approve === "ask" ? undefined : approve,
+  });
+  return `portcullis resume ${shown(execution)}${flags({ tools, mcp, openapi, allow })}${asked}${streamed}${unusual}${flags({ artifacts, tenant, journal })}`;
+}
+
+/** How a conversation goes on that rests. No command answers the calls with which it rests. */
+export function restsText(execution: string): string {
+  return `${RESTS} Continue it with runtime.converse({ continue: ${JSON.stringify(oneLine(execution))} }).`;
 }
 
 /** Options as they are written after a command, without the missing ones. */

@@ -1,8 +1,12 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
-import { createSqliteJournal } from "../../../../src/index.ts";
+import { afterAll, expect, test, vi } from "vitest";
+import { z } from "zod";
+import { createRuntime, createSqliteJournal, defineTool } from "../../../../src/index.ts";
+import { createMemorySandbox, scriptedModel } from "../../../../src/testing.ts";
+import { anthropicWire } from "../../../models/anthropic/wire.ts";
+import { serve } from "../../../models/wire.ts";
 import { header } from "../../../journal/records.ts";
 import { fixtures, ownProcess, portcullis } from "../../command.ts";
 
@@ -86,6 +90,60 @@ test("what a conversation waits for, and in which program, is shown; a decision 
   expect(ended).toMatchObject({ code: 0, stdout: "done\n" });
   const late = await portcullis(["decide", id, "call-1/1", "--deny", ...journal]);
   expect(late.stderr).toContain("Call call-1/1 of pay was decided already, by ann: allowed");
+});
+
+test("the printed command of a conversation repeats how its models are asked, and can be pasted; a model that has taken over goes on", async () => {
+  vi.stubEnv("ANTHROPIC_API_KEY", anthropicWire.key);
+  await using served = await serve(anthropicWire, [
+    { fault: "status", status: 403 },
+    { calls: [{ program: "return tools.pay({ n: 3 });" }] },
+    { text: "Paid." },
+  ]);
+  const { url, asked } = served;
+  const [first, second] = ["anthropic:claude-a", "anthropic:claude-b"];
+  const how = ["--base-url", url, "--fallback", second, "--no-stream", "--artifacts", join(folder, "kept")];
+  const journal = ["--journal", join(folder, "fallback.db")];
+  const waits = await portcullis(["ask", "Pay.", ...TOOLS, "--model", first, ...how, ...journal]);
+  expect(waits.code).toBe(6);
+  const [, command = ""] = /^ {2}portcullis (resume .*)$/m.exec(waits.stderr) ?? [];
+  const words = command.split(" ");
+  expect(words).toEqual(["resume", words[1], ...TOOLS, ...how, ...journal]);
+  const [, id = "", call = ""] = /^ {2}portcullis decide (\S+) (\S+) --allow/m.exec(waits.stderr) ?? [];
+  expect((await portcullis(["decide", id, call, "--allow", ...journal])).code).toBe(0);
+  const without = await portcullis(["resume", id, ...TOOLS, "--base-url", url, ...journal]);
+  expect(without).toMatchObject({ code: 0, stdout: "Paid.\n" });
+  expect(await portcullis(words)).toMatchObject({ code: 0, stdout: "Paid.\n" });
+  expect(asked.map(({ body }) => body.model)).toEqual(["claude-b", "claude-b"]);
+});
+
+test("a conversation that rests with calls of its host has no command that answers them, and says what continues it", async () => {
+  const path = join(folder, "rests.db");
+  const model = join(folder, "resting.ts");
+  writeFileSync(model, CONVERSATION);
+  const pay = defineTool({
+    name: "pay",
+    description: "d",
+    input: z.object({ n: z.number() }),
+    effect: "write",
+    allowedCallers: ["direct"],
+    handler: () => 1,
+  });
+  {
+    using journal = createSqliteJournal({ path });
+    await using runtime = await createRuntime({ tools: [pay], journal, sandbox: createMemorySandbox() });
+    const scripted = scriptedModel([{ calls: [{ tool: "pay", input: { n: 3 } }] }]);
+    await using talk = await runtime.converse({ model: scripted, execution: "rests" });
+    await talk.step("Pay.");
+  }
+  const resume = ["resume", "rests", "--model", model, "--allow-changed-tools", "--journal", path];
+  const told = await portcullis(resume);
+  expect(told.code).toBe(6);
+  const next = 'It waits for the user to say more. Continue it with runtime.converse({ continue: "rests" }).';
+  expect(told.stderr).toContain(`portcullis: ${next}\n`);
+  expect(told.stderr).not.toContain("--result");
+  const shown = await portcullis(["show", "rests", "--journal", path]);
+  expect(shown.stdout).toContain(next);
+  expect(shown.stdout).not.toContain("--result");
 });
 
 test("recover says which executions another process holds, and until when; their calls that have no result are shown", async () => {

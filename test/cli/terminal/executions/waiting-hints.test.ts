@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
-import { completeHint, waitingHints } from "../../../../src/cli/terminal/executions/waiting-hints.ts";
+import { completeHint, resumeCommand, waitingHints } from "../../../../src/cli/terminal/executions/waiting-hints.ts";
 
 /** Words that a shell reads of the lines below the hints. */
 function pasted(hints: readonly string[]): string[][] {
@@ -16,7 +16,13 @@ test("the lines below hints can be pasted: a shell reads them as the command tha
     tenant: "a'b",
     tools: "./t.js",
     mcp: ["a.json", "b.json"],
+    model: "./m.ts",
+    baseUrl: "http://host/my models",
+    fallback: ["openai:a", "openai:b"],
+    stream: false,
     sandbox: "docker",
+    approve: "later",
+    artifacts: "kept",
   };
   const about = { tool: "pay", input: {}, waitsUntil: 0, caller: "programmatic" } as const;
   const hints = waitingHints(
@@ -40,8 +46,21 @@ test("the lines below hints can be pasted: a shell reads them as the command tha
     "a.json",
     "--mcp",
     "b.json",
+    "--model",
+    "./m.ts",
+    "--base-url",
+    "http://host/my models",
+    "--fallback",
+    "openai:a",
+    "--fallback",
+    "openai:b",
+    "--no-stream",
     "--sandbox",
     "docker",
+    "--approve",
+    "later",
+    "--artifacts",
+    "kept",
   ];
   expect(pasted(hints)).toEqual([
     ["decide", "exe; rm -rf /", "1", "--allow", ...where],
@@ -49,6 +68,11 @@ test("the lines below hints can be pasted: a shell reads them as the command tha
     [...resume, ...where, "--result", "$(4)=JSON"],
     [...resume, ...where],
   ]);
+});
+
+test("what a command has by default is not repeated, and a provider's model is named by the journal", () => {
+  const usual = { sandbox: "isolate", approve: "ask", stream: true, fallback: [], model: "openai:a", journal: "a.db" };
+  expect(resumeCommand("one", usual)).toBe("portcullis resume one --journal a.db");
 });
 
 test("an error that names a call of the library names the command in its place, with the journal of this command", () => {
