@@ -197,6 +197,18 @@ test("what parses programs is loaded by its thread alone", () => {
   expect([...loadedWith("src/host/runtime.ts")]).not.toContain("acorn");
 });
 
+test("one file tells the observers of a program, and the loop only what no record says", () => {
+  const programs = listFiles("src/programs/").map((file) => [file, read(file)] as const);
+  const calling = (pattern: RegExp) => programs.filter(([, text]) => pattern.test(text)).map(([file]) => file);
+  const [observers, loop] = ["src/programs/observers.ts", "src/programs/drive/drive.ts"];
+  expect(calling(/\.beginProgram\(|\bspan\??\.(?:run|end)\(/)).toEqual([observers]);
+  expect(calling(/\bonEvent\(/).toSorted()).toEqual([loop, observers]);
+  expect(calling(/(?<!function )\bshownExecution\(/).toSorted()).toEqual([
+    "src/programs/from-journal/recorded-execution.ts",
+    observers,
+  ]);
+});
+
 test("the reader of imports finds every form of them", () => {
   expect(imports.length).toBeGreaterThan(files.length);
   const has = (file: string, target: string, typesOnly: boolean) =>

@@ -5,7 +5,7 @@ import { leavesOpen } from "../journal/execution-log.ts";
 import { PortcullisError } from "../errors.ts";
 import { driveExecution } from "./drive/drive-execution.ts";
 import { type Execution, NOT_DRIVEN } from "./execution.ts";
-import { Observers } from "./observers.ts";
+import { observed } from "./observers.ts";
 import type { Ending, Fault } from "./outcome.ts";
 import { CALLING_FUNCTIONS, RUN_PROGRAM } from "../tools/tool-name.ts";
 import { prepare } from "./prepare/prepare.ts";
@@ -31,29 +31,28 @@ export async function execute(
       `A tool is called "${RUN_PROGRAM}", a name that is reserved for the approval of programs: rename it, or leave out approvePrograms.`,
     );
 
-  const observers = new Observers(scope, { execution, source });
-  const tools = gate.tools.visibleTo(["programmatic"]);
-  const names = new Set([...tools.map(({ name }) => name), ...CALLING_FUNCTIONS.values()]);
-  const prepared = await prepare(source, language, { tenant, signal }, names);
-  if (!prepared.ok) return observers.refused(notStarted(scope, execution, prepared.fault));
-  const { program, map } = prepared;
-
-  const log = await TrackedLog.create(
-    journal,
-    {
-      ...headerBase(execution, scope, tools, programVersions(), observers.span?.traceparent),
-      kind: "program",
-      language,
-      sandbox: sandbox.name,
-      program,
-      source,
-      ...(approvePrograms ? { needsApproval: true } : {}),
-      ...(result ? recordOfResult(result) : {}),
-    },
-    { driver: randomUUID(), leaseMs },
-  );
-  observers.began();
-  return driveExecution(scope, log, { observers, map, result, program, tools });
+  return observed(scope, { execution, source }, async (span) => {
+    const tools = gate.tools.visibleTo(["programmatic"]);
+    const names = new Set([...tools.map(({ name }) => name), ...CALLING_FUNCTIONS.values()]);
+    const prepared = await prepare(source, language, { tenant, signal }, names);
+    if (!prepared.ok) return notStarted(scope, execution, prepared.fault);
+    const { program, map } = prepared;
+    const log = await TrackedLog.create(
+      journal,
+      {
+        ...headerBase(execution, scope, tools, programVersions(), span?.traceparent),
+        kind: "program",
+        language,
+        sandbox: sandbox.name,
+        program,
+        source,
+        ...(approvePrograms ? { needsApproval: true } : {}),
+        ...(result ? recordOfResult(result) : {}),
+      },
+      { driver: randomUUID(), leaseMs },
+    );
+    return { log, drive: () => driveExecution(scope, log, { spans: span, map, result, program, tools }) };
+  });
 }
 
 /** The report of a program that cannot be run. Its journal has nothing yet, so a host that leaves its executions open throws instead. */

@@ -1,81 +1,69 @@
 import type { ProgramWork, WorkSpan } from "../telemetry/telemetry.ts";
-import { shownExecution } from "./redact-execution.ts";
+import { whileDriven } from "./driven.ts";
 import type { Execution } from "./execution.ts";
-import type { Ending, Outcome, Unreplayable, Waiting } from "./outcome.ts";
+import type { TrackedLog } from "./from-journal/tracked-log.ts";
+import type { Ending, Outcome } from "./outcome.ts";
+import { shownExecution } from "./redact-execution.ts";
 import type { Scope } from "./scope.ts";
 
+/** A program with a journal, which this process is to drive. */
+export interface Prepared {
+  readonly log: TrackedLog;
+  readonly drive: () => Promise<Execution>;
+}
+
 /**
- * What listens to one execution while this driver drives it: the listener of its events, its span, and the redaction of
- * what either of them and the report show.
+ * Takes a program the whole way, from `prepare` to its report, and tells its observers of it: the listener of events, the
+ * span and the redaction. `prepare` resolves with a report for a program that is refused. Resolves with what may be shown.
+ *
+ * The observers are told here and not by the log: the span is the active one while the program is driven, and an ending
+ * is told with its value, redacted, after the driving. Two facts are in no record, so the loop in `drive/drive.ts` tells
+ * them to `scope.onEvent`: the output that it accepts, and that a program waits and keeps its guest.
  */
-export class Observers {
-  readonly span: WorkSpan | undefined;
-  readonly #scope: Scope;
-  readonly #execution: string;
-
-  constructor(scope: Scope, about: Pick<ProgramWork, "execution" | "source" | "before">) {
-    const { telemetry, tenant, language, sandbox, above } = scope;
-    this.#scope = scope;
-    this.#execution = about.execution;
-    this.span = telemetry?.beginProgram({ ...about, tenant, language, sandbox: sandbox.name, callId: above?.callId });
-  }
-
-  /** The field of a claim that leads back to the span. */
-  get trace(): { readonly trace?: string } {
-    return traceOf(this.span);
-  }
-
-  began(): void {
-    this.#scope.onEvent({ type: "execution_started", execution: this.#execution });
-  }
-
-  printed(text: string): void {
-    this.#scope.onEvent({ type: "output", execution: this.#execution, text });
-  }
-
-  waits(waiting: Waiting, held?: Unreplayable): void {
-    const about = { execution: this.#execution, waiting };
-    this.#scope.onEvent({ type: "execution_waiting", ...about, ...(held === undefined ? {} : { held }) });
-  }
-
-  /** Tells of what an execution has come to, or waits for, once its driving has ended, and resolves with what may be shown of it. */
-  async watch(drive: () => Promise<Execution>): Promise<Execution> {
-    const { span } = this;
+export async function observed(
+  scope: Scope,
+  about: Pick<ProgramWork, "execution" | "source" | "before">,
+  prepare: (span: WorkSpan | undefined) => Promise<Prepared | Execution>,
+): Promise<Execution> {
+  const { telemetry, tenant, language, sandbox, above, onEvent } = scope;
+  const { execution, before } = about;
+  const span = telemetry?.beginProgram({ ...about, tenant, language, sandbox: sandbox.name, callId: above?.callId });
+  const prepared = await prepare(span);
+  if (!("drive" in prepared)) return measured(span, await shownExecution(prepared, scope));
+  const { log, drive } = prepared;
+  if (!before) onEvent({ type: "execution_started", execution });
+  const watch = async () => {
     try {
-      const shown = await shownExecution(await (span ? span.run(drive) : drive()), this.#scope);
+      const shown = await shownExecution(await (span ? span.run(drive) : drive()), scope);
       const { ending } = shown;
-      if (ending.type === "waiting") this.waits(ending);
-      else this.#scope.onEvent({ type: "execution_ended", execution: this.#execution, outcome: outcomeOf(ending) });
-      return await this.#measured(shown);
+      if (ending.type === "waiting") onEvent({ type: "execution_waiting", execution, waiting: ending });
+      else onEvent({ type: "execution_ended", execution, outcome: outcomeOf(ending) });
+      return await measured(span, shown);
     } catch (error) {
       await span?.end({ outcome: "broken_off", code: "broken_off" });
       throw error;
     }
-  }
+  };
+  return whileDriven(scope.journal, log, watch());
+}
 
-  /** What may be shown of a program that was refused before it began. */
-  async refused(execution: Execution): Promise<Execution> {
-    return this.#measured(await shownExecution(execution, this.#scope));
-  }
-
-  async #measured(shown: Execution): Promise<Execution> {
-    const { ending, calls, resultBytes, turns, queuedMs, runningMs, peakMemoryBytes } = shown;
-    await this.span?.end({
-      outcome: ending.type,
-      code: codeOf(ending),
-      usage: {
-        calls: calls.length,
-        turns,
-        "bytes.in": resultBytes,
-        queued_ms: queuedMs,
-        running_ms: runningMs,
-        peak_memory_bytes: peakMemoryBytes,
-      },
-      value: ending.type === "completed" ? ending.text : undefined,
-      fault: ending.type === "failed" ? ending.fault.message : undefined,
-    });
-    return shown;
-  }
+async function measured(span: WorkSpan | undefined, shown: Execution): Promise<Execution> {
+  const { ending, calls, resultBytes, turns, queuedMs, runningMs, peakMemoryBytes } = shown;
+  await span?.end({
+    outcome: ending.type,
+    code: codeOf(ending),
+    usage: {
+      calls: calls.length,
+      turns,
+      "bytes.in": resultBytes,
+      queued_ms: queuedMs,
+      running_ms: runningMs,
+      peak_memory_bytes: peakMemoryBytes,
+    },
+    value: ending.type === "completed" ? ending.text : undefined,
+    fault: ending.type === "failed" ? ending.fault.message : undefined,
+  });
+  return shown;
 }
 
 /** The field of a record that leads back to a span. */

@@ -18,7 +18,7 @@ import type { Execution } from "./execution.ts";
 import { limitsOf } from "./limits.ts";
 import { type Past, readOwn, withoutOpenCalls } from "./from-journal/past-execution.ts";
 import { endAsDeadly, killsItsDrivers } from "./drive/end-without-running.ts";
-import { Observers } from "./observers.ts";
+import { observed, traceOf } from "./observers.ts";
 import { prepare } from "./prepare/prepare.ts";
 import { recordedResult, refuseOtherResult, type ResultSchema } from "./drive/result-schema.ts";
 import type { Scope } from "./scope.ts";
@@ -91,22 +91,25 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
           source: header.program,
           toSource: (position: { readonly line: number; readonly column: number }) => position,
         };
-  const observers = new Observers(own, { execution, source: header.source, before: [header.trace, past.state.trace] });
-  const driver = { driver: randomUUID(), leaseMs, ...observers.trace };
-  const log = await TrackedLog.claim(journal, past.state, driver, records);
-  if (killsItsDrivers(past.state)) return observers.watch(() => endAsDeadly(own, past, log));
-  const remembered = [
-    ...past.remembered,
-    ...rememberedIn(records, (id) => past.state.calls.get(Number(id)), header.tools),
-  ];
-  return driveExecution(own, log, {
-    observers,
-    map,
-    result,
-    program: header.program,
-    tools: known,
-    note: past.state.turns > 0 ? changedVersions(header) : undefined,
-    past: withoutOpenCalls({ ...past, remembered }),
+  const about = { execution, source: header.source, before: [header.trace, past.state.trace] };
+  return observed(own, about, async (span) => {
+    const driver = { driver: randomUUID(), leaseMs, ...traceOf(span) };
+    const log = await TrackedLog.claim(journal, past.state, driver, records);
+    if (killsItsDrivers(past.state)) return { log, drive: () => endAsDeadly(own, past, log) };
+    const remembered = [
+      ...past.remembered,
+      ...rememberedIn(records, (id) => past.state.calls.get(Number(id)), header.tools),
+    ];
+    const driven = {
+      spans: span,
+      map,
+      result,
+      program: header.program,
+      tools: known,
+      note: past.state.turns > 0 ? changedVersions(header) : undefined,
+      past: withoutOpenCalls({ ...past, remembered }),
+    };
+    return { log, drive: () => driveExecution(own, log, driven) };
   });
 }
 

@@ -4,7 +4,6 @@ import { ArtifactSpace } from "../../journal/artifact-space.ts";
 import { leavesOpen } from "../../journal/execution-log.ts";
 import type { OutcomeRecord } from "../../journal/record.ts";
 import { approveProgram } from "./approve-program.ts";
-import { whileDriven } from "../driven.ts";
 import { type Driven, type Execution, NOT_DRIVEN } from "../execution.ts";
 import { heldAllowance } from "../limits.ts";
 import type { Ending } from "../outcome.ts";
@@ -15,12 +14,7 @@ import { Driver, type Work } from "./drive.ts";
 import { keepReturned, type KeptValue } from "./keep-value.ts";
 
 /** Drives an execution to its ending, or until it waits. Rejects if the journal or the sandbox fails, or if another driver has taken it over. */
-export function driveExecution(scope: Scope, log: TrackedLog, work: Work): Promise<Execution> {
-  const ended = work.observers.watch(() => untilEnded(scope, log, work));
-  return whileDriven(scope.journal, log, ended);
-}
-
-async function untilEnded(scope: Scope, log: TrackedLog, work: Work): Promise<Execution> {
+export async function driveExecution(scope: Scope, log: TrackedLog, work: Work): Promise<Execution> {
   const { execution } = log;
   const { limits, artifacts, journal, redactor } = scope;
   const share = scope.gate.held.share(scope.tenant, heldAllowance(limits, log.isDurable));
@@ -54,7 +48,7 @@ async function untilEnded(scope: Scope, log: TrackedLog, work: Work): Promise<Ex
 function openSession(
   scope: Scope,
   log: TrackedLog,
-  { past, observers }: Work,
+  { past, spans }: Work,
   parts: Pick<SessionOptions, "share" | "artifacts">,
 ): GateSession {
   const { gate, language, limits, above, onEvent } = scope;
@@ -70,7 +64,7 @@ function openSession(
     unread: new UnreadAnswers(),
     past,
     log,
-    spans: observers.span,
+    spans,
     onEvent,
   });
   log.onForeign = (records) => session.take(records);

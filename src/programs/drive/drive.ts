@@ -6,6 +6,7 @@ import type { GuestFrame } from "../../../bridge/frames.ts";
 import type { GuestTurn } from "../../../bridge/turn-reader.ts";
 import type { GateSession } from "../../gate/session.ts";
 import { leavesOpen } from "../../journal/execution-log.ts";
+import type { CallSpans } from "../../telemetry/telemetry.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { SlicedWork } from "../../values/slice-scheduler.ts";
 import { isAnswered } from "../from-journal/call-history.ts";
@@ -20,7 +21,6 @@ import { GuestSupervisor } from "../guest/guest-supervisor.ts";
 import { HeldTurns } from "./held-turns.ts";
 import { LogCollector } from "./log-collector.ts";
 import type { Ending, Unreplayable, Waiting } from "../outcome.ts";
-import type { Observers } from "../observers.ts";
 import type { Past } from "../from-journal/past-execution.ts";
 import type { Scope } from "../scope.ts";
 import type { ResultSchema } from "./result-schema.ts";
@@ -37,7 +37,8 @@ const FINAL_GUEST_MS = 1000;
 
 /** A prepared program, and what its drivers need beside its log. */
 export interface Work {
-  readonly observers: Observers;
+  /** The span in which it is driven; undefined if nothing records. */
+  readonly spans: CallSpans | undefined;
   readonly map: SourceMap;
   readonly program: string;
   /** The tools that it may call. */
@@ -224,7 +225,8 @@ export class Driver {
     if (calls === this.#keptFor) return;
     if (this.#keptFor === undefined) this.#words.notes.push(keptNote(cause));
     this.#keptFor = calls;
-    this.#work.observers.waits(waiting, cause);
+    const { execution } = this.#log;
+    this.#scope.onEvent({ type: "execution_waiting", execution, waiting, held: cause });
   }
 
   /**
@@ -343,7 +345,8 @@ export class Driver {
   }
 
   #showPrinted(): void {
-    for (const text of this.#printed.splice(0)) this.#work.observers.printed(text);
+    const { execution } = this.#log;
+    for (const text of this.#printed.splice(0)) this.#scope.onEvent({ type: "output", execution, text });
   }
 
   async #settle(frame: GuestFrame & { readonly kind: "settled" }, turn: readonly GuestFrame[]): Promise<void> {
