@@ -2,13 +2,15 @@ import { type AgentEvent, isExecutionEvent } from "../agent/event.ts";
 import type { AgentScope } from "../agent/agent-scope.ts";
 import { PortcullisError } from "../errors.ts";
 import { FailureLog, type Logger } from "../gate/failure-log.ts";
-import { cleanLogger, CONSOLE_LOGGER } from "../output/console-logger.ts";
+import { INSET, insetLines, insetText } from "../output/foreign-text.ts";
+import { thrownText } from "../output/thrown-text.ts";
 import type { Redact } from "../redaction/redact-option.ts";
 import { Redactor } from "../redaction/redactor.ts";
 import { TelemetrySwitch } from "../telemetry/sdk-switch.ts";
 import type { Capture } from "../telemetry/options.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { SwitchFailure } from "../tools/tool-set.ts";
+import { cutMiddle } from "../values/cut-middle.ts";
 import type { RuntimeOptions } from "./options.ts";
 import { RedactedEvents } from "./redact-events.ts";
 
@@ -16,6 +18,24 @@ const MAX_TOLD = 20;
 
 const TELEMETRY_MISSING =
   "An OpenTelemetry SDK is registered, and nothing is recorded, because the package @opentelemetry/api cannot be loaded: npm install @opentelemetry/api";
+
+/** An error may hold a whole response. */
+const ERROR_BYTES = 16 * 1024;
+
+/**
+ * The logger of a host that gives none. It leaves out failures that the program was told. Errors may quote what a
+ * server sent, so their text is cleaned and indented: it cannot control a terminal or imitate an entry.
+ */
+const CONSOLE_LOGGER: Logger = {
+  error: ({ execution, err }, message) => {
+    const where = execution === "" ? "" : ` (execution ${execution})`;
+    const details = err === undefined ? "" : `\n${cutMiddle(insetText(thrownText(err)), ERROR_BYTES, INSET)}`;
+    // One argument: in several, `%` of the first would format the others.
+    // oxlint-disable-next-line no-console -- the operator has named no other place
+    console.error(`portcullis: ${insetLines(`${message}${where}`)}${details}`);
+  },
+  warn: () => {},
+};
 
 export interface ObserverParts {
   readonly onEvent: RuntimeOptions["onEvent"] | undefined;
@@ -111,6 +131,15 @@ export class HostObservers {
       this.#logger.error({ tool: "", execution: "", callId: "", ...entry }, message);
     } catch {}
   }
+}
+
+/** A logger whose messages are clean and begin no line of their own: they quote names, ids and errors of others. */
+function cleanLogger(logger: Logger): Logger {
+  return {
+    error: (entry, message) => logger.error(entry, insetLines(message)),
+    warn: (entry, message) =>
+      logger.warn ? logger.warn(entry, insetLines(message)) : logger.error(entry, insetLines(message)),
+  };
 }
 
 /** An error with the places of another one in the host's code, and with no word of it. */

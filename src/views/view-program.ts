@@ -1,14 +1,18 @@
 import type { ExecutionSummary, Journal } from "../journal/journal.ts";
 import { readRecords } from "../journal/reading/read-records.ts";
 import type { ProgramHeader } from "../journal/record.ts";
+import { reportOf } from "../output/report.ts";
 import { usageOf } from "../programs/from-journal/execution-state.ts";
 import { limitsOf } from "../programs/limits.ts";
 import { endingHead } from "../programs/from-journal/ending-head.ts";
 import { readPast, type Past } from "../programs/from-journal/past-execution.ts";
+import { readEnding, recordedExecution } from "../programs/from-journal/recorded-execution.ts";
 import { standingOf, waitingCalls } from "../programs/from-journal/standing.ts";
+import type { Effect } from "../tools/tool.ts";
+import { ToolSet } from "../tools/tool-set.ts";
+import { Lane } from "../values/slice-scheduler.ts";
 import { baseOf, outcomeView, waitingViews } from "./parts/base-view.ts";
 import { partOf } from "./parts/funnel-view.ts";
-import { outputText, type OutputText } from "./parts/output-text.ts";
 import { ProgramReader } from "./program-reader.ts";
 import { TextAllowance, headOf, type TextBounds } from "./parts/text-allowance.ts";
 import { toolPlaces } from "./parts/tool-places.ts";
@@ -58,6 +62,26 @@ export async function viewProgram(
     turns: reader.turns,
     ...(reader.turnsLeft === 0 ? {} : { turnsLeft: reader.turnsLeft }),
     logs: reader.logs,
+  };
+}
+
+type OutputText = NonNullable<Awaited<ReturnType<typeof outputText>>>;
+
+/** The text that the model got of a program. Undefined if the program has not ended, or its outcome cannot be read. */
+async function outputText(journal: Journal, header: ProgramHeader, past: Past) {
+  const ending = await readEnding(past, limitsOf(header).outputBytes, new Lane(header.tenant));
+  if (!ending) return undefined;
+  const execution = recordedExecution({ journal }, past, ending);
+  const effects = new Map<string, Effect | undefined>(header.tools.map(({ name, effect }) => [name, effect]));
+  const calls = execution.calls.map((line) => ({ ...line, effect: line.effect ?? effects.get(line.tool) ?? "read" }));
+  const { output } = reportOf({ ...execution, calls }, new ToolSet([]));
+  return {
+    text: output.text,
+    /**
+     * Whether the text is exact. The text lacks the hint of a fault, which needs the tools: the journal does not hold
+     * them. It also lacks values that a program of a conversation has kept, which the conversation's journal has.
+     */
+    isExact: ending.type !== "failed" && header.parent === undefined,
   };
 }
 

@@ -3,8 +3,7 @@ import * as fc from "fast-check";
 import * as cl100k from "gpt-tokenizer/encoding/cl100k_base";
 import * as o200k from "gpt-tokenizer/encoding/o200k_base";
 import { describe, expect, test } from "vitest";
-import { countTokens, type Encoding } from "../../src/tools/count-tokens.ts";
-import { loadEncoding } from "../../src/tools/encodings/load-encoding.ts";
+import { countTokens, type Encoding, loadEncoding } from "../../src/tools/count-tokens.ts";
 
 const WHOLE: Readonly<Record<Encoding, (text: string) => number>> = {
   o200k_base: (text) => o200k.countTokens(text, { disallowedSpecial: new Set() }),

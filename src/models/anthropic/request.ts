@@ -1,6 +1,8 @@
 import { PortcullisError } from "../../errors.ts";
 import { typeText } from "../../tools/declarations/type-text.ts";
-import type { Fields } from "../../values/fields.ts";
+import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
+import { type Fields, isFields } from "../../values/fields.ts";
+import { type ClosedForm, closedSchema } from "../turn/closed-schema.ts";
 import { type ContentForms, fileName, type ResultParts } from "../turn/content-parts.ts";
 import type { CallResult, Opening, ToolDeclaration, ModelSettings, ToolChoice } from "../model.ts";
 import { PROGRAM_SCHEMA } from "../turn/program-input.ts";
@@ -10,7 +12,6 @@ import { NO_TIMEOUT_MS } from "../provider/provider-requests.ts";
 import { labelledText } from "../turn/result-text.ts";
 import type { ToolNames } from "../turn/tool-names.ts";
 import { CODE_EXECUTION_NAME } from "./reply.ts";
-import { countOpen, plainSchema } from "./plain-schema.ts";
 import { hasCycle } from "./schema-cycle.ts";
 import { isReasoned } from "../settings.ts";
 
@@ -62,6 +63,34 @@ function strictIfPossible(declared: Fields, tool: ToolDeclaration, allowed: { le
   allowed.left = left;
   allowed.tools -= 1;
   return { ...declared, input_schema: schema, strict: true };
+}
+
+const FORM: ClosedForm = {
+  words: new Set(
+    "type title description enum const anyOf $ref $defs definitions properties required additionalProperties items format default".split(
+      " ",
+    ),
+  ),
+  formats: new Set("date-time time date duration email hostname uri ipv4 ipv6 uuid".split(" ")),
+};
+
+/**
+ * A schema to which Anthropic can hold a model: objects have named fields only, and nothing bounds a number or a
+ * length. Undefined for a schema that cannot be expressed so. Every value that fits the result fits the original.
+ */
+function plainSchema(schema: JsonSchema): JsonSchema | undefined {
+  return schema.type === "object" && !hasCycle(schema) ? closedSchema(schema, FORM, "stay") : undefined;
+}
+
+/** Optional fields and alternatives of a schema. */
+function countOpen(schema: unknown): number {
+  if (Array.isArray(schema)) return schema.reduce((sum: number, one) => sum + countOpen(one), 0);
+  if (!isFields(schema)) return 0;
+  const { properties, required, anyOf } = schema;
+  const optional = isFields(properties)
+    ? Object.keys(properties).length - (Array.isArray(required) ? required.length : 0)
+    : 0;
+  return Math.max(0, optional) + (Array.isArray(anyOf) ? 1 : 0) + countOpen(Object.values(schema));
 }
 
 function declareTool(tool: ToolDeclaration, names: ToolNames, hosted: boolean): Fields {

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { answerText, frameText, type Language, PROTOCOL_VERSION, type StartBody } from "../../../bridge/frames.ts";
 import type { Closes } from "../../../bridge/turn-reader.ts";
 import type { Answer } from "../../gate/answer.ts";
-import { positionalFields } from "../../tools/declarations/positional-fields.ts";
+import { jsonSchemaOf } from "../../tools/tool-schemas.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { Limits } from "../limits.ts";
 import type { EventHead } from "../from-journal/execution-state.ts";
@@ -56,4 +56,28 @@ export function stopEvent(now: number): GuestEvent {
 export function closesOf({ head }: GuestEvent): Closes {
   if ("id" in head) return head.id;
   return head.kind === "stop" ? "calls" : undefined;
+}
+
+const fieldOf = new WeakMap<Tool, string | undefined>();
+
+/** For each tool whose input has exactly one required field, the name of that field: a positional argument gives its value. */
+export function positionalFields(tools: readonly Tool[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    tools.flatMap((tool) => {
+      const field = positionalField(tool);
+      return field === undefined ? [] : [[tool.name, field]];
+    }),
+  );
+}
+
+function positionalField(tool: Tool): string | undefined {
+  if (!fieldOf.has(tool)) fieldOf.set(tool, onlyRequired(jsonSchemaOf(tool.name, "input", tool.input)));
+  return fieldOf.get(tool);
+}
+
+/** Schemas come from other libraries and servers, so every part of them may have any type. */
+function onlyRequired(schema: Readonly<Record<string, unknown>>): string | undefined {
+  const required = Object.hasOwn(schema, "required") ? schema.required : undefined;
+  const [field, ...others]: readonly unknown[] = Array.isArray(required) ? required : [];
+  return typeof field === "string" && others.length === 0 ? field : undefined;
 }

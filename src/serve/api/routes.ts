@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { RouteScope } from "../http/keys.ts";
-import type { ProblemCode } from "../http/problems.ts";
+import { type ProblemCode, RequestProblem } from "../http/problems.ts";
+import { readList } from "../../journal/reading/read-records.ts";
 import { CALL_TEXTS, EXECUTION_VIEW } from "../../views/view.ts";
 import { ACCEPTED, ARTIFACT, HEALTH, LIST, READY, REPORT_ANSWER, STATUS } from "./answers.ts";
 import { DECISIONS_BODY, EXECUTE_BODY, LIST_QUERY, NO_BODY, RESULTS_BODY } from "./bodies.ts";
@@ -10,7 +11,6 @@ import { execute } from "./handlers/execute.ts";
 import { answer, decide } from "./handlers/decide-and-answer.ts";
 import { type ApiParts, type ApiRequest, refuseRevoked } from "./parts.ts";
 import { artifact, call, list, view } from "./handlers/reads.ts";
-import { health, metrics, ready } from "./handlers/server-routes.ts";
 import { show } from "./handlers/show.ts";
 
 /** An answer that is no JSON, by its media type. */
@@ -80,6 +80,14 @@ const SAYING: readonly ProblemCode[] = [
   "decision_exists",
   "approval_expired",
 ];
+
+/** The server takes programs, and its journal answers. */
+async function ready({ runtime, isReady }: ApiParts): Promise<Response> {
+  if (!isReady()) throw new RequestProblem("server_closing", "The server is closing, and takes no further programs.");
+  // What was deleted or damaged shows here.
+  for await (const _ of readList(runtime.journal)) break;
+  return Response.json({ status: "ready" });
+}
 
 export const ROUTES: readonly Route[] = [
   route({
@@ -203,7 +211,7 @@ export const ROUTES: readonly Route[] = [
     scope: "none",
     answers: { 200: HEALTH },
     problems: [],
-    handle: health,
+    handle: () => Response.json({ status: "ok" }),
   }),
   route({
     method: "GET",
@@ -221,6 +229,7 @@ export const ROUTES: readonly Route[] = [
     scope: "admin",
     answers: { 200: { type: "text/plain" } },
     problems: [],
-    handle: metrics,
+    handle: ({ metrics }) =>
+      new Response(metrics.text(), { headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8" } }),
   }),
 ];

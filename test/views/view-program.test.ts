@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { createRuntime, type Outcome, type Report } from "../../../src/index.ts";
-import { createMemoryJournal, type Journal } from "../../../src/journal/index.ts";
-import { createMemorySandbox } from "../../../src/testing.ts";
-import { viewExecution } from "../../../src/views/view-execution.ts";
-import { makeTool } from "../../gate/open-session.ts";
+import { createRuntime, type Outcome, type Report } from "../../src/index.ts";
+import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
+import { createMemorySandbox } from "../../src/testing.ts";
+import { viewExecution } from "../../src/views/view-execution.ts";
+import { makeTool } from "../gate/open-session.ts";
 
 type Runtime = Awaited<ReturnType<typeof createRuntime>>;
 type Run = (runtime: Runtime, journal: Journal) => Promise<Report>;

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { defineTool, jsonSchema, type JsonSchema } from "../../../src/index.ts";
 import type { Schema } from "../../../src/tools/schema.ts";
-import { positionalFields } from "../../../src/tools/declarations/positional-fields.ts";
+import { positionalFields } from "../../../src/programs/guest/guest-event.ts";
 
 const takes = (name: string, input: Schema) =>
   defineTool({ name, description: name, input, allowedCallers: ["programmatic"], effect: "read", handler: () => null });
