@@ -1,5 +1,6 @@
 import { byteText as bytes } from "../src/output/byte-text.ts";
-import { count, counted, duration } from "../src/views/words.ts";
+import { count, counted } from "../src/output/count-text.ts";
+import { duration } from "../src/views/words.ts";
 
 export { bytes, count, counted, duration };
 

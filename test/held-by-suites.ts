@@ -67,7 +67,6 @@ export const HELD_BY_SUITES: ReadonlySet<string> = new Set([
   "src/comparison/conversations/answer-from.ts",
   "src/comparison/conversations/comparison-notes.ts",
   "src/comparison/conversations/conversation-run.ts",
-  "src/comparison/conversations/difference.ts",
   "src/comparison/record-opening.ts",
   "src/comparison/wires/anthropic-wire.ts",
   "src/comparison/wires/gemini-wire.ts",

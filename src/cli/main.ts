@@ -11,6 +11,7 @@ import { completeHint, type Given } from "./terminal/executions/waiting-hints.ts
 import { oneLine } from "./terminal/one-line.ts";
 import { MAX_TURNS } from "../agent/agent-options.ts";
 import { AT_ONCE, CUT_TOKENS, REPEAT, WINDOW_TOKENS } from "../comparison/compare-numbers.ts";
+import { count } from "../output/count-text.ts";
 import { insetText } from "../output/foreign-text.ts";
 import { checkOptions, type OptionPlace } from "../option-rules/options.ts";
 import { LIMIT_RULES, type Limits } from "../programs/limits.ts";
@@ -288,9 +289,9 @@ program
   .option("--at-once <number>", `calls that a model makes at once; ${AT_ONCE.default} by default`)
   .option(
     "--cut <tokens>",
-    `tokens at which results are cut, in the mode that cuts them; ${CUT_TOKENS.default} by default`,
+    `tokens at which results are cut, in the mode that cuts them; ${count(CUT_TOKENS.default)} by default`,
   )
-  .option("--window <tokens>", `size of the context window, in tokens; ${WINDOW_TOKENS.default} by default`)
+  .option("--window <tokens>", `size of the context window, in tokens; ${count(WINDOW_TOKENS.default)} by default`)
   .option(
     "--prices <file>",
     "your own prices, as JSON in the form of the package's src/comparison/accounting/prices.json",

@@ -1,3 +1,4 @@
+import { count, counted } from "../output/count-text.ts";
 import type {
   CallState,
   CallView,
@@ -9,7 +10,7 @@ import type {
 } from "./view.ts";
 
 /*
- * What people read of executions, on the page and on a terminal: words for states and endings, times and numbers.
+ * What people read of executions, on the page and on a terminal: words for states and endings, and times.
  */
 
 /** The state of an execution; if it has ended, how. */
@@ -79,17 +80,6 @@ export const FUNNEL: readonly (readonly [part: keyof FunnelView, what: string])[
 export function turnText({ calls, programs, inputTokens, outputTokens, end }: ModelTurnView): string {
   const tokens = `${count(inputTokens)} tokens in, ${count(outputTokens)} out`;
   return `${end}, ${counted(calls.length, "direct call")}, ${counted(programs.length, "program")}, ${tokens}`;
-}
-
-const NUMBER = new Intl.NumberFormat("en-US");
-
-export function count(number: number): string {
-  return NUMBER.format(number);
-}
-
-/** `1 call`, `2 calls`. */
-export function counted(number: number, what: string): string {
-  return `${count(number)} ${what}${number === 1 ? "" : "s"}`;
 }
 
 export function duration(ms: number): string {

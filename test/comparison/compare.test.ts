@@ -311,7 +311,7 @@ describe("what may be claimed", () => {
     expect(await notes(undefined)).toEqual([]);
     expect(await notes([calls])).toEqual([]);
     expect((await notes([[...calls, ...calls]])).join()).toContain(
-      "gives 4 direct calls in 1 steps, but the program makes 2 in 1",
+      "gives 4 direct calls in 1 step, but the program makes 2 in 1",
     );
     expect((await notes(calls.map((call) => [call]))).join()).toContain(
       "gives 2 direct calls in 2 steps, but the program makes 2 in 1",

@@ -3,6 +3,7 @@ import type { ExecutionId } from "../../journal/execution-id.ts";
 import { findIfKnown } from "../../journal/find-if-known.ts";
 import type { Journal } from "../../journal/journal.ts";
 import type { Header } from "../../journal/record.ts";
+import { count } from "../../output/count-text.ts";
 import { findOwn } from "../../programs/from-journal/past-execution.ts";
 import { chosenId } from "../../serve/tenant-ids.ts";
 import { EXIT } from "../exit-code.ts";
@@ -29,7 +30,7 @@ export async function findExecution(journal: Journal, id: string, tenant?: strin
 }
 
 function othersText(id: string, tenants: readonly string[], tenant: string | undefined): string {
-  const more = tenants.length > NAMED ? ` and ${tenants.length - NAMED} more` : "";
+  const more = tenants.length > NAMED ? ` and ${count(tenants.length - NAMED)} more` : "";
   const names = tenants.slice(0, NAMED).map(oneLine).join(", ") + more;
   return tenant === undefined
     ? `Several tenants have an execution ${oneLine(id)}: ${names}. Choose one with --tenant.`

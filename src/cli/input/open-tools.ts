@@ -8,6 +8,7 @@ import { oneLine } from "../terminal/one-line.ts";
 import { keepStdout, writeStderr } from "../terminal/standard-streams.ts";
 import { loadTools } from "./load-module.ts";
 import { readOpenApiFile } from "./openapi-file.ts";
+import { count } from "../../output/count-text.ts";
 import { nearest } from "../../option-rules/nearest.ts";
 import type { ToolPolicy } from "../../sources/tool-policy.ts";
 import { isMeantBy } from "../../tools/tool-name.ts";
@@ -108,8 +109,8 @@ export function tellUnassigned({ unassigned, problems }: OpenTools, { mcp, opena
   const one = unassigned.length === 1;
   const parts = [
     unassigned.length > 0 &&
-      `${unassigned.length} ${one ? "tool of a server is" : "tools of servers are"} of no caller`,
-    problems.length > 0 && `${problems.length} could not be taken over`,
+      `${count(unassigned.length)} ${one ? "tool of a server is" : "tools of servers are"} of no caller`,
+    problems.length > 0 && `${count(problems.length)} could not be taken over`,
   ].filter((part) => part !== false);
   if (parts.length === 0) return;
   const files = [...mcp.map((file) => `--mcp ${file}`), ...openapi.map((file) => `--openapi ${file}`)].join(" ");

@@ -1,3 +1,4 @@
+import { count, counted } from "../../output/count-text.ts";
 import { costOf, type Factors, spentBy } from "./accounting.ts";
 import type { Exchange, ExchangeCall } from "./count-exchange.ts";
 
@@ -36,9 +37,11 @@ const FEW_CALLS = 3;
 
 /** Advice on one tool, as a sentence for the report. */
 export function adviceText(tool: string, resultTokens: number, from: number | undefined): string {
-  const size = `One result of ${tool} has about ${resultTokens.toLocaleString("en-US")} tokens`;
+  const size = `One result of ${tool} has about ${counted(resultTokens, "token")}`;
   if (from === undefined) return `${size}: call it directly.`;
   if (from > FEW_CALLS)
-    return `${size}: for up to ${from - 1} calls it is better called directly, from ${from} on by a program.`;
-  return from <= 1 ? `${size}: leave it to programs.` : `${size}: leave it to programs from ${from} calls on.`;
+    return `${size}: for up to ${counted(from - 1, "call")} it is better called directly, from ${count(from)} on by a program.`;
+  return from <= 1
+    ? `${size}: leave it to programs.`
+    : `${size}: leave it to programs from ${counted(from, "call")} on.`;
 }

@@ -1,5 +1,6 @@
 import { BASELINE, HEADLINE, type Mode } from "../comparison.ts";
 import type { ComparisonRequest } from "../compare-options.ts";
+import { count, counted } from "../../output/count-text.ts";
 import type { Outcome } from "../../programs/outcome.ts";
 import { PROVIDERS } from "../../models/provider/providers.ts";
 import type { Wire } from "../wires/wire.ts";
@@ -30,10 +31,10 @@ export function notesOf(
     verdictOf(BASELINE) === "unchecked" &&
       "It is unchecked whether the direct calls lead to the answer, because the program makes a call that is not among them. Give both the same calls.",
     (given.flat().length > calls || given.length > layers.length) &&
-      `The task gives ${given.flat().length} direct calls in ${given.length} steps, but the program makes ${calls} in ${layers.length}: more direct calls than needed make programs look better than they are.`,
+      `The task gives ${counted(given.flat().length, "direct call")} in ${counted(given.length, "step")}, but the program makes ${count(calls)} in ${count(layers.length)}: more direct calls than needed make programs look better than they are.`,
     !task.direct &&
       layers.length > 2 &&
-      `The program makes its ${calls.toLocaleString("en-US")} calls in ${layers.length} steps, one after the other, so direct calls are counted so too. Where they do not need each other's answers, use Promise.all, or give the task its direct calls.`,
+      `The program makes its ${counted(calls, "call")} in ${counted(layers.length, "step")}, one after the other, so direct calls are counted so too. If they do not need each other's answers, use Promise.all, or give the task its direct calls.`,
     left.length > 0 && leftText(left),
     !wires.every(({ exact }) => exact) && "Tokens of Claude and Gemini are estimates: their encodings are not public.",
   ];

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { count } from "../../output/count-text.ts";
 import { fieldOf, isFields } from "../../values/fields.ts";
 
 /** Places that a text names, and UTF-16 units of each value in it. */
@@ -21,7 +22,7 @@ function collect(path: string, expected: unknown, got: unknown, places: string[]
     const common = Math.min(expected.length, got.length);
     for (let index = 0; index < common; index += 1) collect(`${path}[${index}]`, expected[index], got[index], places);
     if (expected.length !== got.length)
-      places.push(`${at(path)}expected ${expected.length} entries, got ${got.length}`);
+      places.push(`${at(path)}expected ${count(expected.length)} entries, got ${count(got.length)}`);
   } else if (isFields(expected) && isFields(got)) {
     for (const key of new Set([...Object.keys(expected), ...Object.keys(got)]))
       collect(pathOf(path, key), fieldOf(expected, key), fieldOf(got, key), places);

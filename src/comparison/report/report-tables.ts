@@ -10,6 +10,7 @@ import {
   MODES,
   type WireMeasure,
 } from "../comparison.ts";
+import { count, counted } from "../../output/count-text.ts";
 import type { BenchReport, Sweep } from "./report.ts";
 import type { WireName } from "../wires/wire.ts";
 
@@ -114,7 +115,7 @@ function wiresTable({ summary, settings }: BenchReport): ReportTable {
 
 function sweepTable({ task, wire, points, breakEven, breakEvenWithProbe }: Sweep): ReportTable {
   const rowsText = (rows: number | undefined) =>
-    rows === undefined ? "nowhere in this range" : `${Math.round(rows)} rows`;
+    rows === undefined ? "nowhere in this range" : counted(Math.round(rows), "row");
   return {
     title: `Break-even of ${task} (${wire}, cached cost): programs are cheaper from ${rowsText(breakEven)} on, with a probing turn from ${rowsText(breakEvenWithProbe)} on`,
     head: ["rows", "calls", BASELINE, "programmatic", HEADLINE, "answers"],
@@ -153,12 +154,12 @@ function costText(measure: ModeMeasure | undefined, kind: keyof Cost): string {
 }
 
 function number(value: number | undefined): string {
-  return value === undefined ? "–" : Math.round(value).toLocaleString("en-US");
+  return value === undefined ? "–" : count(Math.round(value));
 }
 
 function times(ratio: number | undefined): string {
   if (ratio === undefined) return "–";
-  return `${ratio >= 100 ? Math.round(ratio).toLocaleString("en-US") : ratio.toPrecision(2)}×`;
+  return `${ratio >= 100 ? count(Math.round(ratio)) : ratio.toPrecision(2)}×`;
 }
 
 /** The report as a document. */
@@ -168,7 +169,7 @@ export function reportMarkdown(report: BenchReport): string {
   return [
     "# What programs save against direct calls",
     `${date}, portcullis ${settings.portcullis}, node ${settings.node}. Given the same tools, data and right calls, this many tokens pass through the model. It does not measure what a model would choose to do, or get right: no model was called. All programs were run, all calls were made, and every answer was checked.`,
-    `Settings: ${settings.atOnce} calls at once, results cut at ${settings.cutTokens.toLocaleString("en-US")} tokens where they are cut, a window of ${settings.windowTokens.toLocaleString("en-US")} tokens, ${settings.envelopeTokens} tokens round each call and result, no reasoning tokens; priced as ${settings.pricedAs} (prices of ${settings.pricesOf}).${settings.data.length > 0 ? ` Data: ${settings.data.join(", ")}.` : ""}`,
+    `Settings: ${counted(settings.atOnce, "call")} at once, results cut at ${counted(settings.cutTokens, "token")} if they are cut, a window of ${counted(settings.windowTokens, "token")}, ${settings.envelopeTokens} tokens round each call and result, no reasoning tokens; priced as ${settings.pricedAs} (prices of ${settings.pricesOf}).${settings.data.length > 0 ? ` Data: ${settings.data.join(", ")}.` : ""}`,
     ...reportTables(report).map((table) => `## ${table.title}\n\n${markdownTable(table)}`),
     `## Modes\n\n${markdownTable({ title: "", head: ["mode", "what it is"], rows: Object.entries(MODES) })}`,
     ...(notes.length > 0 ? [`## Notes\n\n${notes.map((note) => `- ${note}`).join("\n")}`] : []),

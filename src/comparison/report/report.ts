@@ -1,5 +1,6 @@
 import { BASELINE, type Comparison, HEADLINE, leading, modeOf, type WireMeasure } from "../comparison.ts";
 import { adviceText } from "../accounting/advice.ts";
+import { counted } from "../../output/count-text.ts";
 import { given } from "../../option-rules/given.ts";
 
 /** All that a bench measured. Written as `report.json`. */
@@ -98,7 +99,7 @@ function adviceFrom(comparisons: readonly Comparison[]) {
       text:
         unmeasured === undefined
           ? adviceText(tool, resultTokens ?? 0, programsFrom)
-          : `${unmeasured} The program made ${calls.toLocaleString("en-US")} ${calls === 1 ? "call" : "calls"} of it.`,
+          : `${unmeasured} The program made ${counted(calls, "call")} of it.`,
     }))
     .toSorted((one, other) => (other.programsFrom ?? Infinity) - (one.programsFrom ?? Infinity));
 }

@@ -6,6 +6,7 @@ import { exportLines, importLines } from "../../../journal/lines.ts";
 import { readLines } from "../../../journal/reading/read-lines.ts";
 import type { SqliteJournal } from "../../../journal/sqlite/sqlite-journal.ts";
 import { cleanText } from "../../../output/clean-text.ts";
+import { counted } from "../../../output/count-text.ts";
 import { EXIT } from "../../exit-code.ts";
 import { Failure, causeOf } from "../../failure.ts";
 import { findExecution } from "../../input/find-execution.ts";
@@ -91,7 +92,7 @@ export async function checkJournal(options: JournalOptions): Promise<number> {
     if (options.json) printJson({ ...(execution === undefined ? {} : { execution }), problem });
     else writeStdout(`${oneLine(execution === undefined ? problem : `${execution}: ${problem}`)}\n`);
   }
-  writeStderr(problems === 0 ? "The journal is whole.\n" : `${problems} ${problems === 1 ? "problem" : "problems"}.\n`);
+  writeStderr(problems === 0 ? "The journal is whole.\n" : `${counted(problems, "problem")}.\n`);
   return problems === 0 ? EXIT.completed : EXIT.failed;
 }
 
@@ -102,6 +103,6 @@ async function* oldestFirst(journal: SqliteJournal): AsyncGenerator<string> {
 }
 
 /** `1 execution was added`, `3 executions were added`. */
-function executionsText(count: number, done: string): string {
-  return `${count} ${count === 1 ? "execution was" : "executions were"} ${done}`;
+function executionsText(number: number, done: string): string {
+  return `${counted(number, "execution")} ${number === 1 ? "was" : "were"} ${done}`;
 }

@@ -3,6 +3,7 @@ import { pathToFileURL } from "node:url";
 import type { ExecutionId } from "../../../journal/execution-id.ts";
 import type { Journal } from "../../../journal/journal.ts";
 import { HOST, readRecords } from "../../../journal/reading/read-records.ts";
+import { count } from "../../../output/count-text.ts";
 import { viewExecution } from "../../../views/view-execution.ts";
 import { EXIT } from "../../exit-code.ts";
 import { Failure, reasonOf } from "../../failure.ts";
@@ -50,7 +51,7 @@ async function showAsPage(journal: Journal, id: ExecutionId, file: string): Prom
   const [first] = left;
   if (first !== undefined)
     writeStderr(
-      `portcullis: ${left.length} programs of the conversation are not in the file. Each can have a file of its own: portcullis show ${shown(first)} --html FILE\n`,
+      `portcullis: ${left.length === 1 ? "1 program of the conversation is" : `${count(left.length)} programs of the conversation are`} not in the file. Each can have a file of its own: portcullis show ${shown(first)} --html FILE\n`,
     );
   return EXIT.completed;
 }

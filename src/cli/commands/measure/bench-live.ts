@@ -7,6 +7,7 @@ import { summariseTrials, type TrialSummary } from "../../../comparison/trials/s
 import { TRIAL_MODES, type OfflineCheck, type Trial, type TrialMode } from "../../../comparison/trials/trial.ts";
 import { WIRES } from "../../../comparison/wires/wires.ts";
 import type { Approve } from "../../../gate/approve/approval.ts";
+import { count } from "../../../output/count-text.ts";
 import type { Limits } from "../../../programs/limits.ts";
 import type { Screen } from "../../terminal/screen.ts";
 import { dataOf, type Job } from "../../input/bench-jobs.ts";
@@ -141,17 +142,20 @@ function print(report: LiveReport, planned: number, { json }: Pick<LiveOptions, 
   }
   const { summary, trials, maxUsd } = report;
   const head = ["task", "mode", "right", "void", "tokens", "per right answer", "turns", "seconds", "US$, at most"];
-  const range = ({ median, min, max }: { median: number; min: number; max: number }, digits = 0) =>
-    Number.isNaN(median) ? "–" : `${median.toFixed(digits)} (${min.toFixed(digits)}–${max.toFixed(digits)})`;
+  const whole = (value: number) => count(Math.round(value));
+  const range = ({ median, min, max }: { median: number; min: number; max: number }, text = whole) =>
+    Number.isNaN(median) ? "–" : `${text(median)} (${text(min)}–${text(max)})`;
   const rows = summary.map((one) => [
     one.task,
     one.mode,
     `${one.right} of ${one.trials - one.void}`,
     `${one.void}`,
     range(one.tokens),
-    one.tokensPerRightAnswer === undefined ? "–" : one.tokensPerRightAnswer.toFixed(0),
+    one.tokensPerRightAnswer === undefined ? "–" : whole(one.tokensPerRightAnswer),
     range(one.turns),
-    range({ median: one.ms.median / 1000, min: one.ms.min / 1000, max: one.ms.max / 1000 }, 1),
+    range({ median: one.ms.median / 1000, min: one.ms.min / 1000, max: one.ms.max / 1000 }, (seconds) =>
+      seconds.toFixed(1),
+    ),
     one.usd.toFixed(4),
   ]);
   printTable(head, rows, head.slice(2));

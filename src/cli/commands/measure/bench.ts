@@ -9,6 +9,7 @@ import { PRICES, REFERENCE_PRICE, readPrices, type PriceTable } from "../../../c
 import { reportFrom, sweepFrom, type BenchReport, type Sweep } from "../../../comparison/report/report.ts";
 import { reportMarkdown } from "../../../comparison/report/report-tables.ts";
 import { reportNotes, reportTables } from "../../../comparison/report/report-tables.ts";
+import { counted } from "../../../output/count-text.ts";
 import { createRuntime } from "../../../runtime.ts";
 import { createApprover } from "../../terminal/executions/ask-approvals.ts";
 import { Screen } from "../../terminal/screen.ts";
@@ -81,7 +82,7 @@ export async function bench(names: readonly string[], options: BenchOptions): Pr
           rows: one.rows,
           comparison: await compare(runtime, one.task, { ...compareOptions, ...shown(comparisons) }),
         });
-        bar.step(`${task.name}: ${one.rows} rows`);
+        bar.step(`${task.name}: ${counted(one.rows, "row")}`);
       }
       if (runs.length > 0) sweeps.push(sweepFrom(task.name, runs));
     }

@@ -6,6 +6,7 @@ import { relative } from "node:path";
 import type { Language } from "../../../../bridge/frames.ts";
 import { judge } from "../../../comparison/conversations/answer-from.ts";
 import { byteText } from "../../../output/byte-text.ts";
+import { count, counted } from "../../../output/count-text.ts";
 import type { Report } from "../../../output/report.ts";
 import type { ExecutionEvent } from "../../../programs/execution.ts";
 import { pastTurns } from "../../../programs/from-journal/read-turns.ts";
@@ -201,11 +202,11 @@ async function funnel(runtime: Runtime, report: Report): Promise<string> {
   const results = await resultTexts(runtime, report.execution);
   const tokens = results.reduce((sum, text) => sum + countTokens(text), 0);
   const seconds = ((report.usage.runningMs + report.usage.waitingMs) / 1000).toFixed(2);
-  const row = (what: string, bytes: number, count: number) => [what, byteText(bytes), count.toLocaleString("en-US")];
+  const row = (what: string, bytes: number, number: number) => [what, byteText(bytes), count(number)];
   return `${table(
     ["", "bytes", "tokens (o200k)"],
     [
-      row(`${report.usage.calls} calls returned`, report.usage.bytesIn, tokens),
+      row(`${counted(report.usage.calls, "call")} returned`, report.usage.bytesIn, tokens),
       row("reached the model", report.usage.bytesOut, countTokens(report.output.text)),
     ],
     ["bytes", "tokens (o200k)"],

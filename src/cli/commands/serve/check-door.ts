@@ -1,4 +1,5 @@
 import { approvalText, declarationTokens, directTokens, effectText } from "../tools/tool-facts.ts";
+import { count, counted } from "../../../output/count-text.ts";
 import { createRuntime } from "../../../runtime.ts";
 import { listTools } from "../../../serve/mcp/listed-tools.ts";
 import { EXIT } from "../../exit-code.ts";
@@ -28,12 +29,20 @@ export async function checkDoor(options: DoorOptions): Promise<number> {
     printJson({ sources, tools, served, tokens, unassigned: unassignedLines(open), problems: open.problems });
     return EXIT.completed;
   }
-  const sources = open.sources.map((source) => [source.name, source.from, `${source.tools.length}`]);
+  const sources = open.sources.map((source) => [source.name, source.from, count(source.tools.length)]);
   writeStdout(`${table(["source", "named by", "tools"], sources, ["tools"])}\n\n`);
-  const cells = tools.map((tool) => [tool.name, tool.callers.join(", "), tool.effect, tool.approval, `${tool.tokens}`]);
+  const cells = tools.map((tool) => [
+    tool.name,
+    tool.callers.join(", "),
+    tool.effect,
+    tool.approval,
+    count(tool.tokens),
+  ]);
   writeStdout(`${table(["tool", "callers", "effect", "approval", "tokens"], cells, ["tokens"])}\n\n`);
-  writeStdout(`Served, with tokens: ${served.map((one) => `${one.name} (${one.tokens})`).join(", ")}\n`);
-  writeStdout(`Listed directly, these tools take ${tokens.direct} tokens; through Portcullis ${tokens.served}.\n`);
+  writeStdout(`Served, with tokens: ${served.map((one) => `${one.name} (${count(one.tokens)})`).join(", ")}\n`);
+  writeStdout(
+    `Listed directly, these tools take ${counted(tokens.direct, "token")}; through Portcullis ${count(tokens.served)}.\n`,
+  );
   printLeftOut(open);
   return EXIT.completed;
 }

@@ -1,5 +1,6 @@
 import { given } from "../../../option-rules/given.ts";
 import { wholeNumber } from "../../../option-rules/options.ts";
+import { count } from "../../../output/count-text.ts";
 import type { Runtime } from "../../../runtime.ts";
 import type { AnsweredRequest } from "../../../serve/server-options.ts";
 import { createServer, type PortcullisServer } from "../../../serve/create-server.ts";
@@ -123,7 +124,7 @@ function tellRecovered(taken: number): void {
     tell(
       taken === 1
         ? "1 execution that was left open before has ended or waits."
-        : `${taken} executions that were left open before have ended or wait.`,
+        : `${count(taken)} executions that were left open before have ended or wait.`,
     );
 }
 
@@ -135,7 +136,7 @@ async function close(server: PortcullisServer, drainMs: number): Promise<void> {
     tell(
       leftOpen === 1
         ? "1 execution is left open in the journal: the next start continues it."
-        : `${leftOpen} executions are left open in the journal: the next start continues them.`,
+        : `${count(leftOpen)} executions are left open in the journal: the next start continues them.`,
     );
 }
 

@@ -1,5 +1,6 @@
 import type { UnassignedTool } from "../../../sources/mcp/make-tools.ts";
 import { EXIT } from "../../exit-code.ts";
+import { counted } from "../../../output/count-text.ts";
 import type { OpenTools } from "../../input/open-tools.ts";
 import { oneLine } from "../../terminal/one-line.ts";
 import { printJson, table } from "../../terminal/print.ts";
@@ -10,7 +11,7 @@ export function checkTools(open: OpenTools, json: boolean): number {
   const { tools, problems } = open;
   if (json) printJson({ tools: tools.map(({ name }) => name), unassigned: unassignedLines(open), problems });
   else {
-    writeStdout(`${tools.length === 1 ? "1 tool" : `${tools.length} tools`} may be called.\n`);
+    writeStdout(`${counted(tools.length, "tool")} may be called.\n`);
     printLeftOut(open);
   }
   return EXIT.completed;

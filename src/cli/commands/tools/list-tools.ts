@@ -1,6 +1,7 @@
 import { approvalText, directTokens, effectText } from "./tool-facts.ts";
 import { printJson, printTable } from "../../terminal/print.ts";
 import { writeStdout } from "../../terminal/standard-streams.ts";
+import { count, counted } from "../../../output/count-text.ts";
 import { declareTools } from "../../../tools/declarations/declarations.ts";
 import { countTokens } from "../../../tools/count-tokens.ts";
 import { ToolSet } from "../../../tools/tool-set.ts";
@@ -50,23 +51,27 @@ export async function listTools(
     return EXIT.completed;
   }
   const sum = (tokens: readonly (number | undefined)[]) => tokens.reduce<number>((all, one) => all + (one ?? 0), 0);
-  const cells = rows.map(({ name, callers, effect, approval, jsonTokens = "–", stubTokens = "–" }) => [
+  const cells = rows.map(({ name, callers, effect, approval, jsonTokens, stubTokens }) => [
     name,
     callers.join(", "),
     effect,
     approval,
-    `${jsonTokens}`,
-    `${stubTokens}`,
+    tokensText(jsonTokens),
+    tokensText(stubTokens),
   ]);
   const total = [
-    `${rows.length} ${rows.length === 1 ? "tool" : "tools"}`,
+    counted(rows.length, "tool"),
     "",
     "",
     "",
-    `${sum(rows.map((row) => row.jsonTokens))}`,
-    `${sum(rows.map((row) => row.stubTokens))}`,
+    count(sum(rows.map((row) => row.jsonTokens))),
+    count(sum(rows.map((row) => row.stubTokens))),
   ];
   const tokens = ["tokens as JSON", "tokens as stub"];
   printTable(["tool", "callers", "effect", "approval", ...tokens], [...cells, total], tokens);
   return EXIT.completed;
+}
+
+function tokensText(tokens: number | undefined): string {
+  return tokens === undefined ? "–" : count(tokens);
 }

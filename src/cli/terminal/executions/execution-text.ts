@@ -1,11 +1,11 @@
 import { byteText } from "../../../output/byte-text.ts";
 import { cleanText } from "../../../output/clean-text.ts";
+import { count, counted } from "../../../output/count-text.ts";
 import { insetText } from "../../../output/foreign-text.ts";
 import type { CallView, ExecutionView, ModelTurnView, SaidView, TextHead, WaitingView } from "../../../views/view.ts";
 import {
   byText,
   callText,
-  counted,
   decisionText,
   duration,
   endingText,
@@ -75,7 +75,7 @@ const TABLE_HEAD = 2;
 /** Lines that fit, with a count of the rest. */
 function fitted(lines: readonly string[], room: number): readonly string[] {
   if (lines.length <= room) return lines;
-  return [...lines.slice(0, room - 1), `… ${lines.length - room + 1} more lines`];
+  return [...lines.slice(0, room - 1), `… ${counted(lines.length - room + 1, "more line")}`];
 }
 
 /** What is new in an execution since it was looked at last, as lines. */
@@ -137,7 +137,7 @@ function usageLine({ calls, callsLeft = 0, funnel }: ExecutionView): string {
   const open = calls.filter(isOpen).length;
   const parts = [
     `${counted(calls.length + callsLeft, "call")} made`,
-    ...(open === 0 ? [] : [`${open} open`]),
+    ...(open === 0 ? [] : [`${count(open)} open`]),
     ...FUNNEL.flatMap(([name, what]) => (funnel[name] ? [`${byteText(funnel[name].bytes)} ${what}`] : [])),
   ];
   return parts.join(", ");

@@ -1,5 +1,6 @@
 import { byteText } from "../../../output/byte-text.ts";
 import { cleanText } from "../../../output/clean-text.ts";
+import { counted } from "../../../output/count-text.ts";
 
 /** Fields of an input that its short form names. */
 const FIELDS = 20;
@@ -35,7 +36,7 @@ export function shortInput(input: unknown, columns: number): ShownInput {
     return foldText(`${name.text}: ${shown.text}`, columns);
   });
   const left = fields.length - FIELDS;
-  return { lines: left > 0 ? [...lines, `  … and ${left} more ${left === 1 ? "field" : "fields"}`] : lines, isWhole };
+  return { lines: left > 0 ? [...lines, `  … and ${counted(left, "more field")}`] : lines, isWhole };
 }
 
 export function wholeInput(input: unknown, columns: number): readonly string[] {

@@ -1,4 +1,5 @@
 import type { ListedExecution } from "../../../executions/listed-execution.ts";
+import { count } from "../../../output/count-text.ts";
 import type { ListRow } from "../../../views/list/list.ts";
 import { duration, stateText } from "../../../views/words.ts";
 import { oneLine } from "../one-line.ts";
@@ -16,7 +17,7 @@ export function listTable(executions: readonly Listed[]): string {
     row.tenant,
     new Date(row.startedAt).toISOString(),
     tookText(row),
-    String(row.records),
+    count(row.records),
     workText(row),
   ]);
   const head = ["execution", "kind", "state", "tenant", "started", "took", "records", "what"];
@@ -39,7 +40,7 @@ export function listFrame(executions: readonly ListRow[], rows: number): readonl
   if (executions.length === 0) return ["The journal holds no execution yet."];
   const shown = executions.slice(0, Math.max(1, rows - 4));
   const left = executions.length - shown.length;
-  return [...listTable(shown).split("\n"), ...(left > 0 ? [`… ${left} more`] : [])];
+  return [...listTable(shown).split("\n"), ...(left > 0 ? [`… ${count(left)} more`] : [])];
 }
 
 /** A line for each execution that is new, or whose state has changed since the last look. */

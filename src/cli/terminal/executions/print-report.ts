@@ -1,6 +1,7 @@
 import type { Report } from "../../../output/report.ts";
-import { counted, endingText } from "../../../views/words.ts";
+import { endingText } from "../../../views/words.ts";
 import { byteText } from "../../../output/byte-text.ts";
+import { count, counted } from "../../../output/count-text.ts";
 import { oneLine } from "../one-line.ts";
 import { restsText, type SameOptions, waitingHints } from "./waiting-hints.ts";
 import { writeStderr, writeStdout } from "../standard-streams.ts";
@@ -38,7 +39,7 @@ export function printAgentReport(
     name: string,
     tokens: { readonly inputTokens: number; readonly outputTokens: number },
     calls: number,
-  ) => [name, `${tokens.inputTokens}`, `${tokens.outputTokens}`, `${calls}`];
+  ) => [name, ...[tokens.inputTokens, tokens.outputTokens, calls].map(count)];
   const rows = transcript.turns.map(({ turn }, index) => row(`turn ${index + 1}`, turn.usage, turn.calls.length));
   const head = ["", "tokens in", "tokens out", "calls"];
   writeStderr(`${table(head, [...rows, row("all", usage, usage.calls)], head.slice(1))}\n`);

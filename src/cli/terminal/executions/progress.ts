@@ -1,4 +1,4 @@
-import { counted } from "../../../views/words.ts";
+import { count, counted } from "../../../output/count-text.ts";
 import { byteText } from "../../../output/byte-text.ts";
 import type { ExecutionEvent } from "../../../programs/execution.ts";
 import { oneLine } from "../one-line.ts";
@@ -20,7 +20,7 @@ export function showProgress(stream: NodeJS.WriteStream, screen = new Screen()) 
   let done = 0;
   let bytes = 0;
   const line = () =>
-    `${counted(done, "call")} done, ${open.size} open, ${byteText(bytes)} in, ${((performance.now() - since) / 1000).toFixed(1)} s`;
+    `${counted(done, "call")} done, ${count(open.size)} open, ${byteText(bytes)} in, ${((performance.now() - since) / 1000).toFixed(1)} s`;
   const show = () => screen.isTaken || stream.write(stream.isTTY ? `\r\u001b[2K${line()}` : `${line()}\n`);
   const timer = setInterval(show, stream.isTTY ? TERMINAL_MS : PLAIN_MS);
   return {

@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+import { listTable } from "../../src/cli/terminal/executions/list-text.ts";
+import { adviceText } from "../../src/comparison/accounting/advice.ts";
+import { differenceText } from "../../src/comparison/conversations/difference.ts";
+import { count, counted } from "../../src/output/count-text.ts";
+
+test("numbers for people have thousands apart, and the noun agrees with them", () => {
+  expect([count(0), count(999), count(1_234_567)]).toEqual(["0", "999", "1,234,567"]);
+  expect([counted(0, "call"), counted(1, "call"), counted(1000, "call")]).toEqual(["0 calls", "1 call", "1,000 calls"]);
+});
+
+test("lists and reports write their numbers so", () => {
+  const at = { kind: "program", state: "running", tenant: "t", startedAt: 0, driven: false, waitsFor: [] } as const;
+  expect(listTable([{ ...at, execution: "one", records: 12_345 }])).toContain("12,345");
+  expect(adviceText("find", 2500, 1001)).toBe(
+    "One result of find has about 2,500 tokens: for up to 1,000 calls it is better called directly, from 1,001 on by a program.",
+  );
+  expect(differenceText(Array.from({ length: 1200 }), [])).toContain("expected 1,200 entries, got 0");
+});
