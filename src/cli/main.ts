@@ -133,7 +133,7 @@ const program = new PortcullisCommand("portcullis")
   .showHelpAfterError("(add --help for all options)")
   .addHelpText(
     "after",
-    "\nExit codes: 0 completed, 1 the program failed, 2 wrong usage, 3 refused, 4 stopped by a limit, 5 this machine or the tools cannot run it, 6 waiting for decisions or results, 130 cancelled (143 by SIGTERM, 129 by SIGHUP).",
+    "\nExit codes: 0 completed, 1 the program failed, 2 wrong usage, 3 refused, 4 stopped by a limit, 5 this machine or the tools cannot run it, 6 waiting for decisions or results, 130 cancelled (143 by SIGTERM, 129 by SIGHUP; serve and mcp --http end so with 0).",
   );
 
 program.commandsGroup("Run programs:");

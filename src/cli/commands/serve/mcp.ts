@@ -88,7 +88,8 @@ export async function mcp(options: McpOptions): Promise<number> {
   try {
     await Promise.race([serve(), ended.then(() => sleep(FAIL_MS))]);
     await ended;
-    return cancelling.signal.aborted ? cancelling.exitCode : EXIT.completed;
+    // A server over HTTP ends by a signal and by nothing else; a client on the standard streams ends its input.
+    return transport && cancelling.signal.aborted ? cancelling.exitCode : EXIT.completed;
   } finally {
     await Promise.race([stack.disposeAsync().catch(() => {}), sleep(CLOSE_MS + (settings?.drainMs ?? 0))]);
   }

@@ -1,0 +1,14 @@
+import { once } from "node:events";
+import { expect, test } from "vitest";
+import { openHttpDoor } from "../../../serve/mcp/doors.ts";
+
+test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
+  "a door over HTTP that ends by %s has served to its end: exit code 0, as of serve",
+  async (signal) => {
+    await using door = await openHttpDoor();
+    const ended = once(door.child, "exit");
+    door.child.kill(signal);
+    expect(await ended).toEqual([0, null]);
+    expect(door.said()).toContain("no further requests are accepted");
+  },
+);
