@@ -16,6 +16,7 @@ import {
   words,
 } from "../option-rules/options.ts";
 import { APPROVE, CONTEXT, EXECUTION, LANGUAGE, TENANT, type WithContext } from "../programs/execute-options.ts";
+import { RESULT, resultSchemaOf } from "../programs/drive/result-schema.ts";
 import { LIMITS_OPTION } from "../programs/limits.ts";
 import type { Tool } from "../tools/tool.ts";
 import { isFields } from "../values/fields.ts";
@@ -23,7 +24,7 @@ import type { ToolSet } from "../tools/tool-set.ts";
 import type { AgentEvent } from "./event.ts";
 import type { Schema } from "../tools/schema.ts";
 import type { AgentRequest, StopWhen } from "./agent-report.ts";
-import { answerInstructions, answerSchemaOf } from "./prompt/answer-schema.ts";
+import { answerInstructions } from "./prompt/answer-schema.ts";
 import type { Compact } from "./prompt/compact.ts";
 import { type ContextDocument, type Instructions, ownInstructions } from "./prompt/instructions.ts";
 import { LOOP_RULES, modelSettings } from "./conversation-settings.ts";
@@ -54,8 +55,6 @@ export const INSTRUCTION_RULES = {
   documents: option<readonly ContextDocument[]>("an array of { name, text }", isDocuments),
 };
 
-export const ANSWER = option<Schema>("a schema, like z.object({ … }) or jsonSchema({ … })", isSchemaLike);
-
 /** What is decided while a conversation runs, also if it is taken up again. */
 export const RUN_RULES = {
   /** Models that go on if the model before them fails for good, in this order. */
@@ -80,7 +79,7 @@ const CONVERSATION_RULES = {
   ...INSTRUCTION_RULES,
   ...SETTINGS_RULES,
   /** Schema of the answer, like `z.object({ … })`: the model answers in JSON, and `report.answer` is the value. */
-  answer: ANSWER,
+  answer: RESULT,
   ...RUN_RULES,
   ...LOOP_RULES,
   /** Where programs run: `local` by default if a tool allows programs as callers, else `none`. */
@@ -137,7 +136,7 @@ export const RESUME_AGENT_RULES = {
   /** The model that the conversation began with. */
   model: MODEL,
   /** Schema of the answer, with which the conversation began; by default the journal's, which changes no value. */
-  answer: ANSWER,
+  answer: RESULT,
   ...RUN_RULES,
   /** Called with each event as it happens. Errors that it throws are ignored. */
   onEvent: callback<(event: AgentEvent) => void>(),
@@ -205,7 +204,7 @@ export function requestOf(
 ): AgentRequest {
   const { model, maxTurns, maxTokens, fallbacks, stopWhen, compact, wrapUp, contextTokens } = options;
   const programs = programsFor(options.programs, tools);
-  const answer = answerSchemaOf(options.answer, `${subject}({ answer })`);
+  const answer = resultSchemaOf(options.answer, `${subject}({ answer })`);
   const ofAnswer = answer ? answerInstructions(answer) : undefined;
   const instructionsFor = (name: string) =>
     ownInstructions({ ...options, answer: ofAnswer }, name, tools.visibleTo(ROLES[programs].visibleTo));
@@ -232,10 +231,6 @@ export function requestOf(
 
 function areModels(value: unknown): boolean {
   return Array.isArray(value) && value.every((one) => isModel(one) || isModelName(one));
-}
-
-function isSchemaLike(value: unknown): boolean {
-  return (typeof value === "object" && value !== null) || typeof value === "function";
 }
 
 function isContinued(value: unknown): boolean {

@@ -3,7 +3,7 @@ import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Model, ModelSettings, ModelUsage } from "../models/model.ts";
 import type { ArtifactSpace } from "../journal/artifact-space.ts";
 import { type ReportArtifact, reportArtifacts } from "../output/artifacts.ts";
-import type { AnswerSchema } from "./prompt/answer-schema.ts";
+import type { ResultSchema } from "../programs/drive/result-schema.ts";
 import type { Compact } from "./prompt/compact.ts";
 import type { AgentEnding } from "./ending.ts";
 import { copiedTurns, type KnownState } from "./from-journal/conversation-state.ts";
@@ -29,7 +29,7 @@ export interface LoopRules {
   readonly compact?: Compact | undefined;
   readonly contextTokens?: number | undefined;
   readonly wrapUp?: boolean | undefined;
-  readonly answer?: AnswerSchema | undefined;
+  readonly answer?: ResultSchema | undefined;
   /** What a model that takes over is told, by its name. */
   readonly instructionsFor?: ((model: string) => string | undefined) | undefined;
 }

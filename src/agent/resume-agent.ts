@@ -18,7 +18,8 @@ import { traceOf } from "../programs/observers.ts";
 import { changedTools, refuseChangedTools } from "../programs/from-journal/changed-since.ts";
 import { refuseOfAnother } from "../programs/resume.ts";
 import { beginConversation } from "./agent.ts";
-import { type AnswerSchema, checkAnswer, recordedSchema } from "./prompt/answer-schema.ts";
+import type { ResultSchema } from "../programs/drive/result-schema.ts";
+import { checkAnswer, recordedSchema } from "./prompt/answer-schema.ts";
 import { type AgentReport, agentReport, type AgentRequest, type LoopRules } from "./agent-report.ts";
 import { driveConversation } from "./drive/drive-conversation.ts";
 import { restoreConversation } from "./from-journal/restore-conversation.ts";
@@ -200,7 +201,7 @@ async function undrivenReport<Answer = string>(
   { gate, tenant, journal }: AgentScope,
   past: PastConversation,
   ending: AgentEnding,
-  given?: AnswerSchema,
+  given?: ResultSchema,
 ): Promise<AgentReport<Answer>> {
   const { header, use, usage } = past;
   const schema = given ?? recordedSchema(settingsOf(header).settings?.answer);

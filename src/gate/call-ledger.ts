@@ -3,8 +3,8 @@ import type { Failure, Refusal, Value } from "./answer.ts";
 import type { DecidedApproval } from "./approve/approval.ts";
 import type { CallLine } from "./call-line.ts";
 import type { ParentCall, WorkScope } from "./work-scope.ts";
-import type { CallIdentity, CallRequest, ToldCall } from "./open-call.ts";
-import type { CallSpan, CallSpans } from "../telemetry/telemetry.ts";
+import type { CallIdentity, ToldCall } from "./open-call.ts";
+import type { CallSpans } from "../telemetry/telemetry.ts";
 
 /** Stands for the name of an unknown tool if texts are redacted. */
 const UNKNOWN_TOOL = "(unknown)";
@@ -126,11 +126,6 @@ export class CallLedger {
   started({ callId, tool, caller }: CallIdentity): void {
     const { execution, onEvent } = this.#parts;
     onEvent({ type: "call_started", execution, callId, tool, caller });
-  }
-
-  /** The span of a call that begins to be answered; undefined if nothing records. */
-  begin({ callId, tool, caller, inputText }: CallRequest): CallSpan | undefined {
-    return this.#parts.spans?.begin({ callId, tool, caller, inputText });
   }
 
   /** The call is left to another driver. */

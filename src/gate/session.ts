@@ -220,7 +220,7 @@ export class GateSession implements ParentSession, WorkBelow {
     const refusal = this.#admission.takeInput(request);
     if (refusal) return this.#calls.refuse(request, refusal);
 
-    const span = this.#ledger.begin(request);
+    const span = this.#options.spans?.begin(request);
     return this.#answer(new OpenCall(found, request, { isCounted: true, span }), past);
   }
 

@@ -1,12 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { headerBase } from "../gate/header-base.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
-import { leavesOpen } from "../journal/execution-log.ts";
 import { PortcullisError } from "../errors.ts";
 import { driveExecution } from "./drive/drive-execution.ts";
-import { type Execution, NOT_DRIVEN } from "./execution.ts";
+import type { Execution } from "./execution.ts";
 import { observed } from "./observers.ts";
-import type { Ending, Fault } from "./outcome.ts";
 import { CALLING_FUNCTIONS, RUN_PROGRAM } from "../tools/tool-name.ts";
 import { prepare } from "./prepare/prepare.ts";
 import { recordOfResult, type ResultSchema } from "./drive/result-schema.ts";
@@ -35,7 +33,7 @@ export async function execute(
     const tools = gate.tools.visibleTo(["programmatic"]);
     const names = new Set([...tools.map(({ name }) => name), ...CALLING_FUNCTIONS.values()]);
     const prepared = await prepare(source, language, { tenant, signal }, names);
-    if (!prepared.ok) return notStarted(scope, execution, prepared.fault);
+    if (!prepared.ok) return prepared;
     const { program, map } = prepared;
     const log = await TrackedLog.create(
       journal,
@@ -53,15 +51,4 @@ export async function execute(
     );
     return { log, drive: () => driveExecution(scope, log, { spans: span, map, result, program, tools }) };
   });
-}
-
-/** The report of a program that cannot be run. Its journal has nothing yet, so a host that leaves its executions open throws instead. */
-function notStarted({ limits, signal }: Scope, execution: ExecutionId, fault: Fault): Execution {
-  if (signal.aborted && leavesOpen(signal.reason))
-    throw new PortcullisError(
-      "runtime_closed",
-      "The runtime was suspended before the program had begun. Nothing was started: run it again.",
-    );
-  const ending: Ending = signal.aborted ? { type: "cancelled" } : { type: "failed", fault };
-  return { execution, limits, ending, calls: [], resultBytes: 0, ...NOT_DRIVEN };
 }

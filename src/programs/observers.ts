@@ -1,20 +1,24 @@
+import { PortcullisError } from "../errors.ts";
+import type { ExecutionId } from "../journal/execution-id.ts";
+import { leavesOpen } from "../journal/execution-log.ts";
 import type { ProgramWork, WorkSpan } from "../telemetry/telemetry.ts";
 import { whileDriven } from "./driven.ts";
-import type { Execution } from "./execution.ts";
+import { type Execution, NOT_DRIVEN } from "./execution.ts";
 import type { TrackedLog } from "./from-journal/tracked-log.ts";
-import type { Ending, Outcome } from "./outcome.ts";
+import type { Ending, Fault, Outcome } from "./outcome.ts";
 import { shownExecution } from "./redact-execution.ts";
 import type { Scope } from "./scope.ts";
 
 /** A program with a journal, which this process is to drive. */
-export interface Prepared {
+interface Begun {
   readonly log: TrackedLog;
   readonly drive: () => Promise<Execution>;
 }
 
 /**
  * Takes a program the whole way, from `prepare` to its report, and tells its observers of it: the listener of events, the
- * span and the redaction. `prepare` resolves with a report for a program that is refused. Resolves with what may be shown.
+ * span and the redaction. `prepare` resolves with a fault for a program that cannot be run. Resolves with what may be
+ * shown.
  *
  * The observers are told here and not by the log: the span is the active one while the program is driven, and an ending
  * is told with its value, redacted, after the driving. Two facts are in no record, so the loop in `drive/drive.ts` tells
@@ -23,13 +27,16 @@ export interface Prepared {
 export async function observed(
   scope: Scope,
   about: Pick<ProgramWork, "execution" | "source" | "before">,
-  prepare: (span: WorkSpan | undefined) => Promise<Prepared | Execution>,
+  prepare: (span: WorkSpan | undefined) => Promise<Begun | { readonly fault: Fault }>,
 ): Promise<Execution> {
   const { telemetry, tenant, language, sandbox, above, onEvent } = scope;
   const { execution, before } = about;
   const span = telemetry?.beginProgram({ ...about, tenant, language, sandbox: sandbox.name, callId: above?.callId });
   const prepared = await prepare(span);
-  if (!("drive" in prepared)) return measured(span, await shownExecution(prepared, scope));
+  if ("fault" in prepared) {
+    const refused = notStarted(scope, execution, prepared.fault);
+    return measured(span, await shownExecution(refused, scope));
+  }
   const { log, drive } = prepared;
   if (!before) onEvent({ type: "execution_started", execution });
   const watch = async () => {
@@ -45,6 +52,17 @@ export async function observed(
     }
   };
   return whileDriven(scope.journal, log, watch());
+}
+
+/** The report of a program that cannot be run. Its journal has nothing yet, so a host that leaves its executions open throws instead. */
+function notStarted({ limits, signal }: Scope, execution: ExecutionId, fault: Fault): Execution {
+  if (signal.aborted && leavesOpen(signal.reason))
+    throw new PortcullisError(
+      "runtime_closed",
+      "The runtime was suspended before the program had begun. Nothing was started: run it again.",
+    );
+  const ending: Ending = signal.aborted ? { type: "cancelled" } : { type: "failed", fault };
+  return { execution, limits, ending, calls: [], resultBytes: 0, ...NOT_DRIVEN };
 }
 
 async function measured(span: WorkSpan | undefined, shown: Execution): Promise<Execution> {

@@ -1,7 +1,7 @@
 import { resultSchemaOf, type ResultSchema } from "../../programs/drive/result-schema.ts";
 import { StepsSpent } from "../../tools/json-schema/steps.ts";
 import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
-import { issuesText, jsonSchema, type Schema, validate } from "../../tools/schema.ts";
+import { issuesText, jsonSchema, validate } from "../../tools/schema.ts";
 import { cutMiddle } from "../../values/cut-middle.ts";
 import { readPlainData } from "../../values/json/plain-data.ts";
 import type { Lane } from "../../values/slice-scheduler.ts";
@@ -13,15 +13,9 @@ const MAX_LENGTH = 1024 * 1024;
 /** Maximum bytes of what is wrong with an answer. */
 const REASON_BYTES = 2048;
 
-export type AnswerSchema = ResultSchema;
-
-export function answerSchemaOf(schema: Schema | undefined, place: string): AnswerSchema | undefined {
-  return resultSchemaOf(schema, place);
-}
-
 /** The schema that a journal has: it checks the same, and changes nothing. */
-export function recordedSchema(json: JsonSchema | undefined): AnswerSchema | undefined {
-  return json === undefined ? undefined : answerSchemaOf(jsonSchema(json), "the journal's schema of the answer");
+export function recordedSchema(json: JsonSchema | undefined): ResultSchema | undefined {
+  return json === undefined ? undefined : resultSchemaOf(jsonSchema(json), "the journal's schema of the answer");
 }
 
 export type CheckedAnswer =
@@ -29,7 +23,7 @@ export type CheckedAnswer =
   | { readonly ok: false; readonly reason: string };
 
 /** Checks the text that a model gave as its answer: JSON, alone or in one block of code. */
-export async function checkAnswer(text: string, { schema }: AnswerSchema, lane: Lane): Promise<CheckedAnswer> {
+export async function checkAnswer(text: string, { schema }: ResultSchema, lane: Lane): Promise<CheckedAnswer> {
   if (text.length > MAX_LENGTH) return { ok: false, reason: `it has more than ${MAX_LENGTH} characters.` };
   const read = await lane.run(() => readPlainData(jsonIn(text), MAX_VALUES));
   if (!read.ok) return { ok: false, reason: `${read.reason}.` };
@@ -54,6 +48,6 @@ function jsonIn(text: string): string {
 }
 
 /** What the system text says of the answer. Not every provider takes a schema beside tools. */
-export function answerInstructions({ json }: AnswerSchema): string {
+export function answerInstructions({ json }: ResultSchema): string {
   return `# Answer\n\nGive your answer as JSON alone, without any other text. It has to fit this JSON Schema:\n\n${JSON.stringify(json)}`;
 }

@@ -11,7 +11,7 @@ import { parseApprove, parseSandbox } from "../../input/option-values.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import { createApprover } from "../../terminal/executions/ask-approvals.ts";
 import { OperatorLog } from "../../terminal/executions/operator-log.ts";
-import { type SameOptions, sameOr } from "../../terminal/executions/waiting-hints.ts";
+import { restsText, type SameOptions, sameOr, waitingHints } from "../../terminal/executions/waiting-hints.ts";
 import { printAgentJson, printAgentReport, printReport } from "../../terminal/executions/print-report.ts";
 import { printJson } from "../../terminal/print.ts";
 import { Screen } from "../../terminal/screen.ts";
@@ -70,13 +70,22 @@ export async function openRuntime(
     /** Prints the report of a program. `header` is of an execution that was taken up. Returns its exit code. */
     print(report: Report, header?: Header): number {
       if (json) printJson({ ...report, operator: operator.entries });
-      else printReport(report, { ...sameOr(options, header), model: undefined });
+      else {
+        const same = { ...sameOr(options, header), model: undefined };
+        const hints = waitingHints(report.execution, report.outcome, same);
+        printReport(report, hints);
+      }
       return exitCodeOf(report);
     },
+    /** Like `print`. `rests`: only the user, or the host in the user's place, brings the conversation further. */
     printAgent(report: AgentReport<unknown>, header?: Header, rests = false): number {
+      const { execution, ending } = report;
       if (json) printAgentJson(report, operator);
-      else printAgentReport(report, sameOr(options, header), rests);
-      return agentExitCodeOf(report.ending);
+      else {
+        const hints = waitingHints(execution, ending, sameOr(options, header));
+        printAgentReport(report, rests ? [`portcullis: ${restsText(execution)}`] : hints);
+      }
+      return agentExitCodeOf(ending);
     },
     /** Prints what has failed at handlers, and writes artifacts. Resolves with the exit code of the command. */
     async end(code: number, artifacts: Report["artifacts"] = []): Promise<number> {

@@ -3,19 +3,18 @@ import { endingText } from "../../../views/words.ts";
 import { byteText } from "../../../output/byte-text.ts";
 import { count, counted } from "../../../output/count-text.ts";
 import { oneLine } from "../one-line.ts";
-import { restsText, type SameOptions, waitingHints } from "./waiting-hints.ts";
 import { writeStderr, writeStdout } from "../standard-streams.ts";
 import type { AgentReport } from "../../../agent/agent-report.ts";
 import { agentEndingText } from "../../../agent/ending-text.ts";
 import type { OperatorLog } from "./operator-log.ts";
 import { printJson, table } from "../print.ts";
 
-/** Prints what a model would read on standard output, and how the execution ended on standard error. */
-export function printReport({ execution, output, outcome, usage }: Report, same: SameOptions): void {
+/** Prints what a model would read on standard output, and how the execution ended on standard error. `hints` say how it goes on. */
+export function printReport({ output, outcome, usage }: Report, hints: readonly string[]): void {
   writeStdout(`${output.text}\n`);
   const note = (text: string) => writeStderr(`${text}\n`);
   if (outcome.type === "crashed") note(`portcullis: ${oneLine(outcome.detail)}`);
-  if (outcome.type === "waiting") for (const hint of waitingHints(execution, outcome, same)) note(hint);
+  for (const hint of hints) note(hint);
   const seconds = ((usage.runningMs + usage.waitingMs) / 1000).toFixed(1);
   note(
     `${endingText(outcome)}: ${counted(usage.calls, "call")}, ${byteText(usage.bytesIn)} in, ${byteText(usage.bytesOut)} out, ${seconds} s`,
@@ -24,17 +23,11 @@ export function printReport({ execution, output, outcome, usage }: Report, same:
 
 /**
  * Prints on standard error how a conversation ended, and what its turns took. Its text was printed while it came.
- * `rests`: only the user, or the host in the user's place, brings it further.
+ * `hints` say how it goes on.
  */
-export function printAgentReport(
-  { execution, ending, transcript, usage }: AgentReport<unknown>,
-  same: SameOptions,
-  rests: boolean,
-): void {
+export function printAgentReport({ ending, transcript, usage }: AgentReport<unknown>, hints: readonly string[]): void {
   if (ending.type !== "answered") writeStderr(`${ending.type}: ${oneLine(agentEndingText(ending))}\n`);
-  if (rests) writeStderr(`portcullis: ${restsText(execution)}\n`);
-  else if (ending.type === "waiting")
-    for (const hint of waitingHints(execution, ending, same)) writeStderr(`${hint}\n`);
+  for (const hint of hints) writeStderr(`${hint}\n`);
   const row = (
     name: string,
     tokens: { readonly inputTokens: number; readonly outputTokens: number },

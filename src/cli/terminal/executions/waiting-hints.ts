@@ -3,7 +3,8 @@ import type { WaitingView } from "../../../views/view.ts";
 import { isModelName } from "../../../models/model-name.ts";
 import { RESTS } from "../../../views/words.ts";
 import { oneLine } from "../one-line.ts";
-import type { Waiting } from "../../../programs/outcome.ts";
+import type { AgentEnding } from "../../../agent/ending.ts";
+import type { Outcome } from "../../../programs/outcome.ts";
 
 /** Options of this command that the next one must have, too. The journal keeps the others. */
 export interface SameOptions {
@@ -47,12 +48,10 @@ export function sameOr(options: SameOptions, header: Header | undefined): SameOp
   return { ...options, tools: hasTools ? tools : began.tools, model };
 }
 
-/** The commands that bring an execution or a conversation further, one for each call that it waits for. */
-export function waitingHints(
-  execution: string,
-  { approvals, calls }: Waiting,
-  options: SameOptions,
-): readonly string[] {
+/** The commands that bring an execution or a conversation further, one for each call that it waits for. None after an ending. */
+export function waitingHints(execution: string, ended: Outcome | AgentEnding, options: SameOptions): readonly string[] {
+  if (ended.type !== "waiting") return [];
+  const { approvals, calls } = ended;
   return [
     ...approvals.map(({ callId: id, why }) => {
       const answers =

@@ -28,6 +28,7 @@ test("the lines below hints can be pasted: a shell reads them as the command tha
   const hints = waitingHints(
     "exe; rm -rf /",
     {
+      type: "waiting",
       approvals: [
         { ...about, callId: "1", why: "approval" },
         { ...about, callId: "call_2/3", why: "outcome_unknown" },
