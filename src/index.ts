@@ -9,7 +9,7 @@ export type {
   SearchToolsOptions,
 } from "./runtime.ts";
 
-export type { ExecutionEvent } from "./programs/execution.ts";
+export type { ExecutionEvent } from "./programs/event.ts";
 export type { ExecuteOptions } from "./programs/execute-options.ts";
 export type { Unrecovered } from "./executions/recover.ts";
 export type { RecoveredConversation, RecoveredExecution, RecoverOptions } from "./executions/recover-options.ts";

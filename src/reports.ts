@@ -6,7 +6,7 @@ export type { ProgramsOption } from "./agent/prompt/programs-option.ts";
 export type { FailureCode, RefusalCode } from "./gate/answer.ts";
 export type { FailureEntry } from "./gate/failure-log.ts";
 export type { CallLine, CallOutcome } from "./gate/call-line.ts";
-export type { CallEvent } from "./gate/call-ledger.ts";
+export type { CallEvent } from "./gate/call-event.ts";
 export type { Output, Usage } from "./output/report-shape.ts";
 export type { Stub } from "./output/large-value.ts";
 export type {

@@ -1,4 +1,4 @@
-import type { Untimed } from "../gate/call-ledger.ts";
+import type { Untimed } from "../gate/call-event.ts";
 import type { WorkScope } from "../gate/work-scope.ts";
 import type { Scope } from "../programs/scope.ts";
 import type { SwitchFailure } from "../tools/tool-set.ts";

@@ -16,10 +16,18 @@ const PROVIDER_FAILURE = objectSchema({
   status: z.number().exactOptional(),
 });
 
-/** How a conversation ended, as the journal has it. */
-export const JOURNAL_ENDING = z.discriminatedUnion("type", [
-  /** `wrappedUp`: it was the last turn that was left, and could make no calls. */
-  objectSchema({ type: z.literal("answered"), answer: text, wrappedUp: z.literal(true).exactOptional() }),
+/** `wrappedUp`: it was the last turn that was left, and could make no calls. */
+const ANSWERED = objectSchema({
+  type: z.literal("answered"),
+  answer: text,
+  wrappedUp: z.literal(true).exactOptional(),
+});
+
+/** The answer does not fit the schema, also after the model was told why. */
+const ANSWER_INVALID = objectSchema({ type: z.literal("answer_invalid"), answer: text, reason: text });
+
+/** The endings without an answer. */
+const PLAIN = [
   /** The model did not finish within its turns. */
   objectSchema({ type: z.literal("turns_spent"), allowed: count }),
   /** The model did not finish within its tokens. `seen` is what it used. */
@@ -32,10 +40,18 @@ export const JOURNAL_ENDING = z.discriminatedUnion("type", [
   objectSchema({ type: z.literal("stuck"), tool: text, times: count }),
   /** `stopWhen` said so. */
   objectSchema({ type: z.literal("stopped") }),
-  /** The answer does not fit the schema, also after the model was told why. */
-  objectSchema({ type: z.literal("answer_invalid"), answer: text, reason: text }),
   objectSchema({ type: z.literal("provider_failed"), failure: PROVIDER_FAILURE }),
   objectSchema({ type: z.literal("cancelled") }),
+] as const;
+
+/** How a conversation ended, as the journal has it. */
+export const JOURNAL_ENDING = z.discriminatedUnion("type", [ANSWERED, ANSWER_INVALID, ...PLAIN]);
+
+/** As events over HTTP have it. */
+export const BARE_ENDING = z.discriminatedUnion("type", [
+  ANSWERED.omit({ answer: true }),
+  ANSWER_INVALID.omit({ answer: true }),
+  ...PLAIN,
 ]);
 
 /** An ending, or `waiting`: only decisions or results from outside bring the conversation further. Its journal has no outcome then. */

@@ -1,6 +1,7 @@
 import type { AnsweredRecord, CallRecord, DecisionRecord, RetryRecord } from "../journal/record.ts";
 import type { Failure, Refusal, Value } from "./answer.ts";
 import type { DecidedApproval } from "./approve/approval.ts";
+import type { CallEvent, Untimed } from "./call-event.ts";
 import type { CallLine } from "./call-line.ts";
 import type { ParentCall, WorkScope } from "./work-scope.ts";
 import type { CallIdentity, ToldCall } from "./open-call.ts";
@@ -19,27 +20,6 @@ export interface GateLog {
   /** Resolves once the decisions and results that others have appended so far are passed to the session. */
   catchUp(): Promise<void>;
 }
-
-export type Untimed<Event> = Event extends unknown ? Omit<Event, "at"> : never;
-
-/** What each event says. `at` is in milliseconds since 1970. */
-export interface Told {
-  readonly execution: string;
-  readonly at: number;
-}
-
-/** An event of a call. `error` is for the operator and may hold anything. */
-export type CallEvent =
-  | (Told & Pick<CallLine, "callId" | "tool" | "caller"> & { readonly type: "call_started" })
-  /** The handler has failed, and runs again after `delayMs`. `attempt` counts from 1. */
-  | (Told &
-      Pick<CallLine, "callId" | "tool" | "caller"> & {
-        readonly type: "call_retried";
-        readonly attempt: number;
-        readonly delayMs: number;
-        readonly error?: unknown;
-      })
-  | (Told & CallLine & { readonly type: "call_ended"; readonly error?: unknown });
 
 export interface LedgerParts {
   readonly scope?: Pick<WorkScope, "redactor">;

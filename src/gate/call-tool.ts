@@ -4,7 +4,7 @@ import type { Journal } from "../journal/journal.ts";
 import type { ContentPart } from "../tools/content.ts";
 import type { Caller } from "../tools/tool.ts";
 import { type Answer, type FailureCode, HOST_CALL, type RefusalCode } from "./answer.ts";
-import type { CallEvent, Untimed } from "./call-ledger.ts";
+import type { CallEvent, Untimed } from "./call-event.ts";
 import type { Gate } from "./gate.ts";
 import { headerBase } from "./header-base.ts";
 import type { GateLimits } from "./admit/budget.ts";

@@ -1,10 +1,11 @@
-import { type AgentEvent, isExecutionEvent } from "../agent/event.ts";
+import type { AgentEvent } from "../agent/event.ts";
 import type { AgentScope } from "../agent/agent-scope.ts";
 import { PortcullisError } from "../errors.ts";
 import { FailureLog, type Logger } from "../gate/failure-log.ts";
 import { INSET, insetLines, insetText } from "../output/foreign-text.ts";
 import { thrownText } from "../output/thrown-text.ts";
 import type { Redact } from "../redaction/redact-option.ts";
+import type { ExecutionEvent } from "../programs/event.ts";
 import { Redactor } from "../redaction/redactor.ts";
 import { TelemetrySwitch } from "../telemetry/sdk-switch.ts";
 import type { Capture } from "../telemetry/options.ts";
@@ -170,4 +171,21 @@ function emit<Event>(listener: ((event: Event) => void) | undefined, event: Even
     const result: unknown = listener?.(event);
     if (result instanceof Promise) result.catch(() => {});
   } catch {}
+}
+
+const EXECUTION_EVENT_OF_EACH_TYPE: Readonly<Record<ExecutionEvent["type"], true>> = {
+  execution_started: true,
+  execution_queued: true,
+  output: true,
+  execution_waiting: true,
+  execution_ended: true,
+  call_started: true,
+  call_retried: true,
+  call_ended: true,
+};
+
+const EXECUTION_EVENTS: ReadonlySet<string> = new Set(Object.keys(EXECUTION_EVENT_OF_EACH_TYPE));
+
+function isExecutionEvent(event: AgentEvent): event is ExecutionEvent {
+  return EXECUTION_EVENTS.has(event.type);
 }

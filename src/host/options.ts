@@ -13,7 +13,7 @@ import {
   wholeNumber,
   withDefault,
 } from "../option-rules/options.ts";
-import type { ExecutionEvent } from "../programs/execution.ts";
+import type { ExecutionEvent } from "../programs/event.ts";
 import { APPROVE, TENANT } from "../programs/execute-options.ts";
 import { LIMITS_OPTION } from "../programs/limits.ts";
 import { REDACT } from "../redaction/redact-option.ts";

@@ -10,7 +10,7 @@ import {
   withDefault,
 } from "../option-rules/options.ts";
 import type { Schema } from "../tools/schema.ts";
-import type { ExecutionEvent } from "./execution.ts";
+import type { ExecutionEvent } from "./event.ts";
 import { LIMITS_OPTION } from "./limits.ts";
 import { RESULT } from "./drive/result-schema.ts";
 

@@ -1,37 +1,10 @@
-import type { CallEvent, Told } from "../gate/call-ledger.ts";
 import type { CallLine } from "../gate/call-line.ts";
 import type { ArtifactPlace } from "../gate/artifacts/session-artifacts.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { KeptValue } from "./drive/keep-value.ts";
 import type { Limits } from "./limits.ts";
-import type { ConnectionTotals, Ending, Logs, NotEvictedCause, Outcome, Unreplayable, Waiting } from "./outcome.ts";
+import type { ConnectionTotals, Ending, Logs, NotEvictedCause } from "./outcome.ts";
 import { NO_CONNECTIONS, type Usage } from "./from-journal/execution-state.ts";
-
-/** An event of an execution. */
-export type ExecutionEvent =
-  | (Told & { readonly type: "execution_started" })
-  /**
-   * The execution waits for a place among the executions that run at once (`createRuntime({ executions })`).
-   * `execution` is its id if its caller chose the id, else empty.
-   */
-  | (Told & {
-      readonly type: "execution_queued";
-      readonly tenant: string;
-      readonly running: number;
-      readonly waiting: number;
-    })
-  | (Told & { readonly type: "output"; readonly text: string })
-  | (Told & {
-      readonly type: "execution_waiting";
-      readonly waiting: Waiting;
-      /**
-       * Why the program keeps its process and its driver while it waits: it used something that a replay cannot reproduce.
-       * Missing for a program that was put down.
-       */
-      readonly held?: Unreplayable;
-    })
-  | (Told & { readonly type: "execution_ended"; readonly outcome: Outcome })
-  | CallEvent;
 
 /** The result of one execution of one program. */
 export interface Execution extends Driven {

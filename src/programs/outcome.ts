@@ -67,6 +67,17 @@ export const WAITING = objectSchema({
   calls: z.array(WAITING_CALL),
 });
 
+/** What is listed of it in an event over HTTP. A journal from elsewhere may lack digests. */
+const WAITING_HEAD = WAITING_CALL.omit({ input: true }).extend({ inputDigest: text.exactOptional() });
+
+/** The same without inputs, as events over HTTP have it. */
+export const BARE_WAITING = WAITING.extend({
+  approvals: z.array(WAITING_HEAD.extend({ why: APPROVAL.shape.why })),
+  calls: z.array(WAITING_HEAD),
+  /** Number of the calls that are not listed, because there are many. */
+  more: count.exactOptional(),
+});
+
 /** All that an execution waits for. */
 export type Waiting = SchemaType<typeof WAITING>;
 
@@ -112,15 +123,15 @@ const PLAIN = [
 /** As the journal has it. */
 export const JOURNAL_ENDING = z.discriminatedUnion("type", [BARE_COMPLETED, CRASHED, ...PLAIN]);
 
-const OUTCOME = z.discriminatedUnion("type", [COMPLETED, CRASHED, ...PLAIN, WAITING]);
+export const OUTCOME = z.discriminatedUnion("type", [COMPLETED, CRASHED, ...PLAIN, WAITING]);
+
+const CLIENT_CRASHED = CRASHED.omit({ detail: true });
 
 /** As clients see it (`clientEnding`). */
-export const CLIENT_OUTCOME = z.discriminatedUnion("type", [
-  COMPLETED,
-  CRASHED.omit({ detail: true }),
-  ...PLAIN,
-  WAITING,
-]);
+export const CLIENT_OUTCOME = z.discriminatedUnion("type", [COMPLETED, CLIENT_CRASHED, ...PLAIN, WAITING]);
+
+/** As clients see it in an event, without a value. */
+export const BARE_CLIENT_OUTCOME = z.discriminatedUnion("type", [BARE_COMPLETED, CLIENT_CRASHED, ...PLAIN]);
 
 /**
  * How an execution ended. Every execution has exactly one. `waiting`: it has no outcome yet, and continues only with decisions or
@@ -160,7 +171,7 @@ export const CONNECTIONS = objectSchema({ count, bytesUp: count, bytesDown: coun
 /** Totals of a program's connections to hosts outside its sandbox, refused ones included. Bytes are of all connections together. */
 export type ConnectionTotals = SchemaType<typeof CONNECTIONS>;
 
-const UNREPLAYABLE = z.enum([...UNREPLAYABLE_CAUSES, "redaction"]);
+export const UNREPLAYABLE = z.enum([...UNREPLAYABLE_CAUSES, "redaction"]);
 
 /** Why a program cannot be replayed: what it has used, or that its journal was redacted. */
 export type Unreplayable = z.output<typeof UNREPLAYABLE>;

@@ -4,8 +4,8 @@ import type { ParentCall, WorkScope } from "../gate/work-scope.ts";
 import type { ArtifactPlace } from "../gate/artifacts/session-artifacts.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Sandbox } from "../sandboxes/sandbox.ts";
-import type { Untimed } from "../gate/call-ledger.ts";
-import type { ExecutionEvent } from "./execution.ts";
+import type { Untimed } from "../gate/call-event.ts";
+import type { ExecutionEvent } from "./event.ts";
 import type { Limits } from "./limits.ts";
 
 /**

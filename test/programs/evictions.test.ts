@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { createMemoryJournal, type JournalRecord } from "../../src/journal/index.ts";
 import { createSqliteJournal } from "../../src/index.ts";
 import type { Report } from "../../src/output/report.ts";
-import type { ExecutionEvent } from "../../src/programs/execution.ts";
+import type { ExecutionEvent } from "../../src/programs/event.ts";
 import { replay } from "../../src/programs/replay.ts";
 import { createRuntime } from "../../src/runtime.ts";
 import { createMemorySandbox, type GuestFace } from "../../src/sandboxes/memory-sandbox.ts";

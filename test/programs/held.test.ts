@@ -7,7 +7,7 @@ import { createRuntime, createSqliteJournal, defineTool } from "../../src/index.
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
 import type { GuestFace } from "../../src/sandboxes/memory-sandbox.ts";
-import type { ExecutionEvent } from "../../src/programs/execution.ts";
+import type { ExecutionEvent } from "../../src/programs/event.ts";
 import type { Sandbox } from "../../src/sandboxes/sandbox.ts";
 import { createPythonProcessSandbox, PYTHON } from "../support/python-process-sandbox.ts";
 

@@ -17,7 +17,7 @@ import { CallAnswerer, type CallsWaiting, type EndedProgram, WAITS } from "../ca
 import { refusal } from "../calls/call-result.ts";
 import { childExecution } from "../calls/child-execution.ts";
 import type { AgentEnding } from "../ending.ts";
-import type { Untimed } from "../../gate/call-ledger.ts";
+import type { Untimed } from "../../gate/call-event.ts";
 import type { AgentEvent } from "../event.ts";
 import type { LiveConversation } from "./live-conversation.ts";
 import { transcriptTurns } from "../from-journal/transcript.ts";

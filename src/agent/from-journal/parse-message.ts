@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { PortcullisError } from "../../errors.ts";
+import { TOKEN_USAGE } from "../../gate/token-usage.ts";
 import type { JournalRecord } from "../../journal/record.ts";
 import { type AgentEnding, JOURNAL_ENDING } from "../ending.ts";
 import type { CallResult, ModelTurn } from "../../models/model.ts";
@@ -46,7 +47,7 @@ const TURN = z.object({
   calls: z.array(z.discriminatedUnion("type", [TOOL_CALL, PROGRAM_CALL])).max(MAX_TURN_CALLS),
   hosted: z.array(HOSTED),
   end: END,
-  usage: z.object({ inputTokens: count, outputTokens: count, cachedInputTokens: count }),
+  usage: TOKEN_USAGE,
 });
 
 const CONTENT_PART = z.union([

@@ -1,3 +1,5 @@
+import type { TokenUsage } from "../token-usage.ts";
+
 export interface GateLimits {
   readonly calls: number;
   readonly callsAtOnce: number;
@@ -20,14 +22,6 @@ export interface Overdraft {
   readonly limit: "calls" | "inputBytes" | "inputValues" | "totalBytes" | "heldBytes" | "artifactBytes" | "artifacts";
   readonly allowed: number;
   readonly seen: number;
-}
-
-/** Tokens, as providers count them. */
-export interface TokenUsage {
-  /** All input tokens, cached ones included. */
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly cachedInputTokens: number;
 }
 
 /** What earlier drivers of an execution have used of its limits. Its open calls count among `calls`, and arrive again. */

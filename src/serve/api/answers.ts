@@ -2,6 +2,7 @@ import { z } from "zod";
 import { CALL_LINE } from "../../gate/call-line.ts";
 import { CONVERSATION } from "../../executions/conversation-status.ts";
 import { ABOUT } from "../../executions/listed-execution.ts";
+import { HTTP_EVENT } from "./event-shapes.ts";
 import { REPORT, USAGE } from "../../output/report-shape.ts";
 import { CLIENT_OUTCOME, FAULT, WAITING } from "../../programs/outcome.ts";
 import { LIST_ROW } from "../../views/list/list.ts";
@@ -55,4 +56,5 @@ export const ANSWER_NAMES: ReadonlyMap<z.ZodType, string> = new Map<z.ZodType, s
   [TEXT_HEAD, "TextHead"],
   [CALL_TEXTS, "CallTexts"],
   [ARTIFACT, "Artifact"],
+  [HTTP_EVENT, "Event"],
 ]);

@@ -70,11 +70,18 @@ function operationOf(line: Route): object {
 function answerOf(answer: Route["answers"][number]): object {
   if (answer === undefined) return { description: "Nothing more" };
   if ("type" in answer && !("parse" in answer))
-    return { description: "As asked", content: { [answer.type]: { schema: { type: "string" } } } };
+    return { description: toldOf(answer.event), content: { [answer.type]: { schema: { type: "string" } } } };
   return {
     description: "As asked",
     content: { "application/json": { schema: { $ref: refOf(nameOf(answer)) } } },
   };
+}
+
+/** OpenAPI 3.1 has no field for the events of a stream. */
+function toldOf(event: z.ZodType | undefined): string {
+  return event === undefined
+    ? "As asked"
+    : `Server-sent events. The \`data\` of each is JSON: \`${nameOf(event)}\`, and \`Problem\` of the event \`error\`.`;
 }
 
 function problemAnswer(codes: readonly ProblemCode[]): object {

@@ -5,6 +5,7 @@ import { readList } from "../../journal/reading/read-records.ts";
 import { CALL_TEXTS, EXECUTION_VIEW } from "../../views/view.ts";
 import { ACCEPTED, ARTIFACT, HEALTH, LIST, READY, REPORT_ANSWER, STATUS } from "./answers.ts";
 import { DECISIONS_BODY, EXECUTE_BODY, LIST_QUERY, NO_BODY, RESULTS_BODY } from "./bodies.ts";
+import { HTTP_EVENT } from "./event-shapes.ts";
 import { cancel } from "./handlers/cancel.ts";
 import { events } from "./handlers/events.ts";
 import { execute } from "./handlers/execute.ts";
@@ -13,8 +14,8 @@ import { type ApiParts, type ApiRequest, refuseRevoked } from "./parts.ts";
 import { artifact, call, list, view } from "./handlers/reads.ts";
 import { show } from "./handlers/show.ts";
 
-/** An answer that is no JSON, by its media type. */
-type Answer = z.ZodType | { readonly type: string } | undefined;
+/** An answer that is no JSON, by its media type. Of a stream, `event` is the schema of each event's data. */
+type Answer = z.ZodType | { readonly type: string; readonly event?: z.ZodType } | undefined;
 
 /** One line of the door's table: what may be asked, by whom, and what is answered. Requests are checked by it, and the OpenAPI document is made of it. */
 export interface Route<Body extends z.ZodType = z.ZodType, Query extends z.ZodType = z.ZodType> {
@@ -160,7 +161,7 @@ export const ROUTES: readonly Route[] = [
     path: "/v1/executions/:id/events",
     summary: "Events of an execution as they happen, from the one after Last-Event-ID on",
     scope: "read",
-    answers: { 200: { type: "text/event-stream" }, 204: undefined },
+    answers: { 200: { type: "text/event-stream", event: HTTP_EVENT }, 204: undefined },
     problems: [...JOURNAL, "execution_unknown", "too_many_at_once"],
     handle: events,
   }),

@@ -1,3 +1,8 @@
+import type { CallLine } from "../../gate/call-line.ts";
+import type { ModelUsage } from "../../models/model.ts";
+import type { BARE_WAITING } from "../../programs/outcome.ts";
+import type { SchemaType } from "../../values/schema-type.ts";
+import type { HttpEvent } from "../api/event-shapes.ts";
 import { clientEnding } from "../../agent/ending-text.ts";
 import { MAX_TURN_CALLS } from "../../agent/from-journal/transcript.ts";
 import type { GuestFrame } from "../../../bridge/frames.ts";
@@ -8,6 +13,7 @@ import type {
   JournalRecord,
   MessageRecord,
   OutcomeRecord,
+  RestRecord,
 } from "../../journal/record.ts";
 import {
   applyToCall,
@@ -25,7 +31,7 @@ import { given } from "../../option-rules/given.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import { cutMiddle } from "../../values/cut-middle.ts";
 import { memoryOf } from "../../values/held-bytes.ts";
-import { fieldOf, type Fields, isFields, listOf, textOf } from "../../values/fields.ts";
+import { fieldOf, isFields, listOf, textOf } from "../../values/fields.ts";
 import { parsedJson } from "../../values/json/json-text.ts";
 
 /** Bytes of a text in an event. The journal has the whole. */
@@ -45,11 +51,16 @@ const LISTED_WAITING = 100;
 export interface JournalEvent {
   /** Place of its record in the journal, and after a dot its place among the events of that record if there are several. */
   readonly id: string;
-  readonly type: string;
-  readonly data: Fields;
+  readonly type: HttpEvent["type"];
+  readonly data: Told;
 }
 
-type Told = readonly [type: string, data: Fields];
+type EventOfType<Type extends HttpEvent["type"]> = Extract<HttpEvent, { readonly type: Type }>;
+
+type Unnamed<Event> = Event extends unknown ? Omit<Event, "execution"> : never;
+
+/** The stream adds the id of the execution, as its tenant writes it. */
+type Told = Unnamed<HttpEvent>;
 
 /**
  * Turns the records of one execution, from the first on, into events. The same records always give the same events, so
@@ -86,53 +97,51 @@ export class JournalEvents {
     applyRecord(this.#state, bare, turn && withoutBodies(turn));
     const call = this.#calls.note(bare);
     if (this.#kind === "conversation") this.#asked.take(bare);
-    const told = [...(turn ? printed(turn) : this.#tell(record)), ...ended(record, call)];
+    const told = [...(turn ? printed(turn) : this.#tell(record, call)), ...ended(record, call)];
     const waits = this.#wait(turn?.event.now ?? ("at" in record ? record.at : 0));
     if (call?.end) this.#calls.forget(call);
     const index = this.#index;
     this.#index += 1;
-    return [...told, ...waits].map(([type, data], place) => ({
+    return [...told, ...waits].map((data, place) => ({
       id: place === 0 ? String(index) : `${index}.${place}`,
-      type,
-      data: { type, ...data },
+      type: data.type,
+      data,
     }));
   }
 
-  #tell(record: JournalRecord): readonly Told[] {
+  #tell(record: JournalRecord, call: KnownCall | undefined): readonly Told[] {
     switch (record.type) {
       case "header":
         return this.#begin(record);
       case "call":
-        return this.#call(record);
+        return call ? called(record, call) : [];
       case "decision":
         return [decided(record)];
       case "result":
-        return [["call_answered", { callId: record.call, ok: record.error === undefined, at: record.at }]];
+        return [{ type: "call_answered", callId: record.call, ok: record.error === undefined, at: record.at }];
       case "retry": {
-        const { call, attempt, delayMs, at } = record;
-        return call === undefined
-          ? []
-          : [["call_retried", { callId: call, ...this.#about(call), attempt, delayMs, at }]];
+        const { attempt, delayMs, at } = record;
+        return call ? [{ type: "call_retried", ...aboutOf(call), attempt, delayMs, at }] : [];
       }
       case "message":
         return this.#message(record);
       case "outcome":
         return this.#end(record);
       case "rest":
-        return [["conversation_resting", { ending: endingOf(record.ending ?? "null"), at: record.at }]];
+        return [this.#rest(record)];
       case "model":
-        return [["model_changed", { model: word(record.model), at: record.at }]];
+        return [{ type: "model_changed", model: word(record.model), at: record.at }];
       case "claim":
-        return [["execution_resumed", { at: record.at }]];
+        return [{ type: "execution_resumed", at: record.at }];
       case "restart":
-        return [["execution_restarted", { at: record.at }]];
+        return [{ type: "execution_restarted", at: record.at }];
       case "artifact": {
-        const { name, bytes, shape, call, at } = record;
-        return [["artifact_kept", { name: word(name), bytes, shape: word(shape), callId: call, at }]];
+        const { name, bytes, shape, call: callId, at } = record;
+        return [{ type: "artifact_kept", name: word(name), bytes, shape: word(shape), callId, at }];
       }
       case "egress": {
         const { host, port, outcome, bytesUp, bytesDown, ms, at } = record;
-        return [["connection_ended", { host: word(host), port, outcome, bytesUp, bytesDown, ms, at }]];
+        return [{ type: "connection_ended", host: word(host), port, outcome, bytesUp, bytesDown, ms, at }];
       }
       case "answered":
       case "turn":
@@ -149,8 +158,8 @@ export class JournalEvents {
     const { kind, startedAt: at } = header;
     this.#kind = kind;
     if (header.kind === "conversation")
-      return [["conversation_started", { model: word(header.model), task: text(header.task), at }]];
-    return [["execution_started", { at }]];
+      return [{ type: "conversation_started", model: word(header.model), task: text(header.task), at }];
+    return [{ type: "execution_started", at }];
   }
 
   /** Tells that the execution begins to wait. If its driver alone can go on with it, `held` says that the wait ends with that driver. */
@@ -159,53 +168,38 @@ export class JournalEvents {
     const standing = standingOf(this.#state, true, now);
     const waited = this.#waits;
     this.#waits = standing.state === "waiting";
-    return standing.state === "waiting" && !waited ? [["execution_waiting", { ...waitOf(standing), at: now }]] : [];
+    return standing.state === "waiting" && !waited ? [{ type: "execution_waiting", ...waitOf(standing), at: now }] : [];
   }
 
   #waitOfConversation(now: number): readonly Told[] {
     const calls = this.#asked.waiting(this.#state, now);
     const waited = this.#waits;
     this.#waits = calls.length > 0;
-    return this.#waits && !waited ? [["conversation_waiting", { ...waitOf({ calls }), at: now }]] : [];
-  }
-
-  #about(callId: string): Fields | undefined {
-    const call = this.#calls.get(callId);
-    return call && { tool: word(call.tool), caller: call.caller };
-  }
-
-  #call(record: CallRecord): readonly Told[] {
-    const { call: callId, decision, at } = record;
-    const about = { tool: word(record.tool), caller: record.caller };
-    switch (decision) {
-      case "allowed":
-        return [["call_started", { callId, ...about, at }]];
-      case "held":
-      case "client":
-        return [["call_waiting", { callId, ...about, for: decision === "held" ? "decision" : "result", at }]];
-      case "refused":
-      case "dropped":
-        return [];
-    }
+    return this.#waits && !waited ? [{ type: "conversation_waiting", waiting: waitingOf(calls), at: now }] : [];
   }
 
   #message({ from, message, at }: MessageRecord): readonly Told[] {
     if (from === "host") return [];
     const said = parsedJson(message);
     const spoken = { text: text(textOf(said, "text") ?? ""), at };
-    if (from === "user") return [["user_said", spoken]];
+    if (from === "user") return [{ type: "user_said", ...spoken }];
     this.#turns += 1;
     const calls = listOf(said, "calls")
       .slice(0, LISTED_CALLS)
       .map((call) => ({ callId: word(textOf(call, "id") ?? ""), tool: word(textOf(call, "tool") ?? RUN_PROGRAM) }));
-    return [["turn_ended", { turn: this.#turns, calls, usage: short(fieldOf(said, "usage"), 1), ...spoken }]];
+    const usage = short(fieldOf(said, "usage"), 1) as ModelUsage;
+    return [{ type: "turn_ended", turn: this.#turns, calls, usage, ...spoken }];
+  }
+
+  #rest({ ending = "null", at }: RestRecord): Told {
+    const told = endingOf(ending) as EventOfType<"conversation_resting">["ending"];
+    return { type: "conversation_resting", ending: told, at };
   }
 
   #end({ outcome, at }: OutcomeRecord): readonly Told[] {
-    const ending = endingOf(outcome);
     return this.#kind === "conversation"
-      ? [["conversation_ended", { ending, at }]]
-      : [["execution_ended", { outcome: ending, at }]];
+      ? [{ type: "conversation_ended", ending: endingOf(outcome) as EventOfType<"conversation_ended">["ending"], at }]
+      : [{ type: "execution_ended", outcome: endingOf(outcome) as EventOfType<"execution_ended">["outcome"], at }];
   }
 }
 
@@ -256,36 +250,65 @@ function printed({ event, commands }: PastTurn): readonly Told[] {
     command.kind === "output" ? [parsedJson(command.body)] : [],
   );
   const lines = bodies.filter((line) => typeof line === "string");
-  return lines.length === 0 ? [] : [["output", { text: text(lines.join("")), at: event.now }]];
+  return lines.length === 0 ? [] : [{ type: "output", text: text(lines.join("")), at: event.now }];
+}
+
+function aboutOf({ id: callId, tool, caller }: KnownCall): Pick<CallLine, "callId" | "tool" | "caller"> {
+  return { callId, tool: word(tool), caller };
+}
+
+function called({ decision, at }: CallRecord, call: KnownCall): readonly Told[] {
+  const about = aboutOf(call);
+  switch (decision) {
+    case "allowed":
+      return [{ type: "call_started", ...about, at }];
+    case "held":
+    case "client":
+      return [{ type: "call_waiting", ...about, for: decision === "held" ? "decision" : "result", at }];
+    case "refused":
+    case "dropped":
+      return [];
+  }
 }
 
 /** With the fields of the call's line in a report, but for what its handler has said to people. */
 function ended(record: JournalRecord, call: KnownCall | undefined): readonly Told[] {
   if (record.type !== "call" && record.type !== "answered") return [];
-  const { display: _display, tool, outcome, ...line } = (call && lineOf(call)) ?? {};
-  if (!outcome || tool === undefined) return [];
+  const known = call && lineOf(call);
+  if (!known) return [];
+  const { display: _display, tool, outcome, ...line } = known;
   const short = outcome.type === "value" ? { ...outcome, shape: word(outcome.shape) } : outcome;
-  return [["call_ended", { ...line, tool: word(tool), outcome: short, at: record.at }]];
+  return [{ type: "call_ended", ...line, tool: word(tool), outcome: short, at: record.at }];
 }
 
 function decided({ call: callId, allow, by, note, done, at }: DecisionRecord): Told {
-  const said = { done: done === undefined ? undefined : true, by: by && word(by), note: note && word(note) };
-  return ["call_decided", given({ callId, allow, ...said, at })];
+  const said = given({
+    done: done === undefined ? undefined : (true as const),
+    by: by && word(by),
+    note: note && word(note),
+  });
+  return { type: "call_decided", callId, allow, ...said, at };
 }
 
-function waitOf({ calls, held }: Pick<Extract<Standing, { state: "waiting" }>, "calls" | "held">): Fields {
+function waitOf({ calls, held }: Extract<Standing, { state: "waiting" }>) {
+  return { waiting: waitingOf(calls), ...(held === undefined ? {} : { held }) };
+}
+
+function waitingOf(calls: readonly UnansweredCall[]): SchemaType<typeof BARE_WAITING> {
   const listed = calls.slice(0, LISTED_WAITING);
-  const of = (decision: CallRecord["decision"]) =>
-    listed.filter(({ decided }) => decided?.decision === decision).map(waitingCall);
+  const of = (decision: CallRecord["decision"]) => listed.filter(({ decided }) => decided?.decision === decision);
+  const approvals = of("held").map((call) => ({ ...waitingCall(call), why: whyOf(call) }));
   const more = calls.length - listed.length;
-  const waiting = { type: "waiting", approvals: of("held"), calls: of("client"), ...(more === 0 ? {} : { more }) };
-  return { waiting, ...(held === undefined ? {} : { held }) };
+  return { type: "waiting", approvals, calls: of("client").map(waitingCall), ...(more === 0 ? {} : { more }) };
 }
 
-function waitingCall({ id, tool, decided }: UnansweredCall): Fields {
-  const { decision, code, inputDigest, at: since = 0 } = decided ?? {};
-  const about = { callId: String(id), tool: word(tool), since, ...(inputDigest === undefined ? {} : { inputDigest }) };
-  return decision === "held" ? { ...about, why: code === "outcome_unknown" ? code : "approval" } : about;
+function waitingCall({ id, tool, decided }: UnansweredCall) {
+  const { inputDigest, at: since = 0 } = decided ?? {};
+  return { callId: String(id), tool: word(tool), since, ...(inputDigest === undefined ? {} : { inputDigest }) };
+}
+
+function whyOf({ decided }: UnansweredCall): "approval" | "outcome_unknown" {
+  return decided?.code === "outcome_unknown" ? "outcome_unknown" : "approval";
 }
 
 /** A record without what the state of a stream would hold of it. */
@@ -335,7 +358,7 @@ function word(whole: string): string {
   return cutMiddle(whole, WORD_BYTES);
 }
 
-/** The fields of an ending without its value, which `GET /v1/executions/:id` gives. */
+/** The fields of an ending without its value, which `GET /v1/executions/:id` gives. A later version may have endings of other types. */
 function endingOf(json: string): unknown {
   const ending = parsedJson(json);
   return short(isFields(ending) ? clientEnding(ending) : ending, 0);

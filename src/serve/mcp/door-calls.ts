@@ -12,7 +12,7 @@ import { digestOf } from "../../mcp-runs/request-state.ts";
 import { byteText } from "../../output/byte-text.ts";
 import { cleanJson } from "../../output/clean-json.ts";
 import type { Report } from "../../output/report.ts";
-import type { ExecutionEvent } from "../../programs/execution.ts";
+import type { ExecutionEvent } from "../../programs/event.ts";
 import { drivenHere } from "../../programs/driven.ts";
 import { RUN_PROGRAM, SEARCH_TOOLS, isOfFunction } from "../../tools/tool-name.ts";
 import { returnedText } from "../../programs/from-journal/returned-text.ts";

@@ -8,7 +8,7 @@ import { judge } from "../../../comparison/conversations/answer-from.ts";
 import { byteText } from "../../../output/byte-text.ts";
 import { count, counted } from "../../../output/count-text.ts";
 import type { Report } from "../../../output/report.ts";
-import type { ExecutionEvent } from "../../../programs/execution.ts";
+import type { ExecutionEvent } from "../../../programs/event.ts";
 import { pastTurns } from "../../../programs/from-journal/read-turns.ts";
 import { createRuntime, type Runtime } from "../../../runtime.ts";
 import type { Model } from "../../../models/model.ts";

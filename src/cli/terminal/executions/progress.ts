@@ -1,6 +1,6 @@
 import { count, counted } from "../../../output/count-text.ts";
 import { byteText } from "../../../output/byte-text.ts";
-import type { ExecutionEvent } from "../../../programs/execution.ts";
+import type { ExecutionEvent } from "../../../programs/event.ts";
 import { oneLine } from "../one-line.ts";
 import { quoted } from "./waiting-hints.ts";
 import { Screen } from "../screen.ts";

@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import type { ExecutionEvent } from "../../../../src/programs/execution.ts";
+import type { ExecutionEvent } from "../../../../src/programs/event.ts";
 import { createRuntime } from "../../../../src/runtime.ts";
 import { Daemon } from "../../../../src/sandboxes/docker/daemon.ts";
 import { createDockerSandboxWith } from "../../../../src/sandboxes/docker/docker-sandbox.ts";

@@ -1,0 +1,52 @@
+import { z } from "zod";
+import type { SchemaType } from "../values/schema-type.ts";
+import { objectSchema } from "../values/object-schema.ts";
+import { CALL_LINE } from "./call-line.ts";
+
+const count = z.number().nonnegative();
+
+/** What each event says. Types with names keep the comments of their fields in declaration files. */
+export type ToldFields = {
+  execution: z.ZodString;
+  /** Milliseconds since 1970. */
+  at: z.ZodNumber;
+};
+
+export type EventSchemas<Fields> = {
+  readonly [Type in keyof Fields]: z.ZodObject<{ type: z.ZodLiteral<Type & string> } & ToldFields & Fields[Type]>;
+};
+
+/** Schemas of events, from the fields that each type of event has of its own. */
+export function eventSchemas<Fields extends Readonly<Record<string, z.core.$ZodLooseShape>>>(
+  fields: Fields,
+): EventSchemas<Fields> {
+  const told: ToldFields = { execution: z.string(), at: z.number() };
+  const schemas = Object.entries(fields).map(([type, own]) => [
+    type,
+    objectSchema({ type: z.literal(type), ...told, ...own }),
+  ]);
+  return Object.fromEntries(schemas) as EventSchemas<Fields>;
+}
+
+/** Any event of a record of schemas. */
+export type EventOf<Schemas extends Readonly<Record<string, z.ZodType>>> = SchemaType<Schemas[keyof Schemas]>;
+
+export type Untimed<Event> = Event extends unknown ? Omit<Event, "at"> : never;
+
+const CALLED = CALL_LINE.pick({ callId: true, tool: true, caller: true }).shape;
+
+/** Is for the operator and may hold anything. */
+const error = z.unknown().optional();
+
+export type EndedFields = typeof CALL_LINE.shape & { error: typeof error };
+const ENDED: EndedFields = { ...CALL_LINE.shape, error };
+
+export const CALL_EVENTS = eventSchemas({
+  call_started: CALLED,
+  /** The handler has failed, and runs again after `delayMs`. `attempt` counts from 1. */
+  call_retried: { ...CALLED, attempt: count, delayMs: count, error },
+  call_ended: ENDED,
+});
+
+/** An event of a call. `error` is for the operator and may hold anything. */
+export type CallEvent = EventOf<typeof CALL_EVENTS>;

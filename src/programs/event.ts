@@ -1,0 +1,30 @@
+import { z } from "zod";
+import { type CallEvent, type EventOf, eventSchemas } from "../gate/call-event.ts";
+import { OUTCOME, type Outcome, UNREPLAYABLE, WAITING, type Waiting } from "./outcome.ts";
+
+const count = z.number().nonnegative();
+const outcome: z.ZodType<Outcome> = OUTCOME;
+const waiting: z.ZodType<Waiting> = WAITING;
+
+/** The events of a program beside those of its calls. */
+export const PROGRAM_EVENTS = eventSchemas({
+  execution_started: {},
+  /**
+   * The execution waits for a place among the executions that run at once (`createRuntime({ executions })`).
+   * `execution` is its id if its caller chose the id, else empty.
+   */
+  execution_queued: { tenant: z.string(), running: count, waiting: count },
+  output: { text: z.string() },
+  execution_waiting: {
+    waiting,
+    /**
+     * Why the program keeps its process and its driver while it waits: it used something that a replay cannot reproduce.
+     * Missing for a program that was put down.
+     */
+    held: UNREPLAYABLE.exactOptional(),
+  },
+  execution_ended: { outcome },
+});
+
+/** An event of an execution. */
+export type ExecutionEvent = EventOf<typeof PROGRAM_EVENTS> | CallEvent;
