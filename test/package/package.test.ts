@@ -27,8 +27,8 @@ const placeOf = (document: string, snippet: Snippet) =>
   `${nameOf(document)}/snippet-${snippets.filter((one) => one.document === document).indexOf(snippet) + 1}.ts`;
 
 /** A project with the packages that a document tells to install, its files and its snippets. */
-async function openDocument(document: string): Promise<string> {
-  const project = await installed.project(nameOf(document), packagesOf(document));
+function openDocument(document: string): string {
+  const project = installed.project(nameOf(document), packagesOf(document));
   const folder = join(project, nameOf(document));
   mkdirSync(folder);
   for (const [file, text] of filesOf(document)) writeFileSync(join(folder, file), text);
@@ -103,8 +103,8 @@ describe.skipIf(!ALL_TESTS)("the installed package", { timeout: 300_000 }, () =>
 
   describe.each(documents)("%s", (document) => {
     let project = "";
-    beforeAll(async () => {
-      project = await openDocument(document);
+    beforeAll(() => {
+      project = openDocument(document);
     });
     const own = snippets.filter((snippet) => snippet.document === document);
 
@@ -131,7 +131,7 @@ describe.skipIf(!ALL_TESTS)("the installed package", { timeout: 300_000 }, () =>
     afterAll(() => opened.disposeAsync());
 
     beforeAll(async () => {
-      project = await installed.project("doors", [...packagesOf("docs/sources.md"), ...packagesOf("docs/mcp.md")]);
+      project = installed.project("doors", [...packagesOf("docs/sources.md"), ...packagesOf("docs/mcp.md")]);
       cpSync(uses, project, { recursive: true });
       const cli = ["node_modules/.bin/portcullis"];
       const serving = await start(
@@ -187,8 +187,8 @@ describe.skipIf(!ALL_TESTS)("the installed package", { timeout: 300_000 }, () =>
   describe("every command", () => {
     let project = "";
     const done: Ran[] = [];
-    beforeAll(async () => {
-      project = await installed.project("commands", ["openai"]);
+    beforeAll(() => {
+      project = installed.project("commands", ["openai"]);
       cpSync(uses, project, { recursive: true });
     });
     const portcullis = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
@@ -218,7 +218,7 @@ describe.skipIf(!ALL_TESTS)("the installed package", { timeout: 300_000 }, () =>
   });
 
   test("ask: a model's program runs, and its answer is printed", async () => {
-    const project = await installed.project("ask", ["openai"]);
+    const project = installed.project("ask", ["openai"]);
     cpSync(uses, project, { recursive: true });
     const program = "return await tools.math.add({ a: 1, b: 2 });";
     await using served = await serve(chatWire, [{ calls: [{ program }] }, { text: "It is 3." }]);
@@ -230,8 +230,8 @@ describe.skipIf(!ALL_TESTS)("the installed package", { timeout: 300_000 }, () =>
 
   describe("what is wrong is said", () => {
     let project = "";
-    beforeAll(async () => {
-      project = await installed.project("wrong", ["openai"]);
+    beforeAll(() => {
+      project = installed.project("wrong", ["openai"]);
       const strict = { ...TSCONFIG, compilerOptions: { ...TSCONFIG.compilerOptions, skipLibCheck: false } };
       writeFileSync(join(project, "tsconfig.json"), JSON.stringify(strict));
     });

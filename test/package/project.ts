@@ -1,5 +1,15 @@
 import { execFile, spawn } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
@@ -85,12 +95,15 @@ function environment(more: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return { ...env, PATH: [dirname(process.execPath), env["PATH"]].join(delimiter), ...more };
 }
 
-/** The installed package, and projects that have it. */
+/** The installed package, and a project that has it. */
 export class Installed implements Disposable {
   readonly folder = mkdtempSync(join(tmpdir(), "portcullis-package-"));
   /** A project with what the README's line installs, and nothing else. */
   readonly bare = join(this.folder, "bare");
-  readonly #all = join(this.folder, "all");
+  /** Everything that some document tells to install. */
+  readonly #all = join(this.folder, "all", "node_modules");
+  /** What the last project has of it. */
+  #lent: { readonly to: string; readonly names: readonly string[] } = { to: "", names: [] };
 
   [Symbol.dispose](): void {
     // A program of a test may write its compile cache until it has ended.
@@ -102,25 +115,30 @@ export class Installed implements Disposable {
     newProject(this.bare);
     await succeed("sh", ["-ec", INSTALLATION], this.bare);
     const further = [...new Set([TYPES, ...DOCUMENTS.flatMap(packagesOf)])].map(withVersion);
-    cpSync(this.bare, this.#all, { recursive: true, verbatimSymlinks: true });
-    await succeed("npm", ["install", "--no-audit", "--no-fund", "--no-save", ...further], this.#all);
+    const all = dirname(this.#all);
+    cpSync(this.bare, all, { recursive: true, verbatimSymlinks: true });
+    await succeed("npm", ["install", "--no-audit", "--no-fund", "--no-save", ...further], all);
   }
 
   get tarball(): string {
     return join(this.bare, readdirSync(this.bare).find((file) => file.endsWith(".tgz")) ?? "");
   }
 
-  /** A new project with these packages beside this one and zod, and what all of them need. */
-  async project(name: string, packages: readonly string[]): Promise<string> {
+  /**
+   * A new project with these packages beside this one and zod, and what all of them need. They are moved into it, because
+   * to copy or link each of their files would take minutes: the project before it has them no longer.
+   */
+  project(name: string, packages: readonly string[]): string {
+    for (const lent of this.#lent.names) renameSync(join(this.#lent.to, lent), join(this.#all, lent));
     const project = join(this.folder, "projects", name);
     newProject(project);
-    const from = join(this.#all, "node_modules");
     const to = join(project, "node_modules");
-    for (const needed of [...neededBy([NAME, "zod", TYPES, ...packages], from), ".bin"]) {
+    const names = [...neededBy([NAME, "zod", TYPES, ...packages], this.#all), ".bin"];
+    for (const needed of names) {
       mkdirSync(dirname(join(to, needed)), { recursive: true });
-      // Links to the same files: a copy of each would take minutes.
-      await succeed("cp", ["-al", join(from, needed), join(to, needed)], project);
+      renameSync(join(this.#all, needed), join(to, needed));
     }
+    this.#lent = { to, names };
     return project;
   }
 }
