@@ -12,7 +12,7 @@ import { cutValue } from "../src/comparison/conversations/cut-result.ts";
 import { AnthropicStream } from "../src/models/anthropic/reply.ts";
 import { boundedFetch } from "../src/models/provider/bounded-fetch.ts";
 import { flatSchema } from "../src/models/gemini/flat-schema.ts";
-import { hasCycle } from "../src/models/anthropic/schema-cycle.ts";
+import { hasCycle } from "../src/models/anthropic/request.ts";
 import { failure } from "../src/models/provider/provider-failure.ts";
 import { cleanText } from "../src/output/clean-text.ts";
 import { hintFor } from "../src/output/hint.ts";

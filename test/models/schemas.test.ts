@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { hasCycle } from "../../src/models/anthropic/schema-cycle.ts";
+import { hasCycle } from "../../src/models/anthropic/request.ts";
 import { strictSchema, withoutNulls } from "../../src/models/openai/openai-strict-schema.ts";
 
 const object = (properties: object, ...required: string[]) => ({ type: "object", properties, required });

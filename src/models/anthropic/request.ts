@@ -1,6 +1,6 @@
 import { PortcullisError } from "../../errors.ts";
 import { typeText } from "../../tools/declarations/type-text.ts";
-import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
+import { type JsonSchema, resolveReference } from "../../tools/json-schema/json-schema.ts";
 import { type Fields, isFields } from "../../values/fields.ts";
 import { type ClosedForm, closedSchema } from "../turn/closed-schema.ts";
 import { type ContentForms, fileName, type ResultParts } from "../turn/content-parts.ts";
@@ -12,7 +12,6 @@ import { NO_TIMEOUT_MS } from "../provider/provider-requests.ts";
 import { labelledText } from "../turn/result-text.ts";
 import type { ToolNames } from "../turn/tool-names.ts";
 import { CODE_EXECUTION_NAME } from "./reply.ts";
-import { hasCycle } from "./schema-cycle.ts";
 import { isReasoned } from "../settings.ts";
 
 /** The type of the provider's own tool that runs programs, which is also what `allowed_callers` calls it. */
@@ -80,6 +79,29 @@ const FORM: ClosedForm = {
  */
 function plainSchema(schema: JsonSchema): JsonSchema | undefined {
   return schema.type === "object" && !hasCycle(schema) ? closedSchema(schema, FORM, "stay") : undefined;
+}
+
+/** Whether a schema refers to itself, directly or through others. Iterative, because references can make a schema as deep as it is large. */
+export function hasCycle(schema: JsonSchema): boolean {
+  const above = new Set<unknown>();
+  const cleared = new Set<unknown>();
+  const open: { readonly part: unknown; readonly leaves: boolean }[] = [{ part: schema, leaves: false }];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const { part, leaves } = next;
+    if (leaves) {
+      above.delete(part);
+      cleared.add(part);
+      continue;
+    }
+    if (typeof part !== "object" || part === null || cleared.has(part)) continue;
+    if (above.has(part)) return true;
+    above.add(part);
+    open.push({ part, leaves: true });
+    for (const child of Object.values(part)) open.push({ part: child, leaves: false });
+    if (isFields(part) && typeof part.$ref === "string")
+      open.push({ part: resolveReference(schema, part.$ref), leaves: false });
+  }
+  return false;
 }
 
 /** Optional fields and alternatives of a schema. */
