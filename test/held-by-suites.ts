@@ -133,7 +133,6 @@ export const HELD_BY_SUITES: ReadonlySet<string> = new Set([
   "src/programs/drive/endings.ts",
   "src/programs/drive/held-turns.ts",
   "src/programs/drive/keep-value.ts",
-  "src/programs/from-journal/call-history.ts",
   "src/programs/from-journal/changed-since.ts",
   "src/programs/from-journal/ending-head.ts",
   "src/programs/from-journal/recorded-execution.ts",

@@ -1,9 +1,9 @@
 import type { HostFrame } from "../../bridge/frames.ts";
 import type { JournalRecord, TurnRecord } from "../journal/record.ts";
 import type { Records } from "../journal/reading/read-records.ts";
+import { errorIn } from "../programs/from-journal/past-execution.ts";
 import { eachSliced, type PastTurn, readTurnSliced } from "../programs/from-journal/read-turns.ts";
 import type { SlicedWork } from "../values/slice-scheduler.ts";
-import { textOf } from "../values/fields.ts";
 import { readPlainData } from "../values/json/plain-data.ts";
 import { CallViews } from "./parts/call-views.ts";
 import { EventViews } from "./parts/event-views.ts";
@@ -61,7 +61,8 @@ export class ProgramReader {
 
   #takeAnswer({ id, ok, body, now }: HostFrame & { readonly kind: "answer" }, turn: number): void {
     if (ok) this.tokens.add(body, Buffer.byteLength(body));
-    this.calls.tell(String(id), turn, { ok, body: ok ? body : messageOf(body), at: now });
+    const shown = ok ? body : (errorIn(body, "message") ?? body);
+    this.calls.tell(String(id), turn, { ok, body: shown, at: now, code: () => errorIn(body, "code") });
   }
 
   #takeCommand(command: PastTurn["commands"][number], turn: number): void {
@@ -80,10 +81,4 @@ export class ProgramReader {
 
 function turnOf(event: HostFrame): TurnView {
   return { at: event.now, event: event.kind, ...(event.kind === "answer" ? { call: String(event.id) } : {}) };
-}
-
-/** The message of a refusal or failure, which a program is given as `{ code, tool, message }`. */
-function messageOf(body: string): string {
-  const read = readPlainData(body);
-  return (read.ok ? textOf(read.value, "message") : undefined) ?? body;
 }

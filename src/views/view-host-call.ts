@@ -42,7 +42,7 @@ export async function viewHostCall(
   const values = outcome && (await records.lane.work(fieldTexts(outcome.outcome)));
   const text = values?.get("value") ?? textOf(ending, "message");
   const ok = textOf(ending, "type") === "completed";
-  if (text !== undefined) calls.tell(HOST_CALL, 1, { ok, body: text, at: lastAt });
+  if (text !== undefined) calls.tell(HOST_CALL, 1, { ok, body: text, at: lastAt, code: () => textOf(ending, "code") });
   const returned = partOf(text ?? "", true);
   return {
     ...base,

@@ -119,7 +119,7 @@ export interface CompactTurn {
 export function applyRecord(state: ConversationState, record: JournalRecord, content?: Content): void {
   state.records += 1;
   state.isRedacted ||= "redacted" in record && record.redacted !== undefined && RESTORED.has(record.type);
-  state.calls.note(record);
+  state.calls.note(record, madeAt(state, record));
   if (isOfCall(record)) applyToCall(state.open.get(record.call), record);
   switch (record.type) {
     case "header":
@@ -159,6 +159,12 @@ export function applyRecord(state: ConversationState, record: JournalRecord, con
       break;
     default:
   }
+}
+
+/** When its last turn made the call that a record is about, in milliseconds since 1970. */
+function madeAt({ turns }: ConversationState, record: JournalRecord): number | undefined {
+  const last = turns.at(-1);
+  return record.type === "call" && last?.calls.has(record.call) ? last.at : undefined;
 }
 
 /** Records that a conversation is taken up with. */
@@ -228,7 +234,7 @@ function endCall({ calls, turns, rest, header }: ConversationState, result: Call
 
 /** The answer of a call that has no record but its result. Its message does not say whether it was an answer. */
 export function toldResult({ isError, provenance }: CallResult, at: number): ToldAnswer {
-  return { ok: !isError, bytes: provenance.bytes, at: provenance.at ?? at, failed: { type: "aborted" } };
+  return { ok: !isError, bytes: provenance.bytes, at: provenance.at ?? at, code: () => undefined };
 }
 
 function takeSaid(state: ConversationState, said: readonly SaidMessage[]): void {

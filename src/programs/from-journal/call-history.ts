@@ -1,4 +1,4 @@
-import type { FailureCode, RefusalCode } from "../../gate/answer.ts";
+import { FAILURE_CODES, type FailureCode, REFUSAL_CODES, type RefusalCode } from "../../gate/answer.ts";
 import { dueAt } from "../../gate/approve/call-waits.ts";
 import type { CallLine, CallOutcome } from "../../gate/call-line.ts";
 import type {
@@ -166,10 +166,17 @@ export interface ToldAnswer {
   readonly bytes: number;
   /** Milliseconds since 1970. */
   readonly at: number;
-  readonly failed?: CallOutcome;
+  /** The code that the caller was given, if the answer was none; undefined if the journal does not know it. */
+  readonly code: () => string | undefined;
 }
 
-const FAILED: CallOutcome = { type: "failed", code: "" as FailureCode };
+/** How a call ended without a value, by the code that its caller was given. */
+function withoutValue(code: string | undefined): CallOutcome {
+  const refusal = REFUSAL_CODES.find((one) => one === code);
+  if (refusal !== undefined) return { type: "refused", code: refusal };
+  const failure = FAILURE_CODES.find((one) => one === code);
+  return failure === undefined ? { type: "aborted" } : { type: "failed", code: failure };
+}
 
 /** The calls of an execution, as its records tell of them in their order. It keeps no inputs and no results. */
 export class CallHistory {
@@ -216,23 +223,23 @@ export class CallHistory {
     this.#calls.set(call.id, call);
   }
 
-  /** Takes what a record says of a call. Returns the call; undefined for a record about none. */
-  note(record: JournalRecord): KnownCall | undefined {
+  /** Takes what a record says of a call. `madeAt`: when the call was made, if the turn that made it is known. Returns the call; undefined for a record about none. */
+  note(record: JournalRecord, madeAt?: number): KnownCall | undefined {
     if (record.type === "outcome") this.#abortOpen();
     if (!isOfCall(record)) return undefined;
-    const call = this.#calls.get(record.call) ?? this.#foreign(record);
+    const call = this.#calls.get(record.call) ?? this.#foreign(record, madeAt);
     if (!call) return undefined;
     applyToCall(call, record);
     if (record.type === "call" || record.type === "answered") this.#end(call, endOf(call, call.at));
     return call;
   }
 
-  /** The answer was delivered. If no record tells of the handler's end, the delivery alone tells of it: `failed` is its end if it was none. */
-  tell(id: string, { ok, bytes, at, failed = FAILED }: ToldAnswer): void {
+  /** The answer was delivered. If no record tells of the call's end, the delivery alone tells of it. */
+  tell(id: string, { ok, bytes, at, code }: ToldAnswer): void {
     const call = this.#calls.get(id);
     if (!call) return;
     if (!call.end) {
-      const outcome: CallOutcome = ok ? { type: "value", shape: "" } : failed;
+      const outcome: CallOutcome = ok ? { type: "value", shape: "" } : withoutValue(code());
       this.#end(call, { outcome, ms: Math.max(0, at - call.at), bytes: ok ? bytes : 0 });
     }
     this.keepEnd(id);
@@ -256,11 +263,11 @@ export class CallHistory {
     for (const call of this.#calls.values()) if (!call.end) this.#end(call, { outcome: { type: "aborted" }, bytes: 0 });
   }
 
-  /** A call that is in no turn: the call of a host, or of a program at a provider. */
-  #foreign(record: JournalRecord): KnownCall | undefined {
+  /** A call that was not made by `make`: of a host, of a model, or of a program at a provider. */
+  #foreign(record: JournalRecord, madeAt: number | undefined): KnownCall | undefined {
     if (record.type !== "call") return undefined;
     const { call: id, tool, caller, at } = record;
-    const call: KnownCall = { id, tool, caller: caller as Caller, at };
+    const call: KnownCall = { id, tool, caller: caller as Caller, at: madeAt ?? at };
     this.#calls.set(id, call);
     return call;
   }

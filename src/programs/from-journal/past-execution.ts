@@ -1,4 +1,4 @@
-import type { HostFrame } from "../../../bridge/frames.ts";
+import type { ErrorBody, HostFrame } from "../../../bridge/frames.ts";
 import { optionError, PortcullisError } from "../../errors.ts";
 import type { CallLine } from "../../gate/call-line.ts";
 import { rememberedIn, type RememberedDecision } from "../../gate/approve/remembered.ts";
@@ -8,6 +8,8 @@ import { findIfKnown } from "../../journal/find-if-known.ts";
 import type { ExecutionSummary } from "../../journal/journal.ts";
 import { readRecords, Records } from "../../journal/reading/read-records.ts";
 import type { JournalRecord, OutcomeRecord, ProgramHeader } from "../../journal/record.ts";
+import { textOf } from "../../values/fields.ts";
+import { readPlainData } from "../../values/json/plain-data.ts";
 import { Lane, type SlicedWork } from "../../values/slice-scheduler.ts";
 import { applyRecord, applySliced, ExecutionState, PROGRAM_CALL, type TurnListener } from "./execution-state.ts";
 import { readingSliced } from "./read-turns.ts";
@@ -90,7 +92,13 @@ export async function readPast(
 }
 
 function answerOf({ ok, body, now }: HostFrame & { readonly kind: "answer" }) {
-  return { ok, bytes: ok ? Buffer.byteLength(body) : 0, at: now };
+  return { ok, bytes: ok ? Buffer.byteLength(body) : 0, at: now, code: () => errorIn(body, "code") };
+}
+
+/** A field of what a program is given in place of a value: `{ code, tool, message }`. */
+export function errorIn(body: string, field: keyof ErrorBody): string | undefined {
+  const read = readPlainData(body);
+  return read.ok ? textOf(read.value, field) : undefined;
 }
 
 /** Finds an execution of this tenant. Rejects with `execution_unknown`, in the same words for another tenant's execution. */

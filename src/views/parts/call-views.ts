@@ -86,12 +86,12 @@ export class CallViews {
   }
 
   /** The answer that the caller was given. `body` is the JSON of a value, or the message of a refusal or failure. */
-  tell(id: string, turn: number, { ok, body, at, bytes, failed }: ToldBody): void {
+  tell(id: string, turn: number, { ok, body, at, bytes, code }: ToldBody): void {
     const shown = this.#shown.get(id);
     if (!shown) return;
     shown.told = turn;
     shown.result = this.#room.headOfCall(id, body);
-    this.#history.tell(id, { ok, bytes: bytes ?? shown.result.bytes, at, ...given({ failed }) });
+    this.#history.tell(id, { ok, bytes: bytes ?? shown.result.bytes, at, code });
   }
 
   /** Takes what a record says of a call. */

@@ -266,9 +266,9 @@ async function compareReaders(journal: Journal, records: readonly JournalRecord[
   // not made is in no report.
   const views = new Map(view.calls.map((call) => [call.id, call]));
   const lines = past.use.lines.filter(({ callId }) => known.has(callId));
-  for (const { callId, outcome, bytes, started } of lines) {
-    const { state: end, bytes: viewed, started: begun } = views.get(callId) ?? {};
-    expect([callId, end, viewed, begun]).toEqual([callId, outcome.type, bytes, started]);
+  for (const { callId, outcome, bytes, started, ms } of lines) {
+    const { state: end, bytes: viewed, started: begun, ms: took = 0 } = views.get(callId) ?? {};
+    expect([callId, end, viewed, begun, took]).toEqual([callId, outcome.type, bytes, started, ms]);
   }
   const reported = new Set(lines.map(({ callId }) => callId));
   const copied = new Set(
@@ -276,6 +276,17 @@ async function compareReaders(journal: Journal, records: readonly JournalRecord[
   );
   for (const { id, state: end } of view.calls)
     if (!reported.has(id) && !past.open.has(id) && !copied.has(id)) expect([id, end]).toEqual([id, "aborted"]);
+}
+
+/** A record of another time, as a driver writes it: results have the time of their record. */
+function timed([record, content]: readonly [OneRecord, Content?], at: number): readonly [OneRecord, Content?] {
+  if (content && "results" in content) {
+    const results = content.results.map((one) => ({ ...one, provenance: { ...one.provenance, at } }));
+    const [message, dated] = recordOf({ results });
+    return [{ ...message, at }, dated];
+  }
+  const one = "at" in record ? { ...record, at } : record;
+  return content ? [one, content] : [one];
 }
 
 /** What is noted between two lengths of one journal: it waited for others at the shorter one. */
@@ -294,7 +305,8 @@ test("list, status, view, show, events, recover and the report say alike how a c
     fc.asyncProperty(journeys, async ({ task, copied, drawn, ends }) => {
       const state = new ConversationState();
       const records: JournalRecord[] = [];
-      const take = (record: OneRecord, content?: Content) => {
+      const take = (...step: readonly [OneRecord, Content?]) => {
+        const [record, content] = timed(step, AT + 100 * records.length);
         applyRecord(state, record, content);
         records.push(record);
       };
@@ -427,11 +439,8 @@ test("a conversation that goes on holds nothing of a client's result or of a dec
   const take = (record: JournalRecord, content?: Content) => applyRecord(state, record, content);
   const usage = { inputTokens: 1, outputTokens: 1, cachedInputTokens: 0 };
   take(conversation({}));
-  take(
-    ...recordOf({
-      turn: { type: "turn", text: "", calls: [direct("a")], hosted: [], end: { type: "called" }, usage },
-    }),
-  );
+  const made = { type: "turn", text: "", calls: [direct("a")], hosted: [], end: { type: "called" }, usage } as const;
+  take(...timed(recordOf({ turn: made }), AT));
   const whole = JSON.stringify("x".repeat(1000));
   const about = { call: "a", tool: "pay", caller: "direct", at: AT } as const;
   take({ type: "call", decision: "held", ...about });
