@@ -237,6 +237,7 @@ test("if a session closes while an input is checked, no approver is asked", asyn
   session.close();
   release();
   expect(await answer).toBeUndefined();
+  await session.ended;
   expect(asked).toEqual([]);
   expect(records).toMatchObject([{ decision: "dropped" }]);
 });

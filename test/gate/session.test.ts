@@ -244,6 +244,7 @@ test("a call whose input is still being checked when the session closes is dropp
   session.close();
   release();
   expect(await answer).toBeUndefined();
+  await session.ended;
   expect(records).toMatchObject([{ decision: "dropped" }]);
   expect(held.counts.started).toBe(0);
 });
