@@ -4,6 +4,7 @@ import { checkTranscript } from "../../src/agent/check-transcript.ts";
 import type { ScriptedTurn } from "../../src/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { talk } from "./talk.ts";
+import { runs } from "../support/all-tests.ts";
 
 const tools = () => [
   makeTool({ name: "read", allowedCallers: ["direct", "programmatic"] }),
@@ -63,6 +64,6 @@ test("whatever a model calls, each call is answered once by its own id, and the 
         ),
       ).toBe(true);
     }),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   );
 });

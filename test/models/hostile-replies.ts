@@ -5,6 +5,7 @@ import { createMemorySandbox } from "../../src/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import type { ServerEvent } from "./loopback.ts";
 import type { Wire, WireTurn } from "./wire.ts";
+import { runs } from "../support/all-tests.ts";
 
 const sandbox = createMemorySandbox();
 
@@ -151,7 +152,7 @@ export function survivesHostileReplies(name: string, wire: Wire): void {
           const { ending } = await askHostile(wire, stream, [reply], tools);
           expect(ending.type).toMatch(/^(answered|refused|cut_off|provider_failed|turns_spent)$/);
         }),
-        { numRuns: 60 },
+        { numRuns: runs(60) },
       );
     });
 
@@ -251,7 +252,7 @@ export function survivesHostileReplies(name: string, wire: Wire): void {
           if (isNumbered) expect(made.toSorted()).toEqual(meant.toSorted());
         },
       ),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 }

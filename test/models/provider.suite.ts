@@ -10,6 +10,7 @@ import { makeTool } from "../gate/open-session.ts";
 import { survivesHostileReplies } from "./hostile-replies.ts";
 import { expectSameRequests } from "./restored.ts";
 import { type Served, serve, type Wire, type WireModelOptions, type WireStep, type WireTurn } from "./wire.ts";
+import { runs } from "../support/all-tests.ts";
 
 const sandbox = createMemorySandbox();
 const example = (file: string) => readFileSync(new URL(`../../examples/flights/${file}`, import.meta.url), "utf8");
@@ -407,7 +408,7 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
           expect(got).toEqual(shown);
           expect(textsIn(got).filter((text) => LIVE.test(text))).toEqual([]);
         }),
-        { numRuns: 30 },
+        { numRuns: runs(30) },
       );
     });
 
@@ -438,7 +439,7 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
           };
           expect(await own(name, text)).toEqual(await own("Error", "x"));
         }),
-        { numRuns: 15 },
+        { numRuns: runs(15) },
       );
     });
 
@@ -545,7 +546,7 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
           for (const { turn, results } of transcript.turns)
             expect(results.map(({ callId }) => callId)).toEqual(turn.calls.map(({ id }) => id));
         }),
-        { numRuns: 25 },
+        { numRuns: runs(25) },
       );
     });
   });

@@ -12,6 +12,7 @@ import { evicting, type EvictionMoment } from "../support/evicting-sandbox.ts";
 import { createForkedPythonSandbox, PYTHON } from "../support/python-process-sandbox.ts";
 import { echo, later, pay, signal, tool } from "../support/tools.ts";
 import { executeSuite } from "./execute.suite.ts";
+import { runs } from "../support/all-tests.ts";
 
 describe("evicted at every wait, programs in JavaScript do", () => {
   const sandbox = evicting(createMemorySandbox());
@@ -118,7 +119,7 @@ test(
           type: "identical",
         });
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   },
 );

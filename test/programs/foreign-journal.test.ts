@@ -11,6 +11,7 @@ import {
   readLines,
 } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
+import { runs } from "../support/all-tests.ts";
 
 const sandbox = createMemorySandbox();
 const common = { description: "d", input: z.object({ n: z.number() }), allowedCallers: ["programmatic"] } as const;
@@ -136,7 +137,7 @@ test(
         }
         await walk(changed.join("\n"));
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   },
 );
@@ -157,7 +158,7 @@ test("so does one whose records are left out, repeated or in another order", { t
       ),
       (changed) => walk(changed.join("\n")),
     ),
-    { numRuns: 30 },
+    { numRuns: runs(30) },
   );
 });
 
@@ -172,7 +173,7 @@ test("so does one with changed bytes", { timeout: 120_000 }, async () => {
         await walk(changed);
       },
     ),
-    { numRuns: 30 },
+    { numRuns: runs(30) },
   );
 });
 

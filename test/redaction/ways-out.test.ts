@@ -20,6 +20,7 @@ import { makeTool } from "../gate/open-session.ts";
 import { serve } from "../models/wire.ts";
 import { WIRES } from "../models/wires.ts";
 import { finding, formsOf } from "./redact.ts";
+import { runs } from "../support/all-tests.ts";
 
 const sandbox = createMemorySandbox();
 const folder = mkdtempSync(join(tmpdir(), "portcullis-redaction-"));
@@ -201,7 +202,7 @@ test("no text that a rule covers leaves a program by any way: report, journal's 
       // The program itself had it.
       if (way !== "thrown") expect(records.some((record) => "redacted" in record)).toBe(true);
     }),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   );
 }, 120_000);
 
@@ -226,7 +227,7 @@ describe.each(WIRES)("%s", (_, wire) => {
         const { results } = report.transcript.turns[0] ?? { results: [] };
         if (way !== "thrown") expect(results[0]?.provenance.filtered).toMatch(/^\d+ characters redacted$/);
       }),
-      { numRuns: 10 },
+      { numRuns: runs(10) },
     );
   }, 120_000);
 });

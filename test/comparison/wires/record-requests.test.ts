@@ -5,6 +5,7 @@ import type { CallResult, ModelCall, Opening } from "../../../src/models/model.t
 import { recordLastRequest, recordRequests } from "../../../src/comparison/wires/record-requests.ts";
 import type { GivenTurn, RequestPart, Wire } from "../../../src/comparison/wires/wire.ts";
 import { WIRES } from "../../../src/comparison/wires/wires.ts";
+import { runs } from "../../support/all-tests.ts";
 
 const LONG = `crm.${"customers.of.a.region.and.their.orders.".repeat(3)}list`;
 
@@ -197,7 +198,7 @@ describe.each(wires)("on %s", (provider, wire) => {
         expect(idsOf(last.parts, "call")).toEqual(turns.flatMap(({ turn }) => turn.calls.map(({ id }) => id)));
         expect(idsOf(last.parts, "result")).toEqual(idsOf(last.parts, "call"));
       }),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     );
   });
 
@@ -214,7 +215,7 @@ describe.each(wires)("on %s", (provider, wire) => {
       const whole = await recordRequests(wire, opening, "Why?", turns);
       expect(await recordLastRequest(wire, opening, "Why?", turns)).toEqual(whole.at(-1));
     };
-    await fc.assert(fc.asyncProperty(large, check), { numRuns: 10 });
+    await fc.assert(fc.asyncProperty(large, check), { numRuns: runs(10) });
   });
 
   test("a tool has the name by which it was declared", async () => {

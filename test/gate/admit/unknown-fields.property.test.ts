@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { readInput } from "../../../src/gate/admit/read-input.ts";
 import type { JsonSchema } from "../../../src/tools/json-schema/json-schema.ts";
 import { jsonSchema } from "../../../src/tools/schema.ts";
+import { runs } from "../../support/all-tests.ts";
 
 /** A schema with a value that fits it and has only fields that it knows. */
 interface Example {
@@ -97,7 +98,7 @@ test("an input of known fields is never refused, and stays as it is", () => {
     fc.property(examplesWith([record]), (example) => {
       expect(read(example, example.value)).toEqual({ ok: true, value: { root: example.value } });
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });
 
@@ -122,6 +123,6 @@ test("a field with an unknown name is always refused by that name, wherever it s
         expect(read(example, value)).toMatchObject(refused);
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });

@@ -3,6 +3,7 @@ import { expect, test, vi } from "vitest";
 import { packRecord, unpackRecord } from "../../../src/journal/sqlite/large-texts.ts";
 import { inSteps, parseInSteps } from "../../../src/journal/sqlite/parse-in-steps.ts";
 import { header, turn } from "../records.ts";
+import { runs } from "../../support/all-tests.ts";
 
 /** The record as it comes back, and the length of its row. */
 async function stored(record: object): Promise<{ readonly back: unknown; readonly length: number }> {
@@ -28,7 +29,7 @@ test("a turn comes back as it was, whatever its texts and however many, and its 
       const { back } = await stored(record);
       expect(back).toEqual(record);
     }),
-    { numRuns: 40 },
+    { numRuns: runs(40) },
   );
 });
 
@@ -62,7 +63,7 @@ test("a row is parsed in steps as it is at once", async () => {
       const json = JSON.stringify({ pad: "x".repeat(300_000), ...row });
       expect(await inSteps(parseInSteps(json), () => Promise.resolve())).toEqual(JSON.parse(json));
     }),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   );
 });
 

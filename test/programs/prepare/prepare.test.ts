@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { prepare } from "../../../src/programs/prepare/prepare.ts";
 import { PROGRAM_BYTES } from "../../../src/programs/prepare/refuse-text.ts";
 import type { SourceMap } from "../../../src/programs/guest/source-map.ts";
+import { runs } from "../../support/all-tests.ts";
 
 async function prepared(source: string): Promise<{ readonly program: string; readonly map: SourceMap }> {
   const result = await prepare(source);
@@ -235,7 +236,7 @@ test("every token of a prepared program maps to the same token of the source, ex
       const words = putIn.map((token) => `${program.slice(token.start, token.end)} `).join("");
       expect(words).toMatch(PUT_IN);
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   );
 });
 
@@ -275,7 +276,7 @@ test("calls in a program with converted TypeScript map to their places in the so
         expect(source.slice(offsetOf(source, place.line, place.column))).toMatch(new RegExp(`^"m${index}"`));
       }
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });
 

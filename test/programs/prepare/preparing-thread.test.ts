@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { prepare } from "../../../src/programs/prepare/prepare.ts";
 import { PROGRAM_BYTES } from "../../../src/programs/prepare/refuse-text.ts";
 import { processorMs, slowness } from "../../support/slowness.ts";
+import { runs } from "../../support/all-tests.ts";
 
 const nested = (open: string, inner: string, close: string) => open.repeat(40) + inner + close.repeat(40);
 const groups = (count: number) =>
@@ -61,7 +62,7 @@ test("no regular expression of a program takes more of the host's thread than a 
         if (ms >= 100) expect(ms).toBeLessThan(100 * slowness("processor"));
       },
     ),
-    { numRuns: 25, interruptAfterTimeLimit: 20_000 },
+    { numRuns: runs(25), interruptAfterTimeLimit: 20_000 },
   );
 });
 

@@ -6,6 +6,7 @@ import { loadStyles, pathParts, requestParts } from "../../../src/sources/openap
 import { Schemas } from "../../../src/sources/openapi/schemas.ts";
 import { toolInput } from "../../../src/sources/openapi/tool-input.ts";
 import { operationOf } from "./api-server.ts";
+import { runs } from "../../support/all-tests.ts";
 
 const text = () =>
   oneof(
@@ -78,6 +79,6 @@ test("whatever a program passes, a request goes to its host and its path, and ea
       for (const name of url.searchParams.keys())
         expect(name === "q" || name === "r" || /^d(?:\[|$)/.test(name)).toBe(true);
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });

@@ -5,6 +5,7 @@ import { compileSchema } from "../../../src/tools/json-schema/compile-schema.ts"
 import { evaluate } from "../../../src/tools/json-schema/evaluate.ts";
 import type { JsonSchema } from "../../../src/tools/json-schema/json-schema.ts";
 import { jsonSchema, validate } from "../../../src/tools/schema.ts";
+import { runs } from "../../support/all-tests.ts";
 
 const scalar = fc.constantFrom<unknown>(null, true, false, 0, -1, 2, 3.5, 6, "", "a", "ab", "abc", "b1", "2020-02-30");
 const names = fc.constantFrom("a", "b", "ab", "c");
@@ -111,6 +112,6 @@ test("a value fits a schema where it does for another implementation, and the sa
         expect(evaluate(compiled, one)?.last.keyword).toBe(expected.errors.at(-1)?.keyword);
       }
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });

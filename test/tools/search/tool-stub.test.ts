@@ -8,6 +8,7 @@ import type { Tool } from "../../../src/tools/tool.ts";
 import { PYTHON } from "../../support/python-process-sandbox.ts";
 import { tool } from "../../support/tools.ts";
 import { catalogueTools } from "./catalogue-tools.ts";
+import { runs } from "../../support/all-tests.ts";
 
 const ODD_TEXTS = ["*/ x", "a\nb", '"', "\\", "…", "`${x}`", "\u2028", "'''", "#", "from", "class", "名"];
 const text = fc.oneof(fc.constantFrom(...ODD_TEXTS), fc.string({ unit: "binary" }));
@@ -60,7 +61,7 @@ test("the stub of any tool is one line of TypeScript that parses", () => {
       expect(stub.length).toBeLessThanOrEqual(1200);
       transformSync(stub, { loader: "ts" });
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 

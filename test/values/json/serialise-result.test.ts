@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { HeldBytes } from "../../../src/values/held-bytes.ts";
 import { isLarge, serialiseResult as serialise, resultType } from "../../../src/values/json/serialise-result.ts";
 import { weigh } from "../../../src/values/json/weigh.ts";
+import { runs } from "../../support/all-tests.ts";
 
 const share = new HeldBytes().share("test", Number.MAX_SAFE_INTEGER);
 const resultText = (value: unknown, resultBytes: number, resultValues = 4_000_000) =>
@@ -109,7 +110,7 @@ test("no value has fewer bytes of JSON than it weighs", () => {
     fc.property(fc.jsonValue({ stringUnit: "binary" }), (value) => {
       expect(weigh(value, Number.MAX_SAFE_INTEGER)).toBeLessThanOrEqual(Buffer.byteLength(JSON.stringify(value)));
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   );
 });
 

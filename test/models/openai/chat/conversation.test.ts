@@ -5,6 +5,7 @@ import { chatWire } from "./wire.ts";
 import { UNSHOWN } from "../../converse.ts";
 import { ask, type Asking, behavesAsModel, counted } from "../../provider.suite.ts";
 import { serve, type Served, type Wire, type WireStep } from "../../wire.ts";
+import { runs } from "../../../support/all-tests.ts";
 
 behavesAsModel("OpenAI Chat Completions", chatWire);
 
@@ -274,7 +275,7 @@ test("whatever of indexes and ids a server leaves out or repeats, no call is rea
         expect(wrong).toEqual([]);
       },
     ),
-    { numRuns: 3000 },
+    { numRuns: runs(3000) },
   );
 });
 

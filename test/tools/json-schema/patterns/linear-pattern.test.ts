@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { LinearPattern } from "../../../../src/tools/json-schema/patterns/linear-pattern.ts";
 import { PatternRefused } from "../../../../src/tools/json-schema/patterns/parse-pattern.ts";
 import { Steps } from "../../../../src/tools/json-schema/steps.ts";
+import { runs } from "../../../support/all-tests.ts";
 
 function isFound(source: string, text: string): boolean {
   return new LinearPattern(source).test(text, new Steps(1_000_000));
@@ -63,7 +64,7 @@ test("a pattern is found in a text where the engine's own finds it", () => {
       for (const one of texts.filter(isReadAlike(pattern)))
         expect(own.test(one, new Steps(1_000_000))).toBe(native.test(one));
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });
 
