@@ -1,11 +1,7 @@
 import { addAbortListener } from "node:events";
 import type { ExecutionId } from "../../journal/execution-id.ts";
 import { readRecords } from "../../journal/reading/read-records.ts";
-import type { OutcomeRecord } from "../../journal/record.ts";
-import { endingHead } from "../../programs/from-journal/ending-head.ts";
-import { readTurnSliced } from "../../programs/from-journal/read-turns.ts";
 import type { Journal } from "../../journal/journal.ts";
-import type { SlicedWork } from "../../values/slice-scheduler.ts";
 import { isOperators, problemOf } from "../http/problems.ts";
 import { type JournalEvent, JournalEvents, LAST_EVENTS } from "./journal-events.ts";
 import type { JournalWatch } from "./journal-watch.ts";
@@ -134,9 +130,7 @@ class EventChunks {
     };
     const read = readRecords(journal, execution, { tenant, from, count: RECORDS_AT_ONCE, onLength });
     for await (const record of read) {
-      const turn = record.type === "turn" ? await read.lane.work(readTurnSliced(record)) : undefined;
-      const told = record.type === "outcome" ? await read.lane.work(withoutValue(record)) : record;
-      for (const event of this.events.take(told, turn)) {
+      for (const event of await read.lane.work(this.events.take(record))) {
         if (this.#isNew(event)) chunk += this.#textOf(event);
         if (LAST_EVENTS.has(event.type)) this.isOver = true;
       }
@@ -158,9 +152,4 @@ class EventChunks {
     const { shown: execution } = this.#parts;
     return `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify({ ...data, execution })}\n\n`;
   }
-}
-
-/** No event has the value, which may be large. */
-function* withoutValue(record: OutcomeRecord): SlicedWork<OutcomeRecord> {
-  return { ...record, outcome: JSON.stringify(yield* endingHead(record.outcome)) };
 }

@@ -2,9 +2,10 @@ import type { CallLine } from "../../gate/call-line.ts";
 import type { ModelUsage } from "../../models/model.ts";
 import type { BARE_WAITING } from "../../programs/outcome.ts";
 import type { SchemaType } from "../../values/schema-type.ts";
+import type { SlicedWork } from "../../values/slice-scheduler.ts";
+import { type MessageHead, messageHead } from "./message-head.ts";
 import type { HttpEvent } from "../api/event-shapes.ts";
 import { clientEnding } from "../../agent/ending-text.ts";
-import { MAX_TURN_CALLS } from "../../agent/from-journal/transcript.ts";
 import type { GuestFrame } from "../../../bridge/frames.ts";
 import type {
   CallRecord,
@@ -25,13 +26,13 @@ import {
   lineOf,
 } from "../../programs/from-journal/call-history.ts";
 import { applyRecord, ExecutionState, type UnansweredCall } from "../../programs/from-journal/execution-state.ts";
-import { type PastTurn, readTurn } from "../../programs/from-journal/read-turns.ts";
+import { endingHead } from "../../programs/from-journal/ending-head.ts";
+import { type PastTurn, readTurnSliced } from "../../programs/from-journal/read-turns.ts";
 import { type Standing, standingOf } from "../../programs/from-journal/standing.ts";
 import { given } from "../../option-rules/given.ts";
-import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import { cutMiddle } from "../../values/cut-middle.ts";
 import { memoryOf } from "../../values/held-bytes.ts";
-import { fieldOf, isFields, listOf, textOf } from "../../values/fields.ts";
+import { type Fields, isFields } from "../../values/fields.ts";
 import { parsedJson } from "../../values/json/json-text.ts";
 
 /** Bytes of a text in an event. The journal has the whole. */
@@ -92,13 +93,14 @@ export class JournalEvents {
     );
   }
 
-  take(record: JournalRecord, turn = record.type === "turn" ? readTurn(record) : undefined): readonly JournalEvent[] {
+  *take(record: JournalRecord): SlicedWork<readonly JournalEvent[]> {
+    const open = yield* opened(record);
     const bare = withoutTexts(record);
-    applyRecord(this.#state, bare, turn && withoutBodies(turn));
+    applyRecord(this.#state, bare, open.type === "turn" ? withoutBodies(open.turn) : undefined);
     const call = this.#calls.note(bare);
-    if (this.#kind === "conversation") this.#asked.take(bare);
-    const told = [...(turn ? printed(turn) : this.#tell(record, call)), ...ended(record, call)];
-    const waits = this.#wait(turn?.event.now ?? ("at" in record ? record.at : 0));
+    if (this.#kind === "conversation") this.#asked.take(open, bare);
+    const told = [...this.#tell(open, call), ...ended(bare, call)];
+    const waits = this.#wait(timeOf(open));
     if (call?.end) this.#calls.forget(call);
     const index = this.#index;
     this.#index += 1;
@@ -109,10 +111,12 @@ export class JournalEvents {
     }));
   }
 
-  #tell(record: JournalRecord, call: KnownCall | undefined): readonly Told[] {
+  #tell(record: OpenRecord, call: KnownCall | undefined): readonly Told[] {
     switch (record.type) {
       case "header":
         return this.#begin(record);
+      case "turn":
+        return printed(record.turn);
       case "call":
         return call ? called(record, call) : [];
       case "decision":
@@ -144,7 +148,6 @@ export class JournalEvents {
         return [{ type: "connection_ended", host: word(host), port, outcome, bytesUp, bytesDown, ms, at }];
       }
       case "answered":
-      case "turn":
       case "hand":
       case "alive":
       case "tools":
@@ -178,28 +181,25 @@ export class JournalEvents {
     return this.#waits && !waited ? [{ type: "conversation_waiting", waiting: waitingOf(calls), at: now }] : [];
   }
 
-  #message({ from, message, at }: MessageRecord): readonly Told[] {
+  #message({ from, head, at }: OpenMessage): readonly Told[] {
     if (from === "host") return [];
-    const said = parsedJson(message);
-    const spoken = { text: text(textOf(said, "text") ?? ""), at };
+    const spoken = { text: text(head.text), at };
     if (from === "user") return [{ type: "user_said", ...spoken }];
     this.#turns += 1;
-    const calls = listOf(said, "calls")
-      .slice(0, LISTED_CALLS)
-      .map((call) => ({ callId: word(textOf(call, "id") ?? ""), tool: word(textOf(call, "tool") ?? RUN_PROGRAM) }));
-    const usage = short(fieldOf(said, "usage"), 1) as ModelUsage;
+    const calls = head.calls.slice(0, LISTED_CALLS).map(({ id, tool }) => ({ callId: word(id), tool: word(tool) }));
+    const usage = short(head.usage, 1) as ModelUsage;
     return [{ type: "turn_ended", turn: this.#turns, calls, usage, ...spoken }];
   }
 
   #rest({ ending = "null", at }: RestRecord): Told {
-    const told = endingOf(ending) as EventOfType<"conversation_resting">["ending"];
+    const told = endingOf(parsedJson(ending)) as EventOfType<"conversation_resting">["ending"];
     return { type: "conversation_resting", ending: told, at };
   }
 
-  #end({ outcome, at }: OutcomeRecord): readonly Told[] {
+  #end({ ending, at }: OpenOutcome): readonly Told[] {
     return this.#kind === "conversation"
-      ? [{ type: "conversation_ended", ending: endingOf(outcome) as EventOfType<"conversation_ended">["ending"], at }]
-      : [{ type: "execution_ended", outcome: endingOf(outcome) as EventOfType<"execution_ended">["outcome"], at }];
+      ? [{ type: "conversation_ended", ending: endingOf(ending) as EventOfType<"conversation_ended">["ending"], at }]
+      : [{ type: "execution_ended", outcome: endingOf(ending) as EventOfType<"execution_ended">["outcome"], at }];
   }
 }
 
@@ -217,8 +217,8 @@ class AskedCalls {
     return this.#heldBytes;
   }
 
-  take(record: JournalRecord): void {
-    if (record.type === "message") this.#takeMessage(record);
+  take(open: OpenRecord, record: JournalRecord): void {
+    if (open.type === "message") this.#takeMessage(open);
     if (isOfCall(record)) applyToCall(this.#open.get(record.call), record);
   }
 
@@ -229,17 +229,10 @@ class AskedCalls {
     return calls.every((call) => isWaiting(call) && !isExpired(header, call, now)) ? calls : [];
   }
 
-  #takeMessage({ from, message }: MessageRecord): void {
-    if (from === "model") {
-      this.#open.clear();
-      for (const call of listOf(parsedJson(message), "calls").slice(0, MAX_TURN_CALLS)) {
-        const id = textOf(call, "id") ?? "";
-        this.#open.set(id, { id, tool: textOf(call, "tool") ?? RUN_PROGRAM, inputText: "" });
-      }
-    } else if (from === "host" && this.#open.size > 0) {
-      const results = parsedJson(message);
-      if (Array.isArray(results)) for (const result of results) this.#open.delete(textOf(result, "callId") ?? "");
-    }
+  #takeMessage({ from, head }: OpenMessage): void {
+    if (from === "model") this.#open.clear();
+    for (const { id, tool } of head.calls) this.#open.set(id, { id, tool, inputText: "" });
+    for (const id of head.answered) this.#open.delete(id);
     this.#heldBytes = 0;
     for (const [id, { tool }] of this.#open) this.#heldBytes += CALL_BYTES + memoryOf(id) + memoryOf(tool);
   }
@@ -311,6 +304,40 @@ function whyOf({ decided }: UnansweredCall): "approval" | "outcome_unknown" {
   return decided?.code === "outcome_unknown" ? "outcome_unknown" : "approval";
 }
 
+interface OpenMessage extends Pick<MessageRecord, "type" | "from" | "at"> {
+  readonly head: MessageHead;
+}
+
+interface OpenOutcome extends Pick<OutcomeRecord, "type" | "at"> {
+  readonly ending: Fields;
+}
+
+/** A record, and what was read of its texts. */
+type OpenRecord =
+  | Exclude<JournalRecord, { readonly type: "turn" | "message" | "outcome" }>
+  | { readonly type: "turn"; readonly turn: PastTurn }
+  | OpenMessage
+  | OpenOutcome;
+
+function* opened(record: JournalRecord): SlicedWork<OpenRecord> {
+  const { type } = record;
+  switch (type) {
+    case "turn":
+      return { type, turn: yield* readTurnSliced(record) };
+    case "message":
+      return { type, from: record.from, head: yield* messageHead(record), at: record.at };
+    case "outcome":
+      return { type, ending: yield* endingHead(record.outcome), at: record.at };
+    default:
+      return record;
+  }
+}
+
+function timeOf(record: OpenRecord): number {
+  if (record.type === "turn") return record.turn.event.now;
+  return "at" in record ? record.at : 0;
+}
+
 /** A record without what the state of a stream would hold of it. */
 function withoutTexts(record: JournalRecord): JournalRecord {
   switch (record.type) {
@@ -359,8 +386,7 @@ function word(whole: string): string {
 }
 
 /** The fields of an ending without its value, which `GET /v1/executions/:id` gives. A later version may have endings of other types. */
-function endingOf(json: string): unknown {
-  const ending = parsedJson(json);
+function endingOf(ending: unknown): unknown {
   return short(isFields(ending) ? clientEnding(ending) : ending, 0);
 }
 

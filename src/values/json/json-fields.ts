@@ -1,5 +1,5 @@
 import type { SlicedWork } from "../slice-scheduler.ts";
-import { COLON, COMMA, END, isOpening, JsonScanner, MORE, newCount, OPEN_RECORD } from "./json-scanner.ts";
+import { COLON, COMMA, END, isOpening, JsonScanner, MORE, newCount, OPEN_LIST, OPEN_RECORD } from "./json-scanner.ts";
 
 /** Characters between two checks whether the thread must be yielded. */
 const STEP_LENGTH = 64 * 1024;
@@ -17,16 +17,10 @@ export function* fieldTexts(text: string): SlicedWork<ReadonlyMap<string, string
   if (scanner.next(1) !== OPEN_RECORD) return undefined;
   let from = 1;
   let name: string | undefined;
-  for (let stop = STEP_LENGTH; ;) {
-    if (scanner.at >= stop) {
-      stop = scanner.at + STEP_LENGTH;
-      yield;
-    }
-    const mark = scanner.next(stop);
+  for (;;) {
+    const mark = yield* outerMark(scanner);
     if (mark === END) return undefined;
-    if (mark === MORE) continue;
-    if (isOpening(mark)) yield* passContainer(scanner);
-    else if (mark === COLON) {
+    if (mark === COLON) {
       name = nameIn(text.slice(from, scanner.start));
       if (name === undefined || fields.size === MOST_FIELDS) return undefined;
       from = scanner.end;
@@ -37,6 +31,38 @@ export function* fieldTexts(text: string): SlicedWork<ReadonlyMap<string, string
       name = undefined;
       from = scanner.end;
     }
+  }
+}
+
+/**
+ * The JSON texts of the first entries of a list, `most` at most, found like the fields of a record. Undefined for a text that is
+ * no list or has no end.
+ */
+export function* entryTexts(text: string, most = Number.POSITIVE_INFINITY): SlicedWork<readonly string[] | undefined> {
+  const entries: string[] = [];
+  const scanner = new JsonScanner(text);
+  if (scanner.next(1) !== OPEN_LIST) return undefined;
+  let from = 1;
+  while (entries.length < most) {
+    const mark = yield* outerMark(scanner);
+    if (mark === END) return undefined;
+    if (mark !== COMMA && scanner.level > 0) continue;
+    const entry = text.slice(from, scanner.start);
+    if (scanner.level === 0 && entries.length === 0 && entry.trim() === "") return entries;
+    entries.push(entry);
+    if (scanner.level === 0) return entries;
+    from = scanner.end;
+  }
+  return entries;
+}
+
+/** The next mark of the outermost container itself, or `END`. What is in its values is passed. */
+function* outerMark(scanner: JsonScanner): SlicedWork<number> {
+  for (;;) {
+    yield;
+    const mark = scanner.next(scanner.at + STEP_LENGTH);
+    if (isOpening(mark)) yield* passContainer(scanner);
+    else if (mark !== MORE) return mark;
   }
 }
 

@@ -21,7 +21,7 @@ import type { OneRecord } from "../../../src/journal/state-log.ts";
 import type { ModelCall, TurnEnd } from "../../../src/models/model.ts";
 import { drivenHere } from "../../../src/programs/driven.ts";
 import type { Scope } from "../../../src/programs/scope.ts";
-import { JournalEvents } from "../../../src/serve/live/journal-events.ts";
+import { takeRecords } from "../../serve/live/take-records.ts";
 import { viewExecution } from "../../../src/views/view-execution.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedStep, type ScriptedTurn } from "../../../src/testing.ts";
 import { makeTool } from "../../gate/open-session.ts";
@@ -228,8 +228,7 @@ async function compareReaders(journal: Journal, records: readonly JournalRecord[
   const status = await readFacts({ journal, tenant: "default" } as Scope, "one");
   const view = await viewExecution(journal, "one");
   const text = await shownText(journal, "one");
-  const events = new JournalEvents();
-  const told = records.map((record) => events.take(record));
+  const told = takeRecords(records);
   expect([listed?.state, status.listed.state, view.state]).toEqual([state, state, state]);
   expect(status.listed).toEqual(listed);
   const { ending } = status.conversation ?? {};

@@ -9,7 +9,7 @@ import { createMemoryJournal } from "../../../src/journal/memory-journal.ts";
 import type { CallRecord, JournalRecord } from "../../../src/journal/record.ts";
 import { readPast } from "../../../src/programs/from-journal/past-execution.ts";
 import { standingOf } from "../../../src/programs/from-journal/standing.ts";
-import { JournalEvents } from "../../../src/serve/live/journal-events.ts";
+import { takeRecords } from "../../serve/live/take-records.ts";
 import type { ExecutionView } from "../../../src/views/view.ts";
 import { viewExecution } from "../../../src/views/view-execution.ts";
 import { shownText } from "../../../src/cli/commands/journal/show.ts";
@@ -141,8 +141,7 @@ async function answers(records: readonly JournalRecord[]) {
   const status = await runtime.status("e");
   const view = await viewExecution(journal, "e");
   const text = await shownText(journal, "e");
-  const events = new JournalEvents();
-  const told = records.map((record) => events.take(record)).at(-1) ?? [];
+  const told = takeRecords(records).at(-1) ?? [];
   const past = await readPast(records);
   const resumed = listed?.state === "waiting" ? await runtime.resume("e") : undefined;
   await runtime[Symbol.asyncDispose]();

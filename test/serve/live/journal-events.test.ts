@@ -6,13 +6,14 @@ import { createMemorySandbox, scriptedModel } from "portcullis/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import type { JournalRecord } from "../../../src/journal/index.ts";
-import type { PastTurn } from "../../../src/programs/from-journal/read-turns.ts";
+import { frameText } from "../../../bridge/frames.ts";
 import { CONVERSATION_EVENTS } from "../../../src/agent/event.ts";
 import { CALL_EVENTS } from "../../../src/gate/call-event.ts";
 import { PROGRAM_EVENTS } from "../../../src/programs/event.ts";
 import { HTTP_EVENTS } from "../../../src/serve/api/event-shapes.ts";
-import { header } from "../../journal/records.ts";
+import { header, turn } from "../../journal/records.ts";
 import { JournalEvents } from "../../../src/serve/live/journal-events.ts";
+import { takeRecords } from "./take-records.ts";
 
 const read = { allowedCallers: ["programmatic"], effect: "read" } as const;
 const tools = [
@@ -45,9 +46,8 @@ async function eventsOf(program: string, decide = false) {
   await using runtime = await createRuntime({ tools, journal, sandbox: createMemorySandbox(), approve: () => "later" });
   const report = await runtime.execute(program, { execution: "e" });
   if (decide) await runtime.resume("e", { decisions: { 1: { allow: true, by: "ann" } } });
-  const events = new JournalEvents();
   const records = await Array.fromAsync(journal.read("e"));
-  return { report, all: records.flatMap((record) => events.take(record)) };
+  return { report, all: takeRecords(records).flat() };
 }
 
 const typesOf = (all: readonly { readonly type: string }[]) => all.map(({ type }) => type);
@@ -114,9 +114,7 @@ test("a conversation waits once all open calls of its model wait, and not for wh
   await talk.say();
   await talk.say("Go on.");
   await talk.step("Once more.");
-  const events = new JournalEvents();
-  const records = await Array.fromAsync(journal.read("c"));
-  const told = records.flatMap((record) => events.take(record));
+  const told = takeRecords(await Array.fromAsync(journal.read("c"))).flat();
   const waits = told.filter(({ type }) => type === "conversation_waiting");
   expect(waits.map(({ data }) => data)).toMatchObject([
     { waiting: { approvals: [{ callId: "a.hold", tool: "a.hold", why: "approval" }], calls: [] } },
@@ -139,12 +137,11 @@ test("the same records give the same events, wherever the reading is interrupted
   await using runtime = await createRuntime({ tools, journal, sandbox: createMemorySandbox(), approve: () => "later" });
   await runtime.execute("await tools.a.get({}); return await tools.a.pay({})", { execution: "e" });
   const records = await Array.fromAsync(journal.read("e"));
-  const whole = new JournalEvents();
-  const all = records.flatMap((record) => whole.take(record));
+  const all = takeRecords(records).flat();
   for (let cut = 0; cut <= records.length; cut += 1) {
     const again = new JournalEvents();
-    for (const record of records.slice(0, cut)) again.take(record);
-    const rest = records.slice(cut).flatMap((record) => again.take(record));
+    takeRecords(records.slice(0, cut), again);
+    const rest = takeRecords(records.slice(cut), again).flat();
     expect(rest).toEqual(all.filter(({ id }) => Number.parseInt(id, 10) >= cut));
   }
 });
@@ -161,40 +158,27 @@ test.each(["allowed", "held", "client"] as const)(
   (decision) => {
     const ids = Array.from({ length: 20_000 }, (_, n) => n + 1);
     const events = new JournalEvents();
-    events.take(header("e"));
+    takeRecords([header("e")], events);
     const empty = events.heldBytes;
     const before = memory();
-    const begin = {
-      event: { kind: "start", now: 1 },
-      commands: [
-        ...ids.map((id) => ({ kind: "call", id, tool: "a.pay", body: "{}" })),
-        ...ids.map((id) => ({ kind: "timer", id: 30_000 + id, ms: 1 })),
-      ],
-    };
-    events.take({ type: "turn", event: "", commands: [] }, begin as unknown as PastTurn);
+    const commands = [
+      ...ids.map((id) => frameText({ kind: "call", id, tool: "a.pay", body: "{}" })),
+      ...ids.map((id) => frameText({ kind: "timer", id: 30_000 + id, ms: 1 })),
+    ];
+    takeRecords([turn(frameText({ kind: "fire", now: 1, id: 1 }), ...commands)], events);
     for (const id of ids) {
       const inputDigest = `${id}`.padStart(64, "0");
       const tool = `a.p${"ay".repeat(1 + (id % 2))}`;
-      events.take({
-        type: "call",
-        call: `${id}`,
-        tool,
-        caller: "programmatic",
-        decision,
-        inputDigest,
-        at: 1.7e12 + id,
-      });
+      const call = { type: "call", call: `${id}`, tool, caller: "programmatic", decision, inputDigest } as const;
+      takeRecords([{ ...call, at: 1.7e12 + id }], events);
     }
+    commands.length = 0;
     expect(events.heldBytes - empty).toBeGreaterThan(0.9 * (memory() - before));
     for (const id of ids) {
-      events.take({ type: "answered", call: `${id}`, ok: true, ms: 1, bytes: 1, at: 1 });
-      for (const event of [
-        { kind: "answer", id, ok: true, body: "1" },
-        { kind: "fire", id: 30_000 + id },
-      ]) {
-        const turn = { event: { ...event, now: 2 }, commands: [] };
-        events.take({ type: "turn", event: "", commands: [] }, turn as unknown as PastTurn);
-      }
+      const answered = { type: "answered", call: `${id}`, ok: true, ms: 1, bytes: 1, at: 1 } as const;
+      const told = frameText({ kind: "answer", now: 2, id, ok: true, body: "1" });
+      const fired = frameText({ kind: "fire", now: 2, id: 30_000 + id });
+      takeRecords([answered, turn(told), turn(fired)], events);
     }
     expect(events.heldBytes).toBe(empty);
   },
@@ -251,13 +235,11 @@ test("the events of the library and those over HTTP fit their schemas, and have 
   for (const event of told) expect.soft(ofLibrary[event.type].parse(event)).toEqual(event);
   const overHttp = new Set<string>();
   for (const id of new Set(told.map((event) => event.execution))) {
-    const events = new JournalEvents();
-    for await (const record of journal.read(id))
-      for (const { type, data } of events.take(record)) {
-        overHttp.add(type);
-        const event = JSON.parse(JSON.stringify({ ...data, execution: id })) as unknown;
-        expect.soft(HTTP_EVENTS[type].parse(event)).toEqual(event);
-      }
+    for (const { type, data } of takeRecords(await Array.fromAsync(journal.read(id))).flat()) {
+      overHttp.add(type);
+      const event = JSON.parse(JSON.stringify({ ...data, execution: id })) as unknown;
+      expect.soft(HTTP_EVENTS[type].parse(event)).toEqual(event);
+    }
   }
   const untold = Object.keys(HTTP_EVENTS).filter((type) => !overHttp.has(type));
   expect(untold).toEqual(["execution_restarted", "connection_ended"]);
@@ -266,13 +248,13 @@ test("the events of the library and those over HTTP fit their schemas, and have 
 test("long ids and names of a model's calls count as held until their results come", () => {
   const conversation = header("c") as object;
   const events = new JournalEvents();
-  events.take({ ...conversation, kind: "conversation", model: "m", task: "t" } as unknown as JournalRecord);
+  takeRecords([{ ...conversation, kind: "conversation", model: "m", task: "t" } as unknown as JournalRecord], events);
   const empty = events.heldBytes;
   const [id, tool] = ["i".repeat(1_000_000), "t".repeat(1_000_000)];
   const message = (from: string, value: unknown) =>
     ({ type: "message", from, message: JSON.stringify(value), at: 1 }) as JournalRecord;
-  events.take(message("model", { calls: [{ type: "tool_call", id, tool, inputText: "{}" }] }));
+  takeRecords([message("model", { calls: [{ type: "tool_call", id, tool, inputText: "{}" }] })], events);
   expect(events.heldBytes - empty).toBeGreaterThan(2_000_000);
-  events.take(message("host", [{ callId: id }]));
+  takeRecords([message("host", [{ callId: id }])], events);
   expect(events.heldBytes).toBe(empty);
 });

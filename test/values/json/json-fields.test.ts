@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { fieldTexts } from "../../../src/values/json/json-fields.ts";
+import { entryTexts, fieldTexts } from "../../../src/values/json/json-fields.ts";
 import type { SlicedWork } from "../../../src/values/slice-scheduler.ts";
 
 function run<Value>(work: SlicedWork<Value>): { readonly value: Value; readonly pauses: number } {
@@ -42,4 +42,17 @@ test("the thread is given to others while millions of values are passed over", (
   expect(value?.get("value") === list).toBe(true);
   expect(value?.get("type")).toBe('"completed"');
   expect(pauses).toBeGreaterThan(20);
+});
+
+test("the entries of any list are found as JSON.parse finds them, and no more than are asked for", () => {
+  fc.assert(
+    fc.property(fc.array(fc.jsonValue()), fc.constantFrom(undefined, 1, "\t"), fc.nat(5), (list, space, most) => {
+      const text = JSON.stringify(list, undefined, space);
+      const parsed = (found: readonly string[] = []) => found.map((entry) => JSON.parse(entry) as unknown);
+      const whole = JSON.parse(text) as readonly unknown[];
+      expect(parsed(run(entryTexts(text)).value)).toEqual(whole);
+      expect(parsed(run(entryTexts(text, most)).value)).toEqual(whole.slice(0, most));
+    }),
+  );
+  for (const text of ["", "1", "{}", "[1", '["a', "[[]", " []"]) expect(run(entryTexts(text)).value).toBeUndefined();
 });

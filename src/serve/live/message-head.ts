@@ -1,0 +1,56 @@
+import { MAX_TURN_CALLS } from "../../agent/from-journal/transcript.ts";
+import type { MessageRecord } from "../../journal/record.ts";
+import { RUN_PROGRAM } from "../../tools/tool-name.ts";
+import { entryTexts, fieldTexts } from "../../values/json/json-fields.ts";
+import { parsedJson } from "../../values/json/json-text.ts";
+import type { SlicedWork } from "../../values/slice-scheduler.ts";
+
+/** Characters of a usage that is read. */
+const USAGE_LENGTH = 64 * 1024;
+
+/** What events tell of a message, and what a stream keeps of it. */
+export interface MessageHead {
+  readonly text: string;
+  /** JSON as it was read: a journal may come from elsewhere. */
+  readonly usage: unknown;
+  /** The calls of a model's turn. `tool` is `run_program` for programs. */
+  readonly calls: readonly { readonly id: string; readonly tool: string }[];
+  /** Ids of the calls that have results. */
+  readonly answered: readonly string[];
+}
+
+/** Reads a message. What a call was given and what it returned may be large, and is passed over. */
+export function* messageHead({ from, message }: Pick<MessageRecord, "from" | "message">): SlicedWork<MessageHead> {
+  const head: MessageHead = { text: "", usage: undefined, calls: [], answered: [] };
+  if (from === "host") return { ...head, answered: yield* answeredIn(message) };
+  const fields = yield* fieldTexts(message.trim());
+  const usage = fields?.get("usage") ?? "";
+  return {
+    ...head,
+    text: textIn(fields, "text") ?? "",
+    usage: usage.length > USAGE_LENGTH ? undefined : parsedJson(usage),
+    calls: from === "model" ? yield* callsIn(fields?.get("calls")) : [],
+  };
+}
+
+function* answeredIn(message: string): SlicedWork<readonly string[]> {
+  const answered: string[] = [];
+  for (const result of (yield* entryTexts(message.trim())) ?? [])
+    answered.push(textIn(yield* fieldTexts(result.trim()), "callId") ?? "");
+  return answered;
+}
+
+function* callsIn(list = ""): SlicedWork<MessageHead["calls"]> {
+  const calls: MessageHead["calls"][number][] = [];
+  for (const call of (yield* entryTexts(list.trim(), MAX_TURN_CALLS)) ?? []) {
+    const fields = yield* fieldTexts(call.trim());
+    calls.push({ id: textIn(fields, "id") ?? "", tool: textIn(fields, "tool") ?? RUN_PROGRAM });
+  }
+  return calls;
+}
+
+function textIn(fields: ReadonlyMap<string, string> | undefined, name: string): string | undefined {
+  const text = fields?.get(name)?.trim();
+  const value = text?.startsWith('"') ? parsedJson(text) : undefined;
+  return typeof value === "string" ? value : undefined;
+}

@@ -1,0 +1,16 @@
+import type { JournalRecord } from "../../../src/journal/record.ts";
+import { type JournalEvent, JournalEvents } from "../../../src/serve/live/journal-events.ts";
+
+/** The events of each record. */
+export function takeRecords(
+  records: readonly JournalRecord[],
+  events = new JournalEvents(),
+): (readonly JournalEvent[])[] {
+  return records.map((record) => {
+    const work = events.take(record);
+    for (;;) {
+      const { done, value } = work.next();
+      if (done) return value;
+    }
+  });
+}
