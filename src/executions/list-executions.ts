@@ -17,7 +17,7 @@ import { type PastConversation, readPastConversation } from "../agent/from-journ
 import { textOf } from "../values/fields.ts";
 import { checkJson } from "../values/json/check-json.ts";
 import { Lane } from "../values/slice-scheduler.ts";
-import { standingOf } from "../programs/from-journal/standing.ts";
+import { type Standing, standingOf } from "../programs/from-journal/standing.ts";
 import type { UnansweredCall } from "../programs/from-journal/execution-state.ts";
 import type { ListedExecution } from "./listed-execution.ts";
 
@@ -49,12 +49,39 @@ export async function listConversation(
   summary: ExecutionSummary,
   { past, standing }: ReadConversation,
 ): Promise<ListedExecution> {
-  const { outcome, records, header } = past;
+  const lane = new Lane(summary.tenant);
+  return listRead(journal, summary, past, lane, () => openConversation({ past, standing }, lane));
+}
+
+/** What was read of a program. */
+export interface ReadProgram {
+  readonly state: ExecutionState;
+  readonly outcome: OutcomeRecord | undefined;
+  readonly standing: Standing;
+}
+
+/** A program that was read, as it is listed. Its summary may be older than its records. */
+export async function listProgram(
+  journal: Journal,
+  summary: ExecutionSummary,
+  { state, outcome, standing }: ReadProgram,
+): Promise<ListedExecution> {
+  const lane = new Lane(summary.tenant);
+  const { records } = state;
+  return listRead(journal, summary, { records, outcome }, lane, () => openProgram({ state, standing }, lane));
+}
+
+async function listRead(
+  journal: Journal,
+  summary: ExecutionSummary,
+  { records, outcome }: { readonly records: number; readonly outcome: OutcomeRecord | undefined },
+  lane: Lane,
+  open: () => Promise<OpenFacts>,
+): Promise<ListedExecution> {
   const now = { ...summary, records, ended: outcome !== undefined };
   const driven = isDriven(journal, now);
-  const lane = new Lane(header.tenant);
   if (outcome) return { ...baseOf(now, driven), state: "ended", ...(await endFacts(now, outcome, lane)) };
-  return listedOpen(now, driven, await openConversation({ past, standing }, lane));
+  return listedOpen(now, driven, await open());
 }
 
 function baseOf({ execution, kind, tenant, startedAt, records }: ExecutionSummary, driven: boolean) {
@@ -128,9 +155,12 @@ async function openConversation({ past, standing }: ReadConversation, lane: Lane
 async function readOpenProgram(records: Records, driven: boolean): Promise<OpenFacts> {
   const state = new ExecutionState();
   await records.each((record) => applySliced(state, record));
-  const standing = standingOf(state, driven);
+  return openProgram({ state, standing: standingOf(state, driven) }, records.lane);
+}
+
+async function openProgram({ state, standing }: Omit<ReadProgram, "outcome">, lane: Lane): Promise<OpenFacts> {
   const calls = standing.state === "waiting" ? standing.calls.filter(isOutside) : [];
-  if (!(await haveInputs(calls, records.lane))) return { state: "unreadable" };
+  if (!(await haveInputs(calls, lane))) return { state: "unreadable" };
   return { state: standing.state, calls, ...(state.header?.parent && { parent: state.header.parent }) };
 }
 

@@ -12,9 +12,10 @@ import type { Execution } from "../programs/execution.ts";
 import { limitsOf } from "../programs/limits.ts";
 import { findOwn, readOwn } from "../programs/from-journal/past-execution.ts";
 import type { Scope } from "../programs/scope.ts";
+import { standingOf } from "../programs/from-journal/standing.ts";
 import { endedExecution, waitingExecution } from "../programs/from-journal/recorded-execution.ts";
 import type { Language } from "../../bridge/frames.ts";
-import { listConversation, listExecution } from "./list-executions.ts";
+import { listConversation, listExecution, listProgram } from "./list-executions.ts";
 import type { ConversationStatus } from "./conversation-status.ts";
 import type { ListedExecution } from "./listed-execution.ts";
 
@@ -29,20 +30,20 @@ export interface ExecutionFacts {
 export async function readFacts(scope: Scope, execution: ExecutionId): Promise<ExecutionFacts> {
   const summary = await findOwn(scope, execution);
   if (summary.kind === "conversation") return conversationFacts(scope, summary);
-  const listed = await listExecution(scope.journal, summary);
-  if (summary.kind === "call") return { listed };
-  const ended = await programEnded(scope, execution, isDriven(scope.journal, summary));
-  return ended
-    ? { listed: { ...listed, state: ended.ending.type === "waiting" ? "waiting" : "ended" }, ended }
-    : { listed };
+  if (summary.kind === "call") return { listed: await listExecution(scope.journal, summary) };
+  return programFacts(scope, summary);
 }
 
-/** Undefined for a program that goes on by itself. */
-async function programEnded(scope: Scope, execution: ExecutionId, driven: boolean): Promise<Execution | undefined> {
-  const past = await readOwn(scope, execution);
-  const { header } = past;
+/** All of it is from one reading: a program may end between two. */
+async function programFacts(scope: Scope, summary: ExecutionSummary): Promise<ExecutionFacts> {
+  const past = await readOwn(scope, summary.execution);
+  const { header, state, outcome } = past;
+  const standing = standingOf(state, isDriven(scope.journal, summary));
+  const listed = await listProgram(scope.journal, summary, { state, outcome, standing });
   const own: Scope = { ...scope, limits: limitsOf(header), language: header.language as Language };
-  return past.outcome ? endedExecution(own, past) : waitingExecution(own, past, driven);
+  // Undefined for a program that goes on by itself.
+  const ended = await (outcome ? endedExecution(own, past) : waitingExecution(own, past, standing));
+  return ended ? { listed, ended } : { listed };
 }
 
 /** All of it is from one reading: a conversation may end between two. */

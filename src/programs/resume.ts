@@ -23,6 +23,7 @@ import { prepare } from "./prepare/prepare.ts";
 import { recordedResult, refuseOtherResult, type ResultSchema } from "./drive/result-schema.ts";
 import type { Scope } from "./scope.ts";
 import { TrackedLog } from "./from-journal/tracked-log.ts";
+import { standingOf } from "./from-journal/standing.ts";
 import { endedExecution, waitingExecution } from "./from-journal/recorded-execution.ts";
 
 export interface ResumeWork extends Said {
@@ -63,7 +64,7 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
   const records = recordsOf(findCall, header, work);
   if (records.length === 0 && !work.asks) {
     const driven = isDriven(scope.journal, await scope.journal.find(execution));
-    const waiting = await waitingExecution(own, past, driven);
+    const waiting = await waitingExecution(own, past, standingOf(past.state, driven));
     if (waiting) return waiting;
   }
   const tools = own.gate.tools.visibleTo(["programmatic"]);

@@ -13,7 +13,7 @@ import type { Scope } from "../scope.ts";
 import { approverOfProgram, usageOf } from "./execution-state.ts";
 import { invalidAt } from "./read-turns.ts";
 import type { Past } from "./past-execution.ts";
-import { standingOf, waitingIn } from "./standing.ts";
+import { type Standing, waitingIn } from "./standing.ts";
 
 export function recordedExecution(
   { journal, artifacts }: Pick<Scope, "journal" | "artifacts">,
@@ -48,8 +48,8 @@ export function recordedExecution(
 }
 
 /** An execution that only waits, as it may be shown; undefined if it does more than wait. */
-export async function waitingExecution(scope: Scope, past: Past, driven: boolean): Promise<Execution | undefined> {
-  const waiting = waitingIn(standingOf(past.state, driven), past.state);
+export async function waitingExecution(scope: Scope, past: Past, standing: Standing): Promise<Execution | undefined> {
+  const waiting = waitingIn(standing, past.state);
   return waiting && shownExecution(recordedExecution(scope, past, waiting), scope);
 }
 
