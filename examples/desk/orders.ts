@@ -3,7 +3,7 @@ export interface Order {
   readonly id: string;
   readonly country: "DE" | "FR" | "PL";
   readonly euros: number;
-  /** Days since the promised day on which it has not arrived; 0 where it arrived. */
+  /** Days since the promised day on which it has not arrived; 0 if it arrived. */
   readonly daysLate: number;
 }
 

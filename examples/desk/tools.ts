@@ -6,7 +6,7 @@ const Order = z.object({
   id: z.string(),
   country: z.enum(["DE", "FR", "PL"]),
   euros: z.number(),
-  daysLate: z.number().describe("0 where it arrived"),
+  daysLate: z.number().describe("0 if it arrived"),
 });
 
 const listOrders = defineTool({

@@ -66,7 +66,7 @@ const queryFlights = defineTool({
 
 const getAirport = defineTool({
   name: "airports.get",
-  description: "One US airport by its IATA code; null where there is none",
+  description: "One US airport by its IATA code; null if there is none",
   input: z.object({ iata: z.string() }),
   output: Airport.nullable(),
   allowedCallers: ["direct", "programmatic"],

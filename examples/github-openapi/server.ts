@@ -38,7 +38,7 @@ export async function playApi(document: Described, token: string): Promise<{ rea
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-/** The first example of an operation's answer with a status; undefined where it has none. */
+/** The first example of an operation's answer with a status; undefined if it has none. */
 export function exampleOf(document: Described, operation: Part, status = "200"): unknown {
   const at = (part: unknown, ...names: readonly string[]): unknown => {
     let found = followed(document, part);

@@ -96,7 +96,7 @@ export class ServerRuns {
     const waitsAgain = async () =>
       listed.kind === "program"
         ? (await runtime.resume(id, options)).outcome.type === "waiting"
-        : // A host in JavaScript may say null where it has no model.
+        : // A host in JavaScript may say null if it has no model.
           !!model && (await runtime.resumeAgent(id, { ...options, model })).ending.type === "waiting";
     // The first attempt may join a driver that ended before it read the note.
     if (await waitsAgain()) await waitsAgain();

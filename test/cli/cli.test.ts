@@ -25,6 +25,12 @@ test("run prints the result on standard output and everything else on standard e
   expect(stderr).toMatch(/^(?:\d+ calls? done, .*\n)*completed: 1 call, 7 B in, 1 B out, \d+\.\d s\n$/);
 });
 
+test("run tells how a program ended that made no call, too", async () => {
+  const { code, stderr } = await portcullis(["run", "-"], "return 'x'.repeat(70);");
+  expect(code).toBe(0);
+  expect(stderr).toMatch(/^(?:0 calls done, .*\n)*completed: 0 calls, 0 B in, 72 B out, \d+\.\d s\n$/);
+});
+
 test("run --json prints the whole report as one document, and nothing else", async () => {
   const { code, stdout, stderr } = await portcullis(["run", "-", ...TOOLS, "--json"], "console.log('hi');\nreturn 1;");
   expect(code).toBe(0);

@@ -22,10 +22,10 @@ const BOUNDARIES = "BOUNDARIES";
 const RULES: Readonly<Record<ProgramLanguage, string>> = {
   javascript: `Runs a program in JavaScript and gives back what it returns and prints. The program is the body of an async function: use await, and end with return.
 
-Use it where an answer takes more than a few calls, or large results: loop, filter, join and count in the program, call independent things at once with Promise.all, and return only what the answer needs. ${AFRESH} ${BOUNDARIES} There is no network, no files, no modules; everything outside is reached through tools:`,
+Use it if an answer takes more than a few calls, or large results: loop, filter, join and count in the program, call independent things at once with Promise.all, and return only what the answer needs. ${AFRESH} ${BOUNDARIES} There is no network, no files, no modules; everything outside is reached through tools:`,
   python: `Runs a program in Python and gives back what it returns and prints. The program is a module with await at its top level; its last expression is what it returns.
 
-Use it where an answer takes more than a few calls, or large results: loop, filter, join and count in the program, call independent things at once with asyncio.gather, and end with only what the answer needs. ${AFRESH} ${BOUNDARIES} There is no network and no package but the standard library; everything outside is reached through tools:`,
+Use it if an answer takes more than a few calls, or large results: loop, filter, join and count in the program, call independent things at once with asyncio.gather, and end with only what the answer needs. ${AFRESH} ${BOUNDARIES} There is no network and no package but the standard library; everything outside is reached through tools:`,
 };
 
 const SEARCHED: Readonly<Record<ProgramLanguage, string>> = {
@@ -37,7 +37,7 @@ found = await searchTools("invoices of a customer", 5)  # [{name, stub, descript
 
 const SEARCH: ToolDeclaration = {
   name: SEARCH_TOOLS,
-  description: `Finds tools for programs by what they do, and gives back a JSON array of { name, stub, description }. The stub says how a program calls the tool. Search before you write a program with tools that you have not seen; search again in other words where nothing fits.`,
+  description: `Finds tools for programs by what they do, and gives back a JSON array of { name, stub, description }. The stub says how a program calls the tool. Search before you write a program with tools that you have not seen; search again in other words if nothing fits.`,
   input: SEARCH_INPUT,
   callers: ["direct"],
 };
@@ -46,7 +46,7 @@ const SEARCH: ToolDeclaration = {
 export const SEARCH_DIRECT: ToolDeclaration = {
   ...SEARCH,
   description:
-    "Finds tools by what they do, and gives back a JSON array of { name, description }. You can call them from then on. Search before you say that there is no tool; search again in other words where nothing fits.",
+    "Finds tools by what they do, and gives back a JSON array of { name, description }. You can call them from then on. Search before you say that there is no tool; search again in other words if nothing fits.",
 };
 
 /** Part of the tokens beside the rules that the stubs of pinned tools may take. The rest is for the namespaces. */

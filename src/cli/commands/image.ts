@@ -36,7 +36,7 @@ function notBuilt(daemon: Daemon, cause: unknown): PortcullisError {
   const why = message.trim().endsWith("code: 42")
     ? "its base has another version of Python than the one that its Dockerfile pins. Use Debian 12: portcullis image build --base debian:bookworm-slim"
     : /apt-get/.test(message)
-      ? "Debian's packages could not be installed in it. Where the Docker daemon gives builds no network: portcullis image build --network host"
+      ? "Debian's packages could not be installed in it. If the Docker daemon gives builds no network: portcullis image build --network host"
       : undefined;
   if (why === undefined) return daemon.unavailable(cause);
   return new PortcullisError("sandbox_unavailable", `The image cannot be built: ${why}`, { cause });

@@ -114,7 +114,7 @@ function sourceOf(file: string, field: string, program: unknown, language: Langu
   return textOf(besideFile(file, field, named), String(named));
 }
 
-/** Path of a file that the task names. The published package has JavaScript in place of TypeScript, so `.js` replaces `.ts` where needed. */
+/** Path of a file that the task names. The published package has JavaScript in place of TypeScript, so `.js` replaces `.ts` if needed. */
 function besideFile(file: string, field: string, named: unknown): string {
   if (typeof named !== "string" || named === "")
     throw wrong(`${field}: expected the path of a file, got ${describe(named)}.`);

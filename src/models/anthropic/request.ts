@@ -135,7 +135,7 @@ function declareTool(tool: ToolDeclaration, names: ToolNames, hosted: boolean): 
 /** Anthropic has no field for the type of a result, which programs need. */
 function resultDescription({ output }: ToolDeclaration): string {
   const type = output === undefined ? "" : `: ${typeText(output, { descriptionLength: 60, depth: 6 })}`;
-  return `In a program it returns JSON text, to be read with json.loads${type}. Where it fails it returns text that begins with "Error: ".`;
+  return `In a program it returns JSON text, to be read with json.loads${type}. If it fails it returns text that begins with "Error: ".`;
 }
 
 export const CONTENT: ContentForms = {

@@ -28,7 +28,7 @@ function close(schema: unknown, form: ClosedForm, optional: OptionalFields): unk
   if ("$ref" in schema && !/^#\/(?:\$defs|definitions)\//.test(String(schema.$ref))) throw new NotClosed();
   const { default: _, ...rest } = schema;
   const closed: Record<string, unknown> = { ...rest };
-  // Who reads the input finds nulls only where fields and lists alone lead to them.
+  // Who reads the input finds nulls only if fields and lists alone lead to them.
   const inside = optional === "stay" ? "stay" : "refused";
   for (const word of ["$defs", "definitions"])
     if (isFields(schema[word])) closed[word] = mapFields(schema[word], (one) => close(one, form, inside));
