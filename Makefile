@@ -125,11 +125,8 @@ encodings: $(PACKAGES)
 
 # Builds the published package. `npm pack` runs this by itself.
 build: $(PACKAGES)
-	@node trim-dist.js names
 	@rm -rf dist && tsc -p tsconfig.dist.json
-	@find examples src/tools/encodings -type f ! -name '*.ts' ! -name README.md \
-		-exec sh -ec 'mkdir -p "dist/$${1%/*}" && cp "$$1" "dist/$$1"' sh {} \;
-	@node trim-dist.js && chmod +x dist/src/cli.js
+	@node build-dist.js && chmod +x dist/src/cli.js
 
 dist: build
 	@publint --strict && attw --pack . --profile esm-only

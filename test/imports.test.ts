@@ -70,7 +70,7 @@ const EXPRESSION =
   /(?<types>typeof\s+)?(?:\bimport|\bimport\.meta\.resolve|\bcreateRequire\([^()]*\)|\brequire(?:\.resolve)?|\bpackageFile)\(\s*["'](?<target>[^"']+)["']\s*\)/g;
 /** Modules of node, files of the image, and the parts of the bundle that `bridge/globals` makes. */
 const NO_FILE = /^(?:node|part):|^#sandbox-image\//;
-const FILE_URL = /new URL\(\s*["'](?<target>\.[^"']+\.[jt]s)["'],\s*import\.meta\.url\s*\)/g;
+const FILE_URL = /new URL\(\s*["'](?<target>\.[^"']+\.c?[jt]s)["'],\s*import\.meta\.url\s*\)/g;
 
 function importsOf(file: string): Import[] {
   const text = read(file).replace(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, "");
@@ -88,7 +88,7 @@ function importsOf(file: string): Import[] {
 
 const listFiles = (folder: string) =>
   readdirSync(posix.join(root, folder), { recursive: true, encoding: "utf8" })
-    .filter((path) => /\.[jt]sx?$/.test(path))
+    .filter((path) => /\.c?[jt]sx?$/.test(path))
     .map((path) => posix.join(folder, path));
 
 const page = listFiles("page").filter((path) => !path.startsWith("page/built/"));
@@ -219,7 +219,7 @@ test("the reader of imports finds every form of them", () => {
   expect(has("src/programs/prepare/preparing-thread.ts", "src/programs/prepare/thread/thread.js", false)).toBe(true);
   expect(has("src/programs/prepare/thread/types/stripper.ts", "amaro", false)).toBe(true);
   expect(has("src/sandboxes/memory-sandbox.ts", "bridge/guest/guest.js", false)).toBe(true);
-  expect(has("src/sandboxes/isolate/engine-process.ts", "src/sandboxes/isolate/engine.js", false)).toBe(true);
+  expect(has("src/sandboxes/isolate/engine-process.ts", "src/sandboxes/isolate/engine.cjs", false)).toBe(true);
   expect(has("src/sandboxes/isolate/platform.ts", "isolated-vm", false)).toBe(true);
   expect(has("src/sandboxes/isolate/platform.ts", "node-gyp-build", false)).toBe(true);
   expect(has("src/sandboxes/docker/daemon.ts", "dockerode", false)).toBe(true);

@@ -1,4 +1,5 @@
-import { z } from "zod";
+import { createRequire } from "node:module";
+import type { z } from "zod";
 import { PortcullisError } from "../errors.ts";
 import { PROGRAM_SCHEMA } from "../models/turn/program-input.ts";
 import { errorResult, type McpResult, textResult } from "../mcp-runs/result.ts";
@@ -27,6 +28,9 @@ export interface McpTool<Fields extends z.ZodRawShape = { code: z.ZodString }> {
   readonly handler: McpHandler<z.output<z.ZodObject<Fields>>>;
 }
 
+/** zod takes 50 ms to load, programs need none of it, and `asTool` cannot wait for an import. */
+const zod = () => createRequire(import.meta.url)("zod") as typeof import("zod");
+
 /** Runs by the tools of a runtime: a server may be made anew for each request, and finds them again. */
 const runsOf = new WeakMap<ToolSet, McpRuns>();
 
@@ -34,6 +38,7 @@ export function mcpTool(program: ProgramTool): McpTool {
   const runs = runsOf.get(program.tools) ?? new McpRuns();
   runsOf.set(program.tools, runs);
   const { name, description, onlyReads } = program;
+  const { z } = zod();
   return {
     name,
     config: {
@@ -61,6 +66,7 @@ export type McpSearchFields = { query: z.ZodString; limit: z.ZodOptional<z.ZodNu
 
 export function mcpSearch(search: LoopSearch): McpTool<McpSearchFields> {
   const { query, limit } = SEARCH_INPUT.properties;
+  const { z } = zod();
   return {
     name: search.name,
     config: {

@@ -1,4 +1,3 @@
-import { z } from "zod";
 import { fieldOf, isFields } from "../values/fields.ts";
 
 /** A question to the user of the client, as `elicitation/create` takes it. */
@@ -31,7 +30,6 @@ export interface AskingV1 {
 }
 
 const CLIENT_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
-const ELICITED = z.looseObject({ action: z.string() });
 
 /** A person answers when they can. A client that does not want to wait cancels its call. */
 const TIMEOUT_MS = 2 ** 31 - 1;
@@ -60,7 +58,10 @@ function canFillForms(capabilities: unknown): boolean {
 export function askingOfV1(extra: AskingV1): Asking {
   return {
     type: "push",
-    ask: (params, signal) =>
-      extra.sendRequest({ method: "elicitation/create", params }, ELICITED, { signal, timeout: TIMEOUT_MS }),
+    ask: async (params, signal) => {
+      const { z } = await import("zod");
+      const elicited = z.looseObject({ action: z.string() });
+      return extra.sendRequest({ method: "elicitation/create", params }, elicited, { signal, timeout: TIMEOUT_MS });
+    },
   };
 }

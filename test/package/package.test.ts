@@ -94,6 +94,25 @@ describe.skipIf(!ALL_TESTS)("the installed package", { timeout: 300_000 }, () =>
     expect(bytes).toBeLessThan(47 * 1024 * 1024);
   });
 
+  test("it loads a few files, and of zod none: to be imported, to run a program, to print its help", async () => {
+    const counted = async (...args: string[]) => {
+      const file = join(import.meta.dirname, "count-loaded.mjs");
+      const { stderr } = await run(process.execPath, ["--import", file, ...args], installed.bare);
+      return JSON.parse(stderr.trim().split("\n").at(-1) ?? "") as { files: number; zod: number };
+    };
+    const importing = await counted("--input-type=module", "--eval", 'await import("portcullis");');
+    const program = `
+      const { createRuntime } = await import("portcullis");
+      await using runtime = await createRuntime({ tools: [] });
+      await runtime.execute("return 1;");`;
+    const running = await counted("--input-type=module", "--eval", program);
+    const helping = await counted("node_modules/.bin/portcullis", "--help");
+    expect([importing.zod, running.zod, helping.zod]).toEqual([0, 0, 0]);
+    expect(importing.files).toBeLessThanOrEqual(15);
+    expect(running.files).toBeLessThanOrEqual(25);
+    expect(helping.files).toBeLessThanOrEqual(30);
+  });
+
   test.each([
     ["publint", "--strict"],
     ["attw", "--profile", "esm-only"],

@@ -8,7 +8,7 @@ const BUILT_FROM = [
   "src",
   "bridge",
   "Makefile",
-  "trim-dist.js",
+  "build-dist.js",
   "tsconfig.json",
   "tsconfig.dist.json",
   "package.json",

@@ -60,13 +60,10 @@ function whereOf(cause: unknown, file: string): string {
   try {
     const stacks: string[] = [];
     for (let one = cause; one instanceof Error && stacks.length < CAUSES; one = one.cause)
-      stacks.push(`${stacks.length === 0 ? "" : "Caused by "}${one.stack ?? ""}`);
+      stacks.push(`${stacks.length === 0 ? "" : "Caused by "}${ownStack(one)}`);
     const [first = ""] = stacks;
     if (cause instanceof SyntaxError && first.startsWith("SyntaxError")) return positionIn(file);
-    const lines = stacks
-      .join("\n")
-      .split("\n")
-      .filter((line) => !isOwnFrame(line));
+    const lines = stacks.join("\n").split("\n");
     const left = lines.length - STACK_LINES;
     return [...lines.slice(0, STACK_LINES), ...(left > 0 ? [`… ${left} more lines`] : [])].join("\n");
   } catch {
@@ -75,14 +72,15 @@ function whereOf(cause: unknown, file: string): string {
   }
 }
 
-/** Frames of node and of this command line say nothing about the module. */
-function isOwnFrame(line: string): boolean {
-  return (
-    line.startsWith("    at ") && (line.includes("node:") || line.includes(OWN_FOLDER) || line.includes("commander"))
-  );
+/** The module's own part of a stack: the frames of node, and those from this file down, say nothing about the module. */
+function ownStack({ stack = "" }: Error): string {
+  const lines = stack.split("\n");
+  const here = lines.findIndex((line) => line.startsWith("    at ") && line.includes(import.meta.url));
+  return lines
+    .slice(0, here < 0 ? undefined : here)
+    .filter((line) => !(line.startsWith("    at ") && line.includes("node:")))
+    .join("\n");
 }
-
-const OWN_FOLDER = new URL("../../cli", import.meta.url).href;
 
 /**
  * The place at which the module does not parse: the SyntaxError lacks it, and node prints it when it checks the file.

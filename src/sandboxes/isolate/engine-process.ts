@@ -247,7 +247,7 @@ function startProcess(parentDeath?: ParentDeathCommand): ChildProcess {
 
 /** Node's permissions are a second barrier for a program that escapes its isolate: the process may read only its own four files. */
 function engineArguments(mode: ParentDeathCommand["mode"]): string[] {
-  const enginePath = fileURLToPath(new URL("./engine.js", import.meta.url));
+  const enginePath = fileURLToPath(new URL("./engine.cjs", import.meta.url));
   // The engine may not read other folders, so it cannot find the binary of isolated-vm itself.
   const files = [enginePath, packageFile("#guest/guest.js"), packageFile("#guest/globals.js"), findAddon()];
   return [

@@ -1,7 +1,5 @@
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { extname } from "node:path";
-import { fileURLToPath } from "node:url";
+import { existsSync, readFileSync } from "node:fs";
 import { packageVersion } from "../package-files.ts";
 import { EnginePool } from "./engine-pool.ts";
 import type { PoolOptions } from "./pool-options.ts";
@@ -57,13 +55,19 @@ function registry(): SharedPools {
   return holder[registryKey]!;
 }
 
+/** Built, this file has the code of those of TypeScript. */
+const OWN_FILES = [
+  new URL(import.meta.url),
+  new URL("./engine.cjs", import.meta.url),
+  new URL("./engine-pool.ts", import.meta.url),
+  new URL("./engine-process.ts", import.meta.url),
+];
+
 /** Digest of the files of which this copy makes pools and engines. */
 function ownDigest(): string {
   const digest = createHash("sha256");
-  const ending = extname(fileURLToPath(import.meta.url));
   try {
-    for (const name of ["engine.js", `engine-pool${ending}`, `engine-process${ending}`])
-      digest.update(readFileSync(new URL(name, import.meta.url)));
+    for (const file of OWN_FILES) if (existsSync(file)) digest.update(readFileSync(file));
     return digest.digest("base64url");
   } catch {
     // Bundled into another file: its engines cannot start, and their own error says so.

@@ -127,7 +127,8 @@ date day calendar
 const SYNONYM_WEIGHT = 0.5;
 const PART_WEIGHT = 0.35;
 
-const synonyms = readGroups();
+/** Read by the first search. */
+let synonyms: ReadonlyMap<string, ReadonlyMap<string, number>> | undefined;
 
 function readGroups(): ReadonlyMap<string, ReadonlyMap<string, number>> {
   const read = new Map<string, Map<string, number>>();
@@ -151,5 +152,6 @@ const NONE: ReadonlyMap<string, number> = new Map();
 
 /** The synonyms of a word, or of two words with a space between, each with its weight. All are stemmed. */
 export function synonymsOf(expression: string): ReadonlyMap<string, number> {
+  synonyms ??= readGroups();
   return synonyms.get(expression) ?? NONE;
 }

@@ -1,6 +1,6 @@
 /* This package, as anybody would use it. */
 import { createRuntime, defineTool } from "../../../../dist/src/index.js";
-import { createIsolateSandbox } from "../../../../dist/src/sandboxes/index.js";
+import { createIsolateSandbox } from "../../../../dist/src/sandboxes.js";
 import { z } from "zod";
 
 export async function open({ tools, timeoutMs, memoryMb }, options = {}) {
