@@ -1,20 +1,11 @@
 import { z } from "zod";
-import type { ProviderFailureCode } from "../models/model.ts";
+import { PROVIDER_FAILURE } from "../models/turn-shape.ts";
 import { WAITING } from "../programs/outcome.ts";
 import type { SchemaType } from "../values/schema-type.ts";
 import { objectSchema } from "../values/object-schema.ts";
 
 const text = z.string();
 const count = z.number().nonnegative();
-
-const PROVIDER_FAILURE = objectSchema({
-  /** A journal may have the code of a later version, which is only shown. */
-  code: text as z.ZodType as z.ZodType<ProviderFailureCode>,
-  /** A sentence for the operator: no client sees it. */
-  message: text,
-  /** HTTP status, if the provider answered. */
-  status: z.number().exactOptional(),
-});
 
 /** `wrappedUp`: it was the last turn that was left, and could make no calls. */
 const ANSWERED = objectSchema({

@@ -1,6 +1,20 @@
 import type { TokenUsage } from "../gate/token-usage.ts";
 import type { JsonSchema } from "../tools/json-schema/json-schema.ts";
 import type { Caller } from "../tools/tool.ts";
+import type { SchemaType } from "../values/schema-type.ts";
+import type {
+  CALL_RESULT,
+  CONTENT_PART,
+  HOSTED_PROGRAM_NEWS,
+  MESSAGE_PART,
+  MODEL_TURN,
+  PROGRAM_CALL,
+  PROVENANCE,
+  PROVIDER_FAILURE,
+  TOOL_CALL,
+  TURN_END,
+  USER_MESSAGE,
+} from "./turn-shape.ts";
 
 /**
  * The port to a language model. An adapter translates between this port and a provider's protocol: it declares tools,
@@ -73,20 +87,11 @@ export interface Reasoning {
 }
 
 /** A message of the user: text, or text with images, files and links. */
-export type UserMessage = string | readonly MessagePart[];
-export type MessagePart = { readonly type: "text"; readonly text: string } | ContentPart;
+export type UserMessage = SchemaType<typeof USER_MESSAGE>;
+export type MessagePart = SchemaType<typeof MESSAGE_PART>;
 
 /** Content that is not JSON. */
-export type ContentPart =
-  | {
-      readonly type: "image" | "file";
-      /** Like `image/png`. */
-      readonly mediaType: string;
-      /** Base64. */
-      readonly data: string;
-      readonly name?: string;
-    }
-  | { readonly type: "link"; readonly url: string; readonly mediaType?: string; readonly name?: string };
+export type ContentPart = SchemaType<typeof CONTENT_PART>;
 
 export interface ToolDeclaration {
   /** As defined. An adapter maps names that its provider does not accept, in both directions. */
@@ -183,103 +188,24 @@ export type TurnReply =
   | { readonly type: "aborted" };
 
 /** A complete turn. A turn that was cut off has no calls. */
-export interface ModelTurn {
-  readonly type: "turn";
-  /** The model's text, without its reasoning. */
-  readonly text: string;
-  readonly calls: readonly ModelCall[];
-  /** Hosted programs that started or ended in this turn. */
-  readonly hosted: readonly HostedProgramNews[];
-  readonly end: TurnEnd;
-  readonly usage: ModelUsage;
-}
+export type ModelTurn = SchemaType<typeof MODEL_TURN>;
 
-export type TurnEnd =
-  /** The model has finished. */
-  | { readonly type: "answered" }
-  /** The model waits for the results of `calls`, which has at least one. */
-  | { readonly type: "called" }
-  /** The provider expects another request without new input. */
-  | { readonly type: "unfinished" }
-  | { readonly type: "refused"; readonly reason: string }
-  /** A limit of tokens or of the context cut the turn off; its calls may be incomplete. */
-  | { readonly type: "cut_off"; readonly reason: string };
+export type TurnEnd = SchemaType<typeof TURN_END>;
 
 export type ModelCall = ToolCall | ProgramCall;
 
-interface AnyCall {
-  /** Unique in the conversation. The provider's id if it is unique and well-formed. */
-  readonly id: string;
-  /**
-   * Why the call is not to be made, as a sentence that becomes its result: the turn allowed no call, or only one, and
-   * the model made it nevertheless.
-   */
-  readonly forbidden?: string;
-}
-
-export interface ToolCall extends AnyCall {
-  readonly type: "tool_call";
-  /** Name as defined, or the name that the model wrote if no tool has it. */
-  readonly tool: string;
-  /** `unknown` if the adapter does not know the kind of caller. */
-  readonly caller: Caller | "unknown";
-  /** The text that the model wrote as input; may be invalid JSON. */
-  readonly inputText: string;
-  /** Id of the hosted program that calls. */
-  readonly program?: string;
-  /** Milliseconds since 1970 after which the provider accepts no result. */
-  readonly answerBy?: number;
-}
+export type ToolCall = SchemaType<typeof TOOL_CALL>;
 
 /** A call of the tool that takes a program. */
-export interface ProgramCall extends AnyCall {
-  readonly type: "program_call";
-  /** Undefined if the input holds no source. */
-  readonly source: string | undefined;
-}
+export type ProgramCall = SchemaType<typeof PROGRAM_CALL>;
 
-export type HostedProgramNews =
-  | { readonly type: "hosted_program_started"; readonly program: string; readonly source: string }
-  | {
-      readonly type: "hosted_program_ended";
-      readonly program: string;
-      /** What the program printed; undefined if only the provider can read it. */
-      readonly output: string | undefined;
-      readonly isError: boolean;
-    };
+export type HostedProgramNews = SchemaType<typeof HOSTED_PROGRAM_NEWS>;
 
 /** The result of one call. Adapters send it only in the block that the provider has for results. */
-export interface CallResult {
-  readonly callId: string;
-  /** The value as JSON, or a sentence. */
-  readonly text: string;
-  readonly isJson: boolean;
-  readonly isError: boolean;
-  /** Of a search: names of deferred tools that it found. */
-  readonly found?: readonly string[];
-  /** Images, files and links beside the text, in the order of the handler. */
-  readonly parts?: readonly ContentPart[];
-  readonly provenance: Provenance;
-}
+export type CallResult = SchemaType<typeof CALL_RESULT>;
 
 /** Where a result comes from. */
-export interface Provenance {
-  readonly tool: string;
-  /** UTF-8 bytes of the whole result, before anything was cut. */
-  readonly bytes: number;
-  /** What was left out, as a phrase. */
-  readonly cut?: string;
-  /** The source that the tool comes from; missing for the host's own tools. */
-  readonly source?: string;
-  /** When the answer was there, in milliseconds since 1970. */
-  readonly at?: number;
-  /** What a redaction took out, as a phrase. */
-  readonly filtered?: string;
-  /** Who approved the call. */
-  readonly approvedBy?: string;
-  /** One line on how a program ended: outcome, seconds, calls, bytes. */
-  readonly summary?: string;
-}
+export type Provenance = SchemaType<typeof PROVENANCE>;
 
 /** Tokens of one turn. */
 export type ModelUsage = TokenUsage;
@@ -295,26 +221,7 @@ export function sumOfUsage(all: readonly ModelUsage[]): ModelUsage {
   };
 }
 
-/** Why a provider gave no turn. */
-export interface ProviderFailure {
-  readonly code: ProviderFailureCode;
-  /** A sentence for the operator. Contains no key. */
-  readonly message: string;
-  /** HTTP status, if the provider answered. */
-  readonly status?: number;
-}
+export type { ProviderFailureCode } from "./turn-shape.ts";
 
-export type ProviderFailureCode =
-  /** The key is invalid or lacks a permission. */
-  | "key_refused"
-  | "rate_limited"
-  | "overloaded"
-  /** The provider rejects the request: unknown model or feature, or a conversation that is too long. */
-  | "request_refused"
-  | "server_failed"
-  | "timed_out"
-  | "unreachable"
-  /** The reply broke off. */
-  | "interrupted"
-  /** The reply breaks the provider's protocol. */
-  | "reply_invalid";
+/** Why a provider gave no turn. */
+export type ProviderFailure = SchemaType<typeof PROVIDER_FAILURE>;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { PortcullisError } from "../../errors.ts";
-import { TOKEN_USAGE } from "../../gate/token-usage.ts";
+import { CALL_RESULT, MODEL_TURN, USER_MESSAGE } from "../../models/turn-shape.ts";
 import type { JournalRecord } from "../../journal/record.ts";
 import { type AgentEnding, JOURNAL_ENDING } from "../ending.ts";
 import type { CallResult, ModelTurn } from "../../models/model.ts";
@@ -11,76 +11,14 @@ import type { Content } from "./conversation-state.ts";
 import { MAX_TURN_CALLS } from "./transcript.ts";
 
 const text = z.string();
-const count = z.number().nonnegative();
 
-const TOOL_CALL = z.object({
-  type: z.literal("tool_call"),
-  id: text,
-  forbidden: text.exactOptional(),
-  tool: text,
-  caller: z.enum(["direct", "programmatic", "unknown"]),
-  inputText: text,
-  program: text.exactOptional(),
-  answerBy: z.number().exactOptional(),
-});
-
-const PROGRAM_CALL = z.object({
-  type: z.literal("program_call"),
-  id: text,
-  forbidden: text.exactOptional(),
-  source: text.optional(),
-});
-
-const HOSTED = z.union([
-  z.object({ type: z.literal("hosted_program_started"), program: text, source: text }),
-  z.object({ type: z.literal("hosted_program_ended"), program: text, output: text.optional(), isError: z.boolean() }),
-]);
-
-const END = z.union([
-  z.object({ type: z.enum(["answered", "called", "unfinished"]) }),
-  z.object({ type: z.enum(["refused", "cut_off"]), reason: text }),
-]);
-
-const TURN = z.object({
-  type: z.literal("turn"),
-  text,
-  calls: z.array(z.discriminatedUnion("type", [TOOL_CALL, PROGRAM_CALL])).max(MAX_TURN_CALLS),
-  hosted: z.array(HOSTED),
-  end: END,
-  usage: TOKEN_USAGE,
-});
-
-const CONTENT_PART = z.union([
-  z.object({ type: z.enum(["image", "file"]), mediaType: text, data: text, name: text.exactOptional() }),
-  z.object({ type: z.literal("link"), url: text, mediaType: text.exactOptional(), name: text.exactOptional() }),
-]);
-
-const USER_MESSAGE = z.union([text, z.array(z.union([z.object({ type: z.literal("text"), text }), CONTENT_PART]))]);
+const TURN = MODEL_TURN.extend({ calls: MODEL_TURN.shape.calls.max(MAX_TURN_CALLS) });
 
 const SAID = z.array(
   z.object({ by: z.enum(["user", "host"]), message: USER_MESSAGE, why: z.enum(NOTICES).exactOptional() }),
 );
 
-const RESULTS = z.array(
-  z.object({
-    callId: text,
-    text,
-    isJson: z.boolean(),
-    isError: z.boolean(),
-    found: z.array(text).exactOptional(),
-    parts: z.array(CONTENT_PART).exactOptional(),
-    provenance: z.object({
-      tool: text,
-      bytes: count,
-      cut: text.exactOptional(),
-      source: text.exactOptional(),
-      at: count.exactOptional(),
-      filtered: text.exactOptional(),
-      approvedBy: text.exactOptional(),
-      summary: text.exactOptional(),
-    }),
-  }),
-);
+const RESULTS = z.array(CALL_RESULT);
 
 const COMPACT = z.array(z.object({ turn: z.int().nonnegative(), said: SAID.exactOptional(), results: RESULTS }));
 
@@ -108,7 +46,7 @@ export function* readContent(record: JournalRecord): SlicedWork<Content | undefi
   const what = `a message of the ${record.from}`;
   switch (record.from) {
     case "model":
-      return { turn: withCalls(read(value, TURN, what)) };
+      return { turn: read(value, TURN, what) };
     case "host":
       return { results: read(value, RESULTS, what) };
     case "user":
@@ -117,7 +55,7 @@ export function* readContent(record: JournalRecord): SlicedWork<Content | undefi
 }
 
 export function readTurn(value: unknown): ModelTurn {
-  return withCalls(read(value, TURN));
+  return read(value, TURN);
 }
 
 export function readResults(value: unknown): readonly CallResult[] {
@@ -126,15 +64,6 @@ export function readResults(value: unknown): readonly CallResult[] {
 
 export function readSaid(value: unknown): readonly SaidMessage[] {
   return read(value, SAID);
-}
-
-function withCalls({ calls, hosted, ...turn }: z.output<typeof TURN>): ModelTurn {
-  return {
-    ...turn,
-    // JSON leaves out what is undefined.
-    calls: calls.map((call) => (call.type === "program_call" ? { ...call, source: call.source } : call)),
-    hosted: hosted.map((news) => (news.type === "hosted_program_ended" ? { ...news, output: news.output } : news)),
-  };
 }
 
 /** Throws `option_invalid` for a part of a transcript, and `journal_invalid` for `what` of a journal. */

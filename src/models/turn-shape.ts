@@ -1,0 +1,152 @@
+import { z } from "zod";
+import { TOKEN_USAGE, type TokenUsage } from "../gate/token-usage.ts";
+import { CALLERS } from "../tools/tool.ts";
+import { objectSchema } from "../values/object-schema.ts";
+
+const text = z.string();
+const count = z.number().nonnegative();
+const usage: z.ZodType<TokenUsage> = TOKEN_USAGE;
+
+export const CONTENT_PART = z.union([
+  objectSchema({
+    type: z.enum(["image", "file"]),
+    /** Like `image/png`. */
+    mediaType: text,
+    /** Base64. */
+    data: text,
+    name: text.exactOptional(),
+  }),
+  objectSchema({
+    type: z.literal("link"),
+    url: text,
+    mediaType: text.exactOptional(),
+    name: text.exactOptional(),
+  }),
+]);
+
+export const MESSAGE_PART = z.union([objectSchema({ type: z.literal("text"), text }), CONTENT_PART]);
+
+export const USER_MESSAGE = z.union([text, z.array(MESSAGE_PART)]);
+
+const ANY_CALL = objectSchema({
+  /** Unique in the conversation. The provider's id if it is unique and well-formed. */
+  id: text,
+  /**
+   * Why the call is not to be made, as a sentence that becomes its result: the turn allowed no call, or only one, and
+   * the model made it nevertheless.
+   */
+  forbidden: text.exactOptional(),
+});
+
+export const TOOL_CALL = objectSchema({
+  ...ANY_CALL.shape,
+  type: z.literal("tool_call"),
+  /** Name as defined, or the name that the model wrote if no tool has it. */
+  tool: text,
+  /** `unknown` if the adapter does not know the kind of caller. */
+  caller: z.enum([...CALLERS, "unknown"]),
+  /** The text that the model wrote as input; may be invalid JSON. */
+  inputText: text,
+  /** Id of the hosted program that calls. */
+  program: text.exactOptional(),
+  /** Milliseconds since 1970 after which the provider accepts no result. */
+  answerBy: z.number().exactOptional(),
+});
+
+export const PROGRAM_CALL = objectSchema({
+  ...ANY_CALL.shape,
+  type: z.literal("program_call"),
+  /** Undefined if the input holds no source. */
+  source: text.optional(),
+});
+
+export const MODEL_CALL = z.discriminatedUnion("type", [TOOL_CALL, PROGRAM_CALL]);
+
+export const HOSTED_PROGRAM_NEWS = z.discriminatedUnion("type", [
+  objectSchema({ type: z.literal("hosted_program_started"), program: text, source: text }),
+  objectSchema({
+    type: z.literal("hosted_program_ended"),
+    program: text,
+    /** What the program printed; undefined if only the provider can read it. */
+    output: text.optional(),
+    isError: z.boolean(),
+  }),
+]);
+
+export const TURN_END = z.discriminatedUnion("type", [
+  /** The model has finished. */
+  objectSchema({ type: z.literal("answered") }),
+  /** The model waits for the results of `calls`, which has at least one. */
+  objectSchema({ type: z.literal("called") }),
+  /** The provider expects another request without new input. */
+  objectSchema({ type: z.literal("unfinished") }),
+  objectSchema({ type: z.literal("refused"), reason: text }),
+  /** A limit of tokens or of the context cut the turn off; its calls may be incomplete. */
+  objectSchema({ type: z.literal("cut_off"), reason: text }),
+]);
+
+export const MODEL_TURN = objectSchema({
+  type: z.literal("turn"),
+  /** The model's text, without its reasoning. */
+  text,
+  calls: z.array(MODEL_CALL),
+  /** Hosted programs that started or ended in this turn. */
+  hosted: z.array(HOSTED_PROGRAM_NEWS),
+  end: TURN_END,
+  usage,
+});
+
+export const PROVENANCE = objectSchema({
+  tool: text,
+  /** UTF-8 bytes of the whole result, before anything was cut. */
+  bytes: count,
+  /** What was left out, as a phrase. */
+  cut: text.exactOptional(),
+  /** The source that the tool comes from; missing for the host's own tools. */
+  source: text.exactOptional(),
+  /** When the answer was there, in milliseconds since 1970. */
+  at: count.exactOptional(),
+  /** What a redaction took out, as a phrase. */
+  filtered: text.exactOptional(),
+  /** Who approved the call. */
+  approvedBy: text.exactOptional(),
+  /** One line on how a program ended: outcome, seconds, calls, bytes. */
+  summary: text.exactOptional(),
+});
+
+export const CALL_RESULT = objectSchema({
+  callId: text,
+  /** The value as JSON, or a sentence. */
+  text,
+  isJson: z.boolean(),
+  isError: z.boolean(),
+  /** Of a search: names of deferred tools that it found. */
+  found: z.array(text).exactOptional(),
+  /** Images, files and links beside the text, in the order of the handler. */
+  parts: z.array(CONTENT_PART).exactOptional(),
+  provenance: PROVENANCE,
+});
+
+export type ProviderFailureCode =
+  /** The key is invalid or lacks a permission. */
+  | "key_refused"
+  | "rate_limited"
+  | "overloaded"
+  /** The provider rejects the request: unknown model or feature, or a conversation that is too long. */
+  | "request_refused"
+  | "server_failed"
+  | "timed_out"
+  | "unreachable"
+  /** The reply broke off. */
+  | "interrupted"
+  /** The reply breaks the provider's protocol. */
+  | "reply_invalid";
+
+export const PROVIDER_FAILURE = objectSchema({
+  /** A journal may have the code of a later version, which is only shown. */
+  code: text as z.ZodType as z.ZodType<ProviderFailureCode>,
+  /** A sentence for the operator: no client sees it. Contains no key. */
+  message: text,
+  /** HTTP status, if the provider answered. */
+  status: z.number().exactOptional(),
+});
