@@ -10,26 +10,28 @@ import packageJson from "./package.json" with { type: "json" };
  * counts engines or memory counts those of its whole process. `command.ts` keeps a process, which ends with the first file.
  */
 const JUDGES_PROCESS =
-  /\bvi\.(?:useFakeTimers|mock|doMock|stubGlobal|stubEnv)\(|\b(?:enginesOf|growthOf|memoryUsage)\(|\/command\.ts"/;
+  /\bvi\.(?:useFakeTimers\(|(?:mock|doMock|stubGlobal|stubEnv)\(|spyOn\(process\b)|\b(?:enginesOf|growthOf|memoryUsage)\(|\/command\.ts"/;
+
+const matching = (paths: string, pattern: RegExp) =>
+  globSync(paths).filter((path) => pattern.test(readFileSync(path, "utf8")));
 
 /**
- * Tests that need a process of their own: of the command line, which sets up its process, and of what a whole process
- * holds, loads or is ended by. The other files follow each other in one process, which loads once what they share.
+ * Tests that need a process of their own: of the commands, which set up their process, and of what a whole process holds,
+ * loads or is ended by. The other files follow each other in one process, which loads once what they share.
  */
 const OWN_PROCESS = [
-  "test/{cli,examples,package,durability,telemetry}/**/*.test.ts",
-  "test/*.test.ts",
+  "test/{examples,package,durability,telemetry}/**/*.test.ts",
+  "test/cli/commands/**/*.test.ts",
+  "test/{bundlers,host-memory,linear-time,read-journals,readme}.test.ts",
   "test/values/byte-list.test.ts",
   "test/gate/session.test.ts",
-  ...globSync("test/**/*.test.ts").filter((path) => JUDGES_PROCESS.test(readFileSync(path, "utf8"))),
+  ...matching("test/**/*.test.ts", JUDGES_PROCESS),
 ];
 
 /** Tests that share the Docker daemon, each with containers of its own. Processes that wait for containers leave the cores to others. */
 const CONTAINERS = [
-  "test/bridge/vectors.test.ts",
   "test/cli/docker.test.ts",
-  "test/serve/image/server-image.test.ts",
-  "test/sandboxes/docker/**/*.test.ts",
+  ...matching("test/{bridge,sandboxes,serve}/**/*.test.ts", /docker-engine\.ts"/),
 ];
 
 /** Tests that measure this machine beside hostile programs or load, or change what the Docker daemon has for all. One at a time, after the others. */

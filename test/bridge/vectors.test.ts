@@ -1,9 +1,7 @@
 import { afterAll, describe } from "vitest";
-import { createDockerSandbox } from "../../src/sandboxes/docker/docker-sandbox.ts";
 import { createIsolateSandbox } from "../../src/sandboxes/isolate/isolate-sandbox.ts";
 import { createMemorySandbox } from "../../src/sandboxes/memory-sandbox.ts";
 import { createPythonProcessSandbox, PYTHON } from "../support/python-process-sandbox.ts";
-import { needDockerEngine } from "../docker-support/docker-engine.ts";
 import { vectorSuite } from "./vectors.ts";
 
 describe.each([
@@ -19,12 +17,3 @@ describe.skipIf(PYTHON.missing)("golden transcripts on Python in a process", () 
   afterAll(() => sandbox[Symbol.asyncDispose]());
   vectorSuite(() => sandbox, "python");
 });
-
-describe.skipIf(needDockerEngine() !== undefined).each(["javascript", "python"] as const)(
-  "golden transcripts of %s on the docker sandbox",
-  (language) => {
-    const sandbox = createDockerSandbox({ warm: 1 });
-    afterAll(() => sandbox[Symbol.asyncDispose]());
-    vectorSuite(() => sandbox, language);
-  },
-);

@@ -18,7 +18,7 @@ test("whatever a text is, it reaches the terminal without a control character bu
 });
 
 test("every text of the command line goes through the functions that clean it", () => {
-  const direct = globSync("src/{cli,serve,host,output,loops,gate}/**/*.ts").filter(
+  const direct = globSync("src/{cli,serve,host,output,frameworks,mcp-runs,gate}/**/*.ts").filter(
     (file) =>
       !file.endsWith("cli/terminal/standard-streams.ts") &&
       /process\s*\.\s*std(?:out|err)\s*\.\s*write|console\s*\.\s*(?:log|info|warn|debug)\(/.test(
