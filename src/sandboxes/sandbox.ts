@@ -169,5 +169,23 @@ export interface ResourceUsage {
   readonly processorMs: number | undefined;
 }
 
+/**
+ * Usage whose processor time is read when it is asked for. A host asks for the memory at every turn, but for the processor
+ * time, for which files of the system are read, only at intervals.
+ */
+export class UsageReading implements ResourceUsage {
+  readonly peakMemoryBytes: number;
+  readonly #readProcessorMs: () => number | undefined;
+
+  constructor(peakMemoryBytes: number, readProcessorMs: () => number | undefined) {
+    this.peakMemoryBytes = peakMemoryBytes;
+    this.#readProcessorMs = readProcessorMs;
+  }
+
+  get processorMs(): number | undefined {
+    return this.#readProcessorMs();
+  }
+}
+
 /** A connection, or an attempt at one, from a guest to an outside host, in a sandbox that has egress. */
 export type Connection = Omit<EgressRecord, "type" | "at">;

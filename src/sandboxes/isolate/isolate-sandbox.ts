@@ -16,6 +16,7 @@ import {
   type ResourceUsage,
   type Sandbox,
   type SandboxLoad,
+  UsageReading,
 } from "../sandbox.ts";
 import { CHANGE_MS, type EnginePool, type Occupied } from "./engine-pool.ts";
 import type { EngineProcess } from "./engine-process.ts";
@@ -185,6 +186,7 @@ class IsolateGuest implements Guest, Occupied {
   /** Whether the engine is no longer this guest's. */
   #hasLeft = false;
   #peakBytes = 0;
+  readonly #readProcessor = () => (this.#hasLeft ? undefined : this.engine.processorMs);
 
   constructor(engine: EngineProcess, pool: EnginePool, allowedBytes: number, closing: Closing) {
     this.engine = engine;
@@ -203,7 +205,7 @@ class IsolateGuest implements Guest, Occupied {
   }
 
   usage(): ResourceUsage {
-    return { peakMemoryBytes: this.#peakBytes, processorMs: this.#hasLeft ? undefined : this.engine.processorMs };
+    return new UsageReading(this.#peakBytes, this.#readProcessor);
   }
 
   offer(offer: Offer): void {

@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
-import { expect, test } from "vitest";
-import { createRuntime } from "../../../src/index.ts";
+import { expect, test, vi } from "vitest";
+import { createRuntime, defineTool, jsonSchema } from "../../../src/index.ts";
 import { createIsolateSandbox } from "../../../src/sandboxes/index.ts";
 import { ProcessorGauge } from "../../../src/sandboxes/isolate/process-gauges.ts";
 import { slowness } from "../../support/slowness.ts";
@@ -33,4 +33,23 @@ test("a loop is stopped after runningMs of processor time, and soon where nothin
   const { outcome, usage } = await runtime.execute("for (;;);");
   expect(outcome).toMatchObject({ type: "stopped", limit: "runningMs", allowed: 300 });
   expect(usage.runningMs).toBeLessThan(1000 * slowness("clock"));
+});
+
+test("the host reads the processor time of an engine at intervals, and not at each turn", async () => {
+  const read = vi.spyOn(ProcessorGauge.prototype, "read");
+  const ping = defineTool({
+    name: "ping",
+    description: "Answers.",
+    input: jsonSchema({ type: "object" }),
+    allowedCallers: ["programmatic"],
+    effect: "read",
+    handler: () => 1,
+  });
+  await using runtime = await createRuntime({ tools: [ping] });
+  const { outcome, usage } = await runtime.execute(
+    "for (let n = 0; n < 500; n += 1) await tools.ping({}); return true;",
+  );
+  expect(outcome).toEqual({ type: "completed", value: true });
+  expect(read.mock.calls.length).toBeLessThanOrEqual((usage.runningMs + usage.waitingMs) / 10 + 1);
+  read.mockRestore();
 });

@@ -3,7 +3,15 @@ import type { Closing } from "../../closing.ts";
 import { FrameChannel } from "../../frame-channel.ts";
 import { keepAwake } from "../../keep-awake.ts";
 import { OutputTail } from "../../../values/output-tail.ts";
-import type { Exit, Guest, KillReason, Offer, OpenOptions, ResourceUsage } from "../../sandbox.ts";
+import {
+  type Exit,
+  type Guest,
+  type KillReason,
+  type Offer,
+  type OpenOptions,
+  type ResourceUsage,
+  UsageReading,
+} from "../../sandbox.ts";
 import { AttachedStream } from "./attached-stream.ts";
 import { Container, MountRefused } from "./container.ts";
 import type { ContainerPlan } from "../container-options.ts";
@@ -35,6 +43,7 @@ export class ContainerGuest implements Guest {
   readonly #stderrTail = new OutputTail(STDERR_TAIL_BYTES);
   #stderrBytes = 0;
   #peakBytes = 0;
+  readonly #readProcessor = () => this.#container.processor?.ms;
   #onOffer: (offer: Offer | undefined) => void = () => {};
 
   private constructor(container: Container) {
@@ -117,7 +126,7 @@ export class ContainerGuest implements Guest {
   }
 
   usage(): ResourceUsage {
-    return { peakMemoryBytes: this.#peakBytes, processorMs: this.#container.processor?.ms };
+    return new UsageReading(this.#peakBytes, this.#readProcessor);
   }
 
   /** A container with a connection to outside keeps its program: what the program reads there comes only once. */
@@ -155,7 +164,7 @@ export class ContainerGuest implements Guest {
     this.#onOffer(undefined);
     clearInterval(this.#watch);
     // Takes the last reading of processor time before the container is removed.
-    this.usage();
+    this.#readProcessor();
     if (exit.type === "memory") this.#peakBytes = Math.max(this.#peakBytes, exit.seenBytes);
     this.#channel.clear();
     this.#container.close();
