@@ -2,6 +2,7 @@ import { validate } from "@scalar/openapi-parser";
 import { expect, test } from "vitest";
 import type { z } from "zod";
 import { PROBLEM } from "../../../src/serve/api/answers.ts";
+import { HTTP_EVENTS } from "../../../src/serve/api/event-shapes.ts";
 import { pathOf, problemsOf } from "../../../src/serve/api/openapi.ts";
 import { ROUTES } from "../../../src/serve/api/routes.ts";
 import { resolveReference } from "../../../src/tools/json-schema/json-schema.ts";
@@ -37,6 +38,10 @@ test("a generator of clients can read it: it is valid, and each reference leads 
   expect(references.size).toBeGreaterThan(5);
   for (const reference of references) expect(resolveReference(json, reference), reference).toBeTypeOf("object");
   expect(text).not.toMatch(/__schema|__shared|\$defs|\$id/);
+  const told = json.components.schemas.Event.anyOf.map(
+    (event: { readonly properties: { readonly type: { readonly const: string } } }) => event.properties.type.const,
+  );
+  expect(told).toEqual(Object.keys(HTTP_EVENTS));
 });
 
 /** The zod schema that the document was made of, for an answer that was given. */
