@@ -44,6 +44,7 @@ const ALONE = [
   "test/sandboxes/docker/leftovers.test.ts",
   "test/sandboxes/docker/deaf-container.test.ts",
   "test/sandboxes/docker/container/processor-time.test.ts",
+  "test/sandboxes/isolate/processor-time.test.ts",
 ];
 
 /** Files that take a minute or more: they begin first, so that no core waits for them at the end. */

@@ -58,7 +58,7 @@ function hostText(line: Line, program: string): string[] {
 /** What the guest says before the first event, and to each. */
 async function speak(sandbox: Sandbox, language: Language, events: readonly string[]): Promise<string[][]> {
   const limits = { memoryBytes: 128 * 1024 * 1024, frameBytes: 4 * 1024 * 1024 };
-  const guest = await sandbox.open({ language, limits, tenant: "vectors" }, AbortSignal.timeout(20_000));
+  const guest = await sandbox.open({ language, limits, tenant: "vectors" }, AbortSignal.timeout(60_000));
   const heard: string[] = [];
   await using link = new GuestLink(listening(guest, heard), {
     language,

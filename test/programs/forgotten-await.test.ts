@@ -165,7 +165,7 @@ describe.each([
     const records = await Array.fromAsync(runtime.journal.read(execution));
     const turns = records.filter((record): record is TurnRecord => record.type === "turn").length;
     for (let from = 0; from <= turns; from += 1)
-      expect(await replay(records, sandbox, AbortSignal.timeout(20_000), from)).toEqual({ type: "identical" });
+      expect(await replay(records, sandbox, AbortSignal.timeout(60_000), from)).toEqual({ type: "identical" });
   });
 
   test.each(["race", "any"])(

@@ -9,7 +9,7 @@ export function openGuest(
   limits = LIMITS,
   language: Language = "javascript",
 ): Promise<Guest> {
-  return sandbox.open({ language, limits, tenant }, AbortSignal.timeout(20_000));
+  return sandbox.open({ language, limits, tenant }, AbortSignal.timeout(60_000));
 }
 
 /** Text of a `start` frame for a program that may call `ping`. */

@@ -12,8 +12,11 @@ const USUAL_MEMORY_BYTES = 128 * 1024 * 1024;
 /** How long an idle engine beyond the warm ones is kept, in milliseconds. */
 const IDLE_MS = 10_000;
 
-/** How long after a program has begun an engine is started ahead of need, in milliseconds: the start may take its core. */
-const REFILL_MS = 50;
+/**
+ * How long after a program has begun an engine is started ahead of need, in milliseconds. The start may take its core, and a
+ * process that runs one short program ends before.
+ */
+const REFILL_MS = 1000;
 
 /** Starts ahead of need at a time. With more, all of them together take as long, and the first takes longer. */
 const AT_ONCE = availableParallelism();

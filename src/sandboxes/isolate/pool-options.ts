@@ -2,7 +2,7 @@ import { oneOf, option, type OptionsOf, type Resolved, wholeNumber, withDefault 
 import type { ParentDeathCommand } from "./parent-death.ts";
 
 export const ISOLATE_RULES = {
-  /** Engines kept ready for the next program; by default two, or one on a machine with a single core. A runtime waits for the first. */
+  /** Engines kept ready for the next program; by default two, or one on a machine with a single core. A runtime waits for the first; the others start a second later. */
   warm: wholeNumber({ min: 0 }),
   /**
    * Engines at once, idle ones included; only as many are started as the programs need. Further programs wait. By

@@ -60,7 +60,7 @@ function poolOf(containers: number) {
     (await pool.acquire(
       { ...plan, limits },
       { tenant, hasBegun },
-      AbortSignal.timeout(20_000),
+      AbortSignal.timeout(60_000),
     )) as unknown as FakeGuest;
   return { pool, acquire, started: () => start.mock.calls.length };
 }

@@ -168,7 +168,7 @@ test("a tenant at its bound whose program ends cleanly is served next on the sam
   await using sandbox = createIsolateSandbox({ engines: 2, warm: 1, perTenant: 1 });
   const guest = await openGuest(sandbox, "a");
   const waiting = ["a", "a"].map((tenant) =>
-    sandbox.open({ language: "javascript", limits: LIMITS, tenant }, AbortSignal.timeout(20_000)),
+    sandbox.open({ language: "javascript", limits: LIMITS, tenant }, AbortSignal.timeout(60_000)),
   );
   const serve = async (served: typeof guest) => {
     const frames = iterate(served);

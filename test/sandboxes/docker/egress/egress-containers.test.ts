@@ -34,7 +34,7 @@ async function run(command: readonly string[], egress: EgressOptions): Promise<R
   const told: Connection[] = [];
   const guest = await sandbox.open(
     { language: "javascript", limits: LIMITS, tenant: "test", onConnection: (connection) => told.push(connection) },
-    AbortSignal.timeout(20_000),
+    AbortSignal.timeout(60_000),
   );
   const said: string[] = [];
   for await (const frames of guest.frames) said.push(...frames);
@@ -310,7 +310,7 @@ one.recv(1)
     const told: Connection[] = [];
     const guest = await sandbox.open(
       { language: "javascript", limits: LIMITS, tenant: "test", onConnection: (connection) => told.push(connection) },
-      AbortSignal.timeout(20_000),
+      AbortSignal.timeout(60_000),
     );
     for await (const frames of guest.frames) {
       expect(frames).toEqual(["HTTP/1.1 200 Connection Established"]);
@@ -445,7 +445,7 @@ attempt(lambda: urllib.request.urlopen("http://evil.test/", timeout=10))
       const told: Connection[] = [];
       const guest = await sandbox.open(
         { language: "javascript", limits: LIMITS, tenant: "test", onConnection: (connection) => told.push(connection) },
-        AbortSignal.timeout(20_000),
+        AbortSignal.timeout(60_000),
       );
       guest.send(["go"]);
       const said: string[] = [];
@@ -465,7 +465,7 @@ attempt(lambda: socket.socket(socket.AF_INET))
     });
     const guest = await sandbox.open(
       { language: "python", limits: LIMITS, tenant: "test" },
-      AbortSignal.timeout(20_000),
+      AbortSignal.timeout(60_000),
     );
     const said: string[] = [];
     for await (const frames of guest.frames) said.push(...frames);
