@@ -49,14 +49,15 @@ export class HostWatch {
   }
 }
 
-/** Memory that this process holds once all that can be collected is. */
+/** Memory that this process holds. */
 export interface MemoryHeld {
   readonly residentBytes: number;
   readonly usedBytes: number;
 }
 
-export function memoryHeld(): MemoryHeld {
-  collectGarbage({ type: "major", execution: "sync", flavor: "last-resort" });
+/** What is held once all that can be collected is. `regular` takes a part of the time, and leaves some of that. */
+export function memoryHeld(flavor: "last-resort" | "regular" = "last-resort"): MemoryHeld {
+  collectGarbage({ type: "major", execution: "sync", flavor });
   const { rss, heapUsed, external } = process.memoryUsage();
   return { residentBytes: rss, usedBytes: heapUsed + external };
 }
