@@ -131,7 +131,7 @@ test("an approver who declines is asked nothing more in that call", async () => 
 });
 
 test("a server that makes requests and does not read the answers is ended", async () => {
-  await using source = await fromMcp({ ...rawServer("asks-and-does-not-read"), timeoutMs: 25_000 }, WRITE);
+  await using source = await fromMcp({ ...rawServer("asks-and-does-not-read"), timeoutMs: 50_000 }, WRITE);
   expect(await call(source.tools, "raw.echo({})")).toMatchObject({ code: "source_unavailable" });
 });
 
