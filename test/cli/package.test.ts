@@ -1,6 +1,6 @@
 import { isScene } from "../../src/cli/input/examples.ts";
 import { execFile } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { posix } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
@@ -9,10 +9,7 @@ import { root } from "./command.ts";
 const filesIn = (folder: string) =>
   readdirSync(posix.join(root, folder), { recursive: true, encoding: "utf8" }).map((file) => posix.join(folder, file));
 const read = (file: string) => readFileSync(posix.join(root, file), "utf8");
-const { files, exports } = JSON.parse(read("package.json")) as {
-  readonly files: readonly string[];
-  readonly exports: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
-};
+const { files } = JSON.parse(read("package.json")) as { readonly files: readonly string[] };
 /** A pattern that begins with ! leaves out a file of a folder. npm adds the last three by itself. */
 const shipped = [...files.filter((file) => !file.startsWith("!")), "README.md", "LICENSE", "package.json"];
 const documents = shipped
@@ -30,16 +27,6 @@ test("every link of a document in the package leads to what is in the package", 
   expect(links.length).toBeGreaterThan(0);
   expect(links.filter((path) => !isShipped(path))).toEqual([]);
 });
-
-test.each(Object.entries(exports).filter(([, entry]) => typeof entry !== "string"))(
-  "the entry %s of the package is built from its source",
-  (_, entry) => {
-    const { "portcullis-source": source = "", types, default: built } = entry as Readonly<Record<string, string>>;
-    expect(existsSync(posix.join(root, source))).toBe(true);
-    const path = source.replace(/^\.\//, "./dist/").replace(/\.ts$/, "");
-    expect([types, built]).toEqual([`${path}.d.ts`, `${path}.js`]);
-  },
-);
 
 /** What npm installs with the package: everything of the lock file that is neither for development nor optional for peers. */
 const installed = Object.entries(

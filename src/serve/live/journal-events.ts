@@ -183,8 +183,8 @@ export class JournalEvents {
 
   #message({ from, head, at }: OpenMessage): readonly Told[] {
     if (from === "host") return [];
-    const spoken = { text: text(head.text), at };
-    if (from === "user") return [{ type: "user_said", ...spoken }];
+    const spoken = { text: text(head.text ?? ""), at };
+    if (from === "user") return head.text === undefined ? [] : [{ type: "user_said", ...spoken }];
     this.#turns += 1;
     const calls = head.calls.slice(0, LISTED_CALLS).map(({ id, tool }) => ({ callId: word(id), tool: word(tool) }));
     const usage = short(head.usage, 1) as ModelUsage;

@@ -10,7 +10,8 @@ const USAGE_LENGTH = 64 * 1024;
 
 /** What events tell of a message, and what a stream keeps of it. */
 export interface MessageHead {
-  readonly text: string;
+  /** What the model or the user said. Nothing if only the host told the model something. */
+  readonly text: string | undefined;
   /** JSON as it was read: a journal may come from elsewhere. */
   readonly usage: unknown;
   /** The calls of a model's turn. `tool` is `run_program` for programs. */
@@ -21,15 +22,16 @@ export interface MessageHead {
 
 /** Reads a message. What a call was given and what it returned may be large, and is passed over. */
 export function* messageHead({ from, message }: Pick<MessageRecord, "from" | "message">): SlicedWork<MessageHead> {
-  const head: MessageHead = { text: "", usage: undefined, calls: [], answered: [] };
+  const head: MessageHead = { text: undefined, usage: undefined, calls: [], answered: [] };
   if (from === "host") return { ...head, answered: yield* answeredIn(message) };
+  if (from === "user") return { ...head, text: yield* saidIn(message) };
   const fields = yield* fieldTexts(message.trim());
   const usage = fields?.get("usage") ?? "";
   return {
     ...head,
     text: textIn(fields, "text") ?? "",
     usage: usage.length > USAGE_LENGTH ? undefined : parsedJson(usage),
-    calls: from === "model" ? yield* callsIn(fields?.get("calls")) : [],
+    calls: yield* callsIn(fields?.get("calls")),
   };
 }
 
@@ -38,6 +40,23 @@ function* answeredIn(message: string): SlicedWork<readonly string[]> {
   for (const result of (yield* entryTexts(message.trim())) ?? [])
     answered.push(textIn(yield* fieldTexts(result.trim()), "callId") ?? "");
   return answered;
+}
+
+/** The texts of the user's messages, each on lines of its own; images and files have none. */
+function* saidIn(list: string): SlicedWork<string | undefined> {
+  const texts: string[] = [];
+  let isByUser = false;
+  for (const said of (yield* entryTexts(list.trim())) ?? []) {
+    const fields = yield* fieldTexts(said.trim());
+    if (textIn(fields, "by") !== "user") continue;
+    isByUser = true;
+    const whole = textIn(fields, "message");
+    if (whole !== undefined) texts.push(whole);
+    else
+      for (const part of (yield* entryTexts(fields?.get("message")?.trim() ?? "")) ?? [])
+        texts.push(textIn(yield* fieldTexts(part.trim()), "text") ?? "");
+  }
+  return isByUser ? texts.filter((text) => text !== "").join("\n") : undefined;
 }
 
 function* callsIn(list = ""): SlicedWork<MessageHead["calls"]> {

@@ -13,7 +13,7 @@ function read(
   }
 }
 
-const EMPTY = { text: "", usage: undefined, calls: [], answered: [] };
+const EMPTY = { text: undefined, usage: undefined, calls: [], answered: [] };
 
 test("a turn has its text, its usage and its calls, and an answer the ids of its calls, however they are spaced", () => {
   const text = fc.string({ unit: "binary" });
@@ -31,11 +31,29 @@ test("a turn has its text, its usage and its calls, and an answer the ids of its
   );
 });
 
+test("what a user said has the texts of its messages and of their parts, and nothing of what the host told the model", () => {
+  const text = fc.string({ unit: "binary", minLength: 1 });
+  const image = fc.record({ type: fc.constant("image"), mediaType: text, data: text });
+  const message = fc.oneof(text, fc.array(fc.oneof(image, fc.record({ type: fc.constant("text"), text }))));
+  const said = fc.record({ by: fc.constantFrom("user", "host"), message });
+  const textsOf = (one: string | ({ type: "text"; text: string } | { type: "image" })[]) =>
+    typeof one === "string" ? [one] : one.flatMap((part) => ("text" in part ? part.text : []));
+  fc.assert(
+    fc.property(fc.array(said), (all) => {
+      const own = all.filter(({ by }) => by === "user");
+      const texts = own.flatMap((one) => textsOf(one.message));
+      const expected = own.length > 0 ? texts.join("\n") : undefined;
+      expect(read("user", JSON.stringify(all)).head).toEqual({ ...EMPTY, text: expected });
+    }),
+  );
+});
+
 test("no more than 1,000 calls are read, and nothing of a message that is none", () => {
   const calls = Array.from({ length: 1500 }, (_, id) => ({ id: `${id}` }));
   expect(read("model", JSON.stringify({ calls })).head.calls).toHaveLength(1000);
   for (const message of ["", "1", '"{}"', '{"text":1,"calls":{}}', "[", '{"a":1'])
-    for (const from of ["model", "host", "user"] as const) expect(read(from, message).head).toEqual(EMPTY);
+    for (const from of ["model", "host", "user"] as const)
+      expect(read(from, message).head).toEqual({ ...EMPTY, text: from === "model" ? "" : undefined });
   expect(read("model", '{"calls":[1,{"id":2},[]]}').head.calls).toEqual(
     Array.from({ length: 3 }, () => ({ id: "", tool: "run_program" })),
   );
