@@ -12,7 +12,7 @@ import { MIXED_CALLS, MIXED_PROGRAMS } from "./mixed-programs.ts";
 
 const ID = "mixed";
 /** Of the cuts, the quick run makes one in so many. */
-const STEP = ALL_TESTS ? 1 : 60;
+const STEP = ALL_TESTS ? 1 : 120;
 /** Executions that are taken up at once. */
 const AT_ONCE = 4;
 

@@ -8,6 +8,7 @@ import { chatWire } from "./openai/chat/wire.ts";
 import { responsesWire } from "./openai/responses/wire.ts";
 import { serve, type Served, type Wire, type WireStep } from "./wire.ts";
 import { WIRES } from "./wires.ts";
+import { runs } from "../support/all-tests.ts";
 
 const SOURCE = 'const a = "ü😀\\n";\nreturn `${a}`;';
 const SUMMARIZED = { ...OPENING, settings: { reasoning: { summary: true } } } satisfies Opening;
@@ -148,6 +149,7 @@ test("a source is read out of JSON in whatever pieces it comes", () => {
         expect(read).toBe(value.code);
       },
     ),
+    { numRuns: runs(100) },
   );
 });
 

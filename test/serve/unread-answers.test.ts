@@ -12,13 +12,15 @@ const EACH = 4 * MIB;
 /** Together more than may be held. */
 const ASKED = 30;
 
+/** Made once: to check its text takes as long as to send it. */
+const DRAWN = content({ value: 1, parts: [{ type: "image", mediaType: "image/png", data: "A".repeat(EACH) }] });
 const draw = defineTool({
   name: "draw",
   description: "draws",
   input: z.object({}),
   allowedCallers: ["direct"],
   effect: "read",
-  handler: () => content({ value: 1, parts: [{ type: "image", mediaType: "image/png", data: "A".repeat(EACH) }] }),
+  handler: () => DRAWN,
 });
 
 async function openServer() {

@@ -4,6 +4,7 @@ import * as cl100k from "gpt-tokenizer/encoding/cl100k_base";
 import * as o200k from "gpt-tokenizer/encoding/o200k_base";
 import { describe, expect, test } from "vitest";
 import { countTokens, type Encoding, loadEncoding } from "../../src/tools/count-tokens.ts";
+import { runs } from "../support/all-tests.ts";
 
 const WHOLE: Readonly<Record<Encoding, (text: string) => number>> = {
   o200k_base: (text) => o200k.countTokens(text, { disallowedSpecial: new Set() }),
@@ -69,7 +70,10 @@ describe.each(ENCODINGS)("in %s", (encoding) => {
     const texts = fc
       .array(fc.constantFrom(...CHUNKS), { minLength: 600, maxLength: 2000 })
       .map((chunks) => chunks.join(""));
-    fc.assert(fc.property(texts, (text) => countTokens(text, encoding) === WHOLE[encoding](text)));
+    fc.assert(
+      fc.property(texts, (text) => countTokens(text, encoding) === WHOLE[encoding](text)),
+      { numRuns: runs(100) },
+    );
   });
 
   test("a run of one character is cut where the encoding splits it", () => {

@@ -9,6 +9,7 @@ import { tool } from "../../support/tools.ts";
 import { catalogueTools } from "./catalogue-tools.ts";
 import { QUERIES, UNSEEN_QUERIES } from "./queries.ts";
 import { recallOf } from "./recall.ts";
+import { runs } from "../../support/all-tests.ts";
 
 /** The value of work in slices, and how many they were. */
 function inSlices<Value>(work: Generator<undefined, Value>): readonly [value: Value, slices: number] {
@@ -117,6 +118,7 @@ test("any query on any texts finds only tools of the index, each once, and at mo
         expect(best.every((one) => tools.includes(one as (typeof tools)[number]))).toBe(true);
       },
     ),
+    { numRuns: runs(100) },
   );
 });
 
