@@ -55,19 +55,18 @@ function registry(): SharedPools {
   return holder[registryKey]!;
 }
 
-/** Built, this file has the code of those of TypeScript. */
-const OWN_FILES = [
-  new URL(import.meta.url),
-  new URL("./engine.cjs", import.meta.url),
-  new URL("./engine-pool.ts", import.meta.url),
-  new URL("./engine-process.ts", import.meta.url),
-];
-
 /** Digest of the files of which this copy makes pools and engines. */
 function ownDigest(): string {
   const digest = createHash("sha256");
   try {
-    for (const file of OWN_FILES) if (existsSync(file)) digest.update(readFileSync(file));
+    const files = [
+      new URL(import.meta.url),
+      new URL("./engine.cjs", import.meta.url),
+      // Built, the first file has the code of these two.
+      new URL("./engine-pool.ts", import.meta.url),
+      new URL("./engine-process.ts", import.meta.url),
+    ];
+    for (const file of files) if (existsSync(file)) digest.update(readFileSync(file));
     return digest.digest("base64url");
   } catch {
     // Bundled into another file: its engines cannot start, and their own error says so.
