@@ -65,7 +65,7 @@ function payTool() {
   return { tool, paid };
 }
 
-/** Starts a program that cannot be replayed, and resolves once it waits for the approval of its call. */
+/** Starts a program that cannot be replayed, and resolves once it waits for the approval of its call, or has ended. */
 async function startHeld(journal: Journal, options: { readonly signal?: AbortSignal; readonly waitMs?: number } = {}) {
   const { tool, paid } = payTool();
   const guests = usesNetwork();
@@ -87,7 +87,9 @@ async function startHeld(journal: Journal, options: { readonly signal?: AbortSig
       if (event.type === "execution_waiting") waits.resolve(event);
     },
   });
-  return { runtime, running, paid, events, tool, guests, waits: await waits.promise };
+  // A call that may wait for some milliseconds has expired on a busy machine before it is told to wait.
+  const told = await Promise.race([waits.promise, running.then(() => undefined)]);
+  return { runtime, running, paid, events, tool, guests, waits: told };
 }
 
 /** The journal as it is now, without its driver's lease. */
