@@ -183,7 +183,7 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
         return got.every((value, k) => value === k);`;
         const { served, calls, transcript } = await run([{ calls: [{ program }] }, { text: "4" }], {
           tools: [many],
-          limits: { calls: 10_001 },
+          limits: { calls: 10_001, runningMs: 60_000 },
         });
         expect([served.refusals, transcript.turns[0]?.results[0]?.text]).toEqual([[], "true"]);
         expect([inputs.length, new Set(inputs).size]).toEqual([10_000, 10_000]);

@@ -60,7 +60,7 @@ describe("a program that is held for a decision", () => {
     expect(await runtime.execution("one").replay()).toEqual({ type: "identical" });
   });
 
-  test.each<[string, Approve | undefined, object]>([
+  test.each<[string, Approve | undefined, object, number?]>([
     [
       "is denied",
       () => ({ allow: false, note: "Pays\u0007 twice." }),
@@ -71,12 +71,12 @@ describe("a program that is held for a decision", () => {
       },
     ],
     ["has no approver", undefined, { code: "approval_denied" }],
-    ["waits too long", () => new Promise<never>(() => {}), { code: "approval_expired" }],
-  ])("fails if it %s, and nothing of it runs", async (_, approve, fault) => {
+    ["waits too long", () => new Promise<never>(() => {}), { code: "approval_expired" }, 30],
+  ])("fails if it %s, and nothing of it runs", async (_, approve, fault, waitMs) => {
     const journal = createMemoryJournal();
     await using runtime = await open(journal, {
       ...(approve ? { approve } : {}),
-      limits: { waitMs: 30 },
+      limits: { waitMs },
       onEvent: () => {},
     });
     const report = await runtime.execute(PROGRAM, { execution: "one" });
