@@ -68,11 +68,15 @@ export const WAITING = objectSchema({
 });
 
 /** What is listed of it in an event over HTTP. A journal from elsewhere may lack digests. */
-const WAITING_HEAD = WAITING_CALL.omit({ input: true }).extend({ inputDigest: text.exactOptional() });
+const WAITING_HEAD = objectSchema({
+  ...WAITING_CALL.omit({ input: true }).shape,
+  inputDigest: text.exactOptional(),
+});
 
 /** The same without inputs, as events over HTTP have it. */
-export const BARE_WAITING = WAITING.extend({
-  approvals: z.array(WAITING_HEAD.extend({ why: APPROVAL.shape.why })),
+export const BARE_WAITING = objectSchema({
+  ...WAITING.shape,
+  approvals: z.array(objectSchema({ ...WAITING_HEAD.shape, why: APPROVAL.shape.why })),
   calls: z.array(WAITING_HEAD),
   /** Number of the calls that are not listed, because there are many. */
   more: count.exactOptional(),

@@ -118,9 +118,10 @@ test("a tenant loses engines to others only while it has more, and takes them fr
   const evictions = async ({ running }: typeof one) => (await running).usage.evictions;
   expect(await evictions(one)).toBe(0);
   expect(await evictions(other)).toBe(0);
-  // One for each program that was more than two, and one for the other tenant. Which of them waited longest, a busy machine decides.
+  // One for each program that was more than two, and one for the other tenant. Which of them waited longest, a busy machine
+  // decides; while an engine is slow to prepare, it takes one more.
   const ofMany = await Promise.all(many.map(evictions));
-  expect(ofMany.toSorted((one, other) => one - other)).toEqual([0, 1, 1, 1, 1, 1]);
+  expect(ofMany.toSorted((one, other) => one - other)).toEqual([expect.toBeOneOf([0, 1]), 1, 1, 1, 1, 1]);
 });
 
 test("a program that waits gives its engine up after evictAfterMs, and goes on in another one", async () => {
