@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { Language } from "../../bridge/frames.ts";
@@ -15,6 +17,14 @@ const ID = "mixed";
 const STEP = ALL_TESTS ? 1 : 120;
 /** Executions that are taken up at once. */
 const AT_ONCE = 4;
+
+/**
+ * After so many cuts garbage is collected. V8 keeps the contexts of guests that have ended until then, and they are too small
+ * to make it begin by itself; but each turn of another guest takes time for each of them.
+ */
+const CUTS_OF_GARBAGE = 50;
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
 
 /** Tools that note the calls whose handlers run. Each gives the same result whenever it is called. */
 function makeTools(runs: string[]): readonly Tool[] {
@@ -121,6 +131,7 @@ describe.each(SANDBOXES)("%s", (language, makeSandbox, isMissing) => {
       expect(records.filter(({ type }) => type === "outcome")).toHaveLength(1);
 
       const stopAfter = async (count: number) => {
+        if (count % CUTS_OF_GARBAGE === 0) collectGarbage();
         const kept = records.slice(0, count);
         const runs: string[] = [];
         const copy = await journalOf(kept);
