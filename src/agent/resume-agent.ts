@@ -10,13 +10,12 @@ import type { ExecutionId } from "../journal/execution-id.ts";
 import type { ForeignRecord } from "../journal/execution-log.ts";
 import type { ClaimRecord, OutcomeRecord } from "../journal/record.ts";
 import type { Model } from "../models/model.ts";
-import type { Said } from "../programs/decide.ts";
 import { drivenHere, executionDriven, refuseDriven } from "../programs/driven.ts";
 import { runUnderId } from "../programs/run-under-id.ts";
 import { limitsOf } from "../programs/limits.ts";
 import { traceOf } from "../programs/observers.ts";
 import { changedTools, refuseChangedTools } from "../programs/from-journal/changed-since.ts";
-import { refuseOfAnother } from "../programs/resume.ts";
+import { refuseOfAnother, type ResumeWork } from "../programs/resume.ts";
 import { beginConversation } from "./agent.ts";
 import type { ResultSchema } from "../programs/drive/result-schema.ts";
 import { checkAnswer, recordedSchema } from "./prompt/answer-schema.ts";
@@ -40,14 +39,9 @@ import { settingsOf } from "./conversation-settings.ts";
 import { openEnding, standingOfConversation } from "./from-journal/conversation-standing.ts";
 import { programsOf } from "./prompt/programs-option.ts";
 
-export interface ResumeAgentWork extends Said, Pick<LoopRules, "fallbacks" | "stopWhen" | "compact" | "answer"> {
+export interface ResumeAgentWork
+  extends Omit<ResumeWork, "result">, Pick<LoopRules, "fallbacks" | "stopWhen" | "compact" | "answer"> {
   readonly model: Model;
-  /** Take the conversation up although tools have changed or are gone. */
-  readonly allowChangedTools?: boolean | undefined;
-  /** Drive a conversation that only waits, and ask the scope's approver about its calls. */
-  readonly asks?: boolean | undefined;
-  /** If this process drives it already, join that driver; true by default. Otherwise rejects with `execution_driven`. */
-  readonly joins?: boolean | undefined;
   readonly subject?: string;
   /** Whether it goes on after an ending, even if it began with a task. */
   readonly rests?: boolean;

@@ -26,7 +26,9 @@ export interface LedgerParts {
   readonly execution: string;
   readonly log: GateLog;
   readonly onEvent: (event: Untimed<CallEvent>) => void;
+  /** The call that started this session. Calls and tokens also count in its session. */
   readonly above?: ParentCall | undefined;
+  /** Begins the spans of its calls; missing if nothing records. */
   readonly spans?: CallSpans | undefined;
   /** Calls that earlier drivers of the execution have ended. */
   readonly past?: { readonly lines: readonly CallLine[] } | undefined;

@@ -2,11 +2,11 @@ import { randomUUID } from "node:crypto";
 import { ExecutionLog } from "../journal/execution-log.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { ContentPart } from "../tools/content.ts";
-import type { Caller } from "../tools/tool.ts";
 import { type Answer, type FailureCode, HOST_CALL, type RefusalCode } from "./answer.ts";
 import type { CallEvent, Untimed } from "./call-event.ts";
 import type { Gate } from "./gate.ts";
 import { headerBase } from "./header-base.ts";
+import type { CallRequest } from "./open-call.ts";
 import type { GateLimits } from "./admit/budget.ts";
 import type { WorkScope } from "./work-scope.ts";
 import { redactAnswer } from "./run/redact-answer.ts";
@@ -28,15 +28,11 @@ export interface CallScope extends WorkScope {
   readonly onEvent: (event: Untimed<CallEvent>) => void;
 }
 
-export interface ToolRequest {
-  readonly tool: string;
-  /** JSON text. */
-  readonly inputText: string;
-  readonly caller: Caller;
-}
-
 /** Makes one call as an execution of its own. Rejects only if the journal cannot be written. */
-export async function callTool(scope: CallScope, { tool, inputText, caller }: ToolRequest): Promise<CallAnswer> {
+export async function callTool(
+  scope: CallScope,
+  { tool, inputText, caller }: Omit<CallRequest, "callId" | "artifact">,
+): Promise<CallAnswer> {
   const { gate, journal, leaseMs, limits, signal, onEvent } = scope;
   const known = gate.tools.get(tool);
   const input = Buffer.byteLength(inputText) <= limits.inputBytes ? inputText : "";

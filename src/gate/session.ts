@@ -4,7 +4,6 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { ForeignRecord } from "../journal/execution-log.ts";
-import type { CallSpans } from "../telemetry/telemetry.ts";
 import type { ProgramLanguage } from "../tools/declarations/declarations.ts";
 import { searchTool } from "../tools/search/search-tool.ts";
 import type { ToolSearch } from "../tools/search/tool-search.ts";
@@ -15,14 +14,13 @@ import type { SlicedWork } from "../values/slice-scheduler.ts";
 import { Admission } from "./admit/admission.ts";
 import { type Answer, approverOf } from "./answer.ts";
 import type { Budget, GateLimits, Overdraft, PastBudget } from "./admit/budget.ts";
-import type { CallEvent, Untimed } from "./call-event.ts";
-import { CallLedger, type GateLog } from "./call-ledger.ts";
+import { CallLedger, type LedgerParts } from "./call-ledger.ts";
 import type { CallLine } from "./call-line.ts";
 import { CallQueues } from "./queues/call-queues.ts";
 import { CallRunner } from "./run/call-runner.ts";
 import { HandlerContext } from "./run/handler-context.ts";
 import { CallSteps } from "./call-steps.ts";
-import type { ParentCall, ParentSession, WorkBelow, WorkScope } from "./work-scope.ts";
+import type { ParentSession, WorkBelow, WorkScope } from "./work-scope.ts";
 import { OVER } from "./call-end.ts";
 import { type CallIdentity, type CallRequest, OpenCall, type PastCall, type ToldCall } from "./open-call.ts";
 import { OpenCalls } from "./open-calls.ts";
@@ -40,8 +38,7 @@ export interface SharedRules {
   readonly toolQueues: ToolQueues;
 }
 
-export interface SessionOptions {
-  readonly execution: string;
+export interface SessionOptions extends LedgerParts {
   /** Who the calls are made for. Tenants share the host's thread in equal parts. */
   readonly scope: WorkScope;
   /** The execution's share of memory and thread, ended by its owner; by default a share that ends with the session. */
@@ -59,8 +56,6 @@ export interface SessionOptions {
   /** Language of the stubs that a search finds; JavaScript by default. */
   readonly language?: ProgramLanguage;
   readonly limits: GateLimits;
-  /** The call that started this session. Calls and tokens also count in its session. */
-  readonly above?: ParentCall | undefined;
   /** Whether the execution may end its driving to wait for decisions or results from outside; false by default. */
   readonly canWait?: boolean;
   /** Where its programs keep values; without it they cannot. */
@@ -70,13 +65,10 @@ export interface SessionOptions {
   readonly past?: PastUse | undefined;
   /** Tokens that models may use; unlimited by default. */
   readonly maxTokens?: number;
-  readonly log: GateLog;
-  /** Begins the spans of its calls; missing if nothing records. */
-  readonly spans?: CallSpans | undefined;
-  readonly onEvent: (event: Untimed<CallEvent>) => void;
 }
 
 export interface PastUse extends PastBudget {
+  /** Calls that have ended, in the order of their ends. */
   readonly lines: readonly CallLine[];
   readonly remembered?: readonly RememberedDecision[];
 }

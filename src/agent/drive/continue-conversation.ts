@@ -11,6 +11,7 @@ import { recordOf } from "./conversation-log.ts";
 import type { LiveConversation } from "./live-conversation.ts";
 import { openEnding, standingOfConversation } from "../from-journal/conversation-standing.ts";
 import { type PastConversation, readOwnConversation } from "../from-journal/past-conversation.ts";
+import type { History } from "../from-journal/restore-conversation.ts";
 import { takeUp } from "../resume-agent.ts";
 import { type SaidMessage, saidByUser } from "../prompt/said-message.ts";
 import type { Transcript } from "../from-journal/transcript.ts";
@@ -88,11 +89,7 @@ export async function continueTranscript(
   return { live: await copied(scope, { task, turns, said: readSaid(transcript.said ?? []) }, work) };
 }
 
-interface CopiedHistory {
-  readonly task: string;
-  readonly turns: readonly KeptTurn[];
-  readonly said: readonly SaidMessage[];
-}
+type CopiedHistory = Omit<History, "isOpen">;
 
 /** What its model was sent, up to its last complete turn, and what was said after that. */
 function historyOf({ header, sent, said, open }: PastConversation): CopiedHistory {

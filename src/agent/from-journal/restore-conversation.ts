@@ -5,7 +5,7 @@ import { insetText as inset } from "../../output/foreign-text.ts";
 import type { SaidMessage } from "../prompt/said-message.ts";
 import { type KeptTurn, type KnownState, resultsInOrder } from "./conversation-state.ts";
 
-interface History {
+export interface History {
   /** What was asked first; empty if the first turn has it. */
   readonly task: string;
   readonly turns: readonly KeptTurn[];

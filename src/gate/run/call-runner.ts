@@ -6,28 +6,21 @@ import type { AsyncLocalStorage } from "node:async_hooks";
 import { Content, displayText, keptParts, partsBytes } from "../../tools/content.ts";
 import type { CallContext } from "../../tools/tool.ts";
 import type { Redactor } from "../../redaction/redactor.ts";
-import type { Share } from "../../values/held-bytes.ts";
 import { isLarge, type ResultLimits } from "../../values/json/serialise-result.ts";
-import type { Admission, TakenInput } from "../admit/admission.ts";
+import type { TakenInput } from "../admit/admission.ts";
 import type { Answer, Failure } from "../answer.ts";
 import { runAttempts } from "./attempts.ts";
-import type { CallLedger } from "../call-ledger.ts";
 import type { CallQueues } from "../queues/call-queues.ts";
 import type { OpenCall } from "../open-call.ts";
-import type { OpenCalls } from "../open-calls.ts";
+import type { OpenCalls, OpenCallsParts } from "../open-calls.ts";
 import { readResult, Returned, runHandler, toText } from "./run-handler.ts";
 import * as sentences from "../sentences.ts";
 import { StoredText } from "../artifacts/session-artifacts.ts";
 import type { ToolQueues } from "../queues/tool-queues.ts";
-import type { UnreadAnswers } from "./unread-answers.ts";
 
-export interface RunnerParts {
+export interface RunnerParts extends Omit<OpenCallsParts, "waitMs"> {
   readonly calls: OpenCalls;
-  readonly admission: Admission;
-  readonly ledger: CallLedger;
   readonly queues: CallQueues;
-  readonly share: Share;
-  readonly unread: UnreadAnswers | undefined;
   readonly limits: ResultLimits;
   /** Bytes that the images and files of one result may have, as base64. */
   readonly partBytes: number;

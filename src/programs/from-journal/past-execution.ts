@@ -2,6 +2,7 @@ import type { ErrorBody, HostFrame } from "../../../bridge/frames.ts";
 import { optionError, PortcullisError } from "../../errors.ts";
 import type { CallLine } from "../../gate/call-line.ts";
 import { rememberedIn, type RememberedDecision } from "../../gate/approve/remembered.ts";
+import type { PastUse } from "../../gate/session.ts";
 import { type PastArtifact, pastArtifact } from "../../journal/artifact-space.ts";
 import type { ExecutionId } from "../../journal/execution-id.ts";
 import { findIfKnown } from "../../journal/find-if-known.ts";
@@ -18,16 +19,9 @@ import { CallHistory } from "./call-history.ts";
 import type { Scope } from "../scope.ts";
 
 /** All that the journal tells of an execution, up to now. */
-export interface Past {
+export interface Past extends Required<PastUse> {
   readonly state: ExecutionState;
   readonly logs: LogCollector;
-  /** Calls that have ended, in the order of their ends. */
-  readonly lines: readonly CallLine[];
-  readonly resultBytes: number;
-  readonly inputBytes: number;
-  readonly calls: number;
-  readonly openCalls: number;
-  readonly remembered: readonly RememberedDecision[];
   readonly outcome: OutcomeRecord | undefined;
   readonly artifacts: readonly PastArtifact[];
 }

@@ -1,7 +1,4 @@
-import type { RecoveredConversation } from "../../executions/recover-options.ts";
-import type { AgentEvent } from "../../agent/event.ts";
 import type { ExecutionId } from "../../journal/execution-id.ts";
-import type { Model } from "../../models/model.ts";
 import { findOwn } from "../../programs/from-journal/past-execution.ts";
 import type { Runtime } from "../../runtime.ts";
 import type { Key } from "../http/keys.ts";
@@ -10,18 +7,15 @@ import type { BytesByKey } from "../http/bytes-by-key.ts";
 import type { JournalWatch } from "../live/journal-watch.ts";
 import type { Counts } from "../../places/counts.ts";
 import type { Metrics } from "../metrics.ts";
-import type { ServerRuns } from "../server-runs.ts";
+import type { ServerRuns, ServerRunsParts } from "../server-runs.ts";
 import type { TenantIds } from "../tenant-ids.ts";
 import type { Readings } from "../readings.ts";
 
-export interface ApiParts {
-  /** The server's own runtime: all tools, for any tenant. */
-  readonly runtime: Runtime;
+export interface ApiParts extends ServerRunsParts {
   /** The runtime with the tools and the limits of a key; undefined for a key that was revoked or changed since. */
   readonly runtimeOf: (key: Key) => Runtime | undefined;
   /** Whether a key that was let in still holds: it may have been revoked or changed, or have expired. */
   readonly isCurrent: (key: Key) => boolean;
-  readonly models: (conversation: RecoveredConversation) => Model | undefined;
   readonly ids: TenantIds;
   readonly runs: ServerRuns;
   readonly atOnce: Counts;
@@ -33,8 +27,6 @@ export interface ApiParts {
   readonly isReady: () => boolean;
   /** Aborted when the server closes. */
   readonly closing: AbortSignal;
-  readonly onEvent: (event: AgentEvent) => void;
-  readonly onError: (error: unknown) => void;
 }
 
 /** A request that was let in, with what it says. */

@@ -40,8 +40,11 @@ export interface DoorCallsParts {
   readonly kept: LinkedValues;
   readonly atOnce: Counts;
   readonly readings: Readings;
+  /** Decides calls that need approval, in place of the client's user. */
   readonly approve?: Approve | undefined;
+  /** The command that decides a call, if decisions reach the journal from outside. Without it, nothing can wait. */
   readonly decideCommand?: ((execution: string, callId: string, tenant: string) => string) | undefined;
+  /** Told of what failed on the host's side. */
   readonly onError?: (error: unknown) => void;
 }
 

@@ -1,8 +1,6 @@
 import type { Server } from "@modelcontextprotocol/server";
-import type { Approve } from "../../gate/approve/approval.ts";
 import { readRequest } from "../../mcp-runs/request.ts";
 import { McpRuns } from "../../mcp-runs/runs.ts";
-import type { Runtime } from "../../runtime.ts";
 import { fieldOf, textOf } from "../../values/fields.ts";
 import { Counts } from "../../places/counts.ts";
 import { Readings } from "../readings.ts";
@@ -20,22 +18,15 @@ const INSTRUCTIONS =
 /** How long a request waits for its program by default. Clients wait for a minute, if nothing else is said. */
 const PATIENCE_MS = 50_000;
 
-export interface McpDoorOptions {
-  readonly runtime: Runtime;
+export interface McpDoorOptions extends Pick<DoorCallsParts, "runtime" | "approve" | "decideCommand" | "onError"> {
   /** Version of the server, for clients. */
   readonly version: string;
-  /** Decides calls that need approval, in place of the client's user. */
-  readonly approve?: Approve | undefined;
-  /** The command that decides a call, if decisions reach the journal from outside. Without it, nothing can wait. */
-  readonly decideCommand?: ((execution: string, callId: string, tenant: string) => string) | undefined;
   /** How long a request waits for its program, in milliseconds. */
   readonly patienceMs?: number | undefined;
   /** Counts executions of principals together with other doors; by default the door's own alone. */
   readonly atOnce?: Counts;
   /** Takes what has ended in turn together with other doors; by default the door's own alone. */
   readonly readings?: Readings;
-  /** Told of what failed on the host's side. */
-  readonly onError?: (error: unknown) => void;
 }
 
 /**

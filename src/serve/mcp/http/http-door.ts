@@ -39,6 +39,7 @@ interface Answering {
 
 export interface HttpDoorParts {
   readonly door: McpDoor;
+  /** Counts what requests hold, together with the server's other paths. */
   readonly open: BytesByKey;
   /** Whether a key that was let in still holds. */
   readonly isCurrent: (key: Key) => boolean;

@@ -1,15 +1,9 @@
-import type { BytesByKey } from "../../http/bytes-by-key.ts";
 import type { Key } from "../../http/keys.ts";
 import { RequestProblem } from "../../http/problems.ts";
-import { HttpDoor } from "./http-door.ts";
+import { HttpDoor, type HttpDoorParts } from "./http-door.ts";
 import { McpDoor, type McpDoorOptions } from "../mcp-door.ts";
 
-export interface MountedMcpOptions extends McpDoorOptions {
-  /** Whether a key that was let in still holds. */
-  readonly isCurrent: (key: Key) => boolean;
-  /** Counts what requests hold, together with the server's other paths. */
-  readonly open: BytesByKey;
-}
+export type MountedMcpOptions = McpDoorOptions & Omit<HttpDoorParts, "door">;
 
 /** The MCP door as a path of the server. It is opened by its first request, because few servers need its package. */
 export class MountedMcp implements AsyncDisposable {
