@@ -3,6 +3,7 @@ import { headerBase } from "../gate/header-base.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { ContinuedRef } from "../journal/record.ts";
 import type { Opening } from "../models/model.ts";
+import { begunIn } from "../programs/observers.ts";
 import { shownDigest } from "../tools/tool-digest.ts";
 import type { AgentRequest } from "./agent-report.ts";
 import type { AgentScope } from "./agent-scope.ts";
@@ -45,7 +46,7 @@ export async function beginConversation(
     ...headerSettings(request),
     ...(continues ? { continues } : {}),
   };
-  const log = await ConversationLog.create(journal, header, { driver: randomUUID(), leaseMs });
+  const log = await begunIn(span, () => ConversationLog.create(journal, header, { driver: randomUUID(), leaseMs }));
   onEvent({ type: "conversation_started", execution, model: model.name, task });
   if (task !== "") conversation.say(task);
   return new LiveConversation({ scope, log, request, opening, conversation, rests, span });

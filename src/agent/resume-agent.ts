@@ -13,7 +13,7 @@ import type { Model } from "../models/model.ts";
 import { drivenHere, executionDriven, refuseDriven } from "../programs/driven.ts";
 import { runUnderId } from "../programs/run-under-id.ts";
 import { limitsOf } from "../programs/limits.ts";
-import { traceOf } from "../programs/observers.ts";
+import { begunIn, traceOf } from "../programs/observers.ts";
 import { changedTools, refuseChangedTools } from "../programs/from-journal/changed-since.ts";
 import { refuseOfAnother, type ResumeWork } from "../programs/resume.ts";
 import { beginConversation } from "./agent.ts";
@@ -131,7 +131,8 @@ export async function takeUp(
     before: [header.trace, past.drivers.trace],
   };
   const span = rests ? undefined : own.telemetry?.beginConversation(about);
-  const log = await claim(own, past, records, traceOf(span ?? { traceparent: own.telemetry?.here }));
+  const trace = traceOf(span ?? { traceparent: own.telemetry?.here });
+  const log = await begunIn(span, () => claim(own, past, records, trace));
   const use = { ...past.use, remembered: log.state.remembered };
   const { fallbacks, stopWhen, compact, answer = recordedSchema(settings?.answer) } = work;
   const rules = { fallbacks, stopWhen, compact, answer, wrapUp, contextTokens };

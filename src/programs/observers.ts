@@ -32,12 +32,12 @@ export async function observed(
   const { telemetry, tenant, language, sandbox, above, onEvent } = scope;
   const { execution, before } = about;
   const span = telemetry?.beginProgram({ ...about, tenant, language, sandbox: sandbox.name, callId: above?.callId });
-  const prepared = await prepare(span);
-  if ("fault" in prepared) {
-    const refused = notStarted(scope, execution, prepared.fault);
-    return measured(span, await shownExecution(refused, scope));
-  }
-  const { log, drive } = prepared;
+  const begun = await begunIn(span, async () => {
+    const prepared = await prepare(span);
+    return "fault" in prepared ? shownExecution(notStarted(scope, execution, prepared.fault), scope) : prepared;
+  });
+  if (!("drive" in begun)) return measured(span, begun);
+  const { log, drive } = begun;
   if (!before) onEvent({ type: "execution_started", execution });
   const watch = async () => {
     try {
@@ -82,6 +82,18 @@ async function measured(span: WorkSpan | undefined, shown: Execution): Promise<E
     fault: ending.type === "failed" ? ending.fault.message : undefined,
   });
   return shown;
+}
+
+/** Begins the work of a span. If the work cannot begin, or has begun before under its id, the span ends without it. */
+export async function begunIn<Begun>(span: WorkSpan | undefined, begin: () => Promise<Begun>): Promise<Begun> {
+  try {
+    return await begin();
+  } catch (error) {
+    const code = PortcullisError.is(error) ? error.code : "broken_off";
+    // The same id again joins the execution, or takes it up in a span of its own.
+    await span?.notBegun(code === "execution_exists" ? undefined : code);
+    throw error;
+  }
 }
 
 /** The field of a record that leads back to a span. */

@@ -76,6 +76,8 @@ export interface WorkSpan extends CallSpans {
   run<Value>(work: () => Value): Value;
   /** Resolves once the captured texts are redacted and the span has ended. */
   end(end: WorkEnd): Promise<void>;
+  /** Ends the span of work that was not begun, as an error if there is a code. The work is not counted among the executions. */
+  notBegun(code: string | undefined): Promise<void>;
 }
 
 export interface WorkEnd {

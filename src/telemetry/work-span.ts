@@ -37,6 +37,11 @@ export class OtelWorkSpan extends OtelCallSpans implements WorkSpan {
     this.parts.figures.note("executions", 1, attributes);
     this.parts.figures.note("executionDuration", seconds, attributes);
   }
+
+  async notBegun(code: string | undefined): Promise<void> {
+    this.span.set({ "portcullis.outcome": "not_begun" });
+    await this.span.end(code);
+  }
 }
 
 export class OtelConversationSpan extends OtelWorkSpan implements ConversationSpan {

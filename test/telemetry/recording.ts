@@ -6,12 +6,20 @@ import {
   MeterProvider,
   PeriodicExportingMetricReader,
 } from "@opentelemetry/sdk-metrics";
-import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
+import {
+  InMemorySpanExporter,
+  type ReadableSpan,
+  SimpleSpanProcessor,
+  type Span,
+  TracerProvider,
+} from "@opentelemetry/sdk-trace";
 
 export interface Recording {
   /** Spans that have ended, in the order of their ends. */
   readonly spans: () => readonly ReadableSpan[];
   readonly span: (name: string) => ReadableSpan;
+  /** Names of the spans that have begun and not ended. */
+  readonly open: () => readonly string[];
   /** Data points of a metric, as `{ attributes, value }`. */
   readonly points: (name: string) => Promise<readonly { readonly attributes: object; readonly value: unknown }[]>;
   readonly stop: () => Promise<void>;
@@ -22,7 +30,14 @@ export function record(): Recording {
   const exporter = new InMemorySpanExporter();
   const metricExporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
   const reader = new PeriodicExportingMetricReader({ exporter: metricExporter, exportIntervalMillis: 3_600_000 });
-  const tracers = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] });
+  const begun = new Map<string, string>();
+  const opened = {
+    onStart: (span: Span) => void begun.set(span.spanContext().spanId, span.name),
+    onEnd: (span: ReadableSpan) => void begun.delete(span.spanContext().spanId),
+    forceFlush: () => Promise.resolve(),
+    shutdown: () => Promise.resolve(),
+  };
+  const tracers = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter }), opened] });
   const meters = new MeterProvider({ readers: [reader] });
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
   trace.setGlobalTracerProvider(tracers);
@@ -30,6 +45,7 @@ export function record(): Recording {
   const spans = () => exporter.getFinishedSpans();
   return {
     spans,
+    open: () => [...begun.values()],
     span: (name) => {
       const found = spans().find((one) => one.name === name);
       if (!found)

@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
+import { PortcullisError } from "../../src/errors.ts";
 import { agentAsTool, createRuntime, createSqliteJournal, defineTool } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
@@ -18,7 +19,10 @@ let recording: Recording;
 beforeEach(() => {
   recording = record();
 });
-afterEach(() => recording.stop());
+afterEach(async () => {
+  expect(recording.open()).toEqual([]);
+  await recording.stop();
+});
 
 /** A tool with a span of its own. */
 const STOCK = {
@@ -122,6 +126,35 @@ describe("spans of a program", () => {
     await using runtime = await createRuntime({ tools: [], sandbox });
     await runtime.execute("return (");
     expect(recording.span("execute_tool run_program").attributes).toMatchObject({ "error.type": "program_failed" });
+  });
+
+  test("a program that does not begin has a span that ends, and is no execution in metrics", async () => {
+    await using runtime = await createRuntime({ tools: [stock], sandbox });
+    const begin = (execution: string) =>
+      runtime.execute('return await tools.stock.units({ article: "a" });', { execution });
+    await Promise.all([begin("order"), begin("order")]);
+    await begin("order");
+    const about = recording.spans().map(({ attributes: at }) => [at["portcullis.outcome"], at["error.type"]]);
+    expect(about.filter(([outcome]) => outcome === "not_begun")).toEqual(
+      Array.from({ length: 2 }, () => ["not_begun", undefined]),
+    );
+    expect(await recording.points("portcullis.executions")).toMatchObject([{ value: 1 }]);
+  });
+
+  test("a program or a conversation whose journal fails before it begins has a span that ends", async () => {
+    const journal = createMemoryJournal();
+    const broken = {
+      ...journal,
+      create: () => Promise.reject(new PortcullisError("journal_full", "The disk is full.")),
+    };
+    await using runtime = await createRuntime({ tools: [stock], sandbox, journal: broken });
+    await expect(runtime.execute("return 1;")).rejects.toMatchObject({ code: "journal_full" });
+    const model = scriptedModel([{ text: "done" }]);
+    await expect(runtime.agent({ model, task: "t" })).rejects.toMatchObject({ code: "journal_full" });
+    expect(recording.spans().map(({ name, attributes }) => [name, attributes["portcullis.outcome"]])).toEqual([
+      ["execute_tool run_program", "not_begun"],
+      ["invoke_agent", "not_begun"],
+    ]);
   });
 
   test("an unknown tool name is in no span's name or attribute, and a call id is cut", async () => {
@@ -305,7 +338,10 @@ describe("an execution that waits", () => {
     await runtime.resumeAgent("talk", { model: model(), decisions: { "call-1/1": { allow: true } } });
     const after = recording
       .spans()
-      .filter(({ name }) => /run_program|invoke_agent/.test(name))
+      .filter(
+        ({ name, attributes }) =>
+          /run_program|invoke_agent/.test(name) && attributes["portcullis.outcome"] !== "not_begun",
+      )
       .slice(2);
     expect(after.map(({ name, links }) => [name, links.map(({ context }) => context.spanId)])).toEqual([
       ["execute_tool run_program", [program?.spanContext().spanId]],
