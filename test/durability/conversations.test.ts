@@ -1,13 +1,13 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { createSqliteJournal } from "../../src/index.ts";
 import { ALL_TESTS } from "../support/all-tests.ts";
+import { memoryFolder } from "../support/memory-folder.ts";
 
 const CONVERSATIONS = 20;
 const KILLS = Math.ceil(Number(process.env.KILLS ?? 100) / 5);
@@ -21,7 +21,7 @@ test.skipIf(!ALL_TESTS)(
   async () => {
     let [kills, rounds] = [0, 0];
     while (kills < KILLS) {
-      const folder = mkdtempSync(join(tmpdir(), "portcullis-conversations-"));
+      const folder = memoryFolder("portcullis-conversations-");
       const [path, effects] = [join(folder, "journal.db"), join(folder, "effects")];
       writeFileSync(effects, "");
       for (;;) {

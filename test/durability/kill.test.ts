@@ -1,7 +1,6 @@
 import { type ChildProcess, fork, type ForkOptions } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { setTimeout as delay } from "node:timers/promises";
@@ -11,6 +10,7 @@ import type { JournalRecord } from "../../src/journal/index.ts";
 import { pastTurns } from "../../src/programs/from-journal/read-turns.ts";
 import { readPast } from "../../src/programs/from-journal/past-execution.ts";
 import { ALL_TESTS } from "../support/all-tests.ts";
+import { memoryFolder } from "../support/memory-folder.ts";
 import { POINTS } from "./points.ts";
 import { SHAPES } from "./shapes.ts";
 
@@ -39,7 +39,7 @@ afterEach(() => {
 });
 
 function newFiles() {
-  const folder = mkdtempSync(join(tmpdir(), "portcullis-kill-"));
+  const folder = memoryFolder("portcullis-kill-");
   folders.push(folder);
   const effects = join(folder, "effects");
   writeFileSync(effects, "");
