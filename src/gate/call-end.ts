@@ -42,35 +42,77 @@ export class CallEnd {
     this.#onLate?.();
   }
 
-  /** The handler's result, or OVER as soon as the handler or the call is ended. */
-  orLate<Value>(handler: () => Value | Promise<Value>): Promise<Value | typeof OVER> {
-    return new Promise((resolve, reject) => {
-      this.#onLate = () => resolve(OVER);
-      this.#race(handler, resolve, reject);
+  /** The handler's result, or OVER as soon as the handler or the call is ended, as `read` and `failed` read them. */
+  orLate<Value, Read = Value | typeof OVER>(
+    handler: () => Value | Promise<Value>,
+    read?: (value: Value | typeof OVER) => Read,
+    failed?: (error: unknown) => Read,
+  ): Promise<Read> {
+    return this.#race(handler, read, failed, (end) => {
+      this.#onLate = end;
     });
   }
 
   /** The task's result, or OVER as soon as the call has ended. Then the task is not awaited, and its error is ignored. */
-  or<Value>(task: () => Value | Promise<Value>): Promise<Value | typeof OVER> {
-    return new Promise((resolve, reject) => this.#race(task, resolve, reject));
+  or<Value, Read = Value | typeof OVER>(
+    task: () => Value | Promise<Value>,
+    read?: (value: Value | typeof OVER) => Read | Promise<Read>,
+    failed?: (error: unknown) => Read,
+  ): Promise<Read> {
+    return this.#race(task, read, failed);
   }
 
-  /** One promise for both outcomes, because this runs twice for every call. What the task throws rejects it. */
-  #race<Value>(
+  /**
+   * One promise for both outcomes and what is read of them, because this runs twice for every call. A task that comes too
+   * late is read too, in vain. What the task throws rejects the promise, unless `failed` reads it.
+   */
+  #race<Value, Read>(
     task: () => Value | Promise<Value>,
-    resolve: (value: Value | typeof OVER) => void,
-    reject: (error: unknown) => void,
-  ): void {
-    if (this.#reason !== undefined) return resolve(OVER);
-    const outer = this.#onEnd;
-    this.#onEnd = () => {
-      outer?.();
-      resolve(OVER);
-    };
-    const running = task();
-    if (running instanceof Promise) running.then(resolve, reject);
-    else resolve(running);
+    read: (value: Value | typeof OVER) => Read | Promise<Read> = asItIs<Read>,
+    failed: (error: unknown) => Read = rethrow,
+    onLate?: (end: () => void) => void,
+  ): Promise<Read> {
+    return new Promise((resolve, reject) => {
+      const settle = (value: Value | typeof OVER): void => {
+        try {
+          resolve(read(value));
+        } catch (error) {
+          reject(error);
+        }
+      };
+      const fail = (error: unknown): void => {
+        try {
+          resolve(failed(error));
+        } catch (thrown) {
+          reject(thrown);
+        }
+      };
+      const end = () => settle(OVER);
+      onLate?.(end);
+      if (this.#reason !== undefined) return end();
+      const outer = this.#onEnd;
+      this.#onEnd = () => {
+        outer?.();
+        end();
+      };
+      let running: Value | Promise<Value>;
+      try {
+        running = task();
+        if (running instanceof Promise) return void running.then(settle, fail);
+      } catch (error) {
+        return fail(error);
+      }
+      settle(running);
+    });
   }
+}
+
+function asItIs<Read>(value: unknown): Read {
+  return value as Read;
+}
+
+function rethrow(error: unknown): never {
+  throw error;
 }
 
 /** Thousands of calls may end at once, and few of them are asked why. */

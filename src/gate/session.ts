@@ -222,15 +222,20 @@ export class GateSession implements ParentSession, WorkBelow {
     return this.#calls.isClosed ? this.#calls.drop(request) : this.#answer(new OpenCall(tool, request), past);
   }
 
-  async #answer(call: OpenCall, past: PastCall): Promise<Answer | undefined> {
+  #answer(call: OpenCall, past: PastCall): Promise<Answer | undefined> {
     this.#calls.add(call);
-    try {
-      const answer = await call.over.or(() => this.#steps.goOn(call, past));
-      if (call.dropped) await call.dropped;
-      return answer === OVER || this.#calls.isClosed ? undefined : withApprover(answer, call);
-    } finally {
-      this.#admission.giveBackInput(call);
-    }
+    return call.over.or<Answer | undefined, Answer | undefined>(
+      () => this.#steps.goOn(call, past),
+      (answer) => {
+        this.#admission.giveBackInput(call);
+        if (call.dropped) return call.dropped.then(() => undefined);
+        return answer === OVER || this.#calls.isClosed ? undefined : withApprover(answer, call);
+      },
+      (error) => {
+        this.#admission.giveBackInput(call);
+        throw error;
+      },
+    );
   }
 
   /**

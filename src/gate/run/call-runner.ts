@@ -13,7 +13,7 @@ import { runAttempts } from "./attempts.ts";
 import type { CallQueues } from "../queues/call-queues.ts";
 import type { OpenCall } from "../open-call.ts";
 import type { OpenCalls, OpenCallsParts } from "../open-calls.ts";
-import { readResult, Returned, runHandler, toText } from "./run-handler.ts";
+import { type Failed, readResult, Returned, runHandler, toText } from "./run-handler.ts";
 import * as sentences from "../sentences.ts";
 import { StoredText } from "../artifacts/session-artifacts.ts";
 import type { ToolQueues } from "../queues/tool-queues.ts";
@@ -31,6 +31,9 @@ export interface RunnerParts extends Omit<OpenCallsParts, "waitMs"> {
   readonly inContext: ReturnType<typeof AsyncLocalStorage.snapshot>;
   readonly contextOf: (call: OpenCall) => CallContext;
 }
+
+/** What came of a call's handler; undefined if the call ended first. */
+type Ran = Returned | Failed | undefined;
 
 const NOTHING = Promise.resolve(undefined);
 
@@ -50,11 +53,12 @@ export class CallRunner {
   runAtItsTurn(call: OpenCall, read?: { readonly input: unknown }): Promise<Answer | undefined> {
     const { queues, tenant, toolQueues, unread } = this.#parts;
     const run = () => (read ? this.#run(call, read.input) : this.withInput(call, (input) => this.#run(call, input)));
-    return queues.handlers.run(async () => {
+    const answer = (ran: Answer | Ran) => this.#answer(call, ran);
+    const start = () =>
+      toolQueues.whenFree(call.tool, tenant, run, call.tool.rate ? call.signal : queues.closing).then(answer);
+    return queues.handlers.run(() => {
       const room = unread?.whenRoom();
-      if (room) await room;
-      const ran = await toolQueues.whenFree(call.tool, tenant, run, call.tool.rate ? call.signal : queues.closing);
-      return ran instanceof Returned ? this.#answerWith(call, ran.value) : ran;
+      return room ? room.then(start) : start();
     });
   }
 
@@ -76,22 +80,30 @@ export class CallRunner {
   }
 
   /** Journals `allowed`, then runs the handler: from then on the tool may take effect. */
-  async #run(call: OpenCall, input: unknown): Promise<Answer | Returned | undefined> {
+  #run(call: OpenCall, input: unknown): Promise<Ran> {
+    const { calls, ledger, inContext } = this.#parts;
+    if (calls.isGone(call)) return NOTHING;
+    if (call.tool.effectOf) inContext(() => call.readEffect(input));
+    call.decided.isRecorded = true;
+    return ledger.allowed(call).then(() => this.#handle(call, input));
+  }
+
+  #handle(call: OpenCall, input: unknown): Ran | Promise<Ran> {
     const { calls, ledger, inContext, contextOf } = this.#parts;
     if (calls.isGone(call)) return undefined;
-    const { effectOf, retry } = call.tool;
-    if (effectOf) inContext(() => call.readEffect(input));
-    call.decided.isRecorded = true;
-    await ledger.allowed(call);
-    if (calls.isGone(call)) return undefined;
     ledger.started(call.identity);
+    const { span, tool } = call;
+    const { retry } = tool;
     const handle = () =>
       retry
         ? runAttempts(call, input, contextOf(call), { retry, ledger, whenRate: () => this.#whenRate(call) })
         : runHandler(call, input, contextOf(call));
-    const { span } = call;
-    const handled = await inContext(span ? () => span.run(handle) : handle);
-    return handled instanceof Returned ? handled : calls.finish(call, handled);
+    return inContext(span ? () => span.run(handle) : handle);
+  }
+
+  #answer(call: OpenCall, ran: Answer | Ran): Answer | undefined | Promise<Answer | undefined> {
+    if (ran instanceof Returned) return this.#answerWith(call, ran.value);
+    return ran && "answer" in ran ? this.#parts.calls.finish(call, ran) : ran;
   }
 
   async #whenRate({ tool, signal }: OpenCall): Promise<void> {
@@ -116,8 +128,7 @@ export class CallRunner {
     const make = () => {
       if (calls.isGone(call)) return undefined;
       if (returned instanceof StoredText) return this.#answerStored(call, returned);
-      const made = inContext(() => toText(call, returned, limits, share));
-      return made instanceof Promise ? made.then((handled) => calls.finish(call, handled)) : calls.finish(call, made);
+      return inContext(() => toText(call, returned, limits, share, (handled) => calls.finish(call, handled)));
     };
     const answer = () => (unread && isLargeResult(returned) ? unread.makeLarge(make) : make());
     const { redactor } = this.#parts;

@@ -40,37 +40,41 @@ export class Returned {
   }
 }
 
-/** Runs a call's handler for at most `allowedMs`, by default the tool's time. Never rejects. */
-export async function runHandler(
+/**
+ * Runs a call's handler for at most `allowedMs`, by default the tool's time. Never rejects. Returns a promise only if the
+ * handler does: a value that is returned at once needs no timer and no race.
+ */
+export function runHandler(
   call: OpenCall,
   input: unknown,
   context: CallContext,
   allowedMs = call.tool.timeoutMs,
-): Promise<Returned | Failed> {
+): Returned | Failed | Promise<Returned | Failed> {
   const { tool } = call;
   const { handler } = tool;
   if (handler === "client") throw new Error("A client's tool has no handler here.");
-  if (call.isOver) return failed(sentences.handlerTimedOut(tool, call.decided));
+  if (call.isOver) return timedOut(call);
   call.handling.started = true;
-  let value: unknown;
   try {
     const returned = handler(input, context);
-    // A value that is returned at once needs no timer and no race.
-    value = isThenable(returned) ? await withinTime(call, returned, allowedMs) : returned;
+    return isThenable(returned) ? withinTime(call, returned, context, allowedMs) : new Returned(returned);
   } catch (error) {
     return failed(thrownFailure(call, error, context), error);
   }
-  if (value === OVER) return failed(sentences.handlerTimedOut(tool, call.decided));
-  return new Returned(value);
 }
 
-/** The value of a handler's promise, or OVER as soon as its time is over or its call has ended. */
-async function withinTime(call: OpenCall, returned: PromiseLike<unknown>, allowedMs: number): Promise<unknown> {
+/** What a handler's promise brings, or its failure as soon as its time is over or its call has ended. */
+function withinTime(
+  call: OpenCall,
+  returned: PromiseLike<unknown>,
+  context: CallContext,
+  allowedMs: number,
+): Failed | Promise<Returned | Failed> {
   const promised = Promise.resolve(returned);
   if (call.isOver) {
     // Nothing awaits the promise if the call ends first: its error is ignored.
     promised.catch(() => {});
-    return OVER;
+    return timedOut(call);
   }
   let countedMs = call.approvalMs;
   const onTime = () => {
@@ -81,11 +85,21 @@ async function withinTime(call: OpenCall, returned: PromiseLike<unknown>, allowe
     else call.over.setLate(`The call took longer than ${call.tool.timeoutMs} ms.`);
   };
   let timer = setTimeout(onTime, allowedMs);
-  try {
-    return await call.over.orLate(() => promised);
-  } finally {
-    clearTimeout(timer);
-  }
+  return call.over.orLate<unknown, Returned | Failed>(
+    () => promised,
+    (value) => {
+      clearTimeout(timer);
+      return value === OVER ? timedOut(call) : new Returned(value);
+    },
+    (error) => {
+      clearTimeout(timer);
+      return failed(thrownFailure(call, error, context), error);
+    },
+  );
+}
+
+function timedOut({ tool, decided }: OpenCall): Failed {
+  return failed(sentences.handlerTimedOut(tool, decided));
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
@@ -121,20 +135,31 @@ export async function readResult(call: OpenCall, text: string, limits: ResultLim
 }
 
 /**
- * Validates a result against the tool's schema and its size limit, and encodes it as JSON text. Never rejects. Returns
- * a promise only if it must wait, because it runs for every call.
+ * Validates a result against the tool's schema and its size limit, and encodes it as JSON text, for `use`. Never rejects
+ * by itself. Returns a promise only if it must wait, because it runs for every call.
  */
 export function toText(
   call: OpenCall,
   returned: unknown,
   limits: ResultLimits,
   share: Share,
-): Handled | Promise<Handled> {
-  if (call.tool.output !== undefined) return validatedText(call, call.tool.output, returned, limits, share);
-  const encoded = serialiseResult(returned, limits, share);
-  return encoded instanceof Promise
-    ? encoded.then((late) => handledText(call, returned, late, limits))
-    : handledText(call, returned, encoded, limits);
+): Handled | Promise<Handled>;
+export function toText<Used>(
+  call: OpenCall,
+  returned: unknown,
+  limits: ResultLimits,
+  share: Share,
+  use: (handled: Handled) => Used,
+): Used | Promise<Used>;
+export function toText(
+  call: OpenCall,
+  returned: unknown,
+  limits: ResultLimits,
+  share: Share,
+  use: (handled: Handled) => unknown = (handled) => handled,
+): unknown {
+  if (call.tool.output !== undefined) return validatedText(call, call.tool.output, returned, limits, share).then(use);
+  return serialiseResult(returned, limits, share, (encoded) => use(handledText(call, returned, encoded, limits)));
 }
 
 async function validatedText(

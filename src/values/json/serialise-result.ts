@@ -36,12 +36,24 @@ const lastLargeResults = new Map<string, Promise<unknown>>();
  * objects and arrays. A function, symbol, bigint, number that is not finite, invalid date, Error or another object that
  * JSON would leave out, empty or make null is `not_json`. A large result is serialised in parts that yield the host's
  * thread in between, and abandoned as soon as it exceeds `resultBytes` or `resultValues`. Each part is weighed, and its
- * values are counted, before it is serialised.
+ * values are counted, before it is serialised. The text is given to `use`, which costs no further promise.
  */
-export function serialiseResult(value: unknown, limits: ResultLimits, share: Share): ResultText | Promise<ResultText> {
+export function serialiseResult(value: unknown, limits: ResultLimits, share: Share): ResultText | Promise<ResultText>;
+export function serialiseResult<Used>(
+  value: unknown,
+  limits: ResultLimits,
+  share: Share,
+  use: (text: ResultText) => Used,
+): Used | Promise<Used>;
+export function serialiseResult(
+  value: unknown,
+  limits: ResultLimits,
+  share: Share,
+  use: (text: ResultText) => unknown = (text) => text,
+): unknown {
+  const withShort = (made: ResultText | undefined) => (made ? use(made) : longText(value, limits, share).then(use));
   const made = share.lane.run(() => shortText(value, limits));
-  if (made instanceof Promise) return made.then((late) => late ?? longText(value, limits, share));
-  return made ?? longText(value, limits, share);
+  return made instanceof Promise ? made.then(withShort) : withShort(made);
 }
 
 /** Undefined if the value must be serialised in parts. */
