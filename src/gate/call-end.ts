@@ -63,8 +63,8 @@ export class CallEnd {
   }
 
   /**
-   * One promise for both outcomes and what is read of them, because this runs twice for every call. A task that comes too
-   * late is read too, in vain. What the task throws rejects the promise, unless `failed` reads it.
+   * One promise for both outcomes and what is read of them, because this runs twice for every call. What the task throws
+   * rejects the promise, unless `failed` reads it.
    */
   #race<Value, Read>(
     task: () => Value | Promise<Value>,
@@ -73,7 +73,10 @@ export class CallEnd {
     onLate?: (end: () => void) => void,
   ): Promise<Read> {
     return new Promise((resolve, reject) => {
+      let isSettled = false;
       const settle = (value: Value | typeof OVER): void => {
+        if (isSettled) return;
+        isSettled = true;
         try {
           resolve(read(value));
         } catch (error) {
@@ -81,6 +84,8 @@ export class CallEnd {
         }
       };
       const fail = (error: unknown): void => {
+        if (isSettled) return;
+        isSettled = true;
         try {
           resolve(failed(error));
         } catch (thrown) {

@@ -15,6 +15,8 @@ export interface DriverOptions {
   readonly trace?: string;
 }
 
+const SETTLED = Promise.resolve();
+
 /**
  * Appends to one execution's journal as its driver, and renews its lease. Records are written in the order they were
  * given. Records given in one turn of the event loop, or during an append, are written together. Records that others may
@@ -115,14 +117,20 @@ export class ExecutionLog {
   }
 
   #writeNext(): Promise<void> {
-    const next = this.#current.then(untilNoMicrotask).then(() => {
-      const batch = this.#batch;
-      const safe = this.#isSafe;
-      this.#batch = [];
-      this.#isSafe = false;
-      this.#next = undefined;
-      // Records that were only deferred may be in the journal already.
-      return batch.length > 0 ? this.#write(batch, safe) : undefined;
+    const next = new Promise<void>((resolve, reject) => {
+      const write = () => {
+        const batch = this.#batch;
+        const safe = this.#isSafe;
+        this.#batch = [];
+        this.#isSafe = false;
+        this.#next = undefined;
+        // Records that were only deferred may be in the journal already.
+        if (batch.length > 0) this.#write(batch, safe, resolve, reject);
+        else resolve();
+      };
+      // Records that follow from one event in the same turn of the event loop are written together: a tick that a microtask
+      // sets runs only when no microtask is left.
+      this.#current.then(() => process.nextTick(() => void SETTLED.then(write)), reject);
     });
     // Set at once: `catchUp` has to wait for this write, or it would take the records for another driver's.
     this.#current = next;
@@ -131,20 +139,30 @@ export class ExecutionLog {
     return next;
   }
 
-  async #write(records: readonly JournalRecord[], safe: boolean): Promise<void> {
+  /** Takes functions in place of returning a promise, because this runs for every turn of a program. */
+  #write(
+    records: readonly JournalRecord[],
+    safe: boolean,
+    resolve: () => void,
+    reject: (error: unknown) => void,
+  ): void {
+    const fail = (error: unknown) => {
+      this.#isWriting = false;
+      reject(error);
+    };
+    const goOn = (error: unknown) => {
+      if (!isHeadMoved(error)) return fail(error);
+      this.#readForeign(error).then(() => this.#write(records, safe, resolve, reject), fail);
+    };
     this.#isWriting = true;
     try {
-      for (;;) {
-        try {
-          this.#head = await this.#journal.append(this.execution, this.#head, records, { safe });
-          return;
-        } catch (error) {
-          if (!isHeadMoved(error)) throw error;
-          await this.#readForeign(error);
-        }
-      }
-    } finally {
-      this.#isWriting = false;
+      this.#journal.append(this.execution, this.#head, records, { safe }).then((head) => {
+        this.#head = head;
+        this.#isWriting = false;
+        resolve();
+      }, goOn);
+    } catch (error) {
+      goOn(error);
     }
   }
 
@@ -184,13 +202,6 @@ export class ExecutionLog {
     onFenced?.(error);
     return error;
   }
-}
-
-/** Records that follow from one event in the same turn of the event loop are written together. */
-function untilNoMicrotask(): Promise<void> {
-  return new Promise((resolve) => {
-    process.nextTick(resolve);
-  });
 }
 
 function takenOver(execution: string): PortcullisError {

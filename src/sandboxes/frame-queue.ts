@@ -9,7 +9,7 @@ export class FrameQueue implements AsyncIterable<readonly string[]> {
   #arrived: string[] = [];
   #queuedLength = 0;
   #ended = false;
-  #wake: (() => void) | undefined;
+  #wake: ((next: IteratorResult<readonly string[], void>) => void) | undefined;
   readonly #maxLength: number;
   readonly #onPressure: (pause: boolean) => void;
 
@@ -35,18 +35,14 @@ export class FrameQueue implements AsyncIterable<readonly string[]> {
     this.#notify();
   }
 
-  /** A plain iterator is faster than a generator, and this runs for every tool call. */
+  /** A plain iterator with one promise for each batch, because this runs for every tool call. */
   [Symbol.asyncIterator](): AsyncIterator<readonly string[], void, undefined> {
     return {
-      next: async () => {
-        while (this.#arrived.length === 0) {
-          if (this.#ended) return { done: true, value: undefined };
-          await new Promise<void>((resolve) => {
-            this.#wake = resolve;
-          });
-        }
-        return { done: false, value: this.#take() };
-      },
+      next: () =>
+        new Promise((resolve) => {
+          this.#wake = resolve;
+          if (this.#arrived.length > 0 || this.#ended) this.#notify();
+        }),
     };
   }
 
@@ -59,7 +55,9 @@ export class FrameQueue implements AsyncIterable<readonly string[]> {
   }
 
   #notify(): void {
-    this.#wake?.();
+    const wake = this.#wake;
+    if (!wake) return;
     this.#wake = undefined;
+    wake(this.#arrived.length > 0 ? { done: false, value: this.#take() } : { done: true, value: undefined });
   }
 }

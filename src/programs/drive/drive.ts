@@ -66,6 +66,11 @@ function rounded(usage: Usage): Readonly<Record<string, number>> {
   return Object.fromEntries(entries.filter(([, value]) => value > 0));
 }
 
+/** Keeps a rejection from ending the process before the promise is awaited. */
+function ignoreUntilAwaited(promise: Promise<unknown> | undefined): void {
+  promise?.catch(() => {});
+}
+
 /**
  * Drives one program from its start to its ending: sends it events, journals its turns, carries out its commands. Open
  * calls and past turns are in the log's state. The fields here are those that a new driver would not need.
@@ -248,10 +253,11 @@ export class Driver {
     const lastCommands = ended.at(-1)?.commands ?? [];
     const settled = lastCommands.at(-1);
     let carriedOut: Promise<void> | undefined;
+    let isSliced = false;
     // Begun just before the calls: what the gate decides at once is in the same append, and what a turn prints is shown
     // before its handlers start.
     const begin = () => {
-      carriedOut = log.flush().then(() => {
+      carriedOut = log.flush(() => {
         this.#noteStored(begun);
         this.#showPrinted();
         if (settled?.kind === "settled") {
@@ -261,11 +267,14 @@ export class Driver {
         }
         return lane.work(this.#carryOutAll(ended));
       });
-      // It is awaited after the calls.
-      carriedOut.catch(() => {});
+      if (isSliced) ignoreUntilAwaited(carriedOut);
     };
     const calling = lane.work(this.#callAll(ended, begin));
-    if (calling instanceof Promise) await calling;
+    if (calling instanceof Promise) {
+      isSliced = true;
+      ignoreUntilAwaited(carriedOut);
+      await calling;
+    }
     await carriedOut;
     this.#showPrinted();
     if (!this.#end.isDecided && settled?.kind === "settled") await this.#settle(settled, lastCommands);

@@ -112,15 +112,16 @@ export class TrackedLog extends StateLog<ExecutionState> {
     this.log.defer(...records);
   }
 
-  /** Resolves once all records so far are in the journal, with those that the gate decides on in the same turn of the event loop. */
-  flush(): Promise<void> {
-    const written = this.log.append();
-    const live = () => {
+  /**
+   * Goes on with `goOn` once all records so far are in the journal, with those that the gate decides on in the same turn of
+   * the event loop.
+   */
+  flush<Value>(goOn: () => Value): Promise<Awaited<Value>> {
+    return this.log.append().then(() => {
       this.#seemsDead = false;
       if (wasRedacted(this.#journal, this.execution)) this.state.unreplayable ??= "redaction";
-    };
-    written.then(live, () => {});
-    return written;
+      return goOn() as Awaited<Value>;
+    });
   }
 
   turns(): AsyncGenerator<TurnRecord, void, undefined> {

@@ -63,25 +63,42 @@ export class GuestLink implements AsyncDisposable {
   }
 
   /** The next turns that arrived together, or why there are no more. */
-  async nextTurns(): Promise<readonly GuestTurn[] | LinkEnd> {
-    for (;;) {
+  nextTurns(): Promise<readonly GuestTurn[] | LinkEnd> {
+    return this.#frames.next().then(({ done, value: frames }) => {
+      if (done) return this.guest.exit;
+      const turns = this.#read(frames);
+      return turns instanceof Promise || isNoTurn(turns) ? this.#untilTurn(turns) : turns;
+    });
+  }
+
+  /** Reads on until a turn is complete. */
+  async #untilTurn(
+    first: readonly GuestTurn[] | LinkEnd | Promise<readonly GuestTurn[] | LinkEnd>,
+  ): Promise<readonly GuestTurn[] | LinkEnd> {
+    let turns = await first;
+    while (isNoTurn(turns)) {
       const { done, value: frames } = await this.#frames.next();
-      if (done) return await this.guest.exit;
-      const turns = await this.#read(frames);
-      if (!areTurns(turns) || turns.length > 0) return turns;
+      turns = await (done ? this.guest.exit : this.#read(frames));
+    }
+    return turns;
+  }
+
+  /** Returns a promise only if it must wait, because it runs for every turn. */
+  #read(frames: readonly string[]): readonly GuestTurn[] | LinkEnd | Promise<readonly GuestTurn[] | LinkEnd> {
+    try {
+      const turns = this.#lane.work(this.#turnsOf(frames));
+      return turns instanceof Promise ? turns.catch((error: unknown) => this.#refuse(error)) : turns;
+    } catch (error) {
+      return this.#refuse(error);
     }
   }
 
-  async #read(frames: readonly string[]): Promise<readonly GuestTurn[] | LinkEnd> {
-    try {
-      return await this.#lane.work(this.#turnsOf(frames));
-    } catch (error) {
-      if (!(error instanceof BridgeViolation || error instanceof TextTooLong)) throw error;
-      this.guest.kill(error.message);
-      return error instanceof TextTooLong
-        ? { type: "too_long", length: error.length }
-        : { type: "violation", detail: error.message };
-    }
+  #refuse(error: unknown): LinkEnd {
+    if (!(error instanceof BridgeViolation || error instanceof TextTooLong)) throw error;
+    this.guest.kill(error.message);
+    return error instanceof TextTooLong
+      ? { type: "too_long", length: error.length }
+      : { type: "violation", detail: error.message };
   }
 
   *#turnsOf(frames: readonly string[]): SlicedWork<readonly GuestTurn[]> {
@@ -111,4 +128,8 @@ export class GuestLink implements AsyncDisposable {
 /** Whether the guest sent turns rather than ended. */
 export function areTurns(heard: readonly GuestTurn[] | LinkEnd): heard is readonly GuestTurn[] {
   return Array.isArray(heard);
+}
+
+function isNoTurn(heard: readonly GuestTurn[] | LinkEnd): boolean {
+  return areTurns(heard) && heard.length === 0;
 }

@@ -153,17 +153,21 @@ export class GuestSupervisor implements AsyncDisposable {
   }
 
   /** The next turns that arrived together; undefined if the guest has ended. */
-  async nextTurns(): Promise<readonly GuestTurn[] | undefined> {
-    if (!this.#link) return undefined;
-    const heard = await this.#link.nextTurns();
+  nextTurns(): Promise<readonly GuestTurn[] | undefined> {
+    const link = this.#link;
+    return link ? link.nextTurns().then((heard) => this.#hear(link, heard)) : Promise.resolve(undefined);
+  }
+
+  #hear(link: GuestLink, heard: readonly GuestTurn[] | LinkEnd): readonly GuestTurn[] | undefined {
+    const { clocks } = this.#options;
     if (!areTurns(heard)) {
       this.#noteMemory();
-      this.#options.clocks.wait();
+      clocks.wait();
       this.#end = heard;
       if (heard.type === "evicted") this.#link = undefined;
       return undefined;
     }
-    if (this.#link.outstanding === 0) this.#options.clocks.wait();
+    if (link.outstanding === 0) clocks.wait();
     return heard;
   }
 
