@@ -63,7 +63,26 @@ const GUEST_FORMS = new Map([
  * and within its bounds, and a body only if its kind has one. The body stays text.
  */
 export function parseGuestFrame(text: string): GuestFrame | MalformedFrame {
-  return parseFrame(text, GUEST_FORMS) as GuestFrame | MalformedFrame;
+  return plainFrame(text) ?? (parseFrame(text, GUEST_FORMS) as GuestFrame | MalformedFrame);
+}
+
+/**
+ * The two frames of nearly every turn as guests write them, in a third of the time: a text that matches has exactly the
+ * fields of its kind, within their bounds. Any other text is parsed as JSON.
+ */
+const PLAIN_CALL = /^\{"kind":"call","id":([1-9]\d{0,14}),"tool":"([\w.$-]{1,256})"\}$/;
+const PLAIN_TURN_END = /^\{"kind":"turn_end","open":(0|[1-9]\d{0,14})\}$/;
+
+function plainFrame(text: string): GuestFrame | undefined {
+  if (text.startsWith('{"kind":"turn_end"')) {
+    const found = PLAIN_TURN_END.exec(text);
+    return found ? { kind: "turn_end", open: Number(found[1]) } : undefined;
+  }
+  if (!text.startsWith('{"kind":"call"')) return undefined;
+  const { header, body } = splitFrame(text);
+  const [, id, tool] = (body !== undefined && PLAIN_CALL.exec(header)) || [];
+  if (body === undefined || tool === undefined || tool === SAVE_ARTIFACT) return undefined;
+  return { kind: "call", id: Number(id), tool, body };
 }
 
 const seed: Field = (value) => typeof value === "string" && /^[0-9a-f]{32}$/.test(value);

@@ -68,7 +68,7 @@ export class CallEnd {
    */
   #race<Value, Read>(
     task: () => Value | Promise<Value>,
-    read: (value: Value | typeof OVER) => Read | Promise<Read> = asItIs<Read>,
+    read: (value: Value | typeof OVER) => Read | Promise<Read> = (value) => value as Read,
     failed: (error: unknown) => Read = rethrow,
     onLate?: (end: () => void) => void,
   ): Promise<Read> {
@@ -110,10 +110,6 @@ export class CallEnd {
       settle(running);
     });
   }
-}
-
-function asItIs<Read>(value: unknown): Read {
-  return value as Read;
 }
 
 function rethrow(error: unknown): never {

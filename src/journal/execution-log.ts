@@ -146,14 +146,7 @@ export class ExecutionLog {
     resolve: () => void,
     reject: (error: unknown) => void,
   ): void {
-    const fail = (error: unknown) => {
-      this.#isWriting = false;
-      reject(error);
-    };
-    const goOn = (error: unknown) => {
-      if (!isHeadMoved(error)) return fail(error);
-      this.#readForeign(error).then(() => this.#write(records, safe, resolve, reject), fail);
-    };
+    const goOn = (error: unknown) => void this.#writeAgain(error, records, safe, resolve, reject);
     this.#isWriting = true;
     try {
       this.#journal.append(this.execution, this.#head, records, { safe }).then((head) => {
@@ -164,6 +157,24 @@ export class ExecutionLog {
     } catch (error) {
       goOn(error);
     }
+  }
+
+  /** Writes records after those of others, if these are why they could not be written. */
+  async #writeAgain(
+    cause: unknown,
+    records: readonly JournalRecord[],
+    safe: boolean,
+    resolve: () => void,
+    reject: (error: unknown) => void,
+  ): Promise<void> {
+    try {
+      if (!isHeadMoved(cause)) throw cause;
+      await this.#readForeign(cause);
+    } catch (error) {
+      this.#isWriting = false;
+      return reject(error);
+    }
+    this.#write(records, safe, resolve, reject);
   }
 
   /** Takes over records that others may append. If another driver has appended, it rejects with `fence` or `head_moved`. */

@@ -136,3 +136,29 @@ test("a header may have 4,096 characters and not one more, and a body's length d
   );
   expect(parseGuestFrame(`${JSON.stringify(call)}\n${" ".repeat(10_000)}`)).toMatchObject({ kind: "call" });
 });
+
+test.each([
+  ...["crm.find", "save_artifact", "x".repeat(256), "x".repeat(257), "a b", "ä", 'a"b', "a\\b", ""].map((tool) => ({
+    ...call,
+    tool,
+  })),
+  ...[0, 1, 999_999_999_999_999, 2 ** 53 - 1, 2 ** 53, 1e21, 0.5, -1, "1"].map((id) => ({ ...call, id })),
+  ...[0, 1, 10, 999_999_999_999_999, 2 ** 53, 1e21, -0.5, -1, "1"].map((open) => ({ ...turnEnd, open })),
+])("a frame means the same however its header is spaced (frame %#)", (header) => {
+  const text = JSON.stringify(header);
+  for (const body of ["", "\n", "\n{}", "\n1\n2"])
+    expect(parseGuestFrame(text + body)).toEqual(parseGuestFrame(text.replace(/^\{/, "{ ") + body));
+});
+
+test.each([
+  '{"kind":"turn_end","open":01}',
+  '{"kind":"turn_end","open":1}}',
+  '{"kind":"turn_end","open":}',
+  '{"kind":"turn_end","open":1} x',
+  '{"kind":"call","id":01,"tool":"a"}\n1',
+  '{"kind":"call","id":1,"tool":"a",}\n1',
+  '{"kind":"call","id":1,"tool":"a","tool":1}\n1',
+  '{"kind":"call","id":1,"tool":"a"}x\n1',
+])("a text that only looks like a frame is refused: %s", (text) => {
+  expect(parseGuestFrame(text)).toBeInstanceOf(MalformedFrame);
+});

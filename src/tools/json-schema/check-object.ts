@@ -10,10 +10,23 @@ export function checkObject(
   value: Readonly<Record<string, unknown>>,
   found: Findings,
 ): void {
-  const { one, maps } = node;
   const keys = Object.keys(value);
   checker.steps.spend(keys.length);
   checkRequired(checker, value, schema.required, found, "required", (key) => `the field ${shown(key)} is missing`);
+  if (node.saysMoreOfObjects) checkRest(checker, node, schema, value, keys, found);
+  checkFields(checker, node, value, keys, found);
+}
+
+/** What few schemas say of an object as a whole. */
+function checkRest(
+  checker: Checker,
+  node: SchemaNode,
+  schema: JsonSchema,
+  value: Readonly<Record<string, unknown>>,
+  keys: readonly string[],
+  found: Findings,
+): void {
+  const { one, maps } = node;
   found.addCount(schema, ["minProperties", "maxProperties"], keys.length, "fields");
   if (one.propertyNames)
     for (const key of keys)
@@ -44,7 +57,6 @@ export function checkObject(
           () => `it does not fit beside the field ${shown(key)}`,
         );
   }
-  checkFields(checker, node, value, keys, found);
 }
 
 function checkRequired(
@@ -62,31 +74,32 @@ function checkRequired(
 
 function checkFields(
   checker: Checker,
-  { one, maps, patterns }: SchemaNode,
+  { one, maps, patterns, saysMoreOfObjects }: SchemaNode,
   value: Readonly<Record<string, unknown>>,
   keys: readonly string[],
   found: Findings,
 ): void {
-  const named = new Set<string>();
+  const { additionalProperties, unevaluatedProperties } = one;
+  const named = additionalProperties && new Set<string>();
   const take = (key: string, property: SchemaNode, keyword: string): boolean =>
     found.takeAt(key, checker.check(property, value[key]), keyword, () => `the field ${shown(key)} does not fit`);
   for (const [key, property] of maps.properties ?? []) {
     checker.steps.spend(1);
     if (!Object.hasOwn(value, key)) continue;
-    named.add(key);
+    named?.add(key);
     if (take(key, property, "properties")) return;
   }
+  if (!saysMoreOfObjects && !named) return;
   let stop = false;
   for (const [index, [, property]] of (maps.patternProperties ?? []).entries())
     for (const key of keys) {
       if (!patterns[index]?.test(key, checker.steps)) continue;
-      named.add(key);
+      named?.add(key);
       stop = take(key, property, "patternProperties") || stop;
     }
   if (stop) return;
-  const { additionalProperties, unevaluatedProperties } = one;
   if (additionalProperties) {
-    for (const key of keys) if (!named.has(key)) take(key, additionalProperties, "additionalProperties");
+    for (const key of keys) if (!named?.has(key)) take(key, additionalProperties, "additionalProperties");
   } else if (unevaluatedProperties) {
     for (const key of keys) if (!found.hasSeen(key)) take(key, unevaluatedProperties, "unevaluatedProperties");
   }

@@ -26,6 +26,10 @@ export interface SchemaNode {
   readonly lists: Partial<Record<ListWord, readonly SchemaNode[]>>;
   readonly one: Partial<Record<OneWord, SchemaNode>>;
   readonly maps: Partial<Record<MapWord, readonly (readonly [string, SchemaNode])[]>>;
+  /** Whether it has parts that apply to the same value, beside `ref`. Most have none, and a check of a value asks each. */
+  hasInPlace: boolean;
+  /** Whether it says more of an object than `properties`, `required` and `additionalProperties`. */
+  saysMoreOfObjects: boolean;
   /** From `dependentRequired`, and from the lists in `dependencies`. */
   dependentNames: readonly DependentNames[];
   pattern?: LinearPattern | undefined;
@@ -75,6 +79,17 @@ type MapWord = (typeof MAPS)[number];
 export const IN_PLACE: ReadonlySet<string> = new Set(
   "allOf anyOf oneOf not if then else dependentSchemas dependencies".split(" "),
 );
+
+const MORE_OF_OBJECTS = [
+  "propertyNames",
+  "minProperties",
+  "maxProperties",
+  "patternProperties",
+  "unevaluatedProperties",
+  "dependentRequired",
+  "dependentSchemas",
+  "dependencies",
+];
 
 /** Throws if a schema is too large or too deep to be read. Must run before anything else walks the schema. */
 export function refuseLarge(schema: JsonSchema): void {
@@ -132,6 +147,8 @@ class Compiler {
       lists: {},
       one: {},
       maps: {},
+      hasInPlace: false,
+      saysMoreOfObjects: false,
       patterns: [],
       dependentNames: [],
     };
@@ -142,6 +159,8 @@ class Compiler {
 
   #read(node: SchemaNode, path: string): void {
     const schema = node.schema as JsonSchema;
+    node.hasInPlace = IN_PLACE.values().some((word) => schema[word] !== undefined);
+    node.saysMoreOfObjects = MORE_OF_OBJECTS.some((word) => schema[word] !== undefined);
     if (schema.$ref !== undefined) node.ref = this.#referenceOf(schema.$ref, path);
     for (const word of LISTS) {
       const list = schema[word];

@@ -33,7 +33,7 @@ class TooDeep extends Error {}
 
 class Evaluation implements Checker {
   readonly steps: Steps;
-  readonly identities: Identities;
+  #identities: Identities | undefined;
   readonly #known = new Map<SchemaNode, Map<unknown, Outcome>>();
   readonly #readsSeen: boolean;
   #depth = 0;
@@ -41,7 +41,10 @@ class Evaluation implements Checker {
   constructor(steps: Steps, readsSeen: boolean) {
     this.steps = steps;
     this.#readsSeen = readsSeen;
-    this.identities = new Identities(steps);
+  }
+
+  get identities(): Identities {
+    return (this.#identities ??= new Identities(this.steps));
   }
 
   check(node: SchemaNode, value: unknown): Outcome {
@@ -62,9 +65,10 @@ class Evaluation implements Checker {
     this.#depth += 1;
     if (this.#depth > MAX_DEPTH) throw new TooDeep();
     const found = new Findings(this.#readsSeen && isContainer(value));
-    this.#checkValue(node, schema, value, found);
-    this.#checkInPlace(node, value, found);
-    switch (typeOf(value)) {
+    const type = typeOf(value);
+    this.#checkValue(node, schema, value, type, found);
+    if (node.hasInPlace) this.#checkInPlace(node, value, found);
+    switch (type) {
       case "object":
         checkObject(this, node, schema, value as Readonly<Record<string, unknown>>, found);
         break;
@@ -83,14 +87,16 @@ class Evaluation implements Checker {
     return found.outcome;
   }
 
-  #checkValue({ ref, enumeration }: SchemaNode, schema: JsonSchema, value: unknown, found: Findings): void {
-    const type = typeOf(value);
+  #checkValue(
+    { ref, enumeration }: SchemaNode,
+    schema: JsonSchema,
+    value: unknown,
+    type: string,
+    found: Findings,
+  ): void {
     if (ref) found.take(this.seen(this.check(ref, value)), "$ref", () => "it does not fit");
     const { type: types, const: constant } = schema;
-    const wanted: readonly unknown[] = Array.isArray(types) ? types : [types];
-    if (wanted === types) this.steps.spend(wanted.length);
-    if (types !== undefined && !wanted.some((one) => isOfType(one, type, value)))
-      found.add("type", () => `expected ${wanted.join(" or ")}`);
+    if (types !== undefined) this.#checkType(types, type, value, found);
     if (constant !== undefined && !this.identities.areEqual(value, constant))
       found.add("const", () => `expected ${shown(constant)}`);
     if (!enumeration) return;
@@ -98,6 +104,15 @@ class Evaluation implements Checker {
       ? enumeration.containers.some((one) => this.identities.areEqual(value, one))
       : enumeration.scalars.has(value);
     if (!isNamed) found.add("enum", () => expectedOneOf(schema.enum as readonly unknown[]));
+  }
+
+  #checkType(types: unknown, type: string, value: unknown, found: Findings): void {
+    if (!Array.isArray(types)) {
+      if (!isOfType(types, type, value)) found.add("type", () => `expected ${[types].join(" or ")}`);
+      return;
+    }
+    this.steps.spend(types.length);
+    if (!types.some((one) => isOfType(one, type, value))) found.add("type", () => `expected ${types.join(" or ")}`);
   }
 
   #checkInPlace({ lists, one }: SchemaNode, value: unknown, found: Findings): void {

@@ -70,6 +70,7 @@ export class FieldReader {
     const before = node.shared ? this.#expanded.get(node) : undefined;
     if (before) return before;
     const { ref, lists, one, maps } = node;
+    if (!ref && !node.hasInPlace) return { type: "part", node };
     const below = (other: SchemaNode) => this.#expandNode(other, value, depth + 1);
     const parts: Reading[] = [{ type: "part", node }];
     if (ref) parts.push(below(ref));
@@ -123,8 +124,9 @@ export class FieldReader {
 
   #fieldOfPart(node: SchemaNode, key: string): FieldReading {
     const { one, maps, patterns, schema } = node;
-    const found: Reading[] = [];
     const property = this.#lookups.of(node, this.#steps).properties.get(key);
+    if (property && !maps.patternProperties) return { type: "part", node: property };
+    const found: Reading[] = [];
     if (property) found.push({ type: "part", node: property });
     for (const [index, [, matching]] of (maps.patternProperties ?? []).entries())
       if (patterns[index]?.test(key, this.#steps) !== false) found.push({ type: "part", node: matching });

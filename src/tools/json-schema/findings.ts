@@ -84,7 +84,7 @@ export class Findings {
 
   /** Takes over the outcome of a field or an element. Returns whether it failed. */
   takeAt(key: string | number, { failure }: Outcome, keyword: string, message: () => string): boolean {
-    if (keyword !== "propertyNames") this.see([key]);
+    if (this.#readsSeen && keyword !== "propertyNames") this.see([key]);
     if (!failure) return false;
     this.add(keyword, message);
     this.#join(within(key, failure));
