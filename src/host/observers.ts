@@ -1,3 +1,4 @@
+import type { Untimed } from "../gate/call-event.ts";
 import type { AgentEvent } from "../agent/event.ts";
 import type { AgentScope } from "../agent/agent-scope.ts";
 import { PortcullisError } from "../errors.ts";
@@ -49,13 +50,6 @@ export interface ObserverParts {
 
 export type Listener = (event: AgentEvent) => void;
 
-/** A scope whose events are told, until `end`. */
-export interface Observed {
-  readonly scope: AgentScope;
-  readonly flush: () => Promise<void>;
-  readonly end: () => Promise<void>;
-}
-
 /** What a runtime tells of all that it runs: events to its listeners, failures to the operator's log, spans to OpenTelemetry. */
 export class HostObservers {
   /** Undefined if nothing is redacted. */
@@ -78,8 +72,11 @@ export class HostObservers {
     return this.#telemetry.now;
   }
 
-  /** Tells the events of a scope to the listener of one method, to the runtime's and to the operator's log. */
-  observe(scope: AgentScope, listener: Listener | undefined): Observed {
+  /**
+   * Gives a scope whose events are told, until `end`: to the listener of one method, to the runtime's and to the
+   * operator's log.
+   */
+  observe(scope: AgentScope, listener: Listener | undefined) {
     const failures = new FailureLog(this.#logger);
     const tell = (event: AgentEvent) => {
       listener?.(event);
@@ -92,7 +89,7 @@ export class HostObservers {
     return {
       scope: {
         ...scope,
-        onEvent: (untimed) => {
+        onEvent: (untimed: Untimed<AgentEvent>) => {
           const event: AgentEvent = { ...untimed, at: Date.now() };
           if (events) events.take(event);
           else tell(event);

@@ -1,15 +1,13 @@
 import type { AGENT_RULES, WithModels } from "../agent/agent-options.ts";
 import type { AgentScope } from "../agent/agent-scope.ts";
 import { optionError, PortcullisError } from "../errors.ts";
-import type { Approve } from "../gate/approve/approval.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Model } from "../models/model.ts";
 import { optionsIn, type Resolved } from "../option-rules/options.ts";
 import { EXECUTE_RULES } from "../programs/execute-options.ts";
-import { type Limits, resolveLimits } from "../programs/limits.ts";
-import type { Sandbox } from "../sandboxes/sandbox.ts";
+import { resolveLimits } from "../programs/limits.ts";
 import type { CurrentTools } from "../tools/current-tools.ts";
 import type { HostObservers } from "./observers.ts";
 
@@ -20,16 +18,11 @@ export type ScopeOptions = Partial<
   >
 > & { readonly model?: Pick<Model, "name"> | undefined; readonly execution?: ExecutionId | undefined };
 
-export interface ScopeParts {
-  readonly sandbox: Sandbox;
+/** `gate` is the gate for the tools at first. */
+export interface ScopeParts extends Required<
+  Pick<AgentScope, "sandbox" | "gate" | "leaseMs" | "limits" | "tenant" | "approve" | "approvePrograms">
+> {
   readonly tools: CurrentTools;
-  /** The gate for the tools at first. */
-  readonly gate: Gate;
-  readonly leaseMs: number;
-  readonly limits: Limits;
-  readonly tenant: string;
-  readonly approve: Approve | undefined;
-  readonly approvePrograms: boolean;
 }
 
 export class RuntimeScopes {

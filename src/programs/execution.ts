@@ -35,7 +35,7 @@ export interface Driven extends Usage {
   readonly logs: Logs;
   /** Sentences for the reader of the result. */
   readonly notes: readonly string[];
-  /** The guest's notes on the value. */
+  /** The guest's notes on the value. A program that has taken over its guest controls their text. */
   readonly remarks: readonly string[];
   readonly turns: number;
   readonly restarts: number;

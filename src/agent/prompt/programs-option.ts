@@ -1,22 +1,15 @@
 import { optionError, PortcullisError } from "../../errors.ts";
+import type { SessionOptions } from "../../gate/session.ts";
 import type { Model } from "../../models/model.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import type { ToolSet } from "../../tools/tool-set.ts";
-import type { Caller } from "../../tools/tool.ts";
 
 /** Where programs run: in the local sandbox, at the provider, or nowhere. */
 export type ProgramsOption = "local" | "hosted" | "none";
 export const PROGRAMS_OPTIONS: readonly ProgramsOption[] = ["local", "hosted", "none"];
 
-interface Roles {
-  /** The callers that a conversation may act as. */
-  readonly callers: readonly Caller[];
-  /** The callers whose tools it knows. */
-  readonly visibleTo: readonly Caller[];
-}
-
-/** By where the programs of a conversation run. */
-export const ROLES: Readonly<Record<ProgramsOption, Roles>> = {
+/** The callers that a conversation may act as, and those whose tools it knows, by where its programs run. */
+export const ROLES: Readonly<Record<ProgramsOption, Required<Pick<SessionOptions, "callers" | "visibleTo">>>> = {
   none: { callers: ["direct"], visibleTo: ["direct"] },
   local: { callers: ["direct"], visibleTo: ["direct", "programmatic"] },
   hosted: { callers: ["direct", "programmatic"], visibleTo: ["direct", "programmatic"] },

@@ -33,14 +33,9 @@ export interface OpenSource {
   readonly tools: readonly Tool[];
 }
 
-/** Tools of a module, of servers and of APIs; servers are connected until this is disposed of. */
-export interface OpenTools extends AsyncDisposable {
-  /** The tools that there are now: servers may change their lists. */
-  readonly tools: readonly Tool[];
+/** The tools that there are now, of a module, of servers and of APIs; servers are connected until this is disposed of. */
+export interface OpenTools extends Omit<McpConfig, "sources"> {
   readonly sources: readonly OpenSource[];
-  /** Tools of servers that no caller may call, because nothing was said about them. */
-  readonly unassigned: readonly UnassignedTool[];
-  readonly problems: readonly string[];
 }
 
 /** Loads the module, and connects to the servers. Rejects with a `Failure` or a `PortcullisError`; then no server is left running. */

@@ -7,6 +7,7 @@ import { readPlainData } from "../../values/json/plain-data.ts";
 import { isOfFunction, SAVE_ARTIFACT } from "../../tools/tool-name.ts";
 import { isVisible, type ToolSet } from "../../tools/tool-set.ts";
 import type { Limits } from "../limits.ts";
+import type { Driven } from "../execution.ts";
 import type { Ending, Fault } from "../outcome.ts";
 import { placeOfFault } from "./fault-place.ts";
 import { faultAt, type SourceMap } from "../guest/source-map.ts";
@@ -29,18 +30,10 @@ export interface Circumstances {
 /** A call that has no answer. `started` is set if a handler began, or a client was asked: it may have taken effect. */
 export type LeftCall = Pick<CallLine, "tool" | "effect" | "started">;
 
-export interface Settlement {
-  readonly ending: Ending;
-  /** Sentences for the reader of the result. */
-  readonly notes: readonly string[];
-  /** The guest's notes on the value. A program that has taken over its guest controls their text. */
-  readonly remarks: readonly string[];
-}
-
 export async function settle(
   { ok, notes: remarks, body }: GuestFrame & { readonly kind: "settled" },
   circumstances: Circumstances,
-): Promise<Settlement> {
+): Promise<Pick<Driven, "ending" | "notes" | "remarks">> {
   if (!ok) {
     const fault = parseFault(body);
     return {

@@ -6,7 +6,7 @@ import type { MountedMcp } from "../mcp/http/mounted-mcp.ts";
 import { apiExtras, mcpRoute } from "../other-routes.ts";
 import { type AdmitParts, admit } from "../http/admit.ts";
 import type { Key, RouteScope } from "../http/keys.ts";
-import { isOperators, type ProblemCode, problemOf, problemResponse, RequestProblem } from "../http/problems.ts";
+import { isOperators, problemOf, problemResponse, RequestProblem } from "../http/problems.ts";
 import type { BytesByKey } from "../http/bytes-by-key.ts";
 import { countedAnswer, isStream } from "../http/counted-answer.ts";
 import { declaredBytes, readJson } from "../http/read-json.ts";
@@ -141,16 +141,8 @@ function countedFor(open: BytesByKey, { key }: Asked, response: Response): Respo
   return key && !isStream(response) ? countedAnswer(response, { open, key: key.id }) : response;
 }
 
-interface Answered {
-  readonly response: Response;
-  /** Code of a refusal. */
-  readonly code?: ProblemCode;
-}
-
-async function toResponse(
-  work: () => Response | Promise<Response>,
-  onError: (error: unknown) => void,
-): Promise<Answered> {
+/** `code` is that of a refusal. */
+async function toResponse(work: () => Response | Promise<Response>, onError: (error: unknown) => void) {
   try {
     return { response: await work() };
   } catch (error) {

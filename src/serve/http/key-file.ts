@@ -14,19 +14,12 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { PortcullisError } from "../../errors.ts";
-import { type Keys, type Scope, parseKeys } from "./keys.ts";
+import { type Key, type Keys, parseKeys } from "./keys.ts";
 
 /** Bytes of a new key: 256 random bits. */
 const KEY_BYTES = 32;
 
-export interface NewKey {
-  readonly id: string;
-  readonly tenant: string;
-  readonly scopes?: readonly Scope[];
-  readonly tools?: readonly string[];
-  /** ISO time. */
-  readonly expires?: string;
-}
+type NewKey = Pick<Key, "id" | "tenant" | "tools" | "expires"> & Partial<Pick<Key, "scopes">>;
 
 interface Written {
   readonly keys: readonly Readonly<Record<string, unknown>>[];

@@ -3,11 +3,6 @@ import type { Lane } from "../../values/slice-scheduler.ts";
 import { readClientJson } from "../client-json.ts";
 import { type ProblemCode, RequestProblem } from "./problems.ts";
 
-export interface ReadBody {
-  readonly value: unknown;
-  readonly bytes: number;
-}
-
 export interface BodyOptions {
   readonly most: number;
   /** The share of the host's thread in which it is read. */
@@ -29,7 +24,7 @@ export function declaredBytes({ headers }: Request, most: number): number {
 }
 
 /** Reads a body of JSON, at any door. Its bytes, its depth and its values are known before it is parsed. Throws a `RequestProblem`. */
-export async function readJson(request: Request, { most, lane, what = "body" }: BodyOptions): Promise<ReadBody> {
+export async function readJson(request: Request, { most, lane, what = "body" }: BodyOptions) {
   if (!isJson(request.headers.get("content-type")))
     throw new RequestProblem("body_not_json", `Send the ${what} as application/json.`);
   const tooLarge = () => new RequestProblem("body_too_large", `A ${what} may have at most ${most} bytes.`);

@@ -13,22 +13,20 @@ const PROGRAMS = 200;
 /** Characters of a file, but for one execution. A browser has to read it, and V8 makes no text of 600 million. */
 const FILE_LENGTH = 64 * 1024 * 1024;
 
-export interface HtmlFile {
-  readonly html: string;
-  /** Programs of the conversation that are not in it, by their ids: it holds the first 200, and fewer if they are large. */
-  readonly left: readonly ExecutionId[];
-}
-
 /**
  * The page about one execution as one HTML file, which needs nothing else: the programs of a conversation are in it. It holds
  * what the tools returned. Rejects with `execution_unknown`, `journal_invalid`, and as the journal does.
  */
-export async function htmlFile(journal: Journal, execution: ExecutionId): Promise<HtmlFile> {
+export async function htmlFile(journal: Journal, execution: ExecutionId) {
   const view = await viewExecution(journal, execution, FILE_BOUNDS);
   const ids = view.kind === "conversation" ? programsOf(view) : [];
   const texts = [jsonForHtml(view)];
   const taken = await addPrograms(journal, ids, texts);
-  return { html: fileOf(texts), left: ids.slice(taken) };
+  return {
+    html: fileOf(texts),
+    /** Programs of the conversation that are not in it, by their ids: it holds the first 200, and fewer if they are large. */
+    left: ids.slice(taken),
+  };
 }
 
 function programsOf({ turns }: ConversationView): readonly ExecutionId[] {

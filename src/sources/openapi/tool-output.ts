@@ -1,5 +1,5 @@
 import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
-import { lazySchema, type Schema } from "../../tools/schema.ts";
+import { lazySchema } from "../../tools/schema.ts";
 import { follow } from "./document.ts";
 import { fieldOf, isFields, type Fields } from "../../values/fields.ts";
 import { formOf } from "./operations.ts";
@@ -19,21 +19,16 @@ const TEXT: JsonSchema = Object.freeze({ type: "string" });
 /** A media type, or a range of them, without parameters. */
 const MEDIA_TYPE = /^[\w!#$&^.+*-]+\/[\w!#$&^.+*-]+$/;
 
-export interface ToolOutput {
-  /** Undefined if the document does not say what comes back. */
-  readonly schema: Schema | undefined;
-  readonly accept: string;
-}
-
 /**
  * The result of an operation's tool, by its answers of success. Throws a `PartFault` if their schemas cannot be used.
- * Without `checks` its schema is shown and any value fits.
+ * Without `checks` its schema is shown and any value fits. The schema is undefined if the document does not say what comes
+ * back.
  */
 export function toolOutput(
   schemas: Schemas,
   { responses, method }: { readonly responses: Fields; readonly method: string },
   checks: boolean,
-): ToolOutput {
+) {
   const successes = successesOf(responses).map(({ status, response }) => ({
     status,
     content: fieldOf(follow(schemas.document, response), "content"),

@@ -6,13 +6,6 @@ import type { Tool } from "../tool.ts";
 const PARTS_READ = 2000;
 const FIELDS_TOLD = 8;
 
-interface OutputFields {
-  /** Fields of the result itself. */
-  readonly top: readonly string[];
-  /** Fields at any level. */
-  readonly all: ReadonlySet<string>;
-}
-
 /**
  * Advice about a field that no result of these tools has. Undefined if a result may have the field, or if the schemas
  * say nothing of fields.
@@ -36,8 +29,8 @@ export function missingFieldAdvice(field: string, tools: readonly Tool[]): strin
   return `A result of tools.${only.tool.name} has no field ${JSON.stringify(field)}. It has ${told.join(", ")}${more}.`;
 }
 
-/** Reads as much as `PARTS_READ` allows: of a larger schema, some fields only. */
-function outputFieldsOf(tool: Tool): OutputFields {
+/** The fields of a result itself (`top`), and those at any level. Reads as much as `PARTS_READ` allows. */
+function outputFieldsOf(tool: Tool) {
   const all = new Set<string>();
   const schema = tool.output === undefined ? {} : jsonSchemaOf(tool.name, "output", tool.output);
   const open: unknown[] = [schema];
@@ -48,7 +41,7 @@ function outputFieldsOf(tool: Tool): OutputFields {
     open.push(...Object.values(part).slice(0, PARTS_READ));
   }
   // A schema that was not read to its end may have the field.
-  return read < PARTS_READ ? { top: propertiesOf(schema), all } : { top: [], all: new Set() };
+  return read < PARTS_READ ? { top: propertiesOf(schema), all } : { top: [], all: new Set<string>() };
 }
 
 function propertiesOf(schema: object): readonly string[] {

@@ -15,7 +15,7 @@ import { createApprover } from "../../terminal/executions/ask-approvals.ts";
 import { Screen } from "../../terminal/screen.ts";
 import { parseApprove, parseLanguage, parseSandbox, parseWhole } from "../../input/option-values.ts";
 import { showBar } from "../../terminal/executions/progress.ts";
-import { dataOf, jobsOf } from "../../input/bench-jobs.ts";
+import { dataOf, type JobOptions, jobsOf } from "../../input/bench-jobs.ts";
 import { benchLive, type LiveOptions, readLiveModel } from "./bench-live.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import { EXIT } from "../../exit-code.ts";
@@ -28,11 +28,9 @@ import { openOut, today, writeOut } from "../../write-out.ts";
 import { oneLine } from "../../terminal/one-line.ts";
 import type { Approve } from "../../../gate/approve/approval.ts";
 
-export interface BenchOptions extends Omit<LiveOptions, "screen" | "approve"> {
+export interface BenchOptions extends JobOptions, Omit<LiveOptions, "screen" | "approve"> {
   readonly approve: string;
   readonly live?: boolean;
-  readonly tools?: string;
-  readonly task?: string;
   readonly prices?: string;
   readonly pricedAs?: string;
   readonly window?: string;

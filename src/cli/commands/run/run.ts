@@ -25,7 +25,7 @@ export interface RunOptions extends RunningOptions {
 export async function run(file: string, options: RunOptions): Promise<number> {
   const { execution, tenant, approveProgram = false } = options;
   checkExecution(execution, options.journal);
-  const language = (options.language ?? languageOf(file)) as Language;
+  const language = (options.language ?? (file.endsWith(".py") ? "python" : "javascript")) as Language;
   if (language === "python" && options.sandbox !== "docker")
     throw new Failure(
       EXIT.usage,
@@ -48,8 +48,4 @@ export async function run(file: string, options: RunOptions): Promise<number> {
   } finally {
     progress?.end();
   }
-}
-
-function languageOf(file: string): Language {
-  return file.endsWith(".py") ? "python" : "javascript";
 }

@@ -3,19 +3,15 @@ import { count, counted } from "../../../output/count-text.ts";
 import { createRuntime } from "../../../runtime.ts";
 import { listTools } from "../../../serve/mcp/listed-tools.ts";
 import { EXIT } from "../../exit-code.ts";
-import { openTools, type OpenSource, type ToolsOptions } from "../../input/open-tools.ts";
+import { openTools, type OpenSource } from "../../input/open-tools.ts";
 import { parseSandbox } from "../../input/option-values.ts";
 import { printJson, table } from "../../terminal/print.ts";
 import { writeStdout } from "../../terminal/standard-streams.ts";
 import { printLeftOut, unassignedLines } from "../tools/check-tools.ts";
-
-interface DoorOptions extends ToolsOptions {
-  readonly sandbox: string;
-  readonly json?: boolean;
-}
+import type { ServedOptions } from "./open-served.ts";
 
 /** `portcullis mcp --check`: prints what the door would serve, and what a client's model would read of it. Resolves with the exit code. */
-export async function checkDoor(options: DoorOptions): Promise<number> {
+export async function checkDoor(options: ServedOptions): Promise<number> {
   await using open = await openTools(options);
   await using runtime = await createRuntime({ tools: open.tools, sandbox: parseSandbox(options.sandbox) });
   const served = listTools(runtime).tools.map(({ name, description, inputSchema }) => ({

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { given } from "../../../option-rules/given.ts";
-import type { Model } from "../../../models/model.ts";
 import type { PortcullisServer } from "../../../serve/create-server.ts";
 import { CLOSE_RULES } from "../../../serve/server-options.ts";
 import { EXIT } from "../../exit-code.ts";
@@ -30,7 +29,8 @@ export async function serve(options: ServeOptions): Promise<number> {
   });
   const { executions } = settings;
   const sandbox = parseSandbox(options.sandbox);
-  const models = await modelsOf(options);
+  const { baseUrl } = options;
+  const models = await Promise.all(options.model.map((text) => loadModel(text, given({ baseUrl }))));
   keepStdout();
   using cancelling = cancelOnSignal();
   const stack = new AsyncDisposableStack();
@@ -50,10 +50,6 @@ export async function serve(options: ServeOptions): Promise<number> {
   } finally {
     await Promise.race([stack.disposeAsync().catch(() => {}), sleep(CLOSE_MS)]);
   }
-}
-
-function modelsOf({ model, baseUrl }: ServeOptions): Promise<readonly Model[]> {
-  return Promise.all(model.map((text) => loadModel(text, given({ baseUrl }))));
 }
 
 function greet({ token }: PortcullisServer, url: string, { open = false }: ServeOptions): Disposable | undefined {
