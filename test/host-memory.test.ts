@@ -1,12 +1,12 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import type { Outcome } from "../src/index.ts";
 import { ALL_TESTS } from "./support/all-tests.ts";
+import { memoryFolder } from "./support/memory-folder.ts";
 
 const MIB = 1024 * 1024;
 /** What SECURITY.md promises: no program grows the host by more. */
@@ -94,7 +94,7 @@ test.each(chosen)(
   `a host with a heap of ${HEAP_MIB} MiB and its journal in %s lives on, and grows by no more than is promised: %s`,
   { timeout: 120_000 },
   async (place, _, program) => {
-    const folder = mkdtempSync(join(tmpdir(), "portcullis-memory-"));
+    const folder = memoryFolder("portcullis-memory-");
     const file = place === "memory" ? [] : [join(folder, "journal.db")];
     const { grownBytes, outcome } = await grow<{ readonly grownBytes: number; readonly outcome: Outcome }>(
       [],
@@ -115,7 +115,7 @@ test.skipIf(!ALL_TESTS)(
   `a replay of 400 calls of 1 MB adds at most ${REPLAYED_MIB} MiB to a host with a heap of ${HEAP_MIB} MiB`,
   { timeout: 240_000 },
   async () => {
-    const folder = mkdtempSync(join(tmpdir(), "portcullis-memory-"));
+    const folder = memoryFolder("portcullis-memory-");
     const program = `
       const value = "x".repeat(1_000_000);
       for (let n = 0; n < 400; n += 1) await tools.take({ value: value + n });

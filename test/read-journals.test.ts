@@ -1,14 +1,14 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, expect, test } from "vitest";
 import { ALL_TESTS } from "./support/all-tests.ts";
+import { memoryFolder } from "./support/memory-folder.ts";
 
 const SCRIPT = fileURLToPath(new URL("hostile-support/read-journals.ts", import.meta.url));
-const folder = mkdtempSync(join(tmpdir(), "portcullis-journals-"));
+const folder = memoryFolder("portcullis-journals-");
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const made = new Map<string, Promise<string>>();

@@ -1,11 +1,11 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { ALL_TESTS } from "../support/all-tests.ts";
+import { memoryFolder } from "../support/memory-folder.ts";
 
 const MIB = 1024 * 1024;
 const RESULTS = 1000;
@@ -22,7 +22,7 @@ interface Moved {
 }
 
 async function move(...words: readonly string[]): Promise<Moved> {
-  const folder = mkdtempSync(join(tmpdir(), "portcullis-gigabyte-"));
+  const folder = memoryFolder("portcullis-gigabyte-");
   try {
     // V8 lets the young generation of a host with much memory grow to 96 MB of garbage, whatever is held.
     const args = ["--expose-gc", "--max-semi-space-size=16", "--conditions=portcullis-source", "--no-warnings", script];

@@ -1,7 +1,6 @@
 import { hash } from "node:crypto";
 import * as fc from "fast-check";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
@@ -21,9 +20,10 @@ import { serve } from "../models/wire.ts";
 import { WIRES } from "../models/wires.ts";
 import { finding, formsOf } from "./redact.ts";
 import { runs } from "../support/all-tests.ts";
+import { memoryFolder } from "../support/memory-folder.ts";
 
 const sandbox = createMemorySandbox();
-const folder = mkdtempSync(join(tmpdir(), "portcullis-redaction-"));
+const folder = memoryFolder("portcullis-redaction-");
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const printed = vi.spyOn(console, "error").mockImplementation(() => {});

@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
@@ -13,6 +12,7 @@ import { listView } from "../../src/views/list/list-view.ts";
 import type { ConversationView, ExecutionView, ProgramView } from "../../src/views/view.ts";
 import { viewCall, viewExecution } from "../../src/views/view-execution.ts";
 import { header, turn } from "../journal/records.ts";
+import { memoryFolder } from "../support/memory-folder.ts";
 
 const numbers = z.object({ n: z.number() });
 const common = { description: "d", input: numbers, allowedCallers: ["programmatic", "direct"] } as const;
@@ -281,7 +281,7 @@ test.each([
   "a list reads no more than it may where open executions have %s, and says which it has not read",
   { timeout: 120_000 },
   async (_, turns, count) => {
-    const folder = mkdtempSync(join(tmpdir(), "portcullis-list-"));
+    const folder = memoryFolder("portcullis-list-");
     using cleanUp = new DisposableStack();
     cleanUp.defer(() => rmSync(folder, { recursive: true }));
     const store = cleanUp.use(createSqliteJournal({ path: join(folder, "journal.db") }));
