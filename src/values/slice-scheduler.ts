@@ -47,12 +47,16 @@ export class SliceScheduler {
     this.#clock = clock;
   }
 
-  /** Whether new work may run now: the turn has time left and no other work waits. */
-  start(): boolean {
-    if (this.#waiting.size > 0) return false;
-    if (this.#turnSince !== undefined) return this.#clock.now() < this.#turnSince + TURN_MS;
-    this.#beginTurn();
-    return true;
+  /**
+   * The time at which new work that begins now must release the thread. Undefined if it may not run now, because the turn
+   * has no time left or other work waits.
+   */
+  start(): number | undefined {
+    if (this.#waiting.size > 0) return undefined;
+    const now = this.#clock.now();
+    if (this.#turnSince === undefined) this.#beginTurn(now);
+    const turnEnd = (this.#turnSince ?? now) + TURN_MS;
+    return now < turnEnd ? Math.min(now + SLICE_MS, turnEnd) : undefined;
   }
 
   /** The time at which work that starts a slice now must release the thread. */
@@ -73,8 +77,8 @@ export class SliceScheduler {
     if (this.#turnSince === undefined) this.#beginTurn();
   }
 
-  #beginTurn(): void {
-    this.#turnSince = this.#clock.now();
+  #beginTurn(now = this.#clock.now()): void {
+    this.#turnSince = now;
     this.#clock.nextTurn(() => this.#endTurn());
   }
 
@@ -133,7 +137,7 @@ export class Lane {
 
   /** Runs a step that cannot be sliced: at once if this turn of the event loop has time, else in a later turn. */
   run<Value>(step: () => Value): Value | Promise<Awaited<Value>> {
-    if (this.#scheduler.start()) return step();
+    if (this.#scheduler.start() !== undefined) return step();
     return new Promise((resolve, reject) => {
       this.#wait(() => {
         try {
@@ -148,8 +152,9 @@ export class Lane {
 
   /** Runs work in slices, the first at once if there is time. Returns the value itself, not a promise, if one slice was enough. */
   work<Value>(work: SlicedWork<Value>): Value | Promise<Value> {
-    if (this.#scheduler.start()) {
-      const first = this.#advance(work);
+    const end = this.#scheduler.start();
+    if (end !== undefined) {
+      const first = this.#advance(work, end);
       if (first.done) return first.value;
     }
     return new Promise((resolve, reject) => {
@@ -175,8 +180,7 @@ export class Lane {
     }
   }
 
-  #advance<Value>(work: SlicedWork<Value>): IteratorResult<undefined, Value> {
-    const end = this.#scheduler.sliceEnd();
+  #advance<Value>(work: SlicedWork<Value>, end = this.#scheduler.sliceEnd()): IteratorResult<undefined, Value> {
     for (;;) {
       const result = work.next();
       if (result.done || this.#scheduler.now() >= end) return result;

@@ -62,8 +62,12 @@ function openLine({ tool, decided, started }: OpenCall): LeftCall {
 
 /** Usage as a turn notes it: short, because there may be many turns. */
 function rounded(usage: Usage): Readonly<Record<string, number>> {
-  const entries = Object.entries(usage).map(([name, value]) => [name, Math.round(value as number)] as const);
-  return Object.fromEntries(entries.filter(([, value]) => value > 0));
+  const noted: Record<string, number> = {};
+  for (const name of Object.keys(usage) as (keyof Usage)[]) {
+    const value = Math.round(usage[name]);
+    if (value > 0) noted[name] = value;
+  }
+  return noted;
 }
 
 /** Keeps a rejection from ending the process before the promise is awaited. */
