@@ -87,7 +87,6 @@ export class GateSession implements ParentSession, WorkBelow {
   /** Called with the id of a call that begins to wait for a decision or a result from outside, and for nothing else. */
   onWaiting: (callId: string) => void = () => {};
   readonly #options: SessionOptions;
-  readonly #tools: ToolSet;
   readonly #admission: Admission;
   readonly #ledger: CallLedger;
   readonly #queues: CallQueues;
@@ -104,7 +103,6 @@ export class GateSession implements ParentSession, WorkBelow {
     this.#options = options;
     const share = options.share ?? gate.held.share(scope.tenant, limits.totalBytes);
     const { tools } = gate;
-    this.#tools = tools;
     const search = searchTool((input, context) => this.#search.find(input, context));
     const artifacts =
       options.artifacts &&
@@ -247,10 +245,9 @@ export class GateSession implements ParentSession, WorkBelow {
     return refusal && this.#calls.refuse(about, refusal);
   }
 
-  /** The effect of a call, for an owner that orders its calls. An unknown tool has none. */
-  async effectOf({ tool: name, inputText }: Pick<CallRequest, "tool" | "inputText">): Promise<Effect> {
-    const tool = this.#tools.get(name);
-    return tool ? this.#admission.effectOf(tool, inputText) : "read";
+  /** The effect of a call, for an owner that orders its calls. */
+  effectOf(request: Pick<CallRequest, "tool" | "inputText">): Promise<Effect> {
+    return this.#admission.effectOf(request);
   }
 
   /** Passes the records of others to the calls that wait for them. Records that no call waits for are dropped. */

@@ -89,11 +89,12 @@ export class Admission {
 
   /**
    * What a call would change, for an owner that orders its calls before it makes them. A `write` if the effect depends
-   * on the input, and the input cannot be read or has no room.
+   * on the input, and the input cannot be read or has no room. An unknown tool changes nothing.
    */
-  async effectOf(tool: Tool, inputText: string): Promise<Effect> {
-    const { limits, share } = this.#parts;
-    if (!tool.effectOf) return tool.effect;
+  async effectOf({ tool: name, inputText }: Pick<CallRequest, "tool" | "inputText">): Promise<Effect> {
+    const { tools, limits, share } = this.#parts;
+    const tool = tools.get(name);
+    if (!tool?.effectOf) return tool?.effect ?? "read";
     if (Buffer.byteLength(inputText) > limits.inputBytes) return "write";
     let held = 0;
     try {
