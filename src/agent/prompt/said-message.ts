@@ -4,7 +4,6 @@ import type { UserMessage } from "../../models/model.ts";
 export const NOTICES = ["wrap_up", "stuck", "cut_off", "answer_invalid"] as const;
 export type Notice = (typeof NOTICES)[number];
 
-/** A message to the model. */
 export interface SaidMessage {
   readonly by: "user" | "host";
   readonly message: UserMessage;

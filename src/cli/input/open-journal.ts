@@ -5,7 +5,6 @@ import { Failure } from "../failure.ts";
 
 /** The options of the commands that work with a journal. */
 export interface JournalOptions {
-  /** File of the journal. */
   readonly journal?: string;
   readonly tenant?: string;
   readonly json?: boolean;

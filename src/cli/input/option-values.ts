@@ -37,12 +37,10 @@ export function parseWord<Word extends string>(
   return found;
 }
 
-/** The sandbox that `--sandbox` names. */
 export function parseSandbox(name: string): "isolate" | "docker" {
   return parseWord("--sandbox", ["isolate", "docker"], name);
 }
 
-/** The language that `--language` names. */
 export function parseLanguage(name = "javascript"): Language {
   return parseWord("--language", ["javascript", "python"], name);
 }

@@ -52,7 +52,6 @@ export interface OfflineCheck {
 /** Largest deviation from the provider's count that counts as agreement. */
 const AGREEMENT = 0.1;
 
-/** A trial and its conversation. */
 export interface EndedTrial {
   readonly trial: Trial;
   readonly transcript: Transcript;

@@ -18,7 +18,6 @@ export function readingsAtOnce(allowedBytes: number): number {
   return Math.max(1, Math.min(MOST_AT_ONCE, Math.floor(allowedBytes / BYTES_OF_ONE)));
 }
 
-/** A reading in a `ReadingQuota`. */
 export interface Reading {
   /** Takes a place among the readings that run at once. Resolves once there is a place. */
   readonly begin: () => Promise<void>;

@@ -25,7 +25,6 @@ import { jsonOrText } from "../../values/json/json-text.ts";
  *   CallHistory    all calls of an execution, open and ended
  */
 
-/** The facts of a call in its records. */
 export interface CallFacts {
   decided?: CallRecord;
   /** The approver's decision, if one was needed and given. */

@@ -23,7 +23,6 @@ export interface TypeNotation {
   readonly literals: (values: readonly unknown[], text: (value: unknown) => string, more: number) => readonly string[];
 }
 
-/** A field of an object. */
 export interface Field {
   readonly name: string;
   readonly type: string;

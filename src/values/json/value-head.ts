@@ -2,7 +2,6 @@ import { COLON, COMMA, END, isOpening, JsonScanner, MORE, newCount, OPEN_LIST, Q
 import { PLAIN_DEPTH, readPlainData } from "./plain-data.ts";
 import type { Lane, SlicedWork } from "../slice-scheduler.ts";
 
-/** The beginning of a value. */
 export interface ValueHead {
   /** The value, with its lists, records and texts cut. */
   readonly value: unknown;

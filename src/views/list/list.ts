@@ -16,7 +16,6 @@ export const LIST_ROW = objectSchema({
 /** One execution in a list, with what `runtime.executions` does not tell. */
 export type ListRow = SchemaType<typeof LIST_ROW>;
 
-/** The filter of a list. */
 export interface ListFilter {
   readonly state?: ListRow["state"] | undefined;
   /** Name of a tool, or a part of one. */
