@@ -7,12 +7,8 @@ const LONGEST_MS = 8000;
 /** Shortest time between two notifications: what waits for a slow client must not grow with the number of calls. */
 const SHORTEST_MS = 250;
 
-export interface Notifying {
-  readonly end: () => Promise<void>;
-}
-
 /** Tells the client of a request how far a run has come, until it is ended. A client that cannot be told still gets its result. */
-export function notifyProgress(run: Run, { notify }: McpRequest): Notifying {
+export function notifyProgress(run: Run, { notify }: McpRequest) {
   if (!notify) return { end: async () => {} };
   // Each request has its own value, because several requests may wait for one run.
   const progress = new LatestValue<Progress>();

@@ -40,7 +40,6 @@ function adviceOf(kept: KeptValue | undefined): string {
   return `The value is too large to be shown, and is kept: read it in a later program by await load("${kept.name}"), and return less.`;
 }
 
-/** Reduces an execution to its report. */
 export function reportOf<Value = unknown>(execution: Execution, tools: ToolSet): Report<Value> {
   const { ending, logs, calls, limits } = execution;
   const notes = execution.notes.map(cleanText);
@@ -117,14 +116,8 @@ function printedText({ text, bytes, lines, dropped }: Logs, { logBytes }: Limits
   return cutMiddle(insetText(text.trimEnd()), allowedBytes, INSET, besides);
 }
 
-interface ShownValue {
-  readonly value: unknown;
-  readonly text: string | undefined;
-  /** Bytes of the whole value, if a stub stands for it. */
-  readonly cutBytes?: number;
-}
-
-function shownValue({ value, counts, text }: Completed, outputBytes: number, kept: KeptValue | undefined): ShownValue {
+/** `cutBytes` are those of the whole value, if a stub stands for it. */
+function shownValue({ value, counts, text }: Completed, outputBytes: number, kept: KeptValue | undefined) {
   if (text === undefined) return { value, text };
   const bytes = Buffer.byteLength(text);
   const shown = bytes <= outputBytes ? cleanText(text) : undefined;

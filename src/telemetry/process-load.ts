@@ -13,9 +13,7 @@ export interface RuntimeLoad {
   readonly sandbox?: (GuestCounts & { readonly name: string; readonly pool: object }) | undefined;
 }
 
-interface Loads {
-  readonly running: number;
-  readonly waiting: number;
+interface Loads extends Omit<RuntimeLoad, "sandbox"> {
   /** By the name of the sandbox. */
   readonly sandboxes: ReadonlyMap<string, GuestCounts>;
 }

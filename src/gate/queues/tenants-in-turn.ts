@@ -1,10 +1,5 @@
 import { type InLine, WaitingLine } from "../../places/waiting-line.ts";
 
-interface Enqueued {
-  readonly tenant?: string;
-  readonly id?: string;
-}
-
 interface Task<Run> extends InLine {
   readonly id: string;
   readonly run: Run;
@@ -21,7 +16,7 @@ export class TenantsInTurn<Run> {
     return this.#line.length;
   }
 
-  enqueue(run: Run, { tenant = "", id = "" }: Enqueued = {}): void {
+  enqueue(run: Run, { tenant = "", id = "" }: Partial<Pick<Task<Run>, "tenant" | "id">> = {}): void {
     const task = { tenant, id, run };
     this.#byId.set(id, task);
     this.#line.add(task);

@@ -15,11 +15,6 @@ const WARM_KINDS = 2;
 /** Cost of removing a container and starting another one, in milliseconds of processor time. */
 const CHANGE_MS = 500;
 
-interface Idle {
-  readonly key: string;
-  readonly guest: ContainerGuest;
-}
-
 interface Waiter extends InLine {
   readonly start: () => void;
   readonly reject: (error: unknown) => void;
@@ -38,7 +33,7 @@ export class ContainerPool {
   readonly #daemon: Daemon;
   readonly #options: PoolOptions;
   readonly #all = new Set<ContainerGuest>();
-  #idle: Idle[] = [];
+  #idle: { readonly key: string; readonly guest: ContainerGuest }[] = [];
   /** Keys of the most recently used kinds, the latest first. */
   #kinds: readonly string[] = [];
   /** Containers that are being started, for a program or ahead of one. */

@@ -64,8 +64,6 @@ export function createIsolateSandbox(options: IsolateSandboxOptions = {}): Sandb
   });
 }
 
-const CLOSED = "The isolate sandbox is closed: create another one.";
-
 class IsolateSandbox implements Sandbox {
   readonly name = "isolate";
   readonly languages = ["javascript"] as const;
@@ -160,7 +158,7 @@ class IsolateSandbox implements Sandbox {
 }
 
 function closed(): PortcullisError {
-  return new PortcullisError("sandbox_unavailable", CLOSED);
+  return new PortcullisError("sandbox_unavailable", "The isolate sandbox is closed: create another one.");
 }
 
 function unavailable(cause: unknown): never {

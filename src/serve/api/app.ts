@@ -159,11 +159,7 @@ function keyOf({ admitted }: AppParts, scope: RouteScope, asked: Asked): Key {
   });
 }
 
-interface PathParameters {
-  readonly id?: string;
-  readonly call?: string;
-  readonly name?: string;
-}
+type PathParameters = Partial<Record<"id" | "call" | "name", string>>;
 
 async function serve(
   parts: AppParts,
