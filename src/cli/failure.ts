@@ -44,7 +44,27 @@ export function failureOf(error: unknown): Failure {
 
 /** A failure that neither a program nor an option caused: an error in the code of the tools, or of this package. */
 export function strayFailure(reason: string, cause?: unknown): Failure {
-  return new Failure(EXIT.environment, `The tools, or Portcullis itself, failed: ${reason}`, { cause });
+  return new Failure(EXIT.environment, `The tools, or Portcullis itself, failed: ${reason}`, {
+    cause,
+    details: framesOf(cause),
+  });
+}
+
+/** Maximum number of frames that are printed of a stray error. */
+const FRAMES = 10;
+
+/** Where an error was thrown: the first frames of its stack that are not node's. */
+export function framesOf(thrown: unknown): string {
+  try {
+    const lines = thrown instanceof Error ? (thrown.stack ?? "").split("\n") : [];
+    return lines
+      .filter((line) => line.startsWith("    at ") && !line.includes("node:"))
+      .slice(0, FRAMES)
+      .join("\n");
+  } catch {
+    // The getters of the error may throw.
+    return "";
+  }
 }
 
 /** Describes a thrown value in one line for a terminal. The value may be anything, and its getters may throw. */

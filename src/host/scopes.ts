@@ -11,6 +11,11 @@ import { resolveLimits } from "../programs/limits.ts";
 import type { CurrentTools } from "../tools/current-tools.ts";
 import type { HostObservers } from "./observers.ts";
 
+const LANGUAGE_HINTS: ReadonlyMap<string, string> = new Map([
+  ["python", ', or sandbox: "docker" for the runtime'],
+  ["typescript", "; a program in TypeScript is given as javascript"],
+]);
+
 export type ScopeOptions = Partial<
   Pick<
     WithModels<Resolved<typeof AGENT_RULES>>,
@@ -74,7 +79,7 @@ export class RuntimeScopes {
     if (language !== undefined && !sandbox.languages.includes(language))
       throw optionError(
         `${subject}({ language })`,
-        `one that the ${sandbox.name} sandbox runs (${sandbox.languages.join(", ")})${language === "python" ? ', or sandbox: "docker" for the runtime' : ""}`,
+        `one that the ${sandbox.name} sandbox runs (${sandbox.languages.join(", ")})${LANGUAGE_HINTS.get(language) ?? ""}`,
         language,
       );
     const changed = resolveLimits(base.limits, limits, optionsIn(subject, "limits"));

@@ -72,10 +72,13 @@ function whereOf(cause: unknown, file: string): string {
   }
 }
 
+/** A frame of this file, built or not, or as a source map names it. */
+const OWN_FRAME = /\/load-module(?:-[\w-]{8})?\.[jt]s:/;
+
 /** The module's own part of a stack: the frames of node, and those from this file down, say nothing about the module. */
 function ownStack({ stack = "" }: Error): string {
   const lines = stack.split("\n");
-  const here = lines.findIndex((line) => line.startsWith("    at ") && line.includes(import.meta.url));
+  const here = lines.findIndex((line) => line.startsWith("    at ") && OWN_FRAME.test(line));
   return lines
     .slice(0, here < 0 ? undefined : here)
     .filter((line) => !(line.startsWith("    at ") && line.includes("node:")))

@@ -64,7 +64,7 @@ export async function importJournal(
 async function openFile(file: string): Promise<AsyncIterable<Uint8Array>> {
   const stream = createReadStream(file);
   try {
-    await once(stream, "open");
+    await once(stream, "readable");
   } catch (error) {
     throw new Failure(EXIT.usage, `The file ${oneLine(file)} cannot be read: ${causeOf(error)}.`, { cause: error });
   }

@@ -1,12 +1,13 @@
 import { given } from "../../../option-rules/given.ts";
 import { wholeNumber } from "../../../option-rules/options.ts";
 import { count } from "../../../output/count-text.ts";
+import { insetText } from "../../../output/foreign-text.ts";
 import type { Runtime } from "../../../runtime.ts";
 import type { AnsweredRequest } from "../../../serve/server-options.ts";
 import { createServer, type PortcullisServer } from "../../../serve/create-server.ts";
 import { LISTEN_RULES, type ServerOptions } from "../../../serve/server-options.ts";
 import { EXIT } from "../../exit-code.ts";
-import { Failure, causeOf, reasonOf } from "../../failure.ts";
+import { Failure, causeOf, framesOf, reasonOf } from "../../failure.ts";
 import { outlastErrors } from "../../guarded.ts";
 import { readDoorKeys, refuseOpen, watchDoorKeys } from "../../input/door-keys.ts";
 import { journalPathOf } from "../../input/open-journal.ts";
@@ -98,7 +99,7 @@ export async function openHttpServer(
   const { url } = await server.listen({ port, ...given({ host }) });
   void server.recover().then(tellRecovered, () => {});
   const stack = new AsyncDisposableStack();
-  stack.use(outlastErrors(onError));
+  stack.use(outlastErrors(tellStray));
   const onUnread = (reason: string) =>
     tell(`the file of keys cannot be read, and the former keys stay valid: ${reason}.`);
   if (options.keys !== undefined && keys !== undefined)
@@ -155,4 +156,10 @@ function logRequest({ at, ms, ...request }: AnsweredRequest): void {
 
 export function tell(text: string): void {
   writeStderr(`portcullis: ${text}\n`);
+}
+
+/** Tells an error that would have ended the process, and where it was thrown. */
+export function tellStray(error: unknown): void {
+  const frames = framesOf(error);
+  tell(`${reasonOf(error)}${frames === "" ? "" : `\n${insetText(frames)}`}`);
 }

@@ -24,6 +24,7 @@ import {
   readHttpSettings,
   refuseServerOptions,
   tell,
+  tellStray,
   type HttpServerOptions,
   type HttpSettings,
 } from "./http-server.ts";
@@ -83,7 +84,7 @@ export async function mcp(options: McpOptions): Promise<number> {
     const onError = (error: unknown) => tell(reasonOf(error));
     const door = await McpDoor.open({ runtime, version, ...more, decideCommand, onError });
     if (transport) stack.use(serveStdio(door, { id: STDIO_ID, tenant: runtime.tenant }, transport));
-    stack.use(outlastErrors(onError));
+    stack.use(outlastErrors(tellStray));
   };
   try {
     await Promise.race([serve(), ended.then(() => sleep(FAIL_MS))]);
