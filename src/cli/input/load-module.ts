@@ -73,11 +73,12 @@ function whereOf(cause: unknown, file: string): string {
 }
 
 /** A frame of this file, built or not, or as a source map names it. */
-const OWN_FRAME = /\/load-module(?:-[\w-]{8})?\.[jt]s:/;
+const OWN_FRAME = /\/src\/(?:cli\/input\/load-module\.ts|load-module-[\w-]{8}\.js):/;
 
 /** The module's own part of a stack: the frames of node, and those from this file down, say nothing about the module. */
-function ownStack({ stack = "" }: Error): string {
-  const lines = stack.split("\n");
+function ownStack({ stack }: { readonly stack?: unknown }): string {
+  // Code of the module may have put anything there.
+  const lines = (typeof stack === "string" ? stack : "").split("\n");
   const here = lines.findIndex((line) => line.startsWith("    at ") && OWN_FRAME.test(line));
   return lines
     .slice(0, here < 0 ? undefined : here)

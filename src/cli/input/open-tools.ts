@@ -4,7 +4,7 @@ import type { UnassignedTool } from "../../sources/mcp/make-tools.ts";
 import { EFFECTS, type Tool } from "../../tools/tool.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
-import { oneLine } from "../terminal/one-line.ts";
+import { flags } from "../terminal/executions/waiting-hints.ts";
 import { keepStdout, writeStderr } from "../terminal/standard-streams.ts";
 import { loadTools } from "./load-module.ts";
 import { readOpenApiFile } from "./openapi-file.ts";
@@ -108,8 +108,7 @@ export function tellUnassigned({ unassigned, problems }: OpenTools, { mcp, opena
     problems.length > 0 && `${count(problems.length)} could not be taken over`,
   ].filter((part) => part !== false);
   if (parts.length === 0) return;
-  const files = [...mcp.map((file) => `--mcp ${file}`), ...openapi.map((file) => `--openapi ${file}`)].join(" ");
-  writeStderr(`${oneLine(`${parts.join(", and ")}: portcullis tools ${files} --check lists them.`)}\n`);
+  writeStderr(`${parts.join(", and ")}: portcullis tools${flags({ mcp, openapi })} --check lists them.\n`);
 }
 
 /** Tools of two sources with one name would have the same names. */

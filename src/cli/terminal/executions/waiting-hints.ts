@@ -100,7 +100,7 @@ export function restsText(execution: string): string {
 }
 
 /** Options as they are written after a command, without the missing ones. */
-function flags(options: Readonly<Record<string, string | readonly string[] | undefined>>): string {
+export function flags(options: Readonly<Record<string, string | readonly string[] | undefined>>): string {
   return Object.entries(options)
     .flatMap(([name, value = []]) => [value].flat().map((one) => ` --${name} ${shown(one)}`))
     .join("");

@@ -1,0 +1,41 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, onTestFinished, test, vi } from "vitest";
+import { tellUnassigned } from "../../../src/cli/input/open-tools.ts";
+import { portcullis } from "../command.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+test.each(["null", "7", "[] ", "() => 1", "{ toString: () => 'inner' }"])(
+  "the places of an error are told if its cause has %s as its stack",
+  async (stack) => {
+    const file = join(folder, `tools-${stack.length}.mjs`);
+    writeFileSync(
+      file,
+      `const cause = new Error("inner");\ncause.stack = ${stack};\nthrow new Error("outer", { cause });\n`,
+    );
+    const { code, stderr } = await portcullis(["tools", "--tools", file]);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/Error: outer\n {6}at .*tools-\d+\.mjs:3:7\n {2}Caused by /);
+  },
+);
+
+test("the places of an error are told of a module that is called as a file of the command line is", async () => {
+  const file = join(folder, "load-module.js");
+  writeFileSync(file, 'throw new Error("outer");\nexport default [];\n');
+  const { stderr } = await portcullis(["tools", "--tools", file]);
+  expect(stderr).toMatch(/Error: outer\n {6}at .*load-module\.js:1:7\n/);
+});
+
+test("the command that lists what was not taken over has the files as a shell takes them", () => {
+  const write = vi.spyOn(process.stderr, "write").mockReturnValue(true);
+  onTestFinished(() => write.mockRestore());
+  const open = { tools: [], sources: [], unassigned: [], problems: ["one"] };
+  tellUnassigned(open as never, { mcp: ["my servers'.json"], allow: [], openapi: ["$(id)\u001b[2J.yaml"] });
+  expect(write.mock.calls.flat().join("")).toBe(
+    String.raw`1 could not be taken over: portcullis tools --mcp 'my servers'\''.json' --openapi '$(id)\u001b[2J.yaml' --check lists them.` +
+      "\n",
+  );
+});
