@@ -47,6 +47,8 @@ export async function replay(
     { processorMs: () => link.guest.usage().processorMs, waitsForApproval: () => false, waitsForStore: () => false },
   );
   signal.addEventListener("abort", onAbort, { once: true });
+  // It may have been aborted while the guest was opened.
+  if (signal.aborted) onAbort();
   clocks.begin();
   clocks.replay();
   try {
