@@ -159,7 +159,7 @@ class Compiler {
 
   #read(node: SchemaNode, path: string): void {
     const schema = node.schema as JsonSchema;
-    node.hasInPlace = IN_PLACE.values().some((word) => schema[word] !== undefined);
+    node.hasInPlace = [...IN_PLACE].some((word) => schema[word] !== undefined);
     node.saysMoreOfObjects = MORE_OF_OBJECTS.some((word) => schema[word] !== undefined);
     if (schema.$ref !== undefined) node.ref = this.#referenceOf(schema.$ref, path);
     for (const word of LISTS) {
