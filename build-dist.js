@@ -28,7 +28,7 @@ const INPUT = {
   cwd: root,
   platform: "node",
   external: (id) => !/^[./]/.test(id),
-  // What is loaded with the first program is one file, whoever imports a part of it.
+  // What is loaded with the first program is one file, also if a later module imports a part of it.
   checks: { ineffectiveDynamicImport: false },
 };
 /** @type {import("rolldown").OutputOptions} */

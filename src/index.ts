@@ -61,7 +61,7 @@ export type { ToolPolicies, ToolPolicy } from "./sources/tool-policy.ts";
 
 export type { ApprovalRequest, Approve } from "./gate/approve/approval.ts";
 export type { CallAnswer } from "./gate/call-tool.ts";
-export type { Logger } from "./gate/failure-log.ts";
+export type { Logger } from "./gate/run/failure-log.ts";
 
 export { PortcullisError } from "./errors.ts";
 export type { ErrorCode } from "./errors.ts";

@@ -4,7 +4,7 @@ export type { ContextDocument, Instructions } from "./agent/prompt/instructions.
 export type { AgentUsage, Transcript, TranscriptTurn } from "./agent/from-journal/transcript.ts";
 export type { ProgramsOption } from "./agent/prompt/programs-option.ts";
 export type { FailureCode, RefusalCode } from "./gate/answer.ts";
-export type { FailureEntry } from "./gate/failure-log.ts";
+export type { FailureEntry } from "./gate/run/failure-log.ts";
 export type { CallLine, CallOutcome } from "./gate/call-line.ts";
 export type { CallEvent } from "./gate/call-event.ts";
 export type { Output, Usage } from "./output/report-shape.ts";

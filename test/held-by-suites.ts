@@ -85,7 +85,7 @@ export const HELD_BY_SUITES: ReadonlySet<string> = new Set([
   "src/gate/artifacts/session-artifacts.ts",
   "src/gate/call-steps.ts",
   "src/gate/call-tool.ts",
-  "src/gate/failure-log.ts",
+  "src/gate/run/failure-log.ts",
   "src/gate/header-base.ts",
   "src/gate/open-calls.ts",
   "src/gate/queues/call-queues.ts",

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type EventOf, eventSchemas } from "../gate/call-event.ts";
-import { TOKEN_USAGE, type TokenUsage } from "../gate/token-usage.ts";
+import { TOKEN_USAGE, type TokenUsage } from "../gate/admit/token-usage.ts";
 import type { ExecutionEvent } from "../programs/event.ts";
 import { OUTCOME, type Outcome, WAITING, type Waiting } from "../programs/outcome.ts";
 import { AGENT_ENDING, type AgentEnding } from "./ending.ts";

@@ -74,24 +74,19 @@ export class CallEnd {
   ): Promise<Read> {
     return new Promise((resolve, reject) => {
       let isSettled = false;
-      const settle = (value: Value | typeof OVER): void => {
-        if (isSettled) return;
-        isSettled = true;
-        try {
-          resolve(read(value));
-        } catch (error) {
-          reject(error);
-        }
-      };
-      const fail = (error: unknown): void => {
-        if (isSettled) return;
-        isSettled = true;
-        try {
-          resolve(failed(error));
-        } catch (thrown) {
-          reject(thrown);
-        }
-      };
+      const once =
+        <Given>(take: (given: Given) => Read | Promise<Read>) =>
+        (given: Given): void => {
+          if (isSettled) return;
+          isSettled = true;
+          try {
+            resolve(take(given));
+          } catch (error) {
+            reject(error);
+          }
+        };
+      const settle = once(read);
+      const fail = once(failed);
       const end = () => settle(OVER);
       onLate?.(end);
       if (this.#reason !== undefined) return end();

@@ -14,7 +14,7 @@ import { APPROVE, CONTEXT, LANGUAGE, TENANT, type WithContext } from "../program
 import { LIMITS_OPTION } from "../programs/limits.ts";
 import { type Caller, CALLERS } from "../tools/tool.ts";
 import { GIVEN_TOOLS, type GivenTools } from "../tools/current-tools.ts";
-import { LOGGER } from "../gate/failure-log.ts";
+import { LOGGER } from "../gate/run/failure-log.ts";
 import { isFields } from "../values/fields.ts";
 import { jsonTextOf } from "../values/json/json-text.ts";
 import { JOURNAL, LISTENER } from "./options.ts";

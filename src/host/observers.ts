@@ -2,7 +2,7 @@ import type { Untimed } from "../gate/call-event.ts";
 import type { AgentEvent } from "../agent/event.ts";
 import type { AgentScope } from "../agent/agent-scope.ts";
 import { PortcullisError } from "../errors.ts";
-import { FailureLog, type Logger } from "../gate/failure-log.ts";
+import { FailureLog, type Logger } from "../gate/run/failure-log.ts";
 import { INSET, insetLines, insetText } from "../output/foreign-text.ts";
 import { thrownText } from "../output/thrown-text.ts";
 import type { Redact } from "../redaction/redact-option.ts";

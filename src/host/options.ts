@@ -1,5 +1,5 @@
 import type { Approve } from "../gate/approve/approval.ts";
-import { LOGGER } from "../gate/failure-log.ts";
+import { LOGGER } from "../gate/run/failure-log.ts";
 import type { Journal } from "../journal/journal.ts";
 import { describe } from "../errors.ts";
 import {

@@ -1,4 +1,4 @@
-import type { TokenUsage } from "../gate/token-usage.ts";
+import type { TokenUsage } from "../gate/admit/token-usage.ts";
 import type { JsonSchema } from "../tools/json-schema/json-schema.ts";
 import type { Caller } from "../tools/tool.ts";
 import type { SchemaType } from "../values/schema-type.ts";

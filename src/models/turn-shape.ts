@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { TOKEN_USAGE, type TokenUsage } from "../gate/token-usage.ts";
+import { TOKEN_USAGE, type TokenUsage } from "../gate/admit/token-usage.ts";
 import { CALLERS } from "../tools/tool.ts";
 import { objectSchema } from "../values/object-schema.ts";
 

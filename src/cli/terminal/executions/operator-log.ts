@@ -1,4 +1,4 @@
-import type { FailureEntry, Logger } from "../../../gate/failure-log.ts";
+import type { FailureEntry, Logger } from "../../../gate/run/failure-log.ts";
 import { insetText } from "../../../output/foreign-text.ts";
 import { thrownText } from "../../../output/thrown-text.ts";
 import { oneLine } from "../one-line.ts";

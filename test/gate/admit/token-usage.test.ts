@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { TOKEN_USAGE } from "../../src/gate/token-usage.ts";
+import { TOKEN_USAGE } from "../../../src/gate/admit/token-usage.ts";
 
 test("a usage of tokens has all three counts, none of them negative", () => {
   const usage = { inputTokens: 3, outputTokens: 2, cachedInputTokens: 0 };

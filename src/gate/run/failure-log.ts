@@ -1,7 +1,7 @@
-import { option } from "../option-rules/options.ts";
-import { PortcullisError } from "../errors.ts";
-import { cutMiddle } from "../values/cut-middle.ts";
-import type { CallEvent } from "./call-event.ts";
+import { option } from "../../option-rules/options.ts";
+import { PortcullisError } from "../../errors.ts";
+import { cutMiddle } from "../../values/cut-middle.ts";
+import type { CallEvent } from "../call-event.ts";
 
 /** A call that failed or went wrong. Its program or model was told at most a sentence about the cause. */
 export interface FailureEntry {
