@@ -25,10 +25,11 @@ export async function createRuntime<Context = unknown>(options: RuntimeOptions<C
   const tools = new CurrentTools(read.tools, "createRuntime({ tools })");
   const limits = resolveLimits(defaultLimitsFor(journal), read.limits, optionsIn("createRuntime", "limits"));
   const sandbox = await sandboxOf(read.sandbox ?? "isolate");
-  // Engines, and the thread that reads programs, start while the host loads what programs need.
+  // The first engine takes longest to start, so everything else is loaded after it has been started.
+  const warming = sandbox.warm?.();
   // A thread that cannot be started rejects like a sandbox that cannot: if both fail, the sandbox says what is wrong.
   const reading = async () => preparingThread.start();
-  const [{ Runtime, openGate }] = await Promise.all([import("./host/runtime.ts"), sandbox.warm?.(), reading()]);
+  const [, , { Runtime, openGate }] = await Promise.all([warming, reading(), import("./host/runtime.ts")]);
   const { approve, approvePrograms, leaseMs, onEvent, logger } = read;
   return new Runtime<Context>({
     sandbox,
