@@ -25,13 +25,10 @@ const OWN_PROCESS = [
   "test/{bundlers,host-memory,linear-time,read-journals,readme}.test.ts",
   "test/values/byte-list.test.ts",
   "test/gate/session.test.ts",
-  ...matching("test/**/*.test.ts", JUDGES_PROCESS),
-];
-
-/** Tests that share the Docker daemon, each with containers of its own. Processes that wait for containers leave the cores to others. */
-const CONTAINERS = [
+  // Tests that share the Docker daemon, each with containers of its own.
   "test/cli/docker.test.ts",
   ...matching("test/{bridge,sandboxes,serve}/**/*.test.ts", /docker-engine\.ts"/),
+  ...matching("test/**/*.test.ts", JUDGES_PROCESS),
 ];
 
 /** Tests that measure this machine beside hostile programs or load, or change what the Docker daemon has for all. One at a time, after the others. */
@@ -87,8 +84,8 @@ function project(
   return {
     extends: true as const,
     test: {
-      // Tests wait for processes, timers and browsers for a quarter of their time.
-      maxWorkers: availableParallelism() + (group === 0 ? 1 : 0),
+      // Tests wait for processes, timers, containers and browsers for half of their time.
+      maxWorkers: 2 * availableParallelism(),
       ...test,
       name,
       exclude: [...NOT_TESTS, ...exclude],
@@ -117,14 +114,9 @@ export default defineConfig({
     hookTimeout: 60_000,
     expect: { poll: { timeout: 30_000, interval: 20 } },
     projects: [
-      project("processes", { include: OWN_PROCESS, exclude: [...CONTAINERS, ...ALONE] }, 0),
-      project(
-        "rooms",
-        { include: ["test/**/*.test.ts"], exclude: [...OWN_PROCESS, ...CONTAINERS, ...ALONE], isolate: false },
-        0,
-      ),
-      project("containers", { include: CONTAINERS, exclude: ALONE }, 1),
-      project("alone", { include: ALONE, maxWorkers: 1 }, 2),
+      project("processes", { include: OWN_PROCESS, exclude: ALONE }, 0),
+      project("rooms", { include: ["test/**/*.test.ts"], exclude: [...OWN_PROCESS, ...ALONE], isolate: false }, 0),
+      project("alone", { include: ALONE, maxWorkers: 1 }, 1),
     ],
   },
 });

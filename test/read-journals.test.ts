@@ -92,7 +92,7 @@ const ENDED = [
   ["many records", "list", 256],
 ] as const;
 
-test.each(ENDED.filter(([, way]) => ALL_TESTS || way.startsWith("forty")))(
+test.each(ENDED.filter(([, way]) => ALL_TESTS || way === "status"))(
   "a journal with %s does not end a host: %s, with a heap of %i MiB",
   { timeout: 120_000 },
   async (kind, way, heap) => {
