@@ -31,7 +31,10 @@ const OWN_PROCESS = [
   ...matching("test/**/*.test.ts", JUDGES_PROCESS),
 ];
 
-/** Tests that measure this machine beside hostile programs or load, or change what the Docker daemon has for all. One at a time, after the others. */
+/**
+ * Tests that measure this machine beside hostile programs or load, or change what the Docker daemon has for all. They run
+ * after the others, one at a time beside the first, which takes longer than the rest together and one core of two.
+ */
 const ALONE = [
   "test/hostile.test.ts",
   "test/hostile-docker.test.ts",
@@ -47,6 +50,7 @@ const ALONE = [
 /** Files that take a minute or more: they begin first, so that no core waits for them at the end. */
 const LONGEST = [
   "test/read-journals.test.ts",
+  "test/hostile.test.ts",
   "test/durability/gigabyte.test.ts",
   "test/durability/every-cut.test.ts",
   "test/durability/kill.test.ts",
@@ -116,7 +120,7 @@ export default defineConfig({
     projects: [
       project("processes", { include: OWN_PROCESS, exclude: ALONE }, 0),
       project("rooms", { include: ["test/**/*.test.ts"], exclude: [...OWN_PROCESS, ...ALONE], isolate: false }, 0),
-      project("alone", { include: ALONE, maxWorkers: 1 }, 1),
+      project("alone", { include: ALONE, maxWorkers: 2 }, 1),
     ],
   },
 });

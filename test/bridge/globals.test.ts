@@ -3,6 +3,7 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { bundleGlobals } from "../../bridge/globals/bundle.js";
+import { runs } from "../support/all-tests.ts";
 
 test("the committed bundle is the one that its sources and packages give: `make globals` renews it", async () => {
   for (const [name, text] of Object.entries(await bundleGlobals()))
@@ -75,7 +76,7 @@ test("URL gives what node's own gives", () => {
     fc.property(text, (one) => {
       expect(hrefOf(Bundled, one)).toBe(hrefOf(URL, one));
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 

@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { cleanJson } from "../../src/output/clean-json.ts";
 import { cleanText } from "../../src/output/clean-text.ts";
+import { runs } from "../support/all-tests.ts";
 
 const hostile = fc
   .array(
@@ -47,7 +48,7 @@ test("parsed, it is the value with every text and name in it cleaned", () => {
         expect(text).not.toContain("\n");
       },
     ),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 

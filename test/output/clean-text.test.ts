@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { cleanText } from "../../src/output/clean-text.ts";
+import { runs } from "../support/all-tests.ts";
 
 /** Control characters but tab and line feed, what turns the direction of text or hides in it, and halves of pairs. */
 const UNSAFE =
@@ -36,7 +37,7 @@ test("no control character, no turn of direction, nothing hidden gets through", 
     fc.property(texts, (text) => {
       expect(cleanText(text)).not.toMatch(UNSAFE);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 
@@ -69,7 +70,7 @@ test("JSON text stays JSON with the same value", () => {
       const text = JSON.stringify(one);
       expect(JSON.stringify(JSON.parse(cleanText(text)))).toBe(text);
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 

@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { cleanText } from "../../src/output/clean-text.ts";
 import { type Stub, stubOf } from "../../src/output/large-value.ts";
+import { runs } from "../support/all-tests.ts";
 
 const ADVICE = "The value is too large to be shown. Return less: select, aggregate or count in the program.";
 
@@ -59,7 +60,7 @@ test("a stub is JSON of at most the allowed size, its figures are true, and `fir
       expect(made.count).toBe(count);
       expect("first" in made ? isBeginning(made.first, value) : true).toBe(true);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 

@@ -11,6 +11,7 @@ import type { Ending } from "../../src/programs/outcome.ts";
 import { defineTool } from "../../src/tools/define-tool.ts";
 import type { Effect } from "../../src/tools/tool.ts";
 import { ToolSet } from "../../src/tools/tool-set.ts";
+import { runs } from "../support/all-tests.ts";
 
 const tool = (name: string, effect: Effect) =>
   defineTool({
@@ -274,7 +275,7 @@ test("whatever a program throws, notes, prints or returns, the lines of the runt
       expect(made.text).toMatch(/^(?!(?:Note|Printed|Remarks)\b)[\w.]{1,100} at line 1, column 1: /);
       expect(own("Error", "x", "p").own).toEqual(made.own);
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 

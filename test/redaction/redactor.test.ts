@@ -4,6 +4,7 @@ import { Redactor } from "../../src/redaction/redactor.ts";
 import { viewsOf } from "../../src/redaction/json-view.ts";
 import type { Redact } from "../../src/index.ts";
 import { finding } from "./redact.ts";
+import { runs } from "../support/all-tests.ts";
 
 afterEach(() => {
   vi.useRealTimers();
@@ -74,7 +75,7 @@ test("JSON stays JSON, no name and no string keeps what was found, and no field 
       expect(redacted.taken > 0).toBe(has);
       if (!has) expect(redacted.text).toBe(text);
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 

@@ -2,6 +2,7 @@ import { array, assert, constantFrom, json, nat, oneof, property, tuple } from "
 import { expect, test } from "vitest";
 import { checkJson } from "../../../src/values/json/check-json.ts";
 import { PLAIN_DEPTH, readPlainData } from "../../../src/values/json/plain-data.ts";
+import { runs } from "../../support/all-tests.ts";
 
 function checked(text: string): { readonly reason: string | undefined; readonly yields: number } {
   const work = checkJson(text);
@@ -39,7 +40,7 @@ test("it accepts what parsing accepts, and nothing else", () => {
     property(text, (one) => {
       expect(checked(one).reason === undefined).toBe(isPlain(one));
     }),
-    { numRuns: 5000 },
+    { numRuns: runs(5000) },
   );
 });
 
