@@ -7,6 +7,8 @@ export interface GuestTurn {
   readonly commands: readonly GuestFrame[];
   /** The texts of `commands`, as they crossed the bridge. */
   readonly texts: readonly string[];
+  /** The memory of each of `texts`, in bytes. */
+  readonly sizes: readonly number[];
   /** Whether the program has settled. */
   readonly settled: boolean;
 }
@@ -53,6 +55,7 @@ export class TurnReader {
   #lastId = 0;
   #commands: GuestFrame[] = [];
   #texts: string[] = [];
+  #sizes: number[] = [];
   /** Memory of the turn's commands so far. */
   #bytes = 0;
 
@@ -94,6 +97,7 @@ export class TurnReader {
     }
     this.#commands.push(frame);
     this.#texts.push(text);
+    this.#sizes.push(bytes);
     this.#bytes += bytes + COMMAND_BYTES;
     if (this.#bytes > this.#maxBytes) throw new TextTooLong(this.#bytes);
     if (frame.kind === "settled") return this.#endTurn(true);
@@ -148,9 +152,10 @@ export class TurnReader {
   }
 
   #endTurn(settled: boolean): GuestTurn {
-    const turn = { commands: this.#commands, texts: this.#texts, settled };
+    const turn = { commands: this.#commands, texts: this.#texts, sizes: this.#sizes, settled };
     this.#commands = [];
     this.#texts = [];
+    this.#sizes = [];
     this.#bytes = 0;
     this.#ended += 1;
     if (this.#ended === this.#events.length || this.#ended === EVENTS_KEPT) {

@@ -15,11 +15,13 @@ export interface CallRequest {
   readonly caller: Caller;
   /** JSON text. */
   readonly inputText: string;
+  /** UTF-8 bytes of `inputText`, if its caller has counted them. */
+  readonly inputBytes?: number | undefined;
   /** Of a value that a program keeps: its name. The text is the value. */
   readonly artifact?: string | undefined;
 }
 
-export type CallIdentity = Omit<CallRequest, "inputText" | "artifact">;
+export type CallIdentity = Omit<CallRequest, "inputText" | "inputBytes" | "artifact">;
 
 /** What the journal says of a call that another driver has left open. */
 export interface PastCall {
@@ -72,6 +74,8 @@ interface Admitted {
   readonly isCounted?: boolean;
   /** Undefined if nothing records. */
   readonly span?: CallSpan | undefined;
+  /** UTF-8 bytes of its input. */
+  readonly inputBytes?: number;
 }
 
 /** A call that was accepted and has no answer yet. */
@@ -81,6 +85,8 @@ export class OpenCall {
   /** Of a value that a program keeps: its name. */
   readonly artifact: string | undefined;
   readonly isCounted: boolean;
+  /** UTF-8 bytes of the input as it came. */
+  readonly inputBytes: number;
   readonly span: CallSpan | undefined;
   readonly since = performance.now();
   readonly decided: Decided;
@@ -98,7 +104,7 @@ export class OpenCall {
   constructor(
     tool: Tool,
     { callId, tool: name, caller, inputText, artifact }: CallRequest,
-    { isCounted = false, span }: Admitted = {},
+    { isCounted = false, span, inputBytes = Buffer.byteLength(inputText) }: Admitted = {},
   ) {
     this.tool = tool;
     this.artifact = artifact;
@@ -106,6 +112,7 @@ export class OpenCall {
     this.isCounted = isCounted;
     this.span = span;
     this.decided = { isRecorded: false, approval: undefined, effect: tool.effect, effectBefore: undefined };
+    this.inputBytes = inputBytes;
     this.#inputText = inputText;
   }
 

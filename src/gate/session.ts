@@ -208,11 +208,12 @@ export class GateSession implements ParentSession, WorkBelow {
     const found = this.#admission.toolOf(request);
     if (!("handler" in found)) return this.#calls.refuse(request, found);
     if (this.#calls.isClosed || this.#calls.isGivenUp(request.callId)) return this.#calls.drop(request);
-    const refusal = this.#admission.takeInput(request);
+    const { inputBytes = Buffer.byteLength(request.inputText) } = request;
+    const refusal = this.#admission.takeInput(request, inputBytes);
     if (refusal) return this.#calls.refuse(request, refusal);
 
     const span = this.#options.spans?.begin(request);
-    return this.#answer(new OpenCall(found, request, { isCounted: true, span }), past);
+    return this.#answer(new OpenCall(found, request, { isCounted: true, span, inputBytes }), past);
   }
 
   /** Takes an admitted call through the gate, from its approval on. The tool need not be among the session's. */

@@ -45,7 +45,8 @@ export class UnsentFrames {
   #pump(): void {
     while (this.#next < this.#frames.length && this.#stream.writableLength < HELD_BYTES && !this.#stream.destroyed) {
       const frame = this.#frames[this.#next] ?? "";
-      this.#stream.write(frame.length > PART_LENGTH ? this.#takePart(frame) : encodeFrames(this.#takeSmall()));
+      if (frame.length > PART_LENGTH) this.#writePart(frame);
+      else this.#stream.write(encodeFrames(this.#takeSmall()));
     }
     if (this.#next === this.#frames.length) this.clear();
   }
@@ -63,8 +64,8 @@ export class UnsentFrames {
     return taken;
   }
 
-  /** Takes the next part of a large frame; the first part comes after the length prefix. */
-  #takePart(frame: string): Buffer {
+  /** Writes the next part of a large frame; the length prefix goes out together with the first part. */
+  #writePart(frame: string): void {
     const start = this.#sent;
     let end = Math.min(start + PART_LENGTH, frame.length);
     // A surrogate pair is one character and must be encoded as one.
@@ -72,10 +73,13 @@ export class UnsentFrames {
     if (start === 0) this.#bytes = Buffer.byteLength(frame);
     // Text of one-byte characters only can be copied as it is.
     const part = Buffer.from(frame.slice(start, end), this.#bytes === frame.length ? "latin1" : "utf8");
-    const prefix = start === 0 ? encodePrefix(this.#bytes) : undefined;
     this.#sent = end;
     if (end === frame.length) this.#forget();
-    return prefix ? Buffer.concat([prefix, part]) : part;
+    if (start > 0) return void this.#stream.write(part);
+    this.#stream.cork();
+    this.#stream.write(encodePrefix(this.#bytes));
+    this.#stream.write(part);
+    this.#stream.uncork();
   }
 
   #forget(): void {

@@ -47,9 +47,10 @@ test("the frames between two turn ends are the commands of one turn, as frames a
   expect(readAll(reader, [...frames, turnEnd(2)])).toEqual({
     commands: frames,
     texts: frames.map(frameText),
+    sizes: frames.map((frame) => 2 * frameText(frame).length),
     settled: false,
   });
-  expect(readAll(reader, [turnEnd(2)])).toEqual({ commands: [], texts: [], settled: false });
+  expect(readAll(reader, [turnEnd(2)])).toEqual({ commands: [], texts: [], sizes: [], settled: false });
 });
 
 test("settled ends the turn, belongs to it, and needs no turn end", () => {
@@ -57,6 +58,7 @@ test("settled ends the turn, belongs to it, and needs no turn end", () => {
   expect(readAll(reader, [call(1), settled])).toEqual({
     commands: [call(1), settled],
     texts: [frameText(call(1)), frameText(settled)],
+    sizes: [2 * frameText(call(1)).length, 2 * frameText(settled).length],
     settled: true,
   });
   expect(reader.outstanding).toBe(0);
@@ -152,6 +154,7 @@ test("a timer that was cleared while it was due may still be fired at, and is no
   expect(readAll(greeted(undefined, undefined, 1), [timer(1), turnEnd(1), clear(1), turnEnd(0), turnEnd(0)])).toEqual({
     commands: [],
     texts: [],
+    sizes: [],
     settled: false,
   });
 });

@@ -62,9 +62,8 @@ export class Admission {
     return overdraft && this.#overdrawn(name, overdraft);
   }
 
-  /** Reserves the text of an input. Returns the refusal if it exceeds the budget. */
-  takeInput({ tool, inputText }: CallRequest): Refusal | undefined {
-    const bytes = Buffer.byteLength(inputText);
+  /** Reserves the text of an input, of so many bytes of UTF-8. Returns the refusal if it exceeds the budget. */
+  takeInput({ tool, inputText }: CallRequest, bytes: number): Refusal | undefined {
     const limit = tool === SAVE_ARTIFACT ? "artifactBytes" : "inputBytes";
     const overdraft = this.budget.takeInput(bytes, memoryOf(inputText, bytes), limit);
     return overdraft && this.#overdrawn(tool, overdraft);
@@ -147,10 +146,12 @@ export class Admission {
 
   #read(call: OpenCall): ReadInput | Promise<ReadInput> | undefined {
     if (call.isOver) return undefined;
-    return readInput(call.tool, call.inputText, this.#parts.limits.inputValues, (bytes) => {
+    const { inputText, inputBytes, tool } = call;
+    const takeRoom = (bytes: number) => {
       const overdraft = this.#parts.share.hold(bytes);
       if (!overdraft) this.#inputBytes.set(call, bytes);
       return overdraft;
-    });
+    };
+    return readInput(tool, inputText, this.#parts.limits.inputValues, takeRoom, memoryOf(inputText, inputBytes));
   }
 }

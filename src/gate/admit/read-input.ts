@@ -22,19 +22,20 @@ const NAME_LENGTH = 64;
 /**
  * Parses the text that a caller sent and checks that it is plain data of bounded depth. Refuses fields that the tool's
  * schema does not know, leaves out optional fields that are null, and validates the rest. Before parsing, the text's
- * values are counted, and `takeRoom` reserves the memory that they will take.
+ * values are counted, and `takeRoom` reserves the memory that they will take beside the text's own, `textBytes`.
  */
 export function readInput(
   tool: ToolInput,
   text: string,
   inputValues: number,
   takeRoom: (bytes: number) => HeldOverdraft | undefined = () => undefined,
+  textBytes = memoryOf(text),
 ): ReadInput | Promise<ReadInput> {
   const measured = measure(text);
   const { depth, values } = measured;
   if (values > inputValues && depth <= PLAIN_DEPTH)
     return { ok: "no_room", overdraft: { limit: "inputValues", allowed: inputValues, seen: values } };
-  const overdraft = takeRoom(memoryOf(text) + values * VALUE_BYTES);
+  const overdraft = takeRoom(textBytes + values * VALUE_BYTES);
   if (overdraft) return { ok: "no_room", overdraft };
   const read = readPlainData(text, inputValues, measured);
   if (!read.ok) return read;

@@ -74,7 +74,7 @@ export class SessionArtifacts {
     if (seen !== undefined) return { ok: "no_room", overdraft: { limit: "artifacts", allowed: this.#allowed, seen } };
     const described = await describeValue(text, lane, this.#redactor);
     if (call.isOver) return undefined;
-    return { ok: true, value: { name, text, bytes: Buffer.byteLength(text), ...described } satisfies SaveInput };
+    return { ok: true, value: { name, text, bytes: call.inputBytes, ...described } satisfies SaveInput };
   }
 
   /** Models, clients and people find a value by its name: a name that redaction would change is refused. */

@@ -4,6 +4,7 @@
  */
 import type { GuestFrame } from "../../../bridge/frames.ts";
 import type { GuestTurn } from "../../../bridge/turn-reader.ts";
+import type { CallRequest } from "../../gate/open-call.ts";
 import type { GateSession } from "../../gate/session.ts";
 import { leavesOpen } from "../../journal/execution-log.ts";
 import type { CallSpans } from "../../telemetry/telemetry.ts";
@@ -303,11 +304,14 @@ export class Driver {
   /** Passes the calls of turns to the gate, and reads what they print. A program that has settled makes no calls. */
   *#callAll(ended: readonly GuestTurn[], begin: () => void): SlicedWork<void> {
     begin();
-    for (const { commands, settled } of ended) {
-      for (const command of commands) {
+    for (const { commands, texts, sizes, settled } of ended) {
+      for (const [index, command] of commands.entries()) {
         if (this.#end.isDecided) return;
         if (command.kind === "output") this.#print(command);
-        else if (command.kind === "call" && !settled && !this.#end.stopping) this.#call(command);
+        else if (command.kind === "call" && !settled && !this.#end.stopping) {
+          const isAscii = sizes[index] === texts[index]?.length;
+          this.#call(command, isAscii ? command.body.length : undefined);
+        }
         yield;
       }
     }
@@ -326,18 +330,22 @@ export class Driver {
     }
   }
 
-  #call({ id, tool, name: artifact, body }: GuestFrame & { readonly kind: "call" }): void {
+  /** `inputBytes` is what the body takes in UTF-8, if that is known. */
+  #call({ id, tool, name: artifact, body }: GuestFrame & { readonly kind: "call" }, inputBytes?: number): void {
     const session = this.#session;
     const { limits } = this.#scope;
     // An honest guest sends one call over the limit, which the gate refuses, and then refuses further calls itself.
     if (session.usage.calls > limits.calls)
       return this.#endWith({ type: "stopped", limit: "calls", allowed: limits.calls, seen: session.usage.calls });
-    this.#makeCall({ id, tool, inputText: body, artifact });
+    this.#makeCall({ id, tool, inputText: body, artifact, inputBytes });
   }
 
   /** `past` is what the journal says of a call that the last driver has left open. */
-  #makeCall({ id, tool, inputText, artifact }: OpenCall, past?: OpenCall): void {
-    const request = { callId: String(id), tool, caller: "programmatic", inputText, artifact } as const;
+  #makeCall(
+    { id, tool, inputText, artifact, inputBytes }: OpenCall & Pick<CallRequest, "inputBytes">,
+    past?: OpenCall,
+  ): void {
+    const request = { callId: String(id), tool, caller: "programmatic", inputText, artifact, inputBytes } as const;
     this.#session.call(request, past).then(
       (answer) => {
         if (answer && !this.#end.stopping) this.#push(answerEvent(this.#now(), id, answer));

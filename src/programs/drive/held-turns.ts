@@ -1,5 +1,5 @@
 import type { GuestTurn } from "../../../bridge/turn-reader.ts";
-import { type HeldOverdraft, memoryOf, type Share } from "../../values/held-bytes.ts";
+import type { HeldOverdraft, Share } from "../../values/held-bytes.ts";
 import type { SlicedWork } from "../../values/slice-scheduler.ts";
 import type { GuestEvent } from "../guest/guest-event.ts";
 import { COMMANDS_PER_SLICE } from "../from-journal/tracked-log.ts";
@@ -28,11 +28,11 @@ export class HeldTurns {
   /** Counts turns, each with the event that began it. Returns the exceeded limit if there is no room. */
   *take(turns: readonly (readonly [GuestEvent, GuestTurn])[]): SlicedWork<HeldOverdraft | undefined> {
     let heldBytes = 0;
-    for (const [{ head }, { commands, texts }] of turns) {
+    for (const [{ head }, { commands, sizes }] of turns) {
       if (this.#isDurable && "id" in head) this.#storedBytes += this.#close(head.id);
       let taken = 0;
       for (const command of commands) {
-        const bytes = memoryOf(texts[taken] ?? "") + COMMAND_BYTES;
+        const bytes = (sizes[taken] ?? 0) + COMMAND_BYTES;
         taken += 1;
         heldBytes += bytes;
         if (this.#isDurable) {

@@ -403,3 +403,17 @@ test.each(["1", "[]", "null", '{"a":1}', '"a', '"a"b'])(
     });
   },
 );
+
+// An input of ASCII characters has one byte for each, which is known without a count.
+test.each([
+  ["ä", "completed"],
+  ["→", "failed"],
+])("the input of a call counts in bytes of UTF-8: %s", async (character, type) => {
+  await using runtime = await createRuntime({
+    sandbox: createMemorySandbox(),
+    tools: [echo],
+    limits: { inputBytes: 1024 },
+  });
+  const { outcome } = await runtime.execute(`await tools.echo({ text: ${JSON.stringify(character.repeat(400))} });`);
+  expect(outcome.type).toBe(type);
+});

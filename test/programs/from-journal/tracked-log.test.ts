@@ -20,6 +20,7 @@ const BEGIN: GuestEvent = { head: { kind: "start", now: AT }, text: start };
 const turnOf = (...commands: readonly GuestFrame[]) => ({
   commands,
   texts: commands.map((command) => frameText(command)),
+  sizes: commands.map((command) => frameText(command).length),
   settled: false,
 });
 const call = (id: number): GuestFrame => ({ kind: "call", id, tool: "crm.find", body: `{"id":${id}}` });
