@@ -406,14 +406,15 @@ test.each(["1", "[]", "null", '{"a":1}', '"a', '"a"b'])(
 
 // An input of ASCII characters has one byte for each, which is known without a count.
 test.each([
-  ["ä", "completed"],
-  ["→", "failed"],
-])("the input of a call counts in bytes of UTF-8: %s", async (character, type) => {
+  ["x", { type: "completed", value: 400 }],
+  ["→", { type: "stopped", limit: "inputBytes", allowed: 1024, seen: 1211 }],
+])("the input of a call counts in bytes of UTF-8: %s", async (character, outcome) => {
   await using runtime = await createRuntime({
     sandbox: createMemorySandbox(),
     tools: [echo],
     limits: { inputBytes: 1024 },
   });
-  const { outcome } = await runtime.execute(`await tools.echo({ text: ${JSON.stringify(character.repeat(400))} });`);
-  expect(outcome.type).toBe(type);
+  const text = JSON.stringify(character.repeat(400));
+  const report = await runtime.execute(`return (await tools.echo({ text: ${text} })).text.length;`);
+  expect(report.outcome).toMatchObject(outcome);
 });
