@@ -26,7 +26,6 @@ import { viewExecution } from "../../../src/views/view-execution.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedStep, type ScriptedTurn } from "../../../src/testing.ts";
 import { makeTool } from "../../gate/open-session.ts";
 import { header } from "../../journal/records.ts";
-import { runs } from "../../support/all-tests.ts";
 
 const AT = 1_700_000_000_000;
 const { kind: _, program: __, source: ___, sandbox: ____, ...BASE } = header("one");
@@ -200,7 +199,7 @@ test("a conversation that lives is the same value as its journal cut after that 
       await compare();
       expect(copiedTurns(log.state)).toBe(copied ? 1 : 0);
     }),
-    { numRuns: runs(300) },
+    { numRuns: 300 },
   );
   const all = [...Object.keys(STEPS).filter((name) => name !== "results"), ...DRIVINGS, "ended", "running", "waiting"];
   expect([...seen].toSorted()).toEqual(all.toSorted());
@@ -321,7 +320,7 @@ test("list, status, view, show, events, recover and the report say alike how a c
       for (let length = copied ? 2 : 1; length <= records.length; length += 1)
         await compareReaders(await cutAt(records, length), records.slice(0, length), seen);
     }),
-    { numRuns: runs(200) },
+    { numRuns: 200 },
   );
   expect([...seen]).toEqual(expect.arrayContaining(["waits for its host", "waits for others"]));
 });

@@ -16,7 +16,6 @@ import { shownText } from "../../../src/cli/commands/journal/show.ts";
 import { createRuntime } from "../../../src/index.ts";
 import { createMemorySandbox } from "../../../src/testing.ts";
 import { header, RECORDS } from "../../journal/records.ts";
-import { runs } from "../../support/all-tests.ts";
 
 const AT = 1_700_000_000_000;
 const CALLS = [1, 2, 3];
@@ -196,7 +195,7 @@ test("list, status, view, show, events, recover and resume say alike how an exec
         expect(resumed?.outcome.type).toBe(standing === "waiting" ? "waiting" : undefined);
       }
     }),
-    { numRuns: runs(100), examples: [[[header("e", { limits: {} }), ...ENDED_WITHOUT_RESULT]]] },
+    { numRuns: 100, examples: [[[header("e", { limits: {} }), ...ENDED_WITHOUT_RESULT]]] },
   );
   expect([...seen].toSorted()).toEqual(["ended", "left by its driver", "running", "waiting"]);
 });
