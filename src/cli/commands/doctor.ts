@@ -6,11 +6,13 @@ import { createIsolateSandbox } from "../../sandboxes/isolate/isolate-sandbox.ts
 import type { Finding, Sandbox } from "../../sandboxes/sandbox.ts";
 import { createRuntime } from "../../runtime.ts";
 import { defaultHeldBytes } from "../../values/held-bytes.ts";
+import type { DOCTOR } from "../command-options.ts";
 import { EXIT } from "../exit-code.ts";
+import type { CommandOptions } from "../option.ts";
 import { oneLine } from "../terminal/one-line.ts";
 
 /** `portcullis doctor`: checks this machine. Resolves with the exit code, `environment` if programs cannot run here. */
-export async function doctor(options: { readonly json?: boolean; readonly clean?: boolean }): Promise<number> {
+export async function doctor(options: CommandOptions<typeof DOCTOR>): Promise<number> {
   await using isolate = createIsolateSandbox();
   await using docker = createDockerSandbox();
   const findings = [

@@ -3,20 +3,23 @@ import { PortcullisError } from "../../errors.ts";
 import { buildImage } from "../../sandboxes/docker/image/build-image.ts";
 import { Daemon } from "../../sandboxes/docker/daemon.ts";
 import { checkImage, IMAGE } from "../../sandboxes/docker/image/image.ts";
+import type { IMAGE as IMAGE_OPTIONS } from "../command-options.ts";
 import { EXIT } from "../exit-code.ts";
-import { parseWord } from "../input/option-values.ts";
+import type { CommandOptions } from "../option.ts";
+import { given } from "../../option-rules/given.ts";
+import { word } from "../input/option-values.ts";
 import { oneLine } from "../terminal/one-line.ts";
 import { printJson } from "../terminal/print.ts";
 
 /** `portcullis image build|check`: resolves with the exit code. Rejects with `sandbox_unavailable` if no Docker daemon answers, or the image is missing or does not fit. */
 export async function image(
   what: string,
-  { json = false, ...options }: { readonly network?: string; readonly base?: string; readonly json?: boolean },
+  { json, network, base }: CommandOptions<typeof IMAGE_OPTIONS>,
 ): Promise<number> {
-  parseWord("image", ["build", "check"], what);
+  word(["build", "check"])("image", what);
   const daemon = new Daemon();
   try {
-    if (what === "build") await buildImage(daemon, { image: IMAGE, ...options, onProgress: print });
+    if (what === "build") await buildImage(daemon, { image: IMAGE, ...given({ network, base }), onProgress: print });
     await checkImage(daemon, IMAGE);
   } catch (error) {
     throw what === "check" || PortcullisError.is(error) ? daemon.unavailable(error) : notBuilt(daemon, error);

@@ -1,8 +1,10 @@
 import type { Tool } from "../../tools/tool.ts";
 import { EXAMPLES, exampleFile, exampleTools, packagesOf, requireData } from "./examples.ts";
+import type { BENCH } from "../command-options.ts";
+import type { CommandOptions } from "../option.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
-import { parseLanguage, parseWord } from "./option-values.ts";
+import { word } from "./option-values.ts";
 import { loadTools } from "./load-module.ts";
 import { loadTask, type LoadedTask } from "./task-file.ts";
 
@@ -14,20 +16,12 @@ export interface Job {
   readonly data: readonly string[];
 }
 
-export interface JobOptions {
-  /** A file, or names of the package's tasks, separated by commas. */
-  readonly task?: string;
-  readonly tools?: string;
-  readonly language?: string;
-}
-
 /** The tasks to measure: the package's tasks by name (all of them if none is named), or the user's own task. */
 export async function jobsOf(
   names: readonly string[],
-  { tools, task, language: name }: JobOptions,
+  { tools, task, language }: CommandOptions<typeof BENCH>,
 ): Promise<readonly Job[]> {
   if (task !== undefined && names.length > 0) throw new Failure(EXIT.usage, "Name tasks, or pass --task, not both.");
-  const language = parseLanguage(name);
   const named = task?.split(",") ?? names;
   const areOpen = named.length > 0 && named.every((name) => EXAMPLES.some((one) => one === name));
   if (task !== undefined && tools !== undefined)
@@ -36,7 +30,7 @@ export async function jobsOf(
     throw new Failure(EXIT.usage, "--task needs --tools: the module with the task's tools.");
   if (tools !== undefined)
     throw new Failure(EXIT.usage, "--tools needs --task: the package's tasks have their own tools.");
-  const chosen = named.length > 0 ? named.map((name) => parseWord("bench", EXAMPLES, name)) : EXAMPLES;
+  const chosen = named.length > 0 ? named.map((name) => word(EXAMPLES)("bench", name)) : EXAMPLES;
   requireData(chosen);
   return Promise.all(
     chosen.map(async (name) => ({

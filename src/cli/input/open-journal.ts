@@ -3,13 +3,6 @@ import { createSqliteJournal, type SqliteJournal } from "../../journal/sqlite/sq
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 
-/** The options of the commands that work with a journal. */
-export interface JournalOptions {
-  readonly journal?: string;
-  readonly tenant?: string;
-  readonly json?: boolean;
-}
-
 /** Where the journal is if the option `--journal` is not given. */
 const VARIABLE = "PORTCULLIS_JOURNAL";
 

@@ -2,6 +2,7 @@ import { fromMcpConfig, type McpConfig } from "../../sources/mcp/config/mcp-conf
 import { effectOf, type OpenApiSource } from "../../sources/openapi/from-openapi.ts";
 import type { UnassignedTool } from "../../sources/mcp/make-tools.ts";
 import { EFFECTS, type Tool } from "../../tools/tool.ts";
+import type { ToolsOptions } from "../command-options.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import { flags } from "../terminal/executions/waiting-hints.ts";
@@ -12,18 +13,6 @@ import { count } from "../../output/count-text.ts";
 import { nearest } from "../../option-rules/nearest.ts";
 import type { ToolPolicy } from "../../sources/tool-policy.ts";
 import { isMeantBy } from "../../tools/tool-name.ts";
-
-/** The options of the commands that take tools. */
-export interface ToolsOptions {
-  /** Module that exports tools. */
-  readonly tools?: string;
-  /** Configuration files of MCP servers. */
-  readonly mcp: readonly string[];
-  /** Files that describe OpenAPI sources. */
-  readonly openapi: readonly string[];
-  /** `--allow`, as it was written. */
-  readonly allow: readonly string[];
-}
 
 /** Where tools come from: a module, a server or an API. */
 export interface OpenSource {

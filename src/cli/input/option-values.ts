@@ -1,61 +1,69 @@
 import { optionError } from "../../errors.ts";
+import type { ToolChoice } from "../../models/model.ts";
 import type { OptionPresence, OptionRule } from "../../option-rules/options.ts";
-import type { Language } from "../../../bridge/frames.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
+import type { Reader } from "../option.ts";
+import { type DurationRule, parseDuration } from "./units.ts";
 
-/** A whole number from the command line, by the rule of its option; undefined without a text. Throws `option_invalid`, naming the flag. */
-export function parseWhole(
-  flag: string,
-  text: string | undefined,
-  rule: OptionRule<number, OptionPresence>,
-): number | undefined {
-  if (text === undefined) return undefined;
-  const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-  if (!rule.accepts(number)) throw optionError(flag, rule.expected, text);
-  return number;
+/** Reads a whole number, by the rule of its option. */
+export function whole(rule: OptionRule<number, OptionPresence>): Reader<number> {
+  return (flag, text) => {
+    const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+    if (!rule.accepts(number)) throw optionError(flag, rule.expected, text);
+    return number;
+  };
 }
 
-/** The value of an option that is JSON. Throws `option_invalid`. */
-export function parseJson(option: string, text: string): unknown {
+/** Reads a duration, in milliseconds. */
+export function duration(rule: DurationRule): Reader<number> {
+  return (flag, text) => parseDuration(flag, text, rule);
+}
+
+/** Reads one of these words. */
+export function word<const Word extends string>(
+  words: readonly Word[],
+  expected = `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`,
+): Reader<Word> {
+  return (flag, text) => {
+    const found = words.find((one) => one === text);
+    if (found === undefined) throw optionError(flag, expected, text);
+    return found;
+  };
+}
+
+/** Reads one of the words for it, or else the name of a tool. */
+export function toolChoice(flag: string, text: string): ToolChoice {
+  if (text === "auto" || text === "none" || text === "required") return text;
+  if (text.trim() === "") throw optionError(flag, "auto, none, required, or the name of a tool", text);
+  return { tool: text };
+}
+
+/** Reads JSON. */
+export function parseJson(flag: string, text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    throw optionError(option, "JSON", text);
+    throw optionError(flag, "JSON", text);
   }
 }
 
-/** One of these words. Throws `option_invalid`, naming the option. */
-export function parseWord<Word extends string>(
-  option: string,
-  words: readonly Word[],
-  text: string,
-  expected = `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`,
-): Word {
-  const found = words.find((word) => word === text);
-  if (found === undefined) throw optionError(option, expected, text);
-  return found;
-}
-
-export function parseSandbox(name: string): "isolate" | "docker" {
-  return parseWord("--sandbox", ["isolate", "docker"], name);
-}
-
-export function parseLanguage(name = "javascript"): Language {
-  return parseWord("--language", ["javascript", "python"], name);
+/** Reads `CALL=JSON`. */
+export function callResult(flag: string, text: string): readonly [call: string, result: { readonly value: unknown }] {
+  const end = text.indexOf("=");
+  if (end < 1) throw optionError(flag, 'CALL=JSON, like 3={"units":4}', text);
+  return [text.slice(0, end), { value: parseJson(flag, text.slice(end + 1)) }];
 }
 
 /** The values of `--approve`: how calls that need approval are decided. */
 export const APPROVE_MODES = ["ask", "all", "none", "later"] as const;
 export type ApproveMode = (typeof APPROVE_MODES)[number];
 
-/** `canWait`: the command keeps its execution in a journal, so that a decision can come later. */
-export function parseApprove(text: string, canWait = false): ApproveMode {
-  const mode = parseWord("--approve", APPROVE_MODES, text);
+/** Refuses `--approve later` unless the command keeps its execution in a journal: a decision could not come later. */
+export function refuseLater(mode: ApproveMode, canWait: boolean): void {
   if (mode === "later" && !canWait)
     throw new Failure(
       EXIT.usage,
       "--approve later needs a program that `portcullis run` keeps in a journal: add --journal FILE.",
     );
-  return mode;
 }

@@ -20,7 +20,7 @@ function timesUnit(number: number, worth: number): number {
   return Number((number * worth).toPrecision(15));
 }
 
-interface DurationRule {
+export interface DurationRule {
   /** Unit of a number without one; without this a unit is needed. */
   readonly bare?: keyof typeof TIMES;
   /** In milliseconds. */

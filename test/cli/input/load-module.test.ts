@@ -33,7 +33,12 @@ test("the command that lists what was not taken over has the files as a shell ta
   const write = vi.spyOn(process.stderr, "write").mockReturnValue(true);
   onTestFinished(() => write.mockRestore());
   const open = { tools: [], sources: [], unassigned: [], problems: ["one"] };
-  tellUnassigned(open as never, { mcp: ["my servers'.json"], allow: [], openapi: ["$(id)\u001b[2J.yaml"] });
+  tellUnassigned(open as never, {
+    tools: undefined,
+    mcp: ["my servers'.json"],
+    allow: [],
+    openapi: ["$(id)\u001b[2J.yaml"],
+  });
   expect(write.mock.calls.flat().join("")).toBe(
     String.raw`1 could not be taken over: portcullis tools --mcp 'my servers'\''.json' --openapi '$(id)\u001b[2J.yaml' --check lists them.` +
       "\n",

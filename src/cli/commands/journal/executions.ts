@@ -1,19 +1,17 @@
 import { listExecutions } from "../../../executions/list-executions.ts";
 import { Failure } from "../../failure.ts";
+import type { EXECUTIONS } from "../../command-options.ts";
+import type { CommandOptions } from "../../option.ts";
+import { given } from "../../../option-rules/given.ts";
 import { EXIT } from "../../exit-code.ts";
-import { existingJournal, type JournalOptions } from "../../input/open-journal.ts";
+import { existingJournal } from "../../input/open-journal.ts";
 import { listTable } from "../../terminal/executions/list-text.ts";
 import { printJson } from "../../terminal/print.ts";
 import { writeStdout } from "../../terminal/standard-streams.ts";
 import { followList } from "./follow.ts";
 
-export interface ExecutionsOptions extends JournalOptions {
-  readonly open?: boolean;
-  readonly follow?: boolean;
-}
-
 /** `portcullis executions`: lists what the journal holds, the latest first. With `--json`, one document a line. */
-export async function executions(options: ExecutionsOptions): Promise<number> {
+export async function executions(options: CommandOptions<typeof EXECUTIONS>): Promise<number> {
   const { open, tenant, follow } = options;
   if (follow && (open || options.json))
     throw new Failure(
@@ -21,8 +19,8 @@ export async function executions(options: ExecutionsOptions): Promise<number> {
       "executions: --follow shows open executions first, as lines. Leave out --open and --json.",
     );
   using journal = existingJournal(options.journal);
-  if (follow) return await followList(journal, options);
-  const listed = listExecutions(journal, { ...(open ? { open } : {}), ...(tenant === undefined ? {} : { tenant }) });
+  if (follow) return await followList(journal, tenant);
+  const listed = listExecutions(journal, given({ open, tenant }));
   if (options.json) {
     for await (const execution of listed) printJson(execution);
     return EXIT.completed;

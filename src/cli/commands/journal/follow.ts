@@ -7,16 +7,17 @@ import { listView } from "../../../views/list/list-view.ts";
 import type { ExecutionView } from "../../../views/view.ts";
 import { viewExecution } from "../../../views/view-execution.ts";
 import { isDriven } from "../../../programs/driven.ts";
+import type { SameOptions, SHOW } from "../../command-options.ts";
+import type { CommandOptions } from "../../option.ts";
 import { EXIT } from "../../exit-code.ts";
 import { findExecution, readResumedHeader } from "../../input/find-execution.ts";
-import type { JournalOptions } from "../../input/open-journal.ts";
 import { type Cancelling, cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import { type LiveDisplay, liveDisplay } from "../../terminal/live-display.ts";
 import { oneLine } from "../../terminal/one-line.ts";
 import { standardStreams, writeInTime, writeStderr } from "../../terminal/standard-streams.ts";
 import { executionFrame, executionNews } from "../../terminal/executions/execution-text.ts";
 import { listFrame, listNews } from "../../terminal/executions/list-text.ts";
-import { sameAs, type SameOptions } from "../../terminal/executions/waiting-hints.ts";
+import { sameAs } from "../../terminal/executions/waiting-hints.ts";
 
 /** How often the journal is looked at, in milliseconds. */
 const LOOK_MS = 250;
@@ -26,7 +27,11 @@ const LOOKING_SHARE = 1 / 5;
 const ENDED_ROWS = 20;
 
 /** Shows an execution until it ends, even if it does not exist yet. Ctrl-C ends the command, and changes nothing. */
-export async function followExecution(journal: Journal, named: string, options: JournalOptions): Promise<number> {
+export async function followExecution(
+  journal: Journal,
+  named: string,
+  options: CommandOptions<typeof SHOW>,
+): Promise<number> {
   using cancelling = cancelOnSignal();
   const id = await untilThere(journal, named, options.tenant, cancelling.signal);
   if (id === undefined) return cancelling.exitCode;
@@ -37,7 +42,7 @@ export async function followExecution(journal: Journal, named: string, options: 
 }
 
 /** Shows the executions of a journal as they go on, until Ctrl-C. */
-export async function followList(journal: Journal, { tenant }: JournalOptions): Promise<number> {
+export async function followList(journal: Journal, tenant: string | undefined): Promise<number> {
   using cancelling = cancelOnSignal();
   return await lookAgain(cancelling, (display) => listLook(journal, display, tenant));
 }

@@ -7,19 +7,18 @@ import { readLines } from "../../../journal/reading/read-lines.ts";
 import type { SqliteJournal } from "../../../journal/sqlite/sqlite-journal.ts";
 import { cleanText } from "../../../output/clean-text.ts";
 import { counted } from "../../../output/count-text.ts";
+import type { CHECK, EXPORT, IMPORT, PRUNE } from "../../command-options.ts";
+import type { CommandOptions } from "../../option.ts";
 import { EXIT } from "../../exit-code.ts";
 import { Failure, causeOf } from "../../failure.ts";
 import { findExecution } from "../../input/find-execution.ts";
-import { existingJournal, type JournalOptions, journalPathOf, namedJournal } from "../../input/open-journal.ts";
-import { parseDuration } from "../../input/units.ts";
+import { existingJournal, journalPathOf, namedJournal } from "../../input/open-journal.ts";
 import { oneLine } from "../../terminal/one-line.ts";
 import { printJson } from "../../terminal/print.ts";
 import { standardStreams, writeInTime, writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
 
-const AGE = { min: 1, max: 36_500 * 86_400_000, example: "an age like 30d, 12h or 5min" } as const;
-
 /** `portcullis journal export`: prints executions as JSON lines, all by default. */
-export async function exportJournal(ids: readonly string[], options: JournalOptions): Promise<number> {
+export async function exportJournal(ids: readonly string[], options: CommandOptions<typeof EXPORT>): Promise<number> {
   using journal = existingJournal(options.journal);
   const found = await Promise.all(ids.map((id) => findExecution(journal, id)));
   for await (const line of exportLines(journal, found.length > 0 ? found : oldestFirst(journal)))
@@ -29,10 +28,7 @@ export async function exportJournal(ids: readonly string[], options: JournalOpti
 }
 
 /** `portcullis journal import`: reads JSON lines from a file or standard input, and tells how many executions were added. */
-export async function importJournal(
-  file: string,
-  options: JournalOptions & { readonly skipExisting?: boolean },
-): Promise<number> {
+export async function importJournal(file: string, options: CommandOptions<typeof IMPORT>): Promise<number> {
   const input = file === "-" ? standardStreams().stdin : await openFile(file);
   using stack = new DisposableStack();
   // Opened with the first execution that was read whole: invalid lines leave no journal behind.
@@ -72,10 +68,8 @@ async function openFile(file: string): Promise<AsyncIterable<Uint8Array>> {
 }
 
 /** `portcullis journal prune`: deletes old executions. */
-export async function pruneJournal(
-  options: JournalOptions & { readonly olderThan: string; readonly open?: boolean },
-): Promise<number> {
-  const before = Date.now() - parseDuration("--older-than", options.olderThan, AGE);
+export async function pruneJournal(options: CommandOptions<typeof PRUNE>): Promise<number> {
+  const before = Date.now() - options.olderThan;
   using journal = existingJournal(options.journal);
   const deleted = await journal.prune({ before, open: options.open === true });
   if (options.json) printJson({ deleted });
@@ -84,7 +78,7 @@ export async function pruneJournal(
 }
 
 /** `portcullis journal check`: reads everything. Exit code 1 if something is damaged. */
-export async function checkJournal(options: JournalOptions): Promise<number> {
+export async function checkJournal(options: CommandOptions<typeof CHECK>): Promise<number> {
   using journal = existingJournal(options.journal);
   let problems = 0;
   for await (const { execution, problem } of journal.check()) {

@@ -5,10 +5,12 @@ import type { Journal } from "../../../journal/journal.ts";
 import { HOST, readRecords } from "../../../journal/reading/read-records.ts";
 import { count } from "../../../output/count-text.ts";
 import { viewExecution } from "../../../views/view-execution.ts";
+import type { SHOW } from "../../command-options.ts";
+import type { CommandOptions } from "../../option.ts";
 import { EXIT } from "../../exit-code.ts";
 import { Failure, reasonOf } from "../../failure.ts";
 import { findExecution, readResumedHeader } from "../../input/find-execution.ts";
-import { existingJournal, type JournalOptions } from "../../input/open-journal.ts";
+import { existingJournal } from "../../input/open-journal.ts";
 import { executionText } from "../../terminal/executions/execution-text.ts";
 import { sameAs, shown } from "../../terminal/executions/waiting-hints.ts";
 import { printJson } from "../../terminal/print.ts";
@@ -16,14 +18,8 @@ import { writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
 import { writePrivate } from "../../write-out.ts";
 import { followExecution } from "./follow.ts";
 
-export interface ShowOptions extends JournalOptions {
-  readonly follow?: boolean;
-  /** File for the page about the execution. */
-  readonly html?: string;
-}
-
 /** `portcullis show`: shows one execution as the journal has it: its program or task, its calls, decisions and outcome. */
-export async function show(named: string, options: ShowOptions): Promise<number> {
+export async function show(named: string, options: CommandOptions<typeof SHOW>): Promise<number> {
   if ([options.json, options.html, options.follow].filter(Boolean).length > 1)
     throw new Failure(EXIT.usage, "show: --json, --html and --follow are three ways to show it. Give one of them.");
   using journal = existingJournal(options.journal);

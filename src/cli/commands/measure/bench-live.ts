@@ -8,36 +8,26 @@ import { TRIAL_MODES, type OfflineCheck, type Trial, type TrialMode } from "../.
 import { WIRES } from "../../../comparison/wires/wires.ts";
 import type { Approve } from "../../../gate/approve/approval.ts";
 import { count } from "../../../output/count-text.ts";
-import type { Limits } from "../../../programs/limits.ts";
 import type { Screen } from "../../terminal/screen.ts";
 import { dataOf, type Job } from "../../input/bench-jobs.ts";
 import { showBar } from "../../terminal/executions/progress.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
+import type { BENCH } from "../../command-options.ts";
+import type { CommandOptions } from "../../option.ts";
 import { EXIT } from "../../exit-code.ts";
 import { Failure } from "../../failure.ts";
 import { parseModel } from "../../input/load-model.ts";
-import { parseLanguage, parseSandbox, parseWhole, parseWord } from "../../input/option-values.ts";
+import { whole, word } from "../../input/option-values.ts";
 import { REPEAT } from "../../../comparison/compare-numbers.ts";
 import { printJson, printTable } from "../../terminal/print.ts";
 import { version } from "../../package-json.ts";
 import { openOut, today, writeOut } from "../../write-out.ts";
 import { oneLine } from "../../terminal/one-line.ts";
 
-export interface LiveOptions {
-  readonly provider?: string;
-  readonly model?: string;
-  readonly baseUrl?: string;
-  readonly mode?: string;
-  readonly repeat?: string;
-  readonly maxUsd?: string;
-  readonly out?: string;
-  readonly sandbox: string;
-  readonly language?: string;
-  readonly limit: Partial<Limits>;
+type LiveOptions = Omit<CommandOptions<typeof BENCH>, "approve"> & {
   readonly screen: Screen;
   readonly approve: Approve;
-  readonly json?: boolean;
-}
+};
 
 /** All measurements of a live bench. Written as `live.json`, next to one file per conversation. */
 interface LiveReport {
@@ -56,7 +46,7 @@ interface LiveReport {
 }
 
 /** The model that a live bench is given. Throws if `--provider` or `--model` is missing, or the provider is unknown. */
-export function readLiveModel({ provider = "", model: name = "" }: Pick<LiveOptions, "provider" | "model">) {
+export function readLiveModel({ provider = "", model: name = "" }: Omit<CommandOptions<typeof BENCH>, "approve">) {
   if (provider === "" || name === "")
     throw new Failure(
       EXIT.usage,
@@ -72,7 +62,7 @@ export async function benchLive(jobs: readonly Job[], prices: PriceTable, option
   const { provider, name, wire } = readLiveModel(options);
   const price = priceOf(prices, name);
   const maxUsd = parseDollars(options.maxUsd);
-  const repeat = parseWhole("--repeat", options.repeat, REPEAT) ?? REPEAT.default;
+  const repeat = options.repeat === undefined ? REPEAT.default : whole(REPEAT)("--repeat", options.repeat);
   const modes = parseModes(options.mode);
   using cancelling = cancelOnSignal();
   const trials: Trial[] = [];
@@ -102,8 +92,8 @@ export async function benchLive(jobs: readonly Job[], prices: PriceTable, option
       wire,
       price,
       maxUsd,
-      sandbox: parseSandbox(options.sandbox),
-      language: parseLanguage(options.language),
+      sandbox: options.sandbox,
+      language: options.language,
       limits: options.limit,
       approve: options.approve,
       signal: cancelling.signal,
@@ -186,5 +176,6 @@ function parseDollars(text: string | undefined): number {
 
 function parseModes(text: string | undefined): readonly TrialMode[] {
   if (text === undefined) return TRIAL_MODES;
-  return text.split(",").map((word) => parseWord("--mode", TRIAL_MODES, word, TRIAL_MODES.join(", ")));
+  const readMode = word(TRIAL_MODES, TRIAL_MODES.join(", "));
+  return text.split(",").map((one) => readMode("--mode", one));
 }

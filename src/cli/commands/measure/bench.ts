@@ -13,30 +13,21 @@ import { counted } from "../../../output/count-text.ts";
 import { createRuntime } from "../../../runtime.ts";
 import { createApprover } from "../../terminal/executions/ask-approvals.ts";
 import { Screen } from "../../terminal/screen.ts";
-import { parseApprove, parseLanguage, parseSandbox, parseWhole } from "../../input/option-values.ts";
+import { refuseLater } from "../../input/option-values.ts";
 import { showBar } from "../../terminal/executions/progress.ts";
-import { dataOf, type JobOptions, jobsOf } from "../../input/bench-jobs.ts";
-import { benchLive, type LiveOptions, readLiveModel } from "./bench-live.ts";
+import { dataOf, jobsOf } from "../../input/bench-jobs.ts";
+import { benchLive, readLiveModel } from "./bench-live.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
+import type { BENCH } from "../../command-options.ts";
+import type { CommandOptions } from "../../option.ts";
 import { EXIT } from "../../exit-code.ts";
 import { Failure } from "../../failure.ts";
-import type { NumberRule } from "../../../option-rules/options.ts";
 import { printJson, printTable } from "../../terminal/print.ts";
 import type { LoadedTask } from "../../input/task-file.ts";
 import { version } from "../../package-json.ts";
 import { openOut, today, writeOut } from "../../write-out.ts";
 import { oneLine } from "../../terminal/one-line.ts";
 import type { Approve } from "../../../gate/approve/approval.ts";
-
-export interface BenchOptions extends JobOptions, Omit<LiveOptions, "screen" | "approve"> {
-  readonly approve: string;
-  readonly live?: boolean;
-  readonly prices?: string;
-  readonly pricedAs?: string;
-  readonly window?: string;
-  readonly atOnce?: string;
-  readonly cut?: string;
-}
 
 /** Steps of the progress bar for one task: four conversations, one more with a best tool, four providers, and the sweep. */
 function stepsOf({ task, sweep }: LoadedTask): number {
@@ -48,17 +39,17 @@ function stepsOf({ task, sweep }: LoadedTask): number {
  * user's own, without a request to a provider. Resolves with the exit code: 1 if an answer is wrong that should be
  * right.
  */
-export async function bench(names: readonly string[], options: BenchOptions): Promise<number> {
-  const sandbox = parseSandbox(options.sandbox);
-  const language = parseLanguage(options.language);
+export async function bench(names: readonly string[], options: CommandOptions<typeof BENCH>): Promise<number> {
+  const { sandbox, language, approve: mode } = options;
   if (language === "python" && sandbox !== "docker")
     throw new Failure(EXIT.usage, "--language python needs --sandbox docker: only containers run Python.");
   const settings = settingsOf(options);
   // Before the tasks, which need packages.
   if (options.live) readLiveModel(options);
   const jobs = await jobsOf(names, options);
+  refuseLater(mode, false);
   const screen = new Screen();
-  using approver = createApprover({ mode: parseApprove(options.approve), screen });
+  using approver = createApprover({ mode, screen });
   const approve = askEachCallOnce(approver.approve);
   if (options.live) return benchLive(jobs, settings.compare.prices, { ...options, screen, approve });
   if (options.out !== undefined) openOut(options.out);
@@ -101,20 +92,20 @@ function shown(comparisons: readonly Comparison[]): Pick<CompareOptions, "wires"
   return wire === undefined ? {} : { wires: [wire] };
 }
 
-function settingsOf({ prices, pricedAs = REFERENCE_PRICE, window, atOnce, cut }: BenchOptions) {
+function settingsOf(options: CommandOptions<typeof BENCH>) {
+  const { prices, pricedAs = REFERENCE_PRICE } = options;
   const priceTable = prices === undefined ? PRICES : readPriceFile(prices);
-  const windowTokens = parseCount("--window", window, WINDOW_TOKENS);
-  const callsAtOnce = parseCount("--at-once", atOnce, AT_ONCE);
-  const cutTokens = parseCount("--cut", cut, CUT_TOKENS);
+  const { window: windowTokens = WINDOW_TOKENS.default, cut: cutTokens = CUT_TOKENS.default } = options;
+  const { atOnce = AT_ONCE.default } = options;
   return {
-    compare: { windowTokens, atOnce: callsAtOnce, cutTokens, prices: priceTable, pricedAs },
+    compare: { windowTokens, atOnce, cutTokens, prices: priceTable, pricedAs },
     report: {
       portcullis: version,
       node: process.versions.node,
       encoding: "o200k_base",
       otherEncoding: "cl100k_base",
       envelopeTokens: ENVELOPE_TOKENS,
-      atOnce: callsAtOnce,
+      atOnce,
       cutTokens,
       windowTokens,
       pricesOf: priceTable.date,
@@ -131,11 +122,7 @@ function readPriceFile(path: string): PriceTable {
   }
 }
 
-function parseCount(flag: string, text: string | undefined, rule: NumberRule): number {
-  return parseWhole(flag, text, rule) ?? rule.default;
-}
-
-function print(report: BenchReport, { out, json }: BenchOptions): void {
+function print(report: BenchReport, { out, json }: CommandOptions<typeof BENCH>): void {
   if (out !== undefined) {
     writeOut(out, "report.json", `${JSON.stringify(report)}\n`);
     writeOut(out, "report.md", reportMarkdown(report));

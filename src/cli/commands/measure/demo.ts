@@ -35,8 +35,10 @@ import {
 import { Failure } from "../../failure.ts";
 import { loadModel } from "../../input/load-model.ts";
 import { loadModule } from "../../input/load-module.ts";
+import type { DEMO } from "../../command-options.ts";
+import type { CommandOptions } from "../../option.ts";
 import { EXIT } from "../../exit-code.ts";
-import { parseSandbox, parseWord } from "../../input/option-values.ts";
+import { word } from "../../input/option-values.ts";
 import { showProgress } from "../../terminal/executions/progress.ts";
 import { oneLine } from "../../terminal/one-line.ts";
 import { quoted } from "../../terminal/executions/waiting-hints.ts";
@@ -57,20 +59,16 @@ function defaultExamples(): readonly ExampleName[] {
 
 const heading = (text: string) => writeStyled("bold", `\n${text}\n`);
 
-export interface DemoOptions {
-  readonly sandbox: string;
-  /** Plays in place of the scene's own model. */
-  readonly model?: string;
-}
-
 /** `portcullis demo`: runs the examples on real data, checks their answers, and compares the bytes that tools returned with those that reach the model. Resolves with the exit code. */
-export async function demo(names: readonly string[], options: DemoOptions): Promise<number> {
-  const sandbox = parseSandbox(options.sandbox);
-  const named = names.map((name) => parseWord("demo", [...DEMOS, ...SCENES], name));
+export async function demo(
+  names: readonly string[],
+  { sandbox, model: playing }: CommandOptions<typeof DEMO>,
+): Promise<number> {
+  const named = names.map((name) => word([...DEMOS, ...SCENES])("demo", name));
   const scenes = named.filter(isScene);
   const chosen = named.length > 0 ? named.filter((name) => !isScene(name)) : defaultExamples();
   requireData(chosen);
-  const model = await modelFor(scenes, chosen, options.model);
+  const model = await modelFor(scenes, chosen, playing);
   using cancelling = cancelOnSignal();
   let wrong = 0;
   for (const scene of scenes) {
@@ -155,7 +153,7 @@ async function runCommand(args: readonly string[], signal: AbortSignal): Promise
 /** Runs an example's program in each language that both the sandbox and the example have. Resolves with whether all answers were right. */
 async function runExample(
   name: DemoName,
-  sandbox: ReturnType<typeof parseSandbox>,
+  sandbox: CommandOptions<typeof DEMO>["sandbox"],
   signal: AbortSignal,
 ): Promise<boolean> {
   heading(`${name}: the question`);

@@ -1,40 +1,25 @@
 import { standardStreams, writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
 import type { AgentEvent } from "../../../agent/event.ts";
-import { MAX_TURNS } from "../../../agent/agent-options.ts";
 import { outcomeText } from "../../../gate/answer.ts";
 import { insetText } from "../../../output/foreign-text.ts";
-import type { Limits } from "../../../programs/limits.ts";
-import { PROGRAMS_OPTIONS, type ProgramsOption } from "../../../agent/prompt/programs-option.ts";
+import type { ASK } from "../../command-options.ts";
+import type { CommandOptions } from "../../option.ts";
 import type { Screen } from "../../terminal/screen.ts";
 import { checkExecution, optionalJournal } from "../../input/open-journal.ts";
-import { conversationOptions, type ConversationFlags } from "../../input/conversation-flags.ts";
+import { conversationOptions } from "../../input/conversation-flags.ts";
 import { loadModel } from "../../input/load-model.ts";
 import { oneLine } from "../../terminal/one-line.ts";
 import { given } from "../../../option-rules/given.ts";
 import { RUN_PROGRAM } from "../../../tools/tool-name.ts";
-import { parseWhole, parseWord } from "../../input/option-values.ts";
-import { openRuntime, type RunningOptions } from "./open-runtime.ts";
-
-export interface AskOptions extends RunningOptions, ConversationFlags {
-  readonly model: string;
-  readonly programs?: string;
-  readonly maxTurns?: string;
-  readonly limit: Partial<Limits>;
-  /** Id of the conversation; a new one by default. */
-  readonly execution?: string;
-  readonly stream: boolean;
-  readonly approveProgram?: boolean;
-}
+import { openRuntime } from "./open-runtime.ts";
 
 /**
  * `portcullis ask`: gives a model a task. The model's text is streamed to standard output, calls and programs to standard
  * error. Resolves with the exit code, which is 0 only for an answer.
  */
-export async function ask(task: string, options: AskOptions): Promise<number> {
-  const { stream, baseUrl, execution, tenant, approveProgram = false } = options;
+export async function ask(task: string, options: CommandOptions<typeof ASK>): Promise<number> {
+  const { stream, baseUrl, execution, tenant, programs, maxTurns, approveProgram = false } = options;
   checkExecution(execution, options.journal);
-  const programs = parsePrograms(options.programs);
-  const maxTurns = parseWhole("--max-turns", options.maxTurns, MAX_TURNS);
   const models = { stream, ...given({ baseUrl }) };
   const model = await loadModel(options.model, models);
   const chosen = await conversationOptions(options, models);
@@ -46,10 +31,6 @@ export async function ask(task: string, options: AskOptions): Promise<number> {
   const about = given({ execution, programs, maxTurns, onEvent });
   const report = await runtime.agent({ ...chosen, ...about, model, task, signal });
   return await open.end(open.printAgent(report), report.artifacts);
-}
-
-function parsePrograms(text: string | undefined): ProgramsOption | undefined {
-  return text === undefined ? undefined : parseWord("--programs", PROGRAMS_OPTIONS, text, PROGRAMS_OPTIONS.join(", "));
 }
 
 /**

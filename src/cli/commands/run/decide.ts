@@ -2,31 +2,22 @@ import { optionError } from "../../../errors.ts";
 import { decide as noteDecision } from "../../../executions/decide.ts";
 import { given } from "../../../option-rules/given.ts";
 import type { Decision } from "../../../programs/decide.ts";
+import type { DECIDE } from "../../command-options.ts";
+import type { CommandOptions } from "../../option.ts";
 import { EXIT } from "../../exit-code.ts";
 import { findExecution, readResumedHeader } from "../../input/find-execution.ts";
-import { existingJournal, type JournalOptions } from "../../input/open-journal.ts";
-import { parseJson } from "../../input/option-values.ts";
+import { existingJournal } from "../../input/open-journal.ts";
 import { resumeCommand, sameAs } from "../../terminal/executions/waiting-hints.ts";
 import { printJson } from "../../terminal/print.ts";
 import { writeStderr } from "../../terminal/standard-streams.ts";
 
-export interface DecideOptions extends JournalOptions {
-  readonly allow?: boolean;
-  readonly deny?: boolean;
-  /** JSON text of the result of a call that was done elsewhere. */
-  readonly done?: string;
-  readonly by?: string;
-  readonly note?: string;
-  readonly remember?: boolean;
-}
-
 /** `portcullis decide`: notes a decision about a call that waits. It runs nothing; `resume` does. */
-export async function decide(named: string, call: string, options: DecideOptions): Promise<number> {
+export async function decide(named: string, call: string, options: CommandOptions<typeof DECIDE>): Promise<number> {
   const { allow = false, deny = false, done, by, note, remember = false, tenant = "default" } = options;
   const answers = [allow, deny, done !== undefined].filter(Boolean).length;
   if (answers !== 1) throw optionError("decide", "exactly one of --allow, --deny and --done", answers);
   const decision: Decision = {
-    ...(done === undefined ? { allow } : { done: { value: parseJson("--done", done) } }),
+    ...(done === undefined ? { allow } : { done: { value: done } }),
     ...given({ by, note }),
     ...(remember ? { remember: "execution" } : {}),
   };

@@ -4,28 +4,19 @@ import type { Header } from "../../../journal/record.ts";
 import { given } from "../../../option-rules/given.ts";
 import type { Report } from "../../../output/report.ts";
 import { createRuntime } from "../../../runtime.ts";
+import type { RunningOptions } from "../../command-options.ts";
 import { agentExitCodeOf, EXIT, exitCodeOf } from "../../exit-code.ts";
-import type { JournalOptions } from "../../input/open-journal.ts";
-import { openAnyTools, tellUnassigned, type ToolsOptions } from "../../input/open-tools.ts";
-import { parseApprove, parseSandbox } from "../../input/option-values.ts";
+import { openAnyTools, tellUnassigned } from "../../input/open-tools.ts";
+import { refuseLater } from "../../input/option-values.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import { createApprover } from "../../terminal/executions/ask-approvals.ts";
 import { OperatorLog } from "../../terminal/executions/operator-log.ts";
-import { restsText, type SameOptions, sameOr, waitingHints } from "../../terminal/executions/waiting-hints.ts";
+import { restsText, sameOr, waitingHints } from "../../terminal/executions/waiting-hints.ts";
 import { printAgentJson, printAgentReport, printReport } from "../../terminal/executions/print-report.ts";
 import { printJson } from "../../terminal/print.ts";
 import { Screen } from "../../terminal/screen.ts";
 import { standardStreams } from "../../terminal/standard-streams.ts";
 import { makeArtifactsFolder, writeArtifacts } from "../../write-artifacts.ts";
-
-/** The options of the commands that run something, beside what each gives its runtime. */
-export interface RunningOptions
-  extends ToolsOptions, JournalOptions, Pick<SameOptions, "model" | "baseUrl" | "fallback" | "stream"> {
-  readonly sandbox: string;
-  readonly approve: string;
-  /** Folder for what programs have kept, and for results that were too large for the model. */
-  readonly artifacts?: string;
-}
 
 /** What the commands that run something work with. */
 export type OpenRuntime = Awaited<ReturnType<typeof openRuntime>>;
@@ -36,10 +27,9 @@ export async function openRuntime(
   journal: Journal | undefined,
   more: (screen: Screen) => Partial<Parameters<typeof createRuntime>[0]>,
 ) {
-  const { json = false, artifacts: folder } = options;
+  const { json, sandbox, approve: mode, artifacts: folder } = options;
   const canWait = journal !== undefined;
-  const mode = parseApprove(options.approve, canWait);
-  const sandbox = parseSandbox(options.sandbox);
+  refuseLater(mode, canWait);
   await makeArtifactsFolder(folder);
   await using opening = new AsyncDisposableStack();
   const open = opening.use(await openAnyTools(options));

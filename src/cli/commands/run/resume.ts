@@ -1,4 +1,4 @@
-import { PortcullisError, optionError } from "../../../errors.ts";
+import { PortcullisError } from "../../../errors.ts";
 import { standingOfConversation } from "../../../agent/from-journal/conversation-standing.ts";
 import { readPastConversation } from "../../../agent/from-journal/past-conversation.ts";
 import type { AgentReport } from "../../../agent/agent-report.ts";
@@ -6,14 +6,9 @@ import type { Journal } from "../../../journal/journal.ts";
 import { HOST, readHeader, readList } from "../../../journal/reading/read-records.ts";
 import type { Header } from "../../../journal/record.ts";
 import type { Model } from "../../../models/model.ts";
-import type { ClientResult } from "../../../programs/decide.ts";
 import { leasedUntil } from "../../../programs/driven.ts";
 import type { Unrecovered } from "../../../executions/recover.ts";
-import {
-  RECOVER_RULES,
-  type RecoveredConversation,
-  type RecoveredExecution,
-} from "../../../executions/recover-options.ts";
+import type { RecoveredConversation, RecoveredExecution } from "../../../executions/recover-options.ts";
 import { findExecution } from "../../input/find-execution.ts";
 import { loadModel, parseModel } from "../../input/load-model.ts";
 import { Failure, reasonOf } from "../../failure.ts";
@@ -21,24 +16,17 @@ import { existingJournal } from "../../input/open-journal.ts";
 import { readResultSchema } from "../../input/read-result-schema.ts";
 import { oneLine } from "../../terminal/one-line.ts";
 import { printJson } from "../../terminal/print.ts";
+import type { RECOVER, RESUME, RunningOptions } from "../../command-options.ts";
+import type { CommandOptions } from "../../option.ts";
 import { EXIT } from "../../exit-code.ts";
 import { given } from "../../../option-rules/given.ts";
-import { parseJson, parseWhole } from "../../input/option-values.ts";
 import { writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
-import { openRuntime, type OpenRuntime, type RunningOptions } from "./open-runtime.ts";
-
-export interface ResumeOptions extends RunningOptions {
-  /** `CALL=JSON`, once for each call that a client answers. */
-  readonly result: readonly string[];
-  /** File with the JSON Schema of what the program has to return, as the execution began. */
-  readonly resultSchema?: string;
-  readonly allowChangedTools?: boolean;
-}
+import { openRuntime, type OpenRuntime } from "./open-runtime.ts";
 
 /** `portcullis resume`: takes an execution up, and prints its report. Resolves with its exit code, which is 6 if it waits. */
-export async function resume(named: string, options: ResumeOptions): Promise<number> {
-  const { allowChangedTools = false, tenant, baseUrl, fallback = [], stream = true } = options;
-  const results = Object.fromEntries(options.result.map(parseResult));
+export async function resume(named: string, options: CommandOptions<typeof RESUME>): Promise<number> {
+  const { allowChangedTools = false, tenant, baseUrl, fallback, stream } = options;
+  const results = Object.fromEntries(options.result);
   const result = await readResultSchema("--result-schema", options.resultSchema);
   using journal = existingJournal(options.journal);
   await using open = await openRuntime(options, journal, () => ({}));
@@ -76,7 +64,7 @@ function printWhole(
 }
 
 /** The model that a journal names. The name of a module's model does not say where the module is. */
-function recordedModel(name: string, options: { readonly baseUrl?: string }): Model {
+function recordedModel(name: string, options: Parameters<typeof parseModel>[1]): Model {
   try {
     // A journal may come from elsewhere: it may name a provider's model, but no file to be loaded.
     return parseModel(name, options);
@@ -93,11 +81,8 @@ function recordedModel(name: string, options: { readonly baseUrl?: string }): Mo
  * `portcullis recover`: takes up every execution whose host died. Resolves with 0 once each has ended or waits, and with
  * 1 if some could not be taken up.
  */
-export async function recover(
-  options: Omit<ResumeOptions, "result"> & { readonly concurrency?: string; readonly execution: readonly string[] },
-): Promise<number> {
-  const { tenant, baseUrl } = options;
-  const concurrency = parseWhole("--concurrency", options.concurrency, RECOVER_RULES.concurrency);
+export async function recover(options: CommandOptions<typeof RECOVER>): Promise<number> {
+  const { tenant, baseUrl, concurrency } = options;
   const loaded = options.model === undefined ? undefined : await loadModel(options.model, given({ baseUrl }));
   const model = ({ model: name, execution }: RecoveredConversation) => {
     if (loaded?.name === name) return loaded;
@@ -139,10 +124,4 @@ function printUnrecovered({ execution, tenant, error }: Unrecovered, asJson: boo
   const code = PortcullisError.is(error) ? { code: error.code } : {};
   if (asJson) printJson({ execution, tenant, error: { ...code, message: error.message } });
   else writeStderr(`Not taken up: ${oneLine(execution)}. ${reasonOf(error)}\n`);
-}
-
-function parseResult(text: string): readonly [call: string, result: ClientResult] {
-  const end = text.indexOf("=");
-  if (end < 1) throw optionError("--result", 'CALL=JSON, like 3={"units":4}', text);
-  return [text.slice(0, end), { value: parseJson("--result", text.slice(end + 1)) }];
 }

@@ -1,6 +1,7 @@
 import type { Language } from "../../../../bridge/frames.ts";
 import { given } from "../../../option-rules/given.ts";
-import type { Limits } from "../../../programs/limits.ts";
+import type { RUN } from "../../command-options.ts";
+import type { CommandOptions } from "../../option.ts";
 import { EXIT } from "../../exit-code.ts";
 import { Failure } from "../../failure.ts";
 import { checkExecution, optionalJournal } from "../../input/open-journal.ts";
@@ -8,21 +9,10 @@ import { readProgram } from "../../input/read-program.ts";
 import { readResultSchema } from "../../input/read-result-schema.ts";
 import { type Progress, showProgress } from "../../terminal/executions/progress.ts";
 import { standardStreams } from "../../terminal/standard-streams.ts";
-import { openRuntime, type RunningOptions } from "./open-runtime.ts";
-
-export interface RunOptions extends RunningOptions {
-  /** By default from the extension of the program's file. */
-  readonly language?: string;
-  readonly limit: Partial<Limits>;
-  readonly approveProgram?: boolean;
-  /** Id of the execution; a new one by default. */
-  readonly execution?: string;
-  /** File with the JSON Schema of what the program has to return. */
-  readonly result?: string;
-}
+import { openRuntime } from "./open-runtime.ts";
 
 /** `portcullis run`: runs a program. Resolves with the exit code. The result goes to standard output, everything else to standard error. */
-export async function run(file: string, options: RunOptions): Promise<number> {
+export async function run(file: string, options: CommandOptions<typeof RUN>): Promise<number> {
   const { execution, tenant, approveProgram = false } = options;
   checkExecution(execution, options.journal);
   const language = (options.language ?? (file.endsWith(".py") ? "python" : "javascript")) as Language;

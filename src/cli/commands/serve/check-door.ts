@@ -2,18 +2,18 @@ import { approvalText, declarationTokens, directTokens, effectText } from "../to
 import { count, counted } from "../../../output/count-text.ts";
 import { createRuntime } from "../../../runtime.ts";
 import { listTools } from "../../../serve/mcp/listed-tools.ts";
+import type { MCP } from "../../command-options.ts";
+import type { CommandOptions } from "../../option.ts";
 import { EXIT } from "../../exit-code.ts";
 import { openTools, type OpenSource } from "../../input/open-tools.ts";
-import { parseSandbox } from "../../input/option-values.ts";
 import { printJson, table } from "../../terminal/print.ts";
 import { writeStdout } from "../../terminal/standard-streams.ts";
 import { printLeftOut, unassignedLines } from "../tools/check-tools.ts";
-import type { ServedOptions } from "./open-served.ts";
 
 /** `portcullis mcp --check`: prints what the door would serve, and what a client's model would read of it. Resolves with the exit code. */
-export async function checkDoor(options: ServedOptions): Promise<number> {
+export async function checkDoor(options: CommandOptions<typeof MCP>): Promise<number> {
   await using open = await openTools(options);
-  await using runtime = await createRuntime({ tools: open.tools, sandbox: parseSandbox(options.sandbox) });
+  await using runtime = await createRuntime({ tools: open.tools, sandbox: options.sandbox });
   const served = listTools(runtime).tools.map(({ name, description, inputSchema }) => ({
     name,
     tokens: declarationTokens(name, description, inputSchema),

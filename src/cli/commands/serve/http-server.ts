@@ -1,81 +1,49 @@
 import { given } from "../../../option-rules/given.ts";
-import { wholeNumber } from "../../../option-rules/options.ts";
 import { count } from "../../../output/count-text.ts";
 import { insetText } from "../../../output/foreign-text.ts";
 import type { Runtime } from "../../../runtime.ts";
-import type { AnsweredRequest } from "../../../serve/server-options.ts";
 import { createServer, type PortcullisServer } from "../../../serve/create-server.ts";
-import { LISTEN_RULES, type ServerOptions } from "../../../serve/server-options.ts";
+import {
+  type AnsweredRequest,
+  LISTEN_RULES,
+  type ServerOptions as DoorOptions,
+} from "../../../serve/server-options.ts";
+import { QUEUED, RUNNING, OVER_HTTP, type ServerOptions } from "../../command-options.ts";
+import { optionsOf } from "../../option.ts";
 import { EXIT } from "../../exit-code.ts";
 import { Failure, causeOf, framesOf, reasonOf } from "../../failure.ts";
 import { outlastErrors } from "../../guarded.ts";
 import { readDoorKeys, refuseOpen, watchDoorKeys } from "../../input/door-keys.ts";
 import { journalPathOf } from "../../input/open-journal.ts";
-import { parseWhole } from "../../input/option-values.ts";
-import { parseDuration } from "../../input/units.ts";
 import { writeStderr } from "../../terminal/standard-streams.ts";
 import { decideCommand } from "../../terminal/executions/waiting-hints.ts";
-
-/** The options of the commands that serve over HTTP. */
-export interface HttpServerOptions {
-  readonly host?: string;
-  readonly keys?: string;
-  readonly hostName: readonly string[];
-  readonly journal?: string;
-  readonly atOnce?: string;
-  readonly perTenant?: string;
-  readonly queue?: string;
-  readonly drain?: string;
-  readonly log?: boolean;
-}
 
 /** The options of a server, read and checked. */
 export type HttpSettings = ReturnType<typeof readHttpSettings>;
 
-const PORT = LISTEN_RULES.port;
-const DRAIN = { bare: "s", min: 0, max: 3_600_000, example: "a time like 30s or 2min" } as const;
-const AT_ONCE = wholeNumber({ min: 1, max: 100_000, default: 256 });
-const QUEUE = wholeNumber({ min: 0, max: 1_000_000, default: 1000 });
-
 /**
- * `port` is the command's way to name its port, and `drainMs` how long its executions have to end by default. Throws a
- * `Failure` for what is invalid, and for an address that others can reach without a key.
+ * `drainMs` is how long executions have to end by default. Throws a `Failure` for an address that others can reach
+ * without a key.
  */
-export function readHttpSettings(
-  options: HttpServerOptions,
-  { port, drainMs }: { readonly port: readonly [option: string, given: string | undefined]; readonly drainMs: number },
-) {
-  const { atOnce, perTenant, queue, drain } = options;
+export function readHttpSettings(options: ServerOptions, port: number | undefined, drainMs: number) {
+  const { atOnce = RUNNING.default, perTenant, queue: queued = QUEUED.default, drain = drainMs } = options;
   refuseOpen(options.host, options.keys);
   return {
     options,
-    port: parseWhole(...port, PORT) ?? PORT.default,
+    port: port ?? LISTEN_RULES.port.default,
     /** Text of the file of keys. */
     keys: options.keys === undefined ? undefined : readDoorKeys(options.keys).text,
-    drainMs: drain === undefined ? drainMs : parseDuration("--drain", drain, DRAIN),
+    drainMs: drain,
     /** For the runtime. */
-    executions: {
-      atOnce: parseWhole("--at-once", atOnce, AT_ONCE) ?? AT_ONCE.default,
-      ...given({ perTenant: parseWhole("--per-tenant", perTenant, AT_ONCE) }),
-      queued: parseWhole("--queue", queue, QUEUE) ?? QUEUE.default,
-    },
+    executions: { atOnce, queued, ...given({ perTenant }) },
   };
 }
 
 /** Refuses options of a server if no server is asked for: they would do nothing. */
-export function refuseServerOptions(options: HttpServerOptions): void {
-  const { host, keys, hostName, atOnce, perTenant, queue, drain, log } = options;
-  const given = Object.entries({
-    "--host": host,
-    "--keys": keys,
-    "--host-name": hostName[0],
-    "--at-once": atOnce,
-    "--per-tenant": perTenant,
-    "--queue": queue,
-    "--drain": drain,
-    "--log": log,
-  }).find(([, value]) => value !== undefined);
-  if (given) throw new Failure(EXIT.usage, `${given[0]} goes with --http: add --http PORT.`);
+export function refuseServerOptions(options: ServerOptions): void {
+  const values: Readonly<Record<string, unknown>> = options;
+  const given = optionsOf(OVER_HTTP).find((option) => [values[option.attributeName()] ?? []].flat().length > 0);
+  if (given) throw new Failure(EXIT.usage, `${given.long} goes with --http: add --http PORT.`);
 }
 
 /**
@@ -85,7 +53,7 @@ export function refuseServerOptions(options: HttpServerOptions): void {
 export async function openHttpServer(
   runtime: Runtime,
   { options, port, keys, drainMs }: HttpSettings,
-  more: Pick<ServerOptions, "routes" | "models" | "approve" | "patienceMs"> = {},
+  more: Pick<DoorOptions, "routes" | "models" | "approve" | "patienceMs"> = {},
 ) {
   const { host, hostName, log } = options;
   const onError = (error: unknown) => tell(reasonOf(error));
@@ -142,7 +110,7 @@ async function close(server: PortcullisServer, drainMs: number): Promise<void> {
 }
 
 /** Makes the commands by which a person decides calls; undefined without a journal, which the command reads. */
-export function decideCommandOf(journal: string | undefined): ServerOptions["decideCommand"] {
+export function decideCommandOf(journal: string | undefined): DoorOptions["decideCommand"] {
   if (journal === undefined) return undefined;
   return (execution, call, tenant) =>
     decideCommand(execution, call, { journal, tenant: tenant === "default" ? undefined : tenant });

@@ -2,26 +2,17 @@ import { existsSync } from "node:fs";
 import { given } from "../../../option-rules/given.ts";
 import { addKey, listKeys, revokeKey } from "../../../serve/http/key-file.ts";
 import { SCOPES, type Scope } from "../../../serve/http/keys.ts";
+import type { KEY_ADD, KEY_LIST, KEY_REVOKE } from "../../command-options.ts";
+import type { CommandOptions } from "../../option.ts";
 import { EXIT } from "../../exit-code.ts";
 import { Failure } from "../../failure.ts";
 import { oneLine } from "../../terminal/one-line.ts";
 import { printJson, printTable } from "../../terminal/print.ts";
 import { writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
 
-export interface KeyAddOptions extends KeyOptions {
-  readonly tenant: string;
-  readonly scope: readonly string[];
-  readonly allowTool: readonly string[];
-  readonly expires?: string;
-}
-
-export interface KeyOptions {
-  readonly keys: string;
-  readonly json?: boolean;
-}
-
 /** `portcullis key add`: prints the new key, which is shown this once. */
-export function keyAdd(id: string, { keys, tenant, scope, allowTool, expires, json = false }: KeyAddOptions): number {
+export function keyAdd(id: string, options: CommandOptions<typeof KEY_ADD>): number {
+  const { keys, tenant, scope, allowTool, expires, json } = options;
   const wrong = scope.find((one) => !SCOPES.includes(one as Scope));
   if (wrong !== undefined) throw new Failure(EXIT.usage, `--scope: expected ${SCOPES.join(", ")}, got ${wrong}.`);
   const key = addKey(keys, {
@@ -38,7 +29,7 @@ export function keyAdd(id: string, { keys, tenant, scope, allowTool, expires, js
 }
 
 /** `portcullis key list`. No key is printed, and no hash of one. */
-export function keyList({ keys: path, json = false }: KeyOptions): number {
+export function keyList({ keys: path, json }: CommandOptions<typeof KEY_LIST>): number {
   refuseNoFile(path);
   const { all } = listKeys(path);
   if (json) for (const { digest: _, isPlain: __, ...key } of all) printJson(key);
@@ -57,7 +48,7 @@ export function keyList({ keys: path, json = false }: KeyOptions): number {
 }
 
 /** `portcullis key revoke`. */
-export function keyRevoke(id: string, { keys, json = false }: KeyOptions): number {
+export function keyRevoke(id: string, { keys, json }: CommandOptions<typeof KEY_REVOKE>): number {
   refuseNoFile(keys);
   revokeKey(keys, id);
   if (json) printJson({ id, revoked: true });

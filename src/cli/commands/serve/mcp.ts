@@ -6,12 +6,13 @@ import { loadServer } from "../../../serve/mcp/load-server.ts";
 import { McpDoor } from "../../../serve/mcp/mcp-door.ts";
 import { StdioTransport } from "../../../serve/mcp/stdio-transport.ts";
 import { DOORS_VARIABLE } from "../../../sources/mcp/wire/server-process.ts";
+import type { MCP } from "../../command-options.ts";
+import type { CommandOptions } from "../../option.ts";
 import { EXIT } from "../../exit-code.ts";
 import { Failure, reasonOf } from "../../failure.ts";
 import { outlastErrors } from "../../guarded.ts";
 import { journalPathOf } from "../../input/open-journal.ts";
-import { parseApprove, parseSandbox } from "../../input/option-values.ts";
-import { parseDuration } from "../../input/units.ts";
+import { refuseLater } from "../../input/option-values.ts";
 import { version } from "../../package-json.ts";
 import { createApprover } from "../../terminal/executions/ask-approvals.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
@@ -25,41 +26,28 @@ import {
   refuseServerOptions,
   tell,
   tellStray,
-  type HttpServerOptions,
   type HttpSettings,
 } from "./http-server.ts";
-import { openServed, type ServedOptions } from "./open-served.ts";
-
-export interface McpOptions extends ServedOptions, HttpServerOptions {
-  readonly http?: string;
-  readonly port?: string;
-  readonly approve: string;
-  readonly patience?: string;
-  readonly check?: boolean;
-}
+import { openServed } from "./open-served.ts";
 
 /** How long closing may take. What has not ended by then, engines and servers too, ends with the process. */
 const CLOSE_MS = 1400;
 /** How long a door that is not open yet may still fail after its client has left: the cause of a failure is worth waiting for. */
 const FAIL_MS = 300;
-const PATIENCE = { bare: "s", min: 1000, max: 86_400_000, example: "a time like 50s or 2min" } as const;
 /** Maximum number of doors above a door, which may serve the tools of another door. */
 const MOST_DOORS = 2;
 
 /** `portcullis mcp`: serves MCP clients until they leave, or until it is told to end. Resolves with the exit code. */
-export async function mcp(options: McpOptions): Promise<number> {
-  const { http, port, check = false, json } = options;
+export async function mcp(options: CommandOptions<typeof MCP>): Promise<number> {
+  const { http, port, check, json, sandbox, approve: mode, patience: patienceMs } = options;
   if (json && !check) throw new Failure(EXIT.usage, "--json goes with --check.");
   if (port !== undefined) throw new Failure(EXIT.usage, "There is no option --port: add --http PORT.");
   if (http === undefined) refuseServerOptions(options);
   countDoors();
-  const settings = http === undefined ? undefined : readHttpSettings(options, { port: ["--http", http], drainMs: 0 });
-  const { patience } = options;
-  const patienceMs = patience === undefined ? undefined : parseDuration("--patience", patience, PATIENCE);
+  const settings = http === undefined ? undefined : readHttpSettings(options, http, 0);
   const journalPath = journalPathOf(options.journal);
   const canWait = journalPath !== undefined;
-  const mode = parseApprove(options.approve, canWait);
-  const sandbox = parseSandbox(options.sandbox);
+  refuseLater(mode, canWait);
   if (check) return checkDoor(options);
   await loadServer();
   keepStdout();

@@ -1,16 +1,10 @@
 import type { Journal } from "../../../journal/journal.ts";
 import { given } from "../../../option-rules/given.ts";
-import type { Limits } from "../../../programs/limits.ts";
 import { createRuntime, type Runtime, type RuntimeOptions } from "../../../runtime.ts";
-import { type JournalOptions, optionalJournal } from "../../input/open-journal.ts";
-import { openTools, tellUnassigned, type ToolsOptions } from "../../input/open-tools.ts";
+import type { ServedOptions } from "../../command-options.ts";
+import { optionalJournal } from "../../input/open-journal.ts";
+import { openTools, tellUnassigned } from "../../input/open-tools.ts";
 import { printFailures } from "../../terminal/executions/operator-log.ts";
-
-/** The options of the commands that serve a runtime. */
-export interface ServedOptions extends ToolsOptions, JournalOptions {
-  readonly sandbox: string;
-  readonly limit: Partial<Limits>;
-}
 
 /** Opens the tools, the journal and a runtime with both. All of them close with the stack. */
 export async function openServed(

@@ -2,34 +2,24 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { given } from "../../../option-rules/given.ts";
 import type { PortcullisServer } from "../../../serve/create-server.ts";
 import { CLOSE_RULES } from "../../../serve/server-options.ts";
+import type { SERVE } from "../../command-options.ts";
+import type { CommandOptions } from "../../option.ts";
 import { EXIT } from "../../exit-code.ts";
 import { loadModel } from "../../input/load-model.ts";
-import { parseSandbox } from "../../input/option-values.ts";
 import { openPage } from "../../terminal/open-page.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import { keepStdout } from "../../terminal/standard-streams.ts";
-import { openHttpServer, readHttpSettings, tell, type HttpServerOptions } from "./http-server.ts";
-import { openServed, type ServedOptions } from "./open-served.ts";
-
-export interface ServeOptions extends ServedOptions, HttpServerOptions {
-  readonly port?: string;
-  readonly model: readonly string[];
-  readonly baseUrl?: string;
-  readonly open?: boolean;
-}
+import { openHttpServer, readHttpSettings, tell } from "./http-server.ts";
+import { openServed } from "./open-served.ts";
 
 /** Time to close tools and journal at the end, in milliseconds. */
 const CLOSE_MS = 2000;
 
 /** `portcullis serve`: serves programs over HTTP until it is told to end. Resolves with the exit code. */
-export async function serve(options: ServeOptions): Promise<number> {
-  const settings = readHttpSettings(options, {
-    port: ["--port", options.port],
-    drainMs: CLOSE_RULES.drainMs.default,
-  });
+export async function serve(options: CommandOptions<typeof SERVE>): Promise<number> {
+  const settings = readHttpSettings(options, options.port, CLOSE_RULES.drainMs.default);
   const { executions } = settings;
-  const sandbox = parseSandbox(options.sandbox);
-  const { baseUrl } = options;
+  const { baseUrl, sandbox } = options;
   const models = await Promise.all(options.model.map((text) => loadModel(text, given({ baseUrl }))));
   keepStdout();
   using cancelling = cancelOnSignal();
@@ -52,7 +42,11 @@ export async function serve(options: ServeOptions): Promise<number> {
   }
 }
 
-function greet({ token }: PortcullisServer, url: string, { open = false }: ServeOptions): Disposable | undefined {
+function greet(
+  { token }: PortcullisServer,
+  url: string,
+  { open = false }: { readonly open: boolean | undefined },
+): Disposable | undefined {
   const page = token === undefined ? `${url}/` : `${url}/#token=${token}`;
   tell(`serving at ${url}`);
   tell(token === undefined ? `the page is at ${page}` : `the page, and the token of all requests: ${page}`);

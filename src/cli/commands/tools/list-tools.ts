@@ -6,8 +6,10 @@ import { declareTools } from "../../../tools/declarations/declarations.ts";
 import { countTokens } from "../../../tools/count-tokens.ts";
 import { ToolSet } from "../../../tools/tool-set.ts";
 import { checkTools } from "./check-tools.ts";
+import type { LIST_TOOLS } from "../../command-options.ts";
+import type { CommandOptions } from "../../option.ts";
 import { EXIT } from "../../exit-code.ts";
-import { openTools, tellUnassigned, type ToolsOptions } from "../../input/open-tools.ts";
+import { openTools, tellUnassigned } from "../../input/open-tools.ts";
 import { checkValue, oneOf } from "../../../option-rules/options.ts";
 import { searchTools, showTool } from "./search-tools.ts";
 
@@ -17,15 +19,7 @@ const ACTION = oneOf(["search", "show"]);
  * `portcullis tools`: lists the tools with the tokens of their declarations; `tools search WORDS` and `tools show NAME` look
  * among them. Resolves with the exit code.
  */
-export async function listTools(
-  words: readonly string[],
-  options: ToolsOptions & {
-    readonly json?: boolean;
-    readonly stubs?: boolean;
-    readonly check?: boolean;
-    readonly limit?: string;
-  },
-): Promise<number> {
+export async function listTools(words: readonly string[], options: CommandOptions<typeof LIST_TOOLS>): Promise<number> {
   const [action, ...rest] = words;
   if (action !== undefined) checkValue("tools ACTION", action, ACTION);
   await using open = await openTools(options);

@@ -9,8 +9,10 @@ import type { Tool } from "../../../tools/tool.ts";
 import { inputSchemaOf, jsonSchemaOf } from "../../../tools/tool-schemas.ts";
 import type { ToolSet } from "../../../tools/tool-set.ts";
 import { wholeNumber } from "../../../option-rules/options.ts";
+import type { LIST_TOOLS } from "../../command-options.ts";
+import type { CommandOptions } from "../../option.ts";
 import { EXIT } from "../../exit-code.ts";
-import { parseWhole } from "../../input/option-values.ts";
+import { whole } from "../../input/option-values.ts";
 import { printJson } from "../../terminal/print.ts";
 import { writeStdout } from "../../terminal/standard-streams.ts";
 
@@ -20,14 +22,14 @@ const LIMIT = wholeNumber({ min: 1, max: FOUND_MAX, default: FOUND_DEFAULT });
 export async function searchTools(
   tools: ToolSet,
   words: string,
-  options: { readonly limit?: string; readonly json?: boolean },
+  options: CommandOptions<typeof LIST_TOOLS>,
 ): Promise<number> {
   if (words.trim() === "")
     throw new PortcullisError(
       "option_invalid",
       "tools search: say what the tool should do, like: tools search invoices of a customer",
     );
-  const limit = parseWhole("--limit", options.limit, LIMIT) ?? LIMIT.default;
+  const limit = options.limit === undefined ? LIMIT.default : whole(LIMIT)("--limit", options.limit);
   const found = await new ToolSearch(tools).find({
     query: words,
     limit,
@@ -48,7 +50,7 @@ function textOf({ name, stub, description }: FoundTool): string {
 }
 
 /** `portcullis tools show NAME`: all that is known of a tool. Returns the exit code. */
-export function showTool(tools: ToolSet, name: string, options: { readonly json?: boolean }): number {
+export function showTool(tools: ToolSet, name: string, { json }: CommandOptions<typeof LIST_TOOLS>): number {
   const tool = tools.get(name);
   if (!tool) throw noTool(tools, name);
   const facts = factsOf(tool);
@@ -64,7 +66,7 @@ export function showTool(tools: ToolSet, name: string, options: { readonly json?
     `input: ${JSON.stringify(facts.input, undefined, 2)}`,
     ...(facts.output === undefined ? [] : [`output: ${JSON.stringify(facts.output, undefined, 2)}`]),
   ];
-  if (options.json) printJson(facts);
+  if (json) printJson(facts);
   else writeStdout(`${lines.join("\n")}\n`);
   return EXIT.completed;
 }

@@ -14,9 +14,10 @@ import {
   turnText,
   WAITS,
 } from "../../../views/words.ts";
+import type { SameOptions } from "../../command-options.ts";
 import { oneLine, shortLine } from "../one-line.ts";
 import { table } from "../print.ts";
-import { nextCommand, restsText, resumeCommand, type SameOptions } from "./waiting-hints.ts";
+import { nextCommand, restsText, resumeCommand } from "./waiting-hints.ts";
 
 /*
  * An execution on a terminal, printed from its view:

@@ -2,27 +2,10 @@ import type { Header } from "../../../journal/record.ts";
 import type { WaitingView } from "../../../views/view.ts";
 import { isModelName } from "../../../models/model-name.ts";
 import { RESTS } from "../../../views/words.ts";
+import type { SameOptions } from "../../command-options.ts";
 import { oneLine } from "../one-line.ts";
 import type { AgentEnding } from "../../../agent/ending.ts";
 import type { Outcome } from "../../../programs/outcome.ts";
-
-/** Options of this command that the next one must have, too. The journal keeps the others. */
-export interface SameOptions {
-  readonly journal?: string | undefined;
-  readonly tenant?: string | undefined;
-  readonly tools?: string | undefined;
-  /** Of a conversation. A provider's model is named by the journal. */
-  readonly model?: string | undefined;
-  readonly baseUrl?: string | undefined;
-  readonly fallback?: readonly string[];
-  readonly stream?: boolean | undefined;
-  readonly mcp?: readonly string[];
-  readonly openapi?: readonly string[];
-  readonly allow?: readonly string[];
-  readonly sandbox?: string;
-  readonly approve?: string;
-  readonly artifacts?: string | undefined;
-}
 
 /**
  * `SameOptions` of an execution that only its journal tells of: `FILE` stands for the tools that it began with, and for

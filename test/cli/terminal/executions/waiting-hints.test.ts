@@ -23,7 +23,7 @@ test("the lines below hints can be pasted: a shell reads them as the command tha
     sandbox: "docker",
     approve: "later",
     artifacts: "kept",
-  };
+  } as const;
   const about = { tool: "pay", input: {}, waitsUntil: 0, caller: "programmatic" } as const;
   const hints = waitingHints(
     "exe; rm -rf /",
@@ -72,7 +72,14 @@ test("the lines below hints can be pasted: a shell reads them as the command tha
 });
 
 test("what a command has by default is not repeated, and a provider's model is named by the journal", () => {
-  const usual = { sandbox: "isolate", approve: "ask", stream: true, fallback: [], model: "openai:a", journal: "a.db" };
+  const usual = {
+    sandbox: "isolate",
+    approve: "ask",
+    stream: true,
+    fallback: [],
+    model: "openai:a",
+    journal: "a.db",
+  } as const;
   expect(resumeCommand("one", usual)).toBe("portcullis resume one --journal a.db");
 });
 

@@ -1,0 +1,357 @@
+import { InvalidArgumentError } from "commander";
+import { type CommandOptions, collecting, defaulting, hidden, mandatory, reading, repeatable } from "./option.ts";
+import { APPROVE_MODES, callResult, duration, parseJson, toolChoice, whole, word } from "./input/option-values.ts";
+import { parseLimit } from "./input/units.ts";
+import { MAX_TURNS } from "../agent/agent-options.ts";
+import { PROGRAMS_OPTIONS } from "../agent/prompt/programs-option.ts";
+import { AT_ONCE, CUT_TOKENS, REPEAT, WINDOW_TOKENS } from "../comparison/compare-numbers.ts";
+import { RECOVER_RULES } from "../executions/recover-options.ts";
+import { PROVIDERS } from "../models/provider/providers.ts";
+import { SETTINGS_RULES } from "../models/settings.ts";
+import { checkOptions, type OptionPlace, wholeNumber } from "../option-rules/options.ts";
+import { count } from "../output/count-text.ts";
+import { LIMIT_RULES, type Limits } from "../programs/limits.ts";
+import { LISTEN_RULES } from "../serve/server-options.ts";
+import { FOUND_DEFAULT } from "../tools/search/search-tool.ts";
+
+/*
+ * The options of the commands, in the order of the help. What a command is given, with its types, follows from its table.
+ */
+
+/** How errors about `--limit` name the option. */
+const LIMIT_PLACE: OptionPlace = { object: "--limit", subject: "--limit", at: (name) => `--limit ${name}` };
+
+function addLimit(_: string, text: string, before: Partial<Limits>): Partial<Limits> {
+  const limit = parseLimit(text);
+  if (typeof limit === "string") throw new InvalidArgumentError(limit);
+  return { ...before, ...checkOptions(LIMIT_PLACE, { [limit.name]: limit.value }, LIMIT_RULES) };
+}
+
+const PROVIDER_NAMES = [...PROVIDERS.keys()].join(", ");
+const APPROVE_TEXT = `how calls that need approval are decided: ${APPROVE_MODES.join(", ")}`;
+/** Executions that run at once, and executions that wait for a place. */
+export const RUNNING = wholeNumber({ min: 1, max: 100_000, default: 256 });
+export const QUEUED = wholeNumber({ min: 0, max: 1_000_000, default: 1000 });
+
+// Options that several commands have.
+const LIMIT = {
+  "--limit <name=value>": collecting<Partial<Limits>>(
+    `change a limit (repeatable); values may end in KiB, MiB, ms, s, min, h, d (${Object.keys(LIMIT_RULES).join(", ")})`,
+    {},
+    addLimit,
+  ),
+};
+const APPROVE = { "--approve <how>": defaulting(APPROVE_TEXT, "ask", word(APPROVE_MODES)) };
+const APPROVE_PROGRAM = {
+  "--approve-program": "hold each program itself for a decision before it starts, as --approve says",
+};
+const ARTIFACTS = { "--artifacts <folder>": "write what programs have kept to files of this folder" };
+const TOOLS = {
+  "--tools <module>": "module whose default export is an array of tools",
+  "--mcp <file>": repeatable("configuration file of MCP servers, like .mcp.json (repeatable)"),
+  "--openapi <file>": repeatable("JSON file that describes an API: name, spec, baseUrl, auth (repeatable)"),
+  "--allow <tools=effect>": repeatable(
+    "programs may call these tools of sources: files.*=read, files.write_file=write (repeatable)",
+  ),
+};
+const SANDBOX = {
+  "--sandbox <name>": defaulting("sandbox for programs: isolate or docker", "isolate", word(["isolate", "docker"])),
+};
+const BASE_URL = { "--base-url <url>": "a server that speaks the protocol of the model's provider" };
+const FALLBACK = {
+  "--fallback <provider:name>": repeatable("a model that goes on if the model before it fails for good (repeatable)"),
+};
+const NO_STREAM = { "--no-stream": "request each turn as one reply, not as a stream" };
+const TENANT = { "--tenant <name>": "tenant of the execution (default: default)" };
+const OF_TENANT = { "--tenant <name>": "only executions of this tenant" };
+const EXECUTION = {
+  "--execution <id>": "id of the execution: the same id again gives the same execution; needs a journal",
+};
+const JOURNAL = { "--journal <file>": "file of the journal (default: the variable PORTCULLIS_JOURNAL)" };
+const REPORT_JSON = { "--json": "print the whole report as one JSON document" };
+const JSON_LINE = { "--json": "print what was done as one JSON document" };
+const JSON_LINES = { "--json": "print one JSON document a line" };
+
+export const RUN = {
+  ...TOOLS,
+  ...SANDBOX,
+  "--language <name>":
+    "language of the program: javascript, or python in docker (default: python for a .py file, else javascript)",
+  ...LIMIT,
+  ...APPROVE,
+  ...APPROVE_PROGRAM,
+  ...TENANT,
+  ...EXECUTION,
+  "--result <schema.json>": "file with the JSON Schema of what the program has to return",
+  ...JOURNAL,
+  ...ARTIFACTS,
+  ...REPORT_JSON,
+};
+
+export const ASK = {
+  "--model <provider:name>": mandatory(
+    `the model: ${PROVIDER_NAMES}, a colon, its name; or a module whose default export is a model`,
+  ),
+  ...TOOLS,
+  "--programs <where>": reading(
+    "where its programs run: local, hosted (at the provider) or none",
+    word(PROGRAMS_OPTIONS, PROGRAMS_OPTIONS.join(", ")),
+  ),
+  ...SANDBOX,
+  ...BASE_URL,
+  "--max-turns <number>": reading(`maximum number of turns; ${MAX_TURNS.default} by default`, whole(MAX_TURNS)),
+  "--instructions <file>": "text of your own for the model, beside the text of the package",
+  "--context <file>": repeatable("a document that the model has before it begins, like AGENTS.md (repeatable)"),
+  "--tool-choice <choice>": reading(
+    "auto, none, required, or the name of a tool that the model has to call first",
+    toolChoice,
+  ),
+  "--no-parallel-calls": "one call in a turn",
+  "--reasoning <effort>": reading("how much the model reasons: low, medium or high", word(["low", "medium", "high"])),
+  "--max-output-tokens <number>": reading(
+    "maximum number of output tokens of one turn",
+    whole(SETTINGS_RULES.maxOutputTokens),
+  ),
+  ...FALLBACK,
+  "--answer <file>": "JSON Schema that the answer has to fit",
+  ...LIMIT,
+  ...TENANT,
+  ...EXECUTION,
+  ...JOURNAL,
+  ...APPROVE,
+  ...APPROVE_PROGRAM,
+  ...NO_STREAM,
+  ...ARTIFACTS,
+  "--json": "print ending, answer, turns, calls and usage as one JSON document",
+};
+
+export const LIST_TOOLS = {
+  ...TOOLS,
+  "--json": "print as JSON",
+  "--stubs": "print the typed stubs instead",
+  "--limit <number>": `maximum of tools that search finds; ${FOUND_DEFAULT} by default`,
+  "--check": "list the tools of servers that no caller may call, with the line to add, and what was left out",
+};
+
+/** Options of the commands that serve over HTTP. */
+const SERVER = {
+  "--host <address>": "address to listen on; another than the loopback's needs --keys (default: 127.0.0.1)",
+  "--keys <file>": "JSON file of the keys of clients (default: one token, printed at the start)",
+  "--host-name <name>": repeatable("a further name under which clients may address it (repeatable)"),
+  "--at-once <number>": reading(`executions that run at once; ${RUNNING.default} by default`, whole(RUNNING)),
+  "--per-tenant <number>": reading(
+    "executions of one tenant that run at once; by default one less than --at-once",
+    whole(RUNNING),
+  ),
+  "--queue <number>": reading(
+    `executions that may wait for a place; ${count(QUEUED.default)} by default`,
+    whole(QUEUED),
+  ),
+  "--log": "print a line of JSON for each request on standard error, without contents",
+};
+
+function drain(byDefault: string) {
+  const what = "how long running executions may take to end when the server is told to end";
+  const read = duration({ bare: "s", min: 0, max: 3_600_000, example: "a time like 30s or 2min" });
+  return { "--drain <time>": reading(`${what}: 30, 30s, 2min; ${byDefault} by default`, read) };
+}
+
+/** Options of `mcp` that go with `--http`. */
+export const OVER_HTTP = { ...SERVER, ...drain("0") };
+
+export const MCP = {
+  ...TOOLS,
+  "--http <port>": reading(
+    "serve over HTTP at /mcp on this port, 0 for any that is free; the options of a server go with it",
+    whole(LISTEN_RULES.port),
+  ),
+  ...OVER_HTTP,
+  // Of `serve`. The name that is most like it here is another option's.
+  "--port <number>": hidden(),
+  ...SANDBOX,
+  ...LIMIT,
+  "--approve <how>": defaulting(
+    `${APPROVE_TEXT}; ask: by the client's user, or later if the client cannot ask and there is a journal`,
+    "ask",
+    word(APPROVE_MODES),
+  ),
+  "--tenant <name>": "tenant of the programs, if no key names one",
+  ...JOURNAL,
+  "--patience <time>": reading(
+    "how long a request waits for its program before it says how to get the result: 50, 50s, 2min; 50 s by default",
+    duration({ bare: "s", min: 1000, max: 86_400_000, example: "a time like 50s or 2min" }),
+  ),
+  "--check": "connect, print what would be served, its tokens and its problems, and exit",
+  "--json": "with --check, print as JSON",
+};
+
+export const SERVE = {
+  ...TOOLS,
+  "--port <number>": reading(
+    `port to listen on, 0 for any that is free; ${LISTEN_RULES.port.default} by default`,
+    whole(LISTEN_RULES.port),
+  ),
+  ...SERVER,
+  "--model <provider:name>": repeatable("a model that continues conversations of the journal (repeatable)"),
+  ...BASE_URL,
+  ...SANDBOX,
+  ...LIMIT,
+  ...JOURNAL,
+  ...drain("30 s"),
+  "--open": "open the page in a browser",
+};
+
+const KEYS_FILE = { "--keys <file>": mandatory("the file of keys, as serve and mcp read it") };
+
+export const KEY_ADD = {
+  ...KEYS_FILE,
+  "--tenant <name>": defaulting("tenant of its executions", "default"),
+  "--scope <name>": repeatable("what it may do: run, decide, read or admin (repeatable; default: all but admin)"),
+  "--allow-tool <name>": repeatable("a tool that it may use, like crm.* (repeatable; default: all)"),
+  "--expires <time>": "when it expires, like 2027-01-31T00:00:00Z",
+  ...JSON_LINE,
+};
+export const KEY_LIST = { ...KEYS_FILE, ...JSON_LINES };
+export const KEY_REVOKE = { ...KEYS_FILE, ...JSON_LINE };
+
+export const BENCH = {
+  "--task <file>": "your own task, as a JSON file (format: examples/README.md), or names of the package's tasks: a,b",
+  "--tools <module>": "tools of your own task: a module whose default export is an array of tools",
+  ...SANDBOX,
+  "--language <name>": defaulting(
+    "language of the programs: javascript, or python in docker",
+    "javascript",
+    word(["javascript", "python"]),
+  ),
+  ...LIMIT,
+  ...APPROVE,
+  "--at-once <number>": reading(`calls that a model makes at once; ${AT_ONCE.default} by default`, whole(AT_ONCE)),
+  "--cut <tokens>": reading(
+    `tokens at which results are cut, in the mode that cuts them; ${count(CUT_TOKENS.default)} by default`,
+    whole(CUT_TOKENS),
+  ),
+  "--window <tokens>": reading(
+    `size of the context window, in tokens; ${count(WINDOW_TOKENS.default)} by default`,
+    whole(WINDOW_TOKENS),
+  ),
+  "--prices <file>": "your own prices, as JSON in the form of the package's src/comparison/accounting/prices.json",
+  "--priced-as <model>": "model whose prices weight the tokens; by default the usual price ratios",
+  "--live": "measure with a real model, in both modes, several times: it costs money",
+  "--provider <name>": `with --live, the provider: ${PROVIDER_NAMES}`,
+  "--model <name>": "with --live, the name of the model at the provider",
+  "--base-url <url>": "with --live, a server that speaks the provider's protocol",
+  "--mode <modes>": "with --live, direct or programmatic; both by default",
+  "--repeat <number>": `with --live, trials of each task in each mode; ${REPEAT.default} by default`,
+  "--max-usd <dollars>": "with --live, maximum cost in US dollars; no turn is begun that could exceed it",
+  "--out <folder>":
+    "folder for report.json and report.md; with --live, for live.json and each conversation, a new folder by default",
+  "--json": "print the report as JSON",
+};
+
+export const DEMO = {
+  ...SANDBOX,
+  "--model <provider:name>": "for desk: a model in place of the scripted one; on a terminal you take part",
+};
+
+export const EXECUTIONS = {
+  ...JOURNAL,
+  "--open": "only executions without an outcome",
+  ...OF_TENANT,
+  "--follow": "show executions as they go on, open executions first, until Ctrl-C",
+  ...JSON_LINES,
+};
+
+export const SHOW = {
+  "--tenant <name>": "tenant of the execution, if several have one of that id",
+  ...JOURNAL,
+  "--follow": "show it while it runs and until it ends, also one that is not there yet",
+  "--json": "print its records, one a line",
+  "--html <file>": "write it as one HTML file that needs no server, and print the address of the file",
+};
+
+export const EXPORT = JOURNAL;
+export const IMPORT = {
+  "--skip-existing": "pass over executions whose ids the journal has already",
+  ...JOURNAL,
+  ...JSON_LINE,
+};
+export const PRUNE = {
+  "--older-than <age>": mandatory(
+    "age like 30d, 12h or 5min",
+    duration({ min: 1, max: 36_500 * 86_400_000, example: "an age like 30d, 12h or 5min" }),
+  ),
+  "--open": "also executions without an outcome that no driver holds",
+  ...JOURNAL,
+  ...JSON_LINE,
+};
+export const CHECK = { ...JOURNAL, "--json": "print each damaged place as one JSON document a line" };
+
+export const DECIDE = {
+  "--allow": "the call may run",
+  "--deny": "the call may not run",
+  "--done <json>": reading("the call was done, with this result: for a call whose outcome is unknown", parseJson),
+  "--by <name>": "who decides, for the journal",
+  "--note <text>": "why, for the journal; the program reads the note of a denial",
+  "--remember": "decide later calls of the execution with the same tool and input alike",
+  ...TENANT,
+  ...JOURNAL,
+  ...JSON_LINE,
+};
+
+export const RESUME = {
+  "--model <provider:name>":
+    "the model of a conversation, or a module that exports it by default (default: the one it began with)",
+  ...BASE_URL,
+  ...FALLBACK,
+  ...NO_STREAM,
+  ...TOOLS,
+  ...SANDBOX,
+  ...APPROVE,
+  "--result <call=json>": repeatable("result of a call that a client answers (repeatable)", callResult),
+  "--result-schema <schema.json>":
+    "the JSON Schema of what the program has to return, if it began with one that the journal has not kept",
+  "--allow-changed-tools": "go on although tools are gone or changed",
+  ...TENANT,
+  ...JOURNAL,
+  ...ARTIFACTS,
+  ...REPORT_JSON,
+};
+
+export const RECOVER = {
+  "--model <provider:name>":
+    "the model of a conversation, or a module that exports it by default; without it, conversations stay open",
+  ...BASE_URL,
+  ...TOOLS,
+  ...SANDBOX,
+  ...OF_TENANT,
+  "--execution <id>": repeatable("only this execution (repeatable; default: all)"),
+  "--concurrency <n>": reading(
+    "number of executions that are taken up at once, 8 by default",
+    whole(RECOVER_RULES.concurrency),
+  ),
+  ...APPROVE,
+  ...JOURNAL,
+  "--json": "print each report as one JSON document a line",
+};
+
+export const DOCTOR = {
+  "--json": "print as JSON",
+  "--clean": "first end engines and remove containers that dead hosts have left",
+};
+
+export const IMAGE = {
+  "--network <name>": "network of the build: host, if the Docker daemon gives builds no network",
+  "--base <image>": "Debian base image, by digest for a repeatable build (default: debian:bookworm-slim)",
+  ...JSON_LINE,
+};
+
+// What functions of several commands are given.
+export type ToolsOptions = CommandOptions<typeof TOOLS>;
+export type ServerOptions = CommandOptions<typeof OVER_HTTP & typeof JOURNAL>;
+export type ServedOptions = CommandOptions<typeof TOOLS & typeof SANDBOX & typeof LIMIT & typeof JOURNAL>;
+export type RunningOptions = CommandOptions<typeof TOOLS & typeof SANDBOX & typeof APPROVE & typeof REPORT_JSON> &
+  SameOptions;
+/** Options of a command that the next one must have, too. The journal keeps the others. */
+export type SameOptions = Partial<
+  Omit<CommandOptions<typeof RESUME>, "json" | "result" | "resultSchema" | "allowChangedTools">
+>;
