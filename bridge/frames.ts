@@ -117,7 +117,12 @@ export function frameText(frame: HostFrame | GuestFrame): string {
 
 /** Text of an `answer` frame. It is the most frequent frame and has the largest bodies, so its text is built without `JSON.stringify`. */
 export function answerText(now: number, id: number, ok: boolean, body: string): string {
-  return `{"kind":"answer","now":${now},"id":${id},"ok":${ok}}\n${body}`;
+  return answerHead(now, id, ok) + body;
+}
+
+/** What precedes the body of an `answer` frame. */
+export function answerHead(now: number, id: number, ok: boolean): string {
+  return `{"kind":"answer","now":${now},"id":${id},"ok":${ok}}\n`;
 }
 
 export function splitFrame(text: string): { readonly header: string; readonly body: string | undefined } {

@@ -16,11 +16,9 @@ export function encodeFrames(frames: readonly string[]): Buffer {
   return bytes;
 }
 
-/** The prefix of a frame of so many bytes, for a frame that is written in parts. */
-export function encodePrefix(bytes: number): Buffer {
-  const prefix = Buffer.allocUnsafe(PREFIX_BYTES);
-  prefix.writeUInt32BE(bytes);
-  return prefix;
+/** Begins a part with the prefix of a frame of so many bytes, for a frame that is written in parts. Returns how long the prefix is. */
+export function writePrefix(part: Buffer, bytes: number): number {
+  return part.writeUInt32BE(bytes);
 }
 
 /** A frame that its reader does not take: larger than allowed, which the prefix says before any byte is kept, or no text. */

@@ -3,7 +3,7 @@ import { FrameDecoder } from "../../bridge/wire.ts";
 import { FrameQueue } from "./frame-queue.ts";
 import { stopKeepingAwake } from "./keep-awake.ts";
 import { endOfRefused, type Exit } from "./sandbox.ts";
-import { UnsentFrames } from "./unsent-frames.ts";
+import { type FramePieces, UnsentFrames } from "./unsent-frames.ts";
 
 /** Length of unread frames above which the host stops reading from the guest, in UTF-16 code units. */
 const UNREAD_LENGTH = 256 * 1024;
@@ -42,7 +42,7 @@ export class FrameChannel {
     this.#decoder.allowed = frameBytes;
   }
 
-  send(frames: readonly string[]): void {
+  send(frames: readonly FramePieces[]): void {
     this.#unsent?.push(frames);
   }
 

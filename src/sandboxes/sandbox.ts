@@ -96,6 +96,11 @@ export interface SandboxLimits {
 export interface Guest extends AsyncDisposable {
   /** Sends frames to the guest. Does nothing after the exit. Never waits for the guest to read. */
   send(frames: readonly string[]): void;
+  /**
+   * The same for frames of which a large one is given in pieces, which need not be joined in memory: that would be a copy
+   * of it. Without this method the frames are joined, for `send`.
+   */
+  sendPieces?(frames: readonly (string | readonly string[])[]): void;
   /** The guest's frames, in batches as they arrive. Ends with the guest. Can be iterated once. */
   readonly frames: AsyncIterable<readonly string[]>;
   /** Resolves with how the guest ended; never rejects. */

@@ -1,10 +1,23 @@
 import type { Writable } from "node:stream";
-import { encodeFrames, encodePrefix } from "../../bridge/wire.ts";
+import { encodeFrames, writePrefix } from "../../bridge/wire.ts";
 
 /** Encoded bytes that are buffered for a guest that does not read, beside one more part. */
 const HELD_BYTES = 256 * 1024;
-/** Text that is encoded at once, in UTF-16 code units. */
-const PART_LENGTH = 128 * 1024;
+/** Size of a part of a large frame, in bytes. */
+const PART_BYTES = 128 * 1024;
+/** Bytes that a UTF-16 code unit takes at most. */
+const UNIT_BYTES = 3;
+
+interface Piece {
+  readonly text: string;
+  /** Whether each UTF-16 code unit takes one byte: then it can be copied as it is. */
+  readonly isPlain: boolean;
+}
+
+/**
+ * A frame, which may be given in pieces. Those of a large frame are not joined to be sent: that would be a copy of it.
+ */
+export type FramePieces = string | readonly string[];
 
 /**
  * Frames for a guest, encoded only as fast as the guest reads, and dropped once encoded. Unread frames cost almost no
@@ -12,13 +25,15 @@ const PART_LENGTH = 128 * 1024;
  */
 export class UnsentFrames {
   readonly #stream: Writable;
-  #frames: string[] = [];
+  #frames: FramePieces[] = [];
   /** Index of the first frame that is not fully encoded; earlier frames are empty. */
   #next = 0;
-  /** How much of the frame at `#next` is encoded, in UTF-16 code units. */
+  /** The pieces of the frame at `#next` that are not fully encoded, the first ones last, if a part of it is encoded. */
+  #pieces: Piece[] | undefined;
+  /** How much of the first of them is encoded, in UTF-16 code units. */
   #sent = 0;
-  /** Bytes of the frame at `#next`, once its first part is encoded. */
-  #bytes = 0;
+  /** Memory for parts, which were written. */
+  #free: Buffer[] = [];
 
   constructor(stream: Writable) {
     this.#stream = stream;
@@ -27,10 +42,10 @@ export class UnsentFrames {
 
   /** Length of the text that waits for the guest to read, in UTF-16 code units. */
   get waitingLength(): number {
-    return this.#frames.reduce((sum, frame) => sum + frame.length, 0);
+    return this.#frames.reduce((sum, frame) => sum + lengthOf(frame), 0);
   }
 
-  push(frames: readonly string[]): void {
+  push(frames: readonly FramePieces[]): void {
     for (const frame of frames) this.#frames.push(frame);
     this.#pump();
   }
@@ -39,13 +54,14 @@ export class UnsentFrames {
   clear(): void {
     this.#frames = [];
     this.#next = 0;
-    this.#sent = 0;
+    this.#pieces = undefined;
+    this.#free = [];
   }
 
   #pump(): void {
     while (this.#next < this.#frames.length && this.#stream.writableLength < HELD_BYTES && !this.#stream.destroyed) {
       const frame = this.#frames[this.#next] ?? "";
-      if (frame.length > PART_LENGTH) this.#writePart(frame);
+      if (lengthOf(frame) > PART_BYTES) this.#writePart(frame);
       else this.#stream.write(encodeFrames(this.#takeSmall()));
     }
     if (this.#next === this.#frames.length) this.clear();
@@ -56,37 +72,62 @@ export class UnsentFrames {
     const taken: string[] = [];
     for (let length = 0; this.#next < this.#frames.length;) {
       const frame = this.#frames[this.#next] ?? "";
-      length += frame.length;
-      if (length > PART_LENGTH) break;
-      taken.push(frame);
+      length += lengthOf(frame);
+      if (length > PART_BYTES) break;
+      taken.push(typeof frame === "string" ? frame : frame.join(""));
       this.#forget();
     }
     return taken;
   }
 
-  /** Writes the next part of a large frame; the length prefix goes out together with the first part. */
-  #writePart(frame: string): void {
-    const start = this.#sent;
-    let end = Math.min(start + PART_LENGTH, frame.length);
-    // A surrogate pair is one character and must be encoded as one.
-    if (end < frame.length && isHighSurrogate(frame.charCodeAt(end - 1))) end -= 1;
-    if (start === 0) this.#bytes = Buffer.byteLength(frame);
-    // Text of one-byte characters only can be copied as it is.
-    const part = Buffer.from(frame.slice(start, end), this.#bytes === frame.length ? "latin1" : "utf8");
-    this.#sent = end;
-    if (end === frame.length) this.#forget();
-    if (start > 0) return void this.#stream.write(part);
-    this.#stream.cork();
-    this.#stream.write(encodePrefix(this.#bytes));
-    this.#stream.write(part);
-    this.#stream.uncork();
+  /** Writes the next part of a large frame; the first part comes after the length prefix. */
+  #writePart(frame: FramePieces): void {
+    const part = this.#free.pop() ?? Buffer.allocUnsafeSlow(PART_BYTES);
+    let filled = 0;
+    if (!this.#pieces) {
+      const texts = typeof frame === "string" ? [frame] : frame;
+      const bytes = texts.map((text) => Buffer.byteLength(text));
+      filled = writePrefix(
+        part,
+        bytes.reduce((sum, one) => sum + one, 0),
+      );
+      this.#pieces = texts.map((text, index) => ({ text, isPlain: bytes[index] === text.length })).toReversed();
+      this.#sent = 0;
+    }
+    filled = this.#fill(part, filled, this.#pieces);
+    // The memory of a part that was written serves for the next part: else a text leaves as much garbage as it is long.
+    this.#stream.write(part.subarray(0, filled), () => {
+      if (this.#pieces) this.#free.push(part);
+    });
+    if (this.#pieces.length === 0) this.#forget();
+  }
+
+  /** Fills a part from `filled` on, and returns how many bytes it has then. */
+  #fill(part: Buffer, filled: number, pieces: Piece[]): number {
+    let end = filled;
+    for (let piece = pieces.at(-1); piece; piece = pieces.at(-1)) {
+      const { text, isPlain } = piece;
+      let to = Math.min(this.#sent + Math.floor((part.length - end) / (isPlain ? 1 : UNIT_BYTES)), text.length);
+      // A surrogate pair is one character and must be encoded as one.
+      if (to > this.#sent && to < text.length && isHighSurrogate(text.charCodeAt(to - 1))) to -= 1;
+      end += part.write(text.slice(this.#sent, to), end, isPlain ? "latin1" : "utf8");
+      this.#sent = to;
+      if (to < text.length) break;
+      pieces.pop();
+      this.#sent = 0;
+    }
+    return end;
   }
 
   #forget(): void {
     this.#frames[this.#next] = "";
     this.#next += 1;
-    this.#sent = 0;
+    this.#pieces = undefined;
   }
+}
+
+function lengthOf(frame: FramePieces): number {
+  return typeof frame === "string" ? frame.length : frame.reduce((sum, piece) => sum + piece.length, 0);
 }
 
 function isHighSurrogate(code: number): boolean {

@@ -61,6 +61,23 @@ test.each([
   expect([arrived[0], arrived[2]]).toEqual(["before", "after"]);
 });
 
+test.each([
+  ["of one byte a character", "x"],
+  ["beyond Latin-1", "\u4e16"],
+  ["of characters that take two units", "\u{1f6aa}"],
+])("an answer in pieces arrives as one frame: text %s", async (_, character) => {
+  const { stream, arrived, read } = slowStream();
+  const unsent = new UnsentFrames(stream);
+  const pieces = ["head\n", character.repeat(MIB), "", "plain".repeat(100_000), character];
+  unsent.push([["sm", "all"], pieces, "after"]);
+  expect(unsent.waitingLength).toBeGreaterThan(MIB);
+  while (arrived.length < 3) {
+    read();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect([arrived[0], arrived[1] === pieces.join(""), arrived[2]]).toEqual(["small", true, "after"]);
+});
+
 test("answers that the guest has read are not held while others wait", async () => {
   const { stream, arrived, read } = slowStream();
   const unsent = new UnsentFrames(stream);

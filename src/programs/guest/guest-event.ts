@@ -1,5 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { answerText, frameText, type Language, PROTOCOL_VERSION, type StartBody } from "../../../bridge/frames.ts";
+import {
+  answerHead,
+  answerText,
+  frameText,
+  type Language,
+  PROTOCOL_VERSION,
+  type StartBody,
+} from "../../../bridge/frames.ts";
 import type { Closes } from "../../../bridge/turn-reader.ts";
 import type { Answer } from "../../gate/answer.ts";
 import { jsonSchemaOf } from "../../tools/tool-schemas.ts";
@@ -10,7 +17,12 @@ import type { EventHead } from "../from-journal/execution-state.ts";
 export interface GuestEvent {
   readonly head: EventHead;
   readonly text: string;
+  /** The same text, if it is large: to join it would be a copy. */
+  readonly pieces?: readonly string[];
 }
+
+/** Length from which a text is sent in pieces, in UTF-16 code units. */
+const LARGE_LENGTH = 64 * 1024;
 
 export function startEvent(
   now: number,
@@ -39,7 +51,9 @@ export function answerEvent(now: number, id: number, answer: Answer): GuestEvent
   const { ok } = answer;
   const body = ok ? answer.text : JSON.stringify({ code: answer.code, tool: answer.tool, message: answer.message });
   const head = { kind: "answer", now, id, resultBytes: ok ? answer.bytes : 0 } as const;
-  return { head, text: answerText(now, id, ok, body) };
+  // V8 joins the two parts of a large text only when it is read, which the journal in memory does not.
+  const text = answerText(now, id, ok, body);
+  return body.length < LARGE_LENGTH ? { head, text } : { head, text, pieces: [answerHead(now, id, ok), body] };
 }
 
 export function fireEvent(now: number, id: number): GuestEvent {

@@ -59,7 +59,10 @@ export class GuestLink implements AsyncDisposable {
       this.#reader.expect(closesOf(event));
       this.#sentLength += event.text.length;
     }
-    this.guest.send(events.map(({ text }) => text));
+    const { guest } = this;
+    if (guest.sendPieces && events.some(({ pieces }) => pieces))
+      guest.sendPieces(events.map(({ text, pieces }) => pieces ?? text));
+    else guest.send(events.map(({ text }) => text));
   }
 
   /** The next turns that arrived together, or why there are no more. */

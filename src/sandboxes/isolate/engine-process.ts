@@ -8,6 +8,7 @@ import { died, type Exit, type KillReason, MEMORY_ABORT } from "../sandbox.ts";
 import { hostMark } from "./janitor.ts";
 import { keepAwake } from "../keep-awake.ts";
 import { packageFile } from "../package-files.ts";
+import type { FramePieces } from "../unsent-frames.ts";
 import { MemoryGauge, ProcessorGauge } from "./process-gauges.ts";
 import { type ParentDeathCommand, parentDeathCommand } from "./parent-death.ts";
 import { findAddon } from "./platform.ts";
@@ -130,7 +131,7 @@ export class EngineProcess {
     return promise;
   }
 
-  send(messages: readonly string[]): void {
+  send(messages: readonly FramePieces[]): void {
     if (this.ended) return;
     this.#channel.send(messages);
     keepAwake();

@@ -33,8 +33,16 @@ const FLUSH_MS = 2;
  * long texts outside of the heap: the process would reach its memory limit before V8 sees a reason to collect them.
  */
 const COLLECT_LENGTH = 16 * 1024 * 1024;
+/** Bytes of large frames after which the engine's own garbage is collected: the texts that the guest has a copy of. */
+const COLLECT_OWN_BYTES = 8 * 1024 * 1024;
 /** Size of the read buffer, in bytes, unless a frame is larger. */
 const ROOM_BYTES = 64 * 1024;
+/** Size of the write buffer, in bytes. */
+const PARCEL_BYTES = 128 * 1024;
+/** Text that is encoded at once, in UTF-16 code units; each takes three bytes at most. */
+const PART_LENGTH = 16 * 1024;
+/** How the last frame of a program begins. */
+const SETTLED = '{"kind":"settled"';
 
 const [guestPath = "", globalsPath = "", addonPath = "", parentDeath = ""] = process.argv.slice(2);
 /** @type {typeof import("isolated-vm")} */
@@ -90,7 +98,7 @@ function prepare(memoryBytes) {
 /** @param {string} text */
 function deliver(text) {
   try {
-    guest?.deliver.applySync(undefined, [text]);
+    guest?.deliver.applySync(undefined, [large?.copyInto({ release: true }) ?? text]);
   } catch {
     // isolated-vm throws a rejection here that the program has not handled yet, which does not end the program.
     // If the isolate has ended, `drain` throws too and reports it.
@@ -140,6 +148,7 @@ let ownCollector;
 
 /** Collects the engine's own garbage. */
 function collectOwn() {
+  uncollected = 0;
   setFlagsFromString("--expose-gc");
   ownCollector ??= /** @type {() => void} */ (runInNewContext("gc"));
   setFlagsFromString("--no-expose-gc");
@@ -154,6 +163,11 @@ function take(drained) {
     if (frame.charCodeAt(0) !== BRACE) end("broken a frame is not an object");
     queue(frame);
   }
+}
+
+/** Whether the program has ended: its isolate will be replaced, and its garbage goes with it. @param {string} drained */
+function hasSettled(drained) {
+  return drained.startsWith(SETTLED, drained.lastIndexOf(SEPARATOR) + 1);
 }
 
 function run() {
@@ -173,8 +187,8 @@ function serve(memoryBytes) {
     deliver(message);
     const drained = drain();
     take(drained);
-    length += message.length + String(drained).length;
-    if (length < COLLECT_LENGTH) continue;
+    length += received + String(drained).length;
+    if (length < COLLECT_LENGTH || hasSettled(String(drained))) continue;
     length = 0;
     // The host goes on with the turn meanwhile.
     flush();
@@ -188,27 +202,53 @@ function serve(memoryBytes) {
 let room = Buffer.allocUnsafeSlow(ROOM_BYTES);
 let start = 0;
 let filled = 0;
+/** Bytes of the last message. */
+let received = 0;
+/** @type {import("isolated-vm").ExternalCopy<string> | undefined} The text of the last message if it is large. */
+let large;
+/** Bytes of large messages since the engine's own garbage was collected. */
+let uncollected = 0;
 /** @type {string[]} */
 let outgoing = [];
+/** Write buffer, of which the first `packed` bytes are to be written. */
+const parcel = Buffer.allocUnsafeSlow(PARCEL_BYTES);
+let packed = 0;
 let flushedAt = 0;
 
-/** @returns {string} */
+/** The next message. Of a large one, which is a frame, only the first character; its text is in `large`. @returns {string} */
 function nextMessage() {
   // Events that arrive together are separate turns, but the frames of those turns are sent together.
   if (performance.now() - flushedAt > FLUSH_MS) flush();
   need(PREFIX_BYTES);
-  const bytes = room.readUInt32BE(start);
-  need(PREFIX_BYTES + bytes);
-  const text = room.toString("utf8", start + PREFIX_BYTES, start + PREFIX_BYTES + bytes);
-  start += PREFIX_BYTES + bytes;
-  if (start === filled) {
-    start = filled = 0;
-    if (room.length > ROOM_BYTES) room = Buffer.allocUnsafeSlow(ROOM_BYTES);
-  }
+  received = room.readUInt32BE(start);
+  need(PREFIX_BYTES + received);
+  large = undefined;
+  if (PREFIX_BYTES + received > ROOM_BYTES) return takeLarge();
+  const text = room.toString("utf8", start + PREFIX_BYTES, start + PREFIX_BYTES + received);
+  start += PREFIX_BYTES + received;
+  if (start === filled) start = filled = 0;
   return text;
 }
 
-/** Reads until at least `bytes` bytes are buffered. @param {number} bytes */
+/** Takes a message that fills the read buffer. The guest's copy is the only one that stays. @returns {string} */
+function takeLarge() {
+  large = new ivm.ExternalCopy(emptyRoom());
+  uncollected += received;
+  if (uncollected > COLLECT_OWN_BYTES) collectOwn();
+  return "{";
+}
+
+/** @returns {string} */
+function emptyRoom() {
+  const text = room.toString("utf8", PREFIX_BYTES);
+  // Frees the bytes at once, and not with the next garbage.
+  room.buffer.transfer(0);
+  room = Buffer.allocUnsafeSlow(ROOM_BYTES);
+  start = filled = 0;
+  return text;
+}
+
+/** Reads until at least `bytes` bytes are buffered. A frame that is larger than the read buffer gets one of its own size. @param {number} bytes */
 function need(bytes) {
   if (filled - start >= bytes) return;
   flush();
@@ -238,22 +278,40 @@ function queue(text) {
   outgoing.push(text);
 }
 
+/** Writes what is queued: in one write, unless it is larger than the write buffer. */
 function flush() {
   flushedAt = performance.now();
   if (outgoing.length === 0) return;
-  const lengths = outgoing.map((text) => Buffer.byteLength(text));
-  const bytes = Buffer.allocUnsafe(lengths.reduce((sum, length) => sum + length + PREFIX_BYTES, 0));
-  let offset = 0;
-  outgoing.forEach((text, index) => {
-    offset = bytes.writeUInt32BE(lengths[index] ?? 0, offset);
-    offset += bytes.write(text, offset);
-  });
+  const texts = outgoing;
   outgoing = [];
+  for (const text of texts) pack(text);
+  writeParcel();
+}
+
+/** @param {string} text */
+function pack(text) {
+  const bytes = Buffer.byteLength(text);
+  if (PARCEL_BYTES - packed < PREFIX_BYTES) writeParcel();
+  packed = parcel.writeUInt32BE(bytes, packed);
+  // Text of one-byte characters only can be copied as it is.
+  const encoding = bytes === text.length ? "latin1" : "utf8";
+  for (let from = 0; from < text.length;) {
+    let to = Math.min(from + PART_LENGTH, text.length);
+    // A surrogate pair is one character and must be encoded as one.
+    if (to < text.length && (text.charCodeAt(to - 1) & 0xfc_00) === 0xd8_00) to -= 1;
+    if (PARCEL_BYTES - packed < 3 * (to - from)) writeParcel();
+    packed += parcel.write(text.slice(from, to), packed, encoding);
+    from = to;
+  }
+}
+
+function writeParcel() {
   try {
-    for (let sent = 0; sent < bytes.length;) sent += writeSync(PIPE, bytes, sent);
+    for (let sent = 0; sent < packed;) sent += writeSync(PIPE, parcel, sent, packed - sent);
   } catch {
     endNow();
   }
+  packed = 0;
 }
 
 // ---- the end ---------------------------------------------------------------------------------------------------

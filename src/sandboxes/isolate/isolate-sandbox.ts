@@ -4,6 +4,7 @@ import { PortcullisError } from "../../errors.ts";
 import { readOptions } from "../../option-rules/options.ts";
 import { Closing } from "../closing.ts";
 import type { FrameQueue } from "../frame-queue.ts";
+import type { FramePieces } from "../unsent-frames.ts";
 import {
   checkLanguage,
   type Exit,
@@ -197,9 +198,13 @@ class IsolateGuest implements Guest, Occupied {
     this.#watch = setInterval(() => this.#watchMemory(), WATCH_MS).unref();
   }
 
-  send(frames: readonly string[]): void {
+  send(frames: readonly FramePieces[]): void {
     this.#pool.withdraw(this);
     if (!this.#hasLeft) this.engine.send(frames);
+  }
+
+  sendPieces(frames: readonly FramePieces[]): void {
+    this.send(frames);
   }
 
   usage(): ResourceUsage {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { frameText } from "../../../bridge/frames.ts";
-import { stopEvent } from "../../../src/programs/guest/guest-event.ts";
+import { answerEvent, stopEvent } from "../../../src/programs/guest/guest-event.ts";
 import { GuestLink } from "../../../src/programs/guest/guest-link.ts";
 import type { Guest, Sandbox } from "../../../src/sandboxes/sandbox.ts";
 
@@ -8,10 +8,10 @@ const MIB = 1024 * 1024;
 const limits = { memoryBytes: 64 * MIB, frameBytes: MIB, totalBytes: 64 * MIB };
 
 /** A sandbox whose guest says these frames, whatever it is sent. */
-function saying(frames: readonly string[]): Sandbox {
+function saying(frames: readonly string[], sends: Pick<Guest, "send" | "sendPieces"> = { send() {} }): Sandbox {
   const exit = { type: "killed" as const, reason: "" };
   const guest: Guest = {
-    send() {},
+    ...sends,
     frames: (async function* said() {
       yield frames;
     })(),
@@ -46,4 +46,24 @@ test.each([
   };
   expect(await heard(3)).toMatchObject([{ settled: false }]);
   expect(await heard(4)).toMatchObject({ type: "too_long" });
+});
+
+test("a large answer is sent in pieces to a guest that takes them, and joined to another one", async () => {
+  const answer = { ok: true as const, text: JSON.stringify("x".repeat(MIB)), bytes: MIB + 2 };
+  const events = [stopEvent(1), answerEvent(2, 7, answer)];
+  const texts = events.map(({ text }) => text);
+  const options = { language: "javascript" as const, limits, tenant: "t" };
+  const sentTo = async (takesPieces: boolean) => {
+    const sent: (string | readonly string[])[] = [];
+    const send = (frames: readonly (string | readonly string[])[]) => void sent.push(...frames);
+    const sandbox = saying([], takesPieces ? { send() {}, sendPieces: send } : { send });
+    const link = await GuestLink.open(sandbox, options, new AbortController().signal);
+    link.send(events);
+    return sent;
+  };
+  const [stop, pieces] = await sentTo(true);
+  expect([stop, pieces?.[1] === answer.text]).toEqual([texts[0], true]);
+  expect(typeof pieces === "object" && pieces.join("") === texts[1]).toBe(true);
+  const [, joined] = await sentTo(false);
+  expect(joined === texts[1]).toBe(true);
 });

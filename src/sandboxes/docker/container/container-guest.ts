@@ -12,6 +12,7 @@ import {
   type ResourceUsage,
   UsageReading,
 } from "../../sandbox.ts";
+import type { FramePieces } from "../../unsent-frames.ts";
 import { AttachedStream } from "./attached-stream.ts";
 import { Container, MountRefused } from "./container.ts";
 import type { ContainerPlan } from "../container-options.ts";
@@ -117,7 +118,11 @@ export class ContainerGuest implements Guest {
     this.#container.unref();
   }
 
-  send(frames: readonly string[]): void {
+  sendPieces(frames: readonly FramePieces[]): void {
+    this.send(frames);
+  }
+
+  send(frames: readonly FramePieces[]): void {
     if (this.ended) return;
     this.#onOffer(undefined);
     this.#channel.send(frames);
