@@ -1,10 +1,7 @@
 /**
- * The frames that cross the bridge. A frame is text. Its first line is the header, a JSON object. A frame
- * that carries a value has a body after the first line break, which is JSON text too. A header never
- * contains a raw line break, so the first one always separates the two. The body is encoded once by the
- * side that made the value, passed on as text, and parsed once where it is used.
- *
- * `README.md` beside this file describes every frame from its sender's point of view.
+ * The frames that cross the bridge. A frame is text. Its first line is the header, a JSON object. If it carries a
+ * value, a body follows: the value as JSON text. A header never contains a raw line break, so the first line break
+ * separates the two. `README.md` beside this file says what each frame means.
  */
 
 /** Version of the protocol. The host ends the conversation with a guest that announces another version. */
@@ -17,7 +14,7 @@ export type Language = "javascript" | "python";
 export interface GuestLimits {
   /** Calls in the whole execution. The guest sends at most one more, which the gate refuses. */
   readonly calls: number;
-  /** UTF-16 code units of printed text kept from the start, and again from the end. */
+  /** Bytes, as UTF-8, of printed text that are kept from the start, and again from the end. */
   readonly logBytes: number;
   /** Bytes of the largest frame the guest may send. */
   readonly frameBytes: number;
@@ -30,8 +27,8 @@ export interface StartBody {
   /** Names of the tools this program may call, as safe dotted paths. */
   readonly tools: readonly string[];
   /**
-   * For each tool whose input has exactly one required field, that field's name. A language with positional arguments
-   * takes the first one as this field; other languages are not sent it.
+   * For each tool whose input has exactly one required field, that field's name. In a language with
+   * positional arguments the first argument is this field. Other languages are not sent it.
    */
   readonly positional?: Readonly<Record<string, string>>;
 }
@@ -47,7 +44,7 @@ export interface ErrorBody {
 export interface FaultBody {
   readonly name: string;
   readonly message: string;
-  /** Code of the tool error or guest check, if the program threw one. */
+  /** Code of the tool's error or of the guest's check, if the program threw such an error. */
   readonly code?: string;
   readonly tool?: string;
   /** A tool whose promise the program used as if it were the result. The program then failed with another error. */

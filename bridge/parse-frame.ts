@@ -31,7 +31,7 @@ const wait: Field = (value) =>
 const notes: Field = (value) =>
   Array.isArray(value) && value.length <= 8 && value.every((note) => typeof note === "string" && note.length <= 256);
 
-/** The call with a value to be kept as its body, and the value's name in its header. */
+/** The call whose body is a value to be kept, and whose header has the value's name. */
 const SAVE_ARTIFACT = "save_artifact";
 
 interface Form {
@@ -59,7 +59,7 @@ const GUEST_FORMS = new Map([
 ]);
 
 /**
- * Parses a frame that a guest sent, which may be an attacker's. It must have exactly the known fields, each of its type
+ * Parses a frame of a guest, which may be an attacker's. The frame must have exactly the known fields, each of its type
  * and within its bounds, and a body only if its kind has one. The body stays text.
  */
 export function parseGuestFrame(text: string): GuestFrame | MalformedFrame {
@@ -67,8 +67,8 @@ export function parseGuestFrame(text: string): GuestFrame | MalformedFrame {
 }
 
 /**
- * The two frames of nearly every turn as guests write them, in a third of the time: a text that matches has exactly the
- * fields of its kind, within their bounds. Any other text is parsed as JSON.
+ * The two frames of nearly every turn, as guests write them. A text that matches has exactly the fields of its kind,
+ * within their bounds, and is read in a third of the time. Any other text is parsed as JSON.
  */
 const PLAIN_CALL = /^\{"kind":"call","id":([1-9]\d{0,14}),"tool":"([\w.$-]{1,256})"\}$/;
 const PLAIN_TURN_END = /^\{"kind":"turn_end","open":(0|[1-9]\d{0,14})\}$/;

@@ -13,10 +13,10 @@ export interface GuestTurn {
   readonly settled: boolean;
 }
 
-/** The guest broke the protocol: a malformed frame, or one that is not allowed at this point. No more of its frames may be read. */
+/** The guest sent a malformed frame, or a frame that is not allowed at this point. No more of its frames may be read. */
 export class BridgeViolation extends Error {}
 
-/** Ended events that are kept, so that dropping them takes little time for each. */
+/** Ended events that are kept: dropping many at once takes little time for each. */
 const EVENTS_KEPT = 10_000;
 
 /** Memory that a kept command takes besides its text, in bytes. */
@@ -76,7 +76,7 @@ export class TurnReader {
   }
 
   /**
-   * Reads the next frame, whose text takes `bytes` of memory, and returns the turn that it ends, if it ends one. Throws a
+   * Reads the next frame, whose text takes `bytes` of memory. Returns the turn that the frame ends, if it ends a turn. Throws a
    * `BridgeViolation` or a `TextTooLong`.
    */
   read(text: string, bytes: number): GuestTurn | undefined {

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 
-/** Frames on a stream of bytes: a prefix of four bytes, big-endian, with the length of the text in bytes; then the text in UTF-8. */
+/** On a stream, a frame is a prefix of four bytes with the length of the text in bytes, big-endian, and the text in UTF-8. */
 
 const PREFIX_BYTES = 4;
 
@@ -10,7 +10,7 @@ export function encodeFrames(frames: readonly string[]): Buffer {
   let offset = 0;
   frames.forEach((text, index) => {
     offset = bytes.writeUInt32BE(lengths[index] ?? 0, offset);
-    // Text of one-byte characters only can be copied as it is.
+    // A text whose characters each take one byte is copied as it is.
     offset += bytes.write(text, offset, lengths[index] === text.length ? "latin1" : "utf8");
   });
   return bytes;
@@ -21,13 +21,13 @@ export function writePrefix(part: Buffer, bytes: number): number {
   return part.writeUInt32BE(bytes);
 }
 
-/** A frame that its reader does not take: larger than allowed, which the prefix says before any byte is kept, or no text. */
+/** Why a frame is refused: its prefix says that it is larger than allowed, or its bytes are no text. */
 export type RefusedFrame = { readonly bytes: number; readonly allowed: number } | "no text";
 
 /**
- * Splits a stream into frames. It holds at most one unfinished frame, of at most the allowed size. After a frame
- * that it refuses it reads nothing more, because what follows may not be a prefix. Bytes that are not UTF-8 are refused and
- * not replaced: each of them would become three bytes of text.
+ * Splits a stream into frames. It holds at most one unfinished frame, of at most the allowed size. After a refused frame
+ * it reads nothing more, because what follows may not be a prefix. Bytes that are not UTF-8 are refused and not replaced:
+ * each of them would become three bytes of text.
  */
 export class FrameDecoder {
   /** Size of the largest frame that is taken. A change holds from the next frame on. */
@@ -37,7 +37,7 @@ export class FrameDecoder {
   #isPrefix = true;
   /** Length of the part under way, which is a prefix or a text. */
   #length = PREFIX_BYTES;
-  /** Its bytes so far, if a chunk has ended within it, and how many they are. */
+  /** Bytes of this part so far, if a chunk has ended within it. */
   #partial: Buffer | undefined;
   #filled = 0;
 
