@@ -1,6 +1,15 @@
 import { InvalidArgumentError } from "commander";
 import { type CommandOptions, collecting, defaulting, hidden, mandatory, reading, repeatable } from "./option.ts";
-import { APPROVE_MODES, callResult, duration, parseJson, toolChoice, whole, word } from "./input/option-values.ts";
+import {
+  APPROVE_MODES,
+  callResult,
+  duration,
+  fileName,
+  parseJson,
+  toolChoice,
+  whole,
+  word,
+} from "./input/option-values.ts";
 import { parseLimit } from "./input/units.ts";
 import { MAX_TURNS } from "../agent/agent-options.ts";
 import { PROGRAMS_OPTIONS } from "../agent/prompt/programs-option.ts";
@@ -266,7 +275,10 @@ export const SHOW = {
   ...JOURNAL,
   "--follow": "show it while it runs and until it ends, also one that is not there yet",
   "--json": "print its records, one a line",
-  "--html <file>": "write it as one HTML file that needs no server, and print the address of the file",
+  "--html <file>": reading(
+    "write it as one HTML file that needs no server, and print the address of the file",
+    fileName,
+  ),
 };
 
 export const EXPORT = JOURNAL;

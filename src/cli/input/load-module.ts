@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
@@ -18,7 +18,9 @@ import type { Tool } from "../../tools/tool.ts";
  */
 export async function loadModule(option: string, path: string, wanted: string): Promise<unknown> {
   const file = resolve(path);
-  if (!existsSync(file)) throw new Failure(EXIT.usage, `${option}: there is no file ${path}.${similarFile(file)}`);
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (!found) throw new Failure(EXIT.usage, `${option}: there is no file ${path}.${similarFile(file)}`);
+  if (found.isDirectory()) throw new Failure(EXIT.usage, `${option}: ${path} is a folder. Name the file of a module.`);
   keepStdout();
   const notLoaded = (reason: string, cause?: unknown) =>
     new Failure(EXIT.usage, `${option}: ${path} cannot be loaded: ${reason}`, { cause, details: whereOf(cause, file) });
@@ -63,6 +65,8 @@ function whereOf(cause: unknown, file: string): string {
       stacks.push(`${stacks.length === 0 ? "" : "Caused by "}${ownStack(one)}`);
     const [first = ""] = stacks;
     if (cause instanceof SyntaxError && first.startsWith("SyntaxError")) return positionIn(file);
+    // Without a frame, the stack is the message, which the failure tells.
+    if (stacks.length === 1 && !first.includes("\n    at ")) return "";
     const lines = stacks.join("\n").split("\n");
     const left = lines.length - STACK_LINES;
     return [...lines.slice(0, STACK_LINES), ...(left > 0 ? [`… ${left} more lines`] : [])].join("\n");

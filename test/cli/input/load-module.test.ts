@@ -29,6 +29,21 @@ test("the places of an error are told of a module that is called as a file of th
   expect(stderr).toMatch(/Error: outer\n {6}at .*load-module\.js:1:7\n/);
 });
 
+test.each([
+  ["a folder", ".", "is a folder. Name the file of a module."],
+  [
+    "a module that imports a missing package",
+    "missing.mjs",
+    "cannot be loaded: Error: Cannot find package 'missing-x' imported from",
+  ],
+])("an error without a place is told once: %s", async (_, name, sentence) => {
+  const file = join(folder, name);
+  if (name !== ".") writeFileSync(file, 'import "missing-x";\nexport default [];\n');
+  const { code, stderr } = await portcullis(["tools", "--tools", file]);
+  expect(code).toBe(2);
+  expect(stderr.split("\n")).toEqual([expect.stringContaining(`portcullis: --tools: ${file} ${sentence}`), ""]);
+});
+
 test("the command that lists what was not taken over has the files as a shell takes them", () => {
   const write = vi.spyOn(process.stderr, "write").mockReturnValue(true);
   onTestFinished(() => write.mockRestore());

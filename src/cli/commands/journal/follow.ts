@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ExecutionId } from "../../../journal/execution-id.ts";
 import { ifKnown } from "../../../journal/find-if-known.ts";
@@ -11,6 +12,7 @@ import type { SameOptions, SHOW } from "../../command-options.ts";
 import type { CommandOptions } from "../../option.ts";
 import { EXIT } from "../../exit-code.ts";
 import { findExecution, readResumedHeader } from "../../input/find-execution.ts";
+import { existingJournal, journalPathOf } from "../../input/open-journal.ts";
 import { type Cancelling, cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import { type LiveDisplay, liveDisplay } from "../../terminal/live-display.ts";
 import { oneLine } from "../../terminal/one-line.ts";
@@ -26,14 +28,17 @@ const LOOKING_SHARE = 1 / 5;
 /** Ended executions in the list. */
 const ENDED_ROWS = 20;
 
-/** Shows an execution until it ends, even if it does not exist yet. Ctrl-C ends the command, and changes nothing. */
-export async function followExecution(
-  journal: Journal,
-  named: string,
-  options: CommandOptions<typeof SHOW>,
-): Promise<number> {
+/** Shows an execution until it ends, even if it or its journal does not exist yet. Ctrl-C ends the command, and changes nothing. */
+export async function followExecution(named: string, options: CommandOptions<typeof SHOW>): Promise<number> {
   using cancelling = cancelOnSignal();
-  const id = await untilThere(journal, named, options.tenant, cancelling.signal);
+  const { signal } = cancelling;
+  const path = journalPathOf(options.journal);
+  const isThere = async () => path === undefined || existsSync(path) || undefined;
+  await untilFound(isThere, `journal ${path}`, signal);
+  if (signal.aborted) return cancelling.exitCode;
+  using journal = existingJournal(options.journal);
+  const find = () => ifKnown(() => findExecution(journal, named, options.tenant));
+  const id = await untilFound(find, `execution ${named}`, signal);
   if (id === undefined) return cancelling.exitCode;
   const header = await readResumedHeader(journal, id);
   return await lookAgain(cancelling, (display) =>
@@ -62,18 +67,17 @@ async function lookAgain(cancelling: Cancelling, lookWith: (display: LiveDisplay
   }
 }
 
-/** Waits for an execution to exist, and says so once on standard error. Undefined once the signal is aborted. */
-async function untilThere(
-  journal: Journal,
-  named: string,
-  tenant: string | undefined,
+/** Waits for what does not exist yet, and says so once on standard error. Undefined once the signal is aborted. */
+async function untilFound<Found>(
+  find: () => Promise<Found | undefined>,
+  what: string,
   signal: AbortSignal,
-): Promise<ExecutionId | undefined> {
+): Promise<Found | undefined> {
   for (let looks = 0; !signal.aborted; looks += 1) {
     const since = performance.now();
-    const found = await ifKnown(() => findExecution(journal, named, tenant));
+    const found = await find();
     if (found !== undefined) return found;
-    if (looks === 0) writeStderr(`portcullis: there is no execution ${oneLine(named)} yet: waiting for it.\n`);
+    if (looks === 0) writeStderr(`portcullis: there is no ${oneLine(what)} yet: waiting for it.\n`);
     await pause(since, signal);
   }
   return undefined;

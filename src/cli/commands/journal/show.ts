@@ -22,8 +22,8 @@ import { followExecution } from "./follow.ts";
 export async function show(named: string, options: CommandOptions<typeof SHOW>): Promise<number> {
   if ([options.json, options.html, options.follow].filter(Boolean).length > 1)
     throw new Failure(EXIT.usage, "show: --json, --html and --follow are three ways to show it. Give one of them.");
+  if (options.follow) return await followExecution(named, options);
   using journal = existingJournal(options.journal);
-  if (options.follow) return await followExecution(journal, named, options);
   const id = await findExecution(journal, named, options.tenant);
   if (options.html !== undefined) return await showAsPage(journal, id, options.html);
   if (options.json) {

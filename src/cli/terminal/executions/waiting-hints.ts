@@ -68,13 +68,23 @@ export function decideCommand(execution: string, callId: string, { tenant, journ
 export function resumeCommand(execution: string, options: SameOptions): string {
   const { tenant, journal, tools, mcp, openapi, allow, model, baseUrl, fallback, sandbox, approve, artifacts } =
     options;
-  const asked = flags({ model: isModelName(model) ? undefined : model, "base-url": baseUrl, fallback });
+  const asked = flags({
+    model: isModelName(model) ? undefined : model,
+    "base-url": baseUrl && withoutKey(baseUrl),
+    fallback,
+  });
   const streamed = options.stream === false ? " --no-stream" : "";
   const unusual = flags({
     sandbox: sandbox === "isolate" ? undefined : sandbox,
     approve: approve === "ask" ? undefined : approve,
   });
   return `portcullis resume ${shown(execution)}${flags({ tools, mcp, openapi, allow })}${asked}${streamed}${unusual}${flags({ artifacts, tenant, journal })}`;
+}
+
+/** An address, or `URL` in place of an address that may hold a key. */
+function withoutKey(address: string): string {
+  const { username, password, search, hash } = URL.parse(address) ?? { hash: address };
+  return [username, password, search, hash].some(Boolean) ? "URL" : address;
 }
 
 /** How a conversation goes on that rests. No command answers the calls with which it rests. */

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -39,6 +40,20 @@ function following(args: readonly string[]) {
   };
   return { child, ended, lines, until };
 }
+
+test("an execution is waited for before there is a journal", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, "journal.db");
+  const { child, ended, lines } = following(["show", "order-1", "--journal", path]);
+  const [said] = (await once(child.stderr, "data")) as [Buffer];
+  expect(said.toString()).toBe(`portcullis: there is no journal ${path} yet: waiting for it.\n`);
+  using journal = createSqliteJournal({ path });
+  await using runtime = await createRuntime({ tools: [], journal, sandbox: createMemorySandbox() });
+  await runtime.execute("return 7;", { execution: "order-1" });
+  expect(await ended).toBe(0);
+  expect(lines.at(-1)).toBe("ended as completed: 7");
+});
 
 test("one execution is shown as lines while it runs, and the command ends with it", async () => {
   const { journal, path } = openJournal();

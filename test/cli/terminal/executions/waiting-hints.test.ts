@@ -83,6 +83,13 @@ test("what a command has by default is not repeated, and a provider's model is n
   expect(resumeCommand("one", usual)).toBe("portcullis resume one --journal a.db");
 });
 
+test.each(["https://me:key@host/v1", "https://key@host/v1", "https://host/v1?key=key", "https://host/v1#key", "key"])(
+  "an address that may hold a key is not repeated: %s",
+  (baseUrl) => {
+    expect(resumeCommand("one", { baseUrl })).toBe("portcullis resume one --base-url URL");
+  },
+);
+
 test("an error that names a call of the library names the command in its place, with the journal of this command", () => {
   const given = { execution: "e", journal: "a.db" };
   expect(completeHint('Look at it: runtime.status("e")', given)).toBe("Look at it: portcullis show e --journal a.db");
