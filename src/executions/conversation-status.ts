@@ -8,13 +8,13 @@ import { objectSchema } from "../values/object-schema.ts";
 const count = z.number().nonnegative();
 
 export const CONVERSATION = objectSchema({
-  /** Provider and model that answers now. */
+  /** Provider and model that answers. */
   model: z.string(),
   task: z.string(),
   turns: count,
-  /** What its programs have kept, by name. */
+  /** Values that its programs have kept, by name. */
   artifacts: z.array(REPORT_ARTIFACT),
-  /** Missing while it goes on by itself. */
+  /** How it has ended, or what it waits for. Missing while it goes on by itself. */
   ending: AGENT_ENDING.exactOptional(),
 });
 

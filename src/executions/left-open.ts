@@ -28,7 +28,7 @@ type Left =
 
 export type LeftOpen = Map<ExecutionId, Left>;
 
-/** Tasks that are longer are read again: what is kept of an execution stays small. */
+/** Longer tasks are read again: what is kept of an execution stays small. */
 const KEPT_TASK_CHARACTERS = 2000;
 
 /** Notes why an execution stays open. Without a reason it is read again. */
@@ -37,7 +37,7 @@ export function leave(left: LeftOpen | undefined, execution: ExecutionId, why: L
   else left?.delete(execution);
 }
 
-/** Whether what an earlier recovery has found of an execution still holds. */
+/** Whether an execution is still open for the reason that an earlier recovery has found. */
 export async function isStillLeft(
   {
     journal,
@@ -76,8 +76,8 @@ export function waitingProgram(state: ExecutionState): Left {
 }
 
 /**
- * For a conversation that waits for the outside. Undefined if a driver has one of its programs: the end of a lease may change
- * how it stands, and leaves no record.
+ * For a conversation that waits for the outside. Undefined if a driver has one of its programs: the end of the driver's
+ * lease may change how the conversation stands, and leaves no record.
  */
 export function waitingConversation({ header, records, open, rest }: PastConversation): Left | undefined {
   const programs = new Map<ExecutionId, Head>();

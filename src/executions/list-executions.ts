@@ -11,14 +11,13 @@ import {
 import type { OutcomeRecord, ParentRef } from "../journal/record.ts";
 import { isDriven } from "../programs/driven.ts";
 import { endingHead } from "../programs/from-journal/ending-head.ts";
-import { applySliced, ExecutionState } from "../programs/from-journal/execution-state.ts";
+import { applySliced, ExecutionState, type UnansweredCall } from "../programs/from-journal/execution-state.ts";
 import { type ConversationStanding, standingOfConversation } from "../agent/from-journal/conversation-standing.ts";
 import { type PastConversation, readPastConversation } from "../agent/from-journal/past-conversation.ts";
 import { textOf } from "../values/fields.ts";
 import { checkJson } from "../values/json/check-json.ts";
 import { Lane } from "../values/slice-scheduler.ts";
 import { type Standing, standingOf } from "../programs/from-journal/standing.ts";
-import type { UnansweredCall } from "../programs/from-journal/execution-state.ts";
 import type { ListedExecution } from "./listed-execution.ts";
 
 /** Lists executions, the latest first. Reads the records of open executions, and the last record of others. */
@@ -116,7 +115,7 @@ async function endFacts({ startedAt }: ExecutionSummary, { outcome, at }: Outcom
   return { outcome: textOf(ending, "type") ?? "unreadable", ms: Math.max(0, at - startedAt) };
 }
 
-/** One execution whose records cannot be read must not hide the others. */
+/** An execution whose records cannot be read must not hide the others. */
 async function readOpen(
   journal: Journal,
   { execution, kind, tenant }: ExecutionSummary,
@@ -164,7 +163,7 @@ async function openProgram({ state, standing }: Omit<ReadProgram, "outcome">, la
   return { state: standing.state, calls, ...(state.header?.parent && { parent: state.header.parent }) };
 }
 
-/** Whether a person or a client is what a call waits for. */
+/** Whether a call waits for a person or a client. */
 function isOutside({ decided }: UnansweredCall): boolean {
   return decided?.decision === "held" || decided?.decision === "client";
 }

@@ -4,14 +4,15 @@ import { objectSchema } from "../values/object-schema.ts";
 
 const count = z.number().nonnegative();
 
-/** What is told of each execution, wherever it is told of. */
+/** What lists, statuses and views tell of each execution. */
 export const ABOUT = objectSchema({
   /** Its id in the journal. */
   execution: z.string(),
   kind: z.enum(["program", "conversation", "call"]),
   /**
-   * `waiting`: only a decision, a client's result or, in a conversation, the user brings it further. `unreadable`: it has no outcome, and its records
-   * cannot be read. `unread`: it has no outcome, and more records than a list reads: its status tells how it stands. `running`: anything else without an outcome.
+   * `ended`: it has an outcome. `waiting`: only a decision, a client's result or, in a conversation, the user brings it
+   * further. `unreadable`: its records cannot be read. `unread`: it has more records than a list reads; its status tells
+   * how it stands. `running`: anything else.
    */
   state: z.enum(["running", "waiting", "ended", "unread", "unreadable"]),
   tenant: z.string(),

@@ -19,7 +19,7 @@ import { listConversation, listExecution, listProgram } from "./list-executions.
 import type { ConversationStatus } from "./conversation-status.ts";
 import type { ListedExecution } from "./listed-execution.ts";
 
-/** What the journal tells of an execution. `ended` has what a program has come to, or waits for. */
+/** What the journal tells of an execution. `ended` is a program that has ended or waits. */
 export interface ExecutionFacts {
   readonly listed: ListedExecution;
   readonly ended?: Execution;
@@ -34,7 +34,7 @@ export async function readFacts(scope: Scope, execution: ExecutionId): Promise<E
   return programFacts(scope, summary);
 }
 
-/** All of it is from one reading: a program may end between two. */
+/** All facts come from the same reading: between two readings a program may end. */
 async function programFacts(scope: Scope, summary: ExecutionSummary): Promise<ExecutionFacts> {
   const past = await readOwn(scope, summary.execution);
   const { header, state, outcome } = past;
@@ -46,7 +46,7 @@ async function programFacts(scope: Scope, summary: ExecutionSummary): Promise<Ex
   return ended ? { listed, ended } : { listed };
 }
 
-/** All of it is from one reading: a conversation may end between two. */
+/** All facts come from the same reading: between two readings a conversation may end. */
 async function conversationFacts(scope: Scope, summary: ExecutionSummary): Promise<ExecutionFacts> {
   const past = await readOwnConversation(scope, summary.execution);
   const standing = standingOfConversation(past);

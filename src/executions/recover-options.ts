@@ -28,8 +28,8 @@ export const RECOVER_RULES = {
   /** Gives the model that a conversation began with. Without the function, or if it returns undefined, conversations stay open. */
   model: callback<(conversation: RecoveredConversation) => Model | undefined>(),
   /**
-   * Number of executions that are taken up at once; 8 by default: half of the programs that one core has engines for, so
-   * that new programs find some after a crash.
+   * Number of executions that are taken up at once; 8 by default. A core has engines for twice as many programs, so new
+   * programs find engines after a crash.
    */
   concurrency: wholeNumber({ min: 1, max: 10_000, default: 8 }),
   /** Gives a signal that cancels one execution. */

@@ -1,5 +1,5 @@
 /*
- * Takes up what dead hosts have left, programs and conversations. A journal comes in; each execution goes out as it
+ * Takes up the programs and conversations that dead hosts have left. A journal comes in; each execution goes out once it
  * ends or waits, or with the error for which it could not be taken up.
  */
 import type { AgentReport } from "../agent/agent-report.ts";
@@ -40,7 +40,7 @@ export interface RecoverWork {
   readonly journal: Journal;
   /** Takes up no further execution once it is aborted. */
   readonly signal: AbortSignal;
-  /** What earlier calls have left open. It is read again once it has changed, has waited for too long, or has a model. */
+  /** What earlier recoveries have left open: read again once it has changed, has waited for too long, or has a model. */
   readonly left?: LeftOpen;
   readonly concurrency: number;
   readonly only: (execution: RecoveredExecution) => boolean;
@@ -60,11 +60,10 @@ export type Recovered = Execution | AgentReport;
 const SUSPECT = Symbol("suspect");
 
 /**
- * Takes up every execution and conversation that has no outcome, that no driver holds, and that does not only wait.
- * Yields each when it has ended or waits, or with the error if it could not be taken up. Executions that may have
- * killed their drivers come last, one after the other: if this host dies too, its death counts for one execution alone.
- * Rejects if the journal cannot be listed, and with the signal's reason. Executions that are under way when the
- * iteration is left go on.
+ * Takes up each execution and conversation that has no outcome, is held by no driver and does not merely wait. Yields each
+ * when it has ended or waits, or with the error for which it could not be taken up. Executions that may have killed their
+ * drivers come last, one after the other: if this host dies too, its death counts for a single execution. Rejects if the
+ * journal cannot be listed, and with the signal's reason. If the iteration is left, executions that are under way go on.
  */
 export async function* recover(work: RecoverWork): AsyncGenerator<Recovered | Unrecovered> {
   const { journal, signal, concurrency, left, only } = work;

@@ -6,8 +6,8 @@ export interface AiSdkTool<Input = { readonly code: string }> {
   readonly description: string;
   readonly inputSchema: Schema<Input>;
   /**
-   * As an iterable it yields how far the program has come, which the AI SDK streams as preliminary results, and last the
-   * text for the model. As a promise, which is how Mastra takes it, it is that text. Both reject if the program failed.
+   * Mastra takes the result as a promise of the text for the model. The AI SDK takes it as an iterable: this yields how far
+   * the program has come, as preliminary results, and at last the text. Both reject if the program failed.
    */
   readonly execute: (input: Input, options?: AiSdkCallOptions) => AsyncIterable<string> & Promise<string>;
 }

@@ -16,7 +16,7 @@ export const AS_TOOL_RULES = {
   context: CONTEXT,
   /**
    * Decides about calls that need approval, in place of the runtime's `approve`. If neither is given, an MCP client
-   * that can ask its user is asked to, and any other call that needs approval is denied.
+   * asks its user if it can; otherwise the call is denied.
    */
   approve: APPROVE,
 };
@@ -64,7 +64,7 @@ const LOOPS: {
 
 export const LOOP_NAMES = Object.keys(LOOPS);
 
-/** The tools of one loop. Throws `option_invalid` for an unknown loop or option. */
+/** The tools of a loop. Throws `option_invalid` for an unknown loop or option. */
 export function toolsFor<Loop extends LoopName>(loop: Loop, options: object, host: ProgramHost): LoopTools[Loop] {
   checkValue(`${SUBJECT}(loop)`, loop, oneOf(LOOP_NAMES));
   const own = readOptions(SUBJECT, options, AS_TOOL_RULES);

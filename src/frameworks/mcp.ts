@@ -4,7 +4,7 @@ import { PortcullisError } from "../errors.ts";
 import { PROGRAM_SCHEMA } from "../models/turn/program-input.ts";
 import { errorResult, type McpResult, textResult } from "../mcp-runs/result.ts";
 import { McpRuns } from "../mcp-runs/runs.ts";
-import { digestOf } from "../mcp-runs/request-state.ts";
+import { digestOf } from "../mcp-runs/seal.ts";
 import { SEARCH_INPUT } from "../tools/search/search-tool.ts";
 import { principalOf, readRequest } from "../mcp-runs/request.ts";
 import type { LoopSearch } from "./search-tool.ts";
@@ -31,7 +31,7 @@ export interface McpTool<Fields extends z.ZodRawShape = { code: z.ZodString }> {
 /** zod takes 50 ms to load, programs need none of it, and `asTool` cannot wait for an import. */
 const zod = () => createRequire(import.meta.url)("zod") as typeof import("zod");
 
-/** Runs by the tools of a runtime: a server may be made anew for each request, and finds them again. */
+/** The runs of a runtime, by its tools: a server that is made anew for each request finds them again. */
 const runsOf = new WeakMap<ToolSet, McpRuns>();
 
 export function mcpTool(program: ProgramTool): McpTool {

@@ -47,7 +47,7 @@ export interface LoopTool {
   readonly run: (input: unknown, options: RunOptions) => Promise<string>;
 }
 
-/** The types of other packages take lists that may be written to, and further fields from a type alone, not from an interface. */
+/** Other packages take lists that may be written to. Their types allow further fields, which an interface would not have. */
 export type WritableSchema = {
   type: "object";
   properties: Record<string, { type: string; description: string }>;

@@ -15,16 +15,16 @@ export type Asking =
   | { readonly type: "rounds"; readonly state: unknown; readonly responses: Readonly<Record<string, unknown>> }
   | { readonly type: "none" };
 
-/** The parts of a request that version 2 of the SDK asks the user by. */
+/** The parts of a request by which version 2 of the SDK asks the user. */
 export interface AskingV2 {
-  /** Only there from protocol 2026-07-28 on, where servers send no requests to clients. */
+  /** Present from protocol 2026-07-28 on, in which servers send no requests to clients. */
   readonly envelope?: Readonly<Record<string, unknown>>;
   readonly inputResponses?: Readonly<Record<string, unknown>>;
   readonly requestState: () => unknown;
   readonly elicitInput: (elicitation: Elicitation, options: object) => Promise<unknown>;
 }
 
-/** The part of a request that version 1 of the SDK asks the user by. */
+/** The part of a request by which version 1 of the SDK asks the user. */
 export interface AskingV1 {
   readonly sendRequest: (request: object, schema: object, options: object) => Promise<unknown>;
 }
@@ -49,7 +49,7 @@ export function askingOf(mcpReq: AskingV2, capabilities: object | undefined): As
     : { type: "none" };
 }
 
-/** Clients that declare nothing more of elicitation show forms. */
+/** A client that declares elicitation without details shows forms. */
 function canFillForms(capabilities: unknown): boolean {
   const elicitation = fieldOf(capabilities, "elicitation");
   return isFields(elicitation) && (Object.hasOwn(elicitation, "form") || Object.keys(elicitation).length === 0);

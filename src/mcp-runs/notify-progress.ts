@@ -2,7 +2,7 @@ import { LatestValue } from "../values/latest-value.ts";
 import type { McpRequest } from "./request.ts";
 import type { Progress, Run } from "./run.ts";
 
-/** Longest time between two notifications. Clients are told at least every ten seconds, also by a host that is busy. */
+/** Longest time between two notifications. Also a busy host tells clients at least every ten seconds. */
 const LONGEST_MS = 8000;
 /** Shortest time between two notifications: what waits for a slow client must not grow with the number of calls. */
 const SHORTEST_MS = 250;
@@ -10,7 +10,7 @@ const SHORTEST_MS = 250;
 /** Tells the client of a request how far a run has come, until it is ended. A client that cannot be told still gets its result. */
 export function notifyProgress(run: Run, { notify }: McpRequest) {
   if (!notify) return { end: async () => {} };
-  // Each request has its own value, because several requests may wait for one run.
+  // Each request has its own value, because several requests may wait for the same run.
   const progress = new LatestValue<Progress>();
   run.watchers.add(progress);
   const timer = setInterval(() => progress.set(run.progress), LONGEST_MS).unref();

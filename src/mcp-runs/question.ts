@@ -11,9 +11,9 @@ export interface Question {
   readonly elicitation: Elicitation;
   readonly answer: (answer: ApprovalAnswer) => void;
   readonly fail: (error: unknown) => void;
-  /** Whether a request of the client asks it at the moment. */
+  /** Whether a request of the client is asking it. */
   isAsked: boolean;
-  /** The first round that gave the question to a client, among rounds that end with an answer that requires input. */
+  /** The first round that gave the question to a client. */
   round: number | undefined;
 }
 
@@ -29,7 +29,7 @@ export function elicitationFor({ tool, input }: Pick<ApprovalRequest, "tool" | "
   };
 }
 
-/** Only an accepted form that says `allow: true` allows. */
+/** A call is allowed only by an accepted form that says `allow: true`. */
 export function decisionOf(response: unknown): ApprovalDecision {
   const content = fieldOf(response, "action") === "accept" ? fieldOf(response, "content") : undefined;
   return { allow: fieldOf(content, "allow") === true, by: "the user of the MCP client" };

@@ -1,4 +1,4 @@
-/** A result of `tools/call`. A type and not an interface, as the types of the SDKs allow further fields. */
+/** A result of `tools/call`. Not an interface: the types of the SDKs allow further fields. */
 export type McpResult = { content: { type: "text"; text: string }[]; isError?: boolean };
 
 /** The address of a value that is too large for a result, or of what a tool points to. */

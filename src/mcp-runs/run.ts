@@ -22,7 +22,7 @@ export interface RunParts {
   readonly principal: string;
   /** Who asks, in questions to the user: `A program`. */
   readonly who: string;
-  /** Bytes of the request that began it, which it holds. */
+  /** Bytes of the request that began the run, which the run holds. */
   readonly bytes: number;
   readonly start: (work: RunWork) => Promise<LinkedResult>;
 }
@@ -44,7 +44,7 @@ export class Run {
   #asked = Promise.withResolvers<void>();
   #rounds = 0;
   progress: Progress = { calls: 0, text: "It has begun." };
-  /** The answer to all questions once the client is not expected any more. */
+  /** The answer to all questions once the client is given up. */
   #left: ApprovalAnswer | undefined;
 
   constructor({ id, principal, bytes, who, start }: RunParts) {
@@ -78,7 +78,7 @@ export class Run {
     this.#cancel.abort(reason);
   }
 
-  /** Answers all questions, also those to come, in place of the client's user. */
+  /** Answers all questions in place of the client's user, later questions too. */
   leave(answer: ApprovalAnswer): void {
     this.#left = answer;
     for (const question of this.questions.values()) question.answer(answer);

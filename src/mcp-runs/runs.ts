@@ -8,13 +8,13 @@ import type { Asking } from "./asking.ts";
 import type { McpRequest } from "./request.ts";
 import { errorResult, type LinkedResult } from "./result.ts";
 import { Run, type RunParts } from "./run.ts";
-import { Seal } from "./request-state.ts";
+import { Seal } from "./seal.ts";
 
 /** How long a run waits for the next request about it. Then its questions are answered without the client. */
 const HELD_MS = 10 * 60 * 1000;
-/** Runs of one principal that are not over, or whose results have not been taken. */
+/** Runs of a principal that are not over, or whose results have not been taken. */
 const MOST_RUNS = 1000;
-/** Requests of one principal that wait for its runs: many may wait for one run. */
+/** Requests of a principal that wait for its runs: many may wait for the same run. */
 const MOST_REQUESTS = 2000;
 const MOST_BYTES = 64 * 1024 * 1024;
 
@@ -34,8 +34,8 @@ export interface McpCall extends Pick<RunParts, "principal" | "start" | "who" | 
   /** Whether the run ends when the client cancels this request; true by default. */
   readonly owns?: boolean;
   /**
-   * Answers a request whose run was forgotten, because it was over; by default with a sentence. Without it, the result cannot
-   * be collected later, so requests wait for the run as long as it takes.
+   * Answers a request whose run was over and has been forgotten; by default a sentence does. Without the function a result
+   * cannot be collected later, so requests wait as long as the run takes.
    */
   readonly afterwards?: (id: string) => Promise<LinkedResult>;
 }
@@ -62,7 +62,7 @@ export class McpRuns {
     this.#options = options;
   }
 
-  /** Answers a request: by the call's result, or by questions to the client's user, after which it is repeated. */
+  /** Answers a request by the call's result, or by questions to the client's user; the client then repeats the request. */
   async handle(call: McpCall, request: McpRequest): Promise<LinkedResult> {
     const { asking } = request;
     if (this.#requests.of(call.principal) >= MOST_REQUESTS) return errorResult(TOO_MANY_REQUESTS);
@@ -184,7 +184,7 @@ export class McpRuns {
     run.expiry = setTimeout(() => this.#expire(run), HELD_MS).unref();
   }
 
-  /** A run that the client does not come back for goes on without the client, if it can. */
+  /** If the client does not come back, the run goes on without the client if it can. */
   #expire(run: Run): void {
     if (run.isOver) {
       this.#forget(run);

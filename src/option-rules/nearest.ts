@@ -11,7 +11,7 @@ export function nearest(name: string, known: readonly string[], max = 3): string
     .map(({ candidate }) => candidate);
 }
 
-/** Edit distance of the wanted name to a candidate: by the whole name, by the last part, or as a substring, which counts for a little more than one edit. Undefined if too different. */
+/** Edits from the wanted name to a candidate: of the whole name, or of the last part. A substring counts as 1.2 edits. Undefined if too many. */
 function distance(wanted: string, candidate: string): number | undefined {
   const distances = [editsIfNear(wanted, candidate), editsIfNear(lastPart(wanted), lastPart(candidate), 0.5)];
   if (wanted.length >= 3 && candidate.includes(wanted)) distances.push(1.2);

@@ -5,7 +5,7 @@ import { nearest } from "./nearest.ts";
 export type OptionPresence = "required" | "optional" | "default";
 
 /**
- * The rule of one option. Types, checks and defaults are derived from the rules of an options object, so an option exists
+ * The rule of an option. Types, checks and defaults are derived from the rules of an options object, so an option exists
  * as soon as it has a rule. The JSDoc of a rule documents the option: editors show it, and a test compares the tables of
  * the documentation with it.
  */
@@ -236,7 +236,7 @@ export function defaultsOf<Rules extends OptionRules>(
   return Object.freeze(Object.fromEntries(defaults.map(([name, rule]) => [name, rule.default]))) as never;
 }
 
-/** Throws `option_invalid` for an unknown name, with the most similar known one. */
+/** Throws `option_invalid` for an unknown name, with the most similar known name. */
 export function refuseUnknownNames(subject: string, options: object, names: readonly string[]): void {
   const unknown = Object.keys(options).find((name) => !names.includes(name));
   if (unknown === undefined) return;

@@ -22,7 +22,7 @@ const NETWORK = adviceFor({
   [NO_NETWORK]: "fetch XMLHttpRequest WebSocket EventSource Request Response Headers FormData axios got ky superagent",
 });
 
-/** Names that exist in node, in a browser or by convention, but not here, with what to do instead. `docs/programs.md` lists them. */
+/** Names that exist in node, in a browser or by convention, with what to do instead. `docs/programs.md` lists them. */
 const ABSENT = new Map([
   ...NETWORK,
   ...adviceFor({
@@ -57,7 +57,7 @@ const NETWORK_PACKAGES = /^(requests|httpx|aiohttp|urllib3|websockets|boto3|open
 const NO_RESULT_YET =
   /'(coroutine|Task|async_generator)' (object (is not|has no|does not)|and )|( and |, not )'(coroutine|Task)'$|^Object of type (coroutine|Task) is not JSON/;
 
-/** What the author of a program can do about a fault, or undefined if unknown. `called` are the tools whose results it has read. */
+/** What the author of a program can do about a fault; undefined if unknown. `called` are the tools whose results the program has read. */
 export function hintFor(fault: Fault, tools: ToolSet, called: readonly string[] = []): string | undefined {
   const hint = hintForMessage(fault, tools) ?? hintForField(fault, tools, called);
   if (fault.unawaited === undefined) return hint;
@@ -89,7 +89,7 @@ function hintForMessage(fault: Fault, tools: ToolSet): string | undefined {
   return undefined;
 }
 
-/** Hint about a field that a program looks for in a result, if no result that it has read has this field. */
+/** Hint about a field that a program looks for, if none of the results that it has read has this field. */
 function hintForField(fault: Fault, tools: ToolSet, called: readonly string[]): string | undefined {
   const field = missingFieldOf(fault);
   if (field === undefined) return undefined;

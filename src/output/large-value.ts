@@ -29,7 +29,7 @@ export interface LargeValue {
   readonly counts: ReadonlyMap<object, number>;
 }
 
-/** A stub whose cleaned JSON has at most `allowedBytes`, or the shortest stub (about 200 bytes) if even that is larger. */
+/** A stub whose cleaned JSON has at most `allowedBytes`. If no stub is so short, the shortest, of about 200 bytes. */
 export function stubOf(large: LargeValue, allowedBytes: number, advice: string, artifact?: string): Stub {
   const { value, bytes } = large;
   const known = { too_large: advice, ...(artifact === undefined ? {} : { artifact }), bytes };

@@ -38,16 +38,16 @@ export const USAGE = objectSchema({
   waitingMs: count,
   /** Time the program waited for nothing but people and clients, between two drivers too. It spends no limit. */
   approvalMs: count,
-  /** Peak memory above that of an idle guest; 0 if it cannot be measured. */
+  /** Peak memory, without the memory of an idle guest; 0 if it cannot be measured. */
   peakMemoryBytes: count,
   turns: count,
   /** How often the engine died and was replaced. */
   restarts: count,
-  /** How often the program gave its engine or container up while it waited, because another program needed it, or memory was short. */
+  /** How often the program gave up its engine or container while it waited: another program needed it, or memory was short. */
   evictions: count,
   /**
    * Why the program kept its engine or container while it waited: it had used what a replay cannot reproduce, it held
-   * much `memory`, or its `replay` would take too long. Absent if it could give the engine or container up.
+   * much `memory`, or its `replay` would take too long. Absent if nothing kept it.
    */
   notEvicted: NOT_EVICTED.exactOptional(),
   /** Connections through the sandbox's egress: their number, refused ones included, and their bytes. */

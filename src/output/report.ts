@@ -17,7 +17,7 @@ import type { REPORT } from "./report-shape.ts";
 import { type Stub, stubOf } from "./large-value.ts";
 import type { SchemaType } from "../values/schema-type.ts";
 
-/** `Value` is the type of what the schema `result` gives out. */
+/** `Value` is the type that the schema `result` gives out. */
 export interface Report<Value = unknown> extends Omit<SchemaType<typeof REPORT>, "outcome" | "artifacts"> {
   /** Id in the journal. A program that was refused before it started is not journalled. */
   readonly execution: ExecutionId;
@@ -94,7 +94,7 @@ export function reportOf<Value = unknown>(execution: Execution, tools: ToolSet):
   };
 }
 
-/** How a program ended that did not complete, and what can be done about it. */
+/** How a program ended without completing, and what can be done about it. */
 function endedText(
   ending: Exclude<Execution["ending"], Completed>,
   { calls, turns }: Execution,
@@ -106,8 +106,8 @@ function endedText(
 }
 
 /**
- * Printed text, indented. All that the sandbox kept is shown, unless its characters take too many bytes once they are
- * escaped. Such a cut may remove the line with the number of omitted lines, so the cut's own line gives it too.
+ * Printed text, indented. All that the sandbox kept is shown, unless it takes too many bytes once it is escaped. A cut may
+ * remove the line with the number of omitted lines, so the line of the cut gives this number too.
  */
 function printedText({ text, bytes, lines, dropped }: Logs, { logBytes }: Limits): string {
   const shownLines = lines - dropped + 2;
@@ -116,7 +116,7 @@ function printedText({ text, bytes, lines, dropped }: Logs, { logBytes }: Limits
   return cutMiddle(insetText(text.trimEnd()), allowedBytes, INSET, besides);
 }
 
-/** `cutBytes` are those of the whole value, if a stub stands for it. */
+/** `cutBytes` are the bytes of the whole value, if a stub stands for it. */
 function shownValue({ value, counts, text }: Completed, outputBytes: number, kept: KeptValue | undefined) {
   if (text === undefined) return { value, text };
   const bytes = Buffer.byteLength(text);

@@ -45,7 +45,7 @@ const CRASHED: Readonly<Record<Extract<Outcome, { type: "crashed" }>["code"], st
     "The program could not be finished: its engine died, and its replay in another engine took a different course. If it catches out-of-memory or stack-overflow errors, which need not occur at the same place each time, bound its data and its recursion instead.",
 };
 
-/** The advice if the wait for an engine reached a limit after the program had begun, and had given its engine up. */
+/** The advice if a program that had begun and had given up its engine waited too long for another. */
 const HAS_BEGUN =
   "It had begun, and had given its engine to another program while it waited. See what is done already before you run it again.";
 
@@ -93,7 +93,7 @@ function namesOf(calls: readonly { readonly tool: string; readonly callId: strin
   return `${named.join(", ")}${more === 0 ? "" : ` and ${more} more calls`}`;
 }
 
-/** Accepted names of faults: one word, and not a word that begins a line of the runtime. */
+/** Names of faults that are shown: a word, but not a word that begins a line of the runtime. */
 const FAULT_NAME = /^[\p{L}_$][\p{L}\p{N}_$.]{0,99}$/u;
 const OWN_WORDS: ReadonlySet<string> = new Set(["Kept", "Note", "Printed", "Remarks"]);
 
@@ -113,6 +113,6 @@ export function amount(limit: StoppedBy, value: number): string {
   return `${value}`;
 }
 
-/** The advice of a stub that takes the place of a direct result, if nothing of it can be loaded. */
+/** The advice of a stub in place of a direct result, if the result cannot be loaded. */
 export const TOO_LARGE =
   "The result is too large to be shown. Ask for less: fewer fields, a filter, page by page; or let a program call the tool, if a program may.";

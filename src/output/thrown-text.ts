@@ -6,7 +6,7 @@ const SHORT = { depth: 3, maxArrayLength: 20, maxStringLength: 10_000 };
 
 /**
  * What was thrown, for the operator. An error of this package, like a handler's `tool_failed`, is a known failure: its
- * sentence says it, and its stack would not help. Any other value has all that node shows of it, with its stack.
+ * sentence is shown, and its stack would not help. Any other value is shown as node shows it, with its stack.
  */
 export function thrownText(thrown: unknown): string {
   try {

@@ -5,7 +5,7 @@ import { type InLine, WaitingLine } from "./waiting-line.ts";
 export interface PlacesOptions {
   /** Places of all tenants. */
   readonly atOnce: number;
-  /** Places of one tenant; by default all, or all but one if there are other tenants or many places. */
+  /** Places that a tenant may have. By default the rule of `TenantBound` holds. */
   readonly perTenant?: number | undefined;
   /** How many may wait; any number by default. */
   readonly queued?: number;
@@ -49,9 +49,9 @@ export class Places {
   }
 
   /**
-   * Takes a place: at once, if there is one. Otherwise resolves once there is, and with undefined once the signal is
-   * aborted. Rejects if as many wait as may wait and this tenant has the most waiters: at once, or later when another
-   * tenant comes.
+   * Takes a place, at once if a place is free. Otherwise resolves once a place is free, or with undefined once the signal
+   * is aborted. Rejects if the line is full and this tenant has the most waiters: at once, or later when another tenant
+   * comes.
    */
   take(tenant: string, signal?: AbortSignal): Release | Promise<Release | undefined> {
     const isFree = this.#line.mayHave(tenant, this.#taken.byKey) && this.taken < this.#atOnce;

@@ -1,3 +1,5 @@
+import { TenantBound } from "./tenant-bound.ts";
+
 /** How long a program that has begun lets others of its tenant begin before it, in milliseconds. */
 export const BEGUN_WAITS_MS = 3000;
 
@@ -17,47 +19,7 @@ export interface InLine {
   readonly hasBegun?: boolean;
 }
 
-/** From this many engines or places on, one is always left for other tenants: it is a small part of all. */
-const MANY = 8;
-/** If there are fewer, how long one is left for other tenants after another tenant has come, in milliseconds. */
-const OTHERS_MS = 5 * 60_000;
-
-interface Seen {
-  readonly tenant: string;
-  readonly at: number;
-}
-
-/**
- * How many engines, containers or places one tenant may have of all. Programs that sleep may keep theirs for long, so
- * one is left for the others: always if there are many, and otherwise while another tenant has come lately.
- */
-class TenantBound {
-  readonly #all: number;
-  readonly #perTenant: number | undefined;
-  /** The tenant that came last, and the last other tenant. */
-  #latest: Seen | undefined;
-  #before: Seen | undefined;
-
-  constructor(all: number, perTenant: number | undefined) {
-    this.#all = all;
-    this.#perTenant = perTenant;
-  }
-
-  see(tenant: string): void {
-    if (this.#latest && this.#latest.tenant !== tenant) this.#before = this.#latest;
-    this.#latest = { tenant, at: performance.now() };
-  }
-
-  of(tenant: string): number {
-    if (this.#perTenant !== undefined) return this.#perTenant;
-    if (this.#all === 1 || this.#all === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY;
-    const other = this.#latest?.tenant === tenant ? this.#before : this.#latest;
-    const isShared = this.#all >= MANY || (other !== undefined && performance.now() - other.at < OTHERS_MS);
-    return isShared ? this.#all - 1 : Number.POSITIVE_INFINITY;
-  }
-}
-
-/** A waiter between the ones that came before and after it. */
+/** A waiter, linked to the waiters that came before and after it. */
 interface Link<Waiter> {
   readonly waiter: Waiter;
   readonly since: number;
@@ -100,9 +62,9 @@ const lengthOf = ({ begun, fresh }: OwnLine<unknown>): number => begun.length + 
 
 /**
  * Programs that wait for an engine or a container, each kind in order of arrival. Within a tenant, new programs come
- * first, until a begun program has waited for `BEGUN_WAITS_MS`: so many programs soon wait for their tools at the same
- * time, and no stream of new programs keeps a begun program waiting. Across tenants, the tenant with the fewest engines
- * or containers is next; among equals, the tenant that was served longest ago.
+ * first, so that many programs soon wait for their tools at the same time. Once a begun program has waited for
+ * `BEGUN_WAITS_MS`, it comes first. Across tenants, the tenant with the fewest engines or containers is next; among
+ * equals, the tenant that was served longest ago.
  */
 export class WaitingLine<Waiter extends InLine> {
   readonly #maxLength: number;
@@ -114,15 +76,15 @@ export class WaitingLine<Waiter extends InLine> {
   #fresh = 0;
 
   /**
-   * `maxLength` is how many programs may wait at once, `all` how many engines or containers there may be, and
-   * `perTenant` how many of them one tenant may have: by default all, or all but one if there are other tenants.
+   * `maxLength` is how many programs may wait at once, and `all` how many engines or containers there may be. `perTenant`
+   * is how many of these a tenant may have; by default the rule of `TenantBound` holds.
    */
   constructor(maxLength = Number.POSITIVE_INFINITY, all = Number.POSITIVE_INFINITY, perTenant?: number) {
     this.#maxLength = maxLength;
     this.#bound = new TenantBound(all, perTenant);
   }
 
-  /** Whether a tenant that has come may have an engine or a place more than it holds. */
+  /** Whether a tenant that has come may have another engine or place. */
   mayHave(tenant: string, held: ReadonlyMap<string, number>): boolean {
     this.#bound.see(tenant);
     return (held.get(tenant) ?? 0) < this.#bound.of(tenant);
@@ -139,8 +101,8 @@ export class WaitingLine<Waiter extends InLine> {
 
   /**
    * Adds a waiter behind the others of its tenant and kind. If the line is full, and the waiter has not begun, the
-   * tenant with the most waiters that have not begun loses the last of them, which may be `waiter`. It is returned. So
-   * one tenant cannot fill the line for the others.
+   * tenant with the most waiters that have not begun loses the last of them, which is returned and may be `waiter`. So a
+   * tenant cannot fill the line for the others.
    */
   add(waiter: Waiter): Waiter | undefined {
     this.#bound.see(waiter.tenant);
@@ -210,7 +172,7 @@ export class WaitingLine<Waiter extends InLine> {
     return waiter;
   }
 
-  /** How many programs wait that may have an engine, and for which none is coming. `held` and `coming` as for `next`. */
+  /** How many waiting programs may have an engine, and have none coming. `held` and `coming` as for `next`. */
   unserved(held: ReadonlyMap<string, number>, coming: ReadonlyMap<string, number>): number {
     let unserved = 0;
     for (const [tenant, own] of this.#byTenant) {
@@ -220,7 +182,7 @@ export class WaitingLine<Waiter extends InLine> {
     return unserved;
   }
 
-  /** The tenants with waiters for which nothing is coming, those with the fewest engines or containers first. */
+  /** The tenants with waiters for which nothing is coming, in order of their engines or containers: the fewest first. */
   wanting(held: ReadonlyMap<string, number>, coming: ReadonlyMap<string, number>): readonly string[] {
     const wanting: string[] = [];
     for (const [tenant, own] of this.#byTenant) if (lengthOf(own) > (coming.get(tenant) ?? 0)) wanting.push(tenant);

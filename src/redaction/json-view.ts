@@ -13,7 +13,7 @@ export interface Segment {
   readonly isName: boolean;
 }
 
-/** What a part of a JSON text says, without quotation marks and escapes: one field a line. */
+/** A part of a JSON text without quotation marks and escapes: a field a line. */
 export interface JsonView {
   readonly text: string;
   readonly segments: readonly Segment[];
@@ -23,7 +23,7 @@ export interface JsonView {
 const PATH_LENGTH = 200;
 /** Characters that are read before other work gets the thread. */
 const SLICE_LENGTH = 32 * 1024;
-/** Names, strings and numbers of one view: they take some hundred times the memory of a short one as text. */
+/** Names, strings and numbers of a view. As segments they take some hundred times the memory that short ones take as text. */
 const VIEW_SEGMENTS = 50_000;
 const NUMBER = /-?[0-9][0-9.eE+-]*/y;
 const COLON = /[ \t\r\n]*:/y;
@@ -31,8 +31,8 @@ const OPENING: ReadonlySet<string> = new Set(["{", "["]);
 const CLOSING: ReadonlySet<string> = new Set(["}", "]"]);
 
 /**
- * The views of a JSON text, one after the other, of at most 50,000 names and values each. Views of a text that is not
- * JSON have the strings and numbers that can be found.
+ * The views of a JSON text, each of at most 50,000 names and values. Views of a text that is not JSON have the strings and
+ * numbers that can be found.
  */
 export async function* viewsOf(json: string): AsyncGenerator<JsonView> {
   const reader = new ViewReader(json);
@@ -68,7 +68,7 @@ class ViewReader {
     return view;
   }
 
-  /** Whether enough for one view was read. A name and its value are in one view. */
+  /** Whether the view has all that it may have. A name and its value are in the same view. */
   get isFull(): boolean {
     return this.#segments.length >= VIEW_SEGMENTS && this.#segments.at(-1)?.isName === false;
   }

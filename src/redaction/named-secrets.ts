@@ -7,7 +7,7 @@ const NAME_LENGTH = 64;
 const SHORTEST_NAME = 3;
 const SPACES = 4;
 
-/** The value behind a separator, which may have a scheme before it. An unclosed quotation mark is a part of it. */
+/** The value behind a separator. A scheme may stand before it, and an unclosed quotation mark is a part of it. */
 const VALUE =
   /[ \t]{0,4}((?:bearer|basic|token)[ \t]{1,4})?("[^"\n]{1,16384}"|'[^'\n]{1,16384}'|\[redacted [0-9]{1,9} characters?: [\w .-]{1,40}\]|["']?[^\s"',;&]{1,16384})/iy;
 

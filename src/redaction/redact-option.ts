@@ -1,8 +1,8 @@
 import { callback } from "../option-rules/options.ts";
 
 /**
- * Where a text goes. `model`: into a conversation, and into the report of a program, which is what a model reads. `journal`:
- * into a record. `log`: to the logger, to `onEvent`, to the console.
+ * Where a text goes. `model`: into a conversation, or into the report of a program, which a model reads. `journal`: into a
+ * record. `log`: to the logger, to `onEvent`, to the console.
  */
 export type RedactTarget = "model" | "journal" | "log";
 

@@ -13,7 +13,7 @@ interface Rule {
   readonly scan: Scan;
 }
 
-/** Characters that are searched at once, and characters that two parts share: a secret no longer than that is always found. */
+/** Characters that are searched at once, and characters that two parts share: a secret of at most these is always found. */
 const PART_LENGTH = 32 * 1024;
 const OVERLAP_LENGTH = 16 * 1024;
 /** Time of a search before other work gets the thread, in milliseconds. */
@@ -84,7 +84,7 @@ class Pace {
 
 interface Search {
   readonly rules: readonly Rule[];
-  /** Whether the text is a view of JSON. Its strings may be prose or code, in which a colon is no sign of a value. */
+  /** Whether the text is a view of JSON. In its strings, which may be prose or code, a colon is no sign of a value. */
   readonly isJson: boolean;
   readonly pace: Pace;
 }

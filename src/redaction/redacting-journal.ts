@@ -179,7 +179,7 @@ function callOf(record: JournalRecord): { readonly tool?: string; readonly callI
   };
 }
 
-/** The journal that holds the records. Runtimes that share a store each redact by a function of their own. */
+/** The journal that holds the records. Runtimes that share a store each have a `redact` of their own. */
 export function storeOf(journal: Journal): Journal {
   return journal instanceof RedactingJournal ? journal.store : journal;
 }

@@ -4,7 +4,7 @@ import { markOf, readFindings } from "./findings.ts";
 import { type Segment, viewsOf } from "./json-view.ts";
 import type { Redact, RedactFinding, RedactRequest } from "./redact-option.ts";
 
-/** Time that one call of the function has, in milliseconds. */
+/** Time that a call of `redact` has, in milliseconds. */
 const REDACT_MS = 10_000;
 
 export type About = Pick<RedactRequest, "to" | "tool" | "callId">;
@@ -16,9 +16,9 @@ export interface Redacted {
   readonly taken: number;
 }
 
-/** Texts that are redacted for one reader. */
+/** Redacts several texts for a reader. */
 export interface Redaction {
-  /** Characters that were taken out of them so far. */
+  /** Characters that were taken out of all these texts so far. */
   readonly taken: number;
   readonly text: (text: string) => Promise<string>;
   readonly json: (json: string) => Promise<string>;
@@ -37,8 +37,8 @@ export class Redactor {
   }
 
   /**
-   * The digest of a text that may not leave, given its plain digest. Equal texts have equal digests. Its key is known
-   * to nothing else: from a plain digest, a short text like a pin is found by trying all.
+   * The digest of a text that may not leave, given its plain digest. Equal texts have equal digests. The key is secret:
+   * from a plain digest, a short text like a pin is found by trying all.
    */
   digest(plain: string): string {
     return createHmac("sha256", this.#key).update(plain).digest("hex");
@@ -65,7 +65,6 @@ export class Redactor {
     return { text: rest.text, taken };
   }
 
-  /** Redacts several texts for one reader, and counts the characters that are taken out of all of them. */
   for(about: About): Redaction {
     const counted = async (redacting: Promise<Redacted>) => {
       const { text, taken } = await redacting;
@@ -134,7 +133,7 @@ function replaced(text: string, offset: number, findings: readonly RedactFinding
   return parts.join("") + text.slice(at);
 }
 
-/** A JSON text, in whose strings and numbers findings are replaced from its beginning on. */
+/** A JSON text in which findings are replaced, from its beginning on. */
 class RedactedJson {
   readonly #json: string;
   readonly #parts: string[] = [];

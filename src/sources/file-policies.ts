@@ -24,10 +24,10 @@ export const WRITTEN_RULES = {
   timeoutMs: option<number>(timeoutMs.expected, timeoutMs.accepts),
 };
 
-/** The `portcullis` object of a file, about the tools of one source. */
+/** The `portcullis` object of a file, about the tools of a source. */
 export const FILE_RULES = {
   ...WRITTEN_RULES,
-  /** What differs from that for some tools, by their names, or false for tools of no caller. */
+  /** What differs for some tools, by their names; false for tools of no caller. */
   tools: object<Readonly<Record<string, unknown>>>("an object of policies by the names of tools"),
 };
 
@@ -58,10 +58,9 @@ interface PolicySubject {
 }
 
 /**
- * The `portcullis` object of a file about the tools of one source: `{ allowedCallers, effect, approval?, tools?: { NAME:
- * policy } }`. A name may end with `*`, for all tools whose names begin so. The most specific entry says what it says, and
- * the more general ones say the rest: all other fields. `false` in place of a policy leaves a tool to no caller, whatever
- * is said elsewhere.
+ * The `portcullis` object of a file about the tools of a source: `{ allowedCallers, effect, approval?, tools?: { NAME:
+ * policy } }`. A name may end with `*`, for all tools whose names begin so. Each field is taken from
+ * the most specific entry that has it. `false` as the most specific entry leaves a tool to no caller.
  */
 export class FilePolicies {
   readonly #subject: PolicySubject;
@@ -121,7 +120,7 @@ export class FilePolicies {
     const at = entry?.place ?? place;
     const { allowedCallers: callers } = own;
     if (callers === undefined) {
-      // What stands beside entries may be for those alone.
+      // What stands beside entries may be meant for the tools of these entries alone.
       const isForAll = this.#all.effect !== undefined || (this.#entries.size === 0 && Object.keys(own).length > 0);
       if (isForAll || (entry && entry.prefix === undefined))
         throw optionError(at.at("allowedCallers"), WRITTEN_RULES.allowedCallers.expected, undefined);
@@ -134,7 +133,7 @@ export class FilePolicies {
 
   /**
    * Throws a `PortcullisError` (`option_invalid`) for an entry that matches none of the source's tools, with the most
-   * similar name: a policy that was meant for a tool would otherwise be missing without a word.
+   * similar name: the tool that it was meant for would silently lack its policy.
    */
   refuseUnmatched(tools: readonly string[]): void {
     const { source, namesOf } = this.#subject;

@@ -85,7 +85,7 @@ function validatedBy(schema: Schema, validate: Validate): Schema {
   };
 }
 
-/** A tool may yield preliminary results; the last one is the result. */
+/** A tool may yield preliminary results before its result. */
 async function lastOf(result: unknown): Promise<unknown> {
   const settled: unknown = await result;
   if (typeof settled !== "object" || settled === null || !(Symbol.asyncIterator in settled)) return settled;

@@ -6,7 +6,7 @@ import { adopt, foreignSchema, type ToolPolicies, unusable } from "./tool-policy
 export interface AnthropicTool {
   readonly name: string;
   readonly description?: unknown;
-  /** Absent from tools that Anthropic runs; those cannot be adopted. */
+  /** Absent from tools that Anthropic runs, which cannot be adopted. */
   readonly input_schema?: unknown;
   readonly run: (input: never, context?: never) => unknown;
   readonly parse?: (content: unknown) => unknown;

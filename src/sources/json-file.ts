@@ -8,8 +8,8 @@ const LEVELS = 50;
 
 /**
  * The value of a JSON file. Comments and trailing commas are allowed, as editors allow them. Rejects with `option_invalid`
- * for a file that is missing or larger than a megabyte, that is no JSON, or in which a key stands twice: the value would be
- * the last, without a word.
+ * for a file that is missing, larger than a megabyte or no JSON, and for a key that stands twice: its first value would be
+ * lost silently.
  */
 export async function readJsonFile(path: string): Promise<unknown> {
   const text = (await readFileText(path, path, FILE_BYTES)).replace(/^\ufeff/, "");

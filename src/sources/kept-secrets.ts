@@ -1,8 +1,8 @@
-import { encodedStrictly } from "./headers.ts";
+import { encodedStrictly } from "./request-text.ts";
 
 /** What stands in the place of a secret. */
 const REPLACEMENT = "[secret]";
-/** Shortest part of a secret that is looked for where a text was cut. */
+/** Shortest part of a secret that is looked for at an edge at which a text was cut. */
 const SHORTEST_PART = 3;
 
 interface Cut {
@@ -13,7 +13,7 @@ interface Cut {
 /** The secrets of a source, in the forms in which servers repeat what they were given. Takes them out of texts. */
 export class KeptSecrets {
   readonly #forms: readonly string[];
-  /** The forms as bytes of UTF-8 and of Latin-1, one character for each byte. */
+  /** The forms as bytes of UTF-8 and of Latin-1, a character for each byte. */
   #byteForms: readonly string[] | undefined;
 
   /** Values with less than `shortest` characters stand in any text, and are left in it. */
@@ -21,12 +21,12 @@ export class KeptSecrets {
     this.#forms = longestFirst(values.flatMap(formsOf).filter(({ length }) => length >= shortest));
   }
 
-  /** The text without them, and without a part of one at an edge where it was cut. */
+  /** The text without secrets, and without a part of a secret at an edge at which the text was cut. */
   takenFrom(text: string, cut: Cut = {}): string {
     return without(this.#forms, text, cut);
   }
 
-  /** The same for bytes of any kind. Returns the same bytes if there are none of them. */
+  /** The same for bytes of any kind. Returns the given bytes if no secret is in them. */
   takenFromBytes(bytes: Buffer): Buffer {
     this.#byteForms ??= longestFirst(this.#forms.flatMap((form) => [form, Buffer.from(form).toString("latin1")]));
     const text = bytes.toString("latin1");
@@ -35,7 +35,7 @@ export class KeptSecrets {
   }
 }
 
-/** So that none is left as the rest of another. */
+/** The longest first, so that no secret is left as the rest of another. */
 function longestFirst(forms: readonly string[]): readonly string[] {
   return [...new Set(forms)].toSorted((one, other) => other.length - one.length);
 }
@@ -54,7 +54,7 @@ function sharedBySuffix(one: string, other: string): number {
   return 0;
 }
 
-/** As it is, in JSON, in addresses and forms, in HTML, and in base64. */
+/** The secret as it is, and as it stands in JSON, in addresses and forms, in HTML, and in base64. */
 function formsOf(value: string): readonly string[] {
   const json = JSON.stringify(value).slice(1, -1);
   const encoded = encodeURIComponent(value.toWellFormed());
@@ -83,8 +83,8 @@ function inHtml(value: string, apostrophe: string, quote: string): string {
 }
 
 /**
- * Without padding, which not all servers write, and as a part of a longer text, like `Bearer ` and the secret. Three bytes are
- * four characters, so the secret has three forms within others: by the place in three bytes at which it begins.
+ * Without padding, which not all servers write, and as a part of a longer text, like `Bearer ` and the secret. Three bytes
+ * are four characters, so within a longer text the secret has three forms: it may begin at each of three bytes.
  */
 function base64Of(value: string): readonly string[] {
   const bytes = Buffer.from(value);

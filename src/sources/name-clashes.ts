@@ -4,7 +4,7 @@ import { namespacesOf, toolNameFault } from "../tools/tool-name.ts";
 /** Characters of a problem, which may quote a document or a server. */
 const PROBLEM_LENGTH = 500;
 
-/** The problem of a tool that a source describes and that is none here. */
+/** The problem of a described tool that is left out. */
 export function leftOut(tool: string, why: string): string {
   return `${oneLine(`${tool} is left out: ${why.replace(/\.$/, "")}`, PROBLEM_LENGTH)}.`;
 }
@@ -14,8 +14,8 @@ interface Named {
 }
 
 /**
- * The tools of a source that cannot have their names, each with one that it clashes with: two would have the same name, or
- * one would be the namespace of another. Names that no tool can have are left aside.
+ * The tools of a source whose names clash, each with another such tool: both have the same name, or the name of one is a
+ * namespace of the other. Names that no tool can have are left aside.
  */
 export function nameClashes<One extends Named>(named: readonly One[]): ReadonlyMap<One, One> {
   const possible = named.filter(({ name }) => toolNameFault(name) === undefined);
@@ -24,7 +24,7 @@ export function nameClashes<One extends Named>(named: readonly One[]): ReadonlyM
   for (const one of possible) {
     const [first, second] = byName.get(one.name) ?? [];
     const same = first === one ? second : first;
-    // One whose name is a namespace of this one.
+    // A tool whose name is a namespace of this tool.
     const other =
       same ??
       namespacesOf(one.name)

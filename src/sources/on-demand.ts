@@ -1,5 +1,5 @@
 /*
- * The sources that connect to something, loaded when the first one is made: most programs have none, and their code would
+ * The sources that connect to something, loaded with the first such source: most programs have none, and their code would
  * take a third of the time in which this package is loaded.
  */
 import type { McpSource } from "./mcp/from-mcp.ts";

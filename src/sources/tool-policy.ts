@@ -22,7 +22,7 @@ const POLICY_RULES = {
  */
 export type ToolPolicy = OptionsOf<typeof OWN_RULES & Pick<typeof TOOL_RULES, OfTools>>;
 
-/** Named, not taken from the rules above: what is spread loses its comments in declaration files. */
+/** Not derived from `POLICY_RULES`: rules that are spread lose their comments in declaration files. */
 type OfTools = Exclude<keyof typeof POLICY_RULES, keyof typeof OWN_RULES>;
 
 /** One policy for all tools, or a function from a tool's name to its policy. */

@@ -11,7 +11,7 @@ export interface SpanParts {
   readonly contents: Contents;
 }
 
-/** The calls of one execution, whose spans are below one context. */
+/** The calls of an execution. Their spans are below the same context. */
 export class OtelCallSpans implements CallSpans {
   protected readonly parts: SpanParts;
   readonly #parent: Context;

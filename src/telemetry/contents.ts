@@ -2,7 +2,7 @@ import type { About, Redactor } from "../redaction/redactor.ts";
 import { cutMiddle } from "../values/cut-middle.ts";
 import type { Capture } from "./options.ts";
 
-/** Bytes of one content in a span. The journal has all of it. */
+/** Bytes of a content in a span. The journal has the whole content. */
 const CONTENT_BYTES = 16 * 1024;
 
 /** Stands for an input that is not JSON, which a redaction cannot look into. */

@@ -2,7 +2,7 @@ import type { Attributes, Meter } from "@opentelemetry/api";
 import { FIGURES, type FigureName, type FigureSink, LOADS } from "./metric-table.ts";
 import { type Otel, safely, SCOPE } from "./otel.ts";
 
-/** The meters of this process. There is one instance, because each observes the load of all runtimes for good. */
+/** The meters of this process. There is one instance, because each instance observes the load of all runtimes for ever. */
 export function metersOf(otel: Otel): Meters {
   shared ??= new Meters(otel);
   return shared;

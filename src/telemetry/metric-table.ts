@@ -111,7 +111,7 @@ export const LOADS: readonly Gauge[] = [
   },
 ];
 
-/** The open streams of one server. */
+/** The open streams of a server. */
 export function eventStreams(count: () => number): Gauge {
   return {
     name: "portcullis.event_streams",
@@ -137,7 +137,7 @@ export const PROCESS: readonly Gauge[] = [
   },
 ];
 
-/** Is told what the runtimes of this process count. It does not throw. */
+/** Takes what the runtimes of this process count. It does not throw. */
 export interface FigureSink {
   note(figure: FigureName, amount: number, attributes?: Attributes): void;
 }

@@ -1,14 +1,15 @@
 import type { Context } from "@opentelemetry/api";
+import { given } from "../option-rules/given.ts";
 import { OtelCallSpans, type SpanParts, toolAttributes } from "./call-span.ts";
 import { placeOf, safely } from "./otel.ts";
 import { modelAttributes, word, SafeSpan } from "./span.ts";
 import type { CallSpans, ConversationSpan, ConversationWork, ProgramWork, Telemetry, WorkSpan } from "./telemetry.ts";
 import { OtelConversationSpan, OtelWorkSpan } from "./work-span.ts";
 
-/** The tool that a program is a call of, wherever it runs. */
+/** Programs are calls of this tool, wherever they run. */
 const RUN_PROGRAM = "run_program";
 
-/** Tells OpenTelemetry, by its conventions for generative AI. */
+/** Reports to OpenTelemetry, by its conventions for generative AI. */
 export class OtelTelemetry implements Telemetry {
   readonly #parts: SpanParts;
 
@@ -24,7 +25,7 @@ export class OtelTelemetry implements Telemetry {
       "portcullis.language": word(language),
       "portcullis.sandbox": word(sandbox),
     };
-    const span = new SafeSpan(otel, this.#active, `execute_tool ${RUN_PROGRAM}`, { attributes, ...given(before) });
+    const span = new SafeSpan(otel, this.#active, `execute_tool ${RUN_PROGRAM}`, { attributes, ...given({ before }) });
     if (contents.has("programs") && span.isRecorded)
       span.setContent("portcullis.program", contents.text(source, { tool: RUN_PROGRAM }));
     return new OtelWorkSpan(this.#parts, span, RUN_PROGRAM);
@@ -39,7 +40,7 @@ export class OtelTelemetry implements Telemetry {
       ...conversation,
       ...ownAttributes(execution, tenant),
     };
-    const span = new SafeSpan(otel, this.#active, "invoke_agent", { attributes, ...given(before) });
+    const span = new SafeSpan(otel, this.#active, "invoke_agent", { attributes, ...given({ before }) });
     return new OtelConversationSpan(this.#parts, span, conversation);
   }
 
@@ -64,8 +65,4 @@ export class OtelTelemetry implements Telemetry {
 
 function ownAttributes(execution: string, tenant: string) {
   return { "portcullis.execution.id": word(execution), "portcullis.tenant": word(tenant) };
-}
-
-function given(before: ProgramWork["before"]) {
-  return before ? { before } : {};
 }

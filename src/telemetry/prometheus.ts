@@ -1,7 +1,7 @@
 import type { Attributes } from "@opentelemetry/api";
 import { FIGURES, type FigureName, type FigureSink, type Gauge, type Metric } from "./metric-table.ts";
 
-/** Maximum series of one metric, each with attributes of its own: names of tools and codes come from hosts and guests. */
+/** Maximum series of a metric. Each has attributes of its own: names of tools and codes come from hosts and guests. */
 const MOST_SERIES = 500;
 /** Stands for the attributes of all further series, as in the SDKs of OpenTelemetry. */
 const OVERFLOW: Attributes = { "otel.metric.overflow": "true" };

@@ -9,8 +9,8 @@ import type { Telemetry } from "./telemetry.ts";
 const REGISTERED = Symbol.for("opentelemetry.js.api.1");
 
 /**
- * Whether an application has registered an SDK, for spans or for metrics. Asked before the package is loaded: to load
- * the package takes as long as a whole program, and without an SDK it does nothing.
+ * Whether an application has registered an SDK, for spans or for metrics. It is asked before the package is
+ * loaded: loading takes as long as a whole program, and without an SDK the package does nothing.
  */
 export function hasSdk(): boolean {
   const registered = (globalThis as Readonly<Record<symbol, unknown>>)[REGISTERED];
@@ -29,7 +29,7 @@ let loading: Promise<Otel> | undefined;
 
 const sinks = new Set<FigureSink>();
 
-/** Tells the sink the figures of all runtimes of this process from now on. Returns the function that ends that. */
+/** Tells the sink the figures of all runtimes of this process, until the returned function is called. */
 export function addSink(sink: FigureSink): () => void {
   sinks.add(sink);
   return () => void sinks.delete(sink);
@@ -43,7 +43,7 @@ export interface TelemetryParts {
   readonly onMissing: (error: unknown) => void;
 }
 
-/** The telemetry of one runtime, which begins once an SDK is registered or figures are asked for. */
+/** The telemetry of a runtime. It begins once an SDK is registered or figures are asked for. */
 export class TelemetrySwitch {
   readonly #parts: TelemetryParts;
   #meters: Meters | undefined;
@@ -91,7 +91,7 @@ async function figuresOnly(): Promise<Telemetry> {
   return new OtelTelemetry({ otel: WITHOUT_SDK, figures: toAll(), contents });
 }
 
-/** Tells all sinks that there are. */
+/** Tells all sinks. */
 function toAll(...first: readonly FigureSink[]): FigureSink {
   return {
     note: (...noted) => {

@@ -8,7 +8,7 @@ export interface SpanStart {
   readonly before?: readonly (string | undefined)[];
 }
 
-/** One span, whatever the SDK does: nothing that it throws leaves this class. */
+/** A span. Nothing that the SDK throws leaves this class. */
 export class SafeSpan {
   readonly #otel: Otel;
   readonly #context: Context;

@@ -1,15 +1,15 @@
 /**
  * The facts of the runtime's work that become spans and metrics. A scope has a `Telemetry` only while an SDK records:
- * without one, each place that reports costs one comparison. No method throws, whatever the SDK does.
+ * otherwise a report costs a comparison. No method throws, whatever the SDK does.
  */
 export interface Telemetry {
   /** Begins the span of a program's execution, below the span that is active. */
   beginProgram(about: ProgramWork): WorkSpan;
   /** Begins the span of a conversation that is driven, below the span that is active. */
   beginConversation(about: ConversationWork): ConversationSpan;
-  /** For calls that a host makes itself: their spans are below the span that is active. */
+  /** For calls that a host makes itself, below the span that is active. */
   hostCalls(): CallSpans;
-  /** The active span as `traceparent`; undefined without one. */
+  /** The active span as `traceparent`; undefined if no span is active. */
   readonly here: string | undefined;
   /** Counts the bytes of a program's result that a model is given. */
   noteOutput(bytes: number): void;
@@ -18,7 +18,7 @@ export interface Telemetry {
 interface Work {
   readonly execution: string;
   readonly tenant: string;
-  /** Spans of earlier drivers, as the journal has them: the first and the last one. The new span has links to them. */
+  /** Spans of the first and the last earlier driver, as the journal has them. The new span has links to them. */
   readonly before?: readonly (string | undefined)[];
 }
 
@@ -52,7 +52,7 @@ export interface CallWork {
 }
 
 export interface CallSpan {
-  /** Runs the handler, with the span as the active one. */
+  /** Runs the handler, while the span is active. */
   run<Value>(handler: () => Value): Value;
   end(end: CallEnd): void;
 }
@@ -72,7 +72,7 @@ export interface CallEnd {
 export interface WorkSpan extends CallSpans {
   /** The span as W3C `traceparent`, for the journal; undefined if it cannot be linked to. */
   readonly traceparent: string | undefined;
-  /** Runs work with the span as the active one. */
+  /** Runs work, while the span is active. */
   run<Value>(work: () => Value): Value;
   /** Resolves once the captured texts are redacted and the span has ended. */
   end(end: WorkEnd): Promise<void>;

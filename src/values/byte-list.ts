@@ -3,8 +3,7 @@ const BLOCK_BYTES = 64 * 1024;
 
 /**
  * Collects parts of a stream, however it was cut, in little more memory than their bytes. A list of the parts
- * themselves would take some hundred bytes for each part, and keep the larger buffers alive that the parts are views
- * of.
+ * themselves would take some hundred bytes for each part, and would keep alive the larger buffers behind the parts.
  */
 export class ByteList {
   #whole: Uint8Array[] = [];

@@ -1,7 +1,7 @@
 /**
  * Cuts the middle out of a text with more than `allowedBytes` bytes of UTF-8, and puts a line with the number of
  * omitted bytes there. `beforeTail` is put before the rest, for texts whose lines all have the same prefix. `besides`,
- * like ` and 3 lines`, is added to that line: what the text had omitted before it was cut.
+ * like ` and 3 lines`, is added to that line, for what was left out of the text before.
  */
 export function cutMiddle(text: string, allowedBytes: number, beforeTail = "", besides = ""): string {
   if (text.length <= allowedBytes && Buffer.byteLength(text) <= allowedBytes) return text;

@@ -18,12 +18,12 @@ export function defaultHeldBytes(): number {
   return Math.floor(Math.min(memory, getHeapStatistics().heap_size_limit) / 4);
 }
 
-/** Bytes of a text in memory: one per character if it is all ASCII, else two per UTF-16 unit. */
+/** Bytes of a text in memory: as many as its characters if it is ASCII, else two for each UTF-16 unit. */
 export function memoryOf(text: string, utf8Bytes = Buffer.byteLength(text)): number {
   return utf8Bytes === text.length ? utf8Bytes : text.length * 2;
 }
 
-/** Minimum allowance of an execution, in bytes, however small its limits: a parsed input takes more memory than its text. */
+/** Bytes that an execution may hold however small its limits: a parsed input takes more memory than its text. */
 const MIN_BYTES = 8 * 1024 * 1024;
 
 /** The memory that all executions of a runtime hold together, and its bound. */

@@ -21,8 +21,8 @@ export class Slices {
 }
 
 /**
- * Passes items on, and shares the host's thread with all other sliced work in between: a store in memory yields all of
- * its items without a pause, and there may be hundreds of readers.
+ * Passes items on, and shares the host's thread with other sliced work between two items: a store in memory yields its
+ * items without a pause, and may have hundreds of readers.
  */
 export async function* inSlices<Item>(
   items: AsyncIterable<Item> | Iterable<Item>,

@@ -1,8 +1,8 @@
 import { z } from "zod";
 
 /**
- * Like `z.object`. Its type keeps the fields as they are written: in declaration files the comments of fields stand there,
- * and editors show them. The type that zod gives has none.
+ * Like `z.object`. Its type has the fields as they are written, so declaration files and editors show their comments. The
+ * type that zod gives has no comments.
  */
 export function objectSchema<Fields extends z.core.$ZodLooseShape>(fields: Fields): z.ZodObject<Fields> {
   return z.object(fields) as z.ZodType as z.ZodObject<Fields>;

@@ -1,4 +1,4 @@
-/** Keeps the last `maxBytes` of a process's output. Chunks are joined only occasionally, as each may be a single byte. */
+/** Keeps the last `maxBytes` of a process's output. Chunks are joined in groups, because each may be a single byte. */
 export class OutputTail {
   readonly #maxBytes: number;
   #chunks: Buffer[] = [];

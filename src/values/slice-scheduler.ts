@@ -3,9 +3,9 @@
  * that waits for the next turn.
  */
 const TURN_MS = 5;
-/** Time for one slice of work before the next work gets the thread, in milliseconds. */
+/** Time of a slice of work, in milliseconds. */
 const SLICE_MS = 1;
-/** Maximum number of short slices of one lane that run before the callbacks they trigger. Answers made together are then sent together. */
+/** Short slices of a lane that run before the callbacks that they trigger, so that answers made together are sent together. */
 const SLICES_TOGETHER = 32;
 
 /** The scheduler's interface to the event loop. */
@@ -32,9 +32,9 @@ export type SlicedWork<Value> = Generator<undefined, Value>;
 type Slice = () => boolean;
 
 /**
- * Shares the host's thread among work of untrusted length: texts of guests, inputs and results of tools. There is one
- * scheduler for the process. It gives such work one time budget per turn of the event loop. Remaining work waits and is
- * served round robin, first over tenants and then over a tenant's lanes, one slice at a time.
+ * Shares the host's thread among work of untrusted length: texts of guests, inputs and results of tools. The
+ * process has one scheduler. It gives such work `TURN_MS` in each turn of the event loop. Remaining work waits and is
+ * served round robin, slice by slice: first over tenants, then over a tenant's lanes.
  */
 export class SliceScheduler {
   readonly #clock: LoopClock;
@@ -89,7 +89,7 @@ export class SliceScheduler {
     this.#serve();
   }
 
-  /** Serves one lane. The callbacks that its slices trigger count as their cost, so the next lane is served after those. */
+  /** Serves a lane, and the next lane after the callbacks that these slices trigger: their time counts too. */
   #serve(): void {
     const lane = this.#next();
     if (!lane) return;
@@ -150,7 +150,7 @@ export class Lane {
     });
   }
 
-  /** Runs work in slices, the first at once if there is time. Returns the value itself, not a promise, if one slice was enough. */
+  /** Runs work in slices, the first slice at once if there is time. If that slice is enough, returns the value and no promise. */
   work<Value>(work: SlicedWork<Value>): Value | Promise<Value> {
     const end = this.#scheduler.start();
     if (end !== undefined) {
@@ -171,7 +171,7 @@ export class Lane {
     });
   }
 
-  /** Runs the slice that has waited longest. Called by the scheduler. */
+  /** Runs the slice that has waited longest. For the scheduler. */
   serve(): void {
     for (const slice of this.#slices) {
       this.#slices.delete(slice);

@@ -1,6 +1,6 @@
 import { addAbortListener } from "node:events";
 
-/** What the work gives. Rejects with the signal's reason if it is aborted before; then the work goes on unheard. */
+/** The value of the work. Rejects with the signal's reason if the signal is aborted first; the end of the work is then ignored. */
 export async function untilAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
   const aborted = Promise.withResolvers<never>();
   const onAbort = () => aborted.reject(signal.reason);

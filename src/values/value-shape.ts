@@ -10,7 +10,7 @@ export function countOf(container: object, counts: Counts): number {
   return counts.get(container) ?? Object.keys(container).length;
 }
 
-/** The TypeScript type of a value, inferred from its first rows. A list's length follows its type, except inside rows, where it may differ from row to row. */
+/** The TypeScript type of a value, inferred from its first rows. A list's length follows its type, but not within rows: it may differ from row to row. */
 export function shapeOf(value: unknown, counts: Counts, depth = 0, inRow = false): string {
   if (value === null) return "null";
   if (Array.isArray(value)) {

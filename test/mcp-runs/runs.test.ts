@@ -4,7 +4,7 @@ import type { McpRequest } from "../../src/mcp-runs/request.ts";
 import { textResult } from "../../src/mcp-runs/result.ts";
 import type { RunWork } from "../../src/mcp-runs/run.ts";
 import { type McpCall, McpRuns } from "../../src/mcp-runs/runs.ts";
-import { digestOf, Seal } from "../../src/mcp-runs/request-state.ts";
+import { digestOf, Seal } from "../../src/mcp-runs/seal.ts";
 
 beforeEach(
   () => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "Date"] }),

@@ -8,7 +8,7 @@ import type { McpRequest } from "../../mcp-runs/request.ts";
 import { errorResult, type LinkedResult, textResult } from "../../mcp-runs/result.ts";
 import type { Progress, RunWork } from "../../mcp-runs/run.ts";
 import type { McpRuns } from "../../mcp-runs/runs.ts";
-import { digestOf } from "../../mcp-runs/request-state.ts";
+import { digestOf } from "../../mcp-runs/seal.ts";
 import { byteText } from "../../output/byte-text.ts";
 import { cleanJson } from "../../output/clean-json.ts";
 import type { Report } from "../../output/report.ts";

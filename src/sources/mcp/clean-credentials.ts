@@ -9,10 +9,10 @@ const READ_LENGTH = 256 * 1024;
 /** Shorter values, like `true` or `8080`, are found in any text. */
 const SHORTEST_CREDENTIAL = 6;
 
-/** Arguments whose value behind them, or behind their `=`, is a credential. */
+/** Arguments with a credential behind them, or behind their `=`. */
 const SECRET_FLAG = /^--?[\w-]*(?:token|key|secret|password|auth)[\w-]*$/i;
 
-/** What a server was given that must not come back: variables, headers, and what of its address or arguments names a secret. */
+/** What a server was given and must not come back: variables, headers, parameters of its address, and secret arguments. */
 export function credentialsOf({ env = {}, headers = {}, url, args = [] }: GivenToServer): readonly string[] {
   const address = url === undefined ? undefined : new URL(url);
   const behindFlags = args.flatMap((arg, index) => {

@@ -27,16 +27,16 @@ export type Reply =
 const MESSAGE_LENGTH = 4096;
 const FIELDS = 100;
 const FIELD_LENGTH = 256;
-/** Questions that a server may put in place of one result. */
+/** Questions that a server may put in place of a result. */
 const QUESTIONS = 16;
 /** Bounds of the schema of a question. It is flat. */
 const SCHEMA_BOUNDS = { depth: 8, values: 2000 };
 const SCHEMA_BYTES = 64 * 1024;
 
 /**
- * Has the questions decided that a server put in place of a result, and gives what the call is repeated with. A
- * question is accepted with the fields that the approver gave, if they fit its schema, and else cancelled. Rejects if
- * the server asks for anything else: it was told that it cannot.
+ * Has an approver decide the questions that a server put in place of a result. Returns what the repeated call sends. A
+ * question is accepted with the approver's fields if they fit its schema, and else cancelled. Rejects if the server asks
+ * for anything else: it was told that it cannot.
  */
 export async function readAnswers({ inputRequests = {}, requestState }: Message, ask: Ask): Promise<Message> {
   const entries = isFields(inputRequests) ? Object.entries(inputRequests) : [];

@@ -17,7 +17,7 @@ import { ConnectionLost, MalformedMessage, type Message, MessageTooLarge } from 
 import { isFields } from "../../values/fields.ts";
 import { untilAborted } from "../../values/until-aborted.ts";
 
-/** How often a server may be connected to again, and in which time, in milliseconds. */
+/** How often, and within how many milliseconds, a server may be connected to again. */
 const RECONNECTS = { most: 3, withinMs: 60_000 } as const;
 /** Bytes of a server's output that are kept for the operator, and how many of them an error quotes. */
 const LOG_BYTES = 8 * 1024;
@@ -32,7 +32,7 @@ export async function fromMcp(server: McpServer, policies?: McpPolicies): Promis
 class Connects {
   #at: readonly number[] | undefined;
 
-  /** Counts a connection after the first, and returns 0. If it is one too many, returns the milliseconds to wait instead. */
+  /** Counts a connection after the first, and returns 0. If the limit is reached, returns the milliseconds to wait instead. */
   count(): number {
     const since = Date.now() - RECONNECTS.withinMs;
     const again = this.#at?.filter((at) => at > since);
@@ -79,7 +79,7 @@ export class McpSource implements AsyncDisposable {
     return this.#server.name;
   }
 
-  /** The tools that a caller may call, as the server lists them now. A runtime keeps the tools that it was given. */
+  /** The tools that a caller may call, by the latest list of the server. A runtime keeps the tools that it was given. */
   get tools(): readonly Tool[] {
     return this.#tools.list.tools;
   }
@@ -104,7 +104,7 @@ export class McpSource implements AsyncDisposable {
     return this.#tools.problems;
   }
 
-  /** For the operator: the end of what the server has written to standard error, without the values that it was given. */
+  /** For the operator: the end of the server's standard error, without the credentials that the server was given. */
   get log(): string {
     return this.#text.tail(this.#log);
   }
@@ -172,8 +172,7 @@ export class McpSource implements AsyncDisposable {
   }
 
   async #readListAgain(): Promise<void> {
-    // A lost connection lists the tools once it is made anew. A connection that is being made may have listed them
-    // already.
+    // A new connection lists the tools. A connection that is being made may have listed them before the change.
     const session = await (this.#connecting?.catch(() => undefined) ?? this.#session);
     if (!session?.isOpen) return;
     const signal = AbortSignal.any([AbortSignal.timeout(this.#server.connectTimeoutMs), this.#closing.signal]);
@@ -186,7 +185,7 @@ export class McpSource implements AsyncDisposable {
 
   /**
    * Makes a call at the server. A call that only reads, or may be repeated, is sent a second time if the connection was
-   * lost before the server asked for anything. An answer that cannot be read is no reason to send it again.
+   * lost before the server asked for anything. An answer that cannot be read is no reason to repeat the call.
    */
   async #call(tool: ServerTool, name: string, input: unknown, context: CallContext): Promise<unknown> {
     const { listed, headers } = tool;
@@ -232,7 +231,7 @@ export class McpSource implements AsyncDisposable {
         ...(typeof message === "string" ? { message: this.#text.head(message, PROGRESS_LENGTH) } : {}),
       });
     } catch {
-      // The listener's own.
+      // What a listener throws is its own affair.
     }
   }
 
@@ -263,7 +262,7 @@ export class McpSource implements AsyncDisposable {
 
 const MAY_HAVE_TAKEN_EFFECT = " The call may have taken effect: find out whether it did before you repeat it.";
 
-/** For the program: a person, or the host, has declined what the server asked for, and the server did not accept that. */
+/** For the program: an approver has declined a question, and the server asked again. */
 function declined(name: string, effect: Effect): PortcullisError {
   return new PortcullisError(
     "tool_failed",
@@ -281,7 +280,7 @@ class NoList extends Error {
   }
 }
 
-/** What has become of a request or a connection, behind the words "the server". */
+/** What has become of a request or a connection, as the rest of a sentence that begins with "the server". */
 function whatFailed(error: unknown, text: ServerText): string {
   if (error instanceof NoList) return error.message;
   if (PortcullisError.is(error)) return "cannot be started, or its tools cannot be taken over";

@@ -1,10 +1,10 @@
 /**
- * Time from a change of a server's list to its reading, in milliseconds. It doubles, up to a minute, while the server says
- * again and again that its list has changed, and is a multiple of what the last reading took.
+ * Time from a change of a server's list to its reading, in milliseconds. It is at least `perReading` times the time of the
+ * last reading, and doubles, up to a minute, while the server reports changes again and again.
  */
 const LIST_AGAIN_MS = { least: 1000, most: 60_000, perReading: 20 } as const;
 
-/** When a list is read again: its server may say at any time, and as often as it likes, that it has changed. */
+/** Decides when a list is read again: its server may report changes at any time, and as often as it likes. */
 export class ListAgain {
   readonly #read: () => Promise<void>;
   #timer: NodeJS.Timeout | undefined;

@@ -37,7 +37,7 @@ export interface ToolList {
   readonly unassigned: readonly UnassignedTool[];
   /** Entries of the server's list that are no tools here, each with the reason. */
   readonly problems: readonly string[];
-  /** Every tool of the list, also those of no caller, by the server's own name. */
+  /** Every tool of the list, with or without callers, by the server's own name. */
   readonly listed: ReadonlyMap<string, KnownEntry>;
   /** The server's own name of each tool, by its name here. */
   readonly originalOf: ReadonlyMap<string, string>;
@@ -138,7 +138,7 @@ export class ToolListBuilder {
 interface Named {
   readonly listed: KnownEntry;
   readonly name: string;
-  /** The tool, or why there is none; undefined if nothing is said about it, false if no caller is to have it. */
+  /** The tool, or why it cannot be made; undefined without a policy, false if no caller is to have it. */
   readonly made: Tool | string | false | undefined;
 }
 

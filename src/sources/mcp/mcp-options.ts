@@ -14,7 +14,7 @@ import {
 } from "../../option-rules/options.ts";
 import { TIMEOUT_MS } from "../../tools/define-tool.ts";
 import { toolNameFault } from "../../tools/tool-name.ts";
-import { isHeaderName, isHeaderValue } from "../headers.ts";
+import { isHeaderName, isHeaderValue } from "../request-text.ts";
 
 /** What has changed in the list of a server's tools, by the server's own names. */
 export interface SourceChange {
@@ -47,7 +47,7 @@ const MCP_RULES = {
   command: words("the command that starts the server"),
   /** Arguments of the command. */
   args: option<readonly string[]>("an array of strings", (given) => Array.isArray(given) && given.every(isText)),
-  /** Environment of the server. It gets these variables, and of the host's own `PATH` and `HOME` only. */
+  /** Environment of the server: these variables, and the host's own `PATH` and `HOME`. */
   env: option<TextMap>("variables with text as values", isTextMap),
   /** Folder that the server is started in; the host's own by default. */
   cwd: words("a folder"),
@@ -69,7 +69,7 @@ const MCP_RULES = {
   onProgress: callback<(progress: SourceProgress) => void>(),
 };
 
-/** An MCP server: `command` for one that is started, or `url` for one that runs elsewhere. */
+/** An MCP server: `command` if it is started here, or `url` if it runs elsewhere. */
 export type McpServer = OptionsOf<typeof MCP_RULES>;
 
 export type ReadServer = Resolved<typeof MCP_RULES> &
@@ -96,7 +96,7 @@ export function readServer(server: unknown): ReadServer {
   return read as ReadServer;
 }
 
-/** What is wrong with a value that would be wrong only for the server's process or request, and would be shown there. */
+/** What is wrong with a value. Otherwise the server's process or request would fail, with an error that shows the value. */
 function valueFault({
   url,
   headers = {},

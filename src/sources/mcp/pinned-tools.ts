@@ -3,7 +3,7 @@ import type { ReadServer } from "./mcp-options.ts";
 import type { Session } from "./session.ts";
 import { type ListReader, type McpPolicies, type ToolList, ToolListBuilder } from "./make-tools.ts";
 
-/** The tools of a source, as its server lists them now, held to the definitions of the first list if these are pinned. */
+/** The tools of a source, by the latest list of its server. If they are pinned, their definitions are those of the first list. */
 export class SourceTools {
   readonly #server: ReadServer;
   readonly #policies: McpPolicies | undefined;
@@ -20,7 +20,7 @@ export class SourceTools {
   problem: string | undefined;
   /** Definitions of the first list, by the server's own name of the tool. */
   #pinned: ReadonlyMap<string, string> | undefined;
-  /** Readings of the list so far. Of two at once the later one counts. */
+  /** Readings of the list so far. If two are under way, the later reading counts. */
   #readings = 0;
 
   constructor(server: ReadServer, policies: McpPolicies | undefined, call: ListReader["call"]) {
@@ -59,7 +59,7 @@ export class SourceTools {
     if (!isFirst) this.#tellChange(before, list);
   }
 
-  /** Refuses a call of a tool whose definition is no longer that of the first list. */
+  /** Refuses a call of a tool whose definition differs from the first list. */
   refuseChanged(original: string, name: string, digest: string): void {
     if (!this.#server.pin) return;
     const now = this.#list.listed.get(original)?.digest;
@@ -81,12 +81,12 @@ export class SourceTools {
     try {
       this.#server.onSourceChange?.({ source: this.#server.name, added, removed, changed });
     } catch {
-      // The listener's own.
+      // What a listener throws is its own affair.
     }
   }
 }
 
-/** The list without tools whose definition is not the pinned definition; these tools are problems. New tools are not pinned. */
+/** The list without the tools that differ from their pinned definitions, or have none. These tools become problems. */
 function withoutChanged(list: ToolList, pinned: ReadonlyMap<string, string>): ToolList {
   const isChanged = (original: string) => pinned.get(original) !== list.listed.get(original)?.digest;
   const changed = [...list.listed.keys()].filter(isChanged);

@@ -6,8 +6,8 @@ import type { Caller } from "../../tools/tool.ts";
 import { isFields } from "../../values/fields.ts";
 
 /**
- * The value of a call's result: the structured content as it is; one block of text as its text; anything else as `{
- * content }`, without what servers tell clients about blocks. Throws `tool_failed` with the server's text if the tool
+ * The value of a call's result: the structured content as it is, a single block of text as its text, anything else as
+ * `{ content }`, without what servers tell clients about blocks. Throws `tool_failed` with the server's text if the tool
  * failed, and a `MalformedMessage` for a message that is no result.
  */
 export function resultValue(

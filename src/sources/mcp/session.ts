@@ -50,8 +50,8 @@ export class Session {
   }
 
   /**
-   * Connects, and agrees on a version of the protocol. The server is asked in the new version first, over the one
-   * connection. `known` is the protocol of an earlier session. Rejects with what has become of the connection, or the
+   * Connects, and agrees on a version of the protocol. The server is asked in the new version first, over the same
+   * connection. `known` is the protocol of an earlier session. Rejects with what has become of the connection, or with the
    * signal's reason; then nothing is left running.
    */
   static async open(opening: Opening, known?: ReadServer["protocol"]): Promise<Session> {
@@ -60,8 +60,7 @@ export class Session {
     try {
       return await Session.#connect(opening, protocol);
     } catch (error) {
-      // Some old servers end when they are asked in the new version. A server that was connected to before is started
-      // once.
+      // Some old servers end when they are asked in the new version: these are started a second time.
       const isOver = signal.aborted || known !== undefined || protocol !== "auto" || server.command === undefined;
       if (isOver || !(error instanceof ConnectionLost)) throw error;
       return await Session.#connect(opening, "2025-11-25");
@@ -79,7 +78,7 @@ export class Session {
     channel.onLost = (why) => {
       lost = new ConnectionLost(why);
     };
-    // The package's own times are longer than the signal's, except for that after which silence means an old server.
+    // The package's own timeouts are longer than the signal's, except for `probe`: after that, silence means an old server.
     const timeout = 2 * server.connectTimeoutMs;
     const client = new mcp.Client(
       { name: "portcullis", version: "1" },
@@ -121,8 +120,8 @@ export class Session {
   }
 
   /**
-   * Lists the tools: each page is taken before the next page is asked for. A list that has no end is cut off. Resolves
-   * with why the list is not whole, if it is not.
+   * Lists the tools: each page is taken before the next page is asked for. An endless list is cut off. Resolves with why
+   * the list is not whole; with undefined if it is.
    */
   async listTools(
     signal: AbortSignal,
@@ -195,7 +194,7 @@ export class Session {
     };
   }
 
-  /** Whether headers of calls are read by the server: in the new version over HTTP. */
+  /** Whether the server reads headers of calls: in the new version, over HTTP. */
   get readsHeaders(): boolean {
     return this.#channel.hasPerRequestStream && this.#envelope !== undefined;
   }

@@ -1,7 +1,7 @@
 import { toolNameFault } from "../../tools/tool-name.ts";
 
 /**
- * A name as a path of identifiers: `_` for whatever cannot stand in an identifier. A part that is reserved, like
+ * A name as a path of identifiers: `_` replaces each character that cannot stand in an identifier. A reserved part, like
  * `constructor`, gets a `_` behind it.
  */
 export function cleanPath(name: string): string {

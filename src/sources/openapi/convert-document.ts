@@ -1,14 +1,14 @@
 import { Worker } from "node:worker_threads";
 import { loadPackage, PortcullisError } from "../../errors.ts";
 
-/** Longest time for one document, in milliseconds. The largest public documents in YAML take a third of it. */
+/** Longest time for a document, in milliseconds. The largest public documents in YAML take a third of it. */
 const CONVERT_MS = 60_000;
 /** Memory of the thread, in MiB. */
 const MAX_MEGABYTES = 2048;
 
 export type Conversion = { readonly yaml: string } | { readonly swagger: object };
 
-/** What has become of a document; `error` is the reason in words why it could not be converted. */
+/** A converted document, or why it could not be converted, in words. */
 export type Converted = { readonly value: unknown } | { readonly error: string };
 
 const THREAD = new URL("./conversion-thread.js", import.meta.url);

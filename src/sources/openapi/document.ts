@@ -16,7 +16,7 @@ const MAX_CHAIN = 32;
 /** Why a part of a document cannot be used. The message continues a sentence about the operation that it belongs to. */
 export class PartFault extends Error {}
 
-/** What is made, or the fault for which it cannot be. */
+/** The value that `make` returns, or the fault that it throws. */
 export function orFault<Value>(make: () => Value): Value | PartFault {
   try {
     return make();
@@ -35,8 +35,7 @@ export interface OpenApiDocument {
 
 /**
  * Reads a document: its text, JSON or YAML, or the object parsed from it. Rejects with a `PortcullisError`:
- * `source_invalid` for anything but such a document and for one that is too large, `source_unavailable` if a library is
- * missing.
+ * `source_invalid` for anything else and for a document that is too large, `source_unavailable` if a library is missing.
  */
 export async function readDocument(source: string, spec: unknown): Promise<OpenApiDocument> {
   const invalid = (why: string, cause?: unknown) =>

@@ -29,7 +29,7 @@ import {
 } from "./operations.ts";
 import { checkPath, loadStyles, pathParts, requestParts, type Styles } from "./request.ts";
 import { Schemas } from "./schemas.ts";
-import { isHeaderName } from "../headers.ts";
+import { isHeaderName } from "../request-text.ts";
 import { isUsable, type OpenApiAuth, readAuthorization, type Secret } from "./secrets.ts";
 import { send, type Sender } from "./send.ts";
 import { givenParameters, type Layout, layoutOf, toolInput } from "./tool-input.ts";
@@ -39,8 +39,8 @@ const SOURCE_RULES = {
   /** What the names of its tools begin with: `github` for `github.issues.listForRepo`. */
   name: required(words("a name of letters, digits and _")),
   /** The document: its text, JSON or YAML, or the object parsed from it, which must not be changed afterwards. */
-  spec: required(option<string | object>("a document, as text or as an object", isText)),
-  /** The address that paths of the document are put behind. Servers that the document names are not used. */
+  spec: required(option<string | object>("a document, as text or as an object", isDocument)),
+  /** The address before the document's paths. Servers that the document names are not used. */
   baseUrl: required(words("the address of the API, like https://api.example.com/v1")),
   /** How requests say who sends them; nothing by default. */
   auth: option<OpenApiAuth>("credentials", () => true),
@@ -52,7 +52,7 @@ const SOURCE_RULES = {
 
 export type OpenApiOptions = OptionsOf<typeof SOURCE_RULES>;
 
-/** A policy whose `effect` follows from the method if it is left out: GET and HEAD read, PUT and DELETE are idempotent, others write. */
+/** A policy. Its `effect` is by default that of the method: GET and HEAD read, PUT and DELETE are idempotent, others write. */
 export type OpenApiPolicy = Omit<ToolPolicy, "effect"> & Partial<Pick<ToolPolicy, "effect">>;
 
 /**
@@ -74,7 +74,7 @@ export interface UnassignedOperation extends Operation {
 export interface OpenApiSource extends AsyncDisposable {
   readonly name: string;
   readonly tools: readonly Tool[];
-  /** Names of the tools of all operations, also of operations that are no tools. */
+  /** Names for the tools of all operations, whether they became tools or not. */
   readonly names: readonly string[];
   /** Operations that no policy was given for. */
   readonly unassigned: readonly UnassignedOperation[];
@@ -108,8 +108,8 @@ export async function fromOpenApi(options: OpenApiOptions, policies?: OpenApiPol
   return new SourceMaker(sender, styles, document, checkResults).make(found, policies);
 }
 
-/** A value that can be a document. Its fields are checked when they are read. */
-function isText(value: unknown): boolean {
+/** The fields of a document are checked when they are read. */
+function isDocument(value: unknown): boolean {
   return typeof value === "string" || (typeof value === "object" && value !== null);
 }
 

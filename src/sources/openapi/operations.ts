@@ -17,7 +17,7 @@ const STYLES: Readonly<Record<Place, readonly Style[]>> = {
   cookie: ["form"],
 };
 
-/** How a value is written that is not sent as JSON. */
+/** How a value is written if it is not sent as JSON. */
 export interface Serialisation {
   readonly style: Style;
   readonly explode: boolean;
@@ -70,7 +70,7 @@ export interface OperationParts {
   readonly responses: Fields;
 }
 
-/** All operations of a document, up to one more than `MAX_OPERATIONS`. A path that cannot be read has no operations. */
+/** All operations of a document, at most `MAX_OPERATIONS` and another. A path that cannot be read has no operations. */
 export function findOperations(document: OpenApiDocument): readonly FoundOperation[] {
   const found: FoundOperation[] = [];
   const paths = fieldOf(document.root, "paths");
@@ -124,7 +124,7 @@ export function readOperation(
   };
 }
 
-/** What a variable of a path is that the document says nothing of. */
+/** A variable of a path that the document does not describe. */
 const UNDESCRIBED: Fields = { schema: { type: "string" } };
 
 /** Names of the variables in a path. Throws a `PartFault` for an invalid path. */

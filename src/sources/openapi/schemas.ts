@@ -10,7 +10,7 @@ import { fieldOf, isFields, type Fields } from "../../values/fields.ts";
 /** Whether a schema describes what is sent or what comes back. */
 export type Side = "input" | "output";
 
-/** Maximum values in one schema of the document, without what it refers to. */
+/** Maximum values in a schema of the document, without what it refers to. */
 const MAX_OWN_VALUES = 20_000;
 /** Values of a tool's schema. Definitions beyond them may be anything; the nearest definitions come first. */
 const MAX_VALUES = 5000;
@@ -22,14 +22,14 @@ export interface Converted {
   readonly schema: JsonSchema | boolean;
   readonly values: number;
   readonly states: number;
-  /** Pointers to the definitions that the schema refers to, and to those of them that speak about the same value. */
+  /** Pointers to the definitions that the schema refers to; `inPlace` has the definitions that speak about the same value. */
   readonly references: readonly string[];
   readonly inPlace: readonly string[];
 }
 
-/** What a schema says about the shape of a value. Nothing else is kept of a schema of what comes back. */
+/** What a schema says about the shape of a value. Of a result's schema nothing else is kept. */
 const SHAPE: ReadonlySet<string> = new Set(["description", "type", "enum", "const"]);
-/** What else a schema says about a value that is sent, besides patterns and other schemas. */
+/** What an input's schema says besides patterns and other schemas. */
 const BOUNDS: ReadonlySet<string> = new Set(
   [
     ...SHAPE,
@@ -49,7 +49,7 @@ const SCHEMA_WORDS: Readonly<Record<Side, ReadonlySet<string>>> = {
   output: new Set(["items", "additionalProperties"]),
 };
 
-/** The schemas of a document for one side, each converted once. */
+/** The schemas of a document for a side, each converted once. */
 export class Schemas {
   readonly document: OpenApiDocument;
   readonly side: Side;
@@ -91,7 +91,7 @@ export class Schemas {
     });
   }
 
-  /** How many definitions the parts of a tool's schema lead to. Definitions that many tools lead to are walked once. */
+  /** How many definitions the parts of a tool's schema lead to. Definitions that many tools share are walked once. */
   #countIncluded(parts: readonly Converted[]): number {
     const key = JSON.stringify(parts.map(({ values, states, references }) => [values, states, references]));
     return remembered(this.#included, key, () => {
@@ -155,7 +155,7 @@ export class Schemas {
   }
 }
 
-/** What is made for a key once, or the fault for which it cannot be made, which is thrown again. */
+/** The value for a key, made once. If it cannot be made, its fault is thrown each time. */
 function remembered<Value>(known: Map<string, Value | PartFault>, key: string, make: () => Value): Value {
   const made = known.get(key) ?? orFault(make);
   known.set(key, made);

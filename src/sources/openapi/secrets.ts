@@ -8,7 +8,7 @@ import {
   required,
   words,
 } from "../../option-rules/options.ts";
-import { isHeaderName, isHeaderValue } from "../headers.ts";
+import { isHeaderName, isHeaderValue } from "../request-text.ts";
 
 /** A secret, or a function that gives it for each request. */
 export type Secret = string | (() => string | Promise<string>);

@@ -18,7 +18,7 @@ const MAX_REDIRECTS = 5;
 /** Bytes of a failure's body that are read, and characters that a program may read of it. */
 const FAILURE_BYTES = 64 * 1024;
 const FAILURE_LENGTH = 2000;
-/** Secrets that are shorter are part of too many words to be taken out of texts. */
+/** Shorter secrets are part of too many words to be taken out of texts. */
 const SHORTEST_SECRET = 4;
 /** Shortest wait before a request is repeated, in milliseconds; doubled each time. */
 const FIRST_WAIT_MS = 100;
@@ -44,8 +44,8 @@ export interface Call {
 }
 
 /**
- * Sends a request and reads its answer. Redirects are followed on the same host only. If a server asks a call that only
- * reads to come back later, and says when, the call waits as far as its time allows. Rejects with a `PortcullisError`:
+ * Sends a request and reads its answer. Redirects are followed on the same host only. If a server tells
+ * a call that only reads when to come back, the call waits as far as its time allows. Rejects with a `PortcullisError`:
  * `tool_failed` with status and message of an answer that is no success, `source_unavailable` without an answer,
  * `result_too_large` once more than `context.resultBytes` have come.
  */
@@ -115,13 +115,13 @@ async function credentialsOf({ authorization, headers }: Sender): Promise<Creden
   };
 }
 
-/** The address of a request: what was written must be what is sent, in the host that the option names. */
+/** The address of a request. It must stay as it was written, at the host of `baseUrl`. */
 function addressOf(baseUrl: URL, path: string, query: string, credentials: Credentials): URL {
   const url = new URL(`${baseUrl.origin}${path}`);
   if (url.origin !== baseUrl.origin || url.pathname !== path)
     throw new PortcullisError("tool_failed", "The input makes an address that this tool does not have.");
   url.search = query;
-  // Even if an object of the input brought a parameter of this name.
+  // An object of the input may have brought a parameter of this name.
   for (const [name] of credentials.query) if (url.searchParams.has(name)) url.searchParams.delete(name);
   for (const [name, value] of credentials.query)
     url.search = `${url.search === "" ? "" : `${url.search.slice(1)}&`}${encodeURIComponent(name)}=${encodeURIComponent(value)}`;
@@ -267,8 +267,8 @@ async function drop(response: Response): Promise<void> {
 }
 
 /**
- * JSON in which characters that need no escape have none: `a\/b` and `a\u002fb` become `a/b`. Servers write them either way,
- * so a text that is looked for in JSON is looked for in this form. Linear in the text.
+ * JSON in which characters that need no escape have none: `a\/b` and `a\u002fb` become `a/b`. Servers write either, and
+ * secrets are looked for in this form. Takes time linear in the text.
  */
 export function withPlainEscapes(json: string): string {
   if (!json.includes("\\/") && !json.includes("\\u00")) return json;

@@ -4,11 +4,11 @@ import { follow, type OpenApiDocument, orFault, PartFault } from "./document.ts"
 import { fieldOf, isFields, type Fields } from "../../values/fields.ts";
 import type { Body, OperationParts, Parameter } from "./operations.ts";
 import type { Converted, Schemas } from "./schemas.ts";
-import { isHeaderName } from "../headers.ts";
+import { isHeaderName } from "../request-text.ts";
 
 /**
- * Where the fields of bodies stand: beside the parameters, or in a field `body`. One answer for all operations of a
- * document, so that a model need not ask for each.
+ * Whether the fields of bodies stand beside the parameters or in a field `body`. It is the same for all operations of a
+ * document, so that a model need not look for each.
  */
 export type Layout = "flat" | "nested";
 
@@ -17,7 +17,7 @@ export interface ParameterField {
   readonly parameter: Parameter;
 }
 
-/** The input of a tool, and where in it the parts of a request stand. */
+/** The input of a tool, and which of its fields are which parts of a request. */
 export interface ToolInput {
   readonly schema: Schema;
   readonly parameters: readonly ParameterField[];

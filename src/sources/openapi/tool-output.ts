@@ -20,9 +20,9 @@ const TEXT: JsonSchema = Object.freeze({ type: "string" });
 const MEDIA_TYPE = /^[\w!#$&^.+*-]+\/[\w!#$&^.+*-]+$/;
 
 /**
- * The result of an operation's tool, by its answers of success. Throws a `PartFault` if their schemas cannot be used.
- * Without `checks` its schema is shown and any value fits. The schema is undefined if the document does not say what comes
- * back.
+ * The schema of an operation's result, by its answers of success, and the header `accept`. Without `checks` the schema is
+ * shown and any value fits. It is undefined if the document does not describe the result. Throws a `PartFault` if a schema
+ * cannot be used.
  */
 export function toolOutput(
   schemas: Schemas,

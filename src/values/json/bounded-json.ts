@@ -12,14 +12,14 @@ export interface JsonBounds {
   readonly values: number;
 }
 
-/** The value of a text, or what keeps it from having one: a bound that it exceeds, or that it is no JSON. */
+/** The value of a text, or why it has none: it exceeds a bound, or is no JSON. */
 export type BoundedJson =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly fault: keyof JsonBounds | "syntax" };
 
 /**
- * Reads JSON of a client. Depth and number of values are measured before parsing, in slices that share the host's thread, and
- * only as far as the first bound that is exceeded. A short text has its value at once, a longer one by a promise.
+ * Reads JSON of a client. Depth and number of values are measured before parsing, in slices that share the host's thread,
+ * up to the first bound that is exceeded. A short text is read at once; for a longer text this returns a promise.
  */
 export function readBoundedJson(text: string, bounds: JsonBounds, lane: Lane): BoundedJson | Promise<BoundedJson> {
   const parse = (fault: keyof JsonBounds | undefined) =>

@@ -118,7 +118,7 @@ class JsonChecker {
     if (typeof value === "number" && !Number.isFinite(value)) throw new Fault("it holds a number that is too large");
   }
 
-  /** Length of the valid part of a string from here on, at least one character. */
+  /** Length of the valid part of a string from `at` on: at least a character. */
   #passSpecial(at: number): number {
     const { start, end } = this.#scanner;
     if (end - start > SHORT_LENGTH && end - start <= STEP_LENGTH) {
@@ -144,7 +144,7 @@ class JsonChecker {
   }
 }
 
-/** Names are many, and to parse one takes long. */
+/** A text has many names, and parsing each would take long. */
 function isProto(name: string): boolean {
   return name === '"__proto__"' || (name.includes("\\") && parsed(name) === "__proto__");
 }

@@ -7,9 +7,9 @@ const STEP_LENGTH = 64 * 1024;
 const MOST_FIELDS = 1000;
 
 /**
- * The JSON texts of the fields of a record, by name. They are found without being parsed: a value may be as large as the
- * result of a call, and parsing cannot be interrupted. Undefined for a text that is no record, or has more than a thousand
- * fields; whether the texts of the fields are JSON is not checked.
+ * The JSON texts of the fields of a record, by name. They are found without parsing: a value may be as large as the result
+ * of a call, and parsing cannot be interrupted. Whether these texts are JSON is not checked. Undefined for a text that is
+ * no record, or has more than a thousand fields.
  */
 export function* fieldTexts(text: string): SlicedWork<ReadonlyMap<string, string> | undefined> {
   const fields = new Map<string, string>();

@@ -52,7 +52,7 @@ function classOf(value: object): string {
   return Object.prototype.toString.call(value).slice("[object ".length, -1).slice(0, 64);
 }
 
-/** The loop closes an iterator with too many values, which frees what the handler holds for it. */
+/** Leaving the loop closes an iterator with too many values, so that the handler frees what it holds for the iterator. */
 function readIterator(iterator: IteratorObject<unknown>, maxItems: number): unknown[] {
   const items: unknown[] = [];
   for (const item of iterator) {

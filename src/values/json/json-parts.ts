@@ -3,13 +3,13 @@ import type { SlicedWork } from "../slice-scheduler.ts";
 
 /** Elements of a list that become text at once. */
 const ROWS = 128;
-/** Depth of records whose fields become text one by one. */
+/** Depth down to which the fields of a record become text one after the other. */
 const DEPTH = 3;
 
 /** Characters of a text that are written at once. */
 const CHARACTERS = 64 * 1024;
 
-/** The text that `JSON.stringify` makes of plain data, in slices: of long texts and lists, and of the records that hold them. */
+/** The text that `JSON.stringify` makes of plain data. Long texts, lists and the records that hold them are written in slices. */
 export function* jsonInParts(value: unknown): SlicedWork<string> {
   const parts: string[] = [];
   yield* write(value, 0, parts);

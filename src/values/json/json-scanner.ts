@@ -8,7 +8,7 @@ export const OPEN_RECORD = 123;
 export const CLOSE_RECORD = 125;
 /** There is no further mark. A string without an end is no mark. */
 export const END = -1;
-/** There is no mark before the place up to which the caller reads at once. */
+/** There is no mark before the index up to which the caller reads at once. */
 export const MORE = -2;
 
 const BACKSLASH = 92;
@@ -43,7 +43,7 @@ const NO_LEVEL = -1_000_000_000;
 
 /**
  * Finds the marks of a text that may be JSON, without parsing it, in time linear in its length. Numbers, words and white
- * space are what stands between two marks. Whether the text is JSON is for the caller to say.
+ * space stand between two marks. The caller decides whether the text is JSON.
  */
 export class JsonScanner {
   readonly #text: string;
@@ -56,9 +56,9 @@ export class JsonScanner {
   level = 0;
   /** Index after the mark before the last. */
   #endBefore = 0;
-  /** Where the string begins that is being read; -1 outside of one. */
+  /** Where the string that is being read begins; -1 outside of a string. */
   #string = -1;
-  /** Index of the next quotation mark as of the last search, so that a text is not searched again for each step of a string. */
+  /** Index of the quotation mark that the last search found, so that each step of a string needs no search of its own. */
   #quote = -1;
 
   constructor(text: string) {
@@ -105,8 +105,8 @@ export class JsonScanner {
   }
 
   /**
-   * Passes the marks before `until` at once and counts them, up to the mark that closes the container of the level
-   * `outer`. Up to twice as fast as mark by mark.
+   * Passes the marks before `until` and counts them, up to the mark that closes the container of the level `outer`. This
+   * takes as little as half the time of `next` for each mark.
    */
   pass(count: Count, until = this.#text.length, outer = NO_LEVEL): void {
     const text = this.#text;

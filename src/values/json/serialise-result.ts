@@ -20,7 +20,6 @@ export type ResultText =
   | { readonly type: "spent"; readonly overdraft: HeldOverdraft }
   | { readonly type: "not_json"; readonly cause: unknown };
 
-/** Bounds of one result. */
 export interface ResultLimits {
   readonly resultBytes: number;
   readonly resultValues: number;
@@ -82,7 +81,7 @@ export function isLarge(value: unknown): boolean {
   }
 }
 
-/** A result that has to wait for another result of its tenant is weighed first. While it waits, about the size of its text is held. */
+/** If a result has to wait for another result of its tenant, it is weighed first, and about the size of its text is held. */
 async function longText(value: unknown, limits: ResultLimits, share: Share): Promise<ResultText> {
   const make = () => share.lane.work(textInParts(value, limits, share));
   if (!lastLargeResults.has(share.lane.tenant)) return afterOtherResults(make, share.lane.tenant);
@@ -186,9 +185,8 @@ interface Making {
 }
 
 /**
- * The text that `JSON.stringify` makes of a value, in parts. The only difference: a row's own `toJSON` may be passed
- * another index. A yielded number is a lower bound of the bytes that follow, so that the reader can stop before they are
- * made.
+ * The text that `JSON.stringify` makes of a value, in parts. One difference: a row's own `toJSON` may be passed another
+ * index. A yielded number is a lower bound of the bytes that follow, so that the reader can stop before they are made.
  */
 function* partsOf(returned: unknown, name: string, making: Making): Generator<string | number> {
   const { within, allowedBytes } = making;
@@ -246,7 +244,7 @@ class Part {
     return text;
   }
 
-  /** The text of a container of the values taken, without its brackets. A comma precedes a text that is not empty if `comma` is set. Empties the part. */
+  /** The text of a container of the values taken, without its brackets, and with a comma before it if `comma` is set. Empties the part. */
   innerTextOf(container: object, comma: boolean): string {
     const text = this.textOf(container).slice(1, -1);
     // `measure` has counted the container a second time.
@@ -287,7 +285,7 @@ function* rowsOf(rows: readonly unknown[], making: Making): Generator<string | n
   yield "]";
 }
 
-/** Weighs the remaining rows without serialising them, so that a list that is far too large is refused before half of it has become garbage text. */
+/** Weighs the remaining rows, so that a list that is far too large is refused before half of it has become text. */
 function* lookAhead(rows: readonly unknown[], from: number): Generator<number> {
   let minBytes = 0;
   for (let index = from, nextReport = PART_BYTES; index < rows.length; index += 1) {

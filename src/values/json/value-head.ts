@@ -9,10 +9,10 @@ export interface ValueHead {
   readonly counts: ReadonlyMap<object, number>;
 }
 
-/** Minimum number of fields that are read of a record down to `FIELDS_DEPTH`, even without room, so that its shape is known. */
+/** Fields of a record that are read even without room, down to `FIELDS_DEPTH`, so that its shape is known. */
 const FIELDS = 24;
 const FIELDS_DEPTH = 1;
-/** Minimum number of entries that are read of a list, at any depth. */
+/** Entries of a list that are read even without room, at any depth. */
 const ROWS = 1;
 
 /** Room taken by a container without its entries. */
@@ -28,7 +28,7 @@ const NO_ENTRY = /[ \n\r\t]*[\]}]/y;
 
 class NotJson extends Error {}
 
-/** Reads a value of at most `bytes` whole, and of a larger one the beginning. Undefined if the text read is not plain JSON. */
+/** Reads a value whole if it has at most `bytes`, and else its beginning. Undefined if the text that is read is not plain JSON. */
 export async function readUpTo(
   text: string,
   bytes: number,
@@ -40,8 +40,8 @@ export async function readUpTo(
 }
 
 /**
- * Reads the beginning of a large value: about `room` characters, and of the rest only as much as its shape needs. The
- * rest is skipped without parsing, and yields the host's thread in between. Undefined if the text read is not plain JSON.
+ * Reads the beginning of a large value: about `room` characters, and of the rest what the shape needs. The other text is
+ * skipped without parsing, in slices of the host's thread. Undefined if the text that is read is not plain JSON.
  */
 export async function readHead(text: string, room: number, lane: Lane): Promise<ValueHead | undefined> {
   try {
@@ -55,7 +55,7 @@ export async function readHead(text: string, room: number, lane: Lane): Promise<
 class HeadReader {
   readonly #text: string;
   readonly #scanner: JsonScanner;
-  /** Maximum number of JSON characters read of a text or a name. It exceeds the room even if every character is escaped. */
+  /** JSON characters of a text or a name that are read: more than the room, even if each character is escaped. */
   readonly #maxLength: number;
   #room: number;
   /** The last mark: after a value, what follows it. */
@@ -136,7 +136,7 @@ class HeadReader {
     return JSON.parse(word);
   }
 
-  /** Reads a text, or the beginning of a long one. */
+  /** Reads a text, or its beginning if it is long. */
   #string(): string {
     const { start, end } = this.#scanner;
     this.#room -= end - start;
@@ -156,7 +156,7 @@ class HeadReader {
     return count.rows;
   }
 
-  /** Reads the next mark. Returns whether it is further away than is read at once. */
+  /** Reads up to the next mark. Returns whether that mark is at or behind `until`. */
   #isFar(until = this.#scanner.at + STEP_LENGTH): boolean {
     this.#mark = this.#scanner.next(until);
     return this.#mark === MORE;

@@ -86,7 +86,7 @@ function isPlain(value: object): boolean {
   return Object.getPrototypeOf(value) === Object.prototype && !Array.isArray(value);
 }
 
-/** Like `addFields`. V8 knows the names of a plain object's own fields without making a list of them: a quarter of the time. */
+/** Like `addFields`, in a quarter of the time: for a plain object V8 makes no list of the names. */
 function addPlainFields(bytes: number, value: object, scale: Scale, depth: number): number {
   let sum = bytes + 1;
   for (const key in value) {

@@ -46,7 +46,7 @@ export class ProtocolFailure extends Error {
 export class Channel implements Transport {
   readonly #wire: Wire;
   readonly #open = new Map<MessageId, OpenRequest>();
-  /** The package's own requests, each with what it wants to be told when the reply has ended. */
+  /** The package's own requests, each with the function that is called when the reply has ended. */
   readonly #packageRequests = new Map<MessageId, (() => void) | undefined>();
   #requests = 0;
   #closed: string | undefined;
@@ -55,7 +55,7 @@ export class Channel implements Transport {
   onmessage?: Transport["onmessage"];
   /** Called when the connection is lost, with the reason; not when it is closed here. */
   onLost: (why: string) => void = () => {};
-  /** Marks the transport as one process's streams. On these, a server that does not answer the first question is an old server. */
+  /** Marks the transport as a process's streams. On these, a server that does not answer the first question is an old server. */
   declare readonly pid?: null;
   declare readonly stderr?: null;
 
@@ -73,8 +73,8 @@ export class Channel implements Transport {
   }
 
   /**
-   * What decides about a question of the server, while its message is handled. Undefined if it cannot be told which
-   * request the question belongs to: on shared streams, if several are open.
+   * Decides about a question of the server, while its message is handled. Undefined if several requests are open on shared
+   * streams: any of them may be the question's.
    */
   get currentAsk(): RequestOptions["ask"] {
     if (this.#wire.hasExchanges) return this.#open.get(this.#wire.currentRequest?.() ?? "")?.ask;
@@ -172,7 +172,7 @@ export class Channel implements Transport {
     if (typeof method === "string") return this.onmessage?.(message as never);
     const open = this.#open.get(id as MessageId);
     if (!open) {
-      // An answer to what was not asked, or not any more, is dropped.
+      // An answer to no open request is dropped.
       if (this.#packageRequests.delete(id as MessageId)) this.onmessage?.(message as never);
       return;
     }

@@ -3,15 +3,14 @@ import type { AllowedQuestion } from "../../../tools/tool.ts";
 import type { Ask, Question } from "../elicitation.ts";
 import { MalformedMessage } from "./wire.ts";
 
-/** Requests of one call: the first request, and the requests that answer questions of the server. */
+/** Requests of a call: the first request, and the requests that answer questions of the server. */
 const ROUNDS = 10;
-/** Questions that an approver is asked in one call; further ones are declined. */
+/** Questions that an approver is asked in a call. Further questions are declined. */
 const QUESTIONS = 16;
 
 /**
- * What a server asks in the midst of one call, over all requests that the call takes. Questions are asked one after the
- * other. Once an approver has declined a question, the approver is asked no other, and a further question ends the
- * call.
+ * What a server asks in the midst of a call, over all requests of the call. Questions are asked one after the other. Once
+ * an approver has declined a question, the approver is asked no other, and a further question ends the call.
  */
 export class Dialogue {
   readonly #ask: Ask;
@@ -22,13 +21,13 @@ export class Dialogue {
   #isDeclined = false;
   #last: Promise<unknown> = Promise.resolve();
 
-  /** `declined` makes the error of a call that ends because the server asks again what was declined. */
+  /** `declined` makes the error of a call that ends because the server asks again. */
   constructor(ask: Ask, declined: () => PortcullisError) {
     this.#ask = ask;
     this.#declined = declined;
   }
 
-  /** Whether the server has asked for anything: the call is then not made a second time, which would ask again. */
+  /** Whether the server has asked for anything: such a call is not repeated, because it would ask again. */
   get hasBegun(): boolean {
     return this.#rounds > 1 || this.#questions > 0;
   }

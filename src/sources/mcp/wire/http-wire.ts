@@ -26,7 +26,7 @@ const UNANSWERED = new Set([202, 204]);
 
 interface Exchange {
   readonly id: MessageId | undefined;
-  /** Whether the reply is one document, so that it holds the answer or there is none. */
+  /** Whether the reply is a document, which holds the answer if there is any. */
   isDocument: boolean;
   /** Why the reply could not be read. */
   unread: MessageTooLarge | MalformedMessage | undefined;
@@ -113,7 +113,7 @@ export class HttpWire implements Wire {
 
   async #fetch(input: string | URL, init: RequestInit = {}): Promise<Response> {
     const headers = new Headers(init.headers);
-    // Redirects are followed within the origin only. This check holds if that changes.
+    // Redirects are followed within the origin only. This check does not rely on that.
     if (new URL(input).origin === this.#url.origin)
       for (const [name, value] of Object.entries(this.#headers)) headers.set(name, value);
     if (init.method === "GET") await this.#turnOfStream(init.signal);
@@ -206,7 +206,7 @@ function unreadable(cause: unknown): MalformedMessage {
   return new MalformedMessage("A message of the server cannot be read.", { cause });
 }
 
-/** The server does not know the session any more. */
+/** The server has forgotten the session. */
 export class SessionEnded extends ConnectionLost {}
 
 /** The server refused a request by its status. */

@@ -15,7 +15,7 @@ export class LineReader {
   readonly #onLine: (line: string) => void;
   readonly #onLongLine: (line: LongLine) => void;
   readonly #held = new ByteList();
-  /** Set while the rest of a line is skipped that is too long. */
+  /** Set while the rest of a long line is skipped. */
   #skipped: { readonly head: string; tail: Buffer } | undefined;
 
   constructor(maxBytes: () => number, onLine: (line: string) => void, onLongLine: (line: LongLine) => void) {
@@ -49,7 +49,7 @@ export class LineReader {
     this.#skipped = { head, tail: endOf(held, part) };
   }
 
-  /** A line that came in one chunk is not copied. */
+  /** A line that came in a single chunk is not copied. */
   #endLine(last: Buffer): void {
     if (this.#held.bytes + last.length > this.#maxBytes() || this.#skipped) this.#hold(last);
     const skipped = this.#skipped;

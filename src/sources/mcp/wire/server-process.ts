@@ -24,7 +24,7 @@ export interface ServerCommand {
   readonly cwd?: string;
 }
 
-/** The process of a server, with the processes that it has started: they are one group, and end together. */
+/** The process of a server, with the processes that it has started: they form a group, and end together. */
 export class ServerProcess {
   readonly #child: ChildProcess;
   readonly #watcher: ChildProcess | undefined;

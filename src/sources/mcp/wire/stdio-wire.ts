@@ -6,7 +6,7 @@ import { ConnectionLost, type Message, MessageTooLarge, type MessageId, type Wir
 /** Bytes that a server may write to standard output between two messages. Some print a banner there. */
 const GARBAGE_BYTES = 16 * 1024 * 1024;
 
-/** A server's standard streams: one message is one line. */
+/** A server's standard streams: a message is a line. */
 export class StdioWire implements Wire {
   readonly hasExchanges = false;
   readonly #server: ServerCommand;

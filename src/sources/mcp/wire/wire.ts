@@ -10,7 +10,7 @@ export interface SendOptions {
 }
 
 export interface WireEvents {
-  /** Bytes that one message may have now. */
+  /** Bytes that a message may have at the moment. */
   readonly allowedBytes: () => number;
   readonly onMessage: (message: unknown) => void;
   /** No answer to this request will come; without an id, no answer to any open request. */

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, hash, randomBytes } from "node:crypto";
 import { countOf, textOf } from "../values/fields.ts";
 
-/** What a server hands to a client so that it finds its call again when it repeats the request. */
+/** What a client gets, and sends again with its repeated request, so that the server finds the call. */
 export interface SealedCall {
   readonly run: string;
   readonly principal: string;
@@ -34,7 +34,7 @@ export class Seal {
     return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString("base64url");
   }
 
-  /** Id of the run, and the round; undefined for a text that was not sealed here, is too old, or belongs to another principal or request. */
+  /** Undefined for a text that was not sealed here, is too old, or belongs to another principal or request. */
   open(
     state: unknown,
     { principal, digest }: Pick<SealedCall, "principal" | "digest">,
@@ -62,7 +62,7 @@ export class Seal {
   }
 }
 
-/** Digest of what a client asks for, and the bytes that it takes. */
+/** Digest and bytes of what a client asks for. */
 export function digestOf(tool: string, input: unknown): { readonly digest: string; readonly bytes: number } {
   const text = JSON.stringify([tool, input]);
   return { digest: hash("sha256", text), bytes: Buffer.byteLength(text) };

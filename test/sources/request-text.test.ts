@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { encodedStrictly, isHeaderName, isHeaderValue } from "../../src/sources/headers.ts";
+import { encodedStrictly, isHeaderName, isHeaderValue } from "../../src/sources/request-text.ts";
 
 test("a header's name is a token, and its value one line of Latin-1", () => {
   expect(["X-Key", "x_key", "", "a b", "a:b", "a\r\nb", "é"].map(isHeaderName)).toEqual([
