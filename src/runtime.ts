@@ -27,9 +27,14 @@ export async function createRuntime<Context = unknown>(options: RuntimeOptions<C
   const sandbox = await sandboxOf(read.sandbox ?? "isolate");
   // The first engine takes longest to start, so everything else is loaded after it has been started.
   const warming = sandbox.warm?.();
+  const loading = async () => {
+    const loaded = await import("./host/runtime.ts");
+    if (warming) void loaded.warmUp();
+    return loaded;
+  };
   // A thread that cannot be started rejects like a sandbox that cannot: if both fail, the sandbox says what is wrong.
   const reading = async () => preparingThread.start();
-  const [, , { Runtime, openGate }] = await Promise.all([warming, reading(), import("./host/runtime.ts")]);
+  const [, , { Runtime, openGate }] = await Promise.all([warming, reading(), loading()]);
   const { approve, approvePrograms, leaseMs, onEvent, logger } = read;
   return new Runtime<Context>({
     sandbox,

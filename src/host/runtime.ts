@@ -54,7 +54,10 @@ import {
 import { HostObservers, type Listener, listenerOf, listenerOfPrograms, type ObserverParts } from "./observers.ts";
 import type { ExecutionPlaces, QueueState } from "./execution-places.ts";
 import { RuntimeScopes, type ScopeOptions, type ScopeParts } from "./scopes.ts";
+import { endWarmUp } from "./warm-up.ts";
 import { WorkUnderWay } from "./work-under-way.ts";
+
+export { warmUp } from "./warm-up.ts";
 
 export interface RuntimeParts extends ScopeParts, ObserverParts {
   readonly ownsSandbox: boolean;
@@ -428,6 +431,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
 
   /** Cancels all executions and conversations, waits for their ends, and ends the processes of the sandbox. */
   async [Symbol.asyncDispose](): Promise<void> {
+    endWarmUp();
     await this.#work.close();
     this.#removeLoad?.();
     if (this.#parts.ownsSandbox) await this.sandbox[Symbol.asyncDispose]();
@@ -450,6 +454,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     listener: Listener | undefined,
     work: (scope: AgentScope) => Promise<Value>,
   ): Promise<Value> {
+    endWarmUp();
     const loading = this.#observers.telemetry;
     const telemetry = loading && (await loading);
     const own = this.#scopes.of(subject, options);

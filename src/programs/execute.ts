@@ -14,13 +14,15 @@ import { programVersions } from "./from-journal/changed-since.ts";
 
 /**
  * Runs a program from its source to its ending, or until it waits. Anything the program does results in an `Ending`.
- * Rejects only if the journal cannot be written, if the sandbox cannot open a guest, or with `execution_exists`.
+ * Rejects only if the journal cannot be written, if the sandbox cannot open a guest, or with `execution_exists`. `read`
+ * prepares the source.
  */
 export async function execute(
   scope: Scope,
   source: string,
   execution: ExecutionId = randomUUID(),
   result?: ResultSchema,
+  read = prepare,
 ): Promise<Execution> {
   const { sandbox, gate, journal, language, leaseMs, tenant, signal, approvePrograms = false } = scope;
   if (approvePrograms && gate.tools.get(RUN_PROGRAM))
@@ -32,7 +34,7 @@ export async function execute(
   return observed(scope, { execution, source }, async (span) => {
     const tools = gate.tools.visibleTo(["programmatic"]);
     const names = new Set([...tools.map(({ name }) => name), ...CALLING_FUNCTIONS.values()]);
-    const prepared = await prepare(source, language, { tenant, signal }, names);
+    const prepared = await read(source, language, { tenant, signal }, names);
     if (!prepared.ok) return prepared;
     const { program, map } = prepared;
     const log = await TrackedLog.create(

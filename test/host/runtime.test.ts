@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { z } from "zod";
 import {
   createRuntime,
@@ -97,6 +97,19 @@ test.each<[unknown, string]>([
   ],
 ])("a runtime with wrong options is refused in a sentence (case %#: %j)", async (options, message) => {
   expect(await refusal(createRuntime(options as RuntimeOptions))).toEqual({ code: "option_invalid", message });
+});
+
+test("a runtime with a wrong option starts no guest", async () => {
+  const warm = vi.fn<() => Promise<void>>(async () => {});
+  const warmed = { ...sandbox, warm };
+  for (const wrong of [
+    { tools: [echo, echo] },
+    { stubTokens: -1 },
+    { search: { first: -1 } },
+    { limits: { calls: -1 } },
+  ])
+    await refusal(createRuntime({ tools: [], sandbox: warmed, ...wrong }));
+  expect(warm).not.toHaveBeenCalled();
 });
 
 test("tools with the same name make no runtime", async () => {

@@ -13,3 +13,9 @@ parentPort?.on("message", (request) => {
   void prepareText(request).then((answered) => parentPort?.postMessage(answered, []));
 });
 parentPort?.postMessage("ready", []);
+// The first program finds the parser compiled: unless it comes at once, it does not wait for that.
+void prepareText({
+  source: "return (await tools.ping({ i: 1 })).i;",
+  language: "javascript",
+  tools: new Set(["ping"]),
+});
