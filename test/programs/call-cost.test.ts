@@ -1,4 +1,6 @@
 import { createHook } from "node:async_hooks";
+import crypto from "node:crypto";
+import { syncBuiltinESMExports } from "node:module";
 import { PassThrough, Writable } from "node:stream";
 import { afterEach, expect, test, vi } from "vitest";
 import { FrameDecoder } from "../../bridge/wire.ts";
@@ -23,6 +25,7 @@ class QuickGuest implements Guest {
   readonly #channel = new FrameChannel();
   readonly #decoder = new FrameDecoder(Number.POSITIVE_INFINITY);
   readonly frames = this.#channel.frames;
+  writes = 0;
   readonly #calls: Calls;
   readonly #exited = Promise.withResolvers<Exit>();
   readonly exit = this.#exited.promise;
@@ -33,6 +36,7 @@ class QuickGuest implements Guest {
     this.#calls = calls;
     const sink = new Writable({
       write: (bytes: Buffer, _, done) => {
+        this.writes += 1;
         const events = this.#decoder.push(bytes);
         setImmediate(() => this.#reply(events.flatMap((event) => this.#turn(event))));
         done();
@@ -98,6 +102,10 @@ interface Cost {
   readonly bytesCounted: number;
   /** Copies of texts and bytes, as `Buffer` and `TextEncoder` make them. */
   readonly copies: number;
+  /** Digests of texts. */
+  readonly digests: number;
+  /** Writes to the guest. */
+  readonly writes: number;
 }
 
 const FEW = 100;
@@ -106,10 +114,11 @@ const MANY = 500;
 /** What one more call costs: the difference between many calls and few. */
 async function costOf(atOnce: boolean, handler: (input: { readonly i: number }) => unknown): Promise<Cost> {
   let calls: Calls = { number: 1, atOnce };
+  let guest: QuickGuest | undefined;
   const sandbox: Sandbox = {
     name: "quick",
     languages: ["javascript"],
-    open: async () => new QuickGuest(calls),
+    open: async () => (guest = new QuickGuest(calls)),
     [Symbol.asyncDispose]: async () => {},
   };
   const ping = defineTool({
@@ -128,6 +137,8 @@ async function costOf(atOnce: boolean, handler: (input: { readonly i: number }) 
     const parse = vi.spyOn(JSON, "parse");
     const stringify = vi.spyOn(JSON, "stringify");
     const byteLength = vi.spyOn(Buffer, "byteLength");
+    const hash = vi.spyOn(crypto, "hash");
+    syncBuiltinESMExports();
     const copying = [
       vi.spyOn(Buffer, "from"),
       vi.spyOn(Buffer, "concat"),
@@ -137,12 +148,13 @@ async function costOf(atOnce: boolean, handler: (input: { readonly i: number }) 
     hook.enable();
     const { outcome } = await runtime.execute("return 1;");
     hook.disable();
-    const counts = [parse, stringify, byteLength].map(({ mock }) => mock.calls.length);
+    const counts = [parse, stringify, byteLength, hash].map(({ mock }) => mock.calls.length);
     const copies = copying.reduce((sum, { mock }) => sum + mock.calls.length, 0);
     vi.restoreAllMocks();
+    syncBuiltinESMExports();
     expect(outcome).toEqual({ type: "completed", value: 1 });
-    const [parsed = 0, stringified = 0, bytesCounted = 0] = counts;
-    return { promises, parsed, stringified, bytesCounted, copies };
+    const [parsed = 0, stringified = 0, bytesCounted = 0, digests = 0] = counts;
+    return { promises, parsed, stringified, bytesCounted, copies, digests, writes: guest?.writes ?? 0 };
   };
   await run(FEW);
   const few = await run(FEW);
@@ -154,6 +166,8 @@ async function costOf(atOnce: boolean, handler: (input: { readonly i: number }) 
     stringified: each("stringified"),
     bytesCounted: each("bytesCounted"),
     copies: each("copies"),
+    digests: each("digests"),
+    writes: each("writes"),
   };
 }
 
@@ -173,4 +187,7 @@ test.each([
   // Of the two frames of a guest, of the result, and of the frame that carries it.
   expect(cost.bytesCounted).toBeLessThanOrEqual(4);
   expect(cost.copies).toBe(0);
+  // The journal holds it.
+  expect(cost.digests).toBe(1);
+  expect(cost.writes).toBeLessThanOrEqual(atOnce ? 0.5 : 1);
 });

@@ -1,5 +1,5 @@
 import { Writable } from "node:stream";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { FrameDecoder } from "../../bridge/wire.ts";
 import { UnsentFrames } from "../../src/sandboxes/unsent-frames.ts";
 
@@ -100,4 +100,22 @@ test("after the end nothing more is sent", async () => {
   read();
   await new Promise((resolve) => setImmediate(resolve));
   expect(arrived.length).toBe(0);
+});
+
+test("the bytes of a large answer are counted once and made once, and its length goes out with the first of them", () => {
+  const written: number[] = [];
+  const stream = new Writable({
+    write: (chunk: Buffer, _, done) => done(void written.push(chunk.length)),
+    writev: (chunks, done) => done(void written.push(chunks.reduce((sum, { chunk }) => sum + chunk.length, 0))),
+  });
+  const byteLength = vi.spyOn(Buffer, "byteLength");
+  const from = vi.spyOn(Buffer, "from");
+  const concat = vi.spyOn(Buffer, "concat");
+  new UnsentFrames(stream).push(["x".repeat(300 * 1024)]);
+  const made = from.mock.results.map(({ value }) => (value as Buffer).length);
+  const counts = [byteLength.mock.calls.length, concat.mock.calls.length];
+  vi.restoreAllMocks();
+  expect(counts).toEqual([1, 0]);
+  expect(made).toEqual([128 * 1024, 128 * 1024, 44 * 1024]);
+  expect(written).toEqual([4 + 128 * 1024, 128 * 1024, 44 * 1024]);
 });
