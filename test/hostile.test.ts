@@ -27,7 +27,7 @@ const MIB = 1024 * 1024;
 /** A machine that gives a program less than a fifth of a core would stop by the clock what is to be stopped by its processor time. */
 const LIMITS = { memoryBytes: 64 * MIB, runningMs: 1000, wallMs: Math.ceil(5000 * slowness("clock")) };
 /** Of an attack that only the clock can stop: the longer it runs, the longer it hangs. */
-const HANGING_MS = LIMITS.wallMs * 0.4;
+const HANGING_MS = Math.round(LIMITS.wallMs * 0.4);
 
 /** Time from a limit to its ending. */
 const OVER_MS = 1000;

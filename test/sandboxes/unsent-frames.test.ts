@@ -102,20 +102,19 @@ test("after the end nothing more is sent", async () => {
   expect(arrived.length).toBe(0);
 });
 
-test("the bytes of a large answer are counted once and made once, and its length goes out with the first of them", () => {
+test("the bytes of each piece of a large answer are counted once, and written once", () => {
   const written: number[] = [];
   const stream = new Writable({
-    write: (chunk: Buffer, _, done) => done(void written.push(chunk.length)),
-    writev: (chunks, done) => done(void written.push(chunks.reduce((sum, { chunk }) => sum + chunk.length, 0))),
+    write: (chunk: Buffer, _, done) => {
+      written.push(chunk.length);
+      done();
+    },
   });
-  const byteLength = vi.spyOn(Buffer, "byteLength");
-  const from = vi.spyOn(Buffer, "from");
-  const concat = vi.spyOn(Buffer, "concat");
-  new UnsentFrames(stream).push(["x".repeat(300 * 1024)]);
-  const made = from.mock.results.map(({ value }) => (value as Buffer).length);
-  const counts = [byteLength.mock.calls.length, concat.mock.calls.length];
+  const counted = vi.spyOn(Buffer, "byteLength");
+  const copied = [vi.spyOn(Buffer, "from"), vi.spyOn(Buffer, "concat")];
+  new UnsentFrames(stream).push([["head", "x".repeat(300 * 1024)]]);
+  const counts = [counted, ...copied].map(({ mock }) => mock.calls.length);
   vi.restoreAllMocks();
-  expect(counts).toEqual([1, 0]);
-  expect(made).toEqual([128 * 1024, 128 * 1024, 44 * 1024]);
-  expect(written).toEqual([4 + 128 * 1024, 128 * 1024, 44 * 1024]);
+  expect(counts).toEqual([2, 0, 0]);
+  expect(written).toEqual([128 * 1024, 128 * 1024, 44 * 1024 + 8]);
 });
