@@ -10,6 +10,7 @@ import {
   whole,
   word,
 } from "./input/option-values.ts";
+import { readResultSchema } from "./input/read-result-schema.ts";
 import { parseLimit } from "./input/units.ts";
 import { MAX_TURNS } from "../agent/agent-options.ts";
 import { PROGRAMS_OPTIONS } from "../agent/prompt/programs-option.ts";
@@ -91,7 +92,7 @@ export const RUN = {
   ...APPROVE_PROGRAM,
   ...TENANT,
   ...EXECUTION,
-  "--result <schema.json>": "file with the JSON Schema of what the program has to return",
+  "--result <schema.json>": reading("file with the JSON Schema of what the program has to return", readResultSchema),
   ...JOURNAL,
   ...ARTIFACTS,
   ...REPORT_JSON,
@@ -320,8 +321,10 @@ export const RESUME = {
   ...SANDBOX,
   ...APPROVE,
   "--result <call=json>": repeatable("result of a call that a client answers (repeatable)", callResult),
-  "--result-schema <schema.json>":
+  "--result-schema <schema.json>": reading(
     "the JSON Schema of what the program has to return, if it began with one that the journal has not kept",
+    readResultSchema,
+  ),
   "--allow-changed-tools": "go on although tools are gone or changed",
   ...TENANT,
   ...JOURNAL,
@@ -357,6 +360,7 @@ export const IMAGE = {
   ...JSON_LINE,
 };
 
+export type { CommandOptions };
 // What functions of several commands are given.
 export type ToolsOptions = CommandOptions<typeof TOOLS>;
 export type ServerOptions = CommandOptions<typeof OVER_HTTP & typeof JOURNAL>;

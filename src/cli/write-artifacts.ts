@@ -36,12 +36,7 @@ export async function writeArtifacts(
   return code;
 }
 
-interface Said {
-  readonly written: boolean;
-  readonly text: string;
-}
-
-async function writeOne(folder: string, { name, bytes, read }: ReportArtifact): Promise<Said> {
+async function writeOne(folder: string, { name, bytes, read }: ReportArtifact) {
   // The record may be from a journal that was made elsewhere, and many names would lead out of the folder.
   const fault = artifactNameFault(name);
   if (fault !== undefined) return { written: false, text: `an artifact was not written: ${fault}` };

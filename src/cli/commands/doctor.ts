@@ -6,9 +6,8 @@ import { createIsolateSandbox } from "../../sandboxes/isolate/isolate-sandbox.ts
 import type { Finding, Sandbox } from "../../sandboxes/sandbox.ts";
 import { createRuntime } from "../../runtime.ts";
 import { defaultHeldBytes } from "../../values/held-bytes.ts";
-import type { DOCTOR } from "../command-options.ts";
+import type { CommandOptions, DOCTOR } from "../command-options.ts";
 import { EXIT } from "../exit-code.ts";
-import type { CommandOptions } from "../option.ts";
 import { oneLine } from "../terminal/one-line.ts";
 
 /** `portcullis doctor`: checks this machine. Resolves with the exit code, `environment` if programs cannot run here. */

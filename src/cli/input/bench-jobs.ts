@@ -1,7 +1,6 @@
 import type { Tool } from "../../tools/tool.ts";
 import { EXAMPLES, exampleFile, exampleTools, packagesOf, requireData } from "./examples.ts";
-import type { BENCH } from "../command-options.ts";
-import type { CommandOptions } from "../option.ts";
+import type { CommandOptions, BENCH } from "../command-options.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import { word } from "./option-values.ts";

@@ -6,8 +6,7 @@ import type { ProviderOptions } from "../../models/provider/provider-options.ts"
 import { given } from "../../option-rules/given.ts";
 import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
 import { jsonSchema } from "../../tools/schema.ts";
-import type { ASK } from "../command-options.ts";
-import type { CommandOptions } from "../option.ts";
+import type { CommandOptions, ASK } from "../command-options.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import { loadModel } from "./load-model.ts";

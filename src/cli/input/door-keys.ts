@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from "node:fs";
 import { isLoopback } from "../../serve/http/allowed-hosts.ts";
-import { parseKeys, type Keys } from "../../serve/http/keys.ts";
+import { parseKeys } from "../../serve/http/keys.ts";
 import { EXIT } from "../exit-code.ts";
 import { causeOf, Failure } from "../failure.ts";
 import { oneLine } from "../terminal/one-line.ts";
@@ -9,8 +9,8 @@ import { writeStderr } from "../terminal/standard-streams.ts";
 const READABLE_BY_OTHERS = 0o044;
 const KEYS_BYTES = 1024 * 1024;
 
-/** The keys of a file, and its text. Warns if others can read keys in it. */
-export function readDoorKeys(path: string): { readonly keys: Keys; readonly text: string } {
+/** The text of a file of keys, which are valid. Warns if others can read keys in it. */
+export function readDoorKeys(path: string): string {
   const found = statSync(path, { throwIfNoEntry: false });
   if (!found?.isFile())
     throw new Failure(
@@ -25,7 +25,7 @@ export function readDoorKeys(path: string): { readonly keys: Keys; readonly text
     writeStderr(
       `portcullis: --keys: other users can read the keys in ${oneLine(path)}: chmod 600, or give their SHA-256 as hash.\n`,
     );
-  return { keys, text };
+  return text;
 }
 
 /** Refuses an address that others could reach without a key. */

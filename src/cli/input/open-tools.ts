@@ -27,6 +27,11 @@ export interface OpenTools extends Omit<McpConfig, "sources"> {
   readonly sources: readonly OpenSource[];
 }
 
+/** A file of servers, or of an API, with the names of its tools. */
+interface Opened extends Omit<McpConfig, "sources"> {
+  readonly sources: readonly Pick<OpenApiSource, "name" | "names" | "tools">[];
+}
+
 /** Loads the module, and connects to the servers. Rejects with a `Failure` or a `PortcullisError`; then no server is left running. */
 export async function openTools(options: ToolsOptions): Promise<OpenTools> {
   const { tools: module, mcp, openapi } = options;
@@ -49,37 +54,40 @@ export async function openAnyTools({ tools: module, mcp, openapi, allow }: Tools
   const own = module === undefined ? [] : await loadTools(module);
   // What a server's package prints is not the command's result.
   keepStdout();
-  const configs: McpConfig[] = [];
+  const configs: Opened[] = [];
   const sources: OpenSource[] = module === undefined ? [] : [{ name: module, from: "--tools", tools: own }];
   const names = new Set<string>();
+  const take = (option: string, file: string, config: Opened) => {
+    configs.push(config);
+    for (const { name, tools } of config.sources) {
+      // Tools of two sources with one name would have the same names.
+      if (names.has(name))
+        throw new Failure(
+          EXIT.usage,
+          `${option}: ${file} has a source ${name}, and so has a file before it: rename one.`,
+        );
+      names.add(name);
+      sources.push({ name, from: `${option} ${file}`, tools });
+    }
+  };
   const close = async () => {
     await Promise.all(configs.map((config) => config[Symbol.asyncDispose]()));
   };
+  const policyOf = (name: string) => allowed.policyOf(name);
   try {
-    for (const file of mcp) {
-      const config = await fromMcpConfig(file, (name) => allowed.policyOf(name));
-      configs.push(config);
-      takeNames(`--mcp: ${file}`, names, config.sources);
-      sources.push(...config.sources.map(({ name, tools }) => ({ name, from: `--mcp ${file}`, tools })));
-    }
-    const apis: OpenApiSource[] = [];
+    for (const file of mcp) take("--mcp", file, await fromMcpConfig(file, policyOf));
     for (const file of openapi) {
-      const source = await readOpenApiFile(file, (name) => allowed.policyOf(name));
-      apis.push(source);
-      takeNames(`--openapi: ${file}`, names, [source]);
-      sources.push({ name: source.name, from: `--openapi ${file}`, tools: source.tools });
+      const source = await readOpenApiFile(file, policyOf);
+      take("--openapi", file, { ...source, sources: [source], unassigned: unassignedOf(source) });
     }
-    const served = () => [...configs, ...apis].flatMap(({ tools }) => tools);
-    const unassigned = [...configs.flatMap((config) => config.unassigned), ...apis.flatMap(unassignedOf)];
-    const named = [...configs.flatMap((config) => config.sources), ...apis];
-    allowed.refuseUnused(named.flatMap(({ names: all }) => all));
+    allowed.refuseUnused(configs.flatMap((config) => config.sources.flatMap((source) => source.names)));
     return {
       get tools() {
-        return [...own, ...served()];
+        return [...own, ...configs.flatMap(({ tools }) => tools)];
       },
       sources,
-      unassigned,
-      problems: [...configs, ...apis].flatMap(({ problems }) => problems),
+      unassigned: configs.flatMap(({ unassigned }) => unassigned),
+      problems: configs.flatMap(({ problems }) => problems),
       [Symbol.asyncDispose]: close,
     };
   } catch (error) {
@@ -98,15 +106,6 @@ export function tellUnassigned({ unassigned, problems }: OpenTools, { mcp, opena
   ].filter((part) => part !== false);
   if (parts.length === 0) return;
   writeStderr(`${parts.join(", and ")}: portcullis tools${flags({ mcp, openapi })} --check lists them.\n`);
-}
-
-/** Tools of two sources with one name would have the same names. */
-function takeNames(file: string, names: Set<string>, sources: readonly { readonly name: string }[]): void {
-  for (const { name } of sources) {
-    if (names.has(name))
-      throw new Failure(EXIT.usage, `${file} has a source ${name}, and so has a file before it: rename one.`);
-    names.add(name);
-  }
 }
 
 /** Operations of an API that nothing was said about. Their methods are hints, as a server's annotations are. */

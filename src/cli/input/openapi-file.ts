@@ -62,10 +62,11 @@ export async function readOpenApiFile(
     portcullis,
   );
   const document = await readDocumentFile(place.at("spec"), resolve(dirname(path), spec), spec);
-  const source = await atFile(
-    path,
-    fromOpenApi({ ...options, spec: document }, (name) => filePolicies.of(name, () => policies(name))),
-  );
+  const policyOf = (name: string) => filePolicies.of(name, () => policies(name));
+  const source = await fromOpenApi({ ...options, spec: document }, policyOf).catch((error: unknown) => {
+    // Errors about options name the function that a host calls; here they are fields of a file.
+    throw errorAt(path, error);
+  });
   filePolicies.refuseUnmatched(source.names);
   return source;
 }
@@ -94,15 +95,6 @@ function expanded(place: OptionPlace, path: string, value: unknown, at = ""): un
       expanded(place, path, field, at === "" ? name : `${at}.${name}`),
     ]),
   );
-}
-
-/** Errors about options name the function that a host calls; here they are fields of a file. */
-async function atFile<Value>(path: string, made: Promise<Value>): Promise<Value> {
-  try {
-    return await made;
-  } catch (error) {
-    throw errorAt(path, error);
-  }
 }
 
 function invalid(place: string, why: string): PortcullisError {

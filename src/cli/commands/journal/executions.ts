@@ -1,7 +1,6 @@
 import { listExecutions } from "../../../executions/list-executions.ts";
 import { Failure } from "../../failure.ts";
-import type { EXECUTIONS } from "../../command-options.ts";
-import type { CommandOptions } from "../../option.ts";
+import type { CommandOptions, EXECUTIONS } from "../../command-options.ts";
 import { given } from "../../../option-rules/given.ts";
 import { EXIT } from "../../exit-code.ts";
 import { existingJournal } from "../../input/open-journal.ts";

@@ -1,9 +1,10 @@
 import { standardStreams, writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
 import { join } from "node:path";
 import { runTrials } from "../../../comparison/trials/run-trials.ts";
+import { given } from "../../../option-rules/given.ts";
 import { optionError } from "../../../errors.ts";
-import { priceOf, type Price, type PriceTable } from "../../../comparison/accounting/prices.ts";
-import { summariseTrials, type TrialSummary } from "../../../comparison/trials/summarise-trials.ts";
+import { priceOf, type PriceTable } from "../../../comparison/accounting/prices.ts";
+import { summariseTrials } from "../../../comparison/trials/summarise-trials.ts";
 import { TRIAL_MODES, type OfflineCheck, type Trial, type TrialMode } from "../../../comparison/trials/trial.ts";
 import { WIRES } from "../../../comparison/wires/wires.ts";
 import type { Approve } from "../../../gate/approve/approval.ts";
@@ -12,8 +13,7 @@ import type { Screen } from "../../terminal/screen.ts";
 import { dataOf, type Job } from "../../input/bench-jobs.ts";
 import { showBar } from "../../terminal/executions/progress.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
-import type { BENCH } from "../../command-options.ts";
-import type { CommandOptions } from "../../option.ts";
+import type { CommandOptions, BENCH } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
 import { Failure } from "../../failure.ts";
 import { parseModel } from "../../input/load-model.ts";
@@ -28,22 +28,6 @@ type LiveOptions = Omit<CommandOptions<typeof BENCH>, "approve"> & {
   readonly screen: Screen;
   readonly approve: Approve;
 };
-
-/** All measurements of a live bench. Written as `live.json`, next to one file per conversation. */
-interface LiveReport {
-  readonly format: 1;
-  readonly date: string;
-  readonly portcullis: string;
-  /** Packages that the open tasks read, like `world-countries@5.1.0`. */
-  readonly data: readonly string[];
-  /** Provider and model. */
-  readonly model: string;
-  /** The prices that dollars were calculated from. */
-  readonly prices: { readonly date: string; readonly of: string; readonly price: Price };
-  readonly maxUsd: number;
-  readonly trials: readonly Trial[];
-  readonly summary: readonly TrialSummary[];
-}
 
 /** The model that a live bench is given. Throws if `--provider` or `--model` is missing, or the provider is unknown. */
 export function readLiveModel({ provider = "", model: name = "" }: Omit<CommandOptions<typeof BENCH>, "approve">) {
@@ -67,13 +51,15 @@ export async function benchLive(jobs: readonly Job[], prices: PriceTable, option
   using cancelling = cancelOnSignal();
   const trials: Trial[] = [];
   const { baseUrl, out = freshFolder() } = options;
-  const atBaseUrl = baseUrl === undefined ? {} : { baseUrl };
-  const report = (): LiveReport => ({
+  // Written as `live.json`, next to one file for each conversation.
+  const report = () => ({
     format: 1,
     date: today(),
     portcullis: version,
+    // Packages that the open tasks read, like `world-countries@5.1.0`.
     data: dataOf(jobs),
     model: `${provider}:${name}`,
+    // The prices that dollars were calculated from.
     prices: { date: prices.date, of: name, price },
     maxUsd,
     trials,
@@ -88,7 +74,7 @@ export async function benchLive(jobs: readonly Job[], prices: PriceTable, option
       tasks: jobs.map(({ loaded: { task }, tools }) => ({ task, tools })),
       modes,
       repeat,
-      connect: (fetch) => parseModel(`${provider}:${name}`, { stream: false, fetch, ...atBaseUrl }),
+      connect: (fetch) => parseModel(`${provider}:${name}`, { stream: false, fetch, ...given({ baseUrl }) }),
       wire,
       price,
       maxUsd,
@@ -112,7 +98,8 @@ export async function benchLive(jobs: readonly Job[], prices: PriceTable, option
   }
   writeOut(out, "live.json", asText(report()));
   writeStderr(`Kept in ${oneLine(out)}: live.json, and each conversation.\n`);
-  print(report(), planned, options);
+  if (options.json) printJson(report());
+  else print(trials, planned, maxUsd);
   return cancelling.signal.aborted ? cancelling.exitCode : EXIT.completed;
 }
 
@@ -125,17 +112,12 @@ function asText(value: unknown): string {
   return `${JSON.stringify(value, undefined, 2)}\n`;
 }
 
-function print(report: LiveReport, planned: number, { json }: Pick<LiveOptions, "json">): void {
-  if (json) {
-    printJson(report);
-    return;
-  }
-  const { summary, trials, maxUsd } = report;
+function print(trials: readonly Trial[], planned: number, maxUsd: number): void {
   const head = ["task", "mode", "right", "void", "tokens", "per right answer", "turns", "seconds", "US$, at most"];
   const whole = (value: number) => count(Math.round(value));
   const range = ({ median, min, max }: { median: number; min: number; max: number }, text = whole) =>
     Number.isNaN(median) ? "–" : `${text(median)} (${text(min)}–${text(max)})`;
-  const rows = summary.map((one) => [
+  const rows = summariseTrials(trials).map((one) => [
     one.task,
     one.mode,
     `${one.right} of ${one.trials - one.void}`,

@@ -18,8 +18,7 @@ import { showBar } from "../../terminal/executions/progress.ts";
 import { dataOf, jobsOf } from "../../input/bench-jobs.ts";
 import { benchLive, readLiveModel } from "./bench-live.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
-import type { BENCH } from "../../command-options.ts";
-import type { CommandOptions } from "../../option.ts";
+import type { CommandOptions, BENCH } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
 import { Failure } from "../../failure.ts";
 import { printJson, printTable } from "../../terminal/print.ts";
@@ -97,17 +96,16 @@ function settingsOf(options: CommandOptions<typeof BENCH>) {
   const priceTable = prices === undefined ? PRICES : readPriceFile(prices);
   const { window: windowTokens = WINDOW_TOKENS.default, cut: cutTokens = CUT_TOKENS.default } = options;
   const { atOnce = AT_ONCE.default } = options;
+  const sizes = { atOnce, cutTokens, windowTokens };
   return {
-    compare: { windowTokens, atOnce, cutTokens, prices: priceTable, pricedAs },
+    compare: { ...sizes, prices: priceTable, pricedAs },
     report: {
       portcullis: version,
       node: process.versions.node,
       encoding: "o200k_base",
       otherEncoding: "cl100k_base",
       envelopeTokens: ENVELOPE_TOKENS,
-      atOnce,
-      cutTokens,
-      windowTokens,
+      ...sizes,
       pricesOf: priceTable.date,
       pricedAs,
     },

@@ -35,8 +35,7 @@ import {
 import { Failure } from "../../failure.ts";
 import { loadModel } from "../../input/load-model.ts";
 import { loadModule } from "../../input/load-module.ts";
-import type { DEMO } from "../../command-options.ts";
-import type { CommandOptions } from "../../option.ts";
+import type { CommandOptions, DEMO } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
 import { word } from "../../input/option-values.ts";
 import { showProgress } from "../../terminal/executions/progress.ts";

@@ -2,8 +2,7 @@ import { standardStreams, writeStderr, writeStdout } from "../../terminal/standa
 import type { AgentEvent } from "../../../agent/event.ts";
 import { outcomeText } from "../../../gate/answer.ts";
 import { insetText } from "../../../output/foreign-text.ts";
-import type { ASK } from "../../command-options.ts";
-import type { CommandOptions } from "../../option.ts";
+import type { CommandOptions, ASK } from "../../command-options.ts";
 import type { Screen } from "../../terminal/screen.ts";
 import { checkExecution, optionalJournal } from "../../input/open-journal.ts";
 import { conversationOptions } from "../../input/conversation-flags.ts";
@@ -94,16 +93,12 @@ function createWriting(stream: NodeJS.WriteStream, screen: Screen): (event: Agen
     if (event.type === "argument" && event.tool === RUN_PROGRAM) {
       written = (written + event.text).slice(-KEPT_LENGTH);
       const width = Math.max(20, (stream.columns ?? 80) - 2);
-      stream.write(`\r\u001b[2K… ${oneLine(lastLine(written)).slice(-width)}`);
+      // The input is JSON while it is written: its line breaks are written as `\\n`.
+      const line = written.split(/\n|\\n/).at(-1) ?? "";
+      stream.write(`\r\u001b[2K… ${oneLine(line).slice(-width)}`);
     } else if (written !== "" && event.type !== "argument") {
       written = "";
       stream.write("\r\u001b[2K");
     }
   };
-}
-
-/** The input is JSON while it is written: its line breaks are written as `\\n`. */
-function lastLine(text: string): string {
-  const end = Math.max(text.lastIndexOf("\n") + 1, text.lastIndexOf("\\n") + 2);
-  return text.slice(Math.max(0, text.lastIndexOf("\\n") < 0 ? text.lastIndexOf("\n") + 1 : end));
 }

@@ -13,11 +13,9 @@ import { findExecution } from "../../input/find-execution.ts";
 import { loadModel, parseModel } from "../../input/load-model.ts";
 import { Failure, reasonOf } from "../../failure.ts";
 import { existingJournal } from "../../input/open-journal.ts";
-import { readResultSchema } from "../../input/read-result-schema.ts";
 import { oneLine } from "../../terminal/one-line.ts";
 import { printJson } from "../../terminal/print.ts";
-import type { RECOVER, RESUME, RunningOptions } from "../../command-options.ts";
-import type { CommandOptions } from "../../option.ts";
+import type { CommandOptions, RECOVER, RESUME, RunningOptions } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
 import { given } from "../../../option-rules/given.ts";
 import { writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
@@ -27,7 +25,6 @@ import { openRuntime, type OpenRuntime } from "./open-runtime.ts";
 export async function resume(named: string, options: CommandOptions<typeof RESUME>): Promise<number> {
   const { allowChangedTools = false, tenant, baseUrl, fallback, stream } = options;
   const results = Object.fromEntries(options.result);
-  const result = await readResultSchema("--result-schema", options.resultSchema);
   using journal = existingJournal(options.journal);
   await using open = await openRuntime(options, journal, () => ({}));
   const { runtime, signal, approve } = open;
@@ -35,7 +32,7 @@ export async function resume(named: string, options: CommandOptions<typeof RESUM
   const execution = await findExecution(journal, named, tenant ?? "default");
   const header = await readHeader(journal, execution, HOST);
   if (header?.kind !== "conversation") {
-    const report = await runtime.resume(execution, { ...about, ...given({ result }) });
+    const report = await runtime.resume(execution, { ...about, ...given({ result: options.resultSchema }) });
     return await open.end(open.print(report, header), report.artifacts);
   }
   const models = { stream, ...given({ baseUrl }) };

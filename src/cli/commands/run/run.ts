@@ -1,19 +1,17 @@
 import type { Language } from "../../../../bridge/frames.ts";
 import { given } from "../../../option-rules/given.ts";
-import type { RUN } from "../../command-options.ts";
-import type { CommandOptions } from "../../option.ts";
+import type { CommandOptions, RUN } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
 import { Failure } from "../../failure.ts";
 import { checkExecution, optionalJournal } from "../../input/open-journal.ts";
 import { readProgram } from "../../input/read-program.ts";
-import { readResultSchema } from "../../input/read-result-schema.ts";
 import { type Progress, showProgress } from "../../terminal/executions/progress.ts";
 import { standardStreams } from "../../terminal/standard-streams.ts";
 import { openRuntime } from "./open-runtime.ts";
 
 /** `portcullis run`: runs a program. Resolves with the exit code. The result goes to standard output, everything else to standard error. */
 export async function run(file: string, options: CommandOptions<typeof RUN>): Promise<number> {
-  const { execution, tenant, approveProgram = false } = options;
+  const { execution, tenant, result, approveProgram = false } = options;
   checkExecution(execution, options.journal);
   const language = (options.language ?? (file.endsWith(".py") ? "python" : "javascript")) as Language;
   if (language === "python" && options.sandbox !== "docker")
@@ -22,7 +20,6 @@ export async function run(file: string, options: CommandOptions<typeof RUN>): Pr
       `The program ${file} is Python, which runs in containers only: add --sandbox docker.`,
     );
   const program = await readProgram(file);
-  const result = await readResultSchema("--result", options.result);
   using journal = optionalJournal(options.journal);
   let progress: Progress | undefined;
   try {

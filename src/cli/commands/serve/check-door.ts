@@ -1,9 +1,8 @@
-import { approvalText, declarationTokens, directTokens, effectText } from "../tools/tool-facts.ts";
+import { declarationTokens, directTokens, factCells, toolFacts } from "../tools/tool-facts.ts";
 import { count, counted } from "../../../output/count-text.ts";
 import { createRuntime } from "../../../runtime.ts";
 import { listTools } from "../../../serve/mcp/listed-tools.ts";
-import type { MCP } from "../../command-options.ts";
-import type { CommandOptions } from "../../option.ts";
+import type { CommandOptions, MCP } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
 import { openTools, type OpenSource } from "../../input/open-tools.ts";
 import { printJson, table } from "../../terminal/print.ts";
@@ -27,13 +26,7 @@ export async function checkDoor(options: CommandOptions<typeof MCP>): Promise<nu
   }
   const sources = open.sources.map((source) => [source.name, source.from, count(source.tools.length)]);
   writeStdout(`${table(["source", "named by", "tools"], sources, ["tools"])}\n\n`);
-  const cells = tools.map((tool) => [
-    tool.name,
-    tool.callers.join(", "),
-    tool.effect,
-    tool.approval,
-    count(tool.tokens),
-  ]);
+  const cells = tools.map((tool) => [...factCells(tool), count(tool.tokens)]);
   writeStdout(`${table(["tool", "callers", "effect", "approval", "tokens"], cells, ["tokens"])}\n\n`);
   writeStdout(`Served, with tokens: ${served.map((one) => `${one.name} (${count(one.tokens)})`).join(", ")}\n`);
   writeStdout(
@@ -44,14 +37,7 @@ export async function checkDoor(options: CommandOptions<typeof MCP>): Promise<nu
 }
 
 function rowsOf({ name: source, tools }: OpenSource) {
-  return tools.map((tool) => ({
-    source,
-    name: tool.name,
-    callers: tool.allowedCallers,
-    effect: effectText(tool),
-    approval: approvalText(tool),
-    tokens: directTokens(tool),
-  }));
+  return tools.map((tool) => ({ source, ...toolFacts(tool), tokens: directTokens(tool) }));
 }
 
 function sumOf(rows: readonly { readonly tokens: number }[]): number {

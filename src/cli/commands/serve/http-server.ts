@@ -32,7 +32,7 @@ export function readHttpSettings(options: ServerOptions, port: number | undefine
     options,
     port: port ?? LISTEN_RULES.port.default,
     /** Text of the file of keys. */
-    keys: options.keys === undefined ? undefined : readDoorKeys(options.keys).text,
+    keys: options.keys === undefined ? undefined : readDoorKeys(options.keys),
     drainMs: drain,
     /** For the runtime. */
     executions: { atOnce, queued, ...given({ perTenant }) },

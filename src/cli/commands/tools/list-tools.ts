@@ -1,4 +1,4 @@
-import { approvalText, directTokens, effectText } from "./tool-facts.ts";
+import { directTokens, factCells, toolFacts } from "./tool-facts.ts";
 import { printJson, printTable } from "../../terminal/print.ts";
 import { writeStdout } from "../../terminal/standard-streams.ts";
 import { count, counted } from "../../../output/count-text.ts";
@@ -6,8 +6,7 @@ import { declareTools } from "../../../tools/declarations/declarations.ts";
 import { countTokens } from "../../../tools/count-tokens.ts";
 import { ToolSet } from "../../../tools/tool-set.ts";
 import { checkTools } from "./check-tools.ts";
-import type { LIST_TOOLS } from "../../command-options.ts";
-import type { CommandOptions } from "../../option.ts";
+import type { CommandOptions, LIST_TOOLS } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
 import { openTools, tellUnassigned } from "../../input/open-tools.ts";
 import { checkValue, oneOf } from "../../../option-rules/options.ts";
@@ -33,10 +32,7 @@ export async function listTools(words: readonly string[], options: CommandOption
     return EXIT.completed;
   }
   const rows = tools.all.map((tool) => ({
-    name: tool.name,
-    callers: tool.allowedCallers,
-    effect: effectText(tool),
-    approval: approvalText(tool),
+    ...toolFacts(tool),
     jsonTokens: tool.allowedCallers.includes("direct") ? directTokens(tool) : undefined,
     stubTokens: tool.allowedCallers.includes("programmatic") ? countTokens(declareTools([tool])) : undefined,
   }));
@@ -45,14 +41,7 @@ export async function listTools(words: readonly string[], options: CommandOption
     return EXIT.completed;
   }
   const sum = (tokens: readonly (number | undefined)[]) => tokens.reduce<number>((all, one) => all + (one ?? 0), 0);
-  const cells = rows.map(({ name, callers, effect, approval, jsonTokens, stubTokens }) => [
-    name,
-    callers.join(", "),
-    effect,
-    approval,
-    tokensText(jsonTokens),
-    tokensText(stubTokens),
-  ]);
+  const cells = rows.map((row) => [...factCells(row), tokensText(row.jsonTokens), tokensText(row.stubTokens)]);
   const total = [
     counted(rows.length, "tool"),
     "",

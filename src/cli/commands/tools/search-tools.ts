@@ -1,4 +1,4 @@
-import { approvalText, effectText } from "./tool-facts.ts";
+import { toolFacts } from "./tool-facts.ts";
 import { PortcullisError } from "../../../errors.ts";
 import { nearest } from "../../../option-rules/nearest.ts";
 import { cleanText } from "../../../output/clean-text.ts";
@@ -9,8 +9,7 @@ import type { Tool } from "../../../tools/tool.ts";
 import { inputSchemaOf, jsonSchemaOf } from "../../../tools/tool-schemas.ts";
 import type { ToolSet } from "../../../tools/tool-set.ts";
 import { wholeNumber } from "../../../option-rules/options.ts";
-import type { LIST_TOOLS } from "../../command-options.ts";
-import type { CommandOptions } from "../../option.ts";
+import type { CommandOptions, LIST_TOOLS } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
 import { whole } from "../../input/option-values.ts";
 import { printJson } from "../../terminal/print.ts";
@@ -72,13 +71,12 @@ export function showTool(tools: ToolSet, name: string, { json }: CommandOptions<
 }
 
 function factsOf(tool: Tool) {
-  const { name, description, allowedCallers, output } = tool;
+  const { description, allowedCallers, output } = tool;
+  const { name, ...facts } = toolFacts(tool);
   return {
     name,
     description,
-    callers: allowedCallers,
-    effect: effectText(tool),
-    approval: approvalText(tool),
+    ...facts,
     stub: allowedCallers.includes("programmatic") ? toolStub(tool, "javascript") : undefined,
     input: inputSchemaOf(tool),
     output: output === undefined ? undefined : jsonSchemaOf(name, "output", output),

@@ -12,13 +12,18 @@ export function declarationTokens(name: string, description: string, schema: obj
   return countTokens(JSON.stringify({ name, description, input_schema: schema }));
 }
 
-/** Whether calls of a tool need approval, as lists of tools say it. */
-export function approvalText({ approvable, needsApproval }: Tool): string {
-  if (!approvable) return "never";
-  return needsApproval === needsApprovalAlways ? "always" : "by input";
+/** Who may call a tool, what a call changes at most, and whether calls need approval, as lists of tools say it. */
+export function toolFacts(tool: Tool) {
+  const { name, allowedCallers: callers, effect, effectOf } = tool;
+  return { name, callers, effect: effectOf ? "by input" : effect, approval: approvalText(tool) };
 }
 
-/** What a call of a tool changes at most. */
-export function effectText({ effect, effectOf }: Tool): string {
-  return effectOf ? "by input" : effect;
+/** The same for the columns of a table. */
+export function factCells({ name, callers, effect, approval }: ReturnType<typeof toolFacts>): readonly string[] {
+  return [name, callers.join(", "), effect, approval];
+}
+
+function approvalText({ approvable, needsApproval }: Tool): string {
+  if (!approvable) return "never";
+  return needsApproval === needsApprovalAlways ? "always" : "by input";
 }

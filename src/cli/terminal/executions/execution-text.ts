@@ -35,6 +35,7 @@ const PRINTED = 5;
 /** `same` has the options of the commands that bring the execution further. */
 export function executionText(view: ExecutionView, same: SameOptions): string {
   const ended = view.calls.filter((call) => !isOpen(call));
+  const printed = printedLines(view);
   const parts = [
     [headLine(view), `${oneLine(byText(view))}, started ${timeText(view.startedAt)}:`, "", workText(view)],
     turnLines(view, 0),
@@ -45,7 +46,7 @@ export function executionText(view: ExecutionView, same: SameOptions): string {
     view.outcome ? [] : [driverLine(view, same)],
     noteLines(view),
     [...(view.outcome ? [endLine(view)] : []), usageLine(view)],
-    view.output ? ["output:", inset(view.output)] : printedPart(printedLines(view)),
+    view.output ? ["output:", inset(view.output)] : printed.length > 0 ? ["printed:", ...printed] : [],
   ];
   return cleanText(
     parts
@@ -212,10 +213,6 @@ function printedLines(view: ExecutionView): readonly string[] {
       .split("\n")
       .map((line) => `  ${short(line)}`),
   );
-}
-
-function printedPart(lines: readonly string[]): readonly string[] {
-  return lines.length === 0 ? [] : ["printed:", ...lines];
 }
 
 /** The ending, with the first line of what was returned. */
