@@ -39,10 +39,8 @@ export async function followExecution(named: string, options: CommandOptions<typ
   const find = () => ifKnown(() => findExecution(journal, named, options.tenant));
   const id = await untilFound(find, `execution ${named}`, signal);
   if (id === undefined) return cancelling.exitCode;
-  const header = await readResumedHeader(journal, id);
-  return await lookAgain(cancelling, (display) =>
-    executionLook(journal, display, id, header ? sameAs(header, options.journal) : {}),
-  );
+  const same = sameAs(await readResumedHeader(journal, id), options.journal);
+  return await lookAgain(cancelling, (display) => executionLook(journal, display, id, same));
 }
 
 /** Shows the executions of a journal as they go on, until Ctrl-C. */

@@ -54,6 +54,5 @@ async function showAsPage(journal: Journal, id: ExecutionId, file: string): Prom
 /** What `show` prints of an execution. `path` is the file of its journal. Rejects as `viewExecution` does. */
 export async function shownText(journal: Journal, id: ExecutionId, path?: string): Promise<string> {
   const view = await viewExecution(journal, id);
-  const header = await readResumedHeader(journal, id);
-  return executionText(view, header ? sameAs(header, path) : {});
+  return executionText(view, sameAs(await readResumedHeader(journal, id), path));
 }

@@ -24,13 +24,8 @@ import { version } from "../../package-json.ts";
 import { openOut, today, writeOut } from "../../write-out.ts";
 import { oneLine } from "../../terminal/one-line.ts";
 
-type LiveOptions = Omit<CommandOptions<typeof BENCH>, "approve"> & {
-  readonly screen: Screen;
-  readonly approve: Approve;
-};
-
 /** The model that a live bench is given. Throws if `--provider` or `--model` is missing, or the provider is unknown. */
-export function readLiveModel({ provider = "", model: name = "" }: Omit<CommandOptions<typeof BENCH>, "approve">) {
+export function readLiveModel({ provider = "", model: name = "" }: CommandOptions<typeof BENCH>) {
   if (provider === "" || name === "")
     throw new Failure(
       EXIT.usage,
@@ -42,7 +37,12 @@ export function readLiveModel({ provider = "", model: name = "" }: Omit<CommandO
 }
 
 /** `portcullis bench --live`: a real model does the tasks in both modes, several times. Resolves with the exit code. */
-export async function benchLive(jobs: readonly Job[], prices: PriceTable, options: LiveOptions): Promise<number> {
+export async function benchLive(
+  jobs: readonly Job[],
+  prices: PriceTable,
+  options: CommandOptions<typeof BENCH>,
+  { screen, approve }: { readonly screen: Screen; readonly approve: Approve },
+): Promise<number> {
   const { provider, name, wire } = readLiveModel(options);
   const price = priceOf(prices, name);
   const maxUsd = parseDollars(options.maxUsd);
@@ -68,7 +68,7 @@ export async function benchLive(jobs: readonly Job[], prices: PriceTable, option
   // Fail before money is spent if the folder cannot be written.
   openOut(out);
   const planned = jobs.length * modes.length * repeat;
-  const bar = showBar(standardStreams().stderr, planned, options.screen);
+  const bar = showBar(standardStreams().stderr, planned, screen);
   try {
     const ended = runTrials({
       tasks: jobs.map(({ loaded: { task }, tools }) => ({ task, tools })),
@@ -81,7 +81,7 @@ export async function benchLive(jobs: readonly Job[], prices: PriceTable, option
       sandbox: options.sandbox,
       language: options.language,
       limits: options.limit,
-      approve: options.approve,
+      approve,
       signal: cancelling.signal,
     });
     for await (const { trial, transcript, round } of ended) {

@@ -50,7 +50,7 @@ export async function bench(names: readonly string[], options: CommandOptions<ty
   const screen = new Screen();
   using approver = createApprover({ mode, screen });
   const approve = askEachCallOnce(approver.approve);
-  if (options.live) return benchLive(jobs, settings.compare.prices, { ...options, screen, approve });
+  if (options.live) return benchLive(jobs, settings.compare.prices, options, { screen, approve });
   if (options.out !== undefined) openOut(options.out);
   using cancelling = cancelOnSignal();
   const steps = jobs.reduce((sum, { loaded }) => sum + stepsOf(loaded), 0);

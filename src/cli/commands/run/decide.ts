@@ -25,7 +25,7 @@ export async function decide(named: string, call: string, options: CommandOption
   await noteDecision({ journal, tenant }, execution, { decisions: { [call]: decision } });
   const header = await readResumedHeader(journal, execution);
   const whole = header?.execution ?? execution;
-  const next = resumeCommand(whole, header ? sameAs(header, options.journal) : {});
+  const next = resumeCommand(whole, sameAs(header, options.journal));
   if (options.json) printJson({ execution, call, resume: whole });
   else writeStderr(`Noted. Take it up, with the tools it began with: ${next}\n`);
   return EXIT.completed;

@@ -9,9 +9,10 @@ import type { Outcome } from "../../../programs/outcome.ts";
 
 /**
  * `SameOptions` of an execution that only its journal tells of: `FILE` stands for the tools that it began with, and for
- * the module of its model.
+ * the module of its model. None without a header.
  */
-export function sameAs(header: Header, journal: string | undefined): SameOptions {
+export function sameAs(header: Header | undefined, journal: string | undefined): SameOptions {
+  if (!header) return {};
   const { tenant, tools, kind } = header;
   const isOfModule = kind === "conversation" && !isModelName(header.model);
   return {
