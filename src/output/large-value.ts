@@ -1,4 +1,4 @@
-import { countOf, cut, FIELDS_SHOWN, shapeOf } from "../values/value-shape.ts";
+import { entryCount, cut, FIELDS_SHOWN, shapeOf } from "../values/value-shape.ts";
 import { cleanText } from "./clean-text.ts";
 
 /** Summary that replaces a value that is too large. */
@@ -33,7 +33,7 @@ export interface LargeValue {
 export function stubOf(large: LargeValue, allowedBytes: number, advice: string, artifact?: string): Stub {
   const { value, bytes } = large;
   const known = { too_large: advice, ...(artifact === undefined ? {} : { artifact }), bytes };
-  const count = typeof value === "object" && value !== null ? { count: countOf(value, large.counts) } : {};
+  const count = typeof value === "object" && value !== null ? { count: entryCount(value, large.counts) } : {};
   const shape = cleanText(shapeOf(value, large.counts));
   for (const length of SHAPE_LENGTHS) {
     const bare: Stub = { ...known, shape: cut(shape, length), ...count };

@@ -13,7 +13,7 @@ let shared: Meters | undefined;
 type Note = (amount: number, attributes: Attributes) => void;
 
 /**
- * Tells figures to the meter provider that is registered now. The API has no proxy for meters, so instruments of a former
+ * Tells figures to the meter provider that is registered. The API has no proxy for meters, so instruments of a former
  * provider stay silent.
  */
 export class Meters implements FigureSink {

@@ -6,7 +6,7 @@ import { Lane } from "./slice-scheduler.ts";
 export interface HeldOverdraft {
   /** `totalBytes` bounds one execution, `heldBytes` all executions of a runtime. */
   readonly limit: "totalBytes" | "heldBytes";
-  /** What this execution may hold now. */
+  /** What this execution may hold. */
   readonly allowed: number;
   readonly seen: number;
 }

@@ -48,8 +48,8 @@ export class SliceScheduler {
   }
 
   /**
-   * The time at which new work that begins now must release the thread. Undefined if it may not run now, because the turn
-   * has no time left or other work waits.
+   * The time at which new work must release the thread if it begins at once. Undefined if it must wait, because the turn has
+   * no time left or other work waits.
    */
   start(): number | undefined {
     if (this.#waiting.size > 0) return undefined;
@@ -59,7 +59,7 @@ export class SliceScheduler {
     return now < turnEnd ? Math.min(now + SLICE_MS, turnEnd) : undefined;
   }
 
-  /** The time at which work that starts a slice now must release the thread. */
+  /** The time at which a slice that starts at once must release the thread. */
   sliceEnd(): number {
     const now = this.#clock.now();
     return Math.min(now + SLICE_MS, (this.#turnSince ?? now) + TURN_MS);

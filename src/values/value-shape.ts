@@ -6,7 +6,7 @@ const DEPTH_SHOWN = 4;
 /** Full number of entries of each list and record that is cut. */
 type Counts = ReadonlyMap<object, number>;
 
-export function countOf(container: object, counts: Counts): number {
+export function entryCount(container: object, counts: Counts): number {
   return counts.get(container) ?? Object.keys(container).length;
 }
 
@@ -15,7 +15,7 @@ export function shapeOf(value: unknown, counts: Counts, depth = 0, inRow = false
   if (value === null) return "null";
   if (Array.isArray(value)) {
     const rows = merged(value.slice(0, ROWS_READ).map((row) => shapeOf(row, counts, depth + 1, true)));
-    return depth === 0 || inRow ? `${rows}[]` : `${rows}[] /* ${countOf(value, counts)} */`;
+    return depth === 0 || inRow ? `${rows}[]` : `${rows}[] /* ${entryCount(value, counts)} */`;
   }
   if (typeof value !== "object") return typeof value;
   if (depth >= DEPTH_SHOWN) return "object";
@@ -23,7 +23,7 @@ export function shapeOf(value: unknown, counts: Counts, depth = 0, inRow = false
   const fields = names
     .slice(0, FIELDS_SHOWN)
     .map((name) => `${cut(name, 40)}: ${shapeOf((value as Record<string, unknown>)[name], counts, depth + 1, inRow)}`);
-  const unlisted = countOf(value, counts) - Math.min(names.length, FIELDS_SHOWN);
+  const unlisted = entryCount(value, counts) - Math.min(names.length, FIELDS_SHOWN);
   const more = unlisted > 0 ? [`… ${unlisted} more`] : [];
   return `{ ${[...fields, ...more].join(", ")} }`;
 }

@@ -2,7 +2,7 @@ import type { Artifact } from "../../journal/artifact-space.ts";
 import type { Redactor } from "../../redaction/redactor.ts";
 import type { Lane } from "../../values/slice-scheduler.ts";
 import { readHead } from "../../values/json/value-head.ts";
-import { countOf, cut, shapeOf } from "../../values/value-shape.ts";
+import { entryCount, cut, shapeOf } from "../../values/value-shape.ts";
 
 /** Characters of a value from which its shape and beginning are read, and lengths at which these are cut. */
 const HEAD_LENGTH = 2048;
@@ -19,7 +19,7 @@ export async function describeValue(text: string, lane: Lane, redactor: Redactor
   if (!head) return { shape: "unknown", first: "" };
   const { value, counts } = head;
   const shape = cut(shapeOf(value, counts), SHAPE_LENGTH);
-  const rows = Array.isArray(value) ? ` /* ${countOf(value, counts)} */` : "";
+  const rows = Array.isArray(value) ? ` /* ${entryCount(value, counts)} */` : "";
   const first = Array.isArray(value) ? value[0] : value;
   return { shape: shape + rows, first: cut(JSON.stringify(first) ?? "", FIRST_LENGTH) };
 }

@@ -3,7 +3,7 @@ import type { ReadServer } from "./mcp-options.ts";
 import type { Session } from "./session.ts";
 import { type ListReader, type McpPolicies, type ToolList, ToolListBuilder } from "./make-tools.ts";
 
-/** The tools of a source, by the latest list of its server. If they are pinned, their definitions are those of the first list. */
+/** The tools of a source, by the latest list of its server. Pinned tools keep the definitions of the first list. */
 export class SourceTools {
   readonly #server: ReadServer;
   readonly #policies: McpPolicies | undefined;

@@ -52,7 +52,7 @@ const SOURCE_RULES = {
 
 export type OpenApiOptions = OptionsOf<typeof SOURCE_RULES>;
 
-/** A policy. Its `effect` is by default that of the method: GET and HEAD read, PUT and DELETE are idempotent, others write. */
+/** A policy. By default `effect` follows from the method: GET and HEAD read, PUT and DELETE are idempotent, others write. */
 export type OpenApiPolicy = Omit<ToolPolicy, "effect"> & Partial<Pick<ToolPolicy, "effect">>;
 
 /**

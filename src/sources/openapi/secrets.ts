@@ -111,7 +111,7 @@ async function key(where: "header" | "query" | "cookie", name: string, given: Se
   };
 }
 
-/** Only the operator reads what a function throws: it may name where secrets are kept. */
+/** Only the operator reads what a function throws: it may name the place of secrets. */
 export async function valueOf(given: Secret): Promise<string> {
   let value: unknown;
   try {

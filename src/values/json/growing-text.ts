@@ -4,8 +4,8 @@ import { constants } from "node:buffer";
 const GROWTH_BYTES = 1024 * 1024;
 
 /**
- * A large text that is made in parts. The parts lie outside of V8's heap, as UTF-8: a text that is concatenated of many
- * parts keeps them all in the heap, where they make V8's young generation grow, and is copied there once it is read.
+ * A large text that is made in parts. The parts lie outside of V8's heap, as UTF-8. A text that is concatenated of many parts
+ * would keep them all in the heap, make V8's young generation grow, and be copied in the heap once it is read.
  */
 export class GrowingText {
   readonly #memory: ArrayBuffer;
@@ -26,7 +26,7 @@ export class GrowingText {
     const needed = this.bytes + bytes;
     if (needed > this.#memory.byteLength)
       this.#memory.resize(Math.min(needed + GROWTH_BYTES, this.#memory.maxByteLength));
-    // Text of one-byte characters only can be copied as it is.
+    // A text whose characters each take one byte is copied as it is.
     this.#buffer.write(part, this.bytes, bytes === part.length ? "latin1" : "utf8");
     this.bytes = needed;
     this.#length += part.length;
@@ -42,7 +42,7 @@ export class GrowingText {
     return this.#buffer.toString(this.bytes === this.#length ? "latin1" : "utf8", 0, this.bytes);
   }
 
-  /** Frees the memory now, and not with the next garbage. */
+  /** Frees the memory at once, and not with the next garbage. */
   free(): void {
     this.#memory.resize(0);
   }

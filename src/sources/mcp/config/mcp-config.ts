@@ -171,7 +171,7 @@ async function isOwn({ command, args, cwd }: Message, folder: string): Promise<b
 
 const PACKAGE_BYTES = 64 * 1024;
 
-/** Whether a path leads to the command line of a copy of this package, wherever it is and whatever links lead to it. */
+/** Whether a path leads, also by links, to the command line of any copy of this package. */
 async function isOwnScript(path: string): Promise<boolean> {
   const real = await realpath(path).catch(() => path);
   const [, root] = /^(.*?)[\\/](?:dist[\\/])?src[\\/]cli\.[jt]s$/s.exec(real) ?? [];

@@ -144,7 +144,7 @@ function ofHost(names: readonly string[]): NodeJS.ProcessEnv {
 }
 
 /**
- * Starts a shell that ends the group when the host dies, in whatever way: its standard input is a pipe that only the host
+ * Starts a shell that ends the group whenever the host dies: the shell's standard input is a pipe that only the host
  * holds. Without it a server that does not read its input would outlive the host.
  */
 function watchHost(pid: number | undefined): ChildProcess | undefined {
