@@ -1,16 +1,7 @@
 import { InvalidArgumentError } from "commander";
 import { type CommandOptions, collecting, defaulting, hidden, mandatory, reading, repeatable } from "./option.ts";
-import {
-  APPROVE_MODES,
-  callResult,
-  duration,
-  fileName,
-  parseJson,
-  toolChoice,
-  whole,
-  word,
-} from "./input/option-values.ts";
-import { readResultSchema } from "./input/read-result-schema.ts";
+import { APPROVE_MODES, callResult, duration, parseJson, toolChoice, whole, word } from "./input/option-values.ts";
+import { fileName, readAnswerSchema, readDocument, readResultSchema, readText } from "./input/option-files.ts";
 import { parseLimit } from "./input/units.ts";
 import { MAX_TURNS } from "../agent/agent-options.ts";
 import { PROGRAMS_OPTIONS } from "../agent/prompt/programs-option.ts";
@@ -110,8 +101,11 @@ export const ASK = {
   ...SANDBOX,
   ...BASE_URL,
   "--max-turns <number>": reading(`maximum number of turns; ${MAX_TURNS.default} by default`, whole(MAX_TURNS)),
-  "--instructions <file>": "text of your own for the model, beside the text of the package",
-  "--context <file>": repeatable("a document that the model has before it begins, like AGENTS.md (repeatable)"),
+  "--instructions <file>": reading("text of your own for the model, beside the text of the package", readText),
+  "--context <file>": repeatable(
+    "a document that the model has before it begins, like AGENTS.md (repeatable)",
+    readDocument,
+  ),
   "--tool-choice <choice>": reading(
     "auto, none, required, or the name of a tool that the model has to call first",
     toolChoice,
@@ -123,7 +117,7 @@ export const ASK = {
     whole(SETTINGS_RULES.maxOutputTokens),
   ),
   ...FALLBACK,
-  "--answer <file>": "JSON Schema that the answer has to fit",
+  "--answer <file>": reading("JSON Schema that the answer has to fit", readAnswerSchema),
   ...LIMIT,
   ...TENANT,
   ...EXECUTION,

@@ -39,12 +39,6 @@ export function toolChoice(flag: string, text: string): ToolChoice {
   return { tool: text };
 }
 
-/** Reads the name of a file. The option after a flag without a file is not its file. */
-export function fileName(flag: string, text: string): string {
-  if (!text.startsWith("--")) return text;
-  throw new Failure(EXIT.usage, `${flag} has no file: ${text} is an option. A file of that name is ./${text}.`);
-}
-
 /** Reads JSON. */
 export function parseJson(flag: string, text: string): unknown {
   try {

@@ -5,7 +5,6 @@ import { insetText } from "../../../output/foreign-text.ts";
 import type { CommandOptions, ASK } from "../../command-options.ts";
 import type { Screen } from "../../terminal/screen.ts";
 import { checkExecution, optionalJournal } from "../../input/open-journal.ts";
-import { conversationOptions } from "../../input/conversation-flags.ts";
 import { loadModel } from "../../input/load-model.ts";
 import { oneLine } from "../../terminal/one-line.ts";
 import { given } from "../../../option-rules/given.ts";
@@ -17,18 +16,27 @@ import { openRuntime } from "./open-runtime.ts";
  * error. Resolves with the exit code, which is 0 only for an answer.
  */
 export async function ask(task: string, options: CommandOptions<typeof ASK>): Promise<number> {
-  const { stream, baseUrl, execution, tenant, programs, maxTurns, approveProgram = false } = options;
+  const { stream, baseUrl, execution, tenant, approveProgram = false } = options;
   checkExecution(execution, options.journal);
   const models = { stream, ...given({ baseUrl }) };
   const model = await loadModel(options.model, models);
-  const chosen = await conversationOptions(options, models);
+  const fallbacks = await Promise.all(options.fallback.map((text) => loadModel(text, models, "--fallback")));
   using journal = optionalJournal(options.journal);
   const more = { limits: options.limit, approvePrograms: approveProgram, ...given({ tenant }) };
   await using open = await openRuntime(options, journal, () => more);
   const { runtime, signal, screen } = open;
-  const onEvent = options.json ? undefined : showConversation(screen);
-  const about = given({ execution, programs, maxTurns, onEvent });
-  const report = await runtime.agent({ ...chosen, ...about, model, task, signal });
+  const { context: documents, reasoning: effort, programs, maxTurns, instructions } = options;
+  const { toolChoice, parallelCalls, maxOutputTokens, answer } = options;
+  const report = await runtime.agent<unknown>({
+    model,
+    task,
+    signal,
+    ...(documents.length === 0 ? {} : { documents }),
+    ...(fallbacks.length === 0 ? {} : { fallbacks }),
+    ...(parallelCalls ? {} : { parallelCalls }),
+    ...given({ execution, programs, maxTurns, instructions, toolChoice, maxOutputTokens, answer }),
+    ...given({ reasoning: effort && { effort }, onEvent: options.json ? undefined : showConversation(screen) }),
+  });
   return await open.end(open.printAgent(report), report.artifacts);
 }
 
