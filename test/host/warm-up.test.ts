@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { GateSession } from "../../src/gate/session.ts";
 import { createMemorySandbox } from "../../src/sandboxes/memory-sandbox.ts";
 
-const CALLS = 30;
+const CALLS = 6;
 
 afterEach(() => {
   vi.useRealTimers();
