@@ -150,10 +150,11 @@ function* textInParts(
   { resultBytes: allowedBytes, resultValues }: ResultLimits,
   share: Share,
 ): SlicedWork<ResultText> {
-  const text = new GrowingText(allowedBytes);
+  let text: GrowingText | undefined;
   let held = 0;
   const making = { values: 0, within: new Set<object>(), allowedBytes };
   try {
+    text = new GrowingText();
     for (const part of partsOf(value, "", making)) {
       const partBytes = typeof part === "string" ? Buffer.byteLength(part) : part;
       if (making.values > resultValues) return { type: "too_many", values: making.values };
@@ -171,7 +172,7 @@ function* textInParts(
     return { type: "not_json", cause };
   } finally {
     share.giveBack(held);
-    text.free();
+    text?.free();
   }
 }
 

@@ -274,6 +274,22 @@ test("of a result far over its limit only the first part is made", async () => {
   expect(await resultText(Buffer.alloc(1_000_000), 1_000_000)).toMatchObject({ type: "too_large" });
 });
 
+test("a large result for which there is no memory rejects nothing, and the cause is kept for the operator", async () => {
+  const own = globalThis.ArrayBuffer;
+  globalThis.ArrayBuffer = class extends own {
+    constructor(length: number, options?: { readonly maxByteLength?: number }) {
+      if (options?.maxByteLength !== undefined) throw new RangeError("Array buffer allocation failed");
+      super(length);
+    }
+  } as typeof ArrayBuffer;
+  try {
+    const made = await resultText(["x".repeat(400_000)], Number.MAX_SAFE_INTEGER);
+    expect(made).toEqual({ type: "not_json", cause: new RangeError("Array buffer allocation failed") });
+  } finally {
+    globalThis.ArrayBuffer = own;
+  }
+});
+
 test("others get the host's thread while a large result is made", async () => {
   const rows = Array.from({ length: 1_000_000 }, (_, index) => ({ index, text: "some text" }));
   let turns = 0;
