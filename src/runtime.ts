@@ -24,36 +24,45 @@ export async function createRuntime<Context = unknown>(options: RuntimeOptions<C
   const search = readOptions(optionsIn("createRuntime", "search"), read.search ?? {}, SEARCH_RULES);
   const tools = new CurrentTools(read.tools, "createRuntime({ tools })");
   const limits = resolveLimits(defaultLimitsFor(journal), read.limits, optionsIn("createRuntime", "limits"));
+  const places = placesOf(read.executions);
+  const captures = capturesOf(read.telemetry);
   const sandbox = await sandboxOf(read.sandbox ?? "isolate");
-  // The first engine takes longest to start, so everything else is loaded after it has been started.
-  const warming = sandbox.warm?.();
-  const loading = async () => {
-    const loaded = await import("./host/runtime.ts");
-    if (warming) void loaded.warmUp();
-    return loaded;
-  };
-  // A thread that cannot be started rejects like a sandbox that cannot: if both fail, the sandbox says what is wrong.
-  const reading = async () => preparingThread.start();
-  const [, , { Runtime, openGate }] = await Promise.all([warming, reading(), loading()]);
-  const { approve, approvePrograms, leaseMs, onEvent, logger } = read;
-  return new Runtime<Context>({
-    sandbox,
-    ownsSandbox: sandbox !== read.sandbox,
-    tools,
-    gate: openGate(tools, heldBytes, { ...search, stubTokens }),
-    journal,
-    leaseMs,
-    limits,
-    tenant,
-    approve,
-    approvePrograms,
-    onEvent,
-    logger,
-    places: placesOf(read.executions),
-    redact: read.redact,
-    captures: capturesOf(read.telemetry),
-    parent: undefined,
-  });
+  const ownsSandbox = sandbox !== read.sandbox;
+  try {
+    // The first engine takes longest to start, so everything else is loaded after it has been started.
+    const warming = sandbox.warm?.();
+    const loading = async () => {
+      const loaded = await import("./host/runtime.ts");
+      if (warming) void loaded.warmUp();
+      return loaded;
+    };
+    // A thread that cannot be started rejects like a sandbox that cannot: if both fail, the sandbox says what is wrong.
+    const reading = async () => preparingThread.start();
+    const [, , { Runtime, openGate }] = await Promise.all([warming, reading(), loading()]);
+    const { approve, approvePrograms, leaseMs, onEvent, logger, redact } = read;
+    const gate = openGate(tools, heldBytes, { ...search, stubTokens });
+    return new Runtime<Context>({
+      sandbox,
+      ownsSandbox,
+      tools,
+      gate,
+      journal,
+      leaseMs,
+      limits,
+      tenant,
+      approve,
+      approvePrograms,
+      onEvent,
+      logger,
+      places,
+      redact,
+      captures,
+      parent: undefined,
+    });
+  } catch (error) {
+    if (ownsSandbox) await sandbox[Symbol.asyncDispose]();
+    throw error;
+  }
 }
 
 async function sandboxOf(sandbox: "isolate" | "docker" | Sandbox): Promise<Sandbox> {

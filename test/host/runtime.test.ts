@@ -107,8 +107,10 @@ test("a runtime with a wrong option starts no guest", async () => {
     { stubTokens: -1 },
     { search: { first: -1 } },
     { limits: { calls: -1 } },
+    { executions: { atOnce: 0 } },
+    { telemetry: { capture: "all-of" as never } },
   ])
-    await refusal(createRuntime({ tools: [], sandbox: warmed, ...wrong }));
+    expect(await refusal(createRuntime({ tools: [], sandbox: warmed, ...wrong }))).toBeDefined();
   expect(warm).not.toHaveBeenCalled();
 });
 

@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { nearest } from "../../option-rules/nearest.ts";
 import { keepStdout } from "../terminal/standard-streams.ts";
 import { EXIT } from "../exit-code.ts";
-import { Failure, reasonOf } from "../failure.ts";
+import { causeOf, Failure, reasonOf } from "../failure.ts";
 import { guarded } from "../guarded.ts";
 import { describe } from "../../errors.ts";
 import type { Tool } from "../../tools/tool.ts";
@@ -18,7 +18,7 @@ import type { Tool } from "../../tools/tool.ts";
  */
 export async function loadModule(option: string, path: string, wanted: string): Promise<unknown> {
   const file = resolve(path);
-  const found = statSync(file, { throwIfNoEntry: false });
+  const found = lookUp(option, path);
   if (!found) throw new Failure(EXIT.usage, `${option}: there is no file ${path}.${similarFile(file)}`);
   if (found.isDirectory()) throw new Failure(EXIT.usage, `${option}: ${path} is a folder. Name the file of a module.`);
   keepStdout();
@@ -37,6 +37,14 @@ export async function loadModule(option: string, path: string, wanted: string): 
   if (exported === undefined)
     throw new Failure(EXIT.usage, `${option}: ${path} has no default export. It must be ${wanted}.`);
   return exported;
+}
+
+function lookUp(option: string, path: string) {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    throw new Failure(EXIT.usage, `${option}: ${path} cannot be looked up: ${causeOf(error)}.`);
+  }
 }
 
 /** A hint at a file in the same folder that may have been meant. */
