@@ -1,3 +1,4 @@
+import { weigh } from "../values/json/weigh.ts";
 import { entryCount, cut, FIELDS_SHOWN, shapeOf } from "../values/value-shape.ts";
 import { cleanText } from "./clean-text.ts";
 
@@ -101,31 +102,9 @@ function fitText(text: string, room: number): string {
 
 /** UTF-8 bytes of a value's JSON, or undefined if more than `max`. Stops reading the value about there. */
 function sizeWithin(value: unknown, max: number): number | undefined {
-  if (minSizeOf(value, max) > max) return undefined;
+  if (weigh(value, max) > max) return undefined;
   const size = sizeOf(value);
   return size <= max ? size : undefined;
-}
-
-/** Lower bound of the bytes of a value's JSON, counted until it exceeds `max`. */
-function minSizeOf(root: unknown, max: number): number {
-  const open: unknown[] = [root];
-  let size = 0;
-  while (open.length > 0 && size <= max) {
-    const value = open.pop();
-    if (typeof value === "string") size += value.length + 2;
-    else if (typeof value !== "object" || value === null) size += 1;
-    else {
-      size += 2;
-      for (const name in value) {
-        if (Object.hasOwn(value, name)) {
-          size += Array.isArray(value) ? 1 : name.length + 4;
-          open.push((value as Record<string, unknown>)[name]);
-        }
-        if (size > max) break;
-      }
-    }
-  }
-  return size;
 }
 
 function sizeOf(value: unknown): number {
