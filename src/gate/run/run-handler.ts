@@ -50,8 +50,7 @@ export function runHandler(
   context: CallContext,
   allowedMs = call.tool.timeoutMs,
 ): Returned | Failed | Promise<Returned | Failed> {
-  const { tool } = call;
-  const { handler } = tool;
+  const { handler } = call.tool;
   if (handler === "client") throw new Error("A client's tool has no handler here.");
   if (call.isOver) return timedOut(call);
   call.handling.started = true;
@@ -138,26 +137,13 @@ export async function readResult(call: OpenCall, text: string, limits: ResultLim
  * Validates a result against the tool's schema and its size limit, and encodes it as JSON text, for `use`. Never rejects
  * by itself. Returns a promise only if it must wait, because it runs for every call.
  */
-export function toText(
+export function toText<Used = Handled>(
   call: OpenCall,
   returned: unknown,
   limits: ResultLimits,
   share: Share,
-): Handled | Promise<Handled>;
-export function toText<Used>(
-  call: OpenCall,
-  returned: unknown,
-  limits: ResultLimits,
-  share: Share,
-  use: (handled: Handled) => Used,
-): Used | Promise<Used>;
-export function toText(
-  call: OpenCall,
-  returned: unknown,
-  limits: ResultLimits,
-  share: Share,
-  use: (handled: Handled) => unknown = (handled) => handled,
-): unknown {
+  use: (handled: Handled) => Used = (handled: unknown) => handled as Used,
+): Used | Promise<Used> {
   if (call.tool.output !== undefined) return validatedText(call, call.tool.output, returned, limits, share).then(use);
   return serialiseResult(returned, limits, share, (encoded) => use(handledText(call, returned, encoded, limits)));
 }

@@ -38,19 +38,12 @@ const lastLargeResults = new Map<string, Promise<unknown>>();
  * thread in between, and abandoned as soon as it exceeds `resultBytes` or `resultValues`. Each part is weighed, and its
  * values are counted, before it is serialised. The text is given to `use`, which costs no further promise.
  */
-export function serialiseResult(value: unknown, limits: ResultLimits, share: Share): ResultText | Promise<ResultText>;
-export function serialiseResult<Used>(
+export function serialiseResult<Used = ResultText>(
   value: unknown,
   limits: ResultLimits,
   share: Share,
-  use: (text: ResultText) => Used,
-): Used | Promise<Used>;
-export function serialiseResult(
-  value: unknown,
-  limits: ResultLimits,
-  share: Share,
-  use: (text: ResultText) => unknown = (text) => text,
-): unknown {
+  use: (text: ResultText) => Used = (text: unknown) => text as Used,
+): Used | Promise<Used> {
   const withShort = (made: ResultText | undefined) => (made ? use(made) : longText(value, limits, share).then(use));
   const made = share.lane.run(() => shortText(value, limits));
   return made instanceof Promise ? made.then(withShort) : withShort(made);
