@@ -85,11 +85,7 @@ export class CallLedger {
   }
 
   /** The returned record is in the journal once `done` resolves. */
-  approved(
-    { callId }: CallIdentity,
-    { type, ...details }: DecidedApproval,
-    remembered?: string,
-  ): { readonly record: DecisionRecord; readonly done: Promise<void> } {
+  approved({ callId }: CallIdentity, { type, ...details }: DecidedApproval, remembered?: string) {
     const record: DecisionRecord = {
       type: "decision",
       call: callId,

@@ -149,7 +149,7 @@ export class CallSteps {
   }
 
   async #decideAndRun(call: OpenCall, input: unknown): Promise<Answer | undefined | typeof LATER> {
-    const { calls, canWait, execution, inContext, ledger, scope } = this.#parts;
+    const { calls, canWait, execution, inContext, ledger, remembered, scope } = this.#parts;
     if (calls.isGone(call)) return undefined;
     // While the call waited to be asked about, an equal call may have been decided.
     const alike = this.#decideAlike(call);
@@ -173,7 +173,7 @@ export class CallSteps {
     // A record from outside that came by now is in the journal before this decision, and the first record holds.
     const first = calls.waits.arrived(identity.callId);
     if (first) return this.#follow(call, first);
-    this.#remember(call, record);
+    remembered.decide(call.tool, inputDigest, record);
     return this.#carryOut(call, record, { read: { input }, error });
   }
 
@@ -202,10 +202,6 @@ export class CallSteps {
     const approval = { type: known.allow ? "approved" : "denied", ...words } as const;
     // The decision is written with the record that follows from it, and that record is awaited.
     return this.#carryOut(call, ledger.approved(identity, approval, known.call).record);
-  }
-
-  #remember({ tool, inputDigest }: OpenCall, decision: DecisionRecord): void {
-    this.#parts.remembered.decide(tool, inputDigest, decision);
   }
 
   // ---- waiting for the outside ---------------------------------------------------------------------------------
@@ -237,7 +233,8 @@ export class CallSteps {
 
   async #follow(call: OpenCall, arrival: Arrival, code?: string): Promise<Answer | undefined> {
     if (arrival.type === "expired") return this.#expired(call, code);
-    if (arrival.type === "decision" && code !== OUTCOME_UNKNOWN) this.#remember(call, arrival);
+    if (arrival.type === "decision" && code !== OUTCOME_UNKNOWN)
+      this.#parts.remembered.decide(call.tool, call.inputDigest, arrival);
     return this.#obey(call, arrival, code);
   }
 

@@ -1,26 +1,19 @@
 import { jsonTextOf } from "../values/json/json-text.ts";
 import type { Lane } from "../values/slice-scheduler.ts";
 import type { About, Redaction, Redactor } from "../redaction/redactor.ts";
-import type { Driven, Execution } from "./execution.ts";
+import type { Execution } from "./execution.ts";
 import type { Completed, Ending, Outcome, Waiting } from "./outcome.ts";
 import type { Scope } from "./scope.ts";
 import { readUpTo } from "../values/json/value-head.ts";
 
 const TO_MODEL: About = { to: "model" };
 
-type Shown = Pick<Driven, "ending" | "logs" | "notes" | "remarks">;
-
 /** Redacts the texts of an execution that a model or the host's report shows, before they are shortened. */
-async function redactShown<One extends Shown>(
-  shown: One,
-  redactor: Redactor,
-  outputBytes: number,
-  lane: Lane,
-): Promise<One & { readonly redacted: number }> {
+async function redactShown(shown: Execution, redactor: Redactor, outputBytes: number, lane: Lane): Promise<Execution> {
   const redaction = redactor.for(TO_MODEL);
   const ending =
     shown.ending.type === "completed"
-      ? await redactCompleted(shown.ending, redaction, { outputBytes, lane })
+      ? await redactCompleted(shown.ending, redaction, outputBytes, lane)
       : await redactFailed(shown.ending, redaction);
   const text = await redaction.text(shown.logs.text);
   const logs = { ...shown.logs, text, bytes: Buffer.byteLength(text) };
@@ -52,11 +45,6 @@ export async function redactEnding(outcome: Outcome, redactor: Redactor, about: 
   return redactFailed(outcome, redactor.for(about));
 }
 
-interface Reading {
-  readonly outputBytes: number;
-  readonly lane: Lane;
-}
-
 async function redactFailed(
   ending: Exclude<Ending, Completed>,
   redaction: Redaction,
@@ -86,7 +74,8 @@ async function redactFailed(
 async function redactCompleted(
   ending: Completed,
   { json }: Redaction,
-  { outputBytes, lane }: Reading,
+  outputBytes: number,
+  lane: Lane,
 ): Promise<Completed> {
   if (ending.text === undefined) return ending;
   const text = await json(ending.text);

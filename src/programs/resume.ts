@@ -15,6 +15,7 @@ import { driveExecution } from "./drive/drive-execution.ts";
 import { execute } from "./execute.ts";
 import { runUnderId } from "./run-under-id.ts";
 import type { Execution } from "./execution.ts";
+import type { Position } from "./guest/source-lines.ts";
 import { limitsOf } from "./limits.ts";
 import { type Past, readOwn, withoutOpenCalls } from "./from-journal/past-execution.ts";
 import { endAsDeadly, killsItsDrivers } from "./drive/end-without-running.ts";
@@ -88,10 +89,7 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
   const map =
     prepared.ok && prepared.program === header.program
       ? prepared.map
-      : {
-          source: header.program,
-          toSource: (position: { readonly line: number; readonly column: number }) => position,
-        };
+      : { source: header.program, toSource: (position: Position) => position };
   const about = { execution, source: header.source, before: [header.trace, past.state.trace] };
   return observed(own, about, async (span) => {
     const driver = { driver: randomUUID(), leaseMs, ...traceOf(span) };

@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { JsonScanner, QUOTE } from "../values/json/json-scanner.ts";
+import { parsedJson } from "../values/json/json-text.ts";
 import type { RedactField } from "./redact-option.ts";
 
 /** A name, a string or a number of a JSON text. */
@@ -138,9 +139,5 @@ class ViewReader {
 
 /** The text that a string of JSON stands for; the string as it is written if it is not valid JSON. */
 function unescaped(raw: string): string {
-  try {
-    return JSON.parse(`"${raw}"`) as string;
-  } catch {
-    return raw;
-  }
+  return (parsedJson(`"${raw}"`) as string | undefined) ?? raw;
 }

@@ -36,10 +36,7 @@ export function* findNamed(text: string): Generator<NamedValue> {
   }
 }
 
-function nameBefore(
-  text: string,
-  separator: number,
-): { readonly start: number; readonly end: number; readonly isQuoted: boolean } {
+function nameBefore(text: string, separator: number) {
   let end = separator;
   while (end > 0 && separator - end < SPACES && isSpace(text.charCodeAt(end - 1))) end -= 1;
   const isQuoted = end > 0 && isQuote(text.charCodeAt(end - 1));

@@ -56,10 +56,7 @@ export class OtelCallSpans implements CallSpans {
   }
 }
 
-interface CallName {
-  readonly tool: string;
-  readonly callId: string;
-}
+type CallName = Pick<CallWork, "tool" | "callId">;
 
 class OtelCallSpan implements CallSpan {
   readonly #parts: SpanParts;

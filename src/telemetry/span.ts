@@ -98,10 +98,7 @@ const PROVIDERS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The attributes of a model that is named like `anthropic:claude-opus-4-5`. */
-export function modelAttributes(name: string): {
-  readonly "gen_ai.provider.name": string;
-  readonly "gen_ai.request.model": string;
-} {
+export function modelAttributes(name: string) {
   const colon = name.indexOf(":");
   const provider = colon === -1 ? "unknown" : name.slice(0, colon);
   return {

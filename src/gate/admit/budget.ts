@@ -119,22 +119,16 @@ export class Budget {
     const spent = this.overCalls();
     if (spent) return spent;
     if (bytes > allowed) return { limit, allowed, seen: bytes };
-    const wide = Math.max(0, heldBytes - bytes);
-    const overdraft = this.#overTotal(bytes + wide);
-    if (overdraft) return overdraft;
-    this.#inputBytes += bytes;
-    this.#wideBytes += wide;
-    return undefined;
+    const overdraft = this.#takeText(bytes, heldBytes);
+    if (!overdraft) this.#inputBytes += bytes;
+    return overdraft;
   }
 
   /** Reserves the bytes of a result, or returns the limit that it would exceed. */
   takeResult(bytes: number, heldBytes = bytes): Overdraft | undefined {
-    const wide = Math.max(0, heldBytes - bytes);
-    const overdraft = this.#overTotal(bytes + wide);
-    if (overdraft) return overdraft;
-    this.#resultBytes += bytes;
-    this.#wideBytes += wide;
-    return undefined;
+    const overdraft = this.#takeText(bytes, heldBytes);
+    if (!overdraft) this.#resultBytes += bytes;
+    return overdraft;
   }
 
   /** Counts a message that the caller gets in place of a result, even beyond the limit. */
@@ -149,8 +143,12 @@ export class Budget {
     return this.#above === undefined ? undefined : this.#above.overCalls();
   }
 
-  #overTotal(bytes: number): Overdraft | undefined {
-    const seen = this.#inputBytes + this.#resultBytes + this.#failureBytes + this.#wideBytes + bytes;
-    return seen > this.#limits.totalBytes ? { limit: "totalBytes", allowed: this.#limits.totalBytes, seen } : undefined;
+  #takeText(bytes: number, heldBytes: number): Overdraft | undefined {
+    const { totalBytes } = this.#limits;
+    const wide = Math.max(0, heldBytes - bytes);
+    const seen = this.#inputBytes + this.#resultBytes + this.#failureBytes + this.#wideBytes + bytes + wide;
+    if (seen > totalBytes) return { limit: "totalBytes", allowed: totalBytes, seen };
+    this.#wideBytes += wide;
+    return undefined;
   }
 }

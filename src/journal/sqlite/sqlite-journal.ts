@@ -298,10 +298,7 @@ class FileJournal implements SqliteJournal {
 }
 
 /** How many of the next records are read together, and their bytes. At least one record, if there is any. */
-function pageOf(
-  sizes: readonly Readonly<Record<string, unknown>>[],
-  from: number,
-): { readonly records: number; readonly bytes: number } {
+function pageOf(sizes: readonly Readonly<Record<string, unknown>>[], from: number) {
   let bytes = 0;
   for (const [index, size] of sizes.entries()) {
     const own = Number(size["bytes"]);

@@ -2,10 +2,7 @@ import type { Logs } from "../outcome.ts";
 import { readPlainData } from "../../values/json/plain-data.ts";
 
 /** An output frame as read. `overflow`: more than an honest guest sends. `malformed`: the body is not a JSON string. */
-export type Printed =
-  | { readonly type: "text"; readonly text: string }
-  | { readonly type: "overflow" }
-  | { readonly type: "malformed" };
+export type Printed = { readonly type: "text"; readonly text: string } | { readonly type: "overflow" | "malformed" };
 
 const ESCAPE_LENGTH = 6;
 

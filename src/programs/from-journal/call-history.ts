@@ -199,9 +199,7 @@ export class CallHistory {
   }
 
   get resultBytes(): number {
-    let sum = 0;
-    for (const { end } of this.#ended) sum += end?.bytes ?? 0;
-    return sum;
+    return this.#ended.values().reduce((sum, { end }) => sum + (end?.bytes ?? 0), 0);
   }
 
   /** Calls that have ended, in the order of their ends. */

@@ -5,11 +5,10 @@ export interface Position {
 }
 
 /** What ends a line in JavaScript, for V8 and for acorn. */
-const LINE_END = /\r\n|[\n\r\u2028\u2029]/;
 const LINE_ENDS = /\r\n|[\n\r\u2028\u2029]/g;
 
 export function linesOf(text: string): readonly string[] {
-  return text.split(LINE_END);
+  return text.split(LINE_ENDS);
 }
 
 /** The line and column of an offset in a text. */

@@ -82,14 +82,10 @@ export function nextMention(source: string, name: string, { line, column }: Posi
       index >= 0;
       index = text.indexOf(name, index + 1)
     )
-      if (!isPartOfWord(text[index - 1]) && !/[\w$]/.test(text[index + name.length] ?? ""))
+      if (!/[\w$.]/.test(text[index - 1] ?? "") && !/[\w$]/.test(text[index + name.length] ?? ""))
         return { line: at, column: index + 1 };
   }
   return undefined;
-}
-
-function isPartOfWord(character = ""): boolean {
-  return /[\w$.]/.test(character);
 }
 
 /** Adds the position and its line of source to a fault. A position outside the source is omitted. */

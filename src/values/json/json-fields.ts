@@ -1,3 +1,4 @@
+import { parsedJson } from "./json-text.ts";
 import type { SlicedWork } from "../slice-scheduler.ts";
 import { COLON, COMMA, END, isOpening, JsonScanner, MORE, newCount, OPEN_LIST, OPEN_RECORD } from "./json-scanner.ts";
 
@@ -34,10 +35,7 @@ export function* fieldTexts(text: string): SlicedWork<ReadonlyMap<string, string
   }
 }
 
-/**
- * The JSON texts of the first entries of a list, `most` at most, found like the fields of a record. Undefined for a text that is
- * no list or has no end.
- */
+/** Like `fieldTexts`, for the first entries of a list, at most `most`. Undefined for no list, or one without an end. */
 export function* entryTexts(text: string, most = Number.POSITIVE_INFINITY): SlicedWork<readonly string[] | undefined> {
   const entries: string[] = [];
   const scanner = new JsonScanner(text);
@@ -76,10 +74,6 @@ function* passContainer(scanner: JsonScanner): SlicedWork<void> {
 }
 
 function nameIn(text: string): string | undefined {
-  try {
-    const name: unknown = JSON.parse(text);
-    return typeof name === "string" ? name : undefined;
-  } catch {
-    return undefined;
-  }
+  const name = parsedJson(text);
+  return typeof name === "string" ? name : undefined;
 }

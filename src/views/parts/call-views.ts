@@ -23,15 +23,11 @@ interface Shown {
   answer?: string;
 }
 
-export interface MadeCall {
-  readonly id: string;
-  readonly tool: string;
+export interface MadeCall extends Pick<KnownCall, "id" | "tool" | "at"> {
   readonly caller: string;
   readonly inputText: string;
   /** The turn that made it, from 0. */
   readonly made: number;
-  /** Milliseconds since 1970. */
-  readonly at: number;
 }
 
 interface ToldBody extends Omit<ToldAnswer, "bytes"> {

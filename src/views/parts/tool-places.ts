@@ -11,9 +11,7 @@ const NAME_LENGTH = 256;
 /** Names that may follow a tool's name, as in `tools.crm.find.bind`. */
 const BEHIND = 3;
 
-interface Names {
-  readonly has: (name: string) => boolean;
-}
+type Names = Pick<ReadonlySet<string>, "has">;
 
 /** The tools of these names that a source writes, found in one pass however many names there are. */
 export function writtenTools(source: string, tools: Names): ReadonlySet<string> {
