@@ -110,10 +110,7 @@ export function defaultLimitsFor({ isDurable = false }: Pick<Journal, "isDurable
   return isDurable ? Object.freeze({ ...DEFAULT_LIMITS, totalBytes: 1024 * MIB }) : DEFAULT_LIMITS;
 }
 
-/**
- * What an execution may hold in memory: what its calls move and one frame. With a durable journal only the calls that are
- * open count.
- */
+/** What an execution may hold in memory: what its calls move (if the journal is durable, open calls) and one frame. */
 export function heldAllowance({ totalBytes, resultBytes, frameBytes }: Limits, isDurable: boolean): number {
   const open = isDurable ? Math.max(HELD_BYTES, resultBytes + BESIDE_RESULT_BYTES) : totalBytes;
   return Math.min(totalBytes, open) + frameBytes;

@@ -14,10 +14,7 @@ export const WITHOUT_SDK = {
 /** Name of the tracer and the meter. */
 export const SCOPE = "portcullis";
 
-/**
- * Does work at which the SDK may fail, also by a promise that it should not return. The SDK's own channel for diagnoses is
- * told of a failure, and the caller gets `otherwise`.
- */
+/** Does work at which the SDK may fail, also by a promise. Its `diag` is told, and the caller gets `otherwise`. */
 export function safely<Value>(otel: Pick<Otel, "diag">, work: () => Value, otherwise: Value): Value;
 export function safely<Value>(otel: Pick<Otel, "diag">, work: () => Value): Value | undefined;
 export function safely<Value>(otel: Pick<Otel, "diag">, work: () => Value, otherwise?: Value): Value | undefined {

@@ -20,10 +20,7 @@ export class Slices {
   }
 }
 
-/**
- * Passes items on, and shares the host's thread with other sliced work between two items: a store in memory yields its
- * items without a pause, and may have hundreds of readers.
- */
+/** Passes items on, in slices: a store in memory yields its items without a pause, and may have hundreds of readers. */
 export async function* inSlices<Item>(
   items: AsyncIterable<Item> | Iterable<Item>,
   lane: Lane,

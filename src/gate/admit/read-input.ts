@@ -10,9 +10,7 @@ import { measure, PLAIN_DEPTH, type PlainData, readPlainData } from "../../value
 /** Memory per parsed value beside the text, measured on the worst case: empty lists in a list, with the schema's copy. */
 const VALUE_BYTES = 72;
 
-/**
- * Values in an input up to which the faults of all are looked for: a schema takes about a microsecond for each value.
- */
+/** Values in an input up to which the faults of all are looked for: a schema takes about a microsecond for each. */
 const DESCRIBED_VALUES = 4000;
 
 export type ReadInput = PlainData | { readonly ok: "no_room"; readonly overdraft: Overdraft };

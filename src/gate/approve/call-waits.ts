@@ -19,10 +19,7 @@ export function dueAt(since: number, waitMs = Number.POSITIVE_INFINITY): number 
   return since + waitMs;
 }
 
-/**
- * The waits of a session's open calls: for approvals, for records from outside this process, and for work that they
- * have started.
- */
+/** The waits of a session's open calls: for approvals, for outside records, and for work that they have started. */
 export class CallWaits {
   readonly #open: ReadonlyMap<string, OpenCall>;
   readonly #waitMs: number | undefined;
@@ -49,9 +46,7 @@ export class CallWaits {
     this.#onDue = onDue;
   }
 
-  /**
-   * Whether there are calls, and all of them wait for approvals: for their own, or in the work that they have started.
-   */
+  /** Whether there are calls, and all wait for approvals: for their own, or in the work that they have started. */
   get areApprovals(): boolean {
     if (this.#held.size + this.#below.size === 0) return false;
     let busy = this.#open.size - this.#held.size;

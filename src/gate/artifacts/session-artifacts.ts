@@ -15,10 +15,7 @@ import type { ReadInput } from "../admit/read-input.ts";
 /** Where the programs of a session keep values. */
 export interface ArtifactPlace {
   readonly space: ArtifactSpace;
-  /**
-   * The prefix that tells this session's calls from those of other programs of the same conversation: `call_2/`, or
-   * nothing.
-   */
+  /** Tells this session's calls from those of other programs of the conversation: `call_2/`, or nothing. */
   readonly prefix: string;
 }
 

@@ -2,10 +2,7 @@ import PQueue from "p-queue";
 import type { Tool } from "../../tools/tool.ts";
 import { TenantsInTurn } from "./tenants-in-turn.ts";
 
-/**
- * The part of a queue that the gate uses. The declarations of `p-queue` itself do not compile without the types of
- * browsers.
- */
+/** The part of a queue that is used: the declarations of `p-queue` do not compile without the types of browsers. */
 interface Queue {
   add<Value>(
     run: () => Promise<Value>,

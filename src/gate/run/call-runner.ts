@@ -110,10 +110,7 @@ export class CallRunner {
     if (tool.rate) await this.#parts.toolQueues.whenRate(tool, this.#parts.tenant, signal);
   }
 
-  /**
-   * Makes the answer of a handler's result. The answer of a large result waits until the program has read the answers
-   * before it.
-   */
+  /** Makes the answer of a result. A large one waits until the program has read the answers before it. */
   #answerWith(call: OpenCall, result: unknown): Answer | undefined | Promise<Answer | undefined> {
     const { calls, inContext, limits, share, unread } = this.#parts;
     let returned: unknown;
@@ -137,10 +134,7 @@ export class CallRunner {
       : answer();
   }
 
-  /**
-   * Keeps the display and the parts beside a value. Parts are for a model that called directly. Returns the failure if
-   * they are too large.
-   */
+  /** Keeps the display, and the parts if a model called directly. Returns the failure if they are too large. */
   #takeContent(call: OpenCall, { display, parts }: Content): Failure | undefined {
     const { handling, identity, tool } = call;
     const said = display === undefined ? {} : { display: displayText(display) };

@@ -21,9 +21,7 @@ export function readingsAtOnce(allowedBytes: number): number {
 export interface Reading {
   /** Takes a place among the readings that run at once. Resolves once there is a place. */
   readonly begin: () => Promise<void>;
-  /**
-   * Holds so many bytes in place of those held so far. Resolves once there is room; undefined if there is room at once.
-   */
+  /** Holds so many bytes in place of those held so far. Resolves once there is room; undefined if there is room now. */
   readonly hold: (bytes: number) => Promise<void> | undefined;
   /** Like `hold`, for bytes that are in memory already: it does not wait. */
   readonly count: (bytes: number) => void;
@@ -140,10 +138,7 @@ export class ReadingQuota {
 const quotas = new WeakMap<Journal, ReadingQuota>();
 let unbound: ReadingQuota | undefined;
 
-/**
- * Readings of a store, and of the journals that pass its records on, count together in what a runtime may hold. The first
- * runtime of a store bounds them.
- */
+/** Readings of a store, and of journals that pass its records on, count together. The first runtime bounds them. */
 export function countReadings(held: HeldBytes, store: Journal, ...others: readonly Journal[]): void {
   const quota = quotas.get(store) ?? new ReadingQuota(held);
   for (const journal of [store, ...others]) quotas.set(journal, quota);

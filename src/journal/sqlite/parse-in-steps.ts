@@ -5,10 +5,7 @@ import type { SlicedWork } from "../../values/slice-scheduler.ts";
 /** A text up to this length is parsed in one step, in UTF-16 code units. */
 const AT_ONCE = 256 * 1024;
 
-/**
- * `JSON.parse` of a row. A record may have a hundred thousand texts in one list: these are parsed some at a time.
- * Throws a `SyntaxError`.
- */
+/** `JSON.parse` of a row, in parts: a list in it may have a hundred thousand texts. Throws a `SyntaxError`. */
 export function* parseInSteps(text: string): SlicedWork<unknown> {
   const texts = text.length > AT_ONCE ? yield* fieldTexts(text) : undefined;
   if (!texts) return JSON.parse(text);

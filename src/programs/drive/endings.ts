@@ -27,10 +27,7 @@ export function endingOfGuest(
   return mayReplay ? undefined : engineDied(detailOf(end));
 }
 
-/**
- * The ending of an execution that got no guest within the `limit`. `turns` is the number of turns it had already done,
- * `wasEvicted` whether it had given up its guest.
- */
+/** The ending of an execution that got no guest within the `limit`, after `turns`. `wasEvicted`: it gave one up. */
 export function endingUnopened(
   turns: number,
   limit: "queueMs" | "queue",

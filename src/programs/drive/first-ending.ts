@@ -1,9 +1,6 @@
 import type { Ending } from "../outcome.ts";
 
-/**
- * The ending that a driver comes to. The first one counts. A program that is stopped may still print: its ending is then
- * decided later, and is the one that the stop was for.
- */
+/** The first ending that a driver comes to. A stop's ending is decided later: its program may still print. */
 export class FirstEnding {
   readonly #told = Promise.withResolvers<Ending>();
   /** The ending that takes effect after the program's final output. */

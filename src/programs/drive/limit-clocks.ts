@@ -87,10 +87,7 @@ export class Clocks {
     return this.#replaying.ms;
   }
 
-  /**
-   * An upper estimate of the time that a replay of all turns takes. Turns that were never replayed count as long as
-   * they ran, but their replay is shorter.
-   */
+  /** At most the time of a replay of all turns: those never replayed count as long as they ran, which is longer. */
   get replayMs(): number {
     return this.#lastReplay.ms + this.#running.ms - this.#lastReplay.runningMs;
   }

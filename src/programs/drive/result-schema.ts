@@ -44,10 +44,7 @@ export function recordOfResult({ schema, json, digest }: ResultSchema): Pick<Pro
   return { result: digest, ...(isPlain(schema) ? { resultSchema: JSON.stringify(json) } : {}) };
 }
 
-/**
- * The schema in a header. Undefined if the header has no schema, or if its text, which may be foreign, does not match
- * the digest. The caller then has to give the schema.
- */
+/** The schema in a header; undefined without one, or if its text, which may be foreign, does not match the digest. */
 export function recordedResult({
   result,
   resultSchema: text,

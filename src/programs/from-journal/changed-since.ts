@@ -40,10 +40,7 @@ export function programVersions(): Readonly<Record<string, string>> {
   return { v8: process.versions.v8, protocol: String(PROTOCOL_VERSION) };
 }
 
-/**
- * A sentence for the report of an execution that began with other versions than this host's; undefined if they are the
- * same. The replay shows whether the program does the same with them.
- */
+/** A sentence for the report if the execution began with other versions. The replay shows whether they matter. */
 export function changedVersions({ versions }: ProgramHeader): string | undefined {
   const here: Readonly<Record<string, string>> = { node: process.versions.node, ...programVersions() };
   const changed = Object.entries(here).flatMap(([name, version]) => {

@@ -9,10 +9,7 @@ export interface PastTurn {
   readonly commands: readonly GuestFrame[];
 }
 
-/**
- * Reads a journalled turn. A journal may come from a file, so its frames are parsed as strictly as those of the bridge.
- * Throws `journal_invalid` for a malformed frame.
- */
+/** Reads a journalled turn as strictly as the bridge: a journal may be foreign. Throws `journal_invalid`. */
 export function readTurn({ event, commands }: TurnRecord): PastTurn {
   return {
     event: readEvent(event),

@@ -10,10 +10,7 @@ import { readRecords, type Records } from "../../journal/reading/read-records.ts
  */
 const LAST_RECORDS = [2, 64];
 
-/**
- * JSON text of the whole value that a program has returned, from the journal; undefined if it returned none, or has not
- * completed. Rejects as the journal does.
- */
+/** JSON text of the whole value that a program has returned; undefined without one. Rejects as the journal does. */
 export async function returnedText(journal: Journal, execution: ExecutionId): Promise<string | undefined> {
   const { records, tenant } = await journal.find(execution);
   for (const last of LAST_RECORDS) {

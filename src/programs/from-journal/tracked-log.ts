@@ -83,10 +83,7 @@ export class TrackedLog extends StateLog<ExecutionState> {
     return this.append({ type: "hand", to, at: Date.now() });
   }
 
-  /**
-   * Applies turns, each with the event that began it, to the state. `usage` is the usage up to the last turn. Returns
-   * their records, for `deferTurns`.
-   */
+  /** Applies turns to the state, each with its event. `usage` is as of the last. Returns records for `deferTurns`. */
   *applyTurns(
     turns: readonly (readonly [GuestEvent, GuestTurn])[],
     usage?: TurnRecord["usage"],

@@ -16,10 +16,7 @@ import { WaitAccount } from "./wait-account.ts";
 const REPLAYS_WITHOUT_PROGRESS = 3;
 const REPLAYS = 20;
 
-/**
- * The host's work in a millisecond of a replay: bytes of text that it moves to a guest, and turns that it reads and
- * compares.
- */
+/** Work of the host in a millisecond of a replay: bytes of text moved to a guest, turns read and compared. */
 const BYTES_PER_MS = 100_000;
 const TURNS_PER_MS = 100;
 /** The part of `runningMs` that replays after evictions may take. The rest is for replays after the death of an engine. */
@@ -130,10 +127,7 @@ export class GuestSupervisor implements AsyncDisposable {
     this.#wake?.();
   }
 
-  /**
-   * Sends events to the guest. The first events after the execution was taken up are sent once the journal says that
-   * the program has the turn.
-   */
+  /** Sends events to the guest; the first after a take-up once the journal says that the program has the turn. */
   send(events: readonly GuestEvent[]): void {
     const before = this.#handing ?? this.#options.log.hand("program");
     if (!before) return this.#sendNow(events);

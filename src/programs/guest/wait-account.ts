@@ -28,10 +28,7 @@ export class WaitAccount {
     this.#spentMs += ms;
   }
 
-  /**
-   * The waited time that no replay has used up, but no more than the last wait. `replayingMs` is the time of all
-   * replays.
-   */
+  /** The waited time that no replay has used up, at most the last wait. `replayingMs` is the time of all replays. */
   earnedMs(replayingMs: number): number {
     return Math.max(0, Math.min(this.#lastMs, this.#allMs - this.#spentMs - replayingMs));
   }

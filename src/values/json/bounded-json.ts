@@ -17,10 +17,7 @@ export type BoundedJson =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly fault: keyof JsonBounds | "syntax" };
 
-/**
- * Reads JSON of a client. Depth and number of values are measured before parsing, in slices that share the host's thread,
- * up to the first bound that is exceeded. A short text is read at once; for a longer text this returns a promise.
- */
+/** Reads JSON of a client: measures it before parsing, in slices. A short text is read at once, without a promise. */
 export function readBoundedJson(text: string, bounds: JsonBounds, lane: Lane): BoundedJson | Promise<BoundedJson> {
   const parse = (fault: keyof JsonBounds | undefined) =>
     fault === undefined ? lane.run(() => parsed(text)) : ({ ok: false, fault } as const);

@@ -10,10 +10,7 @@ export function hasJson(value: unknown): value is { toJSON(name: string): unknow
   return typeof value === "object" && value !== null && typeof (value as { toJSON?: unknown }).toJSON === "function";
 }
 
-/**
- * Estimates the bytes of a value's JSON. It is a lower bound, except that each value with a `toJSON` counts as
- * `toJsonBytes`. Stops once the sum exceeds `enough`.
- */
+/** A lower bound of the bytes of a value's JSON, but a `toJSON` counts as `toJsonBytes`. Stops beyond `enough`. */
 export function weigh(value: unknown, enough: number, toJsonBytes = TO_JSON_BYTES): number {
   return weighOn(newScale(enough, toJsonBytes), value);
 }

@@ -9,10 +9,7 @@ const LINE_END = /[\n\r\u2028\u2029]/g;
 /** Line terminators in JavaScript that do not end a line in Python. They are replaced in the text that fault positions refer to. */
 const OTHER_LINE_BREAKS = /[\u2028\u2029]/g;
 
-/**
- * Removes the Markdown around a Python program. The rest of the preparation is done in the guest, with Python's own
- * parser. Line numbers do not change.
- */
+/** Removes the Markdown around a Python program; lines stay. The guest does the rest, with Python's own parser. */
 export function preparePython(source: string): Read {
   const stripped = hasFence(source) ? stripFence(source, "python") : undefined;
   if (stripped?.type === "several") return { ok: false, fault: severalPrograms(stripped.count) };

@@ -109,10 +109,7 @@ function closeOf(
   return undefined;
 }
 
-/**
- * The quotes of the Python string that is open at the end of a line; undefined if there is none. `before` are the
- * quotes of the string that is open at its start.
- */
+/** The quotes of the Python string open at a line's end. `before`: those of the string open at its start. */
 function stringBehind(line: string, before: string | undefined): string | undefined {
   let string = before;
   let at = 0;
