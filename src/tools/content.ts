@@ -94,7 +94,7 @@ function handleOf(part: ContentPart): PartHandle {
     type,
     ...(name === undefined ? {} : { name }),
     ...(mediaType === undefined ? {} : { mediaType }),
-    ...(part.type === "link" ? { url: part.url } : { bytes: bytesOf(part.data) }),
+    ...(part.type === "link" ? { url: part.url } : { bytes: Buffer.byteLength(part.data, "base64") }),
   };
 }
 
@@ -118,10 +118,6 @@ export function displayText(display: unknown): string {
   const text = JSON.stringify(display);
   if (typeof text === "string" && text.length <= DISPLAY_LENGTH) return text;
   throw optionError("content({ display })", "a value that is JSON, of up to 64 KiB", display);
-}
-
-function bytesOf(base64: string): number {
-  return Buffer.byteLength(base64, "base64");
 }
 
 function keptPart(part: unknown, place: string): ContentPart {

@@ -5,10 +5,7 @@ import { brotliDecompressSync } from "node:zlib";
 /** `o200k_base` is used by OpenAI's current models, `cl100k_base` by older ones. */
 export type Encoding = "o200k_base" | "cl100k_base";
 
-/**
- * Rank of each token by its bytes, one character of U+0000 to U+00FF for each byte. If several pairs of neighbours are
- * tokens, the pair with the lowest rank is joined first.
- */
+/** Rank of each token by its bytes, one character of U+0000 to U+00FF each. The pair of lowest rank is joined first. */
 type Ranks = ReadonlyMap<string, number>;
 
 /**

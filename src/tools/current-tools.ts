@@ -1,6 +1,6 @@
 import { option } from "../option-rules/options.ts";
 import type { Tool } from "./tool.ts";
-import { TOOLS, ToolSet } from "./tool-set.ts";
+import { areSame, TOOLS, ToolSet } from "./tool-set.ts";
 
 /** The tools of a runtime, or a function that returns its current tools. */
 export type GivenTools<Context = unknown> = readonly Tool<Context>[] | (() => readonly Tool<Context>[]);
@@ -28,11 +28,7 @@ export class CurrentTools {
   get set(): ToolSet {
     if (typeof this.#given !== "function") return this.#set;
     const tools = this.#given();
-    if (!hasAll(this.#set, tools)) this.#set = new ToolSet(tools, this.#option);
+    if (!Array.isArray(tools) || !areSame(this.#set.all, tools)) this.#set = new ToolSet(tools, this.#option);
     return this.#set;
   }
-}
-
-function hasAll({ all }: ToolSet, tools: readonly Tool[]): boolean {
-  return Array.isArray(tools) && all.length === tools.length && all.every((tool, place) => tool === tools[place]);
 }

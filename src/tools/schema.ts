@@ -3,7 +3,7 @@ import { describe, PortcullisError } from "../errors.ts";
 import { type CompiledSchema, compileSchema, refuseLarge } from "./json-schema/compile-schema.ts";
 import { evaluate, MAX_STEPS } from "./json-schema/evaluate.ts";
 import type { Failure } from "./json-schema/findings.ts";
-import { type JsonSchema, resolveReference } from "./json-schema/json-schema.ts";
+import { type JsonSchema, resolveReference, valueAt } from "./json-schema/json-schema.ts";
 
 /** A schema that validates and can give its JSON Schema: of zod, arktype, another library with Standard JSON Schema, or `jsonSchema()`. */
 export type Schema<Input = unknown, Output = Input> = StandardSchemaV1<Input, Output> &
@@ -221,9 +221,11 @@ const JSON_SCHEMA_BY: Readonly<Record<string, string>> = {
 export function schemaFault(value: unknown): string | undefined {
   const standard = standardOf(value);
   if (standard === undefined) {
-    if (isEffectSchema(value)) return `a schema of effect gives no JSON Schema by itself. ${JSON_SCHEMA_BY.effect}.`;
-    if (isPlainJsonSchema(value)) return "this is a plain JSON Schema. Wrap it: jsonSchema(schema).";
-    return undefined;
+    if (!isObject(value)) return undefined;
+    if ("~effect/Schema/Schema" in value)
+      return `a schema of effect gives no JSON Schema by itself. ${JSON_SCHEMA_BY.effect}.`;
+    const isPlainJson = "$schema" in value || ("type" in value && "properties" in value);
+    return isPlainJson ? "this is a plain JSON Schema. Wrap it: jsonSchema(schema)." : undefined;
   }
   const vendor = "vendor" in standard ? standard.vendor : undefined;
   if (typeof vendor !== "string") return undefined;
@@ -246,14 +248,6 @@ function standardOf(value: unknown): object | undefined {
 
 function hasJsonSchema(standard: object): boolean {
   return "jsonSchema" in standard && typeof standard.jsonSchema === "object" && standard.jsonSchema !== null;
-}
-
-function isEffectSchema(value: unknown): boolean {
-  return isObject(value) && "~effect/Schema/Schema" in value;
-}
-
-function isPlainJsonSchema(value: unknown): boolean {
-  return isObject(value) && ("$schema" in value || ("type" in value && "properties" in value));
 }
 
 function isObject(value: unknown): value is object {
@@ -340,15 +334,6 @@ function withReceived(message: string, received: unknown): string {
   return /\b(?:received|got)\b/i.test(sentence)
     ? sentence
     : `${sentence}, got ${received === undefined ? "nothing" : describe(received)}`;
-}
-
-function valueAt(root: unknown, keys: readonly PropertyKey[]): unknown {
-  let value = root;
-  for (const key of keys) {
-    if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return undefined;
-    value = (value as Record<PropertyKey, unknown>)[key];
-  }
-  return value;
 }
 
 export function pathText(keys: readonly PropertyKey[]): string {

@@ -40,10 +40,8 @@ export class ToolSet {
    * may be among the names. Throws `option_invalid` for a name that no tool has; `option` names the list in the error.
    */
   select(wanted: readonly (Tool | string)[], option: string): ToolSet {
-    return new ToolSet(
-      [...new Set(wanted.flatMap((one) => (typeof one === "string" ? this.#named(one, option) : [one])))],
-      option,
-    );
+    const tools = new Set(wanted.flatMap((one) => (typeof one === "string" ? this.#named(one, option) : [one])));
+    return new ToolSet([...tools], option);
   }
 
   #named(name: string, option: string): readonly Tool[] {
@@ -51,11 +49,7 @@ export class ToolSet {
     if (tool) return [tool];
     const found = this.all.filter((one) => isMeantBy(name, one.name));
     if (found.length > 0 || name === "*") return found;
-    const [meant] = nearest(
-      name,
-      this.all.map((one) => one.name),
-      1,
-    );
+    const [meant] = nearest(name, [...this.#tools.keys()], 1);
     throw new PortcullisError(
       "option_invalid",
       `${option}: the runtime has no tool ${JSON.stringify(name)}${meant === undefined ? "." : `, did you mean ${meant}?`}`,
@@ -96,10 +90,8 @@ export class ToolSet {
 
   /** Names similar to `name` of tools that this caller may call, the best first. */
   nearestNames(name: string, caller: Caller): readonly string[] {
-    return nearest(
-      name,
-      this.visibleTo([caller]).map((tool) => tool.name),
-    );
+    const names = this.visibleTo([caller]).map((tool) => tool.name);
+    return nearest(name, names);
   }
 
   #refuseNamespaceThatIsATool(name: string): void {
@@ -151,6 +143,10 @@ function isTool(value: Tool | null): boolean {
     (typeof handler === "function" || handler === "client") &&
     typeof needsApproval === "function"
   );
+}
+
+export function areSame(tools: readonly Tool[], others: readonly Tool[]): boolean {
+  return tools.length === others.length && tools.every((tool, place) => tool === others[place]);
 }
 
 export function isVisible(tool: Tool, callers: readonly Caller[]): boolean {

@@ -29,12 +29,6 @@ export interface Retry {
   readonly on?: (error: unknown) => boolean;
 }
 
-/** Maximum calls that start in a span of time, in milliseconds. */
-export interface Rate {
-  readonly calls: number;
-  readonly perMs: number;
-}
-
 /** For whom a tool may exist. */
 export interface ToolAudience<Context = unknown> {
   readonly tenant: string;
@@ -43,9 +37,6 @@ export interface ToolAudience<Context = unknown> {
   /** The `context` of the execution, conversation or call; undefined if none was given. */
   readonly context: Context;
 }
-
-/** Whether a tool exists for an audience. */
-export type Enabled = (audience: ToolAudience) => boolean;
 
 /** The approval of a question, with the values that `approve` gave for what was asked for. */
 export interface AllowedQuestion {
@@ -110,10 +101,10 @@ export interface Tool<Context = unknown> {
   readonly concurrency: number;
   /** Attempts of one call if its handler throws. */
   readonly retry?: Retry;
-  /** Calls in a span of time, over all executions of a runtime. */
-  readonly rate?: Rate;
+  /** Calls that may start in a span of time, in milliseconds, over all executions of a runtime. */
+  readonly rate?: { readonly calls: number; readonly perMs: number };
   /** Whether the tool exists in an execution or a conversation. */
-  readonly enabled?: Enabled;
+  readonly enabled?: (audience: ToolAudience) => boolean;
   readonly timeoutMs: number;
   /** `"client"`: the call is answered from outside this process, by `runtime.resume`. */
   readonly handler: "client" | ((input: unknown, context: CallContext<Context>) => unknown);

@@ -23,13 +23,12 @@ export function constraintText(root: JsonSchema, schema: unknown, tellsIntegers:
 
 /** What the parts demand of the value itself, without its elements. */
 function ownWords(parts: readonly JsonSchema[], tellsIntegers: boolean): readonly string[] {
-  const words = (make: (part: JsonSchema) => readonly string[]) => parts.flatMap(make);
   return [
-    ...words(({ type }) => (tellsIntegers && [type].flat().includes("integer") ? ["integer"] : [])),
-    ...words(numberWords),
-    ...words(stringWords),
-    ...words(({ minItems, maxItems }) => range(minItems, maxItems, " items")),
-    ...words(({ uniqueItems }) => (uniqueItems === true ? ["no two equal"] : [])),
+    ...parts.flatMap(({ type }) => (tellsIntegers && [type].flat().includes("integer") ? ["integer"] : [])),
+    ...parts.flatMap(numberWords),
+    ...parts.flatMap(stringWords),
+    ...parts.flatMap(({ minItems, maxItems }) => range(minItems, maxItems, " items")),
+    ...parts.flatMap(({ uniqueItems }) => (uniqueItems === true ? ["no two equal"] : [])),
   ];
 }
 

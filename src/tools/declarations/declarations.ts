@@ -60,10 +60,7 @@ const DETAILS: readonly Detail[] = [
   },
 ];
 
-/**
- * Typed declarations of tools for a model: one line per tool, with the types of its input and its result. If they exceed
- * the budget, detail is left out of all tools alike, and the first line says what is missing.
- */
+/** Typed declarations, a line a tool. Beyond the budget all tools lose detail alike, and the first line says so. */
 export function declareTools(tools: readonly Tool[], options: DeclarationOptions = {}): string {
   const { language, budgetTokens } = readOptions("declarations", options, DECLARATION_RULES);
   const form = FORMS[language];

@@ -22,10 +22,7 @@ const LITERALS_SHOWN = 16;
 /** Maximum parts of a schema read for one type: references can expand a small schema to an enormous type. */
 const PARTS_READ = 2000;
 
-/**
- * A JSON Schema as a type on one line, for a model. Follows `$ref` within the schema only. What types cannot express,
- * like patterns and bounds, is told in comments, or left out: the gate checks it.
- */
+/** A JSON Schema as a type on one line, for a model. What types cannot express is in comments, or left to the gate. */
 export function typeText(schema: JsonSchema, options: TypeTextOptions): string {
   return new TypePrinter(schema, options).print(schema, 0).text;
 }

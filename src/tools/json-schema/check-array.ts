@@ -17,20 +17,15 @@ export function checkArray(
   found.addCount(schema, ["maxItems", "minItems"], length, "elements");
   const stopped = checkItems(checker, node, value, found);
   if (one.contains) checkContains(checker, one.contains, schema, value, found);
-  if (!stopped && one.unevaluatedItems)
+  if (!stopped && one.unevaluatedItems) {
     // `items` has evaluated all elements that follow `prefixItems`.
-    for (
-      let index = one.items ? length : Math.max(lists.prefixItems?.length ?? 0, lists.items?.length ?? 0);
-      index < length;
-      index += 1
-    )
-      if (!found.hasSeen(index))
-        found.takeAt(
-          index,
-          checker.check(one.unevaluatedItems, value[index]),
-          "unevaluatedItems",
-          () => "expected no such element",
-        );
+    const first = one.items ? length : Math.max(lists.prefixItems?.length ?? 0, lists.items?.length ?? 0);
+    for (let index = first; index < length; index += 1) {
+      if (found.hasSeen(index)) continue;
+      const outcome = checker.check(one.unevaluatedItems, value[index]);
+      found.takeAt(index, outcome, "unevaluatedItems", () => "expected no such element");
+    }
+  }
   if (schema.uniqueItems) checkUnique(checker, value, found);
 }
 

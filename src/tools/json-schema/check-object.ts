@@ -29,33 +29,23 @@ function checkRest(
   const { one, maps } = node;
   found.addCount(schema, ["minProperties", "maxProperties"], keys.length, "fields");
   if (one.propertyNames)
-    for (const key of keys)
-      found.takeAt(
-        key,
-        checker.check(one.propertyNames, key),
-        "propertyNames",
-        () => `the name ${shown(key)} does not fit`,
-      );
+    for (const key of keys) {
+      const outcome = checker.check(one.propertyNames, key);
+      found.takeAt(key, outcome, "propertyNames", () => `the name ${shown(key)} does not fit`);
+    }
   checker.steps.spend(node.dependentNames.length);
-  for (const { word, key, names } of node.dependentNames)
-    if (Object.hasOwn(value, key))
-      checkRequired(
-        checker,
-        value,
-        names,
-        found,
-        word,
-        (missing) => `beside the field ${shown(key)} the field ${shown(missing)} is missing`,
-      );
+  for (const { word, key, names } of node.dependentNames) {
+    if (!Object.hasOwn(value, key)) continue;
+    const message = (missing: string) => `beside the field ${shown(key)} the field ${shown(missing)} is missing`;
+    checkRequired(checker, value, names, found, word, message);
+  }
   for (const word of ["dependentSchemas", "dependencies"] as const) {
     checker.steps.spend(maps[word]?.length ?? 0);
-    for (const [key, dependent] of maps[word] ?? [])
-      if (Object.hasOwn(value, key))
-        found.take(
-          checker.seen(checker.check(dependent, value)),
-          word,
-          () => `it does not fit beside the field ${shown(key)}`,
-        );
+    for (const [key, dependent] of maps[word] ?? []) {
+      if (!Object.hasOwn(value, key)) continue;
+      const outcome = checker.seen(checker.check(dependent, value));
+      found.take(outcome, word, () => `it does not fit beside the field ${shown(key)}`);
+    }
   }
 }
 

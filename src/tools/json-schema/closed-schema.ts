@@ -7,10 +7,8 @@ import { type CompiledSchema, inPlaceOf, partsOf, type SchemaNode } from "./comp
  */
 export function closedSchema(schema: JsonSchema, { root }: CompiledSchema): JsonSchema {
   const parts = reach([root], partsAsserted);
-  const kept = reach(
-    [...parts].flatMap((node) => (partsThatShare(node) > 1 ? inPlaceOf(node) : [])),
-    inPlaceOf,
-  );
+  const sharing = [...parts].flatMap((node) => (partsThatShare(node) > 1 ? inPlaceOf(node) : []));
+  const kept = reach(sharing, inPlaceOf);
   const tested = reach([...parts].flatMap(partsTested), partsOf);
   const toClose = new Set<unknown>();
   for (const node of parts)

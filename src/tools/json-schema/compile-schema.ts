@@ -278,18 +278,18 @@ export function leadsToLoop<Node>(
 
 /** The parts that speak about the same value. */
 export function inPlaceOf(node: SchemaNode): readonly SchemaNode[] {
-  const below = childrenOf(node, (word) => IN_PLACE.has(word));
-  return node.ref ? [node.ref, ...below] : below;
+  return childrenOf(node, (word) => IN_PLACE.has(word));
 }
 
 /** The parts that a part holds or refers to. */
 export function partsOf(node: SchemaNode): readonly SchemaNode[] {
-  const below = childrenOf(node, () => true);
-  return node.ref ? [node.ref, ...below] : below;
+  return childrenOf(node, () => true);
 }
 
-function childrenOf({ lists, one, maps }: SchemaNode, isMeant: (word: string) => boolean): readonly SchemaNode[] {
+/** What a part refers to, and what it holds under the words that are meant. */
+function childrenOf({ ref, lists, one, maps }: SchemaNode, isMeant: (word: string) => boolean): readonly SchemaNode[] {
   return [
+    ...(ref ? [ref] : []),
     ...Object.entries(lists).flatMap(([word, list]) => (isMeant(word) ? list : [])),
     ...Object.entries(one).flatMap(([word, node]) => (isMeant(word) ? node : [])),
     ...Object.entries(maps).flatMap(([word, map]) => (isMeant(word) ? map.map(([, node]) => node) : [])),

@@ -25,10 +25,7 @@ const SILENT: Reading = { type: "silent" };
 /** What a reading says about a field: the reading of the field's value, or that the field is unknown, or nothing. */
 type FieldReading = Reading | "unknown" | undefined;
 
-/**
- * Reads from a schema what it says about the fields and elements of one value at a time. Throws `StepsSpent` if that
- * takes too many steps.
- */
+/** Reads what a schema says of one value's fields and elements. Throws `StepsSpent` if that takes too many steps. */
 export class FieldReader {
   readonly #steps: Steps;
   readonly #lookups: SchemaLookups;

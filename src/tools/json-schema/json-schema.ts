@@ -5,12 +5,16 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 export function resolveReference(root: JsonSchema, reference: string): unknown {
   if (reference === "#") return root;
   if (!reference.startsWith("#/")) return undefined;
-  let place: unknown = root;
-  for (const key of pointerKeys(reference)) {
-    if (typeof place !== "object" || place === null || !Object.hasOwn(place, key)) return undefined;
-    place = (place as Record<string, unknown>)[key];
+  return valueAt(root, pointerKeys(reference));
+}
+
+export function valueAt(root: unknown, keys: readonly PropertyKey[]): unknown {
+  let value = root;
+  for (const key of keys) {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return undefined;
+    value = (value as Record<PropertyKey, unknown>)[key];
   }
-  return place;
+  return value;
 }
 
 /** Keys of a JSON pointer in a URI fragment, like `#/a/0`. */

@@ -32,10 +32,7 @@ interface Wanted {
   readonly rarity: number;
 }
 
-/**
- * Finds tools by words. It knows only the tools that it was made of: neither the rarity of a word nor the time of a
- * search depends on other tools.
- */
+/** Finds its tools by words. Neither the rarity of a word nor the time of a search depends on tools that it lacks. */
 export class ToolIndex {
   readonly #tools: readonly Tool[];
   readonly #postings = new Map<string, Postings>();

@@ -2,7 +2,7 @@ import { optionError } from "../../errors.ts";
 import type { ProgramLanguage } from "../declarations/declarations.ts";
 import { oneLine } from "../declarations/one-line.ts";
 import type { Caller, Tool } from "../tool.ts";
-import type { ToolSet } from "../tool-set.ts";
+import { areSame, type ToolSet } from "../tool-set.ts";
 import { readQuery } from "./read-query.ts";
 import { FOUND_DEFAULT } from "./search-tool.ts";
 import { ToolIndex } from "./tool-index.ts";
@@ -113,7 +113,7 @@ export class ToolSearch {
   }
 
   async #indexOf(tools: readonly Tool[], work: Work): Promise<ToolIndex> {
-    const known = this.#indexes.find((one) => isSame(one.tools, tools));
+    const known = this.#indexes.find((one) => areSame(one.tools, tools));
     if (known) return known.index;
     // Kept at once: searches that begin while the index is made wait for it.
     const index = Promise.resolve(work(ToolIndex.of(tools)));
@@ -126,10 +126,6 @@ export class ToolSearch {
     });
     return index;
   }
-}
-
-function isSame(tools: readonly Tool[], others: readonly Tool[]): boolean {
-  return tools.length === others.length && tools.every((tool, place) => tool === others[place]);
 }
 
 /** One ranking of several, by reciprocal places. */

@@ -37,10 +37,7 @@ const PYTHON_STUB: TypeNotation = {
       .join(", ")}}`,
 };
 
-/**
- * How a program calls a tool, with the types of its input and its result, as one line that parses: an expression of
- * TypeScript, or an assignment of Python whose arguments are types.
- */
+/** A call of a tool on one line that parses: typed in TypeScript, in Python an assignment with types as arguments. */
 export function toolStub(tool: Tool, language: ProgramLanguage): string {
   const known = stubs[language].get(tool) ?? makeStub(tool, language);
   stubs[language].set(tool, known);

@@ -69,11 +69,8 @@ export class ToolVectors {
 
 async function inTime<Value>(work: Promise<Value>): Promise<Value> {
   const late = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () =>
-      late.reject(new PortcullisError("option_invalid", `search({ embed }): it did not answer within ${EMBED_MS} ms.`)),
-    EMBED_MS,
-  );
+  const sentence = `search({ embed }): it did not answer within ${EMBED_MS} ms.`;
+  const timer = setTimeout(() => late.reject(new PortcullisError("option_invalid", sentence)), EMBED_MS);
   try {
     return await Promise.race([work, late.promise]);
   } finally {

@@ -10,10 +10,7 @@ const STOP_WORDS = new Set(
   ),
 );
 
-/**
- * The words of a text in lower case, stemmed. Names are divided where their form divides them: `listForRepo_v2` is list,
- * repo, v2. Linear in the text.
- */
+/** The words of a text in lower case, stemmed: list, repo, v2 of `listForRepo_v2`. Takes time linear in the text. */
 export function wordsOf(text: string): string[] {
   const words: string[] = [];
   for (const part of text.slice(0, TEXT_LENGTH).match(PARTS) ?? []) {
