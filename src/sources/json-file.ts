@@ -70,6 +70,6 @@ export async function readFileText(place: string, path: string, maxBytes: number
   return bytes.toString("utf8");
 }
 
-function invalid(place: string, what: string): PortcullisError {
+export function invalid(place: string, what: string): PortcullisError {
   return new PortcullisError("option_invalid", `${place}: ${what}.`);
 }

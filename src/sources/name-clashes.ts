@@ -9,15 +9,11 @@ export function leftOut(tool: string, why: string): string {
   return `${oneLine(`${tool} is left out: ${why.replace(/\.$/, "")}`, PROBLEM_LENGTH)}.`;
 }
 
-interface Named {
-  readonly name: string;
-}
-
 /**
  * The tools of a source whose names clash, each with another such tool: both have the same name, or the name of one is a
  * namespace of the other. Names that no tool can have are left aside.
  */
-export function nameClashes<One extends Named>(named: readonly One[]): ReadonlyMap<One, One> {
+export function nameClashes<One extends { readonly name: string }>(named: readonly One[]): ReadonlyMap<One, One> {
   const possible = named.filter(({ name }) => toolNameFault(name) === undefined);
   const byName = Map.groupBy(possible, ({ name }) => name);
   const found = new Map<One, One>();

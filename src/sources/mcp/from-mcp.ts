@@ -167,7 +167,8 @@ export class McpSource implements AsyncDisposable {
     } catch (error) {
       await session?.close();
       this.#closing.signal.throwIfAborted();
-      throw timeout.aborted ? new NoList(this.#server.connectTimeoutMs) : error;
+      if (timeout.aborted) throw new NoList(`did not list its tools within ${this.#server.connectTimeoutMs} ms`);
+      throw error;
     }
   }
 
@@ -238,11 +239,8 @@ export class McpSource implements AsyncDisposable {
   /** For the program: no detail of this machine. */
   #callFailed(name: string, mayHaveTakenEffect: boolean, cause: unknown): PortcullisError {
     const effect = mayHaveTakenEffect ? MAY_HAVE_TAKEN_EFFECT : "";
-    return new PortcullisError(
-      "source_unavailable",
-      `The server of ${name} ${whatFailed(cause, this.#text)}.${effect}`,
-      { cause },
-    );
+    const sentence = `The server of ${name} ${whatFailed(cause, this.#text)}.${effect}`;
+    return new PortcullisError("source_unavailable", sentence, { cause });
   }
 
   /** For the developer: with what the server has written, and how it has ended. */
@@ -274,11 +272,7 @@ function declined(name: string, effect: Effect): PortcullisError {
 /** An error without details of this machine. */
 class Unavailable extends PortcullisError {}
 
-class NoList extends Error {
-  constructor(ms: number) {
-    super(`did not list its tools within ${ms} ms`);
-  }
-}
+class NoList extends Error {}
 
 /** What has become of a request or a connection, as the rest of a sentence that begins with "the server". */
 function whatFailed(error: unknown, text: ServerText): string {

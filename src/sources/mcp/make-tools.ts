@@ -41,10 +41,8 @@ export interface ToolList {
   readonly listed: ReadonlyMap<string, KnownEntry>;
   /** The server's own name of each tool, by its name here. */
   readonly originalOf: ReadonlyMap<string, string>;
-  readonly known: KnownTools;
+  readonly known: ReadonlyMap<string, Tool>;
 }
-
-export type KnownTools = ReadonlyMap<string, Tool>;
 
 export interface ListReader {
   readonly source: string;
@@ -52,16 +50,13 @@ export interface ListReader {
   readonly timeoutMs: number;
   readonly call: (tool: ServerTool, name: string, input: unknown, context: CallContext) => Promise<unknown>;
   /** The tools of the list before. A tool that has not changed stays the same object. */
-  readonly known?: KnownTools;
+  readonly known?: ToolList["known"];
 }
 
 /** Time of the host's thread before other work gets it, in milliseconds. One entry has bounds of its own. */
 const SLICE_MS = 5;
 
-/**
- * Makes tools of the entries of a server's list. What is wrong with an entry is a problem. Of the entries themselves nothing
- * is kept, so a list may be read page by page.
- */
+/** Makes tools of the entries of a server's list. The entries are not kept, so that a list may be read page by page. */
 export class ToolListBuilder {
   readonly #reader: ListReader;
   readonly #problems: string[] = [];

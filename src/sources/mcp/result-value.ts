@@ -21,10 +21,8 @@ export function resultValue(
   // A program may need the bytes. A model needs them as an image or a file, and not as base64 in a text.
   const shown = caller === "direct" ? content.map(shownToModel) : content.map((block) => ({ block, part: undefined }));
   const parts = shown.flatMap(({ part }) => part ?? []).slice(0, MAX_PARTS);
-  const value = valueOf(
-    shown.map(({ block }) => block),
-    structuredContent,
-  );
+  const blocks = shown.map(({ block }) => block);
+  const value = valueOf(blocks, structuredContent);
   return parts.length === 0 ? value : withParts({ value, parts });
 }
 

@@ -1,9 +1,6 @@
 import { toolNameFault } from "../../tools/tool-name.ts";
 
-/**
- * A name as a path of identifiers: `_` replaces each character that cannot stand in an identifier. A reserved part, like
- * `constructor`, gets a `_` behind it.
- */
+/** A name as a path of identifiers: `_` replaces other characters, and ends reserved parts, like `constructor`. */
 export function cleanPath(name: string): string {
   const parts = name.split(".").map((part) => {
     const cleaned = part.replaceAll(/[^A-Za-z0-9_]/g, "_").replace(/^(?=\d|$)/, "_");

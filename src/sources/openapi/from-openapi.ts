@@ -138,12 +138,9 @@ function readHeaders(given: Readonly<Record<string, unknown>>): Readonly<Record<
   return Object.fromEntries(entries);
 }
 
-interface Read {
+interface Named {
   readonly operation: FoundOperation;
   readonly parts: OperationParts | PartFault;
-}
-
-interface Named extends Read {
   readonly name: string;
   readonly policy: OpenApiPolicy | false | undefined;
 }
@@ -166,14 +163,9 @@ class SourceMaker {
   /** Releases the thread between slices: a document may be written to take long. */
   async make(found: readonly FoundOperation[], policies: OpenApiPolicies | undefined): Promise<OpenApiSource> {
     const { source } = this.#sender;
-    const read = found.map((operation): Read => {
-      return { operation, parts: orFault(() => readOperation(this.#document, operation)) };
-    });
-    const layout = layoutOf(
-      this.#document,
-      read.flatMap(({ parts }) => (parts instanceof PartFault ? [] : parts)),
-    );
-    const named = read.map((one) => this.#nameOf(one, policies));
+    const named = found.map((operation) => this.#nameOf(operation, policies));
+    const read = named.flatMap(({ parts }) => (parts instanceof PartFault ? [] : parts));
+    const layout = layoutOf(this.#document, read);
     const clashing = nameClashes(named.filter(({ policy }) => policy));
     const tools: Tool[] = [];
     const unassigned: UnassignedOperation[] = [];
@@ -202,8 +194,8 @@ class SourceMaker {
     });
   }
 
-  #nameOf(one: Read, policies: OpenApiPolicies | undefined): Named {
-    const { operation } = one;
+  #nameOf(operation: FoundOperation, policies: OpenApiPolicies | undefined): Named {
+    const one = { operation, parts: orFault(() => readOperation(this.#document, operation)) };
     const name = `${this.#sender.source}.${operation.name}`;
     const given = typeof policies === "function" ? policies(name, toldOf(operation)) : policies;
     if (given === undefined || given === false) return { ...one, policy: given, name };
@@ -275,12 +267,8 @@ export function effectOf(method: string): Effect {
 function descriptionOf({ part, method, path }: FoundOperation): string {
   const texts = [textOf(part, "summary"), textOf(part, "description")].filter((text) => text?.trim());
   const [summary = "", description = ""] = texts as string[];
-  const whole = description.startsWith(summary) ? description : `${withoutPeriod(summary.trim())}. ${description}`;
+  const whole = description.startsWith(summary) ? description : `${summary.trim().replace(/\.$/, "")}. ${description}`;
   return oneLine(texts.length === 0 ? `${method} ${path}` : whole, DESCRIPTION_LENGTH);
-}
-
-function withoutPeriod(text: string): string {
-  return text.endsWith(".") ? text.slice(0, -1) : text;
 }
 
 function clash({ operation: { method, path } }: Named): PartFault {

@@ -63,13 +63,8 @@ export async function send(sender: Sender, call: Call, request: RequestParts, co
   }
 }
 
-interface Answer {
-  readonly response: Response;
-  readonly secrets: KeptSecrets;
-}
-
 /** Sends a request, and follows redirects on the same host. */
-async function ask(sender: Sender, call: Call, request: RequestParts, signal: AbortSignal): Promise<Answer> {
+async function ask(sender: Sender, call: Call, request: RequestParts, signal: AbortSignal) {
   const { baseUrl } = sender;
   let path = `${basePath(baseUrl)}${request.path}`;
   let query = request.query;

@@ -12,10 +12,10 @@ import { FILE_RULES, FilePolicies } from "../../file-policies.ts";
 import { type McpServer, PROTOCOLS } from "../mcp-options.ts";
 import { realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { describe, optionError, PortcullisError } from "../../../errors.ts";
+import { describe, optionError } from "../../../errors.ts";
 import type { Tool } from "../../../tools/tool.ts";
 import type { ToolPolicy } from "../../tool-policy.ts";
-import { readFileText, readJsonFile } from "../../json-file.ts";
+import { invalid, readFileText, readJsonFile } from "../../json-file.ts";
 import { expandVariables, type Variables } from "./expand-variables.ts";
 import { fromMcp, type McpSource } from "../from-mcp.ts";
 import type { McpAnnotations } from "../read-listed-tool.ts";
@@ -238,8 +238,4 @@ function readEntry(
         }
       : { url: text("url", url), ...(headers === undefined ? {} : { headers: texts("headers", headers) }) };
   return { server: { ...own, ...settings, name: cleanPath(name) }, policies };
-}
-
-function invalid(place: string, what: string): PortcullisError {
-  return new PortcullisError("option_invalid", `${place}: ${what}.`);
 }

@@ -190,10 +190,7 @@ export class HttpWire implements Wire {
   }
 }
 
-/**
- * Whether the package could not read a message: it is no JSON, too deep for the package, or breaks its schemas. A call whose
- * answer cannot be read may have been carried out.
- */
+/** Whether a message is no JSON, too deep for the package, or breaks its schemas. Its call may have been made. */
 function isUnreadable(error: unknown): boolean {
   return (
     error instanceof SyntaxError ||

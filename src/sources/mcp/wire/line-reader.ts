@@ -41,12 +41,8 @@ export class LineReader {
 
   #skip(part: Buffer): void {
     const held = this.#held.take();
-    const head = Buffer.concat([held.subarray(0, END_BYTES), part.subarray(0, END_BYTES)]).toString(
-      "utf8",
-      0,
-      END_BYTES,
-    );
-    this.#skipped = { head, tail: endOf(held, part) };
+    const head = Buffer.concat([held.subarray(0, END_BYTES), part.subarray(0, END_BYTES)]);
+    this.#skipped = { head: head.toString("utf8", 0, END_BYTES), tail: endOf(held, part) };
   }
 
   /** A line that came in a single chunk is not copied. */
