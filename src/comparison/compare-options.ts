@@ -4,7 +4,6 @@ import {
   object,
   option,
   type OptionsOf,
-  readOptions,
   type Resolved,
   text,
   withDefault,
@@ -19,7 +18,7 @@ import { EXECUTE_RULES } from "../programs/execute-options.ts";
 import type { ComparisonTask } from "./comparison-task.ts";
 import { countOnce } from "./accounting/count-exchange.ts";
 
-const COMPARE_RULES = {
+export const COMPARE_RULES = {
   /** Providers whose requests are counted; by default all whose SDK is installed. */
   wires: option<readonly WireName[]>(
     `some of ${[...WIRES.keys()].join(", ")}`,
@@ -48,11 +47,6 @@ const COMPARE_RULES = {
 };
 
 export type CompareOptions = OptionsOf<typeof COMPARE_RULES>;
-
-/** The options checked, with their defaults. Throws `option_invalid` for a wrong option. */
-export function readCompareOptions(options: CompareOptions): Resolved<typeof COMPARE_RULES> {
-  return readOptions("compare", options, COMPARE_RULES);
-}
 
 /** The options of a comparison, checked and with their defaults. */
 export type ComparisonRequest = ReturnType<typeof comparisonRequest>;

@@ -15,16 +15,11 @@ import { type Exchange, exchangeOf, regroup, sum, type TokenCounter } from "./ac
 import { recordLastRequest } from "./wires/record-requests.ts";
 import type { RequestParts, Wire } from "./wires/wire.ts";
 import { isVisible, type ToolSet } from "../tools/tool-set.ts";
-import {
-  type CompareOptions,
-  comparisonRequest,
-  type ComparisonRequest,
-  readCompareOptions,
-} from "./compare-options.ts";
+import { COMPARE_RULES, type CompareOptions, comparisonRequest, type ComparisonRequest } from "./compare-options.ts";
 import { checkTask, type ComparisonTask } from "./comparison-task.ts";
-import { asPlainLoop } from "./conversations/conversation-run.ts";
-import type { ConversationRun } from "./conversations/conversation-run.ts";
+import { asPlainLoop, type ConversationRun } from "./conversations/conversation-run.ts";
 import { runTask, type TaskRun } from "./conversations/run-task.ts";
+import { readOptions } from "../option-rules/options.ts";
 import type { Runtime } from "../runtime.ts";
 
 /**
@@ -39,7 +34,7 @@ export async function compare(
   task: ComparisonTask,
   options: CompareOptions = {},
 ): Promise<Comparison> {
-  const read = readCompareOptions(options);
+  const read = readOptions("compare", options, COMPARE_RULES);
   checkTask(task);
   const request = comparisonRequest(task, read);
   const { count, factors, windowTokens } = request;
@@ -121,10 +116,8 @@ function exchangesOf(
       exchanges.set("direct-seq", regroup(exchange, 1));
       exchanges.set("direct-parallel", regroup(exchange, atOnce));
     }
-    exchanges.set(
-      mode,
-      mode === "direct-truncated" || mode === "direct-best-tool" ? regroup(exchange, atOnce) : exchange,
-    );
+    const isGrouped = mode === "direct-truncated" || mode === "direct-best-tool";
+    exchanges.set(mode, isGrouped ? regroup(exchange, atOnce) : exchange);
   }
   return exchanges;
 }

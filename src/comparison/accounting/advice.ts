@@ -5,10 +5,7 @@ import type { Exchange, ExchangeCall } from "./count-exchange.ts";
 /** Maximum number of calls that is tried. */
 const MAX_CALLS = 10_000;
 
-/**
- * The smallest number of calls like this one, all made in one turn, for which a program costs less than direct calls;
- * undefined if that needs more than 10,000 calls.
- */
+/** From how many such calls in one turn on a program costs less than direct calls; undefined above `MAX_CALLS`. */
 export function programsFrom(
   call: ExchangeCall,
   direct: Exchange,

@@ -30,10 +30,7 @@ export interface ConversationRun {
   readonly resultBytes: number;
 }
 
-/**
- * A conversation of direct calls as a plain loop round a provider's API sends it: the question, the tools, the calls and their
- * results, without the instructions and the labels of this package. Programs are measured against it.
- */
+/** Direct calls without this package's instructions and labels, as a plain loop sends them: the measure of programs. */
 export function asPlainLoop(run: ConversationRun): ConversationRun {
   return {
     ...run,

@@ -20,8 +20,7 @@ export function cutText(text: string, tokens: number, count: TokenCounter): stri
 
 /** The part of a JSON value that can be read from the first `length` characters of its text. */
 export function cutValue(value: unknown, length: number): unknown {
-  const room = { left: length };
-  return cut(value, room) ?? null;
+  return cut(value, { left: length }) ?? null;
 }
 
 /** Undefined if no part of the value fits. */

@@ -6,10 +6,7 @@ import { fieldOf, isFields } from "../../values/fields.ts";
 const PLACES = 3;
 const VALUE_LENGTH = 80;
 
-/**
- * Where a value differs from the expected one, by path, as one line: `at [0].flights: expected 50, got 51`. Names the
- * first three places. Both are JSON values, or undefined.
- */
+/** Where a JSON value differs from the expected one, by path, in one line: `at [0].flights: expected 50, got 51`. */
 export function differenceText(expected: unknown, got: unknown): string {
   const places: string[] = [];
   collect("", expected, got, places);

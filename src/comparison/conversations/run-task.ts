@@ -51,9 +51,9 @@ export async function runTask(context: ComparisonContext, request: ComparisonReq
   const direct =
     barred.length > 0
       ? undefined
-      : mergeParts(plan, await converse("none", [...plan.flatMap(partsOf).map(turnOf), answerTurn]));
+      : mergeParts(plan, await converse("none", [...plan.flatMap(partsOf).map((calls) => ({ calls })), answerTurn]));
   onProgress("direct-unlimited");
-  const bestTurns = task.best?.calls.map((layer) => turnOf(layer.map(toCall)));
+  const bestTurns = task.best?.calls.map((layer) => ({ calls: layer.map(toCall) }));
   const best = bestTurns && (await converse("none", [...bestTurns, answerTurn], task.best?.tools));
   if (best) onProgress("direct-best-tool");
 
@@ -176,10 +176,6 @@ function mergeParts(layers: readonly (readonly MadeCall[])[], run: ConversationR
     return [{ turn: { ...first.turn, calls }, results: [first, ...others].flatMap(({ results }) => results) }];
   });
   return { ...run, turns: [...turns, ...left] };
-}
-
-function turnOf(calls: readonly MadeCall[]): ScriptedTurn {
-  return { calls: calls.map(({ tool, inputText }) => ({ tool, inputText })) };
 }
 
 function valueOf({ text }: CallResult): unknown {

@@ -60,16 +60,13 @@ function summarise(measures: readonly WireMeasure[]) {
   const [{ wire, exact } = { wire: "openai" as const, exact: true }] = measures;
   const ratios = sorted(measures.map(({ ratio }) => ratio));
   const others = sorted(measures.map(({ ratioOther }) => ratioOther));
-  const counts = {
-    lost: ratios.filter((ratio) => ratio < 1).length,
-    won: ratios.filter((ratio) => ratio >= 1).length,
-    withoutRatio: measures.length - ratios.length,
-  };
   const [worst] = ratios;
   return {
     wire,
     exact,
-    ...counts,
+    lost: ratios.filter((ratio) => ratio < 1).length,
+    won: ratios.filter((ratio) => ratio >= 1).length,
+    withoutRatio: measures.length - ratios.length,
     ...(worst === undefined ? {} : { worst, median: median(ratios), medianOther: median(others) }),
   };
 }

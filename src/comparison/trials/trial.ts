@@ -156,8 +156,7 @@ function blocksOf(words: string): readonly string[] {
 function voidCause(mode: TrialMode, { calls, ending }: AgentReport, isSpent: boolean): string | undefined {
   if (isSpent) return DOLLARS_SPENT;
   if (ending.type === "provider_failed") return ending.failure.message;
-  const caller = mode === "direct" ? "direct" : "programmatic";
-  return calls.some((call) => call.caller === caller) ? undefined : `no call was ${caller}`;
+  return calls.some(({ caller }) => caller === mode) ? undefined : `no call was ${mode}`;
 }
 
 /** Compares the input of all whole turns with the offline accounting. Undefined if no turn is whole or was counted. */

@@ -2,10 +2,7 @@ import { optionError, PortcullisError } from "../../errors.ts";
 import type { CallResult, ModelCall, Opening, TurnReply } from "../../models/model.ts";
 import type { GivenTurn, RequestParts, Wire } from "./wire.ts";
 
-/**
- * Runs a given conversation through the wire's adapter and resolves with what its model would have read: one request
- * per turn. Each request begins with the parts of the request before.
- */
+/** What a model would have read on this wire: one request per turn. Each begins with the parts of the one before. */
 export async function recordRequests(
   wire: Wire,
   opening: Opening,

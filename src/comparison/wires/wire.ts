@@ -7,10 +7,7 @@ import { toolNamesOf } from "../../models/turn/tool-names.ts";
 
 export type WireName = ProviderName;
 
-/**
- * A provider's protocol from the provider's side: the form of its replies, and the parts of a request that its model
- * reads. It is used to measure without the provider. It covers conversations without programs at the provider.
- */
+/** A provider's protocol from the provider's side, to measure without it. Programs at the provider are not covered. */
 export interface Wire {
   readonly provider: WireName;
   /** Whether o200k_base is this provider's encoding; otherwise counts are estimates. */

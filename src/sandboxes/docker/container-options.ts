@@ -111,10 +111,7 @@ const EGRESS_ENVIRONMENT = {
   NODE_USE_ENV_PROXY: "1",
 };
 
-/**
- * Buffers of a TCP connection, in bytes: least, usual, most. With control groups of version 1, they count against no
- * container.
- */
+/** Bytes that a TCP connection buffers: least, usual, most. Control groups of version 1 count them for no container. */
 const SMALL_BUFFERS = { "net.ipv4.tcp_rmem": "4096 16384 16384", "net.ipv4.tcp_wmem": "4096 16384 16384" };
 
 /** Kernel files that show the host machine to a program: all of `/proc` beside its processes, mounts and network. */

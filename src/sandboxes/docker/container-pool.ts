@@ -25,10 +25,7 @@ type Owner = Pick<OpenOptions, "tenant" | "hasBegun">;
 const CLOSED = "the sandbox was closed";
 const NONE: ReadonlyMap<string, number> = new Map();
 
-/**
- * The containers of one sandbox. Each runs one program and is then removed. When the limit on containers is reached,
- * programs wait, and tenants are served in a fair order.
- */
+/** The containers of one sandbox, each for one program. At their limit programs wait, and tenants take fair turns. */
 export class ContainerPool {
   readonly #daemon: Daemon;
   readonly #options: PoolOptions;

@@ -175,10 +175,7 @@ async function create(daemon: Daemon, id: string, options: ContainerCreateOption
   });
 }
 
-/**
- * Connects to a container's standard streams. The client's own `attach` sends its options in a body, which a daemon
- * may pass to the guest as input; this request has no body.
- */
+/** Connects to the standard streams. The client's `attach` has a body, which a daemon may pass to the guest as input. */
 async function attach(daemon: Daemon, id: string): Promise<Socket> {
   const socket = await daemon.dial({
     path: `/containers/${id}/attach?`,

@@ -86,10 +86,7 @@ function foldersOfThisUser(): readonly string[] {
   }
 }
 
-/**
- * The first folder of a path, from its end upwards, whose entries another user could replace: another user owns it, or
- * others may write to it and it is not sticky.
- */
+/** The innermost folder of a path whose entries another user could replace: that user's, or writable and not sticky. */
 function untrusted(path: string): string | undefined {
   const user = process.geteuid?.();
   for (let folder = path; ; folder = dirname(folder)) {

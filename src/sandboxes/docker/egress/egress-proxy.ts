@@ -17,10 +17,7 @@ const ESTABLISHED = "HTTP/1.1 200 Connection Established\r\n\r\n";
 /** Connections that wait to be accepted. */
 const BACKLOG = 64;
 
-/**
- * The egress proxy of one container: an HTTP proxy on a socket in a folder of its own. Its clients are
- * assumed to be hostile. One connection carries one request or one tunnel, to one host of the list.
- */
+/** A container's HTTP proxy, for hostile clients. A connection has one request or one tunnel, to one listed host. */
 export class EgressProxy {
   readonly #plan: EgressPlan;
   readonly #report: (connection: Connection) => void;
@@ -104,8 +101,7 @@ export class EgressProxy {
   /** Reports a connection that the server closed because too many were open. */
   #drop(): void {
     this.#countAccepted();
-    const { connectionsAtOnce } = this.#plan.limits;
-    const detail = `${connectionsAtOnce} connections were open already.`;
+    const detail = `${this.#plan.limits.connectionsAtOnce} connections were open already.`;
     this.#report({ host: "", port: 0, address: "", bytesUp: 0, bytesDown: 0, ms: 0, outcome: "refused", detail });
   }
 
@@ -150,21 +146,19 @@ export class EgressProxy {
   async #connect(request: IncomingMessage, client: Socket, head: Buffer): Promise<void> {
     const connection = this.#ask(client);
     if (!connection) return;
-    const { headerBytes, headerMs } = this.#plan.limits;
+    const { limits } = this.#plan;
     try {
       if (connection.upstream) throw badTarget();
       const target = parseAuthority(request.url ?? "");
       if (!target) throw badTarget();
       const upstream = await this.#reach(connection, target);
       if (head.length > 0) client.unshift(head);
-      connection.expectWithin(headerMs, "The client sent no ClientHello or request through its tunnel in time.");
+      connection.expectWithin(limits.headerMs, "The client sent no ClientHello or request through its tunnel in time.");
       client.write(ESTABLISHED);
-      const carried = await carriedBy(client, target.host, headerBytes);
+      const carried = await carriedBy(client, target.host, limits.headerBytes);
       if (connection.over.aborted) return;
-      if (carried.type === "tls") {
-        const { limits } = this.#plan;
+      if (carried.type === "tls")
         return await joinTunnel(connection, upstream, { hello: carried.hello, host: target.host, limits });
-      }
       if (carried.type === "refused") throw new EgressRefusal(0, "", carried.detail);
       // Plain HTTP through a tunnel, as node's fetch sends it, is read like any other request, for the tunnel's host.
       connection.asked = false;

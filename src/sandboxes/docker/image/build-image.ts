@@ -46,10 +46,7 @@ const PROCESSORS: Readonly<Record<string, string>> = { x86_64: "x64", amd64: "x6
 /** Longest version text that is read from an image, in bytes. */
 const VERSION_BYTES = 256;
 
-/**
- * Builds the image on the daemon, from this package's files and the downloads that they name. Labels of the image record
- * what it was built from.
- */
+/** Builds the image of this package's files and the downloads that they name. Its labels record what it is made of. */
 export async function buildImage(
   daemon: Daemon,
   { image, network, base = BASE, onProgress }: BuildOptions,

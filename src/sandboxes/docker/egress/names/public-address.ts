@@ -22,10 +22,7 @@ export function isPublicAddress(address: string): boolean {
   return version === 6 && globalIpv6.check(address, "ipv6") && !specialIpv6.check(address, "ipv6");
 }
 
-/**
- * Whether an address is this machine's own, or in one of its networks. Such an address may be public and still lead to
- * what a firewall keeps from the internet.
- */
+/** Whether an address is in a network of this machine: if public, it may still lead behind a firewall. */
 export function isNearAddress(address: string, interfaces = networkInterfaces()): boolean {
   const near = Object.values(interfaces).flatMap((addresses) => addresses?.map(({ cidr }) => cidr ?? "") ?? []);
   return blockList(near).check(address, familyOf(address));

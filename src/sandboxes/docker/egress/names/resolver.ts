@@ -4,10 +4,7 @@ import type { EgressPlan } from "../egress-plan.ts";
 /** How many addresses of one host are tried, one after the other. */
 const MAX_TRIED = 4;
 
-/**
- * Looks up the addresses of hosts. Each host is looked up once in a container's life, so that a name cannot change its
- * address after the check. Look-ups of one container run one at a time.
- */
+/** Looks up each host once, so that no name changes its address after the check. A container's look-ups take turns. */
 export class Resolver {
   readonly #plan: Pick<EgressPlan, "lookup" | "mayReach">;
   readonly #found = new Map<string, Promise<readonly string[]>>();

@@ -24,10 +24,7 @@ export function beginsAsTls(bytes: Buffer): boolean {
   return bytes[0] === HANDSHAKE;
 }
 
-/**
- * Returns the offset after the leading ChangeCipherSpec records. Before a second ClientHello they have no meaning and are
- * sent only for compatibility with older versions.
- */
+/** The offset after the leading ChangeCipherSpec records, which have no meaning before a second ClientHello. */
 export function skipCipherChanges(bytes: Buffer): number {
   const recordBytes = RECORD_HEADER_BYTES + 1;
   let offset = 0;

@@ -18,8 +18,7 @@ export type Carried =
 /** A server's reply to a ClientHello: it accepts it, requests another one in these bytes, or ends after them. */
 type Reply =
   | { readonly type: "accepted" }
-  | { readonly type: "retry"; readonly bytes: Buffer }
-  | { readonly type: "ended"; readonly bytes: Buffer }
+  | { readonly type: "retry" | "ended"; readonly bytes: Buffer }
   | { readonly type: "strange" };
 
 /** A verdict on the first bytes of a stream, and how many of them it consumes. */
@@ -28,10 +27,7 @@ interface Judged<Verdict> {
   readonly usedBytes: number;
 }
 
-/**
- * Waits for the first bytes of a tunnel. TLS is accepted only if its server name is the tunnel's host: many hosts may
- * share an address, and only this host is allowed.
- */
+/** Waits for a tunnel's first bytes. TLS must name the tunnel's host: others at its address may not be allowed. */
 export function carriedBy(client: Socket, host: string, headerBytes: number): Promise<Carried> {
   return readUntilJudged<Carried>(client, headerBytes, (bytes, isEnough) =>
     beginsAsTls(bytes) ? judgeHello(bytes, 0, host, isEnough) : { verdict: { type: "plain" }, usedBytes: 0 },
