@@ -34,18 +34,17 @@ const MARGIN_MS = 5000;
 type Params = Parameters<AnthropicClient["messages"]["create"]>[0];
 
 export async function converseByAnthropic(parts: ConversationParts): Promise<Conversation> {
-  const { opening } = parts;
-  const names = namesFor(opening);
-  const tools = declareTools(opening, names, parts.options);
-  return new AnthropicConversation(parts, names, tools, await openClient(parts));
+  const { opening, options } = parts;
+  // Before the SDK is loaded: a schema that Anthropic refuses is told first.
+  const tools = declareTools(opening, namesFor(opening), options);
+  return new AnthropicConversation(parts, await openClient(parts), tools);
 }
 
 function namesFor(opening: Opening): ToolNames {
   return toolNamesOf(opening, opening.hosted ? [CODE_EXECUTION_NAME] : []);
 }
 
-class AnthropicConversation extends ProviderConversation<AnthropicReply> {
-  readonly #client: AnthropicClient;
+class AnthropicConversation extends ProviderConversation<AnthropicReply, AnthropicClient> {
   #tools: readonly Fields[];
   /** Declarations of the tools that results refer to, by the name under which they are declared. */
   readonly #referenced = new Map<unknown, Fields>();
@@ -53,10 +52,9 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply> {
   readonly #toolUseIds = new UniqueIds();
   #container: string | undefined;
 
-  constructor(parts: ConversationParts, names: ToolNames, tools: readonly Fields[], client: AnthropicClient) {
-    super(parts, names);
+  constructor(parts: ConversationParts, client: AnthropicClient, tools: readonly Fields[]) {
+    super(parts, client);
     this.#tools = tools;
-    this.#client = client;
   }
 
   protected override namesFor(opening: Opening): ToolNames {
@@ -113,7 +111,7 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply> {
       container: this.#container,
       stream,
     } as unknown as Params;
-    return this.#client.messages.create(params, { signal });
+    return this.client.messages.create(params, { signal });
   }
 
   protected openStream(display: TurnDisplay): AnthropicStream {

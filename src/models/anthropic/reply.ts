@@ -1,25 +1,25 @@
 import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../values/fields.ts";
 import { parsedJson } from "../../values/json/json-text.ts";
 import type { ModelUsage, ToolCall, TurnEnd } from "../model.ts";
-import type { ProviderReply, ReplyStream } from "../provider/provider-conversation.ts";
+import { type ProviderReply, ReplyStream } from "../provider/provider-conversation.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import { decisiveReason } from "../turn/stop-reason.ts";
-import type { TurnDisplay } from "../turn/turn-display.ts";
 
 /** Name of the provider's own tool that runs programs. */
 export const CODE_EXECUTION_NAME = "code_execution";
+
+type InputTexts = ReadonlyMap<number, string | undefined>;
 
 /** A whole message of the model, as it goes back in the next request. */
 export interface AnthropicReply extends ProviderReply {
   readonly content: readonly Fields[];
   /** Input text of each streamed block, by the index of the block. The block itself has the parsed input. */
-  readonly inputTexts: ReadonlyMap<number, string>;
+  readonly inputTexts: InputTexts;
   readonly stopReason: string | undefined;
   readonly stopDetails: unknown;
   readonly container: { readonly id: string; readonly expires_at: string | undefined } | undefined;
 }
 
-/** Reasons of a reply that is whole. */
 const WHOLE_REASONS: ReadonlySet<string> = new Set([
   "end_turn",
   "stop_sequence",
@@ -28,10 +28,8 @@ const WHOLE_REASONS: ReadonlySet<string> = new Set([
   "compaction",
 ]);
 
-const NONE: ReadonlyMap<number, string> = new Map();
-
 /** Reads a whole message; undefined if it is invalid. */
-export function readMessage(message: unknown, inputTexts = NONE): AnthropicReply | undefined {
+export function readMessage(message: unknown, inputTexts: InputTexts = new Map()): AnthropicReply | undefined {
   const content = fieldOf(message, "content");
   if (!Array.isArray(content) || !content.every(isFields)) return undefined;
   return {
@@ -50,7 +48,7 @@ export function readMessage(message: unknown, inputTexts = NONE): AnthropicReply
  * Puts a streamed reply together. The SDK's helper would complete an input that broke off to a smaller value, which may
  * fit the schema of the tool.
  */
-export class AnthropicStream implements ReplyStream<AnthropicReply> {
+export class AnthropicStream extends ReplyStream<AnthropicReply> {
   readonly #blocks = new Map<number, Record<string, unknown>>();
   readonly #stopped = new Set<number>();
   readonly #citations = new Map<unknown, unknown[]>();
@@ -60,11 +58,6 @@ export class AnthropicStream implements ReplyStream<AnthropicReply> {
   #stopDetails: unknown;
   #container: AnthropicReply["container"];
   #isOver = false;
-  readonly #display: TurnDisplay;
-
-  constructor(display: TurnDisplay) {
-    this.#display = display;
-  }
 
   take(event: unknown): void {
     switch (textOf(event, "type")) {
@@ -105,7 +98,7 @@ export class AnthropicStream implements ReplyStream<AnthropicReply> {
     }
   }
 
-  get usage(): ModelUsage {
+  override get usage(): ModelUsage {
     return usageOf(this.#usage);
   }
 
@@ -120,15 +113,14 @@ export class AnthropicStream implements ReplyStream<AnthropicReply> {
       container: this.#container,
       usage: this.#usage,
     };
-    const texts = places.map((place, index) => [index, this.#inputTexts.get(place)] as const);
-    return readMessage(message, new Map(texts.filter(isKnown)));
+    return readMessage(message, new Map(places.map((place, index) => [index, this.#inputTexts.get(place)])));
   }
 
   #beginInput(place: number, block: Fields): void {
     const name = textOf(block, "name") ?? "";
-    if (block.type === "tool_use") this.#display.beginCall(place, name);
+    if (block.type === "tool_use") this.display.beginCall(place, name);
     else if (block.type === "server_tool_use" && name === CODE_EXECUTION_NAME)
-      this.#display.begin(place, RUN_PROGRAM, "source");
+      this.display.begin(place, RUN_PROGRAM, "source");
   }
 
   #extend(place: number, delta: unknown): void {
@@ -141,15 +133,15 @@ export class AnthropicStream implements ReplyStream<AnthropicReply> {
     switch (textOf(delta, "type")) {
       case "text_delta":
         append("text", textOf(delta, "text"));
-        this.#display.text(textOf(delta, "text") ?? "");
+        this.display.text(textOf(delta, "text") ?? "");
         break;
       case "input_json_delta":
         this.#inputTexts.set(place, (this.#inputTexts.get(place) ?? "") + (textOf(delta, "partial_json") ?? ""));
-        this.#display.argument(place, textOf(delta, "partial_json") ?? "");
+        this.display.argument(place, textOf(delta, "partial_json") ?? "");
         break;
       case "thinking_delta":
         append("thinking", textOf(delta, "thinking"));
-        this.#display.reasoning(textOf(delta, "thinking") ?? "");
+        this.display.reasoning(textOf(delta, "thinking") ?? "");
         break;
       case "signature_delta":
         append("signature", textOf(delta, "signature"));
@@ -192,10 +184,6 @@ export class AnthropicStream implements ReplyStream<AnthropicReply> {
     if (!isFields(usage)) return;
     for (const [name, value] of Object.entries(usage)) if (value !== null) this.#usage[name] = value;
   }
-}
-
-function isKnown(entry: readonly [number, string | undefined]): entry is readonly [number, string] {
-  return entry[1] !== undefined;
 }
 
 /** The index of a block. Without it a part could be added to the input of another call. */

@@ -164,22 +164,16 @@ export function resultBlock(
     // A reference shows the model a tool whose loading was deferred.
     ...found.map((name) => ({ type: "tool_reference", tool_name: name })),
   ];
-  return {
-    type: "tool_result",
-    tool_use_id: toolUseId,
-    content: blocks.length > 0 ? [{ type: "text", text }, ...blocks] : text,
-    ...(result.isError ? { is_error: true } : {}),
-  };
+  return blockOf(toolUseId, blocks.length > 0 ? [{ type: "text", text }, ...blocks] : text, result);
 }
 
 /** The block for a hosted program, which takes the bare text alone, because it parses it. */
-export function programResultBlock(toolUseId: string, { isError, text }: CallResult): Fields {
-  return {
-    type: "tool_result",
-    tool_use_id: toolUseId,
-    content: isError ? `Error: ${text}` : text,
-    ...(isError ? { is_error: true } : {}),
-  };
+export function programResultBlock(toolUseId: string, result: CallResult): Fields {
+  return blockOf(toolUseId, result.isError ? `Error: ${result.text}` : result.text, result);
+}
+
+function blockOf(toolUseId: string, content: unknown, { isError }: CallResult): Fields {
+  return { type: "tool_result", tool_use_id: toolUseId, content, ...(isError ? { is_error: true } : {}) };
 }
 
 export function settingsFields(settings: ModelSettings, { hosted }: Pick<Opening, "hosted">): Fields {

@@ -3,7 +3,7 @@ import { contentBlocks, type MessageContent } from "../turn/content-parts.ts";
 import type { Conversation, ModelCall, Opening } from "../model.ts";
 import { sourceOf } from "../turn/program-input.ts";
 import { type ConversationParts, ProviderConversation, type TurnAsked } from "../provider/provider-conversation.ts";
-import { type ToolNames, toolNamesOf } from "../turn/tool-names.ts";
+import type { ToolNames } from "../turn/tool-names.ts";
 import type { TurnDisplay } from "../turn/turn-display.ts";
 import { endOf, type GeminiReply, GeminiStream, isCallFragment, joinChunks } from "./reply.ts";
 import {
@@ -23,16 +23,9 @@ export async function converseByGemini(parts: ConversationParts): Promise<Conver
   return new GeminiConversation(parts, await openClient(parts));
 }
 
-class GeminiConversation extends ProviderConversation<GeminiReply> {
-  readonly #client: GeminiClient;
-  #declarations: readonly Fields[];
+class GeminiConversation extends ProviderConversation<GeminiReply, GeminiClient> {
+  #declarations = declareTools(this.opening, this.names);
   readonly #contents: Fields[] = [];
-
-  constructor(parts: ConversationParts, client: GeminiClient) {
-    super(parts, toolNamesOf(parts.opening));
-    this.#client = client;
-    this.#declarations = declareTools(this.opening, this.names);
-  }
 
   protected prepareTools(opening: Opening, names: ToolNames): () => void {
     const declared = declareTools(opening, names);
@@ -66,7 +59,7 @@ class GeminiConversation extends ProviderConversation<GeminiReply> {
         ...settingsConfig(this.settings, hasTools),
       },
     } as unknown as Params;
-    const { models } = this.#client;
+    const { models } = this.client;
     return stream ? models.generateContentStream(params) : models.generateContent(params);
   }
 

@@ -1,8 +1,7 @@
 import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../values/fields.ts";
 import type { ModelUsage, TurnEnd } from "../model.ts";
-import type { ProviderReply, ReplyStream } from "../provider/provider-conversation.ts";
+import { type ProviderReply, ReplyStream } from "../provider/provider-conversation.ts";
 import { decisiveReason } from "../turn/stop-reason.ts";
-import type { TurnDisplay } from "../turn/turn-display.ts";
 
 /** A whole reply, its parts as they go back in the next request. */
 export interface GeminiReply extends ProviderReply {
@@ -12,19 +11,14 @@ export interface GeminiReply extends ProviderReply {
 }
 
 /** Collects the chunks of a streamed reply. No part is moved, merged or left out, because some are signed. */
-export class GeminiStream implements ReplyStream<GeminiReply> {
+export class GeminiStream extends ReplyStream<GeminiReply> {
   readonly #chunks: unknown[] = [];
-  readonly #display: TurnDisplay;
-
-  constructor(display: TurnDisplay) {
-    this.#display = display;
-  }
 
   take(chunk: unknown): void {
     this.#chunks.push(chunk);
     const parts = partsOf(chunk);
-    this.#display.reasoning(reasoningOf(parts));
-    this.#display.text(wordsOf(parts));
+    this.display.reasoning(textOfParts(parts, true));
+    this.display.text(textOfParts(parts, false));
     for (const { functionCall } of parts) if (isFields(functionCall)) this.#showCall(functionCall);
   }
 
@@ -32,16 +26,16 @@ export class GeminiStream implements ReplyStream<GeminiReply> {
   #showCall(functionCall: Fields): void {
     const name = textOf(functionCall, "name") ?? "";
     const args = fieldOf(functionCall, "args") ?? {};
-    const { program, own } = this.#display.names;
-    if (name === program) this.#display.program(functionCall, textOf(args, "code") ?? "");
-    else this.#display.whole(functionCall, own(name), JSON.stringify(args));
+    const { program, own } = this.display.names;
+    if (name === program) this.display.program(functionCall, textOf(args, "code") ?? "");
+    else this.display.whole(functionCall, own(name), JSON.stringify(args));
   }
 
   get reply(): GeminiReply {
     return joinChunks(this.#chunks);
   }
 
-  get usage(): ModelUsage {
+  override get usage(): ModelUsage {
     return this.reply.usage;
   }
 }
@@ -55,15 +49,14 @@ export function joinChunks(chunks: readonly unknown[]): GeminiReply {
   const parts = chunks.flatMap(partsOf);
   return {
     parts,
-    text: wordsOf(parts),
-    reasoning: reasoningOf(parts),
+    text: textOfParts(parts, false),
+    reasoning: textOfParts(parts, true),
     finishReason,
     blockReason: last((chunk) => textOf(fieldOf(chunk, "promptFeedback"), "blockReason")),
     usage: usageOf(last((chunk) => fieldOf(chunk, "usageMetadata"))),
   };
 }
 
-/** Reasons of a reply that is whole. */
 const WHOLE_REASONS: ReadonlySet<string> = new Set(["STOP"]);
 
 const REFUSALS = new Set([
@@ -91,12 +84,9 @@ export function isCallFragment({ functionCall }: Fields): boolean {
   return functionCall.willContinue === true || listOf(functionCall, "partialArgs").length > 0;
 }
 
-function reasoningOf(parts: readonly Fields[]): string {
-  return parts.map((part) => (part.thought === true ? (textOf(part, "text") ?? "") : "")).join("");
-}
-
-function wordsOf(parts: readonly Fields[]): string {
-  return parts.map((part) => (part.thought === true ? "" : (textOf(part, "text") ?? ""))).join("");
+/** The model's words, or if `areThoughts` the summary of its reasoning. */
+function textOfParts(parts: readonly Fields[], areThoughts: boolean): string {
+  return parts.map((part) => ((part.thought === true) === areThoughts ? (textOf(part, "text") ?? "") : "")).join("");
 }
 
 function partsOf(chunk: unknown): readonly Fields[] {

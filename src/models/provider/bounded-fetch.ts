@@ -18,9 +18,8 @@ export interface FetchBounds {
 }
 
 /**
- * A `fetch` for SDKs. It aborts a reply that is too large before the SDK parses it. It also aborts a reply that takes
- * too long: SDKs measure only the time to the headers. It follows no redirection, which would send the key to another
- * host.
+ * A `fetch` for SDKs. It aborts a reply that is too large, before the SDK parses it, or takes too long: SDKs measure
+ * only the time to the headers. It follows no redirection, which would send the key to another host.
  */
 export function boundedFetch(
   { timeoutMs, stream, fetch }: FetchBounds,

@@ -38,7 +38,7 @@ import { parsedJson } from "../../values/json/json-text.ts";
 import { sizeFault } from "../../values/size-fault.ts";
 import { checkToolChoice, type SettingsPlace } from "../settings.ts";
 import { type ToolNames, toolNamesOf } from "../turn/tool-names.ts";
-import { type StreamedNames, TurnDisplay } from "../turn/turn-display.ts";
+import { TurnDisplay } from "../turn/turn-display.ts";
 
 /** The parts of a provider's conversation. `requests` sends the SDK's requests. */
 export interface ConversationParts {
@@ -59,12 +59,20 @@ export interface ProviderReply {
 }
 
 /** Puts the events of a streamed reply together. `take` throws a `SyntaxError` for events that break the protocol. */
-export interface ReplyStream<Reply> {
-  take(event: unknown): void;
+export abstract class ReplyStream<Reply> {
+  protected readonly display: TurnDisplay;
+
+  constructor(display: TurnDisplay) {
+    this.display = display;
+  }
+
+  abstract take(event: unknown): void;
   /** The whole reply; undefined if it broke off. */
-  readonly reply: Reply | undefined;
-  /** Usage so far, also of a reply that broke off; missing if the provider does not report it. */
-  readonly usage?: ModelUsage;
+  abstract get reply(): Reply | undefined;
+  /** Usage so far, also of a reply that broke off; undefined if the provider does not report it. */
+  get usage(): ModelUsage | undefined {
+    return undefined;
+  }
 }
 
 /** What a whole reply means, before calls decide how the turn ends. */
@@ -91,23 +99,17 @@ interface OpenCall {
   readonly toBlock: (result: CallResult) => Fields;
 }
 
-/** What waits for the next request. */
-interface NextInput {
-  readonly results: Fields[];
-  readonly messages: MessageContent[];
-  /** Makes the tools that were declared last the current tools. */
-  redeclare: (() => void) | undefined;
-}
-
 /**
  * The order of a conversation, the same for all providers: input is collected and sent, and the reply is read. Every
  * failure becomes a `TurnReply`. A provider's class keeps the history in the provider's own form.
  */
-export abstract class ProviderConversation<Reply extends ProviderReply> implements Conversation {
+export abstract class ProviderConversation<Reply extends ProviderReply, Client> implements Conversation {
   protected opening: Opening;
   protected names: ToolNames;
   protected readonly options: ResolvedOptions;
   protected readonly media: MediaTaken;
+  /** The client of the provider's SDK. */
+  protected readonly client: Client;
   readonly #place: SettingsPlace;
   readonly #requests: ProviderRequests;
   readonly #content = new ContentBudget();
@@ -116,18 +118,23 @@ export abstract class ProviderConversation<Reply extends ProviderReply> implemen
   readonly #ids = new CallIds();
   /** Programs of the provider that have started and not ended. */
   readonly #openPrograms = new Set<string>();
-  #opaque: string | undefined;
+  opaque: string | undefined;
   readonly #found = new Set<string>();
-  readonly #next: NextInput = { results: [], messages: [], redeclare: undefined };
+  /** Results and messages that wait for the next request. */
+  readonly #results: Fields[] = [];
+  readonly #messages: MessageContent[] = [];
+  /** Makes the tools that were declared last the current tools, with the next request. */
+  #redeclare: (() => void) | undefined;
   #openCalls: OpenCall[] = [];
 
-  constructor(parts: ConversationParts, names: ToolNames) {
+  constructor(parts: ConversationParts, client: Client) {
     const { model, provider, options, opening, requests } = parts;
     const { title, keyVariable, media, takes } = provider;
     this.opening = opening;
-    this.names = names;
+    this.names = this.namesFor(opening);
     this.options = options;
     this.media = media;
+    this.client = client;
     this.#place = { model, takes };
     this.#requests = requests;
     for (const id of opening.usedIds ?? []) this.#ids.take(id);
@@ -140,7 +147,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply> implemen
 
   say(message: UserMessage): void {
     const { model } = this.#place;
-    this.#next.messages.push(checkedMessage(message, { model, media: this.media, budget: this.#content }));
+    this.#messages.push(checkedMessage(message, { model, media: this.media, budget: this.#content }));
   }
 
   declare(tools: DeclaredTools): void {
@@ -149,7 +156,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply> implemen
     if (toolChoice !== undefined) checkToolChoice(this.#place, opening, toolChoice, this.#found);
     const names = this.namesFor(opening);
     const declare = this.prepareTools(opening, names);
-    this.#next.redeclare = () => {
+    this.#redeclare = () => {
       this.opening = opening;
       this.names = names;
       declare();
@@ -161,17 +168,13 @@ export abstract class ProviderConversation<Reply extends ProviderReply> implemen
     const resultsById = new Map(results.map((result) => [result.callId, result]));
     for (const { id, toBlock } of this.#openCalls) {
       const result = resultsById.get(id);
-      if (result) this.#next.results.push(toBlock(result));
+      if (result) this.#results.push(toBlock(result));
     }
     this.#openCalls = [];
   }
 
   get holdsMessages(): boolean {
-    return this.#next.messages.length > 0;
-  }
-
-  get opaque(): string | undefined {
-    return this.#opaque;
+    return this.#messages.length > 0;
   }
 
   async turn(request: TurnRequest): Promise<TurnReply> {
@@ -179,11 +182,12 @@ export abstract class ProviderConversation<Reply extends ProviderReply> implemen
     const { toolChoice = this.settings.toolChoice ?? "auto" } = request;
     checkToolChoice(this.#place, this.opening, toolChoice, this.#found);
     this.#toolChoice = toolChoice;
-    this.#opaque = undefined;
+    this.opaque = undefined;
     this.#requests.begin(request.onRetry);
     let spent: ModelUsage | undefined;
     for (;;) {
-      const display = new TurnDisplay(request, this.#streamedNames);
+      const own = (given: string) => this.names.own(given);
+      const display = new TurnDisplay(request, { program: this.opening.runProgram?.name, own });
       const reply = await this.#attempt(request, display);
       const whole = withUsage(reply, spent);
       if (whole.type !== "failed" || display.hasShown) return whole;
@@ -196,7 +200,8 @@ export abstract class ProviderConversation<Reply extends ProviderReply> implemen
 
   async #attempt(request: TurnRequest, display: TurnDisplay): Promise<TurnReply> {
     const stream = this.openStream(display);
-    this.#requests.beginAttempt();
+    // An earlier answer no longer counts.
+    this.#requests.isAnswered = false;
     try {
       const reply = await this.#receive(request, stream);
       if (!reply) return this.fail(this.options.stream ? "interrupted" : "reply_invalid", "", stream.usage);
@@ -207,7 +212,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply> implemen
       const turn = this.#turnOf(reply);
       if (turn.type !== "turn") return turn;
       if (!this.options.stream) this.#showWhole(reply, turn, display);
-      this.#opaque = JSON.stringify(this.bodyOf(reply));
+      this.opaque = JSON.stringify(this.bodyOf(reply));
       return turn;
     } catch (error) {
       if (this.#requests.stopped) throw this.#requests.stopped.error;
@@ -250,7 +255,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply> implemen
         "journal_invalid",
         `The journal's record of a turn of ${this.#failed.provider} cannot be read. Its conversation cannot go on.`,
       );
-    this.#opaque = opaque;
+    this.opaque = opaque;
   }
 
   /** Adds input to the history: results first, then messages of the user. Either may be empty. */
@@ -284,10 +289,6 @@ export abstract class ProviderConversation<Reply extends ProviderReply> implemen
     const first = (this.opening.deferred ?? []).filter(({ name }) => found.includes(name) && !this.#found.has(name));
     for (const { name } of first) this.#found.add(name);
     return first;
-  }
-
-  get #streamedNames(): StreamedNames {
-    return { program: this.opening.runProgram?.name, own: (given) => this.names.own(given) };
   }
 
   /** Registers a call under an id that is unique in the conversation, and returns the id. */
@@ -330,9 +331,9 @@ export abstract class ProviderConversation<Reply extends ProviderReply> implemen
   /** While a program of the provider waits for results, providers accept results only, and the same tools. */
   #flushInput(): void {
     const isOpen = this.#openPrograms.size > 0;
-    if (!isOpen) this.#next.redeclare?.();
-    if (!isOpen) this.#next.redeclare = undefined;
-    this.addInput(this.#next.results.splice(0), isOpen ? [] : this.#next.messages.splice(0));
+    if (!isOpen) this.#redeclare?.();
+    if (!isOpen) this.#redeclare = undefined;
+    this.addInput(this.#results.splice(0), isOpen ? [] : this.#messages.splice(0));
   }
 
   async #receive({ signal, maxTokens }: TurnRequest, stream: ReplyStream<Reply>): Promise<Reply | undefined> {

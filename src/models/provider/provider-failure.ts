@@ -110,15 +110,10 @@ function messageInBody(message: string): string | undefined {
   return textOf(fieldOf(parsedJson(message.slice(message.indexOf("{"))), "error"), "message");
 }
 
-function chainOf(error: unknown): unknown[] {
-  const chain: unknown[] = [];
-  for (
-    let one = error;
-    one !== undefined && one !== null && chain.length < 5;
-    one = (one as { readonly cause?: unknown }).cause
-  )
-    chain.push(one);
-  return chain;
+/** An error and its causes. */
+function chainOf(error: unknown, length = 5): readonly unknown[] {
+  if (error === undefined || error === null || length === 0) return [];
+  return [error, ...chainOf((error as { readonly cause?: unknown }).cause, length - 1)];
 }
 
 /** A text in one line. The key is taken out first: it would not be found once it is cut or loses a line break. */

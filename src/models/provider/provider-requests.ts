@@ -28,7 +28,7 @@ export class ProviderRequests {
   readonly #bounds: Pick<RequestBounds, "retries" | "retryMs">;
   #onRetry: OnRetry = () => {};
   attempts = 0;
-  /** Whether a request was made since `beginAttempt`, and got a reply without an error status. */
+  /** Whether a request got a reply without an error status, since this was set to false. */
   isAnswered = false;
   #until = 0;
   /** The error of `onRetry`, which ends the turn. */
@@ -46,11 +46,6 @@ export class ProviderRequests {
     this.attempts = 0;
     this.#until = performance.now() + this.#bounds.retryMs;
     this.stopped = undefined;
-  }
-
-  /** Begins to ask for a reply: an earlier answer no longer counts. */
-  beginAttempt(): void {
-    this.isAnswered = false;
   }
 
   readonly fetch: typeof globalThis.fetch = async (input, init) => {

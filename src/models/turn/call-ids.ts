@@ -24,10 +24,7 @@ export class UniqueIds {
   }
 }
 
-/**
- * Gives every call of a conversation a unique id: the provider's if it is well-formed and new. The adapter keeps the
- * provider's own id for the result.
- */
+/** Gives every call a unique id: the provider's if it is well-formed and new. Its result has the provider's own id. */
 export class CallIds {
   readonly #ids = new UniqueIds();
 

@@ -28,9 +28,8 @@ export interface BlockFacts {
 }
 
 /**
- * A result as a model reads it: its text, after one line with what the provider's block does not say. Without anything
- * to say there is no line. JSON cannot begin like such a line, and other text that does is indented. Hosted programs
- * get results without this line.
+ * A result as a model reads it: its text, after one line with what the provider's block does not say, if there is any.
+ * JSON cannot begin like such a line, and other text that does is indented. Hosted programs get no such line.
  */
 export function labelledText(result: CallResult, facts: BlockFacts): string {
   const label = labelOf(result, facts);

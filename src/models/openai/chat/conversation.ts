@@ -5,7 +5,7 @@ import { callFields, openOpenAiClient, type OpenAiClient, userMessage } from "..
 import { withoutNulls } from "../openai-strict-schema.ts";
 import { sourceOf } from "../../turn/program-input.ts";
 import { type ConversationParts, ProviderConversation, type TurnAsked } from "../../provider/provider-conversation.ts";
-import { type ToolNames, toolNamesOf } from "../../turn/tool-names.ts";
+import type { ToolNames } from "../../turn/tool-names.ts";
 import type { TurnDisplay } from "../../turn/turn-display.ts";
 import { type ChatReply, ChatStream, endOf, readCompletion } from "./reply.ts";
 import {
@@ -28,23 +28,14 @@ export async function converseByOpenAiChat(parts: ConversationParts): Promise<Co
 /** Fields of a reply's message that servers do not accept in the next request. */
 const REPLY_ONLY = ["refusal", "annotations", "audio", "function_call"];
 
-class ChatConversation extends ProviderConversation<ChatReply> {
-  readonly #client: OpenAiClient;
-  #tools: readonly Fields[];
-  readonly #messages: Fields[];
+class ChatConversation extends ProviderConversation<ChatReply, OpenAiClient> {
   /** Input schemas of the tools that are declared strict; undefined if there are none. */
-  #strict: StrictInputs | undefined;
+  #strict: StrictInputs | undefined = this.options.strict ? new Map() : undefined;
+  #tools = declareTools(this.opening, this.names, this.#strict);
+  readonly #messages: Fields[] = [{ role: "system", content: this.opening.instructions }];
   #callsWithoutId = 0;
   /** Messages with the content of results beside their text, for the next request. */
   readonly #attached: Fields[] = [];
-
-  constructor(parts: ConversationParts, client: OpenAiClient) {
-    super(parts, toolNamesOf(parts.opening));
-    this.#client = client;
-    this.#strict = this.options.strict ? new Map() : undefined;
-    this.#tools = declareTools(this.opening, this.names, this.#strict);
-    this.#messages = [{ role: "system", content: this.opening.instructions }];
-  }
 
   protected prepareTools(opening: Opening, names: ToolNames): () => void {
     const strict = this.#strict && new Map();
@@ -79,7 +70,7 @@ class ChatConversation extends ProviderConversation<ChatReply> {
       stream,
       stream_options: stream ? { include_usage: true } : undefined,
     } as unknown as Params;
-    return this.#client.chat.completions.create(params, { signal });
+    return this.client.chat.completions.create(params, { signal });
   }
 
   protected openStream(display: TurnDisplay): ChatStream {

@@ -1,8 +1,7 @@
 import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../../values/fields.ts";
 import type { TurnEnd } from "../../model.ts";
-import type { ProviderReply, ReplyStream } from "../../provider/provider-conversation.ts";
+import { type ProviderReply, ReplyStream } from "../../provider/provider-conversation.ts";
 import { decisiveReason } from "../../turn/stop-reason.ts";
-import type { TurnDisplay } from "../../turn/turn-display.ts";
 
 /** A whole reply: the message as it goes back in the next request. */
 export interface ChatReply extends ProviderReply {
@@ -33,7 +32,6 @@ function replyOf(message: Fields, finishReason: string | undefined, usage: unkno
   };
 }
 
-/** Reasons of a reply that is whole. */
 const WHOLE_REASONS: ReadonlySet<string> = new Set(["stop", "tool_calls", "function_call"]);
 
 /** Fields of a fragment that are not joined like a vendor's own fields. */
@@ -50,23 +48,17 @@ interface OpenCall {
 }
 
 /**
- * Puts a streamed completion together. Compatible servers leave out different fields. That is accepted if it is certain
- * to which call a fragment belongs. Otherwise it throws a `SyntaxError`: a call must never be made with another call's
- * input.
+ * Puts a streamed completion together. Compatible servers leave out different fields. If it is uncertain to which call
+ * a fragment belongs, a `SyntaxError` is thrown: a call must never be made with another call's input.
  */
-export class ChatStream implements ReplyStream<ChatReply> {
+export class ChatStream extends ReplyStream<ChatReply> {
   readonly #calls: OpenCall[] = [];
   readonly #byIndex = new Map<number | undefined, OpenCall[]>();
   readonly #byId = new Map<string, OpenCall[]>();
   readonly #byBoth = new Map<string, OpenCall>();
   readonly #message: Record<string, unknown> = { role: "assistant", content: null };
-  readonly #display: TurnDisplay;
   #finishReason: string | undefined;
   #usage: unknown;
-
-  constructor(display: TurnDisplay) {
-    this.#display = display;
-  }
 
   take(chunk: unknown): void {
     if (isFields(fieldOf(chunk, "usage"))) this.#usage = fieldOf(chunk, "usage");
@@ -78,7 +70,7 @@ export class ChatStream implements ReplyStream<ChatReply> {
       if (name === "tool_calls") for (const fragment of listOf(delta, "tool_calls")) this.#takeFragment(fragment);
       else if (name !== "role") extend(this.#message, name, value);
     }
-    this.#display.text(textOf(delta, "content") ?? "");
+    this.display.text(textOf(delta, "content") ?? "");
   }
 
   get reply(): ChatReply | undefined {
@@ -108,8 +100,8 @@ export class ChatStream implements ReplyStream<ChatReply> {
   #showPiece(call: OpenCall, text: string): void {
     call.unshown += text;
     if (call.name === "") return;
-    this.#display.beginCall(call, call.name);
-    this.#display.argument(call, call.unshown);
+    this.display.beginCall(call, call.name);
+    this.display.argument(call, call.unshown);
     call.unshown = "";
   }
 

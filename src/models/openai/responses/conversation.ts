@@ -4,7 +4,7 @@ import type { Conversation, HostedProgramNews, ModelCall, Opening, ToolCall } fr
 import { RUN_PROGRAM, SEARCH_TOOLS } from "../../../tools/tool-name.ts";
 import { callFields, openOpenAiClient, type OpenAiClient, userMessage } from "../openai-request.ts";
 import { type ConversationParts, ProviderConversation, type TurnAsked } from "../../provider/provider-conversation.ts";
-import { type ToolNames, toolNamesOf } from "../../turn/tool-names.ts";
+import type { ToolNames } from "../../turn/tool-names.ts";
 import type { TurnDisplay } from "../../turn/turn-display.ts";
 import { callerOf, endOf, readResponse, type ResponsesReply, ResponsesStream } from "./reply.ts";
 import {
@@ -13,7 +13,6 @@ import {
   declareTools,
   outputItem,
   programOutputItem,
-  type ResponsesTools,
   searchOutput,
   settingsFields,
   toolChoiceOf,
@@ -26,22 +25,14 @@ export async function converseByOpenAiResponses(parts: ConversationParts): Promi
   return new ResponsesConversation(parts, await openOpenAiClient(parts));
 }
 
-class ResponsesConversation extends ProviderConversation<ResponsesReply> {
-  readonly #client: OpenAiClient;
-  #tools: ResponsesTools;
-  readonly #isStored: boolean;
+class ResponsesConversation extends ProviderConversation<ResponsesReply, OpenAiClient> {
+  #tools = declareTools(this.opening, this.names, this.options);
+  readonly #isStored = this.options.flags.has("store");
   /** Input of the next request: the whole history, or what is new if OpenAI stores the rest. */
   #input: Fields[] = [];
   #previousId: string | undefined;
   /** Declarations of deferred tools for the next request. */
   readonly #additional: Fields[] = [];
-
-  constructor(parts: ConversationParts, client: OpenAiClient) {
-    super(parts, toolNamesOf(parts.opening));
-    this.#client = client;
-    this.#isStored = this.options.flags.has("store");
-    this.#tools = declareTools(this.opening, this.names, this.options);
-  }
 
   protected prepareTools(opening: Opening, names: ToolNames): () => void {
     const tools = declareTools(opening, names, this.options);
@@ -72,7 +63,7 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply> {
       previous_response_id: this.#previousId,
       stream,
     } as unknown as Params;
-    return this.#client.responses.create(params, { signal });
+    return this.client.responses.create(params, { signal });
   }
 
   protected openStream(display: TurnDisplay): ResponsesStream {

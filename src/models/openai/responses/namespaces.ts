@@ -1,10 +1,7 @@
 import { type Fields, textOf } from "../../../values/fields.ts";
 import { ToolNames } from "../../turn/tool-names.ts";
 
-/**
- * The names of tools as OpenAI's namespaces have them: `billing.invoices.list` is `list` of `billing_invoices`. A tool
- * without a dot in its name is in no namespace.
- */
+/** The names of tools as OpenAI's namespaces have them: `billing.invoices.list` is `list` of `billing_invoices`. */
 export class Namespaces {
   readonly #namespaces: ToolNames;
   readonly #names: ToolNames;

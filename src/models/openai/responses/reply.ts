@@ -1,6 +1,6 @@
 import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../../values/fields.ts";
 import type { ToolCall, TurnEnd } from "../../model.ts";
-import type { ProviderReply, ReplyStream } from "../../provider/provider-conversation.ts";
+import { type ProviderReply, ReplyStream } from "../../provider/provider-conversation.ts";
 import type { TurnDisplay } from "../../turn/turn-display.ts";
 
 /** A whole response, as its items go back in the next request. */
@@ -44,16 +44,15 @@ const LAST_EVENTS: ReadonlyMap<string, string> = new Map([
  * Puts a streamed response together from the items that are done. An item may have less when it is added than in the
  * end, and the SDK's own accumulator throws at kinds that it does not know.
  */
-export class ResponsesStream implements ReplyStream<ResponsesReply> {
+export class ResponsesStream extends ReplyStream<ResponsesReply> {
   readonly #added = new Set<number>();
   readonly #done = new Map<number, unknown>();
-  readonly #display: TurnDisplay;
   readonly #show: (place: number, item: unknown) => void;
   #last: unknown;
 
   /** `show` begins the display of an item that was added. */
   constructor(display: TurnDisplay, show: (place: number, item: unknown) => void) {
-    this.#display = display;
+    super(display);
     this.#show = show;
   }
 
@@ -68,12 +67,12 @@ export class ResponsesStream implements ReplyStream<ResponsesReply> {
       this.#done.set(place, fieldOf(event, "item"));
       // A program comes in one piece, once it is done.
       const code = programOf(fieldOf(event, "item"));
-      if (code !== undefined) this.#display.program(place, code);
-    } else if (type === "response.output_text.delta") this.#display.text(textOf(event, "delta") ?? "");
-    else if (type === "response.reasoning_summary_text.delta") this.#display.reasoning(textOf(event, "delta") ?? "");
-    else if (type === "response.reasoning_summary_part.added") this.#display.reasoning(gapBefore(event));
+      if (code !== undefined) this.display.program(place, code);
+    } else if (type === "response.output_text.delta") this.display.text(textOf(event, "delta") ?? "");
+    else if (type === "response.reasoning_summary_text.delta") this.display.reasoning(textOf(event, "delta") ?? "");
+    else if (type === "response.reasoning_summary_part.added") this.display.reasoning(gapBefore(event));
     else if (INPUT_DELTAS.has(type))
-      this.#display.argument(fieldOf(event, "output_index"), textOf(event, "delta") ?? "");
+      this.display.argument(fieldOf(event, "output_index"), textOf(event, "delta") ?? "");
     else if (LAST_EVENTS.has(type)) this.#end(fieldOf(event, "response"), LAST_EVENTS.get(type));
   }
 
