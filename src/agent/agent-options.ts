@@ -195,10 +195,7 @@ export const KEPT_OPTIONS = [
 
 /** The conversation to hold, of options that were read. `subject` is the function that was called, for errors. */
 export function requestOf(
-  options: Omit<Resolved<typeof CONVERSATION_RULES>, "fallbacks"> & {
-    readonly model: Model;
-    readonly fallbacks?: readonly Model[];
-  },
+  options: WithModels<Resolved<typeof CONVERSATION_RULES> & GivenModels>,
   tools: ToolSet,
   subject: string,
 ): AgentRequest {

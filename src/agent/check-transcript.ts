@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { optionError, PortcullisError } from "../errors.ts";
-import type { ModelTurn, TurnEnd } from "../models/model.ts";
+import type { ModelTurn } from "../models/model.ts";
+import { TURN_END } from "../models/turn-shape.ts";
 import { AGENT_ENDINGS } from "./ending-text.ts";
 import type { Transcript, TranscriptTurn } from "./from-journal/transcript.ts";
 
@@ -82,14 +83,6 @@ function hasSayings(turns: Transcript["turns"], allowed: number): boolean {
   return turns.length > allowed && turns.some(({ said }) => hasSaid(said));
 }
 
-const END_OF_EACH_TYPE = {
-  answered: true,
-  called: true,
-  unfinished: true,
-  refused: true,
-  cut_off: true,
-} satisfies Record<TurnEnd["type"], true>;
-
 const FORM = z.looseObject({
   format: z.literal(1),
   turns: z.array(z.unknown()),
@@ -101,7 +94,7 @@ const TURN_FORM = z.looseObject({
   turn: z.looseObject({
     text: z.string(),
     calls: z.array(z.looseObject({ id: z.string() })),
-    end: z.looseObject({ type: z.enum(Object.keys(END_OF_EACH_TYPE)) }),
+    end: z.looseObject({ type: z.enum(TURN_END.options.map(({ shape }) => shape.type.value)) }),
   }),
   results: z.array(z.looseObject({ callId: z.string(), text: z.string() })),
 });

@@ -30,9 +30,7 @@ export function modelSettings(
 }
 
 /** The field of a header; missing if nothing was chosen. */
-export function headerSettings({ settings, wrapUp, contextTokens }: Pick<AgentRequest, keyof KeptSettings>): {
-  readonly settings?: string;
-} {
+export function headerSettings({ settings, wrapUp, contextTokens }: KeptSettings): { readonly settings?: string } {
   const text = JSON.stringify({ ...settings, wrapUp, contextTokens });
   return text === "{}" ? {} : { settings: text };
 }

@@ -270,17 +270,9 @@ function stepOf(turn: ModelTurn | AgentEnding, holdsMessages: boolean): Step {
       ? { callId: call.id, tool: call.tool, input: jsonOrText(call.inputText) }
       : { callId: call.id, tool: RUN_PROGRAM, input: { source: call.source } },
   );
-  switch (end.type) {
-    case "answered":
-      return holdsMessages
-        ? { text, calls: called }
-        : { text, calls: called, ending: { type: "answered", answer: text } };
-    case "refused":
-    case "cut_off":
-      return { text, calls: called, ending: end };
-    default:
-      return { text, calls: called };
-  }
+  const step = { text, calls: called };
+  if (end.type === "answered" && !holdsMessages) return { ...step, ending: { type: "answered", answer: text } };
+  return end.type === "refused" || end.type === "cut_off" ? { ...step, ending: end } : step;
 }
 
 const GIVEN_UP = "The user went on before this call had an answer, so it was given up.";
@@ -296,10 +288,7 @@ async function giveUpOpenCalls(live: LiveConversation): Promise<void> {
   await live.closeTurn();
 }
 
-/**
- * Gives a conversation other tools from the next turn on. Throws `tools_conflict`, and `option_invalid` if its model
- * cannot take other tools.
- */
+/** As `Talk.setTools`. Throws `tools_conflict`, and `option_invalid` if the model cannot take other tools. */
 async function changeTools(live: LiveConversation, tools: ToolSet): Promise<void> {
   const { scope, request, model, state } = live;
   const {

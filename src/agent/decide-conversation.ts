@@ -2,18 +2,15 @@ import { PortcullisError } from "../errors.ts";
 import type { OutsideRecord } from "../gate/approve/call-waits.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { isHeadMoved } from "../journal/execution-log.ts";
-import type { Journal } from "../journal/journal.ts";
 import { decide, type FindCall, openCallsOf, recordsOf, type Said, refuseWrongResults } from "../programs/decide.ts";
 import { drivenHere } from "../programs/driven.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
+import type { AgentScope } from "./agent-scope.ts";
 import { childExecution } from "./calls/child-execution.ts";
 import { type PastConversation, readOwnConversation } from "./from-journal/past-conversation.ts";
 
 /** Whose executions the outside may decide about. */
-export interface DecideScope {
-  readonly journal: Journal;
-  readonly tenant: string;
-}
+export type DecideScope = Pick<AgentScope, "journal" | "tenant">;
 
 /** Notes decisions and results for calls of a conversation and of its programs, whose ids begin with the id of their program's call. */
 export async function decideConversation(scope: DecideScope, execution: ExecutionId, said: Said): Promise<void> {
@@ -34,8 +31,7 @@ export async function decideConversation(scope: DecideScope, execution: Executio
 
 /** The records for the conversation's own calls. Throws `call_unknown` or `decision_exists`, also for calls of its programs. */
 export function recordsOfConversation(past: PastConversation, said: Said): readonly OutsideRecord[] {
-  const [own] = recordsOfAll(past, said);
-  return own.records;
+  return recordsOfAll(past, said)[0].records;
 }
 
 /** Rejects with `option_invalid` if a client's result does not fit the output of its tool, also for calls of its programs. */

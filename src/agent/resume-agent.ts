@@ -119,7 +119,7 @@ export async function takeUp(
   const programs = programsOf(header.programs);
   const { settings, wrapUp, contextTokens } = settingsOf(header);
   const opening = openingFor(model, own, { programs, instructions, settings }, subject);
-  const conversation = await restoreConversation(model, opening, past.state, hasOpenTurn(past));
+  const conversation = await restoreConversation(model, opening, past.state, hasOpenTurn(past.state));
 
   const records = recordsOfConversation(past, work);
   await noteInPrograms(scope, execution, past, work);
@@ -163,9 +163,8 @@ export async function cancelConversation(scope: AgentScope, past: PastConversati
 }
 
 /**
- * Runs a conversation: asks the model for a turn, answers its calls, asks for the next turn, until the model answers, a
- * limit is reached, or only the outside can bring it further. Every failure of the model or its provider is an ending.
- * Rejects for requests that the model does not support, and if the journal cannot be written or the sandbox has no guest.
+ * Runs a conversation until it ends or waits. Every failure of the model or its provider is an ending. Rejects for
+ * requests that the model does not support, and if the journal cannot be written or the sandbox has no guest.
  *
  * The same id again, chosen by the caller, joins the running conversation, goes on with it if its host died, or gives its
  * report if it has ended or waits. Rejects with `execution_exists` for another task, model, caller or tenant under the id.

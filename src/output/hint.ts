@@ -143,8 +143,7 @@ function hintForPython(fault: Fault, tools: ToolSet): string | undefined {
 
 /** The path that begins with a name in the line of the fault, like `crm.list` of `crm`, or the name alone. */
 function pathAt(name: string, { excerpt = "" }: Fault): string {
-  const path = excerpt.match(/[\w.]+/g)?.find((word) => word.startsWith(`${name}.`));
-  return path ?? name;
+  return excerpt.match(/[\w.]+/g)?.find((word) => word.startsWith(`${name}.`)) ?? name;
 }
 
 function meantTool(name: string, tools: ToolSet, written = `tools.${name}`): string | undefined {

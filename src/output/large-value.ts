@@ -38,8 +38,7 @@ export function stubOf(large: LargeValue, allowedBytes: number, advice: string, 
   const shape = cleanText(shapeOf(value, large.counts));
   for (const length of SHAPE_LENGTHS) {
     const bare: Stub = { ...known, shape: cut(shape, length), ...count };
-    if (cleanSize(bare) > allowedBytes) continue;
-    return withFirst(bare, value, allowedBytes);
+    if (cleanSize(bare) <= allowedBytes) return withFirst(bare, value, allowedBytes);
   }
   return { ...known, shape: Array.isArray(value) ? "array" : typeof value, ...count };
 }

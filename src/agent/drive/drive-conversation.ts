@@ -13,10 +13,7 @@ export interface Driving {
   readonly keeps?: boolean;
 }
 
-/**
- * Drives a conversation to an ending, or until it waits. Rejects if the journal or the sandbox fails, or if another driver has
- * taken it over.
- */
+/** Drives a conversation until it ends or waits. Rejects if the journal or the sandbox fails, or it is taken over. */
 export function driveConversation<Answer = string>(
   live: LiveConversation,
   driving: Driving = {},
@@ -90,9 +87,8 @@ async function end(live: LiveConversation, loop: SayLoop, ending: AgentEnding, k
 }
 
 /**
- * Records an outcome, so that the journal does not show the conversation as running. If another driver has taken the
- * conversation over, it is left to that driver. It also stays open if its developer holds it, or if it was taken up and
- * came no further here: it may go on elsewhere.
+ * Records an outcome, so that the journal does not show the conversation as running. It stays open if it may go on
+ * elsewhere: another driver has it, its developer holds it, or it was taken up and came no further here.
  */
 async function abandon(live: LiveConversation, loop: SayLoop, error: unknown, keeps: boolean): Promise<void> {
   if (leavesOpen(error) || live.state.drivers.isTakenUp || keeps) {

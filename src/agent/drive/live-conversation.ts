@@ -53,10 +53,8 @@ export interface LiveParts {
 }
 
 /**
- * A conversation as its driver holds it, from its beginning to its end. What has happened is the state of its log:
- * whatever happens is appended before the model's side is told. The class adds the model's side, which the journal
- * cannot hold, and what programs and agents of its calls have used. `SayLoop` drives it from one message of the user to
- * the next ending.
+ * What has happened is the state of the log. The class adds the model's side, which the journal cannot hold, and what
+ * programs and agents of its calls have used. `SayLoop` drives it from one message of the user to the next ending.
  */
 export class LiveConversation {
   readonly log: ConversationLog;
@@ -79,7 +77,8 @@ export class LiveConversation {
   #before: readonly (string | undefined)[] = [];
   #span: ConversationSpan | undefined;
   #conversation: Conversation | undefined;
-  #recorded: Promise<void> = Promise.resolve();
+  /** Resolves once all results so far are in the journal. */
+  recorded: Promise<void> = Promise.resolve();
 
   constructor(parts: LiveParts, past?: PastConversation) {
     const { scope, log, request, opening, conversation } = parts;
@@ -231,12 +230,7 @@ export class LiveConversation {
   }
 
   takeResult(result: CallResult): void {
-    this.#recorded = this.log.append(...dated([result]));
-  }
-
-  /** Resolves once all results so far are in the journal. */
-  get recorded(): Promise<void> {
-    return this.#recorded;
+    this.recorded = this.log.append(...dated([result]));
   }
 
   /** Like `closeTurn`. Throws `call_open` if a call lacks its result. */
@@ -256,7 +250,7 @@ export class LiveConversation {
   async closeTurn(): Promise<void> {
     const { open } = this;
     if (!open) return;
-    await this.#recorded;
+    await this.recorded;
     this.open = undefined;
     // Providers take no calls without results: the model's side is opened again without the turn.
     if (isSent(open)) this.#conversation?.answer(resultsInOrder(open));

@@ -1,4 +1,4 @@
-import type { CallResult, ModelTurn, UserMessage } from "../../models/model.ts";
+import type { ModelTurn } from "../../models/model.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import type { AgentEnding } from "../ending.ts";
 import { inOneLine } from "../../models/turn/content-parts.ts";
@@ -24,8 +24,7 @@ const TEXTS: Readonly<Record<Notice, (why: string) => string>> = {
 };
 
 export function noticeOf(notice: Notice, why: string): SaidMessage {
-  const message: UserMessage = `[host] ${TEXTS[notice](why)}`;
-  return { by: "host", message, why: notice };
+  return { by: "host", message: `[host] ${TEXTS[notice](why)}`, why: notice };
 }
 
 /** How often the model has made the same calls in a row with the same answers, up to the last of these turns. */
@@ -41,13 +40,10 @@ function timesInRow(turns: readonly KeptTurn[]): number {
 function signatureOf(one: KeptTurn): string {
   const calls = one.turn.calls.map((call) => {
     const what = call.type === "tool_call" ? [call.tool, call.inputText] : ["", call.source];
-    return JSON.stringify([...what, answerText(one.results.get(call.id))]);
+    const result = one.results.get(call.id);
+    return JSON.stringify([...what, result?.text, result?.isError]);
   });
   return JSON.stringify([...new Set(calls)].toSorted());
-}
-
-function answerText(result: CallResult | undefined): readonly unknown[] {
-  return [result?.text, result?.isError];
 }
 
 /** Whether a model that repeats itself is told, or its conversation ends; undefined if it does not repeat itself. */

@@ -31,11 +31,7 @@ import { isNoticed } from "../prompt/said-message.ts";
 import { ROLES } from "../prompt/programs-option.ts";
 import { isInterruption, unansweredText } from "./interruption.ts";
 
-/**
- * Drives a conversation from what the user said to an ending, or until it waits: asks the model for a turn, answers its
- * calls, asks for the next one. Its calls have a session of the gate of their own, which goes on from what was used
- * before.
- */
+/** The calls of one loop have a session of the gate of their own, which goes on from what was used before. */
 export class SayLoop {
   readonly #live: LiveConversation;
   readonly #scope: AgentScope;
@@ -43,7 +39,8 @@ export class SayLoop {
   readonly #answerer: CallAnswerer;
   readonly #span: ConversationSpan | undefined;
   readonly #asker: ModelAsker;
-  #ending: AgentEnding | undefined;
+  /** The ending; undefined before there is one, and after a single turn with calls. */
+  ending: AgentEnding | undefined;
   #value: unknown;
 
   /** `scope` has the signal that ends this `say`. */
@@ -102,15 +99,10 @@ export class SayLoop {
     return this.#scope.above === undefined;
   }
 
-  /** The ending; undefined before there is one, and after a single turn with calls. */
-  get ending(): AgentEnding | undefined {
-    return this.#ending;
-  }
-
   /** Asks for turns and answers their calls until there is an ending, or until only the outside brings it further. */
   async untilEnding(): Promise<AgentEnding> {
-    this.#ending = await this.#untilEnding();
-    return this.#ending;
+    this.ending = await this.#untilEnding();
+    return this.ending;
   }
 
   async #untilEnding(): Promise<AgentEnding> {
@@ -169,7 +161,7 @@ export class SayLoop {
   async oneTurn(): Promise<ModelTurn | AgentEnding> {
     const reply = await this.#asker.ask();
     if (reply.type !== "turn") {
-      this.#ending = reply;
+      this.ending = reply;
       return reply;
     }
     const open = await this.#live.takeTurn(reply, true);

@@ -271,12 +271,7 @@ export function copiedTurns({ header }: Pick<ConversationState, "header">): numb
 }
 
 /** Whether its last turn has not been closed: calls lack results, or nothing followed it. */
-export function hasOpenTurn({
-  turns,
-  open,
-  said,
-  rest,
-}: Pick<ConversationState, "turns" | "said" | "rest"> & { readonly open: ReadonlyMap<string, unknown> }): boolean {
+export function hasOpenTurn({ turns, open, said, rest }: ConversationState): boolean {
   return open.size > 0 || (turns.length > 0 && said.length === 0 && rest === undefined);
 }
 

@@ -131,7 +131,8 @@ export async function readBelow(
     const child = childExecution(header.execution, id);
     if (type === "program_call") {
       if (!(await isChild(journal, child, "program", header, id))) continue;
-      const program = await readProgram(journal, child, header.tenant, budget);
+      const past = await readPast(readRecords(journal, child, { tenant: header.tenant, budget }));
+      const program = past.outcome ? past : withoutOpenCalls(past);
       // No more is kept of programs that have ended: their values may be of any size.
       below[type].push({ call: id, calls: program.calls - program.openCalls, lines: program.lines });
       if (open.has(id)) begun.set(id, { program, driven: isDriven(journal, await journal.find(child)) });
@@ -157,16 +158,6 @@ interface Below {
   /** Calls that are not open. */
   readonly calls: number;
   readonly lines: readonly CallLine[];
-}
-
-async function readProgram(
-  journal: Journal,
-  program: ExecutionId,
-  tenant: string,
-  budget: ReadingBudget | undefined,
-): Promise<Past> {
-  const past = await readPast(readRecords(journal, program, { tenant, budget }));
-  return past.outcome ? past : withoutOpenCalls(past);
 }
 
 /** Whether a call has started this execution. Another execution may have the same id: callers choose ids, and journals are imported. */

@@ -1,11 +1,11 @@
 import type { Model, Opening, ToolDeclaration } from "../../models/model.ts";
 import type { AgentRequest } from "../agent-report.ts";
 import type { AgentScope } from "../agent-scope.ts";
-import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { inputSchemaOf, jsonSchemaOf } from "../../tools/tool-schemas.ts";
 import type { ToolSearch } from "../../tools/search/tool-search.ts";
 import { isVisible } from "../../tools/tool-set.ts";
+import { without } from "../../values/fields.ts";
 import { callBoundaries } from "./limit-sentences.ts";
 import { checkOpening } from "./programs-option.ts";
 import { instructionsFor } from "./instructions.ts";
@@ -17,10 +17,7 @@ export type OpeningScope = Pick<AgentScope, "language" | "tenant" | "limits"> & 
   readonly gate: { readonly search: ToolSearch };
 };
 
-/**
- * The opening of a conversation. Throws `option_invalid` if the model does not host programs, and `tools_conflict`.
- * `subject` is the function that was called, for the error.
- */
+/** The opening of a conversation. Throws as `checkOpening` does. */
 export function openingFor(
   model: Model,
   { gate: { search }, language, tenant, limits }: OpeningScope,
@@ -62,17 +59,12 @@ function isLarge(declared: readonly ToolDeclaration[]): boolean {
 }
 
 function declare(tool: Tool, programs: ProgramsOption): ToolDeclaration {
-  const output = tool.output === undefined ? {} : { output: bare(jsonSchemaOf(tool.name, "output", tool.output)) };
+  const output = tool.output === undefined ? undefined : jsonSchemaOf(tool.name, "output", tool.output);
   return {
     name: tool.name,
     description: tool.description,
-    input: bare(inputSchemaOf(tool)),
-    ...output,
+    input: without(inputSchemaOf(tool), "$schema"),
+    ...(output && { output: without(output, "$schema") }),
     callers: programs === "hosted" ? tool.allowedCallers : ["direct"],
   };
-}
-
-function bare(schema: JsonSchema): JsonSchema {
-  const { $schema: _, ...rest } = schema;
-  return rest;
 }

@@ -27,10 +27,7 @@ export function programsOf(text: string): ProgramsOption {
   throw new PortcullisError("journal_invalid", `The journal says that programs run at ${JSON.stringify(text)}.`);
 }
 
-/**
- * Throws `option_invalid` if the model does not host programs, and `tools_conflict`. `subject` is the function that was
- * called, for the error.
- */
+/** Throws `option_invalid` if the model hosts no programs, and `tools_conflict`. Errors name `subject`, a function. */
 export function checkOpening(model: Model, tools: ToolSet, programs: ProgramsOption, subject: string): void {
   if (programs === "hosted" && !model.hostsPrograms)
     throw optionError(
