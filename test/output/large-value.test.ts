@@ -150,6 +150,13 @@ test("each field gets its share, so that long fields do not hide others", () => 
   for (const name of Object.keys(long)) expect((first[name] as string).length).toBeGreaterThan(70);
 });
 
+test("a list that just fits is shown whole", () => {
+  const whole = { rows: [1, 2, 3] };
+  const { size } = stub(whole, 2000);
+  // A byte for the comma that may follow a field.
+  expect(stub(whole, size + 1).stub.first).toEqual(whole);
+});
+
 test("where hardly anything is allowed, a stub still says what kind of value it is, and how large", () => {
   const { stub: made, size } = stub(
     Array.from({ length: 1000 }, () => ({ name: "x".repeat(50) })),
