@@ -99,6 +99,14 @@ interface OpenCall {
   readonly toBlock: (result: CallResult) => Fields;
 }
 
+/** What waits for the next request. */
+interface NextInput {
+  readonly results: Fields[];
+  readonly messages: MessageContent[];
+  /** Makes the tools that were declared last the current tools. */
+  redeclare: (() => void) | undefined;
+}
+
 /**
  * The order of a conversation, the same for all providers: input is collected and sent, and the reply is read. Every
  * failure becomes a `TurnReply`. A provider's class keeps the history in the provider's own form.
@@ -120,11 +128,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
   readonly #openPrograms = new Set<string>();
   opaque: string | undefined;
   readonly #found = new Set<string>();
-  /** Results and messages that wait for the next request. */
-  readonly #results: Fields[] = [];
-  readonly #messages: MessageContent[] = [];
-  /** Makes the tools that were declared last the current tools, with the next request. */
-  #redeclare: (() => void) | undefined;
+  readonly #next: NextInput = { results: [], messages: [], redeclare: undefined };
   #openCalls: OpenCall[] = [];
 
   constructor(parts: ConversationParts, client: Client) {
@@ -147,7 +151,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
 
   say(message: UserMessage): void {
     const { model } = this.#place;
-    this.#messages.push(checkedMessage(message, { model, media: this.media, budget: this.#content }));
+    this.#next.messages.push(checkedMessage(message, { model, media: this.media, budget: this.#content }));
   }
 
   declare(tools: DeclaredTools): void {
@@ -156,7 +160,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     if (toolChoice !== undefined) checkToolChoice(this.#place, opening, toolChoice, this.#found);
     const names = this.namesFor(opening);
     const declare = this.prepareTools(opening, names);
-    this.#redeclare = () => {
+    this.#next.redeclare = () => {
       this.opening = opening;
       this.names = names;
       declare();
@@ -168,13 +172,13 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     const resultsById = new Map(results.map((result) => [result.callId, result]));
     for (const { id, toBlock } of this.#openCalls) {
       const result = resultsById.get(id);
-      if (result) this.#results.push(toBlock(result));
+      if (result) this.#next.results.push(toBlock(result));
     }
     this.#openCalls = [];
   }
 
   get holdsMessages(): boolean {
-    return this.#messages.length > 0;
+    return this.#next.messages.length > 0;
   }
 
   async turn(request: TurnRequest): Promise<TurnReply> {
@@ -331,9 +335,9 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
   /** While a program of the provider waits for results, providers accept results only, and the same tools. */
   #flushInput(): void {
     const isOpen = this.#openPrograms.size > 0;
-    if (!isOpen) this.#redeclare?.();
-    if (!isOpen) this.#redeclare = undefined;
-    this.addInput(this.#results.splice(0), isOpen ? [] : this.#messages.splice(0));
+    if (!isOpen) this.#next.redeclare?.();
+    if (!isOpen) this.#next.redeclare = undefined;
+    this.addInput(this.#next.results.splice(0), isOpen ? [] : this.#next.messages.splice(0));
   }
 
   async #receive({ signal, maxTokens }: TurnRequest, stream: ReplyStream<Reply>): Promise<Reply | undefined> {
