@@ -37,6 +37,8 @@ export function useBrowser(): { readonly open: (url: string, look?: Look) => Pro
     if (!existsSync(CHROMIUM)) return;
     browser = await (launched ??= launch({
       executablePath: CHROMIUM,
+      // It ends with its pipe, also if the process is killed.
+      pipe: true,
       // Root has no user namespaces to give to its sandbox. The pages come from these tests alone.
       args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
     }));
