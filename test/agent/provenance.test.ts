@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 import { createRuntime, defineTool, fromAiSdk } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
@@ -93,6 +93,10 @@ test("nothing is told of the source of a tool that the model must not know of", 
 });
 
 test("every result of a transcript has the time of its record", async () => {
+  let at = Date.now();
+  // Each look at the clock is a millisecond later than the one before.
+  const now = vi.spyOn(Date, "now").mockImplementation(() => (at += 1));
+  onTestFinished(() => now.mockRestore());
   const script = [{ ...CALL, programs: ["return 1"] }, { calls: [{ id: "c9", tool: "none" }] }];
   const { records, transcript } = await talk(script, { tools: [direct()], maxTurns: 2, wrapUp: false });
   const times = records.flatMap((record) => (record.type === "message" && record.from === "host" ? [record.at] : []));

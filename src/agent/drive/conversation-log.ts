@@ -36,8 +36,7 @@ export class ConversationLog extends StateLog<KnownState, Content> {
 }
 
 /** The record of what happens now, with what its text holds. `opaque` is the provider's state after a turn. */
-export function recordOf(content: Content, opaque?: string): [MessageRecord | CompactRecord, Content] {
-  const at = Date.now();
+export function recordOf(content: Content, opaque?: string, at = Date.now()): [MessageRecord | CompactRecord, Content] {
   if ("history" in content) return [{ type: "compact", history: JSON.stringify(content.history), at }, content];
   const [from, value] =
     "turn" in content

@@ -301,5 +301,6 @@ export class LiveConversation {
 /** The record of results. They have the record's time, so that a conversation that is taken up has the same results. */
 function dated(results: readonly CallResult[]) {
   const at = Date.now();
-  return recordOf({ results: results.map((result) => ({ ...result, provenance: { ...result.provenance, at } })) });
+  const told = results.map((result) => ({ ...result, provenance: { ...result.provenance, at } }));
+  return recordOf({ results: told }, undefined, at);
 }
