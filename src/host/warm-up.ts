@@ -8,8 +8,7 @@ import { createMemoryJournal } from "../journal/memory-journal.ts";
 import { reportOf } from "../output/report.ts";
 import { execute } from "../programs/execute.ts";
 import { DEFAULT_LIMITS } from "../programs/limits.ts";
-import { FrameQueue } from "../sandboxes/frame-queue.ts";
-import type { Exit, Guest, KillReason } from "../sandboxes/sandbox.ts";
+import { InProcessGuest } from "../sandboxes/in-process-guest.ts";
 import { defineTool } from "../tools/define-tool.ts";
 import type { Position } from "../programs/guest/source-lines.ts";
 import { jsonSchema } from "../tools/schema.ts";
@@ -79,36 +78,18 @@ async function run(): Promise<void> {
 }
 
 /** Makes calls in groups, and ends. All turns of events that it was sent together come back together, as from an engine. */
-class WarmUpGuest implements Guest {
-  readonly frames = new FrameQueue(Number.POSITIVE_INFINITY, () => {});
-  readonly #exited = Promise.withResolvers<Exit>();
-  readonly exit = this.#exited.promise;
+class WarmUpGuest extends InProcessGuest {
   readonly #groups = GROUPS.values();
   #made = 0;
   #open = 0;
 
   constructor() {
+    super();
     this.#arrive(() => [READY]);
   }
 
   send(events: readonly string[]): void {
     this.#arrive(() => events.flatMap((event) => this.#turn(event)));
-  }
-
-  usage() {
-    return { peakMemoryBytes: 0, processorMs: undefined };
-  }
-
-  kill(reason: KillReason): void {
-    this.#end({ type: "killed", reason });
-  }
-
-  release(): void {
-    this.#end({ type: "released" });
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.kill("disposed");
   }
 
   #arrive(frames: () => readonly string[]): void {
@@ -125,10 +106,5 @@ class WarmUpGuest implements Guest {
         calls.push(`{"kind":"call","id":${this.#made + 1},"tool":"ping"}\n{"i":${this.#made}}`);
     }
     return [...calls, `{"kind":"turn_end","open":${this.#open}}`];
-  }
-
-  #end(exit: Exit): void {
-    this.frames.end();
-    this.#exited.resolve(exit);
   }
 }

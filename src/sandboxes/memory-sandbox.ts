@@ -2,16 +2,8 @@ import { readFileSync } from "node:fs";
 import { promiseHooks } from "node:v8";
 import { constants, createContext, Script } from "node:vm";
 import { callback, type OptionsOf, readOptions } from "../option-rules/options.ts";
-import { FrameQueue } from "./frame-queue.ts";
-import {
-  checkLanguage,
-  endOfRefused,
-  type Exit,
-  type Guest,
-  type KillReason,
-  type OpenOptions,
-  type Sandbox,
-} from "./sandbox.ts";
+import { InProcessGuest } from "./in-process-guest.ts";
+import { checkLanguage, endOfRefused, type Guest, type OpenOptions, type Sandbox } from "./sandbox.ts";
 import { packageFile } from "./package-files.ts";
 
 /** The functions of a guest script that its host calls during an execution; see `bridge/guest/guest.js`. */
@@ -56,15 +48,12 @@ export function createMemorySandbox(options: MemorySandboxOptions = {}): Sandbox
   };
 }
 
-class MemoryGuest implements Guest {
-  readonly #exited = Promise.withResolvers<Exit>();
-  readonly exit = this.#exited.promise;
-  readonly frames = new FrameQueue(Number.POSITIVE_INFINITY, () => {});
+class MemoryGuest extends InProcessGuest {
   readonly #face: GuestFace;
   readonly #frameBytes: number;
-  #ended = false;
 
   constructor(face: GuestFace, frameBytes: number) {
+    super();
     this.#face = face;
     this.#frameBytes = frameBytes;
     this.#run(() => {});
@@ -74,33 +63,16 @@ class MemoryGuest implements Guest {
     for (const frame of frames) this.#run(() => this.#face.deliver(frame));
   }
 
-  usage() {
-    return { peakMemoryBytes: 0, processorMs: undefined };
-  }
-
-  kill(reason: KillReason): void {
-    this.#end({ type: "killed", reason });
-  }
-
-  release(): void {
-    this.#end({ type: "released" });
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.kill("disposed");
-    await this.exit;
-  }
-
   /** Runs one turn in a later tick, so that guest code never runs inside a call of `send`. */
   #run(turn: () => void): void {
     setImmediate(() => {
-      if (this.#ended) return;
+      if (this.hasEnded) return;
       try {
         turn();
         drainMicrotasks.runInThisContext();
         this.#take(this.#face.drain());
       } catch (error) {
-        this.#end({ type: "died", detail: error instanceof Error ? error.message : String(error) });
+        this.end({ type: "died", detail: error instanceof Error ? error.message : String(error) });
       }
     });
   }
@@ -110,14 +82,7 @@ class MemoryGuest implements Guest {
     const frames = drained.split("\u001e");
     const oversize = frames.find((frame) => Buffer.byteLength(frame) > this.#frameBytes);
     if (oversize === undefined) this.frames.push(frames);
-    else this.#end(endOfRefused({ bytes: Buffer.byteLength(oversize), allowed: this.#frameBytes }));
-  }
-
-  #end(exit: Exit): void {
-    if (this.#ended) return;
-    this.#ended = true;
-    this.frames.end();
-    this.#exited.resolve(exit);
+    else this.end(endOfRefused({ bytes: Buffer.byteLength(oversize), allowed: this.#frameBytes }));
   }
 }
 
