@@ -31,6 +31,8 @@ export interface StartBody {
    * positional arguments the first argument is this field. Other languages are not sent it.
    */
   readonly positional?: Readonly<Record<string, string>>;
+  /** Names of those `tools` whose calls are answered with streams of items; missing if there are none. */
+  readonly streams?: readonly string[];
 }
 
 /** Body of an `answer` frame whose header says `ok: false`. */
@@ -66,6 +68,16 @@ export type HostFrame =
       readonly body: string;
     }
   | { readonly kind: "answer"; readonly now: number; readonly id: number; readonly ok: boolean; readonly body: string }
+  | {
+      readonly kind: "items";
+      readonly now: number;
+      readonly id: number;
+      readonly count: number;
+      /** UTF-8 bytes of the body as it was sent. */
+      readonly bytes: number;
+      /** A JSON array of `count` items. Missing only in a journal that does not keep it. */
+      readonly body?: string;
+    }
   | { readonly kind: "fire"; readonly now: number; readonly id: number }
   | { readonly kind: "stop"; readonly now: number };
 
@@ -79,6 +91,8 @@ export type GuestFrame =
       readonly name?: string;
       readonly body: string;
     }
+  | { readonly kind: "next"; readonly id: number }
+  | { readonly kind: "cancel"; readonly id: number }
   | { readonly kind: "timer"; readonly id: number; readonly ms: number }
   | { readonly kind: "clear"; readonly id: number }
   | {
@@ -120,6 +134,11 @@ export function answerText(now: number, id: number, ok: boolean, body: string): 
 /** What precedes the body of an `answer` frame. */
 export function answerHead(now: number, id: number, ok: boolean): string {
   return `{"kind":"answer","now":${now},"id":${id},"ok":${ok}}\n`;
+}
+
+/** What precedes the body of an `items` frame; the whole frame, where a journal does not keep the body. */
+export function itemsHead(now: number, id: number, count: number, bytes: number): string {
+  return `{"kind":"items","now":${now},"id":${id},"count":${count},"bytes":${bytes}}`;
 }
 
 export function splitFrame(text: string): { readonly header: string; readonly body: string | undefined } {

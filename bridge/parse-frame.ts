@@ -50,6 +50,8 @@ function form(body: Form["body"], fields: Readonly<Record<string, Field>>, more?
 const GUEST_FORMS = new Map([
   ["ready", form("forbidden", { protocol: count, language: oneOf("javascript", "python") })],
   ["call", form("required", { id, tool: name }, ({ tool }) => (tool === SAVE_ARTIFACT ? [["name", name]] : NONE))],
+  ["next", form("forbidden", { id })],
+  ["cancel", form("forbidden", { id })],
   ["timer", form("forbidden", { id, ms: wait })],
   ["clear", form("forbidden", { id })],
   ["output", form("required", { stream: oneOf("stdout", "stderr"), dropped: count })],
@@ -96,6 +98,7 @@ const limits: Field = (value) =>
 const HOST_FORMS = new Map([
   ["start", form("required", { protocol: oneOf(PROTOCOL_VERSION), now: count, seed, limits })],
   ["answer", form("required", { now: count, id, ok: boolean })],
+  ["items", form("allowed", { now: count, id, count, bytes: count })],
   ["fire", form("forbidden", { now: count, id })],
   ["stop", form("forbidden", { now: count })],
 ]);

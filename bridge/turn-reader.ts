@@ -32,8 +32,11 @@ export class TextTooLong extends Error {
   }
 }
 
-/** What an event closes: the call it answers or the timer it fires, every call, or nothing. */
-export type Closes = number | "calls" | undefined;
+/**
+ * What an event does to what is open: it closes the call it answers or the timer it fires, or every call; it hands over
+ * a batch of a stream; or it does nothing.
+ */
+export type Closes = number | "calls" | { readonly batchOf: number } | undefined;
 
 /**
  * Groups a guest's frames into turns, and checks that the guest keeps the protocol. It sends `ready` first and once,
@@ -51,6 +54,8 @@ export class TurnReader {
   /** Number of `#events` that have had their turns. They stay, because removing a long list's first entry is slow. */
   #ended = 0;
   readonly #calls = new Set<number>();
+  /** Batches of each open stream for which the guest has not asked for another. */
+  readonly #batches = new Map<number, number>();
   readonly #timers = new Set<number>();
   #lastId = 0;
   #commands: GuestFrame[] = [];
@@ -127,6 +132,16 @@ export class TurnReader {
         if (this.#timers.size > TIMERS_AT_ONCE)
           throw new BridgeViolation(`The guest has more than ${TIMERS_AT_ONCE} timers open.`);
         return;
+      case "next":
+        if (!this.#batches.has(frame.id))
+          throw new BridgeViolation(`The guest asked for a batch of ${frame.id}, which it was not due.`);
+        this.#noteBatch(frame.id, -1);
+        return;
+      case "cancel":
+        // The stream may have ended while the guest cancelled it, so only an id that was never used is a violation.
+        if (frame.id > this.#lastId) throw new BridgeViolation(`The guest cancelled ${frame.id}, which is no call.`);
+        if (this.#calls.has(frame.id)) this.#close(frame.id);
+        return;
       case "clear":
         // The timer may have fired while the guest cleared it, so only an id that was never used is a violation.
         if (frame.id > this.#lastId) throw new BridgeViolation(`The guest cleared ${frame.id}, which is no timer.`);
@@ -145,10 +160,20 @@ export class TurnReader {
   #close(closes: Closes): void {
     if (closes === "calls") {
       this.#calls.clear();
+      this.#batches.clear();
+    } else if (typeof closes === "object") {
+      if (this.#calls.has(closes.batchOf)) this.#noteBatch(closes.batchOf, 1);
     } else if (closes !== undefined) {
       this.#calls.delete(closes);
+      this.#batches.delete(closes);
       this.#timers.delete(closes);
     }
+  }
+
+  #noteBatch(id: number, change: number): void {
+    const due = (this.#batches.get(id) ?? 0) + change;
+    if (due === 0) this.#batches.delete(id);
+    else this.#batches.set(id, due);
   }
 
   #endTurn(settled: boolean): GuestTurn {

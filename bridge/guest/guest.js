@@ -24,10 +24,13 @@
   const NOTES = 8;
   /** Key of the name of a call's tool on the prototype of its promise. */
   const TOOL = Symbol("tool");
+  /** Key of what the guest knows of a stream on the stream that the program has. */
+  const STREAM_STATE = Symbol("state");
   /** Stack frames that must be free before a command is sent; sending needs fewer. */
   const COMMAND_STACK = 100;
   const TOO_LARGE = "value_too_large";
   const AWAIT_MISSING = "await_missing";
+  const STREAM_MISUSED = "stream_misused";
   const LONGEST_TIMER_MS = 2 ** 31 - 1;
   /** Lines that V8 puts before the body of a function made by `new AsyncFunction`. */
   const LINES_BEFORE_PROGRAM = 2;
@@ -94,6 +97,9 @@
   const mapForEach = uncurry(Map.prototype.forEach);
   const mapSize = uncurry(getOwnPropertyDescriptor(Map.prototype, "size").get);
   const setForEach = uncurry(Set.prototype.forEach);
+  const setAdd = uncurry(Set.prototype.add);
+  const setHas = uncurry(Set.prototype.has);
+  const setDelete = uncurry(Set.prototype.delete);
   const push = uncurry(Array.prototype.push);
   const inheritsFrom = uncurry(objectPrototype.isPrototypeOf);
   const iteratorPrototype = getPrototypeOf(getPrototypeOf([][iterator]()));
@@ -169,6 +175,7 @@
     const body = end < 0 ? undefined : slice(text, end + 1);
     now = header.now;
     if (header.kind === "answer") answer(header, body);
+    else if (header.kind === "items") takeItems(header.id, body);
     else if (header.kind === "fire") fire(header.id);
     else if (header.kind === "start") start(header, parse(body));
     else if (header.kind === "stop") stop();
@@ -178,7 +185,7 @@
     startedAt = header.now;
     limits = header.limits;
     seedRandom(header.seed);
-    defineProperty(globalThis, "tools", { value: toolTree(body.tools), enumerable: true });
+    defineProperty(globalThis, "tools", { value: toolTree(body.tools, body.streams), enumerable: true });
     define("searchTools", toolFunction(SEARCH_TOOLS, searchInputs));
     define(
       "save",
@@ -216,6 +223,7 @@
     try {
       text = encode(value, "The program returned", notes, true);
       noteFailures(notes);
+      noteUnread(notes);
     } catch (error) {
       fail(error);
       return;
@@ -375,6 +383,189 @@
     }
   }
 
+  // ---- streams ------------------------------------------------------------------------------------------------
+
+  /** The stream of each open call of a tool that streams. */
+  const openStreams = new RealMap();
+  /** Streams that the program has not begun to read. */
+  const unreadStreams = new RealSet();
+  /** Key of the name of a stream's tool on the prototype of its streams. */
+  const STREAM = Symbol("stream");
+
+  /**
+   * Makes a call that is answered with a stream. The program reads it with `for await`. The batches that have arrived
+   * are in `batches`; the guest asks for another one when the program begins to read the last of them.
+   */
+  function openStream(name, inputs, prototype) {
+    const stream = {
+      __proto__: null,
+      tool: name,
+      id: 0,
+      isOpen: true,
+      error: undefined,
+      batches: newList(),
+      items: newList(),
+      at: 0,
+      waiting: newList(),
+    };
+    try {
+      const answered = call(name, inputs);
+      stream.id = lastId;
+      mapSet(openStreams, lastId, stream);
+      then(answered, (reply) => endStream(stream, reply), nothing);
+    } catch (error) {
+      // Like the refusal of any other call, this is told to the program where it waits for the result.
+      stream.isOpen = false;
+      stream.error = error;
+    }
+    setAdd(unreadStreams, stream);
+    return create(prototype, { [STREAM_STATE]: { __proto__: null, value: stream } });
+  }
+
+  function endStream(stream, reply) {
+    mapDelete(openStreams, stream.id);
+    stream.isOpen = false;
+    if (!reply.ok) stream.error = reply.value;
+    serveStream(stream);
+  }
+
+  function takeItems(id, body) {
+    const stream = mapGet(openStreams, id);
+    if (stream === undefined) return;
+    push(stream.batches, parse(body));
+    serveStream(stream);
+  }
+
+  /** Gives what has arrived to the program's reads that wait for it. */
+  function serveStream(stream) {
+    const { waiting } = stream;
+    let served = 0;
+    while (served < waiting.length) {
+      const next = nextItem(stream);
+      if (next === undefined) break;
+      waiting[served](next);
+      served += 1;
+    }
+    const left = newList();
+    for (let index = served; index < waiting.length; index += 1) push(left, waiting[index]);
+    stream.waiting = left;
+  }
+
+  /** What a read gives: an item, or the end, or the promise of an error; undefined if it has to wait. */
+  function nextItem(stream) {
+    if (stream.at === stream.items.length) {
+      if (stream.batches.length === 0) return stream.isOpen ? undefined : endOfStream(stream);
+      needStack(COMMAND_STACK);
+      stream.items = stream.batches[0];
+      stream.at = 0;
+      const rest = newList();
+      for (let index = 1; index < stream.batches.length; index += 1) push(rest, stream.batches[index]);
+      stream.batches = rest;
+      if (stream.isOpen) emit({ __proto__: null, kind: "next", id: stream.id });
+      if (stream.items.length === 0) return nextItem(stream);
+    }
+    const { items, at } = stream;
+    const value = items[at];
+    items[at] = undefined;
+    stream.at = at + 1;
+    return { __proto__: objectPrototype, value, done: false };
+  }
+
+  function endOfStream(stream) {
+    const { error } = stream;
+    stream.error = undefined;
+    if (error === undefined) return { __proto__: objectPrototype, value: undefined, done: true };
+    return failStream(instanceOf(RealError, error) ? error : new ToolError(error.code, error.tool, error.message));
+  }
+
+  async function failStream(error) {
+    throw error;
+  }
+
+  /** The program reads no more of it. */
+  function cancelStream(stream) {
+    stream.batches = newList();
+    stream.items = newList();
+    stream.at = 0;
+    stream.error = undefined;
+    if (!stream.isOpen) return;
+    needStack(COMMAND_STACK);
+    stream.isOpen = false;
+    mapDelete(openStreams, stream.id);
+    mapDelete(openCalls, stream.id);
+    emit({ __proto__: null, kind: "cancel", id: stream.id });
+    serveStream(stream);
+  }
+
+  const give = async (result) => result;
+
+  function readStream(stream) {
+    if (!setDelete(unreadStreams, stream))
+      throw codedError(
+        STREAM_MISUSED,
+        stream.tool,
+        `The stream of ${pathOf(stream.tool)}(…) is read by another loop, or was: a stream is read once. Call the tool again, or keep the items that you need.`,
+      );
+    const iterator = {
+      next() {
+        const next = stream.waiting.length > 0 ? undefined : nextItem(stream);
+        if (next !== undefined) return give(next);
+        return new RealPromise((resolve) => push(stream.waiting, resolve));
+      },
+      async return(value) {
+        cancelStream(stream);
+        return { value, done: true };
+      },
+    };
+    defineProperty(iterator, asyncIterator, { __proto__: null, value: () => iterator });
+    return iterator;
+  }
+
+  function streamPrototype(tool) {
+    const refuse = (message) => {
+      throw codedError(
+        STREAM_MISUSED,
+        tool,
+        `${pathOf(tool)}(…) gives a stream of items${message}: read it with \`for await (const item of …)\`, or collect a small one with \`await Array.fromAsync(…)\`.`,
+      );
+    };
+    // `await` and `Promise.all` look for `then`, and give the stream itself.
+    const isKnown = (target, key) => typeof key === "symbol" || key === "then" || key in target;
+    const proxy = new RealProxy(create(objectPrototype), {
+      __proto__: null,
+      get(target, key, stream) {
+        if (key === iterator) refuse(", which come later and not at once");
+        if (!isKnown(target, key)) refuse(`, which has no property ${stringify(shorten(key, 64))}`);
+        return getThrough(target, key, stream);
+      },
+    });
+    const prototype = create(proxy);
+    const define = (key, value) =>
+      defineProperty(prototype, key, { __proto__: null, value, writable: true, configurable: true });
+    for (let index = 0; index < CONVERSIONS.length; index += 1)
+      define(CONVERSIONS[index], () => refuse(", and was used as its result"));
+    define("toJSON", function () {
+      return encoding ? this : refuse(", and was used as its result");
+    });
+    define(STREAM, tool);
+    define(toStringTag, "ToolStream");
+    define(asyncIterator, function () {
+      return readStream(this[STREAM_STATE]);
+    });
+    return prototype;
+  }
+
+  /** Notes about streams that the program never read. */
+  function noteUnread(notes) {
+    setForEach(unreadStreams, ({ tool }) => {
+      if (notes.length < NOTES)
+        push(
+          notes,
+          shorten(`The program never read the stream of ${tool}. Read it with for await, or do not call it.`, 256),
+        );
+    });
+  }
+
   // ---- promises of calls --------------------------------------------------------------------------------------
 
   /*
@@ -398,8 +589,12 @@
 
   function misuse(tool, message) {
     misusedCall = tool;
-    const error = new RealTypeError(`${message} did you forget await?`);
-    setField(error, "code", AWAIT_MISSING);
+    return codedError(AWAIT_MISSING, tool, `${message} did you forget await?`);
+  }
+
+  function codedError(code, tool, message) {
+    const error = new RealTypeError(message);
+    setField(error, "code", code);
     setField(error, "tool", tool);
     return error;
   }
@@ -475,14 +670,16 @@
 
   // ---- the tree of tools --------------------------------------------------------------------------------------
 
-  function toolTree(names) {
+  function toolTree(names, streams = []) {
     const root = create(null);
+    const streaming = new RealSet();
+    for (let index = 0; index < streams.length; index += 1) setAdd(streaming, streams[index]);
     for (let index = 0; index < names.length; index += 1) {
       const name = names[index];
       const path = split(name, ".");
       let branch = root;
       for (let depth = 0; depth < path.length - 1; depth += 1) branch = branch[path[depth]] ??= create(null);
-      const tool = toolFunction(name, (inputs) => inputs);
+      const tool = setHas(streaming, name) ? streamFunction(name) : toolFunction(name, (inputs) => inputs);
       branch[path[path.length - 1]] = tool;
       // `tools["crm.find"]` is the tool too, and is not listed twice.
       if (path.length > 1) defineProperty(root, name, { __proto__: null, value: tool });
@@ -502,6 +699,14 @@
       return own.result;
     };
     defineProperty(tool, "name", { value: functionOf(name) ?? name });
+    return freeze(tool);
+  }
+
+  /** The function that calls a tool whose result is a stream. */
+  function streamFunction(name) {
+    let prototype;
+    const tool = (...inputs) => openStream(name, inputs, (prototype ??= streamPrototype(name)));
+    defineProperty(tool, "name", { value: name });
     return freeze(tool);
   }
 
@@ -700,6 +905,9 @@
     if (instanceOf(RealRegExp, value)) refuse("a RegExp", "use its source, which is a string.");
     const tag = value[toStringTag];
     if (typeof tag !== "string") return value;
+    const tool = value[STREAM];
+    if (tool !== undefined)
+      refuse(`the stream of ${pathOf(tool)}(…)`, "read it with `for await`, and pass on what you need of it.", tool);
     if (inheritsFrom(asyncIteratorPrototype, value))
       refuse("an async iterator", "collect its values with `for await` first.");
     if (inheritsFrom(iteratorPrototype, value)) {
