@@ -21,6 +21,7 @@ export const FAILURE_CODES = [
   "result_over_budget",
   "outcome_unknown",
   "result_expired",
+  "stream_changed",
 ] as const;
 export type FailureCode = (typeof FAILURE_CODES)[number];
 
@@ -32,8 +33,10 @@ interface AnyAnswer {
 export interface Value extends AnyAnswer {
   readonly ok: true;
   readonly text: string;
-  /** UTF-8 bytes of `text`. */
+  /** UTF-8 bytes of `text`; of a stream, of its items. */
   readonly bytes: number;
+  /** Of a stream: how many items its reader was given. The text is then `null`. */
+  readonly items?: number;
   /** Images, files and links, for a model that called directly. */
   readonly parts?: readonly ContentPart[];
 }

@@ -111,10 +111,10 @@ export class CallLedger {
     span?.end({ outcome: "waiting", bytes: 0 });
   }
 
-  succeeded(call: ToldCall, { bytes, text }: Value, shape: string): void {
+  succeeded(call: ToldCall, { bytes, text, items }: Value, shape: string): void {
     const { display, shown, partsLeftOut = 0 } = call.handling.beside;
     const plain = lineOf(call, { bytes, outcome: { type: "value", shape }, started: true });
-    const facts = { ok: true, shape };
+    const facts = { ok: true, shape, ...(items === undefined ? {} : { items }) };
     const isPlain = display === undefined && shown === undefined && partsLeftOut === 0;
     const left = partsLeftOut > 0 && { partsLeftOut };
     const line = isPlain
@@ -130,8 +130,8 @@ export class CallLedger {
 
   failed(call: ToldCall, { code }: Failure, error: unknown): void {
     const line = lineOf(call, { bytes: 0, outcome: { type: "failed", code }, started: true });
-    this.#answered(line, { ok: false, code });
-    call.span?.end({ outcome: "failed", code, bytes: 0 });
+    this.#answered(line, { ok: false, code, ...(line.items === undefined ? {} : { items: line.items }) });
+    call.span?.end({ outcome: "failed", code, bytes: line.bytes });
     this.#list(line, error ?? call.noticed);
   }
 
@@ -159,7 +159,7 @@ export class CallLedger {
 
   #answered(
     { callId, ms, bytes }: CallLine,
-    facts: Pick<AnsweredRecord, "ok" | "code" | "shape" | "display" | "shown" | "partsLeftOut">,
+    facts: Pick<AnsweredRecord, "ok" | "code" | "shape" | "display" | "shown" | "partsLeftOut" | "items">,
   ): void {
     this.#parts.log.defer({ type: "answered", call: callId, ...facts, ms, bytes, at: Date.now() });
   }
@@ -183,12 +183,18 @@ function lineOf(call: AnyCall, facts: Pick<CallLine, "bytes" | "outcome" | "star
   return more ? { ...line, ...more } : line;
 }
 
+/** What a stream has given that could not go on. */
+function givenOf({ items, bytes } = { items: 0, bytes: 0 }): Pick<CallLine, "items" | "bytes"> {
+  return { items, bytes };
+}
+
 function unusual(
-  { tool, decided, handling }: Partial<ToldCall>,
+  { tool, decided, handling, reader }: Partial<ToldCall>,
   { started }: Pick<CallLine, "started">,
-): Pick<CallLine, "effect" | "attempts"> | undefined {
-  if (!started || !tool || !decided || !handling || (!tool.effectOf && !tool.retry)) return undefined;
+): Partial<Pick<CallLine, "effect" | "attempts" | "items" | "bytes">> | undefined {
+  if (!started || !tool || !decided || !handling || (!tool.effectOf && !tool.retry && !reader)) return undefined;
   return {
+    ...(reader ? (handling.stream?.given ?? givenOf(handling.streamed)) : {}),
     ...(tool.effectOf ? { effect: decided.effect } : {}),
     ...(handling.attempt > 1 ? { attempts: handling.attempt } : {}),
   };

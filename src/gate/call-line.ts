@@ -26,8 +26,10 @@ export const CALL_LINE = objectSchema({
   caller: z.enum(CALLERS),
   /** Milliseconds from the call to its answer. */
   ms: count,
-  /** UTF-8 bytes of the result's JSON text; 0 without one. */
+  /** UTF-8 bytes of the result's JSON text; 0 without one. Of a stream, of the items that the program was given. */
   bytes: count,
+  /** Of a stream: number of the items that the program was given. */
+  items: count.exactOptional(),
   outcome: CALL_OUTCOME,
   /** Whether the handler was started. If so, the tool may have taken effect, whatever the outcome. */
   started: z.boolean(),

@@ -45,8 +45,9 @@ export class CallSteps {
   }
 
   /** Continues a call at the step that its journal records, or begins it. Resolves with undefined if the call ends first. */
-  goOn(call: OpenCall, { decided, decision, result, retried }: PastCall): Promise<Answer | undefined> {
+  goOn(call: OpenCall, { decided, decision, result, retried, streamed }: PastCall): Promise<Answer | undefined> {
     const { calls, scope } = this.#parts;
+    if (streamed) call.handling.streamed = streamed;
     if (retried) call.handling.attempt = retried.attempt + 1;
     const { callId } = call.identity;
     if (decision?.allow) call.decided.approval = { type: "approved", ...detailsOf(decision) };

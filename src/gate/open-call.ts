@@ -7,6 +7,8 @@ import type { Caller, Effect, Tool } from "../tools/tool.ts";
 import type { Approval } from "./approve/approval.ts";
 import { WaitedTime } from "../values/waited-time.ts";
 import { CallEnd } from "./call-end.ts";
+import type { StreamPast } from "./streams/past-items.ts";
+import type { StreamReader, StreamRun } from "./streams/stream-run.ts";
 
 export interface CallRequest {
   /** Unique in the session. */
@@ -19,9 +21,11 @@ export interface CallRequest {
   readonly inputBytes?: number | undefined;
   /** Of a value that a program keeps: its name. The text is the value. */
   readonly artifact?: string | undefined;
+  /** Reads the items of a tool that streams. Without it the caller gets them as one array. */
+  readonly reader?: StreamReader | undefined;
 }
 
-export type CallIdentity = Omit<CallRequest, "inputText" | "inputBytes" | "artifact">;
+export type CallIdentity = Omit<CallRequest, "inputText" | "inputBytes" | "artifact" | "reader">;
 
 /** What the journal says of a call that another driver has left open. */
 export interface PastCall {
@@ -29,6 +33,8 @@ export interface PastCall {
   readonly decision?: DecisionRecord | undefined;
   readonly result?: ResultRecord | undefined;
   readonly retried?: RetryRecord | undefined;
+  /** What the program was given of a stream. */
+  readonly streamed?: StreamPast | undefined;
 }
 
 export interface Decided {
@@ -49,6 +55,10 @@ export interface Handling {
   started: boolean;
   /** What the handler's result has beside its value. */
   beside: Beside;
+  /** Of a tool that streams: the stream, once the handler has given its iterable. */
+  stream?: StreamRun;
+  /** What another driver has given of the stream. */
+  streamed?: StreamPast | undefined;
 }
 
 export interface Beside {
@@ -64,7 +74,7 @@ export interface Beside {
 const NOTHING: Beside = {};
 
 /** A call as the journal, reports and spans read it. */
-export type ToldCall = Pick<OpenCall, "identity" | "since" | "tool" | "inputDigest" | "span" | "noticed"> & {
+export type ToldCall = Pick<OpenCall, "identity" | "since" | "tool" | "reader" | "inputDigest" | "span" | "noticed"> & {
   readonly decided: Readonly<Decided>;
   readonly handling: Readonly<Handling>;
 };
@@ -84,6 +94,7 @@ export class OpenCall {
   readonly identity: CallIdentity;
   /** Of a value that a program keeps: its name. */
   readonly artifact: string | undefined;
+  readonly reader: StreamReader | undefined;
   readonly isCounted: boolean;
   /** UTF-8 bytes of the input as it came. */
   readonly inputBytes: number;
@@ -103,11 +114,12 @@ export class OpenCall {
 
   constructor(
     tool: Tool,
-    { callId, tool: name, caller, inputText, artifact }: CallRequest,
+    { callId, tool: name, caller, inputText, artifact, reader }: CallRequest,
     { isCounted = false, span, inputBytes = Buffer.byteLength(inputText) }: Admitted = {},
   ) {
     this.tool = tool;
     this.artifact = artifact;
+    this.reader = tool.stream ? reader : undefined;
     this.identity = { callId, tool: name, caller };
     this.isCounted = isCounted;
     this.span = span;

@@ -22,6 +22,8 @@ export class OpenCalls {
   readonly #open = new Map<string, OpenCall>();
   readonly #givenUp = new Set<string>();
   #closed = false;
+  /** Open calls whose callers read streams. */
+  #streams = 0;
 
   constructor(parts: OpenCallsParts) {
     this.#parts = parts;
@@ -30,6 +32,10 @@ export class OpenCalls {
 
   get size(): number {
     return this.#open.size;
+  }
+
+  get streams(): number {
+    return this.#streams;
   }
 
   get isClosed(): boolean {
@@ -51,6 +57,7 @@ export class OpenCalls {
 
   add(call: OpenCall): void {
     this.#open.set(call.identity.callId, call);
+    if (call.reader) this.#streams += 1;
   }
 
   /** The answer of a call whose handler has run, or whose result came from outside; undefined if it has ended. */
@@ -65,9 +72,11 @@ export class OpenCalls {
     const { shape } = handled;
     const { parts } = call.handling.beside;
     const answer = parts ? { ...handled.answer, parts } : handled.answer;
-    const failure = admission.takeResult(tool, answer);
+    // The items of a stream were counted as they were given.
+    const isStream = answer.items !== undefined;
+    const failure = isStream ? undefined : admission.takeResult(tool, answer);
     if (failure) return this.#failed(call, failure);
-    unread?.add(identity.callId, memoryOf(answer.text, answer.bytes));
+    if (!isStream) unread?.add(identity.callId, memoryOf(answer.text, answer.bytes));
     ledger.succeeded(call, answer, shape);
     return answer;
   }
@@ -134,6 +143,7 @@ export class OpenCalls {
 
   #remove(callId: string): boolean {
     this.waits.remove(callId);
+    if (this.#open.get(callId)?.reader) this.#streams -= 1;
     return this.#open.delete(callId);
   }
 

@@ -69,6 +69,10 @@ function overdraftText(tool: string, { limit, allowed, seen }: Overdraft): strin
       return `Values are kept under ${allowed} names already (limit artifacts). Use one of these names again, or keep several values in one.`;
     case "inputValues":
       return `The input of ${tool} holds ${seen} values, at most ${allowed} are allowed for one call (limit inputValues). Pass less, or split it into several calls.`;
+    case "streams":
+      return `At most ${allowed} streams may be open at once (limit streams). Read one to its end, or leave its loop, before you open another.`;
+    case "streamBytes":
+      return `The items of one stream may take ${allowed} bytes in all (limit streamBytes), and ${tool} has more. Leave the loop earlier, or ask for less: fewer fields, or a filter.`;
     case "totalBytes":
       return `The inputs and results of this execution may take ${allowed} bytes in all (limit totalBytes), and ${tool} would bring them to ${seen}. Return what you have, or ask tools for less.`;
     case "heldBytes":
@@ -221,6 +225,78 @@ export function outputInvalid(tool: string) {
 export function outputFaults(tool: string, faults: string): Error {
   return new Error(
     `The result of ${tool} does not match its declared output: ${cutMiddle(faults, REASON_BYTES)}. Mend the handler or the schema.`,
+  );
+}
+
+export function itemInvalid(tool: string, index: number) {
+  return failure(
+    "output_invalid",
+    tool,
+    `Item ${index} of the stream of ${tool} (counted from 0) does not match the tool's declared output. The fault is in the tool, not in the input.`,
+  );
+}
+
+/** For the operator: an item has no JSON form. */
+export function itemNotJson(tool: string, index: number, cause: unknown): Error {
+  const why = cause instanceof Error ? cause.message : describe(cause);
+  return new Error(`Item ${index} of the stream of ${tool} has no JSON form: ${why}`, { cause });
+}
+
+/** For the operator. */
+export function yieldedPromise(tool: string, index: number): Error {
+  return new Error(`Item ${index} of the stream of ${tool} is a promise: await it before you yield it.`);
+}
+
+/** For the operator: the handler of a stream has ended with a value. */
+export function returnedNotYielded(tool: string): Error {
+  return new Error(`The handler of ${tool} returned a value at its end: yield each item, and return nothing.`);
+}
+
+/** For the operator: the handler of a stream has not returned an iterable. */
+export function noItems(tool: string, value: string): Error {
+  return new Error(
+    `The handler of ${tool}, which has \`stream: true\`, returned ${value}: make it an async generator (async *handler), or return an iterable of items.`,
+  );
+}
+
+export function itemTooLarge(tool: string, index: number, bytes: number, allowed: number) {
+  return failure(
+    "result_too_large",
+    tool,
+    `Item ${index} of the stream of ${tool} (counted from 0) has ${bytes} bytes or more, at most ${allowed} are allowed for one item (limit resultBytes). Ask for less: fewer fields, or a filter.`,
+  );
+}
+
+export function itemTooMany(tool: string, index: number, values: number, allowed: number) {
+  return failure(
+    "result_too_large",
+    tool,
+    `Item ${index} of the stream of ${tool} (counted from 0) holds ${values} values or more, at most ${allowed} are allowed for one item (limit resultValues). Ask for less: fewer fields, or a filter.`,
+  );
+}
+
+/** A caller that gets an array was to get more than one result may have. */
+export function streamTooLarge(tool: string, items: number, bytes: number, allowed: number) {
+  return failure(
+    "result_too_large",
+    tool,
+    `The first ${items} items of ${tool} have ${bytes} bytes already, and at most ${allowed} are allowed for one result (limit resultBytes). Ask for less: fewer fields, or a filter. A program reads them as a stream, one after the other.`,
+  );
+}
+
+export function streamSilent({ name, timeoutMs }: Tool, items: number) {
+  return failure(
+    "handler_timed_out",
+    name,
+    `The stream of ${name} gave nothing for ${timeoutMs} ms after ${items} items, and was ended.`,
+  );
+}
+
+export function streamChanged(tool: string) {
+  return failure(
+    "stream_changed",
+    tool,
+    `The host stopped while the stream of ${tool} was read. It was begun anew, and its first items are not those that the program has read. Begin again with a new program.`,
   );
 }
 

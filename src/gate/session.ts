@@ -27,6 +27,7 @@ import { OpenCalls } from "./open-calls.ts";
 import { type RememberedDecision, RememberedDecisions } from "./approve/remembered.ts";
 import { type ArtifactPlace, SessionArtifacts } from "./artifacts/session-artifacts.ts";
 import { SessionSearch } from "./session-search.ts";
+import { STOPPED } from "./streams/stream-run.ts";
 import type { ToolQueues } from "./queues/tool-queues.ts";
 import type { UnreadAnswers } from "./run/unread-answers.ts";
 
@@ -212,6 +213,10 @@ export class GateSession implements ParentSession, WorkBelow {
     const refusal = this.#admission.takeInput(request, inputBytes);
     if (refusal) return this.#calls.refuse(request, refusal);
 
+    const { streams = Number.POSITIVE_INFINITY } = this.limits;
+    if (found.stream && request.reader && this.#calls.streams >= streams)
+      return this.#calls.refuse(request, this.#admission.overStreams(found.name, streams));
+
     const span = this.#options.spans?.begin(request);
     return this.#answer(new OpenCall(found, request, { isCounted: true, span, inputBytes }), past);
   }
@@ -259,6 +264,21 @@ export class GateSession implements ParentSession, WorkBelow {
   /** The owner has read the answer of a call. Returns the memory that the answer takes. */
   noteRead(callId: string): number {
     return this.#options.unread?.remove(callId) ?? 0;
+  }
+
+  /** The owner can take one more batch of a call's stream. */
+  more(callId: string): void {
+    this.#calls.get(callId)?.handling.stream?.more();
+  }
+
+  /** The owner reads no more of a call's stream. */
+  stopReading(callId: string): Promise<void> {
+    const call = this.#calls.get(callId);
+    const handled = call?.handling.stream?.stop();
+    if (!call || !handled) return this.giveUp(callId, STOPPED);
+    this.#calls.finish(call, handled);
+    call.end(STOPPED);
+    return Promise.resolve();
   }
 
   /** Gives up a call: aborts it if it has no answer yet, and drops a later result of its handler. */

@@ -234,8 +234,10 @@ export const RECORD_SCHEMAS = {
     code: text.exactOptional(),
     /** Milliseconds from the call to its answer. */
     ms: amount,
-    /** UTF-8 bytes of the result's JSON text; 0 for a failure. */
+    /** UTF-8 bytes of the result's JSON text, 0 for a failure; of a stream, of the items that were given. */
     bytes: amount,
+    /** Of a stream: number of the items that were given. */
+    items: amount.exactOptional(),
     /** What the handler has said to people: JSON text. */
     display: text.exactOptional(),
     /** Kind of the result, like `array of 200`; missing for a failure. */

@@ -23,6 +23,11 @@ const STOPPED: Readonly<Record<StoppedBy, readonly [what: string, advice: string
   resultBytes: ["the result of a call was larger than", "Ask for less: fewer fields, a filter, or page by page."],
   partBytes: ["the images and files of a result were larger than", "Ask for fewer or smaller ones."],
   artifactBytes: ["a value that it kept was larger than", "Keep less, or split it into several."],
+  streams: ["it had more streams open than", "Read one to its end, or leave its loop, before you open another."],
+  streamBytes: [
+    "the items of a stream took more than",
+    "Leave the loop earlier, or ask for less: fewer fields, or a filter.",
+  ],
   artifacts: ["it kept values under more names than", "Use a name again, or keep several values in one."],
   totalBytes: ["its calls moved more data than", "Ask tools for less: fewer fields, filters, fewer rows."],
   heldBytes: [

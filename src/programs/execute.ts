@@ -5,8 +5,8 @@ import { PortcullisError } from "../errors.ts";
 import { driveExecution } from "./drive/drive-execution.ts";
 import type { Execution } from "./execution.ts";
 import { observed } from "./observers.ts";
-import { CALLING_FUNCTIONS, RUN_PROGRAM } from "../tools/tool-name.ts";
-import { prepare } from "./prepare/prepare.ts";
+import { RUN_PROGRAM } from "../tools/tool-name.ts";
+import { prepare, promisingNames } from "./prepare/prepare.ts";
 import { recordOfResult, type ResultSchema } from "./drive/result-schema.ts";
 import type { Scope } from "./scope.ts";
 import { TrackedLog } from "./from-journal/tracked-log.ts";
@@ -33,8 +33,7 @@ export async function execute(
 
   return observed(scope, { execution, source }, async (span) => {
     const tools = gate.tools.visibleTo(["programmatic"]);
-    const names = new Set([...tools.map(({ name }) => name), ...CALLING_FUNCTIONS.values()]);
-    const prepared = await read(source, language, { tenant, signal }, names);
+    const prepared = await read(source, language, { tenant, signal }, promisingNames(tools));
     if (!prepared.ok) return prepared;
     const { program, map } = prepared;
     const log = await TrackedLog.create(

@@ -73,6 +73,13 @@ export const LIMIT_RULES = {
    */
   totalBytes: wholeNumber({ min: 2, max: 4096 * MIB, default: 48 * MIB }),
   /**
+   * Items of one stream, as JSON, in all. They pass through: at most two batches of a stream are in memory, and a durable
+   * journal holds all of them.
+   */
+  streamBytes: wholeNumber({ min: 2, max: 1024 * 1024 * MIB, default: 1024 * MIB }),
+  /** Streams that are open at once. Two are read side by side in a merge; a program that opens many has forgotten to read them. */
+  streams: wholeNumber({ min: 0, max: 1000, default: 64 }),
+  /**
    * Images, files and links of one result for a model that calls a tool directly, as base64. Providers take some 5 MB an
    * image.
    */

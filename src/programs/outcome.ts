@@ -175,9 +175,9 @@ export const CONNECTIONS = objectSchema({ count, bytesUp: count, bytesDown: coun
 /** Totals of a program's connections to hosts outside its sandbox, refused ones included. Bytes are of all connections together. */
 export type ConnectionTotals = SchemaType<typeof CONNECTIONS>;
 
-export const UNREPLAYABLE = z.enum([...UNREPLAYABLE_CAUSES, "redaction"]);
+export const UNREPLAYABLE = z.enum([...UNREPLAYABLE_CAUSES, "redaction", "stream"]);
 
-/** Why a program cannot be replayed: what it has used, or that its journal was redacted. */
+/** Why a program cannot be replayed: what it has used, that its journal was redacted, or that it read more of a stream than a journal in memory keeps. */
 export type Unreplayable = z.output<typeof UNREPLAYABLE>;
 
 export const NOT_EVICTED = z.enum([...UNREPLAYABLE.options, "memory", "replay"]);

@@ -29,6 +29,7 @@ import {
   EFFECTS,
   needsApprovalAlways,
   ON_UNKNOWN,
+  RESUMES,
   type Tool,
   type ToolAudience,
 } from "./tool.ts";
@@ -76,8 +77,19 @@ export const TOOL_RULES = {
       isSchema,
     ),
   ),
-  /** Schema of the result. If the schema's library drops unknown fields, they do not reach the program. */
+  /** Schema of the result, or of one item of a stream. If the schema's library drops unknown fields, they do not reach the program. */
   output: option<Schema>("a schema that can give its JSON Schema, or nothing", isSchema),
+  /**
+   * Whether the handler gives items one at a time, as an async generator does: a result of any size. A program reads
+   * them with `for await (const item of tools.name({ … }))`. A model that calls the tool directly gets an array.
+   */
+  stream: flag(),
+  /**
+   * How a stream goes on whose host died. `"after"` (default): the handler is called with `after`, which has the number
+   * of items that are journalled and the last of them, and yields the items that follow. `"from-start"`: it yields all
+   * items again, and the stream fails with `stream_changed` if the first are not those that are journalled.
+   */
+  resumes: oneOf(RESUMES),
   /** Which callers may call the tool. There is no default. */
   allowedCallers: ALLOWED_CALLERS,
   /**
@@ -129,7 +141,7 @@ export const TOOL_RULES = {
   timeoutMs: wholeNumber({ ...TIMEOUT_MS, default: 60_000 }),
   /**
    * Runs a call, or `"client"` for a tool whose calls are answered from outside this process, by `runtime.resume`. Its
-   * result must be JSON, or `content()` with more than that. Its errors stay on the host, and the program sees only that the tool failed; a
+   * result must be JSON, or `content()` with more than that; with `stream` an iterable of items. Its errors stay on the host, and the program sees only that the tool failed; a
    * `PortcullisError` with code `tool_failed` passes its message to the program.
    */
   handler: required(
@@ -159,7 +171,7 @@ export const TOOL_RULES = {
 };
 
 /** Types of the options that depend on the schemas of one tool, and on what its host passes with an execution. */
-interface TypedOptions<Input extends Schema, Output extends Schema | undefined, Context> {
+interface TypedOptions<Input extends Schema, Output extends Schema | undefined, Context, Stream extends boolean> {
   readonly input: Input;
   readonly output: Output;
   readonly effect: Effect | ((input: StandardSchemaV1.InferOutput<Input>) => Effect);
@@ -170,13 +182,21 @@ interface TypedOptions<Input extends Schema, Output extends Schema | undefined, 
     | ((
         input: StandardSchemaV1.InferOutput<Input>,
         context: CallContext<Context>,
-      ) => Awaitable<Result<Output> | Content<Result<Output>>>);
+      ) => Awaitable<Stream extends true ? Items<Result<Output>> : Result<Output> | Content<Result<Output>>>);
+  readonly stream: Stream;
 }
 
+type Items<Item> = AsyncIterable<Item> | Iterable<Item>;
+
 /** Mapped from the rules, whose JSDoc it keeps. */
-export type ToolOptions<Input extends Schema, Output extends Schema | undefined = undefined, Context = unknown> = {
-  [Name in keyof OptionsOf<typeof TOOL_RULES>]: Name extends keyof TypedOptions<Input, Output, Context>
-    ? TypedOptions<Input, Output, Context>[Name]
+export type ToolOptions<
+  Input extends Schema,
+  Output extends Schema | undefined = undefined,
+  Context = unknown,
+  Stream extends boolean = false,
+> = {
+  [Name in keyof OptionsOf<typeof TOOL_RULES>]: Name extends keyof TypedOptions<Input, Output, Context, Stream>
+    ? TypedOptions<Input, Output, Context, Stream>[Name]
     : OptionsOf<typeof TOOL_RULES>[Name];
 };
 
@@ -185,10 +205,13 @@ export type ToolOptions<Input extends Schema, Output extends Schema | undefined 
  * option, the expected value and the given one. A handler that annotates its second argument as `CallContext<App>` makes
  * a `Tool<App>`, for a runtime whose executions have a `context` of that type.
  */
-export function defineTool<Input extends Schema, Output extends Schema | undefined = undefined, Context = unknown>(
-  options: ToolOptions<Input, Output, Context>,
-): Tool<Context> {
-  const { effect, approval, allowedCallers, tags, output, ...read } = readToolOptions(options);
+export function defineTool<
+  Input extends Schema,
+  Output extends Schema | undefined = undefined,
+  Context = unknown,
+  const Stream extends boolean = false,
+>(options: ToolOptions<Input, Output, Context, Stream>): Tool<Context> {
+  const { effect, approval, allowedCallers, tags, output, stream, ...read } = readToolOptions(options);
   const { name, input } = read;
   const fault = toolNameFault(name);
   if (fault !== undefined)
@@ -198,6 +221,7 @@ export function defineTool<Input extends Schema, Output extends Schema | undefin
   const tool = Object.freeze<Tool<Context>>({
     ...read,
     output,
+    ...(stream ? { stream } : {}),
     allowedCallers: Object.freeze([...allowedCallers]),
     effect: typeof effect === "function" ? "write" : effect,
     ...(typeof effect === "function" ? { effectOf: effect } : {}),
@@ -230,6 +254,7 @@ function readToolOptions(options: unknown) {
     const repeated = retry && { retry: readOptions(optionsIn(place, "retry"), retry, RETRY_RULES) };
     const bounded = rate && { rate: readOptions(optionsIn(place, "rate"), rate, RATE_RULES) };
     refuseRepetition(place, read);
+    refuseStream(place, read);
     return { ...others, ...repeated, ...bounded };
   } catch (error) {
     throw invalid(error);
@@ -249,6 +274,19 @@ function refuseRepetition({ at }: OptionPlace, { effect, handler, retry, rate }:
       "tool_invalid",
       `${at(option)}: calls that a client answers have no handler here. Leave it out.`,
     );
+}
+
+/** Refuses what a stream cannot be combined with, and what only a stream can have. */
+function refuseStream({ at }: OptionPlace, { stream, resumes, retry, handler }: Resolved<typeof TOOL_RULES>): void {
+  const refuse = (option: string, why: string) => {
+    throw new PortcullisError("tool_invalid", `${at(option)}: ${why}`);
+  };
+  if (!stream && resumes !== undefined)
+    refuse("resumes", "only a stream goes on where it was left. Set `stream: true`, or leave it out.");
+  if (stream && retry)
+    refuse("retry", "a stream is not begun again after an error. Leave retry out, and repeat requests in the handler.");
+  if (stream && handler === "client")
+    refuse("stream", "calls that a client answers have no handler here that could yield items. Leave it out.");
 }
 
 /** What other libraries call the options of a tool. */

@@ -11,16 +11,16 @@ export function shownDigest(definition: { readonly name: string }) {
 
 const digests = new WeakMap<Tool, string>();
 
-/** SHA-256 in hex of a tool's interface: its name and both JSON Schemas, without policy and handler. */
+/** SHA-256 in hex of a tool's interface: its name, both JSON Schemas, and whether it streams, without policy and handler. */
 export function toolDigest(tool: Tool): string {
   const known = digests.get(tool);
   if (known !== undefined) return known;
-  const { name, input, output } = tool;
+  const { name, input, output, stream } = tool;
   const schemas = [
     identityOf(input) ?? jsonSchemaOf(name, "input", input),
     output === undefined ? null : (identityOf(output) ?? jsonSchemaOf(name, "output", output)),
   ];
-  const digest = hash("sha256", JSON.stringify([name, ...schemas]));
+  const digest = hash("sha256", JSON.stringify([name, ...schemas, ...(stream ? ["stream"] : [])]));
   digests.set(tool, digest);
   return digest;
 }

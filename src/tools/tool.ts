@@ -43,6 +43,18 @@ export interface AllowedQuestion {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
+/** Where a stream goes on that another process of the host had begun. */
+export interface StreamPosition {
+  /** Number of items that the program has been given. */
+  readonly items: number;
+  /** The last of them, as JSON gives it back; undefined if the journal does not keep it. */
+  readonly last: unknown;
+}
+
+/** How a stream goes on whose host died: after the last item that is journalled, or from its first item again. */
+export type Resumes = "after" | "from-start";
+export const RESUMES: readonly Resumes[] = ["after", "from-start"];
+
 /** A handler's second argument. `Context` is the type of the `context` that the host passes with an execution. */
 export interface CallContext<Context = unknown> {
   /** Aborted when the answer is no longer needed: the execution ended, or the call took too long. */
@@ -73,6 +85,8 @@ export interface CallContext<Context = unknown> {
   readonly ask: (question: unknown) => Promise<AllowedQuestion | false>;
   /** The `context` of the execution, conversation or call; undefined if none was given. */
   readonly context: Context;
+  /** Of a tool with `stream`, if its host died while the stream was read: yield the items after these. Undefined else. */
+  readonly after?: StreamPosition | undefined;
 }
 
 /**
@@ -86,6 +100,10 @@ export interface Tool<Context = unknown> {
   readonly source?: string;
   readonly input: Schema;
   readonly output: Schema | undefined;
+  /** Set if the handler gives an iterable of items, which a program reads as a stream. `output` is then the schema of one item. */
+  readonly stream?: true;
+  /** How such a stream goes on whose host died; `"after"` by default. */
+  readonly resumes?: Resumes;
   /** Whether a call with a field that `input` does not know is refused, as by default, or passed on to `input`. */
   readonly unknownFields?: "refuse" | "allow";
   readonly allowedCallers: readonly Caller[];

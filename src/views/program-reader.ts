@@ -80,5 +80,9 @@ export class ProgramReader {
 }
 
 function turnOf(event: HostFrame): TurnView {
-  return { at: event.now, event: event.kind, ...(event.kind === "answer" ? { call: String(event.id) } : {}) };
+  return {
+    at: event.now,
+    event: event.kind,
+    ...(event.kind === "answer" || event.kind === "items" ? { call: String(event.id) } : {}),
+  };
 }

@@ -132,7 +132,7 @@ export type LogView = SchemaType<typeof LOG_VIEW>;
 const TURN_VIEW = objectSchema({
   /** Milliseconds since 1970. */
   at: count,
-  event: z.enum(["start", "answer", "fire", "stop"]),
+  event: z.enum(["start", "answer", "items", "fire", "stop"]),
   /** Id of the call that was answered. */
   call: z.string().exactOptional(),
 });

@@ -62,6 +62,10 @@ export class Admission {
     return overdraft && this.#overdrawn(name, overdraft);
   }
 
+  overStreams(tool: string, allowed: number): Refusal {
+    return this.#overdrawn(tool, { limit: "streams", allowed, seen: allowed + 1 });
+  }
+
   /** Reserves the text of an input, of so many bytes of UTF-8. Returns the refusal if it exceeds the budget. */
   takeInput({ tool, inputText }: CallRequest, bytes: number): Refusal | undefined {
     const limit = tool === SAVE_ARTIFACT ? "artifactBytes" : "inputBytes";

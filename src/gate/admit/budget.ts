@@ -12,6 +12,10 @@ export interface GateLimits {
   readonly artifactBytes?: number;
   /** Bytes of the images and files of one result, as base64; `resultBytes` if left out. */
   readonly partBytes?: number;
+  /** Streams that may be open at once; unbounded if left out. */
+  readonly streams?: number;
+  /** Bytes of all items of one stream; unbounded if left out. */
+  readonly streamBytes?: number;
   /** Names under which values may be kept; unbounded if left out. */
   readonly artifacts?: number;
   /** Time that a held call may wait for an answer, in milliseconds; unbounded if left out. */
@@ -19,7 +23,16 @@ export interface GateLimits {
 }
 
 export interface Overdraft {
-  readonly limit: "calls" | "inputBytes" | "inputValues" | "totalBytes" | "heldBytes" | "artifactBytes" | "artifacts";
+  readonly limit:
+    | "calls"
+    | "inputBytes"
+    | "inputValues"
+    | "totalBytes"
+    | "heldBytes"
+    | "artifactBytes"
+    | "artifacts"
+    | "streams"
+    | "streamBytes";
   readonly allowed: number;
   readonly seen: number;
 }

@@ -13,7 +13,10 @@ import { runAttempts } from "./attempts.ts";
 import type { CallQueues } from "../queues/call-queues.ts";
 import type { OpenCall } from "../open-call.ts";
 import type { OpenCalls, OpenCallsParts } from "../open-calls.ts";
-import { type Failed, readResult, Returned, runHandler, toText } from "./run-handler.ts";
+import { type Handled, readResult, Returned, runHandler, toText } from "./run-handler.ts";
+import { GatheredItems } from "../streams/gathered-items.ts";
+import { StreamRun } from "../streams/stream-run.ts";
+import { describe } from "../../errors.ts";
 import * as sentences from "../sentences.ts";
 import { StoredText } from "../artifacts/session-artifacts.ts";
 import type { ToolQueues } from "../queues/tool-queues.ts";
@@ -21,7 +24,7 @@ import type { ToolQueues } from "../queues/tool-queues.ts";
 export interface RunnerParts extends Omit<OpenCallsParts, "waitMs"> {
   readonly calls: OpenCalls;
   readonly queues: CallQueues;
-  readonly limits: ResultLimits;
+  readonly limits: ResultLimits & { readonly streamBytes?: number | undefined };
   /** Bytes that the images and files of one result may have, as base64. */
   readonly partBytes: number;
   readonly tenant: string;
@@ -33,7 +36,7 @@ export interface RunnerParts extends Omit<OpenCallsParts, "waitMs"> {
 }
 
 /** What came of a call's handler; undefined if the call ended first. */
-type Ran = Returned | Failed | undefined;
+type Ran = Returned | Handled | undefined;
 
 const NOTHING = Promise.resolve(undefined);
 
@@ -56,6 +59,8 @@ export class CallRunner {
     const answer = (ran: Answer | Ran) => this.#answer(call, ran);
     const start = () =>
       toolQueues.whenFree(call.tool, tenant, run, call.tool.rate ? call.signal : queues.closing).then(answer);
+    // A program may read many streams side by side: one that waited for the others' ends would hold them up for ever.
+    if (call.reader) return start();
     return queues.handlers.run(() => {
       const room = unread?.whenRoom();
       return room ? room.then(start) : start();
@@ -94,11 +99,32 @@ export class CallRunner {
     ledger.started(call.identity);
     const { span, tool } = call;
     const { retry } = tool;
+    if (tool.stream) return inContext(() => this.#stream(call, () => runHandler(call, input, contextOf(call))));
     const handle = () =>
       retry
         ? runAttempts(call, input, contextOf(call), { retry, ledger, whenRate: () => this.#whenRate(call) })
         : runHandler(call, input, contextOf(call));
     return inContext(span ? () => span.run(handle) : handle);
+  }
+
+  /** Runs a handler that gives items. The call keeps its place among the calls of the tool until the stream has ended. */
+  async #stream(call: OpenCall, handle: () => ReturnType<typeof runHandler>): Promise<Ran> {
+    const { limits, share, unread } = this.#parts;
+    const { handling, identity, reader, span, tool } = call;
+    const stream = async () => {
+      const ran = await handle();
+      if (!(ran instanceof Returned)) return ran;
+      const items = itemsOf(ran.value);
+      if (!items) {
+        const answer = sentences.handlerFailed(tool.name, identity.callId, undefined);
+        return { answer, error: sentences.noItems(tool.name, describe(ran.value)) };
+      }
+      const gathered = reader ? undefined : new GatheredItems(call, limits, share);
+      const parts = { call, items, limits, share, reader: reader ?? gathered, unread: reader && unread };
+      handling.stream = new StreamRun(parts as ConstructorParameters<typeof StreamRun>[0], handling.streamed);
+      return gathered ? gathered.read(handling.stream) : handling.stream.run();
+    };
+    return span ? span.run(stream) : stream();
   }
 
   #answer(call: OpenCall, ran: Answer | Ran): Answer | undefined | Promise<Answer | undefined> {
@@ -172,6 +198,15 @@ export class CallRunner {
     if (size > resultBytes) return calls.fail(call, sentences.resultTooLarge(name, size, resultBytes));
     return calls.finish(call, { answer: { ok: true, text, bytes: size }, shape });
   }
+}
+
+/** The items that a handler gives; undefined if it gives something else. A text is no list of its characters. */
+function itemsOf(returned: unknown): AsyncIterable<unknown> | Iterable<unknown> | undefined {
+  if (typeof returned !== "object" || returned === null) return undefined;
+  const items = returned as Partial<AsyncIterable<unknown> & Iterable<unknown>>;
+  return typeof items[Symbol.asyncIterator] === "function" || typeof items[Symbol.iterator] === "function"
+    ? (items as AsyncIterable<unknown>)
+    : undefined;
 }
 
 /** Redacts the display, which people read in reports, events and logs. */

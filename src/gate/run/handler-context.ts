@@ -48,6 +48,13 @@ export class HandlerContext implements CallContext {
     return `${this.execution}:${callId}:${this.#call.inputDigest}`;
   }
 
+  get after(): CallContext["after"] {
+    const { handling, tool } = this.#call;
+    const { items = 0, last } = handling.streamed ?? {};
+    if (items === 0 || tool.resumes === "from-start") return undefined;
+    return { items, last: last === undefined ? undefined : (JSON.parse(last) as unknown) };
+  }
+
   get signal(): AbortSignal {
     return this.#call.signal;
   }

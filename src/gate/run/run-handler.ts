@@ -107,7 +107,7 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 }
 
 /** The failure that a handler's error stands for. The caller reads only a message that was written for callers. */
-function thrownFailure(
+export function thrownFailure(
   { tool, identity }: OpenCall,
   error: unknown,
   { resultBytes, resultValues }: ResultLimits,

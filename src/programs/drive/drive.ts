@@ -16,7 +16,8 @@ import { DIED_STOPPING, endingUnreplayable, keptNote, NEVER_SETTLES } from "./en
 import { EventQueue } from "./event-queue.ts";
 import { FirstEnding } from "./first-ending.ts";
 import { type ExecutionState, type OpenCall, type Usage, usageOf } from "../from-journal/execution-state.ts";
-import { answerEvent, fireEvent, type GuestEvent, startEvent, stopEvent } from "../guest/guest-event.ts";
+import type { Batch } from "../../gate/streams/stream-run.ts";
+import { answerEvent, fireEvent, type GuestEvent, itemsEvent, startEvent, stopEvent } from "../guest/guest-event.ts";
 import type { Driven } from "../execution.ts";
 import { GuestSupervisor } from "../guest/guest-supervisor.ts";
 import { HeldTurns } from "./held-turns.ts";
@@ -95,6 +96,8 @@ export class Driver {
   readonly #words: { readonly notes: string[]; readonly remarks: string[] } = { notes: [], remarks: [] };
   readonly #end = new FirstEnding();
   readonly #printed: string[] = [];
+  /** Names of the tools that stream. */
+  readonly #streaming: ReadonlySet<string>;
   /** Whether turns are journalled and carried out just now. */
   #isTaking = false;
   /** Ids of the calls for which a program that cannot be replayed was kept in its sandbox. */
@@ -106,6 +109,7 @@ export class Driver {
     this.#log = log;
     this.#session = session;
     this.#work = work;
+    this.#streaming = new Set(work.tools.filter(({ stream }) => stream).map(({ name }) => name));
     this.#before = usageOf(log.state);
     this.#held = new HeldTurns(session.share, log.isDurable);
     this.#logs = work.past?.logs ?? new LogCollector(limits.logBytes);
@@ -294,7 +298,11 @@ export class Driver {
   #noteStored(begun: readonly (readonly [GuestEvent, GuestTurn])[]): void {
     const { share } = this.#session;
     this.#held.noteStored();
-    for (const [{ head }] of begun) {
+    for (const [{ head, heldBytes = 0 }] of begun) {
+      if (head.kind === "items") {
+        this.#session.noteRead(String(head.id));
+        if (this.#log.isDurable || this.#state.unreplayable === "stream") share.giveBack(heldBytes);
+      }
       if (head.kind !== "answer") continue;
       const bytes = this.#session.noteRead(String(head.id));
       if (this.#log.isDurable) share.giveBack(bytes);
@@ -323,6 +331,8 @@ export class Driver {
       for (const command of commands) {
         if (this.#end.isDecided) return;
         if (command.kind === "clear") this.#timers.noteCleared();
+        else if (command.kind === "next") this.#session.more(String(command.id));
+        else if (command.kind === "cancel") this.#stopReading(command.id);
         else if (command.kind === "timer" && !this.#end.stopping) this.#timers.set(command);
         yield;
       }
@@ -345,13 +355,33 @@ export class Driver {
     { id, tool, inputText, artifact, inputBytes }: OpenCall & Pick<CallRequest, "inputBytes">,
     past?: OpenCall,
   ): void {
-    const request = { callId: String(id), tool, caller: "programmatic", inputText, artifact, inputBytes } as const;
+    const reader = this.#streaming.has(tool) ? { take: (batch: Batch) => this.#giveItems(id, batch) } : undefined;
+    const request = {
+      callId: String(id),
+      tool,
+      caller: "programmatic",
+      inputText,
+      artifact,
+      inputBytes,
+      reader,
+    } as const;
     this.#session.call(request, past).then(
       (answer) => {
-        if (answer && !this.#end.stopping) this.#push(answerEvent(this.#now(), id, answer));
+        // The program may have stopped reading the stream that the call has given.
+        if (answer && !this.#end.stopping && this.#state.calls.has(id))
+          this.#push(answerEvent(this.#now(), id, answer));
       },
       (error: unknown) => this.#end.fail(error),
     );
+  }
+
+  #giveItems(id: number, batch: Batch): void {
+    if (!this.#end.stopping && this.#state.calls.has(id)) this.#push(itemsEvent(this.#now(), id, batch));
+    else this.#session.share.giveBack(batch.heldBytes);
+  }
+
+  #stopReading(id: number): void {
+    this.#session.stopReading(String(id)).catch((error: unknown) => this.#end.fail(error));
   }
 
   #print(frame: GuestFrame & { readonly kind: "output" }): void {
@@ -374,7 +404,10 @@ export class Driver {
     if (this.#end.stopping) return;
     const { limits, gate } = this.#scope;
     const { map, result } = this.#work;
-    const openCalls = [...this.#state.calls.values()].flatMap((call) => (isAnswered(call) ? [] : [openLine(call)]));
+    // Of a stream the guest notes whether the program has read it.
+    const openCalls = [...this.#state.calls.values()].flatMap((call) =>
+      isAnswered(call) || this.#streaming.has(call.tool) ? [] : [openLine(call)],
+    );
     const { overdraft, lines, share, usage } = this.#session;
     const calls = usage.calls + turn.filter(({ kind }) => kind === "call").length;
     const settling = settle(frame, {

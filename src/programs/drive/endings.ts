@@ -75,9 +75,10 @@ export function keptNote(cause: Unreplayable): string {
 }
 
 function whyNot(program: string, cause: Unreplayable): string {
-  return cause === "redaction"
-    ? "its journal was redacted and does not hold what happened"
-    : `${program} had used state that a replay cannot reproduce (${cause})`;
+  if (cause === "redaction") return "its journal was redacted and does not hold what happened";
+  if (cause === "stream")
+    return `${program} had read more of a stream than a journal in memory keeps; with a journal in a file it could`;
+  return `${program} had used state that a replay cannot reproduce (${cause})`;
 }
 
 export function detailOf(end: LinkEnd): string {

@@ -29,7 +29,7 @@ export class HeldTurns {
   *take(turns: readonly (readonly [GuestEvent, GuestTurn])[]): SlicedWork<HeldOverdraft | undefined> {
     let heldBytes = 0;
     for (const [{ head }, { commands, sizes }] of turns) {
-      if (this.#isDurable && "id" in head) this.#storedBytes += this.#close(head.id);
+      if (this.#isDurable && "id" in head && head.kind !== "items") this.#storedBytes += this.#close(head.id);
       let taken = 0;
       for (const command of commands) {
         const bytes = (sizes[taken] ?? 0) + COMMAND_BYTES;
@@ -38,7 +38,7 @@ export class HeldTurns {
         if (this.#isDurable) {
           if (command.kind === "call" || command.kind === "timer") this.#open.set(command.id, bytes);
           else if (command.kind !== "settled") this.#storedBytes += bytes;
-          if (command.kind === "clear") this.#storedBytes += this.#close(command.id);
+          if (command.kind === "clear" || command.kind === "cancel") this.#storedBytes += this.#close(command.id);
         }
         if (taken % COMMANDS_PER_SLICE === 0) yield;
       }

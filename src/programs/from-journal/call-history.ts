@@ -111,7 +111,7 @@ export function expiryOf(header: Pick<Header, "limits"> | undefined, { decided }
   return dueAt(decided?.at ?? 0, header?.limits.waitMs);
 }
 
-export interface CallEnd extends Pick<CallLine, "outcome" | "bytes" | "partsLeftOut"> {
+export interface CallEnd extends Pick<CallLine, "outcome" | "bytes" | "items" | "partsLeftOut"> {
   /** Milliseconds from the call to its answer; missing if its execution ended before the answer. */
   readonly ms?: number;
   /** What the handler has said to people: JSON text. */
@@ -121,7 +121,7 @@ export interface CallEnd extends Pick<CallLine, "outcome" | "bytes" | "partsLeft
 /** How a call ended; undefined while it has no answer. `at` is when it was made, in milliseconds since 1970. */
 function endOf({ decided, answered, givenUp }: CallFacts, at: number): CallEnd | undefined {
   if (answered) {
-    const { ok, code, ms, bytes, shape, display, partsLeftOut } = answered;
+    const { ok, code, ms, bytes, items, shape, display, partsLeftOut } = answered;
     const outcome: CallOutcome = ok
       ? { type: "value", shape: shape ?? "" }
       : { type: "failed", code: (code ?? "") as FailureCode };
@@ -129,6 +129,7 @@ function endOf({ decided, answered, givenUp }: CallFacts, at: number): CallEnd |
       outcome,
       ms,
       bytes,
+      ...(items === undefined ? {} : { items }),
       ...(display === undefined ? {} : { display }),
       ...(partsLeftOut === undefined ? {} : { partsLeftOut }),
     };
@@ -152,6 +153,8 @@ export interface KnownCall extends CallFacts {
   readonly caller: Caller;
   /** When it was made, in milliseconds since 1970. */
   readonly at: number;
+  /** Of a stream: what the program was given so far. */
+  streamed?: { readonly items: number; readonly bytes: number };
   end?: CallEnd | undefined;
 }
 
@@ -231,13 +234,21 @@ export class CallHistory {
     return call;
   }
 
+  /** A batch of its stream was handed to the program. Returns the call. */
+  stream(id: string, count: number, bytes: number): KnownCall | undefined {
+    const call = this.#calls.get(id);
+    const { items, bytes: before } = call?.streamed ?? { items: 0, bytes: 0 };
+    if (call) call.streamed = { items: items + count, bytes: before + bytes };
+    return call;
+  }
+
   /** The answer was delivered. If no record tells of the call's end, the delivery alone tells of it. */
   tell(id: string, { ok, bytes, at, code }: ToldAnswer): void {
     const call = this.#calls.get(id);
     if (!call) return;
     if (!call.end) {
       const outcome: CallOutcome = ok ? { type: "value", shape: "" } : withoutValue(code());
-      this.#end(call, { outcome, ms: Math.max(0, at - call.at), bytes: ok ? bytes : 0 });
+      this.#end(call, { outcome, ms: Math.max(0, at - call.at), ...(call.streamed ?? { bytes: ok ? bytes : 0 }) });
     }
     this.keepEnd(id);
   }
@@ -257,7 +268,8 @@ export class CallHistory {
   }
 
   #abortOpen(): void {
-    for (const call of this.#calls.values()) if (!call.end) this.#end(call, { outcome: { type: "aborted" }, bytes: 0 });
+    for (const call of this.#calls.values())
+      if (!call.end) this.#end(call, { outcome: { type: "aborted" }, ...(call.streamed ?? { bytes: 0 }) });
   }
 
   /** A call that was not made by `make`: of a host, of a model, or of a program at a provider. */
@@ -279,7 +291,7 @@ export class CallHistory {
 /** A call that has ended, as a report lists it; undefined for an open call. */
 export function lineOf({ id, tool, caller, started, effect, retried, end }: KnownCall): CallLine | undefined {
   if (!end) return undefined;
-  const { outcome, ms, bytes, display, partsLeftOut } = end;
+  const { outcome, ms, bytes, items, display, partsLeftOut } = end;
   return {
     callId: id,
     tool,
@@ -288,6 +300,7 @@ export function lineOf({ id, tool, caller, started, effect, retried, end }: Know
     bytes,
     ms: ms ?? 0,
     outcome,
+    ...(items === undefined ? {} : { items }),
     ...(display === undefined ? {} : { display: jsonOrText(display) }),
     ...(partsLeftOut === undefined ? {} : { partsLeftOut }),
     ...(effect === undefined ? {} : { effect }),

@@ -1,4 +1,5 @@
 import { approverOf, HOST_CALL } from "../../gate/answer.ts";
+import type { StreamPast } from "../../gate/streams/past-items.ts";
 import type { GuestFrame, HostFrame } from "../../../bridge/frames.ts";
 import type { Header, JournalRecord, TurnRecord } from "../../journal/record.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
@@ -26,6 +27,8 @@ export interface UnansweredCall extends CallFacts {
 /** A call whose answer has not been delivered to the program. */
 export interface OpenCall extends UnansweredCall {
   readonly id: number;
+  /** What the program was handed of the stream that answers it. */
+  streamed?: StreamPast;
 }
 
 /** The part of an event that changes the state. */
@@ -38,6 +41,15 @@ export type EventHead =
       readonly id: number;
       /** UTF-8 bytes of the result that it hands to the program; 0 for a failure. */
       readonly resultBytes: number;
+    }
+  | {
+      readonly kind: "items";
+      readonly now: number;
+      readonly id: number;
+      readonly count: number;
+      readonly bytes: number;
+      /** Whether the journal holds the items. */
+      readonly isKept: boolean;
     };
 
 /** What a program has used, by all its drivers: times in milliseconds, bytes, and a count, as a report's `usage` has them. */
@@ -53,6 +65,8 @@ export interface Usage {
   /** How often the program gave its guest up while it waited. */
   readonly evictions: number;
 }
+
+const NOTHING_STREAMED: StreamPast = { items: 0, bytes: 0, batches: 0, asked: 0 };
 
 export const NO_CONNECTIONS: ConnectionTotals = { count: 0, bytesUp: 0, bytesDown: 0 };
 
@@ -276,6 +290,10 @@ export function* applySliced(state: ExecutionState, record: JournalRecord, told?
 
 /** The part of a frame that changes the state. */
 export function headOf(event: HostFrame): EventHead {
+  if (event.kind === "items") {
+    const { kind, now, id, count, bytes, body } = event;
+    return { kind, now, id, count, bytes, isKept: body !== undefined };
+  }
   if (event.kind !== "answer") return event;
   const { kind, now, id, ok, body } = event;
   return { kind, now, id, resultBytes: ok ? Buffer.byteLength(body) : 0 };
@@ -296,12 +314,22 @@ export function beginTurn(state: ExecutionState, event: EventHead): void {
     if (call && isWaiting(call)) state.waiting -= 1;
     state.calls.delete(event.id);
     state.used.seenBytes += event.resultBytes;
-  } else if (event.kind === "fire") state.timers.delete(event.id);
+  } else if (event.kind === "items") applyItems(state, event);
+  else if (event.kind === "fire") state.timers.delete(event.id);
   else if (event.kind === "stop") {
     state.end.stopped = true;
     state.calls.clear();
     state.waiting = 0;
   }
+}
+
+function applyItems(state: ExecutionState, { id, count, bytes, isKept }: EventHead & { readonly kind: "items" }): void {
+  state.used.seenBytes += bytes;
+  if (!isKept) state.unreplayable ??= "stream";
+  const call = state.calls.get(id);
+  if (!call) return;
+  const { items, bytes: before, batches, asked } = call.streamed ?? NOTHING_STREAMED;
+  call.streamed = { items: items + count, bytes: before + bytes, batches: batches + 1, asked };
 }
 
 export function applyCommand(state: ExecutionState, command: GuestFrame): void {
@@ -320,6 +348,17 @@ export function applyCommand(state: ExecutionState, command: GuestFrame): void {
     case "clear":
       state.timers.delete(command.id);
       return;
+    case "next": {
+      const call = state.calls.get(command.id);
+      if (call?.streamed) call.streamed = { ...call.streamed, asked: call.streamed.asked + 1 };
+      return;
+    }
+    case "cancel": {
+      const call = state.calls.get(command.id);
+      if (call && isWaiting(call)) state.waiting -= 1;
+      state.calls.delete(command.id);
+      return;
+    }
     case "unreplayable":
       state.unreplayable ??= command.cause;
       return;

@@ -16,6 +16,7 @@ import { applyRecord, applySliced, ExecutionState, PROGRAM_CALL, type TurnListen
 import { readingSliced } from "./read-turns.ts";
 import { LogCollector } from "../drive/log-collector.ts";
 import { CallHistory } from "./call-history.ts";
+import { PastStreams } from "./past-streams.ts";
 import type { Scope } from "../scope.ts";
 
 /** All that the journal tells of an execution, up to now. */
@@ -41,9 +42,14 @@ export async function readPast(
   let outcome: OutcomeRecord | undefined;
   const artifacts: PastArtifact[] = [];
 
+  const streams = new PastStreams();
   const turnListener: TurnListener = {
     event: (event) => {
       if (event.kind === "answer") past.tell(String(event.id), answerOf(event));
+      if (event.kind === "items") {
+        past.stream(String(event.id), event.count, event.bytes);
+        streams.take(event);
+      }
     },
     command: (command) => {
       if (command.kind === "output") logs?.take(command);
@@ -69,6 +75,7 @@ export async function readPast(
   };
   for await (const record of records)
     await lane.work(readingSliced(state.header?.execution, state.records, take(record)));
+  streams.complete(state.calls);
   const { made: calls, inputBytes, resultBytes } = past;
   return {
     state,

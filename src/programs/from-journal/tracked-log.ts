@@ -8,11 +8,14 @@ import { StateLog } from "../../journal/state-log.ts";
 import { applyCommand, applyHeader, applyRecord, beginTurn, endTurn, ExecutionState } from "./execution-state.ts";
 import { wasRedacted } from "../../redaction/redacting-journal.ts";
 import type { SlicedWork } from "../../values/slice-scheduler.ts";
-import type { GuestEvent } from "../guest/guest-event.ts";
+import { type GuestEvent, withoutItems } from "../guest/guest-event.ts";
 import { turnsOf } from "../guest/replay-turns.ts";
 
 /** Commands that are applied before the host's thread may be yielded. A turn may have a hundred thousand commands. */
 export const COMMANDS_PER_SLICE = 256;
+
+/** The part of `totalBytes` that a journal in memory keeps of streams. */
+const STREAMS_PART = 0.25;
 
 /** How often a driver that lost an execution tries to append that it is alive, between the appends of the present driver. */
 const ALIVE_ATTEMPTS = 10;
@@ -22,6 +25,8 @@ export class TrackedLog extends StateLog<ExecutionState> {
   readonly #journal: Journal;
   /** Whether the journal, if nothing more is appended to it, lets this driver seem to have died while the program had the turn. */
   #seemsDead = false;
+  /** Text of batches of streams that a journal in memory keeps, in UTF-16 code units. */
+  #streamedBytes = 0;
   /** Resolves once the journal knows that this driver is alive, if it needs to. */
   #noted: Promise<void> = Promise.resolve();
 
@@ -89,7 +94,8 @@ export class TrackedLog extends StateLog<ExecutionState> {
     usage?: TurnRecord["usage"],
   ): SlicedWork<readonly TurnRecord[]> {
     const records: TurnRecord[] = [];
-    for (const [{ head, text }, { commands, texts }] of turns) {
+    for (const [event, { commands, texts }] of turns) {
+      const { head, text } = this.#isKept(event) ? event : withoutItems(event);
       beginTurn(this.state, head);
       let applied = 0;
       for (const command of commands) {
@@ -102,6 +108,16 @@ export class TrackedLog extends StateLog<ExecutionState> {
       records.push({ type: "turn", event: text, commands: texts, ...noted });
     }
     return records;
+  }
+
+  /** A journal in memory keeps no more of streams than a part of what the execution may hold. */
+  #isKept({ head, text }: GuestEvent): boolean {
+    if (head.kind !== "items" || this.isDurable) return true;
+    const { totalBytes = 0 } = this.state.header?.limits ?? {};
+    const bytes = this.#streamedBytes + text.length;
+    if (bytes > totalBytes * STREAMS_PART) return false;
+    this.#streamedBytes = bytes;
+    return true;
   }
 
   /** Writes the records of `applyTurns` together with the next append. */

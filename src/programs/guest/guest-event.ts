@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import {
   answerHead,
+  itemsHead,
   answerText,
   frameText,
   type Language,
@@ -9,6 +10,7 @@ import {
 } from "../../../bridge/frames.ts";
 import type { Closes } from "../../../bridge/turn-reader.ts";
 import type { Answer } from "../../gate/answer.ts";
+import type { Batch } from "../../gate/streams/stream-run.ts";
 import { jsonSchemaOf } from "../../tools/tool-schemas.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { Limits } from "../limits.ts";
@@ -19,6 +21,8 @@ export interface GuestEvent {
   readonly text: string;
   /** The same text, if it is large: to join it would be a copy. */
   readonly pieces?: readonly string[];
+  /** Of a batch of a stream: memory that its call's share holds for it. */
+  readonly heldBytes?: number;
 }
 
 /** Length from which a text is sent in pieces, in UTF-16 code units. */
@@ -31,10 +35,12 @@ export function startEvent(
   { limits, language }: { readonly limits: Limits; readonly language: Language },
 ): GuestEvent {
   const { calls, logBytes, frameBytes } = limits;
+  const streams = tools.filter(({ stream }) => stream).map(({ name }) => name);
   const body: StartBody = {
     program,
     tools: tools.map(({ name }) => name),
     ...(language === "python" ? { positional: positionalFields(tools) } : {}),
+    ...(streams.length > 0 ? { streams } : {}),
   };
   const text = frameText({
     kind: "start",
@@ -50,10 +56,26 @@ export function startEvent(
 export function answerEvent(now: number, id: number, answer: Answer): GuestEvent {
   const { ok } = answer;
   const body = ok ? answer.text : JSON.stringify({ code: answer.code, tool: answer.tool, message: answer.message });
-  const head = { kind: "answer", now, id, resultBytes: ok ? answer.bytes : 0 } as const;
+  // The items of a stream were counted as they were handed over.
+  const resultBytes = !ok ? 0 : answer.items === undefined ? answer.bytes : body.length;
+  const head = { kind: "answer", now, id, resultBytes } as const;
   // V8 joins the two parts of a large text only when it is read, which the journal in memory does not.
   const text = answerText(now, id, ok, body);
   return body.length < LARGE_LENGTH ? { head, text } : { head, text, pieces: [answerHead(now, id, ok), body] };
+}
+
+/** A batch of the stream that answers a call. */
+export function itemsEvent(now: number, id: number, { body, count, bytes, heldBytes }: Batch): GuestEvent {
+  const head = { kind: "items", now, id, count, bytes, isKept: true } as const;
+  const first = `${itemsHead(now, id, count, bytes)}\n`;
+  const text = first + body;
+  return { head, text, heldBytes, ...(body.length < LARGE_LENGTH ? {} : { pieces: [first, body] }) };
+}
+
+/** The same event for a journal that does not keep the items. */
+export function withoutItems({ head, text }: GuestEvent): Pick<GuestEvent, "head" | "text"> {
+  if (head.kind !== "items") return { head, text };
+  return { head: { ...head, isKept: false }, text: itemsHead(head.now, head.id, head.count, head.bytes) };
 }
 
 export function fireEvent(now: number, id: number): GuestEvent {
@@ -68,6 +90,7 @@ export function stopEvent(now: number): GuestEvent {
 
 /** The calls or the timer that an event closes in the guest. */
 export function closesOf({ head }: GuestEvent): Closes {
+  if (head.kind === "items") return { batchOf: head.id };
   if ("id" in head) return head.id;
   return head.kind === "stop" ? "calls" : undefined;
 }

@@ -1,4 +1,6 @@
 import type { Language } from "../../../bridge/frames.ts";
+import type { Tool } from "../../tools/tool.ts";
+import { CALLING_FUNCTIONS } from "../../tools/tool-name.ts";
 import type { Fault } from "../outcome.ts";
 import { type SourceMap, sourceMapOf } from "../guest/source-map.ts";
 import { preparingThread, type Reader } from "./preparing-thread.ts";
@@ -33,4 +35,10 @@ export async function prepare(
   const read = await preparingThread.prepare({ source, language, tools }, reader);
   if (read === "given_up") return { ok: false, fault: TOO_HARD };
   return read.ok ? { ok: true, program: read.text.program, map: sourceMapOf(read.text) } : read;
+}
+
+/** Names of the tools and functions whose calls are promises of their results. A stream is no promise. */
+export function promisingNames(tools: readonly Tool[]): ReadonlySet<string> {
+  const promising = tools.filter(({ stream }) => !stream).map(({ name }) => name);
+  return new Set([...promising, ...CALLING_FUNCTIONS.values()]);
 }

@@ -1,0 +1,53 @@
+import { measure } from "../../values/json/plain-data.ts";
+import type { ResultLimits } from "../../values/json/serialise-result.ts";
+import type { Share } from "../../values/held-bytes.ts";
+import type { OpenCall } from "../open-call.ts";
+import type { Handled } from "../run/run-handler.ts";
+import * as sentences from "../sentences.ts";
+import type { Batch, StreamReader, StreamRun } from "./stream-run.ts";
+
+/** Reads a stream for a caller that gets its items as one array, within the limits of one result. */
+export class GatheredItems implements StreamReader {
+  readonly #call: OpenCall;
+  readonly #limits: ResultLimits;
+  readonly #share: Share;
+  readonly #texts: string[] = [];
+  #count = 0;
+  #bytes = 2;
+  #values = 1;
+  #heldBytes = 0;
+
+  constructor(call: OpenCall, limits: ResultLimits, share: Share) {
+    this.#call = call;
+    this.#limits = limits;
+    this.#share = share;
+  }
+
+  readonly take = (batch: Batch): void => {
+    const { resultBytes, resultValues } = this.#limits;
+    const { name } = this.#call.tool;
+    this.#heldBytes += batch.heldBytes;
+    this.#texts.push(batch.body.slice(1, -1));
+    this.#bytes += batch.bytes - 2 + Number(this.#count > 0);
+    this.#count += batch.count;
+    this.#values += measure(batch.body).values;
+    if (this.#bytes > resultBytes)
+      this.#stream?.fail(sentences.streamTooLarge(name, this.#count, this.#bytes, resultBytes));
+    else if (this.#values > resultValues) this.#stream?.fail(sentences.resultTooMany(name, this.#values, resultValues));
+    // A handler that yields at once would else keep the thread until its last item.
+    else setImmediate(() => this.#stream?.more());
+  };
+
+  /** The whole stream as one result. */
+  async read(stream: StreamRun): Promise<Handled | undefined> {
+    const handled = await stream.run();
+    this.#share.giveBack(this.#heldBytes);
+    if (!handled || !("shape" in handled)) return handled;
+    const answer = { ok: true, text: `[${this.#texts.join(",")}]`, bytes: this.#bytes } as const;
+    return { answer, shape: `array of ${this.#count}` };
+  }
+
+  get #stream(): StreamRun | undefined {
+    return this.#call.handling.stream;
+  }
+}

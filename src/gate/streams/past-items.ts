@@ -1,0 +1,58 @@
+import { createHash, type Hash } from "node:crypto";
+import type { Tool } from "../../tools/tool.ts";
+
+/** What the journal holds of a stream that another driver has left open. */
+export interface StreamPast {
+  /** Items that were given, and the bytes of their JSON. */
+  readonly items: number;
+  readonly bytes: number;
+  readonly batches: number;
+  /** How often the program has asked for one more batch. */
+  readonly asked: number;
+  /** JSON text of the last item; undefined if the journal does not hold it. */
+  readonly last?: string | undefined;
+  /** `digestOf` the items, in hex. */
+  readonly digest?: string | undefined;
+}
+
+/** A digest of items, which does not depend on how they were put into batches. */
+export class ItemsDigest {
+  readonly #hash: Hash = createHash("sha256");
+
+  /** Adds the items of a batch: its JSON array without the brackets. */
+  add(items: string): void {
+    this.#hash.update(items).update(",");
+  }
+
+  get hex(): string {
+    return this.#hash.copy().digest("hex");
+  }
+}
+
+/** The items of a stream that are in the journal, if its handler yields them again. */
+export class PastItems {
+  readonly #past: StreamPast | undefined;
+  readonly #digest: ItemsDigest | undefined;
+  #skipped = 0;
+
+  constructor({ resumes }: Pick<Tool, "resumes">, past: StreamPast | undefined) {
+    this.#past = past;
+    if (past && past.items > 0 && resumes === "from-start") this.#digest = new ItemsDigest();
+  }
+
+  /** Number of items that were yielded again so far. */
+  get skipped(): number {
+    return this.#skipped;
+  }
+
+  get isSkipping(): boolean {
+    return this.#digest !== undefined && this.#skipped < (this.#past?.items ?? 0);
+  }
+
+  /** Takes the text of an item that is yielded again. False if the items are not those of the journal. */
+  skip(text: string): boolean {
+    this.#digest?.add(text);
+    this.#skipped += 1;
+    return this.isSkipping || this.#digest?.hex === this.#past?.digest;
+  }
+}

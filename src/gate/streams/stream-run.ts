@@ -1,0 +1,427 @@
+/*
+ * The stream that answers a call. The items of the handler's iterable come in; they leave in batches, as its reader asks
+ * for them, and what ended the stream goes out last.
+ */
+import { AsyncLocalStorage } from "node:async_hooks";
+import { issuesText, type Schema, type Validated, validate } from "../../tools/schema.ts";
+import { memoryOf, type Share } from "../../values/held-bytes.ts";
+import { type ResultLimits, type ResultText, serialiseResult } from "../../values/json/serialise-result.ts";
+import type { Overdraft } from "../admit/budget.ts";
+import type { Failure } from "../answer.ts";
+import { OVER } from "../call-end.ts";
+import type { OpenCall } from "../open-call.ts";
+import { type Failed, type Handled, thrownFailure } from "../run/run-handler.ts";
+import type { UnreadAnswers } from "../run/unread-answers.ts";
+import * as sentences from "../sentences.ts";
+import { PastItems, type StreamPast } from "./past-items.ts";
+
+/** Most bytes of a batch, unless a single item has more. */
+const BATCH_BYTES = 256 * 1024;
+const BATCH_ITEMS = 1000;
+/** How long an item waits for others of its batch, in milliseconds. The first batch waits only for what is there at once. */
+const BATCH_MS = 50;
+
+/** Why a stream ended whose reader had enough of it. */
+export const STOPPED = "The program reads no more of the stream.";
+
+export interface Batch {
+  /** A JSON array. */
+  readonly body: string;
+  readonly count: number;
+  /** UTF-8 bytes of the body. */
+  readonly bytes: number;
+  /** Memory that the call's share holds for it. The reader gives it back. */
+  readonly heldBytes: number;
+}
+
+/** What a caller that reads streams is given. It asks for each further batch with `more`. */
+export interface StreamReader {
+  readonly take: (batch: Batch) => void;
+}
+
+export interface StreamParts {
+  readonly call: OpenCall;
+  readonly items: AsyncIterable<unknown> | Iterable<unknown>;
+  readonly reader: StreamReader;
+  readonly limits: ResultLimits & { readonly streamBytes?: number | undefined };
+  readonly share: Share;
+  readonly unread: UnreadAnswers | undefined;
+}
+
+type Step = IteratorResult<unknown>;
+type Next = Step | PromiseLike<Step>;
+
+/**
+ * Pulls items while its reader has asked for a batch that has not left. So a reader that is slow holds up the handler,
+ * and nothing collects here. Each item is checked and becomes text on its own.
+ */
+export class StreamRun {
+  readonly #parts: StreamParts;
+  readonly #past: PastItems;
+  readonly #batchBytes: number;
+  readonly #ended = Promise.withResolvers<Handled>();
+  #iterator: { next(): Next; return?(): unknown } | undefined;
+  #inContext: ReturnType<typeof AsyncLocalStorage.snapshot> = (run, ...values) => run(...values);
+  /** Items of the next batch. */
+  #batch = newBatch();
+  /** An item that did not fit into the batch. */
+  #spare: { readonly text: string; readonly bytes: number; readonly heldBytes: number } | undefined;
+  /** Batches that the reader has asked for. */
+  #asked: number;
+  #given: { readonly items: number; readonly bytes: number };
+  /** `pulling`: the handler was asked for an item. `making`: an item becomes text. */
+  #state: "idle" | "pulling" | "making" | "over" = "idle";
+  /** Whether the batch waits for the reader to read answers of other calls. */
+  #waitsForRoom = false;
+  /** What ends the stream, after the items before it. */
+  #last: (() => Handled) | undefined;
+  #silence: NodeJS.Timeout | undefined;
+  #flush: NodeJS.Timeout | NodeJS.Immediate | undefined;
+  #isDue = false;
+
+  constructor(parts: StreamParts, past: StreamPast | undefined) {
+    this.#parts = parts;
+    this.#past = new PastItems(parts.call.tool, past);
+    this.#batchBytes = Math.min(BATCH_BYTES, parts.limits.resultBytes);
+    this.#given = { items: past?.items ?? 0, bytes: past?.bytes ?? 0 };
+    this.#asked = past ? Math.max(0, 1 + past.asked - past.batches) : 1;
+  }
+
+  /** What has left: the number of items, and the bytes of their JSON. */
+  get given(): { readonly items: number; readonly bytes: number } {
+    return this.#given;
+  }
+
+  /** Gives batches until the handler, the reader or a limit ends the stream. Undefined if the call ends first. Never rejects. */
+  run(): Promise<Handled | undefined> {
+    const { call } = this.#parts;
+    this.#inContext = AsyncLocalStorage.snapshot();
+    return call.over.or<Handled, Handled | undefined>(
+      () => {
+        this.#begin();
+        return this.#ended.promise;
+      },
+      (handled) => {
+        if (handled !== OVER) return handled;
+        this.#leave();
+        return undefined;
+      },
+    );
+  }
+
+  /** The reader can take one batch more. */
+  more(): void {
+    this.#asked += 1;
+    this.#inContext(() => this.#goOn());
+  }
+
+  /** The reader reads no more. Returns how the call ends with that; undefined if the stream has ended. */
+  stop(): Handled | undefined {
+    if (this.#state === "over") return undefined;
+    this.#abort(STOPPED);
+    this.#leave();
+    return this.#succeeded(", not read to its end");
+  }
+
+  /** Ends the stream with a failure at once. For a reader that cannot take what it is given. */
+  fail(answer: Failure): void {
+    if (this.#state === "over") return;
+    this.#abort(answer.message);
+    this.#finish({ answer });
+  }
+
+  #begin(): void {
+    const { call, items } = this.#parts;
+    try {
+      this.#iterator = Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]();
+    } catch (error) {
+      this.#end({ answer: this.#handlerFailed(), error });
+    }
+    const { timeoutMs } = call.tool;
+    this.#silence = setTimeout(() => {
+      if (this.#state !== "pulling") return;
+      this.#end({ answer: sentences.streamSilent(call.tool, this.#index) });
+      this.#goOn();
+    }, timeoutMs);
+    this.#goOn();
+  }
+
+  /** Sends what is to leave and pulls what is wanted, until something has to be waited for. */
+  #goOn(): void {
+    while (this.#state !== "over" && !this.#waitsForRoom) {
+      if (this.#isToLeave && this.#asked > 0) this.#send();
+      else if (this.#state !== "idle") return;
+      else if (this.#last && this.#batch.count === 0) this.#finish(this.#last());
+      else if (this.#asked === 0 || this.#last || this.#isToLeave) return;
+      else this.#pull();
+    }
+  }
+
+  get #isToLeave(): boolean {
+    const { count, bytes } = this.#batch;
+    if (count === 0) return false;
+    return (
+      this.#isDue ||
+      this.#last !== undefined ||
+      this.#spare !== undefined ||
+      count >= BATCH_ITEMS ||
+      bytes >= this.#batchBytes
+    );
+  }
+
+  #pull(): void {
+    this.#state = "pulling";
+    this.#silence?.refresh();
+    try {
+      const next = this.#iterator?.next() as Next;
+      if (isThenable<Step>(next)) void Promise.resolve(next).then(this.#took, this.#threw);
+      else this.#read(next);
+    } catch (error) {
+      this.#handlerThrew(error);
+    }
+  }
+
+  readonly #took = (next: Step): void => {
+    if (this.#state !== "pulling") return;
+    try {
+      this.#read(next);
+    } catch (error) {
+      this.#handlerThrew(error);
+    }
+    this.#goOn();
+  };
+
+  readonly #threw = (error: unknown): void => {
+    if (this.#state !== "pulling") return;
+    this.#handlerThrew(error);
+    this.#goOn();
+  };
+
+  #handlerThrew(error: unknown): void {
+    const { call, limits } = this.#parts;
+    this.#iterator = undefined;
+    this.#end({ answer: thrownFailure(call, error, limits), error });
+  }
+
+  #read(next: Step): void {
+    if (typeof next !== "object" || next === null) throw new TypeError("The iterator gave no result of a step.");
+    const { done, value } = next;
+    if (done) return this.#complete(value);
+    this.#state = "making";
+    const made = this.#make(value);
+    if (!made) this.#made();
+    else
+      made.then(
+        () => this.#madeLater(),
+        (error: unknown) => {
+          this.#end({ answer: this.#handlerFailed(), error });
+          this.#madeLater();
+        },
+      );
+  }
+
+  #made(): void {
+    if (this.#state === "making") this.#state = "idle";
+  }
+
+  #madeLater(): void {
+    this.#made();
+    this.#goOn();
+  }
+
+  #complete(returned: unknown): void {
+    const { name } = this.#parts.call.tool;
+    this.#iterator = undefined;
+    if (returned !== undefined) this.#end({ answer: this.#handlerFailed(), error: sentences.returnedNotYielded(name) });
+    else if (this.#past.isSkipping) this.#end({ answer: sentences.streamChanged(name) });
+    else {
+      this.#state = "idle";
+      this.#last = () => this.#succeeded("");
+    }
+  }
+
+  /** Checks an item, and adds its text to the batch. Returns a promise only if it must wait. */
+  #make(value: unknown): Promise<void> | undefined {
+    const { call, share } = this.#parts;
+    const { output } = call.tool;
+    if (isThenable(value)) {
+      void Promise.resolve(value).catch(() => {});
+      this.#end({ answer: this.#handlerFailed(), error: sentences.yieldedPromise(call.tool.name, this.#index) });
+      return undefined;
+    }
+    if (output === undefined) return this.#encode(value);
+    const validated = share.lane.run(() => validate(output as Schema, value));
+    return validated instanceof Promise
+      ? validated.then((late) => this.#takeValidated(late))
+      : this.#takeValidated(validated);
+  }
+
+  #takeValidated(validated: Validated): Promise<void> | undefined {
+    if (validated.ok) return this.#encode(validated.value);
+    const { name } = this.#parts.call.tool;
+    const faults = sentences.outputFaults(name, `item ${this.#index}: ${issuesText(validated.issues)}`);
+    this.#end({ answer: sentences.itemInvalid(name, this.#index), error: faults });
+    return undefined;
+  }
+
+  #encode(value: unknown): Promise<void> | undefined {
+    const { limits, share } = this.#parts;
+    return serialiseResult(value, limits, share, this.#add) as Promise<void> | undefined;
+  }
+
+  /** Index of the item that was pulled last, from 0. */
+  get #index(): number {
+    return this.#past.isSkipping ? this.#past.skipped : this.#given.items + this.#batch.count;
+  }
+
+  readonly #add = (encoded: ResultText): undefined => {
+    const { call, limits, share } = this.#parts;
+    const { name } = call.tool;
+    if (this.#state === "over") return undefined;
+    if (encoded.type !== "text") {
+      this.#end(this.#refused(encoded));
+      return undefined;
+    }
+    const { text, bytes } = encoded;
+    if (this.#past.isSkipping) {
+      if (!this.#past.skip(text)) this.#end({ answer: sentences.streamChanged(name) });
+      return undefined;
+    }
+    const seen = this.#given.bytes + this.#batch.bytes + bytes;
+    const { streamBytes = Number.POSITIVE_INFINITY } = limits;
+    const heldBytes = memoryOf(text, bytes);
+    const overdraft =
+      seen > streamBytes ? ({ limit: "streamBytes", allowed: streamBytes, seen } as const) : share.hold(heldBytes);
+    if (overdraft) this.#end(overBudget(name, overdraft));
+    else if (this.#batch.count > 0 && this.#batch.bytes + bytes + 1 > this.#batchBytes)
+      this.#spare = { text, bytes, heldBytes };
+    else this.#put(text, bytes, heldBytes);
+    return undefined;
+  };
+
+  #refused(encoded: Exclude<ResultText, { readonly type: "text" }>): Failed {
+    const { call, limits } = this.#parts;
+    const { name } = call.tool;
+    switch (encoded.type) {
+      case "not_json":
+        return { answer: this.#handlerFailed(), error: sentences.itemNotJson(name, this.#index, encoded.cause) };
+      case "too_large":
+        return { answer: sentences.itemTooLarge(name, this.#index, encoded.bytes, limits.resultBytes) };
+      case "too_many":
+        return { answer: sentences.itemTooMany(name, this.#index, encoded.values, limits.resultValues) };
+      case "spent":
+        return overBudget(name, encoded.overdraft);
+    }
+  }
+
+  #put(text: string, bytes: number, heldBytes: number): void {
+    const batch = this.#batch;
+    batch.texts.push(text);
+    batch.count += 1;
+    batch.bytes += bytes + 1;
+    batch.heldBytes += heldBytes;
+    if (batch.count > 1 || this.#flush) return;
+    const flush = () => {
+      this.#flush = undefined;
+      this.#isDue = true;
+      this.#inContext(() => this.#goOn());
+    };
+    this.#flush = this.#given.items === 0 ? setImmediate(flush) : setTimeout(flush, BATCH_MS);
+  }
+
+  /** Gives the batch to the reader, once the reader has read enough of other calls. */
+  #send(): void {
+    const { call, reader, unread } = this.#parts;
+    const room = unread?.whenRoom();
+    if (room) {
+      this.#waitsForRoom = true;
+      void room.then(() => {
+        this.#waitsForRoom = false;
+        this.#goOn();
+      });
+      return;
+    }
+    const { texts, count, bytes, heldBytes } = this.#batch;
+    this.#batch = newBatch();
+    this.#isDue = false;
+    clearTimeout(this.#flush as NodeJS.Timeout);
+    clearImmediate(this.#flush as NodeJS.Immediate);
+    this.#flush = undefined;
+    this.#asked -= 1;
+    this.#given = { items: this.#given.items + count, bytes: this.#given.bytes + bytes + 1 };
+    unread?.add(call.identity.callId, heldBytes);
+    reader.take({ body: `[${texts.join(",")}]`, count, bytes: bytes + 1, heldBytes });
+    const spare = this.#spare;
+    this.#spare = undefined;
+    if (spare) this.#put(spare.text, spare.bytes, spare.heldBytes);
+  }
+
+  #succeeded(how: string): Handled {
+    const { items, bytes } = this.#given;
+    return { answer: { ok: true, text: "null", bytes, items }, shape: `stream of ${items}${how}` };
+  }
+
+  #handlerFailed(): Failure {
+    const { tool, identity } = this.#parts.call;
+    return sentences.handlerFailed(tool.name, identity.callId, undefined);
+  }
+
+  /** Ends the handler. The items that were made before leave first. */
+  #end(last: Failed): void {
+    if (this.#state === "over" || this.#last) return;
+    this.#last = () => last;
+    this.#state = "idle";
+    this.#abort(last.answer.message);
+  }
+
+  #abort(reason: string): void {
+    this.#parts.call.over.setLate(reason);
+    this.#return();
+  }
+
+  /** Asks the handler's iterator to end. It may never do so, and what it throws then changes nothing. */
+  #return(): void {
+    const iterator = this.#iterator;
+    this.#iterator = undefined;
+    try {
+      const returned = this.#inContext(() => iterator?.return?.());
+      if (isThenable(returned)) Promise.resolve(returned).catch((error: unknown) => this.#noticed(error));
+    } catch (error) {
+      this.#noticed(error);
+    }
+  }
+
+  #noticed(error: unknown): void {
+    this.#parts.call.noticed ??= error;
+  }
+
+  #finish(handled: Handled): void {
+    this.#leave();
+    this.#ended.resolve(handled);
+  }
+
+  #leave(): void {
+    this.#state = "over";
+    clearTimeout(this.#silence);
+    clearTimeout(this.#flush as NodeJS.Timeout);
+    clearImmediate(this.#flush as NodeJS.Immediate);
+    if (this.#iterator) this.#return();
+    this.#parts.share.giveBack(this.#batch.heldBytes + (this.#spare?.heldBytes ?? 0));
+    this.#batch = newBatch();
+    this.#spare = undefined;
+  }
+}
+
+function overBudget(tool: string, overdraft: Overdraft): Failed {
+  return { answer: sentences.resultOverBudget(tool, overdraft), overdraft };
+}
+
+function newBatch() {
+  // One byte for the opening bracket; each item has a comma or the closing one.
+  return { texts: [] as string[], count: 0, bytes: 0, heldBytes: 0 };
+}
+
+function isThenable<Value>(value: unknown): value is PromiseLike<Value> {
+  if ((typeof value !== "object" && typeof value !== "function") || value === null) return false;
+  return typeof (value as { readonly then?: unknown }).then === "function";
+}
