@@ -185,7 +185,8 @@
     startedAt = header.now;
     limits = header.limits;
     seedRandom(header.seed);
-    defineProperty(globalThis, "tools", { value: toolTree(body.tools, body.streams), enumerable: true });
+    streamingTools = body.streams;
+    defineProperty(globalThis, "tools", { value: toolTree(body.tools), enumerable: true });
     define("searchTools", toolFunction(SEARCH_TOOLS, searchInputs));
     define(
       "save",
@@ -385,6 +386,8 @@
 
   // ---- streams ------------------------------------------------------------------------------------------------
 
+  /** Names of the tools whose calls are streams; undefined if there are none. */
+  let streamingTools;
   /** The stream of each open call of a tool that streams. */
   const openStreams = new RealMap();
   /** Streams that the program has not begun to read. */
@@ -670,9 +673,10 @@
 
   // ---- the tree of tools --------------------------------------------------------------------------------------
 
-  function toolTree(names, streams = []) {
+  function toolTree(names) {
     const root = create(null);
     const streaming = new RealSet();
+    const streams = streamingTools ?? [];
     for (let index = 0; index < streams.length; index += 1) setAdd(streaming, streams[index]);
     for (let index = 0; index < names.length; index += 1) {
       const name = names[index];
