@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { GateLimits } from "../../src/gate/admit/budget.ts";
 import type { Approve } from "../../src/gate/approve/approval.ts";
 import { Gate } from "../../src/gate/gate.ts";
-import type { CallRequest, OpenCall } from "../../src/gate/open-call.ts";
+import type { CallRequest, OpenCall, PastCall } from "../../src/gate/open-call.ts";
 import { HandlerContext } from "../../src/gate/run/handler-context.ts";
 import type { CallEvent, Untimed } from "../../src/gate/call-event.ts";
 import type { GateLog } from "../../src/gate/call-ledger.ts";
@@ -66,7 +66,7 @@ export interface OpenSession {
   readonly records: JournalRecord[];
   readonly events: Untimed<CallEvent>[];
   /** Calls `t` as a program with this input, but for what is said here. */
-  readonly call: (input?: unknown, changes?: Partial<CallRequest>) => ReturnType<GateSession["call"]>;
+  readonly call: (input?: unknown, changes?: Partial<CallRequest>, past?: PastCall) => ReturnType<GateSession["call"]>;
 }
 
 /** A session at a gate, with what it journals and tells. */
@@ -96,10 +96,10 @@ export function openSession(parts: SessionParts = {}): OpenSession {
     onEvent: (event) => events.push(event),
   });
   let calls = 0;
-  const call: OpenSession["call"] = (input = {}, changes = {}) => {
+  const call: OpenSession["call"] = (input = {}, changes = {}, past = undefined) => {
     calls += 1;
     const inputText = JSON.stringify(input);
-    return session.call({ callId: String(calls), tool: "t", caller: "programmatic", inputText, ...changes });
+    return session.call({ callId: String(calls), tool: "t", caller: "programmatic", inputText, ...changes }, past);
   };
   return { session, records, events, call };
 }

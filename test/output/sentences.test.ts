@@ -35,6 +35,10 @@ const STOPPED: { readonly [Name in StoppedBy]: string } = {
     "the images and files of a result were larger than 8 MiB (limit partBytes). Ask for fewer or smaller ones.",
   artifactBytes:
     "a value that it kept was larger than 32 MiB (limit artifactBytes). Keep less, or split it into several.",
+  streams:
+    "it had more streams open than 64 (limit streams). Read one to its end, or leave its loop, before you open another.",
+  streamBytes:
+    "the items of a stream took more than 1 GiB (limit streamBytes). Leave the loop earlier, or ask for less: fewer fields, or a filter.",
   artifacts:
     "it kept values under more names than 100 (limit artifacts). Use a name again, or keep several values in one.",
   frameBytes: "it sent a message larger than 8 MiB (limit frameBytes). Pass or return less at once.",

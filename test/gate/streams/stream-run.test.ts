@@ -1,0 +1,285 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import type { Answer } from "../../../src/gate/answer.ts";
+import type { Batch } from "../../../src/gate/streams/stream-run.ts";
+import { defineTool } from "../../../src/tools/define-tool.ts";
+import type { CallContext, Tool } from "../../../src/tools/tool.ts";
+import { PortcullisError } from "../../../src/errors.ts";
+import { idle, openSession, type SessionParts } from "../open-session.ts";
+
+type Items = AsyncIterable<unknown> | Iterable<unknown>;
+
+function streamTool(
+  handler: (input: unknown, context: CallContext) => Items | Promise<Items>,
+  changes: Partial<Tool> = {},
+): Tool {
+  const { output, timeoutMs, resumes } = changes;
+  return defineTool({
+    name: "t",
+    description: "Gives items",
+    input: z.looseObject({}),
+    allowedCallers: ["programmatic"],
+    effect: "read",
+    stream: true,
+    handler,
+    ...(output && { output }),
+    ...(timeoutMs && { timeoutMs }),
+    ...(resumes && { resumes }),
+  });
+}
+
+/** Reads the stream of one call as a program does, if `reads` says so. */
+function read(tool: Tool, parts: SessionParts & { readonly reads?: (batches: number) => boolean } = {}) {
+  const { session, call, records } = openSession({ ...parts, tools: [tool] });
+  const { reads = () => true } = parts;
+  const batches: Batch[] = [];
+  const arrivals: (() => void)[] = [];
+  const reader = {
+    take: (batch: Batch) => {
+      batches.push(batch);
+      session.noteRead("1");
+      session.share.giveBack(batch.heldBytes);
+      for (const arrive of arrivals.splice(0)) arrive();
+      if (reads(batches.length)) queueMicrotask(() => session.more("1"));
+    },
+  };
+  const answered: Promise<Answer | undefined> = call({}, { reader });
+  return {
+    session,
+    records,
+    batches,
+    answered,
+    items: () => batches.flatMap(({ body }) => JSON.parse(body) as unknown[]),
+    untilBatch: () => new Promise<void>((resolve) => arrivals.push(resolve)),
+  };
+}
+
+const numbers = async function* (count: number) {
+  for (let number = 0; number < count; number += 1) yield number;
+};
+
+test("the items of a handler arrive in their order, in batches of at most 1,000, and the answer counts them", async () => {
+  const { answered, batches, items, records, session } = read(streamTool(() => numbers(2500)));
+  expect(await answered).toMatchObject({ ok: true, text: "null", items: 2500 });
+  expect(items()).toEqual(Array.from({ length: 2500 }, (_, number) => number));
+  expect(Math.max(...batches.map(({ count }) => count))).toBe(1000);
+  for (const { body, bytes: told } of batches) expect(told).toBe(Buffer.byteLength(body));
+  expect(records.at(-1)).toMatchObject({ type: "answered", ok: true, items: 2500, shape: "stream of 2500" });
+  expect(session.share.held).toBe(0);
+});
+
+test("a batch has at most 256 KiB, but for an item that has more", async () => {
+  const sizes = [200_000, 200_000, 10, 300_000, 10, 10];
+  const { answered, batches } = read(streamTool(() => sizes.map((size) => "x".repeat(size))));
+  await answered;
+  expect(batches.map(({ count }) => count)).toEqual([1, 2, 1, 2]);
+});
+
+test("the handler is not asked for an item while a batch is on its way and the reader has not asked for another", async () => {
+  let asked = 0;
+  const handler = async function* () {
+    for (;;) {
+      asked += 1;
+      yield asked;
+    }
+  };
+  const { session, untilBatch, batches } = read(
+    streamTool(() => handler()),
+    { reads: () => false },
+  );
+  await untilBatch();
+  await idle();
+  expect(asked).toBe(1000);
+  session.more("1");
+  await untilBatch();
+  await idle();
+  expect(asked).toBe(2000);
+  expect(batches).toHaveLength(2);
+  session.close();
+});
+
+test("the first item leaves at once, though the handler gives no second", async () => {
+  const handler = async function* () {
+    yield "first";
+    await new Promise(() => {});
+  };
+  const { session, untilBatch, items } = read(streamTool(() => handler()));
+  await untilBatch();
+  expect(items()).toEqual(["first"]);
+  session.close();
+});
+
+test("a reader that stops ends the generator and aborts its signal, and the call is answered with what was given", async () => {
+  const seen: string[] = [];
+  const handler = async function* (_input: unknown, { signal }: CallContext) {
+    try {
+      for (;;) yield 1;
+    } finally {
+      seen.push(`finally, aborted: ${signal.aborted}`);
+    }
+  };
+  const { session, untilBatch, records } = read(streamTool(handler), { reads: () => false });
+  await untilBatch();
+  await session.stopReading("1");
+  await idle();
+  expect(seen).toEqual(["finally, aborted: true"]);
+  expect(records.at(-1)).toMatchObject({
+    type: "answered",
+    ok: true,
+    items: 1000,
+    shape: "stream of 1000, not read to its end",
+  });
+  expect(session.lines).toMatchObject([{ items: 1000, outcome: { type: "value" } }]);
+  expect(session.share.held).toBe(0);
+});
+
+test.each(["close", "suspend"] as const)(
+  "a session that ends (%s) ends the generator and aborts its signal",
+  async (end) => {
+    const seen: string[] = [];
+    const handler = async function* (_input: unknown, { signal }: CallContext) {
+      try {
+        for (;;) yield 1;
+      } finally {
+        seen.push(`finally, aborted: ${signal.aborted}`);
+      }
+    };
+    const { session, untilBatch, answered } = read(streamTool(handler), { reads: () => false });
+    await untilBatch();
+    session[end]();
+    expect(await answered).toBeUndefined();
+    await idle();
+    expect(seen).toEqual(["finally, aborted: true"]);
+  },
+);
+
+const EXPLODE = new Error("a secret of the host");
+const throwsAfterTwo = async function* () {
+  yield 0;
+  yield 1;
+  throw EXPLODE;
+};
+
+test("an error of the handler is the answer, after the items before it", async () => {
+  const { answered, items, session } = read(streamTool(() => throwsAfterTwo()));
+  const answer = await answered;
+  expect(answer).toMatchObject({ ok: false, code: "handler_failed" });
+  expect(JSON.stringify(answer)).not.toContain("secret");
+  expect(items()).toEqual([0, 1]);
+  expect(session.lines).toMatchObject([{ items: 2, outcome: { type: "failed", code: "handler_failed" } }]);
+});
+
+const ONE = z.object({ id: z.number() });
+const FAULTS: readonly [string, string, Partial<Tool>, () => Items, Partial<SessionParts["limits"]>, string][] = [
+  [
+    "an item that breaks the output",
+    "output_invalid",
+    { output: ONE },
+    () => [{ id: 1 }, { id: "2" }],
+    {},
+    "Item 1 of",
+  ],
+  [
+    "an item that is too large",
+    "result_too_large",
+    {},
+    () => ["a", "x".repeat(200)],
+    { resultBytes: 100 },
+    "Item 1 of",
+  ],
+  ["too many values in an item", "result_too_large", {}, () => [[1], [1, 2, 3]], { resultValues: 3 }, "Item 1 of"],
+  [
+    "more bytes than a stream may have",
+    "result_over_budget",
+    {},
+    () => ["aaaa", "bbbb"],
+    { streamBytes: 10 },
+    "streamBytes",
+  ],
+  ["an item that is no JSON", "handler_failed", {}, () => [1, 5n], {}, "t failed"],
+  ["an item that is a promise", "handler_failed", {}, () => [1, Promise.resolve(2)], {}, "t failed"],
+  ["an error that tells the caller", "handler_failed", {}, tellsAfterOne, {}, "No such customer"],
+  ["a value that is returned, not yielded", "handler_failed", {}, returnsAfterOne, {}, "t failed"],
+];
+
+async function* tellsAfterOne() {
+  yield 1;
+  throw new PortcullisError("tool_failed", "No such customer.");
+}
+// oxlint-disable-next-line no-unreachable -- the return is what is tested
+async function* returnsAfterOne() {
+  yield 1;
+  return [1, 2];
+}
+
+test.each(FAULTS)("%s ends the stream with %s, after the items before it", async (...fault) => {
+  const [, code, changes, items, limits, message] = fault;
+  const { answered, items: given, session } = read(streamTool(items, changes), { limits: limits ?? {} });
+  const answer = await answered;
+  expect(answer).toMatchObject({ ok: false, code, message: expect.stringContaining(message) as string });
+  expect(given()).toHaveLength(1);
+  // The message is held like any other answer.
+  expect(session.share.held).toBe(answer?.ok === false ? Buffer.byteLength(answer.message) : 0);
+});
+
+test.each([
+  ["a text", "abc"],
+  ["a number", 5],
+  ["an object that is no iterable", { a: 1 }],
+  ["nothing", undefined],
+])("a handler that gives %s and no items fails", async (_what, value) => {
+  const { answered } = read(streamTool(() => value as unknown as Items));
+  expect(await answered).toMatchObject({ ok: false, code: "handler_failed" });
+});
+
+test("a stream that gives nothing for the tool's time ends, after the items before it", async () => {
+  const handler = async function* () {
+    yield 1;
+    await new Promise(() => {});
+  };
+  const { answered, items } = read(streamTool(() => handler(), { timeoutMs: 20 }));
+  expect(await answered).toMatchObject({ ok: false, code: "handler_timed_out" });
+  expect(items()).toEqual([1]);
+});
+
+test("a stream that is begun anew with other items than the journal has fails", async () => {
+  const { session, call } = openSession({ tools: [streamTool(() => [1, 2], { resumes: "from-start" })] });
+  const streamed = { items: 1, bytes: 3, batches: 1, asked: 1, digest: "another" };
+  expect(await call({}, { reader: { take: () => {} } }, { streamed })).toMatchObject({
+    ok: false,
+    code: "stream_changed",
+  });
+  session.close();
+});
+
+test("a call above the number of streams that may be open is refused", async () => {
+  const { session, call } = openSession({ tools: [streamTool(() => numbers(5))], limits: { streams: 1 } });
+  const reader = { take: () => {} };
+  void call({}, { reader });
+  expect(await call({}, { reader })).toMatchObject({ ok: false, code: "budget_spent" });
+  session.close();
+});
+
+test("a caller that reads no streams gets the items as one array", async () => {
+  const { call, session } = openSession({ tools: [streamTool(() => numbers(2500))] });
+  const answer = await call();
+  expect(answer).toMatchObject({ ok: true });
+  expect(JSON.parse(answer?.ok ? answer.text : "")).toHaveLength(2500);
+  expect(session.lines).toMatchObject([{ outcome: { shape: "array of 2500" } }]);
+});
+
+test("a caller that reads no streams gets no array that is larger than a result may be, and the generator ends", async () => {
+  let isEnded = false;
+  const handler = async function* () {
+    try {
+      for (;;) yield "x".repeat(100);
+    } finally {
+      isEnded = true;
+    }
+  };
+  const { call, session } = openSession({ tools: [streamTool(() => handler())], limits: { resultBytes: 1000 } });
+  expect(await call()).toMatchObject({ ok: false, code: "result_too_large" });
+  expect(isEnded).toBe(true);
+  session.close();
+  expect(session.share.held).toBe(0);
+});
