@@ -8,7 +8,7 @@ import type { Approval } from "./approve/approval.ts";
 import { WaitedTime } from "../values/waited-time.ts";
 import { CallEnd } from "./call-end.ts";
 import type { StreamPast } from "./streams/past-items.ts";
-import type { StreamReader, StreamRun } from "./streams/stream-run.ts";
+import type { OpenStream, StreamReader } from "./streams/stream-reader.ts";
 
 export interface CallRequest {
   /** Unique in the session. */
@@ -56,7 +56,7 @@ export interface Handling {
   /** What the handler's result has beside its value. */
   beside: Beside;
   /** Of a tool that streams: the stream, once the handler has given its iterable. */
-  stream?: StreamRun;
+  stream?: OpenStream;
   /** What another driver has given of the stream. */
   streamed?: StreamPast | undefined;
 }

@@ -96,7 +96,7 @@ export function openSession(parts: SessionParts = {}): OpenSession {
     onEvent: (event) => events.push(event),
   });
   let calls = 0;
-  const call: OpenSession["call"] = (input = {}, changes = {}, past = undefined) => {
+  const call: OpenSession["call"] = (input = {}, changes = {}, past) => {
     calls += 1;
     const inputText = JSON.stringify(input);
     return session.call({ callId: String(calls), tool: "t", caller: "programmatic", inputText, ...changes }, past);

@@ -13,7 +13,8 @@ import { runAttempts } from "./attempts.ts";
 import type { CallQueues } from "../queues/call-queues.ts";
 import type { OpenCall } from "../open-call.ts";
 import type { OpenCalls, OpenCallsParts } from "../open-calls.ts";
-import { type Handled, readResult, Returned, runHandler, toText } from "./run-handler.ts";
+import type { Handled } from "../handled.ts";
+import { readResult, Returned, runHandler, toText } from "./run-handler.ts";
 import { GatheredItems } from "../streams/gathered-items.ts";
 import { StreamRun } from "../streams/stream-run.ts";
 import { describe } from "../../errors.ts";
@@ -119,10 +120,12 @@ export class CallRunner {
         const answer = sentences.handlerFailed(tool.name, identity.callId, undefined);
         return { answer, error: sentences.noItems(tool.name, describe(ran.value)) };
       }
-      const gathered = reader ? undefined : new GatheredItems(call, limits, share);
-      const parts = { call, items, limits, share, reader: reader ?? gathered, unread: reader && unread };
-      handling.stream = new StreamRun(parts as ConstructorParameters<typeof StreamRun>[0], handling.streamed);
-      return gathered ? gathered.read(handling.stream) : handling.stream.run();
+      const parts = { call, items, limits, share };
+      if (reader) return (handling.stream = new StreamRun({ ...parts, reader, unread }, handling.streamed)).run();
+      const gathered = new GatheredItems(call, limits, share);
+      const run = new StreamRun({ ...parts, reader: gathered, unread: undefined }, handling.streamed);
+      handling.stream = run;
+      return gathered.read(run);
     };
     return span ? span.run(stream) : stream();
   }

@@ -2,8 +2,8 @@ import { PortcullisError } from "../../errors.ts";
 import type { Share } from "../../values/held-bytes.ts";
 import { issuesText, type Schema, type Validated, validate } from "../../tools/schema.ts";
 import type { CallContext } from "../../tools/tool.ts";
-import type { Failure, Value } from "../answer.ts";
-import type { Overdraft } from "../admit/budget.ts";
+import type { Failure } from "../answer.ts";
+import type { Failed, Handled } from "../handled.ts";
 import { OVER } from "../call-end.ts";
 import type { OpenCall } from "../open-call.ts";
 import { measure } from "../../values/json/plain-data.ts";
@@ -16,21 +16,6 @@ import {
   resultType,
 } from "../../values/json/serialise-result.ts";
 import * as sentences from "../sentences.ts";
-
-export interface Succeeded {
-  readonly answer: Value;
-  /** Kind of the result, like `array of 200`. */
-  readonly shape: string;
-}
-
-export interface Failed {
-  readonly answer: Failure;
-  /** The cause, for the operator. */
-  readonly error?: unknown;
-  readonly overdraft?: Overdraft;
-}
-
-export type Handled = Succeeded | Failed;
 
 export class Returned {
   readonly value: unknown;

@@ -2,9 +2,10 @@ import { measure } from "../../values/json/plain-data.ts";
 import type { ResultLimits } from "../../values/json/serialise-result.ts";
 import type { Share } from "../../values/held-bytes.ts";
 import type { OpenCall } from "../open-call.ts";
-import type { Handled } from "../run/run-handler.ts";
+import type { Handled } from "../handled.ts";
 import * as sentences from "../sentences.ts";
-import type { Batch, StreamReader, StreamRun } from "./stream-run.ts";
+import type { Batch, OpenStream, StreamReader } from "./stream-reader.ts";
+import type { StreamRun } from "./stream-run.ts";
 
 /** Reads a stream for a caller that gets its items as one array, within the limits of one result. */
 export class GatheredItems implements StreamReader {
@@ -47,7 +48,7 @@ export class GatheredItems implements StreamReader {
     return { answer, shape: `array of ${this.#count}` };
   }
 
-  get #stream(): StreamRun | undefined {
+  get #stream(): OpenStream | undefined {
     return this.#call.handling.stream;
   }
 }

@@ -3,16 +3,18 @@
  * for them, and what ended the stream goes out last.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
-import { issuesText, type Schema, type Validated, validate } from "../../tools/schema.ts";
+import { issuesText, type Validated, validate } from "../../tools/schema.ts";
 import { memoryOf, type Share } from "../../values/held-bytes.ts";
 import { type ResultLimits, type ResultText, serialiseResult } from "../../values/json/serialise-result.ts";
 import type { Overdraft } from "../admit/budget.ts";
 import type { Failure } from "../answer.ts";
 import { OVER } from "../call-end.ts";
 import type { OpenCall } from "../open-call.ts";
-import { type Failed, type Handled, thrownFailure } from "../run/run-handler.ts";
+import type { Failed, Handled } from "../handled.ts";
+import { thrownFailure } from "../run/run-handler.ts";
 import type { UnreadAnswers } from "../run/unread-answers.ts";
 import * as sentences from "../sentences.ts";
+import type { OpenStream, StreamReader } from "./stream-reader.ts";
 import { PastItems, type StreamPast } from "./past-items.ts";
 
 /** Most bytes of a batch, unless a single item has more. */
@@ -23,21 +25,6 @@ const BATCH_MS = 50;
 
 /** Why a stream ended whose reader had enough of it. */
 export const STOPPED = "The program reads no more of the stream.";
-
-export interface Batch {
-  /** A JSON array. */
-  readonly body: string;
-  readonly count: number;
-  /** UTF-8 bytes of the body. */
-  readonly bytes: number;
-  /** Memory that the call's share holds for it. The reader gives it back. */
-  readonly heldBytes: number;
-}
-
-/** What a caller that reads streams is given. It asks for each further batch with `more`. */
-export interface StreamReader {
-  readonly take: (batch: Batch) => void;
-}
 
 export interface StreamParts {
   readonly call: OpenCall;
@@ -55,7 +42,7 @@ type Next = Step | PromiseLike<Step>;
  * Pulls items while its reader has asked for a batch that has not left. So a reader that is slow holds up the handler,
  * and nothing collects here. Each item is checked and becomes text on its own.
  */
-export class StreamRun {
+export class StreamRun implements OpenStream {
   readonly #parts: StreamParts;
   readonly #past: PastItems;
   readonly #batchBytes: number;
@@ -87,7 +74,6 @@ export class StreamRun {
     this.#asked = past ? Math.max(0, 1 + past.asked - past.batches) : 1;
   }
 
-  /** What has left: the number of items, and the bytes of their JSON. */
   get given(): { readonly items: number; readonly bytes: number } {
     return this.#given;
   }
@@ -109,13 +95,11 @@ export class StreamRun {
     );
   }
 
-  /** The reader can take one batch more. */
   more(): void {
     this.#asked += 1;
     this.#inContext(() => this.#goOn());
   }
 
-  /** The reader reads no more. Returns how the call ends with that; undefined if the stream has ended. */
   stop(): Handled | undefined {
     if (this.#state === "over") return undefined;
     this.#abort(STOPPED);
@@ -123,7 +107,6 @@ export class StreamRun {
     return this.#succeeded(", not read to its end");
   }
 
-  /** Ends the stream with a failure at once. For a reader that cannot take what it is given. */
   fail(answer: Failure): void {
     if (this.#state === "over") return;
     this.#abort(answer.message);
@@ -241,7 +224,7 @@ export class StreamRun {
   }
 
   /** Checks an item, and adds its text to the batch. Returns a promise only if it must wait. */
-  #make(value: unknown): Promise<void> | undefined {
+  #make(value: unknown): Promise<undefined> | undefined {
     const { call, share } = this.#parts;
     const { output } = call.tool;
     if (isThenable(value)) {
@@ -250,13 +233,13 @@ export class StreamRun {
       return undefined;
     }
     if (output === undefined) return this.#encode(value);
-    const validated = share.lane.run(() => validate(output as Schema, value));
+    const validated = share.lane.run(() => validate(output, value));
     return validated instanceof Promise
       ? validated.then((late) => this.#takeValidated(late))
       : this.#takeValidated(validated);
   }
 
-  #takeValidated(validated: Validated): Promise<void> | undefined {
+  #takeValidated(validated: Validated): Promise<undefined> | undefined {
     if (validated.ok) return this.#encode(validated.value);
     const { name } = this.#parts.call.tool;
     const faults = sentences.outputFaults(name, `item ${this.#index}: ${issuesText(validated.issues)}`);
@@ -264,9 +247,9 @@ export class StreamRun {
     return undefined;
   }
 
-  #encode(value: unknown): Promise<void> | undefined {
+  #encode(value: unknown): Promise<undefined> | undefined {
     const { limits, share } = this.#parts;
-    return serialiseResult(value, limits, share, this.#add) as Promise<void> | undefined;
+    return serialiseResult(value, limits, share, this.#add);
   }
 
   /** Index of the item that was pulled last, from 0. */

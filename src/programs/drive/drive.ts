@@ -16,7 +16,7 @@ import { DIED_STOPPING, endingUnreplayable, keptNote, NEVER_SETTLES } from "./en
 import { EventQueue } from "./event-queue.ts";
 import { FirstEnding } from "./first-ending.ts";
 import { type ExecutionState, type OpenCall, type Usage, usageOf } from "../from-journal/execution-state.ts";
-import type { Batch } from "../../gate/streams/stream-run.ts";
+import type { Batch } from "../../gate/streams/stream-reader.ts";
 import { answerEvent, fireEvent, type GuestEvent, itemsEvent, startEvent, stopEvent } from "../guest/guest-event.ts";
 import type { Driven } from "../execution.ts";
 import { GuestSupervisor } from "../guest/guest-supervisor.ts";

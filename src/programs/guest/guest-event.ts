@@ -10,7 +10,7 @@ import {
 } from "../../../bridge/frames.ts";
 import type { Closes } from "../../../bridge/turn-reader.ts";
 import type { Answer } from "../../gate/answer.ts";
-import type { Batch } from "../../gate/streams/stream-run.ts";
+import type { Batch } from "../../gate/streams/stream-reader.ts";
 import { jsonSchemaOf } from "../../tools/tool-schemas.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { Limits } from "../limits.ts";

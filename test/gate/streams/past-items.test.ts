@@ -1,8 +1,8 @@
-import fc from "fast-check";
+import { array, assert, integer, json, nat, pre, property } from "fast-check";
 import { expect, test } from "vitest";
 import { ItemsDigest, PastItems } from "../../../src/gate/streams/past-items.ts";
 
-const texts = fc.array(fc.json(), { minLength: 1, maxLength: 20 });
+const texts = array(json(), { minLength: 1, maxLength: 20 });
 
 /** The digest of these items, put into batches of a size. */
 function digestOf(items: readonly string[], size: number): string {
@@ -20,8 +20,8 @@ const past = (items: readonly string[], size = 3) => ({
 });
 
 test("items that are yielded again are skipped, however they were put into batches", () => {
-  fc.assert(
-    fc.property(texts, fc.integer({ min: 1, max: 20 }), (items, size) => {
+  assert(
+    property(texts, integer({ min: 1, max: 20 }), (items, size) => {
       const again = new PastItems({ resumes: "from-start" }, past(items, size));
       for (const item of items) {
         expect(again.isSkipping).toBe(true);
@@ -33,11 +33,11 @@ test("items that are yielded again are skipped, however they were put into batch
 });
 
 test("one other item among those that are yielded again is found", () => {
-  fc.assert(
-    fc.property(texts, fc.nat(), (items, at) => {
+  assert(
+    property(texts, nat(), (items, at) => {
       const again = new PastItems({ resumes: "from-start" }, past(items));
       const changed = items.with(at % items.length, '"another"');
-      fc.pre(changed.join() !== items.join());
+      pre(changed.join() !== items.join());
       expect(changed.map((item) => again.skip(item)).at(-1)).toBe(false);
     }),
   );

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import type { Answer } from "../../../src/gate/answer.ts";
-import type { Batch } from "../../../src/gate/streams/stream-run.ts";
+import type { Batch } from "../../../src/gate/streams/stream-reader.ts";
 import { defineTool } from "../../../src/tools/define-tool.ts";
 import type { CallContext, Tool } from "../../../src/tools/tool.ts";
 import { PortcullisError } from "../../../src/errors.ts";

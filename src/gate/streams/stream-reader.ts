@@ -1,0 +1,29 @@
+import type { Failure } from "../answer.ts";
+import type { Handled } from "../handled.ts";
+
+export interface Batch {
+  /** A JSON array. */
+  readonly body: string;
+  readonly count: number;
+  /** UTF-8 bytes of the body. */
+  readonly bytes: number;
+  /** Memory that the call's share holds for it. The reader gives it back. */
+  readonly heldBytes: number;
+}
+
+/** What a caller that reads streams passes with a call. It is given the first batch, and one more for each `more`. */
+export interface StreamReader {
+  readonly take: (batch: Batch) => void;
+}
+
+/** A stream, as its reader sees it. */
+export interface OpenStream {
+  /** What has left: the number of items, and the bytes of their JSON. */
+  readonly given: { readonly items: number; readonly bytes: number };
+  /** The reader can take one batch more. */
+  readonly more: () => void;
+  /** The reader reads no more. Returns how the call ends with that; undefined if the stream has ended. */
+  readonly stop: () => Handled | undefined;
+  /** Ends the stream with a failure at once. For a reader that cannot take what it is given. */
+  readonly fail: (answer: Failure) => void;
+}
