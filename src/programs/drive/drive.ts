@@ -298,10 +298,10 @@ export class Driver {
   #noteStored(begun: readonly (readonly [GuestEvent, GuestTurn])[]): void {
     const { share } = this.#session;
     this.#held.noteStored();
-    for (const [{ head, heldBytes = 0 }] of begun) {
+    for (const [{ head, heldBytes = 0, recorded }] of begun) {
       if (head.kind === "items") {
         this.#session.noteRead(String(head.id));
-        if (this.#log.isDurable || this.#state.unreplayable === "stream") share.giveBack(heldBytes);
+        if (this.#log.isDurable || recorded) share.giveBack(heldBytes);
       }
       if (head.kind !== "answer") continue;
       const bytes = this.#session.noteRead(String(head.id));
@@ -376,8 +376,10 @@ export class Driver {
   }
 
   #giveItems(id: number, batch: Batch): void {
-    if (!this.#end.stopping && this.#state.calls.has(id)) this.#push(itemsEvent(this.#now(), id, batch));
-    else this.#session.share.giveBack(batch.heldBytes);
+    if (!this.#end.stopping && this.#state.calls.has(id))
+      return this.#push(itemsEvent(this.#now(), id, batch, this.#log.keepsItems(batch.body)));
+    this.#session.noteRead(String(id));
+    this.#session.share.giveBack(batch.heldBytes);
   }
 
   #stopReading(id: number): void {

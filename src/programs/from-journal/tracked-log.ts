@@ -8,7 +8,7 @@ import { StateLog } from "../../journal/state-log.ts";
 import { applyCommand, applyHeader, applyRecord, beginTurn, endTurn, ExecutionState } from "./execution-state.ts";
 import { wasRedacted } from "../../redaction/redacting-journal.ts";
 import type { SlicedWork } from "../../values/slice-scheduler.ts";
-import { type GuestEvent, withoutItems } from "../guest/guest-event.ts";
+import type { GuestEvent } from "../guest/guest-event.ts";
 import { turnsOf } from "../guest/replay-turns.ts";
 
 /** Commands that are applied before the host's thread may be yielded. A turn may have a hundred thousand commands. */
@@ -25,8 +25,8 @@ export class TrackedLog extends StateLog<ExecutionState> {
   readonly #journal: Journal;
   /** Whether the journal, if nothing more is appended to it, lets this driver seem to have died while the program had the turn. */
   #seemsDead = false;
-  /** Text of batches of streams that a journal in memory keeps, in UTF-16 code units. */
-  #streamedBytes = 0;
+  /** Length of the items of streams that a journal in memory keeps, in UTF-16 code units. */
+  #itemsLength = 0;
   /** Resolves once the journal knows that this driver is alive, if it needs to. */
   #noted: Promise<void> = Promise.resolve();
 
@@ -95,7 +95,7 @@ export class TrackedLog extends StateLog<ExecutionState> {
   ): SlicedWork<readonly TurnRecord[]> {
     const records: TurnRecord[] = [];
     for (const [event, { commands, texts }] of turns) {
-      const { head, text } = this.#isKept(event) ? event : withoutItems(event);
+      const { head, text } = event.recorded ?? event;
       beginTurn(this.state, head);
       let applied = 0;
       for (const command of commands) {
@@ -110,13 +110,12 @@ export class TrackedLog extends StateLog<ExecutionState> {
     return records;
   }
 
-  /** A journal in memory keeps no more of streams than a part of what the execution may hold. */
-  #isKept({ head, text }: GuestEvent): boolean {
-    if (head.kind !== "items" || this.isDurable) return true;
+  /** Whether the journal keeps a text of items: a journal in memory keeps no more of streams than a part of `totalBytes`. */
+  keepsItems(text: string): boolean {
+    if (this.isDurable) return true;
     const { totalBytes = 0 } = this.state.header?.limits ?? {};
-    const bytes = this.#streamedBytes + text.length;
-    if (bytes > totalBytes * STREAMS_PART) return false;
-    this.#streamedBytes = bytes;
+    if (this.#itemsLength + text.length > totalBytes * STREAMS_PART) return false;
+    this.#itemsLength += text.length;
     return true;
   }
 

@@ -23,6 +23,8 @@ export interface GuestEvent {
   readonly pieces?: readonly string[];
   /** Of a batch of a stream: memory that its call's share holds for it. */
   readonly heldBytes?: number;
+  /** What the journal keeps of the event, if that is not all. */
+  readonly recorded?: Pick<GuestEvent, "head" | "text">;
 }
 
 /** Length from which a text is sent in pieces, in UTF-16 code units. */
@@ -64,18 +66,24 @@ export function answerEvent(now: number, id: number, answer: Answer): GuestEvent
   return body.length < LARGE_LENGTH ? { head, text } : { head, text, pieces: [answerHead(now, id, ok), body] };
 }
 
-/** A batch of the stream that answers a call. */
-export function itemsEvent(now: number, id: number, { body, count, bytes, heldBytes }: Batch): GuestEvent {
-  const head = { kind: "items", now, id, count, bytes, isKept: true } as const;
-  const first = `${itemsHead(now, id, count, bytes)}\n`;
+/** A batch of the stream that answers a call. `isKept`: whether the journal keeps its items. */
+export function itemsEvent(
+  now: number,
+  id: number,
+  { body, count, bytes, heldBytes }: Batch,
+  isKept: boolean,
+): GuestEvent {
+  const head = { kind: "items", now, id, count, bytes, isKept } as const;
+  const frame = itemsHead(now, id, count, bytes);
+  const first = `${frame}\n`;
   const text = first + body;
-  return { head, text, heldBytes, ...(body.length < LARGE_LENGTH ? {} : { pieces: [first, body] }) };
-}
-
-/** The same event for a journal that does not keep the items. */
-export function withoutItems({ head, text }: GuestEvent): Pick<GuestEvent, "head" | "text"> {
-  if (head.kind !== "items") return { head, text };
-  return { head: { ...head, isKept: false }, text: itemsHead(head.now, head.id, head.count, head.bytes) };
+  return {
+    head,
+    text,
+    heldBytes,
+    ...(body.length < LARGE_LENGTH ? {} : { pieces: [first, body] }),
+    ...(isKept ? {} : { recorded: { head, text: frame } }),
+  };
 }
 
 export function fireEvent(now: number, id: number): GuestEvent {
