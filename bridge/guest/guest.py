@@ -73,6 +73,7 @@ LONGEST_TIMER_MS = 2**31 - 1
 HEADER_BYTES = 16_384
 TOO_LARGE = "value_too_large"
 BUILD_DICT = "build a dict of what is needed from it."
+STREAM_MISUSED = "stream_misused"
 LARGEST_INTEGER = 2**53 - 1
 WALK_DEPTH = 10_000
 PROGRAM_FILE = "program.py"
@@ -325,6 +326,8 @@ class PlainCopy:
         kind = type(value).__name__
         if isinstance(value, ToolCall):
             self.refuse("a call without its result", "await it first.")
+        if isinstance(value, (ToolStream, StreamReader)):
+            self.refuse(f"the stream of {path_of(value._stream._tool)}(...)", "read it with `async for`, and pass on what you need of it.")
         if inspect.isawaitable(value):
             self.refuse(f"a {kind}", "await it first.")
         if isinstance(value, (bytes, bytearray, memoryview)):
@@ -391,7 +394,7 @@ def has_fields(value):
 
 
 def is_awaitable(value):
-    return not is_disguised(value) and inspect.isawaitable(value)
+    return not is_disguised(value) and not isinstance(value, ToolStream) and inspect.isawaitable(value)
 
 
 def in_order(items):
@@ -673,6 +676,219 @@ class ToolCall(Future):
         return f"<call of {path_of(self._tool)}, {'done' if self.done() else 'under way'}>"
 
 
+class Stream:
+    """
+    An open call that is answered with a stream. It is ended as any other call is, and refers to none of the objects by
+    which the program reads it: it has to be told when the program has dropped them.
+    """
+
+    __slots__ = ("_guest", "_tool", "number", "is_open", "items", "_batches", "_error", "_waiting")
+
+    def __init__(self, guest, tool):
+        self._guest = guest
+        self._tool = tool
+        self.number = None
+        self.is_open = True
+        # Items of the batch that the program reads, the last one first, and JSON of the batches that it has not begun.
+        self.items = []
+        self._batches = collections.deque()
+        self._error = None
+        self._waiting = []
+
+    def done(self):
+        return not self.is_open
+
+    def set_result(self, _):
+        self.is_open = False
+        self._wake()
+
+    def set_exception(self, error):
+        self._error = error
+        self.set_result(None)
+
+    def take(self, batch):
+        self._batches.append(batch)
+        self._wake()
+
+    def _wake(self):
+        waiting, self._waiting = self._waiting, []
+        for one in waiting:
+            if not one.done():
+                one.set_result(None)
+
+    def begin_batch(self):
+        """Begins the batch after the one that was read, and asks for another. Tells whether there are items then."""
+        while not self.items and self._batches:
+            # Both may fail when the stack is full, so the batch is taken after them.
+            items = parse_result(self._batches[0])
+            if self.is_open:
+                self._guest.ask_for_batch(self)
+            items.reverse()
+            self.items = items
+            self._batches.popleft()
+        return bool(self.items)
+
+    def next_error(self):
+        """How a stream that has no more items ends: with its error, which is told once, or as any iterator."""
+        error, self._error = self._error, None
+        return error or StopAsyncIteration()
+
+    async def arrival(self):
+        """Waits until something may have arrived."""
+        one = self._guest.loop.create_future()
+        self._waiting.append(one)
+        try:
+            await one
+        finally:
+            if one in self._waiting:
+                self._waiting.remove(one)
+
+    def cancel(self):
+        """The program reads no more of it."""
+        if self.is_open:
+            self._guest.cancel_stream(self)
+        self._batches.clear()
+        self.items = []
+        self._error = None
+        self.set_result(None)
+
+    def drop(self):
+        self._guest.drop_stream(self)
+
+
+def stream_misused(kind, tool, message):
+    error = kind(message)
+    error.code, error.tool = STREAM_MISUSED, tool
+    return error
+
+
+class StreamReader:
+    """
+    What reads a stream. A loop that is left by `break`, or by an error, drops it at once, and so the stream is
+    cancelled. A program that keeps the reader closes it with `aclose`, or leaves it open until its end.
+    """
+
+    __slots__ = ("_stream", "_number", "__weakref__")
+
+    def __init__(self, stream):
+        self._stream = stream
+        self._number = next_number()
+
+    def __aiter__(self):
+        return self
+
+    async def __anext__(self):
+        stream = self._stream
+        while not (stream.items or stream.begin_batch()):
+            if not stream.is_open:
+                raise stream.next_error()
+            try:
+                await stream.arrival()
+            except BaseException:
+                self = None  # The traceback of this error must not keep it.
+                raise
+        return stream.items.pop()
+
+    async def aclose(self):
+        self._stream.cancel()
+
+    def __del__(self):
+        self._stream.drop()
+
+    def __hash__(self):
+        return self._number
+
+    def __repr__(self):
+        return f"<reader of {path_of(self._stream._tool)}>"
+
+
+class ToolStream:
+    """
+    The stream that a call is answered with. It is read once. Using it as if it were a list or a call raises an error that
+    says how to read it.
+    """
+
+    __slots__ = ("_stream", "_reader", "_reads", "_number")
+
+    def __init__(self, stream):
+        self._stream = stream
+        # Until a loop reads the stream. From then on only the loop has the reader, so that its end drops it.
+        self._reader = StreamReader(stream)
+        self._reads = weakref.ref(self._reader)
+        self._number = next_number()
+
+    def __aiter__(self):
+        reader, self._reader = self._reader, None
+        if reader is None:
+            raise self._read_twice()
+        self._stream._guest.note_read(self._stream)
+        return reader
+
+    def __anext__(self):
+        reader = self._reads()
+        if reader is None:
+            raise self._read_twice()
+        self._stream._guest.note_read(self._stream)
+        return reader.__anext__()
+
+    async def aclose(self):
+        self._stream._guest.note_read(self._stream)
+        self._stream.cancel()
+
+    def _read_twice(self):
+        tool = self._stream._tool
+        return stream_misused(
+            TypeError,
+            tool,
+            f"The stream of {path_of(tool)}(...) is read by another loop, or was: a stream is read once. "
+            "Call the tool again, or keep the items that you need.",
+        )
+
+    def _misused(self, what, kind=TypeError):
+        tool = self._stream._tool
+        return stream_misused(
+            kind,
+            tool,
+            f"{path_of(tool)}(...) gives a stream of items, which {what}: read it with `async for item in ...`, "
+            "or collect a small one with `[item async for item in ...]`.",
+        )
+
+    def __await__(self):
+        raise self._misused("cannot be awaited")
+
+    def __getattr__(self, name):
+        raise self._misused(f"has no '{shorten(name, 64)}'", AttributeError)
+
+    def __getitem__(self, key):
+        raise self._misused("cannot be subscripted")
+
+    def __iter__(self):
+        raise self._misused("come later and not at once")
+
+    def __len__(self):
+        raise self._misused("has no length")
+
+    def __contains__(self, item):
+        raise self._misused("cannot be searched")
+
+    def __bool__(self):
+        raise self._misused("is neither true nor false")
+
+    def __eq__(self, other):
+        if isinstance(other, ToolStream):
+            return self is other
+        raise self._misused("equals nothing")
+
+    def __hash__(self):
+        return self._number
+
+    def __reduce_ex__(self, protocol):
+        raise self._misused("cannot be copied")
+
+    def __repr__(self):
+        return f"<stream of {path_of(self._stream._tool)}>"
+
+
 async def result_of(awaitable):
     return await awaitable
 
@@ -680,6 +896,8 @@ async def result_of(awaitable):
 def json_default(encoder, value):
     if isinstance(value, ToolCall):
         raise TypeError(value._not_yet("has no form in JSON"))
+    if isinstance(value, ToolStream):
+        raise value._misused("have no form in JSON")
     return plain_json_default(encoder, value)
 
 
@@ -870,7 +1088,7 @@ for name in (
 
 
 class ToolFunction:
-    """A tool that a program may call. Calling it sends the call at once and returns a `ToolCall`."""
+    """A tool that a program may call. Calling it sends the call at once and returns a `ToolCall` or a `ToolStream`."""
 
     __slots__ = ("__name__", "__qualname__", "_call")
 
@@ -994,14 +1212,14 @@ def path_of(tool):
     return FUNCTIONS.get(tool) or f"tools.{tool}"
 
 
-def tool_tree(names, call):
+def tool_tree(names, call, streaming, stream):
     tree = {}
     for name in names:
         *path, last = name.split(".")
         branch = tree
         for part in path:
             branch = branch.setdefault(part, {})
-        branch[last] = ToolFunction(name, call)
+        branch[last] = ToolFunction(name, stream if name in streaming else call)
     return tool_namespace("tools", tree)
 
 
@@ -1273,6 +1491,11 @@ class Guest:
         self._turn = 0
         self._failed = []
         self._calls = {}
+        # Streams that the program has not begun to read, and those that it dropped in this turn.
+        self._unread = {}
+        self._dropped = []
+        # Whether the interpreter looks for cycles. When it does so is no part of a replay.
+        self.collects = False
         # For each tool that has exactly one required field, that field.
         self._positional = {}
         self._timers = {}
@@ -1317,6 +1540,7 @@ class Guest:
     def _end_turn(self):
         if self.settled:
             return
+        self._cancel_dropped()
         if self._stopped:
             self.log.flush_tail()
         self._send_unreplayable()
@@ -1343,6 +1567,10 @@ class Guest:
             return
         if header["kind"] == "answer":
             self._answer(header, body)
+        elif header["kind"] == "items":
+            stream = self._calls.get(header["id"])
+            if stream is not None:
+                stream.take(body)
         elif header["kind"] == "fire":
             timer = self._timers.pop(header["id"], None)
             if timer is not None:
@@ -1359,7 +1587,7 @@ class Guest:
         self.log.log_bytes = self._limits["logBytes"]
         seed_chance(header["seed"])
         module = types.ModuleType("__main__")
-        tools = tool_tree(body["tools"], self.call)
+        tools = tool_tree(body["tools"], self.call, set(body.get("streams", ())), self.stream)
         self._positional = body.get("positional", {})
         functions = {"searchTools": SearchFunction(self.call), "save": SaveFunction(self.call), "load": LoadFunction(self.call)}
         vars(module).update(functions, tools=tools, ToolError=ToolError, asyncio=asyncio, __file__=PROGRAM_FILE)
@@ -1420,6 +1648,7 @@ class Guest:
                 self.fail(error)
                 return
         self._note_failed(notes)
+        self._note_unread(notes)
         self._settle({"kind": "settled", "ok": True, "notes": notes}, body)
 
     def fail(self, error):
@@ -1444,6 +1673,11 @@ class Guest:
         others = "" if more == 0 else f" ({more} {'other' if more == 1 else 'others'} failed too.)"
         told = shorten(f"A task or call failed, and the program did not await it: {fault['name']}: {fault['message']}", 256 - len(others))
         notes.append(told + others)
+
+    def _note_unread(self, notes):
+        """Notes about streams that the program never read."""
+        for stream in itertools.islice(self._unread, NOTES - len(notes)):
+            notes.append(shorten(f"The program never read the stream of {stream._tool}. Read it with async for, or do not call it.", 256))
 
     def exit_with(self, error):
         if error.code in (None, 0, False):
@@ -1495,6 +1729,7 @@ class Guest:
         self._last_id = number
         self._call_count += 1
         self._calls[number] = call
+        return number
 
     def _saved(self, inputs, fields):
         """The name and the value that are to be kept."""
@@ -1544,6 +1779,41 @@ class Guest:
             value = parse_json(body)
             call.set_exception(ToolError(value["code"], value["tool"], value["message"]))
             self.keep_failed(call)
+
+    # -- streams
+
+    def stream(self, tool, inputs, fields):
+        stream = Stream(self, tool)
+        try:
+            stream.number = self._send_call(stream, tool, inputs, fields)
+        except ToolError as error:
+            # Like the refusal of any other call, this is told to the program where it waits for the result.
+            stream.set_exception(error)
+        self._unread[stream] = None
+        return ToolStream(stream)
+
+    def note_read(self, stream):
+        self._unread.pop(stream, None)
+
+    def ask_for_batch(self, stream):
+        self._emit({"kind": "next", "id": stream.number})
+
+    def cancel_stream(self, stream):
+        self._emit({"kind": "cancel", "id": stream.number})
+        del self._calls[stream.number]
+
+    def drop_stream(self, stream):
+        """
+        Notes that nothing can read a stream any more. Such a stream is cancelled at the end of the turn. References are
+        counted, so this happens at the same point in each run, unless the reference was part of a cycle.
+        """
+        if not self.collects:
+            self._dropped.append(stream)
+
+    def _cancel_dropped(self):
+        dropped, self._dropped = self._dropped, []
+        for stream in sorted((one for one in dropped if one.is_open), key=lambda one: one.number):
+            stream.cancel()
 
     # -- timers
 
@@ -2017,7 +2287,19 @@ def main():
     warnings.simplefilter("ignore", DeprecationWarning)
     warnings.showwarning = show_warning
     asyncio._set_running_loop(guest.loop)
-    sys.set_asyncgen_hooks(finalizer=lambda generator: guest.loop.call_soon(guest.loop.create_task, generator.aclose()))
+    kept_generators = []
+
+    def note_collection(phase, _):
+        guest.collects = phase == "start"
+
+    def close_generator(generator):
+        if guest.collects:
+            kept_generators.append(generator)
+        else:
+            guest.loop.call_soon(guest.loop.create_task, generator.aclose())
+
+    gc.callbacks.append(note_collection)
+    sys.set_asyncgen_hooks(finalizer=close_generator)
     # The collector need not look at the guest's own objects again.
     gc.collect()
     gc.freeze()

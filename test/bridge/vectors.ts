@@ -22,6 +22,7 @@ type Line =
         readonly limits: GuestLimits;
         readonly tools: readonly string[];
         readonly positional?: Readonly<Record<string, string>>;
+        readonly streams?: readonly string[];
       };
     }
   | { readonly host: object; readonly body?: string }
@@ -46,8 +47,8 @@ export function vectorSuite(sandbox: () => Sandbox, language: Language): void {
 
 function hostText(line: Line, program: string): string[] {
   if ("start" in line) {
-    const { tools, positional, ...header } = line.start;
-    const body = JSON.stringify({ program, tools, positional });
+    const { tools, positional, streams, ...header } = line.start;
+    const body = JSON.stringify({ program, tools, positional, streams });
     return [frameText({ kind: "start", protocol: PROTOCOL_VERSION, ...header, body })];
   }
   return "host" in line
