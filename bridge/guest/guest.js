@@ -454,7 +454,7 @@
     stream.waiting = left;
   }
 
-  /** What a read gives: an item, or the end, or the promise of an error; undefined if it has to wait. */
+  /** What a read gives: an item, the end, or the error of the stream as `failed`; undefined if it has to wait. */
   function nextItem(stream) {
     if (stream.at === stream.items.length) {
       if (stream.batches.length === 0) return stream.isOpen ? undefined : endOfStream(stream);
@@ -478,11 +478,7 @@
     const { error } = stream;
     stream.error = undefined;
     if (error === undefined) return { __proto__: objectPrototype, value: undefined, done: true };
-    return failStream(instanceOf(RealError, error) ? error : new ToolError(error.code, error.tool, error.message));
-  }
-
-  async function failStream(error) {
-    throw error;
+    return { __proto__: null, failed: error };
   }
 
   /** The program reads no more of it. */
@@ -500,7 +496,19 @@
     serveStream(stream);
   }
 
-  const give = async (result) => result;
+  function arrivalOf(stream) {
+    const arrived = new RealPromise((resolve) => push(stream.waiting, resolve));
+    return defineProperty(arrived, "constructor", { __proto__: null, value: RealPromise });
+  }
+
+  /** Gives the program what it reads. The error is created after the await, so that its stack has the line that reads. */
+  async function give(stream, next) {
+    const read = next ?? (await arrivalOf(stream));
+    // What the program gets has a prototype, which is its to change.
+    if (getPrototypeOf(read) !== null) return read;
+    const { failed } = read;
+    throw instanceOf(RealError, failed) ? failed : new ToolError(failed.code, failed.tool, failed.message);
+  }
 
   function readStream(stream) {
     if (!setDelete(unreadStreams, stream))
@@ -511,9 +519,7 @@
       );
     const iterator = {
       next() {
-        const next = stream.waiting.length > 0 ? undefined : nextItem(stream);
-        if (next !== undefined) return give(next);
-        return new RealPromise((resolve) => push(stream.waiting, resolve));
+        return give(stream, stream.waiting.length > 0 ? undefined : nextItem(stream));
       },
       async return(value) {
         cancelStream(stream);
