@@ -138,6 +138,7 @@ function hintForPython(fault: Fault, tools: ToolSet): string | undefined {
     return "An async function returns before its result is ready: await it before using its result.";
   if (/\bToolCall\b/.test(message))
     return "A call returns before its result is ready: await it before using its result.";
+  if (/\bToolStream\b/.test(message)) return "Read a stream with `async for item in ...`.";
   return undefined;
 }
 

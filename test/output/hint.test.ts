@@ -174,6 +174,10 @@ test.each([
     "int() argument must be a string, a bytes-like object or a real number, not 'ToolCall'",
     "unsupported format string passed to ToolCall.__format__",
   ].map((message) => [message, "A call returns before its result is ready: await it before using its result."]),
+  ...[
+    "unsupported operand type(s) for +: 'ToolStream' and 'int'",
+    "'ToolStream' object does not support the asynchronous context manager protocol",
+  ].map((message) => [message, "Read a stream with `async for item in ...`."]),
 ])("the words of Python have hints of their own: %s", (message, expected) => {
   expect(hint(message)).toBe(expected);
 });

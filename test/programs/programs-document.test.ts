@@ -21,6 +21,19 @@ const invoices = defineTool({
   handler: () => [],
 });
 
+const eachInvoice = defineTool({
+  name: "billing.eachInvoice",
+  description: "All invoices, one after the other.",
+  input: z.object({}),
+  output: z.object({ id: z.number() }),
+  allowedCallers: ["programmatic"],
+  effect: "read",
+  stream: true,
+  *handler() {
+    for (let id = 1; id <= 3; id += 1) yield { id };
+  },
+});
+
 /** Cells of the rows of the table under a heading. */
 function rowsUnder(heading: string): string[][] {
   const section = text.split(/^#{2,3} /m).find((part) => part.startsWith(`${heading}\n`)) ?? "";
@@ -60,7 +73,7 @@ describe.each([
 ])("docs/programs.md holds on the %s sandbox", (_name, sandbox) => {
   let runtime: Runtime;
   beforeAll(async () => {
-    runtime = await createRuntime({ tools: [invoices], sandbox });
+    runtime = await createRuntime({ tools: [invoices, eachInvoice], sandbox });
   });
   afterAll(async () => {
     await runtime[Symbol.asyncDispose]();

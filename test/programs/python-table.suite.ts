@@ -21,6 +21,20 @@ const all = defineTool({
   handler: () => [],
 });
 
+const rates = defineTool({
+  name: "rates",
+  description: "Currencies of a country.",
+  input: z.object({}),
+  output: z.object({ currency: z.string() }),
+  allowedCallers: ["programmatic"],
+  effect: "read",
+  stream: true,
+  *handler() {
+    for (const currency of ["EUR", "GBP", "USD"]) yield { currency };
+  },
+});
+const READ_IT = "read it with `async for item in ...`, or collect a small one with `[item async for item in ...]`.";
+
 /** A program, with the value that it returns or the message of its error. */
 type Case = readonly [program: string, ending: { readonly returns: unknown } | { readonly fails: string }];
 
@@ -61,6 +75,35 @@ const LINES: Readonly<Record<string, readonly Case[]>> = {
   ],
   "`await tools.orders.find(3, limit=None)`": [
     ['(await tools.orders.find(3, limit=None))["input"]', { returns: { id: 3 } }],
+  ],
+  "`async for rate in tools.rates():`": [
+    [
+      "async for rate in tools.rates():\n    break\n[rate.currency, (await tools.orders.find(1)).customer.name]",
+      { returns: ["EUR", "Ann"] },
+    ],
+    ["[rate.currency async for rate in tools.rates()]", { returns: ["EUR", "GBP", "USD"] }],
+    [
+      "rates = tools.rates()\n[await anext(rates), [rate.currency async for rate in rates]]",
+      { returns: [{ currency: "EUR" }, ["GBP", "USD"]] },
+    ],
+    [
+      "from contextlib import aclosing\nasync with aclosing(tools.rates()) as rates:\n    return await anext(rates)",
+      { returns: { currency: "EUR" } },
+    ],
+    [
+      "rates = tools.rates()\nfor _ in range(2):\n    async for rate in rates:\n        break",
+      {
+        fails:
+          "The stream of tools.rates(...) is read by another loop, or was: a stream is read once. Call the tool again, or keep the items that you need.",
+      },
+    ],
+  ],
+  "`await tools.rates()`, `for rate in tools.rates():`": [
+    ["await tools.rates()", { fails: `tools.rates(...) gives a stream of items, which cannot be awaited: ${READ_IT}` }],
+    [
+      "for rate in tools.rates():\n    print(rate)",
+      { fails: `tools.rates(...) gives a stream of items, which come later and not at once: ${READ_IT}` },
+    ],
   ],
   '`await searchTools("an order", 5)`': [
     ['sorted(one.name for one in await searchTools("an order", 5))', { returns: ["orders.all", "orders.find"] }],
@@ -161,7 +204,7 @@ export function pythonTableSuite(sandbox: Sandbox): void {
   afterAll(() => sandbox[Symbol.asyncDispose]());
 
   test.each(Object.entries(LINES))("%s", async (_, cases) => {
-    await using runtime = await createRuntime({ sandbox, tools: [find, all] });
+    await using runtime = await createRuntime({ sandbox, tools: [find, all, rates] });
     for (const [program, ending] of cases) {
       const { outcome } = await runtime.execute(program, { language: "python" });
       if ("returns" in ending) expect(outcome).toEqual({ type: "completed", value: ending.returns });

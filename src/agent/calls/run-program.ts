@@ -28,6 +28,14 @@ Use it if an answer takes more than a few calls, or large results: loop, filter,
 Use it if an answer takes more than a few calls, or large results: loop, filter, join and count in the program, call independent things at once with asyncio.gather, and end with only what the answer needs. ${AFRESH} ${BOUNDARIES} There is no network and no package but the standard library; everything outside is reached through tools:`,
 };
 
+/** How a program reads what a tool with `stream` gives. */
+const STREAMS: Readonly<Record<ProgramLanguage, string>> = {
+  javascript:
+    "A call that gives an AsyncIterable gives a stream of items, as many as there are: read it with for await (const item of tools.name(input)), keep only what you need of each item, and break when you have enough.",
+  python:
+    "A call that gives an AsyncIterator gives a stream of items, as many as there are: do not await it, read it with async for item in tools.name(...), keep only what you need of each item, and break when you have enough.",
+};
+
 const SEARCHED: Readonly<Record<ProgramLanguage, string>> = {
   javascript: `They are too many to be listed. Find them by ${SEARCH_TOOLS}, or in a program, and call them as their stubs say:
 const found = await searchTools("invoices of a customer", 5); // [{ name, stub, description }]`,
@@ -81,10 +89,11 @@ export function declarePrograms(
   language: ProgramLanguage,
   { tenant, limits, shares }: ProgramSituation,
 ): ProgramDeclarations {
-  const rules = RULES[language]
-    .replace(AFRESH, shares ? SHARES : AFRESH)
-    .replace(BOUNDARIES, programBoundaries(limits, { shares }));
   const tools = search.tools.visibleTo(["programmatic"]);
+  const streams = tools.some(({ stream }) => stream) ? `${STREAMS[language]} ` : "";
+  const rules = RULES[language]
+    .replace(AFRESH, streams + (shares ? SHARES : AFRESH))
+    .replace(BOUNDARIES, programBoundaries(limits, { shares }));
   const withStubs = (stubs: string) => declaration(rules, stubs === "" ? "(there are none)" : stubs);
   const stubs = declareWholeTypes(tools, language, (text) => tokensOf(withStubs(text)) <= search.stubTokens);
   if (stubs !== undefined) return { runProgram: withStubs(stubs), search: undefined };

@@ -87,7 +87,7 @@ function firstThatFits(
   fits: (text: string) => boolean,
 ): string | undefined {
   // If not even the names fit, no type is read.
-  if (!fits(tools.map(({ name }) => form.bareSignature(name)).join("\n"))) return undefined;
+  if (!fits(tools.map((tool) => form.bareSignature(tool)).join("\n"))) return undefined;
   for (const detail of details) {
     const text = declareWhileFits(tools, form, detail, fits);
     if (text !== undefined) return text;
@@ -126,7 +126,7 @@ function declareWhileFits(
 interface Form {
   readonly comment: string;
   readonly signature: (tool: Tool, detail: TypeDetail) => string;
-  readonly bareSignature: (name: string) => string;
+  readonly bareSignature: (tool: Tool) => string;
 }
 
 type TypeDetail = Omit<TypeTextOptions, "notation">;
@@ -136,17 +136,18 @@ const FORMS: Readonly<Record<ProgramLanguage, Form>> = {
     comment: "//",
     signature(tool, detail) {
       const input = typeText(jsonSchemaOf(tool.name, "input", tool.input), detail);
-      return `tools.${tool.name}(input: ${input}): Promise<${resultText(tool, detail, TYPESCRIPT)}>`;
+      return `tools.${tool.name}(input: ${input}): ${answerType(tool)}<${resultText(tool, detail, TYPESCRIPT)}>`;
     },
-    bareSignature: (name) => `tools.${name}(input)`,
+    bareSignature: (tool) => `tools.${tool.name}(input)${tool.stream ? `: ${answerType(tool)}` : ""}`,
   },
   python: {
     comment: "#",
     signature(tool, detail) {
       const parameters = pythonParameters(tool, { ...detail, notation: PYTHON });
-      return `await ${pythonPath(tool.name)}(${parameters}) -> ${resultText(tool, detail, PYTHON)}`;
+      const result = resultText(tool, detail, PYTHON);
+      return `${pythonCall(tool)}(${parameters}) -> ${tool.stream ? `AsyncIterator[${result}]` : result}`;
     },
-    bareSignature: (name) => `await ${pythonPath(name)}(...)`,
+    bareSignature: (tool) => `${pythonCall(tool)}(...)${tool.stream ? " -> AsyncIterator" : ""}`,
   },
 };
 
@@ -161,8 +162,18 @@ export function isPythonName(name: string): boolean {
   return /^[A-Za-z_]\w*$/.test(name) && !PYTHON_KEYWORDS.has(name);
 }
 
-export function pythonPath(name: string): string {
+function pythonPath(name: string): string {
   return name.split(".").every(isPythonName) ? `tools.${name}` : `tools[${JSON.stringify(name)}]`;
+}
+
+/** What a call gives in TypeScript: the promise of a result, or a stream of items. */
+export function answerType({ stream }: Tool): "Promise" | "AsyncIterable" {
+  return stream ? "AsyncIterable" : "Promise";
+}
+
+/** A call in Python up to its arguments. A stream is read, and not awaited. */
+export function pythonCall({ name, stream }: Tool): string {
+  return stream ? pythonPath(name) : `await ${pythonPath(name)}`;
 }
 
 /** Keyword parameters, or one dict if a field's name is not a Python name. */
@@ -176,7 +187,7 @@ function pythonParameters(tool: Tool, options: TypeTextOptions): string {
   return named.length === 0 ? "" : `*, ${named.join(", ")}`;
 }
 
-/** The type of a tool's result. A program reads results and does not make them, so their bounds are left out. */
+/** The type of a tool's result, or of one item of its stream. A program reads results and does not make them, so their bounds are left out. */
 export function resultText({ name, output }: Tool, detail: TypeDetail, notation: TypeNotation): string {
   if (output === undefined) return notation.unknown;
   return typeText(jsonSchemaOf(name, "output", output), { ...detail, constraints: false, notation });
@@ -195,7 +206,7 @@ function approvalText({ approvable, needsApproval }: Tool): string {
 }
 
 function namesOnly(tools: readonly Tool[], form: Form, budgetTokens: number): string {
-  const names = tools.map((tool) => form.bareSignature(tool.name));
+  const names = tools.map((tool) => form.bareSignature(tool));
   const withFirst = (kept: number) => {
     const missing = names.length - kept;
     const leftOut = `Types and descriptions are left out${missing === 0 ? "" : `, and so are ${missing} of ${names.length} tools`}: the budget of ${budgetTokens} tokens has no room for them.`;

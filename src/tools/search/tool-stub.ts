@@ -1,4 +1,10 @@
-import { isPythonName, type ProgramLanguage, pythonPath, resultText } from "../declarations/declarations.ts";
+import {
+  answerType,
+  isPythonName,
+  type ProgramLanguage,
+  pythonCall,
+  resultText,
+} from "../declarations/declarations.ts";
 import type { JsonSchema } from "../json-schema/json-schema.ts";
 import type { Tool } from "../tool.ts";
 import { jsonSchemaOf } from "../tool-schemas.ts";
@@ -20,11 +26,12 @@ const DETAILS: readonly Omit<TypeTextOptions, "notation">[] = [
 const FORMS: Readonly<Record<ProgramLanguage, (tool: Tool, detail?: (typeof DETAILS)[number]) => string>> = {
   javascript(tool, detail) {
     const input = detail ? typeText(inputOf(tool), { ...detail, notation: TYPESCRIPT }) : "object";
-    return `tools.${tool.name} as (input: ${input}) => Promise<${resultType(tool, TYPESCRIPT, detail)}>`;
+    return `tools.${tool.name} as (input: ${input}) => ${answerType(tool)}<${resultType(tool, TYPESCRIPT, detail)}>`;
   },
   python(tool, detail) {
-    const call = `await ${pythonPath(tool.name)}(${detail ? pythonArguments(tool, detail) : "dict"})`;
-    return `result: ${resultType(tool, PYTHON_STUB, detail)} = ${call}`;
+    const call = `${pythonCall(tool)}(${detail ? pythonArguments(tool, detail) : "dict"})`;
+    const result = resultType(tool, PYTHON_STUB, detail);
+    return tool.stream ? `items: AsyncIterator[${result}] = ${call}` : `result: ${result} = ${call}`;
   },
 };
 

@@ -51,6 +51,19 @@ test("a tool without an output schema returns unknown", () => {
   expect(declareTools([tool])).toBe("tools.a(input: {}): Promise<unknown> // Does it");
 });
 
+test("a tool that streams is declared by the type of an item", () => {
+  const streaming = (name: string): Tool => ({ ...listTool(name), stream: true });
+  expect(declareTools([streaming("crm.each")])).toBe(
+    "tools.crm.each(input: { owner: string /* Whose */, filter?: { year: number } }): AsyncIterable<{ id: string, parts: { sum: number }[] }[]> // Lists crm.each",
+  );
+  expect(declareTools([streaming("crm.each")], { language: "python" })).toBe(
+    'tools.crm.each(*, owner: str /* Whose */, filter: {"year": float} = ...) -> AsyncIterator[list[{"id": str, "parts": list[{"sum": float}]}]] # Lists crm.each',
+  );
+  const wide = Array.from({ length: 20 }, (_, index) => streaming(`a${index}`));
+  expect(declareTools(wide, { budgetTokens: 200 })).toContain("\ntools.a0(input): AsyncIterable\n");
+  expect(declareTools(wide, { budgetTokens: 200, language: "python" })).toContain("\ntools.a0(...) -> AsyncIterator\n");
+});
+
 test("no tools are no lines, and many are one line each, in their order", () => {
   expect(declareTools([])).toBe("");
   const lines = declareTools(["a", "b.c", "b.d"].map((name) => listTool(name))).split("\n");

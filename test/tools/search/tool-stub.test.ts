@@ -39,8 +39,9 @@ const tools = fc
     name: fc.constantFrom("crm.find", "mail.from", "a.delete", "class", "x.await.in"),
     properties: fc.dictionary(text, schemas.schema, { maxKeys: 4 }),
     output: fc.option(schemas.schema),
+    stream: fc.boolean(),
   })
-  .map(({ name, properties, output }): Tool => {
+  .map(({ name, properties, output, stream }): Tool => {
     const given = (schema: object) => ({ ...OPEN, "~standard": { ...OPEN["~standard"], jsonSchema: both(schema) } });
     return {
       ...tool("t", () => null),
@@ -48,6 +49,7 @@ const tools = fc
       input: given({ type: "object", properties }) as Tool["input"],
       output: output === null ? undefined : (given(output) as Tool["input"]),
       unknownFields: "allow",
+      ...(stream ? { stream } : {}),
     };
   });
 const OPEN = jsonSchema({ type: "object" });
@@ -97,6 +99,19 @@ test("a stub says the types of fields and results, and what the fields are about
   expect(toolStub(one, "python")).toBe(
     `result: {"name": str} = await tools.crm.find(id=Annotated[int, ">= 1; the customer's number"], sort=NotRequired[Literal[${literals.join(", ")}, ...]])`,
   );
+});
+
+test("the stub of a tool that streams says that items come, and of what type", () => {
+  const one: Tool = {
+    ...tool("crm.each", () => []),
+    input: jsonSchema({ type: "object", properties: { since: { type: "string" } }, required: ["since"] }),
+    output: jsonSchema({ type: "object", properties: { name: { type: "string" } }, required: ["name"] }),
+    stream: true,
+  };
+  expect(toolStub(one, "javascript")).toBe(
+    "tools.crm.each as (input: { since: string }) => AsyncIterable<{ name: string }>",
+  );
+  expect(toolStub(one, "python")).toBe('items: AsyncIterator[{"name": str}] = tools.crm.each(since=str)');
 });
 
 /** The stubs that Python does not parse. */

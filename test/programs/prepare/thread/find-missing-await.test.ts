@@ -1,8 +1,12 @@
 import { expect, test } from "vitest";
-import { prepare } from "../../../../src/programs/prepare/prepare.ts";
+import { prepare, promisingNames } from "../../../../src/programs/prepare/prepare.ts";
+import { tool } from "../../../support/tools.ts";
 import { ORDINARY_PROGRAMS } from "../../ordinary-programs.ts";
 
-const TOOLS = new Set(["echo", "later", "broken", "crm.find", "crm.list"]);
+const TOOLS = promisingNames([
+  ...["echo", "later", "broken", "crm.find", "crm.list"].map((name) => tool(name, () => null)),
+  { ...tool("crm.each", () => []), stream: true },
+]);
 
 async function faultOf(source: string): Promise<unknown> {
   const prepared = await prepare(source, "javascript", { tenant: "" }, TOOLS);
@@ -80,6 +84,10 @@ test.each([
   "async function check() {}\n{ const check = () => false; if (check()) return 1 }",
   "let f = async () => 1; f = () => 1;\nif (f()) return 1",
   "async function* rows() {}\nfor await (const row of rows()) {}",
+  "for await (const row of tools.crm.each({})) if (row.id) break",
+  "const rows = tools.crm.each({});\nconst one = (await rows[Symbol.asyncIterator]().next()).value;\nreturn one",
+  "return await Array.fromAsync(tools.crm.each({}))",
+  "const { each } = tools.crm;\nfor await (const { id } of each()) console.log(id)",
   "Promise.prototype.pick = function () { return 1 };\nreturn tools.echo().pick()",
   "const row = await tools.echo();\nreturn { ...row }",
   "Object.assign(tools.echo(), { label: 1 })",
