@@ -261,9 +261,9 @@ export class GateSession implements ParentSession, WorkBelow {
     for (const record of records) if (record.type !== "alive") this.#calls.waits.take(record);
   }
 
-  /** The owner has read the answer of a call. Returns the memory that the answer takes. */
-  noteRead(callId: string): number {
-    return this.#options.unread?.remove(callId) ?? 0;
+  /** The owner has read the answer of a call, or a batch of it that takes `bytes`. Returns the memory that it takes. */
+  noteRead(callId: string, bytes?: number): number {
+    return this.#options.unread?.remove(callId, bytes) ?? 0;
   }
 
   /** The owner can take one more batch of a call's stream. */

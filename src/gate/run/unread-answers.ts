@@ -43,15 +43,18 @@ export class UnreadAnswers {
     }
   }
 
+  /** Adds an answer of a call. A stream has several that are unread, and each counts. */
   add(callId: string, bytes: number): void {
-    this.#sizes.set(callId, bytes);
+    this.#sizes.set(callId, (this.#sizes.get(callId) ?? 0) + bytes);
     this.#bytes += bytes;
   }
 
-  /** The program has read a call's answer. Returns its bytes. */
-  remove(callId: string): number {
-    const bytes = this.#sizes.get(callId) ?? 0;
-    this.#sizes.delete(callId);
+  /** The program has read a call's answer, or so many bytes of it. Returns its bytes. */
+  remove(callId: string, read = Number.POSITIVE_INFINITY): number {
+    const unread = this.#sizes.get(callId) ?? 0;
+    const bytes = Math.min(read, unread);
+    if (bytes === unread) this.#sizes.delete(callId);
+    else this.#sizes.set(callId, unread - bytes);
     this.#bytes -= bytes;
     if (bytes > 0) this.#wake();
     return bytes;

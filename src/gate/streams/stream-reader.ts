@@ -11,7 +11,8 @@ export interface Batch {
   readonly heldBytes: number;
 }
 
-/** What a caller that reads streams passes with a call. It is given the first batch, and one more for each `more`. */
+/** What a caller that reads streams passes with a call. It is given the first batch. `more` says that it has begun to
+ * read a batch: from then on two batches at most have left that it has not begun. */
 export interface StreamReader {
   readonly take: (batch: Batch) => void;
 }

@@ -17,9 +17,16 @@ import * as sentences from "../sentences.ts";
 import type { OpenStream, StreamReader } from "./stream-reader.ts";
 import { PastItems, type StreamPast } from "./past-items.ts";
 
-/** Most bytes of a batch, unless a single item has more. */
-const BATCH_BYTES = 256 * 1024;
-const BATCH_ITEMS = 1000;
+/**
+ * Most bytes of a batch, unless a single item has more. It fits into the buffer of the pipe to a guest that reads the batch
+ * before it, and into an engine's read buffer.
+ */
+const BATCH_BYTES = 120 * 1024;
+const BATCH_ITEMS = 500;
+/** Most items of the first batch, so that the program has it soon and a program that needs no more costs the handler no more. */
+const FIRST_ITEMS = 16;
+/** Batches that wait for the reader once it has begun to read: while it reads one the next is made. */
+const BATCHES_AHEAD = 2;
 /** How long an item waits for others of its batch, in milliseconds. The first batch waits only for what is there at once. */
 const BATCH_MS = 50;
 
@@ -53,8 +60,10 @@ export class StreamRun implements OpenStream {
   #batch = newBatch();
   /** An item that did not fit into the batch. */
   #spare: { readonly text: string; readonly bytes: number; readonly heldBytes: number } | undefined;
-  /** Batches that the reader has asked for. */
+  /** How often the reader has asked for a batch, which it does when it begins to read one. */
   #asked: number;
+  /** Batches that have left. */
+  #sent: number;
   #given: { readonly items: number; readonly bytes: number };
   /** `pulling`: the handler was asked for an item. `making`: an item becomes text. */
   #state: "idle" | "pulling" | "making" | "over" = "idle";
@@ -64,14 +73,16 @@ export class StreamRun implements OpenStream {
   #last: (() => Handled) | undefined;
   #silence: NodeJS.Timeout | undefined;
   #flush: NodeJS.Timeout | NodeJS.Immediate | undefined;
-  #isDue = false;
+  /** Whether the batch has waited long enough for more items. */
+  #isLate = false;
 
   constructor(parts: StreamParts, past: StreamPast | undefined) {
     this.#parts = parts;
     this.#past = new PastItems(parts.call.tool, past);
     this.#batchBytes = Math.min(BATCH_BYTES, parts.limits.resultBytes);
     this.#given = { items: past?.items ?? 0, bytes: past?.bytes ?? 0 };
-    this.#asked = past ? Math.max(0, 1 + past.asked - past.batches) : 1;
+    this.#asked = past?.asked ?? 0;
+    this.#sent = past?.batches ?? 0;
   }
 
   get given(): { readonly items: number; readonly bytes: number } {
@@ -132,22 +143,27 @@ export class StreamRun implements OpenStream {
   /** Sends what is to leave and pulls what is wanted, until something has to be waited for. */
   #goOn(): void {
     while (this.#state !== "over" && !this.#waitsForRoom) {
-      if (this.#isToLeave && this.#asked > 0) this.#send();
+      if (this.#isToLeave && this.#isDue) this.#send();
       else if (this.#state !== "idle") return;
       else if (this.#last && this.#batch.count === 0) this.#finish(this.#last());
-      else if (this.#asked === 0 || this.#last || this.#isToLeave) return;
+      else if (!this.#isDue || this.#last || this.#isToLeave) return;
       else this.#pull();
     }
+  }
+
+  /** Whether the reader has room for one more batch. */
+  get #isDue(): boolean {
+    return this.#sent - this.#asked < (this.#asked === 0 ? 1 : BATCHES_AHEAD);
   }
 
   get #isToLeave(): boolean {
     const { count, bytes } = this.#batch;
     if (count === 0) return false;
     return (
-      this.#isDue ||
+      this.#isLate ||
       this.#last !== undefined ||
       this.#spare !== undefined ||
-      count >= BATCH_ITEMS ||
+      count >= (this.#given.items === 0 ? FIRST_ITEMS : BATCH_ITEMS) ||
       bytes >= this.#batchBytes
     );
   }
@@ -306,7 +322,7 @@ export class StreamRun implements OpenStream {
     if (batch.count > 1 || this.#flush) return;
     const flush = () => {
       this.#flush = undefined;
-      this.#isDue = true;
+      this.#isLate = true;
       this.#inContext(() => this.#goOn());
     };
     this.#flush = this.#given.items === 0 ? setImmediate(flush) : setTimeout(flush, BATCH_MS);
@@ -326,11 +342,11 @@ export class StreamRun implements OpenStream {
     }
     const { texts, count, bytes, heldBytes } = this.#batch;
     this.#batch = newBatch();
-    this.#isDue = false;
+    this.#isLate = false;
     clearTimeout(this.#flush as NodeJS.Timeout);
     clearImmediate(this.#flush as NodeJS.Immediate);
     this.#flush = undefined;
-    this.#asked -= 1;
+    this.#sent += 1;
     this.#given = { items: this.#given.items + count, bytes: this.#given.bytes + bytes + 1 };
     unread?.add(call.identity.callId, heldBytes);
     reader.take({ body: `[${texts.join(",")}]`, count, bytes: bytes + 1, heldBytes });

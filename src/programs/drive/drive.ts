@@ -300,7 +300,7 @@ export class Driver {
     this.#held.noteStored();
     for (const [{ head, heldBytes = 0, recorded }] of begun) {
       if (head.kind === "items") {
-        this.#session.noteRead(String(head.id));
+        this.#session.noteRead(String(head.id), heldBytes);
         if (this.#log.isDurable || recorded) share.giveBack(heldBytes);
       }
       if (head.kind !== "answer") continue;
@@ -378,7 +378,7 @@ export class Driver {
   #giveItems(id: number, batch: Batch): void {
     if (!this.#end.stopping && this.#state.calls.has(id))
       return this.#push(itemsEvent(this.#now(), id, batch, this.#log.keepsItems(batch.body)));
-    this.#session.noteRead(String(id));
+    this.#session.noteRead(String(id), batch.heldBytes);
     this.#session.share.giveBack(batch.heldBytes);
   }
 

@@ -35,8 +35,8 @@ const FLUSH_MS = 2;
 const COLLECT_LENGTH = 16 * 1024 * 1024;
 /** Bytes of large frames after which the engine's own garbage is collected: the texts that the guest has a copy of. */
 const COLLECT_OWN_BYTES = 8 * 1024 * 1024;
-/** Size of the read buffer, in bytes, unless a frame is larger. */
-const ROOM_BYTES = 64 * 1024;
+/** Size of the read buffer, in bytes, unless a frame is larger. A batch of a stream of many items fits. */
+const ROOM_BYTES = 128 * 1024;
 /** Size of the write buffer, in bytes. */
 const PARCEL_BYTES = 128 * 1024;
 /** Text that is encoded at once, in UTF-16 code units; each takes three bytes at most. */
