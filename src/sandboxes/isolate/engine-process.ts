@@ -60,6 +60,7 @@ export class EngineProcess {
   #deadline: NodeJS.Timeout | undefined;
   #ending: Exit | undefined;
   #exited = false;
+  #onExit: ((exit: Exit) => void) | undefined;
   readonly #stderr = new OutputTail(STDERR_TAIL_BYTES);
 
   /** Starts the process. Never throws: if it cannot be started, it counts as ended and `exit` says why. */
@@ -142,6 +143,12 @@ export class EngineProcess {
     this.#channel.allow(frameBytes);
   }
 
+  /** Calls this when the process has exited, for the program that has the engine: a reaction to `exit` would stay after it. */
+  listen(onExit: ((exit: Exit) => void) | undefined): void {
+    this.#onExit = onExit;
+    if (onExit && this.#exited) void this.exit.then(onExit);
+  }
+
   /** Keeps the host alive, as a running program should. */
   ref(): void {
     this.#child.ref();
@@ -222,6 +229,7 @@ export class EngineProcess {
     this.frames.end();
     this.#prepared?.reject(new Error("detail" in exit ? exit.detail : "the engine was ended"));
     this.#exit.resolve(exit);
+    this.#onExit?.(exit);
   }
 }
 

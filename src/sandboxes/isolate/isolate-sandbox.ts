@@ -173,7 +173,6 @@ function unavailable(cause: unknown): never {
 
 class IsolateGuest implements Guest, Occupied {
   readonly frames: FrameQueue;
-  readonly exit: Promise<Exit>;
   readonly engine: EngineProcess;
   readonly #pool: EnginePool;
   readonly #watch: NodeJS.Timeout;
@@ -181,7 +180,8 @@ class IsolateGuest implements Guest, Occupied {
   /** Memory before this program: a reused engine keeps some memory of earlier programs. */
   readonly #baseBytes: number;
   readonly #closing: Closing;
-  readonly #left = Promise.withResolvers<Exit>();
+  readonly #exit = Promise.withResolvers<Exit>();
+  readonly exit = this.#exit.promise;
   /** Whether the engine is no longer this guest's. */
   #hasLeft = false;
   #peakBytes = 0;
@@ -194,7 +194,7 @@ class IsolateGuest implements Guest, Occupied {
     this.#allowedBytes = allowedBytes;
     this.#baseBytes = engine.memoryBytes;
     this.frames = engine.frames;
-    this.exit = Promise.race([this.#left.promise, engine.exit]);
+    engine.listen(this.#exit.resolve);
     this.#watch = setInterval(() => this.#watchMemory(), WATCH_MS).unref();
   }
 
@@ -234,8 +234,9 @@ class IsolateGuest implements Guest, Occupied {
 
   #leaveAs(exit: Exit, freed: Promise<unknown>): void {
     this.#hasLeft = true;
+    this.engine.listen(undefined);
     this.frames.end();
-    this.#left.resolve(exit);
+    this.#exit.resolve(exit);
     // Memory is watched until the engine is prepared for another program: until then its memory is this program's.
     void freed.finally(() => clearInterval(this.#watch));
   }

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { availableParallelism } from "node:os";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { createIsolateSandbox, defaultEngines } from "../../../src/sandboxes/isolate/isolate-sandbox.ts";
 import type { EngineProcess } from "../../../src/sandboxes/isolate/engine-process.ts";
 import type { IsolateSandboxOptions } from "../../../src/sandboxes/isolate/pool-options.ts";
@@ -93,6 +93,18 @@ test("an engine is replaced after its maximum number of programs", () =>
     expect(enginesOf()).toContain(first);
     await runOne(sandbox);
     expect(enginesOf()).not.toContain(first);
+  }));
+
+test("a program leaves nothing that waits for the end of its engine", () =>
+  withSandbox({ engines: 1 }, async (sandbox) => {
+    const guest = await openGuest(sandbox, "a");
+    const { engine } = guest as unknown as { readonly engine: EngineProcess };
+    guest.release();
+    await settled(sandbox);
+    const reactions = vi.spyOn(engine.exit, "then");
+    await runOne(sandbox);
+    expect(engine.serving?.programs).toBe(2);
+    expect(reactions).not.toHaveBeenCalled();
   }));
 
 test("an engine that keeps too much memory is replaced", () =>
