@@ -161,7 +161,6 @@ export const HELD_BY_SUITES: ReadonlySet<string> = new Set([
   "src/sandboxes/docker/image/diagnose.ts",
   "src/sandboxes/isolate/diagnose.ts",
   "src/sandboxes/isolate/engine.cjs",
-  "src/sandboxes/keep-awake.ts",
   "src/sandboxes/package-files.ts",
   "src/serve/api/app.ts",
   "src/serve/api/bodies.ts",

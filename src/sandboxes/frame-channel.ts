@@ -1,7 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import { FrameDecoder } from "../../bridge/wire.ts";
 import { FrameQueue } from "./frame-queue.ts";
-import { stopKeepingAwake } from "./keep-awake.ts";
+import { DueReply } from "./keep-awake.ts";
 import { endOfRefused, type Exit } from "./sandbox.ts";
 import { type FramePieces, UnsentFrames } from "./unsent-frames.ts";
 
@@ -18,6 +18,7 @@ export class FrameChannel {
   /** What has come from the guest and is not read yet. */
   frames = this.#newQueue();
   #unsent: UnsentFrames | undefined;
+  readonly #reply = new DueReply();
 
   /** How a guest ends if it has sent a frame that is refused. */
   get refusal(): Exit | undefined {
@@ -43,16 +44,18 @@ export class FrameChannel {
   }
 
   send(frames: readonly FramePieces[]): void {
+    this.#reply.expect();
     this.#unsent?.push(frames);
   }
 
   decode(chunk: Buffer): string[] {
-    stopKeepingAwake();
+    this.#reply.forget();
     return this.#decoder.push(chunk);
   }
 
   /** Sends nothing more. */
   clear(): void {
+    this.#reply.forget();
     this.#unsent?.clear();
   }
 

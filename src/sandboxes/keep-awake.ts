@@ -3,24 +3,40 @@ const SPIN_MS = 0.1;
 
 let until = 0;
 let spinning = false;
+/** How many guests owe a reply. */
+let due = 0;
+
+/** Whether one guest owes a reply. */
+export class DueReply {
+  #isDue = false;
+
+  /** Something was sent to the guest. */
+  expect(): void {
+    if (!this.#isDue) due += 1;
+    this.#isDue = true;
+  }
+
+  /** Something has come from the guest, or nothing more will: lets the event loop sleep again. */
+  forget(): void {
+    if (this.#isDue) due -= 1;
+    this.#isDue = false;
+    until = 0;
+  }
+}
 
 /**
- * Keeps the event loop from sleeping while a guest's reply is due. Waking a sleeping thread costs tens of
- * microseconds, several times as much as a short turn of a guest. Other events are still handled meanwhile.
+ * Keeps the event loop from sleeping while the reply of one guest is due. Waking a sleeping thread costs tens of
+ * microseconds, several times as much as a short turn of a guest. Other events are still handled meanwhile. If the replies
+ * of several guests are due, the loop does not stay awake: it would take the core of one of them.
  */
 export function keepAwake(): void {
   until = performance.now() + SPIN_MS;
-  if (spinning) return;
+  if (spinning || due > 1) return;
   spinning = true;
   setImmediate(spin);
 }
 
-/** Lets the event loop sleep again: the reply has arrived. */
-export function stopKeepingAwake(): void {
-  until = 0;
-}
-
 function spin(): void {
-  spinning = performance.now() < until;
+  spinning = due <= 1 && performance.now() < until;
   if (spinning) setImmediate(spin);
 }
