@@ -3,6 +3,7 @@ import { availableParallelism } from "node:os";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Offer, type OpenOptions, QueueFull } from "../sandbox.ts";
 import { EngineProcess } from "./engine-process.ts";
+import { isRefuted, noteReady } from "./parent-death.ts";
 import type { PoolOptions } from "./pool-options.ts";
 import { Evictions } from "../evictions.ts";
 import { countNames, type InLine, WaitingLine } from "../../places/waiting-line.ts";
@@ -413,6 +414,10 @@ export class EnginePool {
     void engine.exit.then(() => this.#forget(engine));
     try {
       await engine.prepare(this.#usualMemoryBytes, START_MS);
+      if (!this.#options.command) noteReady(engine.command);
+    } catch (error) {
+      if (this.closed || this.#options.command || !isRefuted(engine.command)) throw error;
+      return await this.#start(tenant);
     } finally {
       this.#coming.delete(engine);
     }

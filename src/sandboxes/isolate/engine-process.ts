@@ -10,7 +10,7 @@ import { keepAwake } from "../keep-awake.ts";
 import { packageFile } from "../package-files.ts";
 import type { FramePieces } from "../unsent-frames.ts";
 import { MemoryGauge, ProcessorGauge } from "./process-gauges.ts";
-import { type ParentDeathCommand, parentDeathCommand } from "./parent-death.ts";
+import { type ParentDeathCommand, startCommand } from "./parent-death.ts";
 import { findAddon } from "./platform.ts";
 
 /** How long after an engine's exit its pipes are still read, in milliseconds. */
@@ -40,6 +40,7 @@ interface Serving {
  * happened.
  */
 export class EngineProcess {
+  readonly command: ParentDeathCommand;
   /** Memory of the process when its first isolate was ready, in bytes; 0 if it cannot be read. */
   baseMemoryBytes = 0;
   /** Undefined before it is given its first program. */
@@ -64,7 +65,8 @@ export class EngineProcess {
   readonly #stderr = new OutputTail(STDERR_TAIL_BYTES);
 
   /** Starts the process. Never throws: if it cannot be started, it counts as ended and `exit` says why. */
-  constructor(command?: ParentDeathCommand) {
+  constructor(command: ParentDeathCommand = startCommand()) {
+    this.command = command;
     this.#child = startProcess(command);
     this.#memory = new MemoryGauge(this.#child.pid ?? 0);
     // Missing if the process could not be started.
@@ -237,9 +239,8 @@ export class EngineProcess {
  * Starts the process of an engine. The child's `error` event reports every failure to start, also if node throws:
  * without free file descriptors files cannot be read and pipes cannot be made, and memory may run out.
  */
-function startProcess(parentDeath?: ParentDeathCommand): ChildProcess {
+function startProcess({ command, prefix, mode }: ParentDeathCommand): ChildProcess {
   try {
-    const { command, prefix, mode } = parentDeath ?? parentDeathCommand();
     return spawn(command, [...prefix, ...engineArguments(mode)], {
       stdio: ["ignore", "ignore", "pipe", "pipe", "pipe"],
       env: ENVIRONMENT,

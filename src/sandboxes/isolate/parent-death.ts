@@ -9,7 +9,8 @@ export interface ParentDeathCommand {
   readonly mode: "kernel" | "watch";
 }
 
-let found: ParentDeathCommand | undefined;
+/** The command that is known to work here. */
+let known: ParentDeathCommand | undefined;
 
 /**
  * How to start an engine so that it ends with its host, even while it is busy. On Linux the kernel does this, set up
@@ -17,8 +18,23 @@ let found: ParentDeathCommand | undefined;
  * engine.
  */
 export function parentDeathCommand(): ParentDeathCommand {
-  found ??= kernelCommand() ?? watchCommand();
-  return found;
+  known ??= triedCommand() ?? watchCommand();
+  return known;
+}
+
+/** The same for an engine, which tries the command itself: a trial before it would take the host 3 ms or more. */
+export function startCommand(): ParentDeathCommand {
+  return known ?? kernelCommand() ?? watchCommand();
+}
+
+/** An engine that was started in this way is ready. */
+export function noteReady(command: ParentDeathCommand): void {
+  known ??= command;
+}
+
+/** Whether engines cannot be started in this way here; asked if one was not ready. Tries the command unless it is known to work. */
+export function isRefuted(command: ParentDeathCommand): boolean {
+  return parentDeathCommand().mode !== command.mode;
 }
 
 export function watchCommand(): ParentDeathCommand {
@@ -31,12 +47,17 @@ function kernelCommand(): ParentDeathCommand | undefined {
   const folders = (process.env.PATH ?? "").split(delimiter).filter(isAbsolute);
   const command = folders.map((folder) => join(folder, "setpriv")).find((file) => existsSync(file));
   if (command === undefined) return undefined;
-  const prefix = ["--pdeathsig", "KILL", "--"];
+  return { command, prefix: ["--pdeathsig", "KILL", "--", process.execPath], mode: "kernel" };
+}
+
+function triedCommand(): ParentDeathCommand | undefined {
+  const found = kernelCommand();
+  if (!found) return undefined;
   // `setpriv` runs itself as a trial: starting node would take the host's thread for 40 ms.
-  const tried = spawnSync(command, [...prefix, command, "--version"], {
+  const tried = spawnSync(found.command, [...found.prefix.slice(0, -1), found.command, "--version"], {
     stdio: "ignore",
     timeout: 5000,
     env: {},
   });
-  return tried.status === 0 ? { command, prefix: [...prefix, process.execPath], mode: "kernel" } : undefined;
+  return tried.status === 0 ? found : undefined;
 }

@@ -1,6 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { availableParallelism } from "node:os";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { availableParallelism, tmpdir } from "node:os";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { expect, test, vi } from "vitest";
@@ -356,12 +358,13 @@ async function goneFrom(pid: number): Promise<void> {
 const CANNOT_START = fileURLToPath(new URL("host-that-cannot-start.ts", import.meta.url));
 
 /** Lines that a host says on which no engine can be started, which may have 80 files open. */
-async function hostThatCannotStart(...causes: readonly string[]): Promise<readonly string[]> {
+async function hostThatCannotStart(causes: readonly string[], env = process.env): Promise<readonly string[]> {
   const node = [process.execPath, "--conditions=portcullis-source", CANNOT_START, ...causes];
   const host = spawn("/bin/sh", ["-c", 'ulimit -n 80 && exec "$@"', "host", ...node], {
     stdio: ["ignore", "pipe", "inherit"],
     timeout: 15_000,
     killSignal: "SIGKILL",
+    env,
   });
   const said: string[] = [];
   host.stdout.on("data", (chunk: Buffer) => said.push(chunk.toString()));
@@ -373,10 +376,21 @@ test.for([0, 3, 6])(
   "a host that may open only %i more files reports that it cannot start an engine, and continues when it can",
   { timeout: 20_000 },
   async (left) => {
-    expect(await hostThatCannotStart("descriptors", String(left))).toEqual(["sandbox_unavailable", "completed"]);
+    expect(await hostThatCannotStart(["descriptors", String(left)])).toEqual(["sandbox_unavailable", "completed"]);
   },
 );
 
+test("where setpriv cannot start an engine, a thread of the engine watches its host", { timeout: 20_000 }, async () => {
+  const folder = await mkdtemp(join(tmpdir(), "portcullis-setpriv-"));
+  try {
+    await writeFile(join(folder, "setpriv"), "#!/bin/sh\nexit 1\n", { mode: 0o755 });
+    const env = { ...process.env, PATH: `${folder}:${process.env.PATH}` };
+    expect(await hostThatCannotStart(["setpriv"], env)).toEqual(["completed", "completed"]);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
 test("an engine that node refuses to start gives sandbox_unavailable", { timeout: 20_000 }, async () => {
-  expect(await hostThatCannotStart("throws")).toEqual(["sandbox_unavailable", "sandbox_unavailable"]);
+  expect(await hostThatCannotStart(["throws"])).toEqual(["sandbox_unavailable", "sandbox_unavailable"]);
 });
