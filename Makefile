@@ -15,7 +15,7 @@ PACKAGES := node_modules/.installed
 REPORT := node_modules/.cache/tests.json
 NODE_CLI := node --conditions=portcullis-source src/cli.ts
 
-.PHONY: demo demo-docker image globals page encodings test test-all test-again kill-test live check format lint types bench bench-durable bench-growth bench-density bench-serve-size bench-telemetry bench-peers bench-tokens build dist clean
+.PHONY: demo demo-docker image globals page encodings test test-all test-again kill-test live check format lint types bench bench-durable bench-growth bench-density bench-isolates bench-serve-size bench-telemetry bench-peers bench-tokens build dist clean
 
 demo: $(PACKAGES)
 	@$(NODE_CLI) demo
@@ -91,6 +91,10 @@ bench-durable: build
 # Programs that all wait at once on eight engines: PROGRAMS of them (1,000), WAIT_MS for each call (2,000).
 bench-density: build
 	@node test/bench/bench-density.ts
+
+# Isolates that share a process, against a process for each: memory, and what one program does to the others.
+bench-isolates: $(PACKAGES)
+	@node test/bench/bench-isolates.ts
 
 # What telemetry costs: switched off, on without an SDK, and with one.
 bench-telemetry: build
