@@ -1,5 +1,6 @@
 import type { ListFilter, ListRow } from "../../src/views/list/list.ts";
 import type { CallTexts, ExecutionView } from "../../src/views/view.ts";
+import type { OnEvent } from "./follow-events.ts";
 
 /** Where the page has executions from: a server, or the file that it stands in. */
 export interface Source {
@@ -11,7 +12,7 @@ export interface Source {
   readonly call?: (execution: string, id: string, signal: AbortSignal) => Promise<CallTexts>;
   readonly decide?: (execution: string, id: string, decision: Decision) => Promise<void>;
   /** Calls back whenever something has happened to the execution, until the signal aborts. */
-  readonly watch?: (execution: string, onEvent: () => void, signal: AbortSignal) => void;
+  readonly watch?: (execution: string, onEvent: OnEvent, signal: AbortSignal) => void;
 }
 
 export interface AskedList extends Pick<ListFilter, "state" | "tool" | "text"> {

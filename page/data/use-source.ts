@@ -1,6 +1,7 @@
 import { createContext } from "preact";
-import { useContext, useEffect, useState } from "preact/hooks";
-import type { ExecutionView } from "../../src/views/view.ts";
+import { useContext, useEffect, useMemo, useState } from "preact/hooks";
+import type { CallView, ExecutionView } from "../../src/views/view.ts";
+import type { StreamNews } from "./follow-events.ts";
 import type { Source } from "./source.ts";
 
 export const SourceContext = createContext<Source | undefined>(undefined);
@@ -10,6 +11,9 @@ export function useSource(): Source {
   if (!source) throw new Error("No source.");
   return source;
 }
+
+/** Time after which a view is asked for again if there is nothing but news of streams, in milliseconds. */
+const STREAMING_MS = 5000;
 
 /** What was asked for: the last that came, and the last error. */
 export interface Asked<Value> {
@@ -63,11 +67,36 @@ export function useAsked<Value>(
   return { ...(asked.keys === key ? asked : {}), again };
 }
 
+/** The view of an execution. How far its streams are is read from events: to make a view, the server reads all of their items. */
 export function useExecution(execution: string): Asked<ExecutionView> & { readonly again: () => void } {
   const source = useSource();
-  return useAsked(
-    (signal) => source.view(execution, signal),
-    source.watch && ((again, signal) => source.watch?.(execution, again, signal)),
-    ["view", execution],
-  );
+  const [news, setNews] = useState<ReadonlyMap<string, StreamNews>>(new Map());
+  const listen = (again: () => void, signal: AbortSignal) => {
+    let later: number | undefined;
+    signal.addEventListener("abort", () => clearTimeout(later));
+    const onEvent = (one?: StreamNews) => {
+      clearTimeout(one ? undefined : later);
+      if (!one) later = undefined;
+      if (!one) return again();
+      setNews((all) => new Map(all).set(one.callId, one));
+      later ??= setTimeout(onEvent, STREAMING_MS);
+    };
+    source.watch?.(execution, onEvent, signal);
+  };
+  const asked = useAsked((signal) => source.view(execution, signal), source.watch && listen, ["view", execution]);
+  const { value: view } = asked;
+  const value = useMemo(() => view && withNews(view, news), [view, news]);
+  return { ...asked, ...(value && { value }) };
+}
+
+/** The view with what is known since of its open streams. */
+function withNews<View extends ExecutionView>(view: View, news: ReadonlyMap<string, StreamNews>): View {
+  let { lastAt } = view;
+  const calls = view.calls.map((call): CallView => {
+    const { items, bytes, at } = news.get(call.id) ?? { items: 0, bytes: 0, at: 0 };
+    if (call.state !== "open" || items <= (call.items ?? 0)) return call;
+    lastAt = Math.max(lastAt, at);
+    return { ...call, items, bytes };
+  });
+  return { ...view, calls, lastAt };
 }

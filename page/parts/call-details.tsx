@@ -1,14 +1,22 @@
-import type { CallView, DecisionView } from "../../src/views/view.ts";
-import { callText, decisionText } from "../../src/views/words.ts";
+import type { CallState, CallView, DecisionView, StreamView } from "../../src/views/view.ts";
+import { callText, decisionText, streamText } from "../../src/views/words.ts";
 import { useSource } from "../data/use-source.ts";
 import { bytes, duration, time } from "../format.ts";
 import { Text } from "../text.tsx";
+import { streamScale } from "./call-groups.ts";
 import { TextBlock } from "./text-block.tsx";
 
+export interface CallDetailsProps {
+  readonly execution: string;
+  readonly call: CallView;
+  /** Bytes that the full bar of a stream stands for. */
+  readonly streamBytes?: number;
+}
+
 /** One call with its input, its result and what was decided about it. */
-export function CallDetails({ execution, call }: { readonly execution: string; readonly call: CallView }) {
+export function CallDetails({ execution, call, streamBytes = streamScale([call]) }: CallDetailsProps) {
   const { call: callOf } = useSource();
-  const { id, tool, caller, state, detail, at, ms, input, result, effect, attempts, decision, display } = call;
+  const { id, tool, caller, state, detail, at, ms, items, input, result, effect, attempts, decision, display } = call;
   const whole = (part: "input" | "result") =>
     callOf && (async () => (await callOf(execution, id, new AbortController().signal))[part]);
   const elsewhere = "All of it is in the journal: portcullis show ID --json.";
@@ -22,11 +30,12 @@ export function CallDetails({ execution, call }: { readonly execution: string; r
         <Fact name="caller" value={caller} />
         <Fact name="made" value={time(at)} />
         {ms !== undefined && <Fact name="took" value={duration(ms)} />}
-        {state === "value" && <Fact name="returned" value={bytes(call.bytes)} />}
+        {state === "value" && items === undefined && <Fact name="returned" value={bytes(call.bytes)} />}
         {effect !== undefined && <Fact name="effect" value={effect} />}
         {attempts !== undefined && <Fact name="attempts" value={String(attempts)} />}
         {decision && <Fact name="decision" value={decisionFact(decision)} />}
       </dl>
+      {items !== undefined && <Stream streamed={{ items, bytes: call.bytes }} state={state} of={streamBytes} />}
       <h4>Input</h4>
       <TextBlock head={input} name={`Input of call ${id}`} isJson whole={whole("input")} elsewhere={elsewhere} />
       {result && (
@@ -47,6 +56,37 @@ export function CallDetails({ execution, call }: { readonly execution: string; r
           <TextBlock head={{ text: display, bytes: display.length }} name="What the handler said to people" isJson />
         </>
       )}
+    </div>
+  );
+}
+
+interface StreamProps {
+  readonly streamed: StreamView;
+  readonly state: CallState;
+  readonly of: number;
+}
+
+const WIDTH = 200;
+
+/** A bar that grows with a stream. How many items come is not known before its end, so the bar has no end of its own. */
+function Stream({ streamed, state, of }: StreamProps) {
+  const text = streamText(streamed, state === "open");
+  return (
+    <div
+      class="stream-bar"
+      role="progressbar"
+      aria-label="Stream"
+      aria-valuetext={text}
+      // The details are announced when they change, and this changes several times a second.
+      aria-live="off"
+      data-part="stream"
+      title={`The full bar is ${bytes(of)}.`}
+    >
+      <svg class="bar-line" viewBox={`0 0 ${WIDTH} 10`} preserveAspectRatio="none" aria-hidden="true">
+        <rect class="bar-ground" x={0} y={0} width={WIDTH} height={10} />
+        <rect class={`bar ${state}`} x={0} y={0} width={(streamed.bytes / of) * WIDTH} height={10} />
+      </svg>
+      <span class="number">{text}</span>
     </div>
   );
 }

@@ -1,4 +1,4 @@
-import type { CallState, CallView } from "../../src/views/view.ts";
+import type { CallState, CallView, ProgramView, StreamView, TurnView } from "../../src/views/view.ts";
 
 /** So many equal calls are one row until it is opened. */
 const EQUAL_CALLS = 12;
@@ -66,11 +66,36 @@ function codeOf({ state, detail = "" }: CallView): string {
 }
 
 /** Calls that were made and answered up to a turn, as they stood then. */
-export function callsAt(calls: readonly CallView[], turn: number): readonly CallView[] {
+export function callsAt({ calls, turns }: Pick<ProgramView, "calls" | "turns">, turn: number): readonly CallView[] {
+  const streams = streamsAt(turns, turn);
   return calls.flatMap((call) => {
     if (call.made > turn) return [];
-    if (call.told === undefined || call.told <= turn) return [call];
-    const { result: _, told: __, detail: ___, ms: ____, ...open } = call;
-    return [{ ...open, state: "open" as const, bytes: 0 }];
+    const { result: _, told, detail: __, ms: ___, items, ...bare } = call;
+    const { [call.id]: streamed = { items: 0, bytes: 0 } } = streams;
+    // A program that reads no more of a stream is told no answer.
+    const wasOpen = told === undefined ? items !== undefined && streamed.items < items : told > turn;
+    if (!wasOpen) return [call];
+    const open = { ...bare, state: "open" as const };
+    return [items === undefined ? { ...open, bytes: 0 } : { ...open, ...streamed }];
   });
+}
+
+/** How far the stream of each call was after a turn. */
+function streamsAt(turns: readonly TurnView[], turn: number): Readonly<Record<string, StreamView>> {
+  const streams: Record<string, StreamView> = Object.create(null) as Record<string, StreamView>;
+  for (const { call, items = 0, bytes = 0 } of turns.slice(0, turn + 1)) {
+    if (call === undefined || items === 0) continue;
+    const before = streams[call] ?? { items: 0, bytes: 0 };
+    streams[call] = { items: before.items + items, bytes: before.bytes + bytes };
+  }
+  return streams;
+}
+
+/** Bytes that the full bar of a stream stands for: four times as many whenever the largest stream has filled it. */
+export function streamScale(calls: readonly CallView[]): number {
+  let largest = 0;
+  for (const { items, bytes } of calls) if (items !== undefined) largest = Math.max(largest, bytes);
+  let scale = 1024;
+  while (scale < largest) scale *= 4;
+  return scale;
 }

@@ -1,10 +1,10 @@
 import { useId, useMemo, useState } from "preact/hooks";
 import type { CallView } from "../../src/views/view.ts";
-import { callText } from "../../src/views/words.ts";
+import { callText, streamText } from "../../src/views/words.ts";
 import { bytes, count, duration } from "../format.ts";
 import { Text } from "../text.tsx";
 import { visibleText } from "../visible-text.ts";
-import { type CallRow, callRows } from "./call-groups.ts";
+import { type CallRow, callRows, streamScale } from "./call-groups.ts";
 import { CallDetails } from "./call-details.tsx";
 import { Rows } from "./rows.tsx";
 
@@ -27,7 +27,7 @@ export function Calls({ execution, calls, left = 0, from, until }: CallsProps) {
   const [chosen, setChosen] = useState<string>();
   const id = useId();
   const rows = useMemo(() => callRows(calls, open), [calls, open]);
-  const scale = { from, width: Math.max(1, until - from) };
+  const scale = { from, width: Math.max(1, until - from), bytes: streamScale(calls) };
   const at = Math.min(active, rows.length - 1);
   const act = (index: number) => {
     const row = rows[index];
@@ -86,7 +86,7 @@ export function Calls({ execution, calls, left = 0, from, until }: CallsProps) {
       </div>
       <div class="call-chosen" aria-live="polite">
         {call ? (
-          <CallDetails key={call.id} execution={execution} call={call} />
+          <CallDetails key={call.id} execution={execution} call={call} streamBytes={scale.bytes} />
         ) : (
           <p class="hint">Choose a call to see its input and its result.</p>
         )}
@@ -120,6 +120,8 @@ function nextRow(key: string, at: number, rows: readonly CallRow[]): number | un
 interface Scale {
   readonly from: number;
   readonly width: number;
+  /** Bytes that the full bar of a stream stands for. */
+  readonly bytes: number;
 }
 
 interface CallLineProps {
@@ -135,11 +137,13 @@ interface CallLineProps {
 function CallLine({ id, row, scale, isActive, isOpen, place, onClick }: CallLineProps) {
   const facts = row.type === "group" ? groupFacts(row) : callFacts(row);
   const level = row.type === "call" ? row.level : 1;
+  const { items, bytes: streamedBytes } = row.type === "call" ? row.call : { bytes: 0 };
+  const streamed = items === undefined ? {} : { "data-items": items, "data-bytes": streamedBytes };
   return (
     <div
       id={id}
       role="treeitem"
-      class={`call-line ${isActive ? "active" : ""} level-${level}`}
+      class={`call-line ${isActive ? "active" : ""} ${items === undefined ? "" : "stream"} level-${level}`}
       aria-level={level}
       aria-posinset={place.index + 1}
       aria-setsize={place.of}
@@ -149,6 +153,7 @@ function CallLine({ id, row, scale, isActive, isOpen, place, onClick }: CallLine
       data-call={row.type === "call" ? row.call.id : undefined}
       data-count={row.type === "group" ? row.group.calls.length : undefined}
       data-state={facts.state}
+      {...streamed}
       onClick={onClick}
     >
       <span class="call-mark" aria-hidden="true">
@@ -184,36 +189,57 @@ function groupFacts({ group }: CallRow & { readonly type: "group" }) {
 }
 
 function callFacts({ call }: CallRow & { readonly type: "call" }) {
-  const { id, tool, state, detail = "", ms, bytes: size } = call;
-  const word = callText({ state, detail });
+  const { id, tool, state, ms, items, bytes: size } = call;
+  const word = callText(call);
   const took = ms === undefined ? "" : duration(ms);
+  const hasSize = state === "value" || items !== undefined;
+  const sizeText = items === undefined ? bytes(size) : streamText({ items, bytes: size }, state === "open");
   return {
     tool,
     state,
     word,
     times: "",
     ms: took,
-    size: state === "value" ? bytes(size) : "",
-    name: `call ${id} of ${tool}, ${word}${took === "" ? "" : `, ${took}`}${state === "value" ? `, ${bytes(size)}` : ""}`,
+    size: hasSize ? bytes(size) : "",
+    name: `call ${id} of ${tool}, ${items === undefined ? word : stateOf(call)}${took === "" ? "" : `, ${took}`}${hasSize ? `, ${sizeText}` : ""}`,
   };
+}
+
+/** The state of a stream without how far it is. */
+function stateOf({ state, detail }: CallView): string {
+  return callText(state === "value" || detail === undefined ? { state } : { state, detail });
 }
 
 const STRIP_WIDTH = 200;
 const BINS = 100;
 
-/** Where in the time of the execution a call ran; of a group, how many ran in each part of it. */
+/** Where in the time of the execution a call ran, and below how much its stream has given; of a group, how many ran in each part of it. */
 function Strip({ row, scale }: { readonly row: CallRow; readonly scale: Scale }) {
   const place = (at: number) => Math.max(0, Math.min(STRIP_WIDTH, ((at - scale.from) / scale.width) * STRIP_WIDTH));
   return (
     <svg class="strip" viewBox={`0 0 ${STRIP_WIDTH} 12`} preserveAspectRatio="none" aria-hidden="true">
       {row.type === "call" ? (
-        <rect
-          class={`bar ${row.call.state}`}
-          x={Math.min(place(row.call.at), STRIP_WIDTH - 1)}
-          y={2}
-          width={Math.max(1, ((row.call.ms ?? scale.from + scale.width - row.call.at) / scale.width) * STRIP_WIDTH)}
-          height={8}
-        />
+        <>
+          <rect
+            class={`bar ${row.call.state}`}
+            x={Math.min(place(row.call.at), STRIP_WIDTH - 1)}
+            y={row.call.items === undefined ? 2 : 0}
+            width={Math.max(1, ((row.call.ms ?? scale.from + scale.width - row.call.at) / scale.width) * STRIP_WIDTH)}
+            height={row.call.items === undefined ? 8 : 3}
+          />
+          {row.call.items !== undefined && (
+            <>
+              <rect class="bar-ground" x={0} y={5} width={STRIP_WIDTH} height={7} />
+              <rect
+                class={`bar streamed ${row.call.state}`}
+                x={0}
+                y={5}
+                width={(row.call.bytes / scale.bytes) * STRIP_WIDTH}
+                height={7}
+              />
+            </>
+          )}
+        </>
       ) : (
         density(row.group.calls, scale).map((share, bin) =>
           share === 0 ? null : (

@@ -49,7 +49,7 @@ export function turnText({ turns, calls, logs, startedAt }: ProgramView, turn: n
   const told = {
     start: "It began.",
     answer: `It was told the answer to call ${shown.call ?? ""}${tool === undefined ? "" : ` of ${tool}`}.`,
-    items: `It was handed items of call ${shown.call ?? ""}${tool === undefined ? "" : `, a stream of ${tool}`}.`,
+    items: `It was handed ${counted(shown.items ?? 0, "item")} of call ${shown.call ?? ""}${tool === undefined ? "" : ` of ${tool}`}, in ${counted(shown.batches ?? 0, "batch", "batches")}.`,
     fire: "A timer of it fired.",
     stop: "It was stopped.",
   }[shown.event];

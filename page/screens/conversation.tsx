@@ -20,7 +20,9 @@ export function ConversationPanels({ view }: { readonly view: ConversationView }
   const [turn, setTurn] = useState<number>();
   const { turns, said, task, rests, outcome } = view;
   const shown = turn === undefined ? turns : turns.slice(0, turn + 1);
-  const calls = new Map((turn === undefined ? view.calls : callsAt(view.calls, turn)).map((call) => [call.id, call]));
+  const calls = new Map(
+    (turn === undefined ? view.calls : callsAt({ calls: view.calls, turns: [] }, turn)).map((call) => [call.id, call]),
+  );
   const at = turn ?? turns.length - 1;
   return (
     <div class="panels">

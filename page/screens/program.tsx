@@ -13,7 +13,7 @@ import { Replay, turnText } from "../parts/replay.tsx";
 export function ProgramPanels({ view }: { readonly view: ProgramView }) {
   const [turn, setTurn] = useState<number>();
   const { turns, startedAt, lastAt, outcome } = view;
-  const calls = useMemo(() => (turn === undefined ? view.calls : callsAt(view.calls, turn)), [view.calls, turn]);
+  const calls = useMemo(() => (turn === undefined ? view.calls : callsAt(view, turn)), [view.calls, turn]);
   const logs = turn === undefined ? view.logs : view.logs.filter((log) => log.turn <= turn);
   const { outcome: _, ...unended } = view;
   return (

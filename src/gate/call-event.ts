@@ -45,6 +45,8 @@ export const CALL_EVENTS = eventSchemas({
   call_started: CALLED,
   /** The handler has failed, and runs again after `delayMs`. `attempt` counts from 1. */
   call_retried: { ...CALLED, attempt: count, delayMs: count, error },
+  /** Of a stream: the items that the program was given so far, and the bytes of their JSON. */
+  call_streamed: { ...CALLED, items: count, bytes: count },
   call_ended: ENDED,
 });
 

@@ -38,11 +38,20 @@ export interface LedgerParts {
 export class CallLedger {
   readonly lines: CallLine[] = [];
   readonly #parts: LedgerParts;
+  #streamedBytes = 0;
 
   constructor(parts: LedgerParts) {
     this.#parts = parts;
     // There may be more lines than a function takes arguments.
-    for (const line of parts.past?.lines ?? []) this.lines.push(line);
+    for (const line of parts.past?.lines ?? []) {
+      this.lines.push(line);
+      if (line.items !== undefined && !line.callId.includes("/")) this.#streamedBytes += line.bytes;
+    }
+  }
+
+  /** UTF-8 bytes of the items of its own calls' streams. */
+  get streamedBytes(): number {
+    return this.#streamedBytes;
   }
 
   /** Resolves once the journal holds the gate's decision. */
@@ -106,9 +115,17 @@ export class CallLedger {
     onEvent({ type: "call_started", execution, callId, tool, caller });
   }
 
+  /** Tells how far the stream of a call is. */
+  streamed({ identity: { callId, tool, caller }, handling }: ToldCall, streamed = handling.stream?.given): void {
+    const { execution, onEvent } = this.#parts;
+    if (streamed) onEvent({ type: "call_streamed", execution, callId, tool, caller, ...streamed });
+  }
+
   /** The call is left to another driver. */
-  left({ span }: ToldCall): void {
-    span?.end({ outcome: "waiting", bytes: 0 });
+  left({ span, handling, reader }: ToldCall): void {
+    const { items, bytes } = (reader && handling.stream?.given) ?? { bytes: 0 };
+    this.#streamedBytes += bytes;
+    span?.end({ outcome: "waiting", bytes, items });
   }
 
   succeeded(call: ToldCall, { bytes, text, items }: Value, shape: string): void {
@@ -124,15 +141,16 @@ export class CallLedger {
       line,
       isPlain ? facts : { ...facts, ...(display !== undefined && { display }), ...(shown && { shown }), ...left },
     );
-    call.span?.end({ outcome: "value", bytes, text });
-    this.#list(line, call.noticed);
+    // The text of a stream's answer is not its items.
+    call.span?.end({ outcome: "value", bytes, items, text: items === undefined ? text : undefined });
+    this.#list(line, call.noticed, call);
   }
 
   failed(call: ToldCall, { code }: Failure, error: unknown): void {
     const line = lineOf(call, { bytes: 0, outcome: { type: "failed", code }, started: true });
     this.#answered(line, { ok: false, code, ...(line.items === undefined ? {} : { items: line.items }) });
-    call.span?.end({ outcome: "failed", code, bytes: line.bytes });
-    this.#list(line, error ?? call.noticed);
+    call.span?.end({ outcome: "failed", code, bytes: line.bytes, items: line.items });
+    this.#list(line, error ?? call.noticed, call);
   }
 
   refused(call: AnyCall, { code }: Refusal, error?: unknown): void {
@@ -146,8 +164,9 @@ export class CallLedger {
   }
 
   aborted(call: ToldCall): void {
-    call.span?.end({ outcome: "aborted", bytes: 0 });
-    this.#list(lineOf(call, { bytes: 0, outcome: { type: "aborted" }, started: call.handling.started }), call.noticed);
+    const line = lineOf(call, { bytes: 0, outcome: { type: "aborted" }, started: call.handling.started });
+    call.span?.end({ outcome: "aborted", bytes: line.bytes, items: line.items });
+    this.#list(line, call.noticed, call);
   }
 
   /** Adds a call to the report. A call of a nested execution has both ids, like `call_2/17`. */
@@ -164,8 +183,11 @@ export class CallLedger {
     this.#parts.log.defer({ type: "answered", call: callId, ...facts, ms, bytes, at: Date.now() });
   }
 
-  #list(line: CallLine, error?: unknown): void {
+  #list(line: CallLine, error?: unknown, call?: ToldCall): void {
     this.note(line);
+    if (line.items !== undefined) this.#streamedBytes += line.bytes;
+    const news = line.items === undefined ? undefined : call?.handling.stream?.takeLastNews();
+    if (call && news) this.streamed(call, news);
     const { execution, onEvent } = this.#parts;
     onEvent({ type: "call_ended", execution, ...line, ...(error === undefined ? {} : { error }) });
   }

@@ -171,9 +171,9 @@ export class GateSession implements ParentSession, WorkBelow {
     return this.#ledger.lines;
   }
 
-  get usage(): { readonly calls: number; readonly open: number; readonly resultBytes: number } {
+  get usage(): Readonly<Record<"calls" | "open" | "resultBytes" | "streamedBytes", number>> {
     const { calls, resultBytes } = this.budget;
-    return { calls, open: this.#calls.size, resultBytes };
+    return { calls, open: this.#calls.size, resultBytes, streamedBytes: this.#ledger.streamedBytes };
   }
 
   /** The used budget, from which another session of the same execution continues. */

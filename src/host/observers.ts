@@ -178,6 +178,7 @@ const EXECUTION_EVENT_OF_EACH_TYPE: Readonly<Record<ExecutionEvent["type"], true
   execution_ended: true,
   call_started: true,
   call_retried: true,
+  call_streamed: true,
   call_ended: true,
 };
 

@@ -6,6 +6,6 @@ export function count(number: number): string {
 }
 
 /** `1 call`, `2 calls`. */
-export function counted(number: number, what: string): string {
-  return `${count(number)} ${what}${number === 1 ? "" : "s"}`;
+export function counted(number: number, what: string, several = `${what}s`): string {
+  return `${count(number)} ${number === 1 ? what : several}`;
 }

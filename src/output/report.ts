@@ -10,6 +10,7 @@ import type { ToolSet } from "../tools/tool-set.ts";
 import { cutMiddle } from "../values/cut-middle.ts";
 import { keptText, type ReportArtifact, reportArtifacts } from "./artifacts.ts";
 import { cleanText } from "./clean-text.ts";
+import { counted } from "./count-text.ts";
 import { INSET, insetLines, insetText } from "./foreign-text.ts";
 import { hintFor } from "./hint.ts";
 import { endingText } from "./sentences.ts";
@@ -156,8 +157,23 @@ function effectsText(calls: readonly CallLine[], tools: ToolSet): string[] {
   ];
 }
 
-/** `bank.pay (2 times), crm.note`. */
+/** `bank.pay (2 times), crm.note, crm.export (12,000 items)`. */
 function listOf(calls: readonly CallLine[]): string {
   const byTool = [...Map.groupBy(calls, ({ tool }) => tool)];
-  return byTool.map(([tool, { length }]) => (length === 1 ? tool : `${tool} (${length} times)`)).join(", ");
+  return byTool.map(([tool, lines]) => [tool, ...amountsOf(lines)].join(" ")).join(", ");
+}
+
+function amountsOf(lines: readonly CallLine[]): readonly string[] {
+  const amounts = [
+    ...(lines.length === 1 ? [] : [`${lines.length} times`]),
+    ...(lines.some(({ items }) => items !== undefined)
+      ? [
+          counted(
+            lines.reduce((sum, { items = 0 }) => sum + items, 0),
+            "item",
+          ),
+        ]
+      : []),
+  ];
+  return amounts.length === 0 ? [] : [`(${amounts.join(", ")})`];
 }

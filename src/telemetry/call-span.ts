@@ -81,9 +81,10 @@ class OtelCallSpan implements CallSpan {
 
   end(end: CallEnd): void {
     const { figures, contents } = this.#parts;
-    const { outcome, code, bytes, text } = end;
+    const { outcome, code, bytes, items, text } = end;
     const { tool } = this.#name;
     this.#span.set({ "portcullis.outcome": outcome, "portcullis.result.size": bytes });
+    if (items !== undefined) this.#span.set({ "portcullis.result.items": items });
     if (text !== undefined && contents.has("results") && this.#span.isRecorded)
       this.#span.setContent("gen_ai.tool.call.result", contents.json(text, this.#name));
     const late = this.#span.end(outcome === "aborted" ? "aborted" : code);
@@ -96,10 +97,15 @@ class OtelCallSpan implements CallSpan {
   }
 }
 
-function countCall({ figures }: SpanParts, tool: string | undefined, { outcome, code, bytes }: CallEnd): void {
+function countCall(
+  { figures }: SpanParts,
+  tool: string | undefined,
+  { outcome, code, bytes, items = 0 }: CallEnd,
+): void {
   const about = tool === undefined ? {} : { "gen_ai.tool.name": word(tool) };
   figures.note("calls", 1, { ...about, ...failureAttributes(code), "portcullis.outcome": outcome });
   if (bytes > 0) figures.note("fetched", bytes, about);
+  if (items > 0) figures.note("streamed", items, about);
 }
 
 export function failureAttributes(code: string | undefined): Attributes {

@@ -61,6 +61,7 @@ const TABLE = {
     unit: "{call}",
   },
   fetched: { name: "portcullis.fetched", description: "Bytes that tools returned.", unit: "By" },
+  streamed: { name: "portcullis.streamed", description: "Items that tools gave in streams.", unit: "{item}" },
   returned: {
     name: "portcullis.returned",
     description: "Bytes of programs' results that models were given.",

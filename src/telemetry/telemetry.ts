@@ -64,6 +64,8 @@ export interface CallEnd {
   readonly code?: string | undefined;
   /** UTF-8 bytes of the result. */
   readonly bytes: number;
+  /** Of a stream: number of the items that the program was given. */
+  readonly items?: number | undefined;
   /** The result as JSON text. It is kept only if results are captured. */
   readonly text?: string | undefined;
 }

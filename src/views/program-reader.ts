@@ -24,6 +24,8 @@ export class ProgramReader {
   readonly tokens = new TokenCount();
   readonly largest = { inputBytes: 0, resultBytes: 0 };
   lastAt = 0;
+  /** Of each stream that was read since the program was told of anything else: the turn of its items. */
+  readonly #streaming = new Map<number, number>();
   #now = 0;
 
   constructor(room: TextAllowance) {
@@ -45,18 +47,39 @@ export class ProgramReader {
     this.events.note(record);
     if (record.type === "header") this.lastAt = record.startedAt;
     else if ("at" in record) this.lastAt = Math.max(this.lastAt, record.at);
-    if (record.type === "answered") this.largest.resultBytes = Math.max(this.largest.resultBytes, record.bytes);
+    if (record.type === "answered" && record.items === undefined)
+      this.largest.resultBytes = Math.max(this.largest.resultBytes, record.bytes);
   }
 
   *#takeTurn(record: TurnRecord): SlicedWork<void> {
     const { event, commands } = yield* readTurnSliced(record);
-    const turn = this.turns.length + this.turnsLeft;
     this.#now = Math.max(this.#now, event.now);
     this.lastAt = Math.max(this.lastAt, event.now);
+    const turn = this.#enter(event);
+    if (event.kind === "answer") this.#takeAnswer(event, turn);
+    if (event.kind === "items") this.#takeItems(event);
+    yield* eachSliced(commands, (command) => this.#takeCommand(command, turn));
+  }
+
+  /** The place of a turn among the listed ones. Batches of a stream join the turn of its first. */
+  #enter(event: HostFrame): number {
+    const known = event.kind === "items" ? this.#streaming.get(event.id) : undefined;
+    if (known !== undefined) {
+      const before = this.turns[known];
+      if (before) this.turns[known] = joined(before, turnOf(event));
+      return known;
+    }
+    const turn = this.turns.length + this.turnsLeft;
     if (this.turns.length < LISTED_TURNS) this.turns.push(turnOf(event));
     else this.turnsLeft += 1;
-    if (event.kind === "answer") this.#takeAnswer(event, turn);
-    yield* eachSliced(commands, (command) => this.#takeCommand(command, turn));
+    if (event.kind === "items") this.#streaming.set(event.id, turn);
+    else this.#streaming.clear();
+    return turn;
+  }
+
+  #takeItems({ id, count, bytes, body = "" }: HostFrame & { readonly kind: "items" }): void {
+    this.tokens.add(body, bytes);
+    this.calls.stream(String(id), count, bytes);
   }
 
   #takeAnswer({ id, ok, body, now }: HostFrame & { readonly kind: "answer" }, turn: number): void {
@@ -80,9 +103,14 @@ export class ProgramReader {
 }
 
 function turnOf(event: HostFrame): TurnView {
-  return {
-    at: event.now,
-    event: event.kind,
-    ...(event.kind === "answer" || event.kind === "items" ? { call: String(event.id) } : {}),
-  };
+  const { kind, now: at } = event;
+  if (kind === "answer") return { at, event: kind, call: String(event.id) };
+  if (kind !== "items") return { at, event: kind };
+  const { id, count: items, bytes } = event;
+  return { at, event: kind, call: String(id), items, bytes, batches: 1, until: at };
+}
+
+function joined(before: TurnView, batch: TurnView): TurnView {
+  const sum = (name: "items" | "bytes" | "batches") => (before[name] ?? 0) + (batch[name] ?? 0);
+  return { ...before, items: sum("items"), bytes: sum("bytes"), batches: sum("batches"), until: batch.at };
 }

@@ -48,7 +48,7 @@ export async function viewProgram(
     ...(reader.calls.left === 0 ? {} : { callsLeft: reader.calls.left }),
     limits: limitViews(header, past, reader, output),
     funnel: {
-      fetched: reader.tokens.of(past.resultBytes),
+      fetched: reader.tokens.of(past.resultBytes + past.streamedBytes),
       seen: reader.tokens.seen,
       ...(output && { returned: partOf(output.text, output.isExact) }),
     },
@@ -85,6 +85,14 @@ async function outputText(journal: Journal, header: ProgramHeader, past: Past) {
   };
 }
 
+/** UTF-8 bytes of the items of the stream that has most; undefined if no stream was read. */
+function largestStream({ lines, state }: Past): number | undefined {
+  let largest: number | undefined;
+  for (const { items, bytes } of lines) if (items !== undefined) largest = Math.max(largest ?? 0, bytes);
+  for (const { streamed } of state.calls.values()) if (streamed) largest = Math.max(largest ?? 0, streamed.bytes);
+  return largest;
+}
+
 function limitViews(
   header: ProgramHeader,
   past: Past,
@@ -96,6 +104,7 @@ function limitViews(
     ...past.outcome?.usage,
   };
   const returned = past.state.end.settled?.body;
+  const streamBytes = largestStream(past);
   const used: Readonly<Record<string, number | undefined>> = {
     runningMs,
     wallMs: wallMs ?? (past.outcome ? undefined : lastAt - header.startedAt),
@@ -104,6 +113,7 @@ function limitViews(
     inputBytes: largest.inputBytes,
     resultBytes: largest.resultBytes,
     totalBytes: past.inputBytes + past.resultBytes,
+    ...given({ streamBytes }),
     outputBytes: output && returned !== undefined ? Buffer.byteLength(returned) : undefined,
     logBytes: past.logs.bytes,
   };

@@ -52,10 +52,12 @@ export const CALL_VIEW = objectSchema({
   ms: count.exactOptional(),
   /** Absent if the call was refused before its input was read. */
   input: TEXT_HEAD,
-  /** JSON text of the value, or the message of a refusal or failure; missing while none has been delivered. */
+  /** JSON text of the value, or the message of a refusal or failure; missing while none has been delivered, and for items. */
   result: TEXT_HEAD.exactOptional(),
-  /** UTF-8 bytes of the value's JSON; 0 without one. */
+  /** UTF-8 bytes of the value's JSON; 0 without one. Of a stream, of the items that the program was given so far. */
   bytes: count,
+  /** Of a stream: number of the items that the program was given so far. Missing until there is one. */
+  items: count.exactOptional(),
   started: z.boolean(),
   effect: z.string().exactOptional(),
   /** How often the handler was run, if it was run again. */
@@ -67,6 +69,9 @@ export const CALL_VIEW = objectSchema({
 
 /** One call. `turn`s count from 0. */
 export type CallView = SchemaType<typeof CALL_VIEW>;
+
+/** How far the stream of a call is. */
+export type StreamView = Required<Pick<CallView, "items" | "bytes">>;
 
 const WAITING_VIEW = objectSchema({
   id: z.string(),
@@ -133,11 +138,20 @@ const TURN_VIEW = objectSchema({
   /** Milliseconds since 1970. */
   at: count,
   event: z.enum(["start", "answer", "items", "fire", "stop"]),
-  /** Id of the call that was answered. */
+  /** Id of the call that was answered, or whose items these are. */
   call: z.string().exactOptional(),
+  /**
+   * Of a stream: what the batches have that came while the program was told of nothing but streams. They are one entry,
+   * however many they are.
+   */
+  items: count.exactOptional(),
+  bytes: count.exactOptional(),
+  batches: count.exactOptional(),
+  /** When the last batch came, in milliseconds since 1970. */
+  until: count.exactOptional(),
 });
 
-/** One turn of a program, by the event that began it. */
+/** One turn of a program, by the event that began it, or turns with the batches of one stream. */
 export type TurnView = SchemaType<typeof TURN_VIEW>;
 
 const FAULT_VIEW = objectSchema({

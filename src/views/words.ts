@@ -1,3 +1,4 @@
+import { byteText } from "../output/byte-text.ts";
 import { count, counted } from "../output/count-text.ts";
 import type {
   CallState,
@@ -6,6 +7,7 @@ import type {
   ExecutionView,
   FunnelView,
   ModelTurnView,
+  StreamView,
   WaitingView,
 } from "./view.ts";
 
@@ -37,9 +39,21 @@ const CALL_STATES: Readonly<Record<CallState, string>> = {
   aborted: "given up",
 };
 
-/** The state of a call, or what is known beyond it: the kind of its value, the code of its failure. */
-export function callText({ state, detail = "" }: Pick<CallView, "state" | "detail">): string {
-  return detail === "" ? CALL_STATES[state] : detail;
+/**
+ * The state of a call, or what is known beyond it: the kind of its value, the code of its failure. Of a stream, how far it
+ * is, or how far it came.
+ */
+export function callText({ state, detail = "", items }: Pick<CallView, "state" | "detail" | "items">): string {
+  const text = detail === "" ? CALL_STATES[state] : detail;
+  if (items === undefined || state === "value") return text;
+  return state === "open" && detail === ""
+    ? `${text}, ${counted(items, "item")} so far`
+    : `${text} after ${counted(items, "item")}`;
+}
+
+/** How far a stream is, like `stream of 12,000 items, 2.4 MiB so far`; of one that has ended, without `so far`. */
+export function streamText({ items, bytes }: StreamView, isOpen: boolean): string {
+  return `stream of ${counted(items, "item")}, ${byteText(bytes)}${isOpen ? " so far" : ""}`;
 }
 
 /** How an execution has ended, with the limit that stopped it. */

@@ -194,6 +194,17 @@ test("a program that did not complete is told what it had changed by then", () =
   );
 });
 
+test("of streams it is told how many items they gave", () => {
+  const calls = [
+    { ...line("bank.pay", "stream of 12000"), items: 12_000 },
+    { ...line("crm.put", "handler_failed"), items: 1 },
+    { ...line("crm.put", "aborted"), items: 2 },
+  ];
+  expect(report(failed, { calls }).output.text).toBe(
+    "Error: No.\n\nAlready done, and not undone: bank.pay (12,000 items).\n\nStarted, and may have taken effect: crm.put (2 times, 3 items).",
+  );
+});
+
 test.each(["tool_unknown", "caller_not_allowed", "input_invalid", "approval_denied"])(
   "a call that was refused with %s changed nothing",
   (code) => {

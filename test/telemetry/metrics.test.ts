@@ -151,3 +151,24 @@ test("running and waiting work and engines of all runtimes are observed, each en
   await engines[Symbol.asyncDispose]();
   expect(await totals("portcullis.running")).toEqual([{ value: 0 }]);
 });
+
+test("items of streams are counted by tool, also of one that was given up", async () => {
+  const rows = defineTool({
+    name: "rows",
+    description: "d",
+    input: z.object({ n: z.number() }),
+    allowedCallers: ["programmatic"],
+    effect: "read",
+    stream: true,
+    handler: ({ n }) => Array.from({ length: n }, (_, id) => id),
+  });
+  await using runtime = await createRuntime({ tools: [rows, echo], sandbox });
+  const report = await runtime.execute(
+    'for await (const row of tools.rows({ n: 2500 })); for await (const row of tools.rows({ n: 3 })) break; await tools.echo({ text: "four" });',
+  );
+  const items = report.calls.flatMap((call) => call.items ?? []);
+  expect(items[0]).toBe(2500);
+  const tool = { "gen_ai.tool.name": "rows" };
+  expect(await totals("portcullis.streamed")).toEqual([{ ...tool, value: items.reduce((sum, one) => sum + one, 0) }]);
+  expect(await totals("portcullis.fetched")).toContainEqual({ ...tool, value: report.usage.bytesIn - 6 });
+});

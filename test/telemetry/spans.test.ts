@@ -363,3 +363,29 @@ describe("an execution that waits", () => {
     expect(recording.spans().at(-1)?.links).toEqual([]);
   });
 });
+
+test("the span of a stream has its items and their bytes, and no text of them, also if it fails", async () => {
+  const rows = defineTool({
+    name: "rows",
+    description: "d",
+    input: z.object({ fails: z.boolean() }),
+    allowedCallers: ["programmatic"],
+    effect: "read",
+    stream: true,
+    *handler({ fails }) {
+      yield* [1, 2, 3];
+      if (fails) throw new Error("It is out of rows.");
+    },
+  });
+  const telemetry = { capture: ["results"] } as const;
+  await using runtime = await createRuntime({ tools: [rows], sandbox, telemetry, logger: { error: () => {} } });
+  await runtime.execute(
+    "for await (const row of tools.rows({ fails: false })); try { for await (const row of tools.rows({ fails: true })); } catch {}",
+  );
+  const spans = recording.spans().filter(({ name }) => name === "execute_tool rows");
+  expect(spans.map(({ attributes }) => attributes)).toMatchObject([
+    { "portcullis.outcome": "value", "portcullis.result.items": 3, "portcullis.result.size": 7 },
+    { "portcullis.outcome": "failed", "portcullis.result.items": 3, "portcullis.result.size": 7 },
+  ]);
+  expect(spans.some(({ attributes }) => "gen_ai.tool.call.result" in attributes)).toBe(false);
+});

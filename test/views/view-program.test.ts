@@ -1,7 +1,13 @@
-import { expect, test } from "vitest";
-import { createRuntime, type Outcome, type Report } from "../../src/index.ts";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { z } from "zod";
+import { shownText } from "../../src/cli/commands/journal/show.ts";
+import { createRuntime, createSqliteJournal, defineTool, type Outcome, type Report } from "../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
+import type { ProgramView } from "../../src/views/view.ts";
 import { viewExecution } from "../../src/views/view-execution.ts";
 import { makeTool } from "../gate/open-session.ts";
 
@@ -86,4 +92,146 @@ test.each(cases)("a view has the text that the model got of a program: $type $ho
   expect(outcome.type).toBe(type);
   const view = await viewExecution(journal, execution);
   expect(view.output?.text).toBe(output.text);
+});
+
+// ---- streams -----------------------------------------------------------------------------------------------------
+
+const ROWS = {
+  name: "rows",
+  description: "Gives rows",
+  input: z.object({ n: z.number().default(0), pauses: z.boolean().optional(), fails: z.boolean().optional() }),
+  allowedCallers: ["programmatic"],
+  effect: "read",
+} as const;
+
+/** A tool whose stream pauses after `n` rows of a thousand bytes, until the test goes on. */
+function pausing() {
+  const reached = Promise.withResolvers<void>();
+  const go = Promise.withResolvers<void>();
+  const rows = defineTool({
+    ...ROWS,
+    stream: true,
+    async *handler({ n, pauses, fails }) {
+      for (let id = 0; id < n; id += 1) yield { id, text: "x".repeat(980) };
+      if (fails) throw new Error("It is out of rows.");
+      if (!pauses) return;
+      reached.resolve();
+      await go.promise;
+      yield { id: n };
+    },
+  });
+  return { rows, reached: reached.promise, go: go.resolve };
+}
+
+async function openStreams() {
+  const { rows, ...pause } = pausing();
+  const journal = createMemoryJournal();
+  const options = { journal, sandbox: createMemorySandbox(), logger: { error: () => {} } };
+  const runtime = await createRuntime({ tools: [rows, makeTool({ name: "t" })], ...options });
+  const view = async (execution: string) => (await viewExecution(journal, execution)) as ProgramView;
+  return { ...pause, runtime, journal, view, [Symbol.asyncDispose]: () => runtime[Symbol.asyncDispose]() };
+}
+
+test("an open stream is shown with what the program was given so far, by the page and on a terminal", async () => {
+  await using one = await openStreams();
+  const running = one.runtime.execute(
+    "let n = 0; for await (const row of tools.rows({ n: 2000, pauses: true })) n += 1; return n;",
+    {
+      execution: "e",
+    },
+  );
+  await one.reached;
+  await expect.poll(async () => (await one.view("e")).calls[0]?.items).toBe(2000);
+  const { calls, funnel, limits } = await one.view("e");
+  const [call] = calls;
+  expect(call).toMatchObject({ state: "open", items: 2000 });
+  expect(call?.bytes).toBeGreaterThan(2_000_000 * 0.99);
+  expect(funnel.fetched.bytes).toBe(call?.bytes);
+  expect(funnel.seen?.bytes).toBe(call?.bytes);
+  expect(limits.find(({ name }) => name === "streamBytes")?.used).toBe(call?.bytes);
+  expect(await shownText(one.journal, "e")).toContain(
+    'call 1: rows with {"n":2000,"pauses":true} runs: stream of 2,000 items, 1.9 MiB so far',
+  );
+  one.go();
+  const report = await running;
+  const ended = await one.view("e");
+  expect(ended.calls[0]).toMatchObject({ state: "value", detail: "stream of 2001", items: 2001 });
+  expect(ended.calls[0]).not.toHaveProperty("result");
+  expect(ended.funnel).toMatchObject({
+    fetched: { bytes: report.usage.bytesIn },
+    seen: { bytes: report.usage.bytesSeen },
+  });
+  expect(report.usage.bytesIn).toBe(ended.calls[0]?.bytes);
+});
+
+test("a stream that failed, was given up or not read to its end has the items that the program was given", async () => {
+  await using one = await openStreams();
+  await one.runtime.execute(
+    "try { for await (const row of tools.rows({ n: 3, fails: true })); } catch {} for await (const row of tools.rows({ n: 4000 })) break;",
+    { execution: "e" },
+  );
+  const { calls } = await one.view("e");
+  expect(calls).toMatchObject([
+    { state: "failed", detail: "handler_failed", items: 3, result: { text: expect.stringContaining("rows failed") } },
+    { state: "value", detail: expect.stringContaining("not read to its end"), items: expect.any(Number) },
+  ]);
+  const stopping = one.runtime.execute("for await (const row of tools.rows({ n: 5, pauses: true }));", {
+    execution: "stopped",
+    limits: { wallMs: 300 },
+  });
+  await stopping;
+  const view = await one.view("stopped");
+  expect(view.calls).toMatchObject([{ state: "aborted", items: 5 }]);
+  expect(await shownText(one.journal, "stopped")).toContain("given up after 5 items");
+});
+
+test("thousands of batches of streams that are read side by side are one turn each, until the program is told of something else", async () => {
+  await using one = await openStreams();
+  const program = `
+    const both = ["a", "b"].map(() => tools.rows({ n: 3000 })[Symbol.asyncIterator]());
+    for (let id = 0; id < 2000; id += 1) await both[id % 2].next();
+    await tools.t({});
+    for (const one of both) for await (const row of one);`;
+  await one.runtime.execute(program, { execution: "e" });
+  const { turns, calls } = await one.view("e");
+  const summed = (id: string, field: "items" | "batches" | "bytes") =>
+    turns.filter(({ call }) => call === id).reduce((sum, turn) => sum + (turn[field] ?? 0), 0);
+  expect(turns.length).toBeLessThan(14);
+  const kinds = turns.map(({ event, call = "" }) => `${event} ${call}`.trim());
+  expect(kinds.slice(0, 4)).toEqual(["start", "items 1", "items 2", "answer 3"]);
+  for (const id of ["1", "2"]) {
+    expect(summed(id, "items")).toBe(3000);
+    expect(summed(id, "bytes")).toBe(calls.find((call) => call.id === id)?.bytes);
+    expect(summed(id, "batches")).toBeGreaterThan(10);
+  }
+  expect(turns.every(({ at, until = at }) => until >= at)).toBe(true);
+});
+
+test("items of streams count in no budget of a program that is taken up", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "portcullis-views-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  using journal = createSqliteJournal({ path: join(folder, "journal.db") });
+  const rows = defineTool({
+    ...ROWS,
+    stream: true,
+    handler: () => Array.from({ length: 300 }, () => "x".repeat(1000)),
+  });
+  const ask = makeTool({ name: "ask", approval: "always" });
+  const options = { tools: [rows, ask], journal, sandbox: createMemorySandbox(), approve: () => "later" as const };
+  const limits = { totalBytes: 200_000 };
+  {
+    await using runtime = await createRuntime({ ...options, limits });
+    const { outcome } = await runtime.execute(
+      'for await (const row of tools.rows({})); await tools.ask({}); return "done";',
+      { execution: "e" },
+    );
+    expect(outcome.type).toBe("waiting");
+    const { usage } = (await runtime.status("e")).report ?? {};
+    expect(usage?.bytesIn).toBeGreaterThan(300_000);
+  }
+  await using runtime = await createRuntime({ ...options, limits });
+  const { outcome, usage, calls } = await runtime.resume("e", { decisions: { 2: { allow: true } } });
+  expect(outcome).toEqual({ type: "completed", value: "done" });
+  expect(calls.find(({ tool }) => tool === "rows")).toMatchObject({ items: 300 });
+  expect(usage.bytesIn).toBeGreaterThan(300_000);
 });

@@ -110,7 +110,7 @@ export class CallRunner {
 
   /** Runs a handler that gives items. The call keeps its place among the calls of the tool until the stream has ended. */
   async #stream(call: OpenCall, handle: () => ReturnType<typeof runHandler>): Promise<Ran> {
-    const { limits, share, unread } = this.#parts;
+    const { ledger, limits, share, unread } = this.#parts;
     const { handling, identity, reader, span, tool } = call;
     const stream = async () => {
       const ran = await handle();
@@ -121,7 +121,10 @@ export class CallRunner {
         return { answer, error: sentences.noItems(tool.name, describe(ran.value)) };
       }
       const parts = { call, items, limits, share };
-      if (reader) return (handling.stream = new StreamRun({ ...parts, reader, unread }, handling.streamed)).run();
+      if (reader) {
+        const onNews = () => ledger.streamed(call);
+        return (handling.stream = new StreamRun({ ...parts, reader, unread, onNews }, handling.streamed)).run();
+      }
       const gathered = new GatheredItems(call, limits, share);
       const run = new StreamRun({ ...parts, reader: gathered, unread: undefined }, handling.streamed);
       handling.stream = run;

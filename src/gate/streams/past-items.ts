@@ -1,11 +1,9 @@
 import { createHash, type Hash } from "node:crypto";
 import type { Tool } from "../../tools/tool.ts";
+import type { Streamed } from "./stream-news.ts";
 
 /** What the journal holds of a stream that another driver has left open. */
-export interface StreamPast {
-  /** Items that were given, and the bytes of their JSON. */
-  readonly items: number;
-  readonly bytes: number;
+export interface StreamPast extends Streamed {
   readonly batches: number;
   /** How often the program has asked for one more batch. */
   readonly asked: number;

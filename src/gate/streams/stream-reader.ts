@@ -1,5 +1,6 @@
 import type { Failure } from "../answer.ts";
 import type { Handled } from "../handled.ts";
+import type { Streamed } from "./stream-news.ts";
 
 export interface Batch {
   /** A JSON array. */
@@ -20,7 +21,9 @@ export interface StreamReader {
 /** A stream, as its reader sees it. */
 export interface OpenStream {
   /** What has left: the number of items, and the bytes of their JSON. */
-  readonly given: { readonly items: number; readonly bytes: number };
+  readonly given: Streamed;
+  /** What has left, if listeners were not told of all of it. They are taken to be told now. */
+  readonly takeLastNews: () => Streamed | undefined;
   /** The reader can take one batch more. */
   readonly more: () => void;
   /** The reader reads no more. Returns how the call ends with that; undefined if the stream has ended. */

@@ -16,6 +16,7 @@ import type { UnreadAnswers } from "../run/unread-answers.ts";
 import * as sentences from "../sentences.ts";
 import type { OpenStream, StreamReader } from "./stream-reader.ts";
 import { PastItems, type StreamPast } from "./past-items.ts";
+import { NEWS_MS, type Streamed, StreamNews } from "./stream-news.ts";
 
 /**
  * Most bytes of a batch, unless a single item has more. It fits into the buffer of the pipe to a guest that reads the batch
@@ -40,6 +41,8 @@ export interface StreamParts {
   readonly limits: ResultLimits & { readonly streamBytes?: number | undefined };
   readonly share: Share;
   readonly unread: UnreadAnswers | undefined;
+  /** Told how far the stream is, a few times a second at most. */
+  readonly onNews?: (() => void) | undefined;
 }
 
 type Step = IteratorResult<unknown>;
@@ -64,7 +67,7 @@ export class StreamRun implements OpenStream {
   #asked: number;
   /** Batches that have left. */
   #sent: number;
-  #given: { readonly items: number; readonly bytes: number };
+  #given: Streamed;
   /** `pulling`: the handler was asked for an item. `making`: an item becomes text. */
   #state: "idle" | "pulling" | "making" | "over" = "idle";
   /** Whether the batch waits for the reader to read answers of other calls. */
@@ -75,18 +78,25 @@ export class StreamRun implements OpenStream {
   #flush: NodeJS.Timeout | NodeJS.Immediate | undefined;
   /** Whether the batch has waited long enough for more items. */
   #isLate = false;
+  readonly #news: StreamNews;
+  #newsTimer: NodeJS.Timeout | undefined;
 
   constructor(parts: StreamParts, past: StreamPast | undefined) {
     this.#parts = parts;
     this.#past = new PastItems(parts.call.tool, past);
     this.#batchBytes = Math.min(BATCH_BYTES, parts.limits.resultBytes);
     this.#given = { items: past?.items ?? 0, bytes: past?.bytes ?? 0 };
+    this.#news = new StreamNews(past?.items);
     this.#asked = past?.asked ?? 0;
     this.#sent = past?.batches ?? 0;
   }
 
-  get given(): { readonly items: number; readonly bytes: number } {
+  get given(): Streamed {
     return this.#given;
+  }
+
+  takeLastNews(): Streamed | undefined {
+    return this.#news.take(this.#given.items, "end") ? this.#given : undefined;
   }
 
   /** Gives batches until the handler, the reader or a limit ends the stream. Undefined if the call ends first. Never rejects. */
@@ -353,6 +363,18 @@ export class StreamRun implements OpenStream {
     const spare = this.#spare;
     this.#spare = undefined;
     if (spare) this.#put(spare.text, spare.bytes, spare.heldBytes);
+    this.#tell();
+  }
+
+  #tell(): void {
+    const { onNews } = this.#parts;
+    if (!onNews || this.#news.knows(this.#given.items)) return;
+    if (this.#news.take(this.#given.items, performance.now())) onNews();
+    else
+      this.#newsTimer ??= setTimeout(() => {
+        this.#newsTimer = undefined;
+        this.#tell();
+      }, NEWS_MS);
   }
 
   #succeeded(how: string): Handled {
@@ -404,6 +426,7 @@ export class StreamRun implements OpenStream {
     clearTimeout(this.#silence);
     clearTimeout(this.#flush as NodeJS.Timeout);
     clearImmediate(this.#flush as NodeJS.Immediate);
+    clearTimeout(this.#newsTimer);
     if (this.#iterator) this.#return();
     this.#parts.share.giveBack(this.#batch.heldBytes + (this.#spare?.heldBytes ?? 0));
     this.#batch = newBatch();

@@ -1,6 +1,7 @@
 import { FAILURE_CODES, type FailureCode, REFUSAL_CODES, type RefusalCode } from "../../gate/answer.ts";
 import { dueAt } from "../../gate/approve/call-waits.ts";
 import type { CallLine, CallOutcome } from "../../gate/call-line.ts";
+import type { Streamed } from "../../gate/streams/stream-news.ts";
 import type {
   AnsweredRecord,
   CallRecord,
@@ -22,6 +23,7 @@ import { jsonOrText } from "../../values/json/json-text.ts";
  *   isExpired      it has waited for longer than its execution allows
  *   expiryOf       when that is
  *   endOf          how it ended; undefined while it is open
+ *   streamedOf     how far the stream is that answers it
  *   CallHistory    all calls of an execution, open and ended
  */
 
@@ -118,8 +120,8 @@ export interface CallEnd extends Pick<CallLine, "outcome" | "bytes" | "items" | 
   readonly display?: string;
 }
 
-/** How a call ended; undefined while it has no answer. `at` is when it was made, in milliseconds since 1970. */
-function endOf({ decided, answered, givenUp }: CallFacts, at: number): CallEnd | undefined {
+/** How a call ended; undefined while it has no answer. */
+function endOf({ decided, answered, givenUp, at, streamed }: KnownCall): CallEnd | undefined {
   if (answered) {
     const { ok, code, ms, bytes, items, shape, display, partsLeftOut } = answered;
     const outcome: CallOutcome = ok
@@ -138,7 +140,7 @@ function endOf({ decided, answered, givenUp }: CallFacts, at: number): CallEnd |
   if (last?.decision !== "refused" && last?.decision !== "dropped") return undefined;
   const outcome: CallOutcome =
     last.decision === "refused" ? { type: "refused", code: (last.code ?? "") as RefusalCode } : { type: "aborted" };
-  return { outcome, ms: Math.max(0, last.at - at), bytes: 0 };
+  return { outcome, ms: Math.max(0, last.at - at), ...(streamed ?? { bytes: 0 }) };
 }
 
 /** Whether the call has an answer, delivered or not. */
@@ -154,7 +156,7 @@ export interface KnownCall extends CallFacts {
   /** When it was made, in milliseconds since 1970. */
   readonly at: number;
   /** Of a stream: what the program was given so far. */
-  streamed?: { readonly items: number; readonly bytes: number };
+  streamed?: Streamed;
   end?: CallEnd | undefined;
 }
 
@@ -201,8 +203,14 @@ export class CallHistory {
     return this.#inputBytes;
   }
 
+  /** Bytes of results. The items of streams are not among them: they pass through, and count in no budget of the program. */
   get resultBytes(): number {
-    return this.#ended.values().reduce((sum, { end }) => sum + (end?.bytes ?? 0), 0);
+    return this.#ended.values().reduce((sum, { end }) => sum + (end?.items === undefined ? (end?.bytes ?? 0) : 0), 0);
+  }
+
+  /** Bytes of the items of all streams, open ones included. */
+  get streamedBytes(): number {
+    return this.#calls.values().reduce((sum, call) => sum + (streamedOf(call)?.bytes ?? 0), 0);
   }
 
   /** Calls that have ended, in the order of their ends. */
@@ -230,7 +238,7 @@ export class CallHistory {
     const call = this.#calls.get(record.call) ?? this.#foreign(record, madeAt);
     if (!call) return undefined;
     applyToCall(call, record);
-    if (record.type === "call" || record.type === "answered") this.#end(call, endOf(call, call.at));
+    if (record.type === "call" || record.type === "answered") this.#end(call, endOf(call));
     return call;
   }
 
@@ -242,15 +250,16 @@ export class CallHistory {
     return call;
   }
 
-  /** The answer was delivered. If no record tells of the call's end, the delivery alone tells of it. */
-  tell(id: string, { ok, bytes, at, code }: ToldAnswer): void {
+  /** The answer was delivered. If no record tells of the call's end, the delivery alone tells of it. Returns the call. */
+  tell(id: string, { ok, bytes, at, code }: ToldAnswer): KnownCall | undefined {
     const call = this.#calls.get(id);
-    if (!call) return;
+    if (!call) return undefined;
     if (!call.end) {
       const outcome: CallOutcome = ok ? { type: "value", shape: "" } : withoutValue(code());
       this.#end(call, { outcome, ms: Math.max(0, at - call.at), ...(call.streamed ?? { bytes: ok ? bytes : 0 }) });
     }
     this.keepEnd(id);
+    return call;
   }
 
   /** Keeps of a call that was answered only its end: it may have a client's result, and a program may make a million calls. */
@@ -286,6 +295,13 @@ export class CallHistory {
     if (end) this.#ended.add(call);
     call.end = end;
   }
+}
+
+/** How far the stream is that answers a call, or how far it came; undefined if no stream is known to answer it. */
+export function streamedOf({ end, streamed }: Pick<KnownCall, "end" | "streamed">): Streamed | undefined {
+  if (!end) return streamed;
+  const { items, bytes } = end;
+  return items === undefined ? undefined : { items, bytes };
 }
 
 /** A call that has ended, as a report lists it; undefined for an open call. */

@@ -21,6 +21,8 @@ import type { Scope } from "../scope.ts";
 
 /** All that the journal tells of an execution, up to now. */
 export interface Past extends Required<PastUse> {
+  /** UTF-8 bytes of the items of all streams. */
+  readonly streamedBytes: number;
   readonly state: ExecutionState;
   readonly logs: LogCollector;
   readonly outcome: OutcomeRecord | undefined;
@@ -76,13 +78,14 @@ export async function readPast(
   for await (const record of records)
     await lane.work(readingSliced(state.header?.execution, state.records, take(record)));
   streams.complete(state.calls);
-  const { made: calls, inputBytes, resultBytes } = past;
+  const { made: calls, inputBytes, resultBytes, streamedBytes } = past;
   return {
     state,
     logs: logs ?? new LogCollector(0),
     // The program's own approval is none of its calls.
     lines: past.lines.filter(({ callId }) => callId !== PROGRAM_CALL),
     resultBytes,
+    streamedBytes,
     inputBytes,
     calls,
     openCalls: state.calls.size,
@@ -136,6 +139,8 @@ export async function readOwn(
 /** The past of an execution for its next driver, which makes the open calls again, even if their handlers have ended. */
 export function withoutOpenCalls(past: Past): Past {
   const isOpen = ({ callId }: CallLine) => past.state.calls.has(Number(callId));
-  const again = past.lines.filter(isOpen).reduce((bytes, line) => bytes + line.bytes, 0);
+  const again = past.lines
+    .filter((line) => isOpen(line) && line.items === undefined)
+    .reduce((bytes, line) => bytes + line.bytes, 0);
   return { ...past, lines: past.lines.filter((line) => !isOpen(line)), resultBytes: past.resultBytes - again };
 }

@@ -20,7 +20,7 @@ export function recordedExecution(
   past: Past,
   ending: Ending,
 ): Execution {
-  const { state, logs, lines, resultBytes, outcome } = past;
+  const { state, logs, lines, resultBytes, streamedBytes, outcome } = past;
   const { turns, restarts, used, end } = state;
   const header = state.header ?? { execution: "", limits: {} };
   const { execution } = header;
@@ -41,7 +41,7 @@ export function recordedExecution(
     connections: used.connections,
     seenBytes: used.seenBytes,
     calls: lines,
-    resultBytes,
+    resultBytes: resultBytes + streamedBytes,
     approvedBy: approverOfProgram(state),
     kept: { place, value: keptBefore(place) },
   };

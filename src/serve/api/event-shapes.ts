@@ -53,6 +53,7 @@ export const HTTP_EVENTS = {
   execution_ended: PROGRAM_EVENTS.execution_ended.extend({ outcome: BARE_CLIENT_OUTCOME }),
   call_started: CALL_EVENTS.call_started,
   call_retried: CALL_EVENTS.call_retried.omit({ error: true }),
+  call_streamed: CALL_EVENTS.call_streamed,
   call_ended: CALL_EVENTS.call_ended.omit({ error: true, display: true }),
   conversation_started: CONVERSATION_EVENTS.conversation_started,
   model_changed: CONVERSATION_EVENTS.model_changed,

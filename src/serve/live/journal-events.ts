@@ -1,4 +1,5 @@
 import type { CallLine } from "../../gate/call-line.ts";
+import { type Streamed, StreamNews } from "../../gate/streams/stream-news.ts";
 import type { ModelUsage } from "../../models/model.ts";
 import type { BARE_WAITING } from "../../programs/outcome.ts";
 import type { SchemaType } from "../../values/schema-type.ts";
@@ -6,7 +7,7 @@ import type { SlicedWork } from "../../values/slice-scheduler.ts";
 import { type MessageHead, messageHead } from "./message-head.ts";
 import type { HttpEvent } from "../api/event-shapes.ts";
 import { clientEnding } from "../../agent/ending-text.ts";
-import type { GuestFrame } from "../../../bridge/frames.ts";
+import type { GuestFrame, HostFrame } from "../../../bridge/frames.ts";
 import type {
   CallRecord,
   DecisionRecord,
@@ -24,6 +25,7 @@ import {
   isWaiting,
   type KnownCall,
   lineOf,
+  streamedOf,
 } from "../../programs/from-journal/call-history.ts";
 import { applyRecord, ExecutionState, type UnansweredCall } from "../../programs/from-journal/execution-state.ts";
 import { endingHead } from "../../programs/from-journal/ending-head.ts";
@@ -75,6 +77,7 @@ export class JournalEvents {
   readonly #state = new ExecutionState();
   /** Open calls. */
   readonly #calls = new CallHistory();
+  readonly #news = new WeakMap<KnownCall, StreamNews>();
   /** The model's calls that have no result, if it is a conversation. */
   readonly #asked = new AskedCalls();
   /** Whether it waited after the last record. */
@@ -99,7 +102,7 @@ export class JournalEvents {
     applyRecord(this.#state, bare, open.type === "turn" ? withoutBodies(open.turn) : undefined);
     const call = this.#calls.note(bare);
     if (this.#kind === "conversation") this.#asked.take(open, bare);
-    const told = [...this.#tell(open, call), ...ended(bare, call)];
+    const told = [...this.#tell(open, call), ...this.#endCall(bare, call)];
     const waits = this.#wait(timeOf(open));
     if (call?.end) this.#calls.forget(call);
     const index = this.#index;
@@ -116,7 +119,7 @@ export class JournalEvents {
       case "header":
         return this.#begin(record);
       case "turn":
-        return printed(record.turn);
+        return [...this.#stream(record.turn.event), ...printed(record.turn)];
       case "call":
         return call ? called(record, call) : [];
       case "decision":
@@ -155,6 +158,30 @@ export class JournalEvents {
       case "violation":
         return [];
     }
+  }
+
+  /** A batch was handed to the program. A call whose end is told already has told of all its items. */
+  #stream(event: HostFrame): readonly Told[] {
+    if (event.kind !== "items") return [];
+    const call = this.#calls.stream(String(event.id), event.count, event.bytes);
+    const streamed = call && streamedOf(call);
+    return streamed && this.#newsOf(call).take(streamed.items, event.now)
+      ? [streamedTo(call, streamed, event.now)]
+      : [];
+  }
+
+  /** Tells of the call's end, and before of the items that were not told. */
+  #endCall(record: JournalRecord, call: KnownCall | undefined): readonly Told[] {
+    const end = ended(record, call);
+    const streamed = call && streamedOf(call);
+    if (end.length === 0 || !streamed || !this.#newsOf(call).take(streamed.items, "end")) return end;
+    return [streamedTo(call, streamed, end[0]?.at ?? 0), ...end];
+  }
+
+  #newsOf(call: KnownCall): StreamNews {
+    const news = this.#news.get(call) ?? new StreamNews();
+    this.#news.set(call, news);
+    return news;
   }
 
   #begin(header: Header): readonly Told[] {
@@ -248,6 +275,10 @@ function printed({ event, commands }: PastTurn): readonly Told[] {
 
 function aboutOf({ id: callId, tool, caller }: KnownCall): Pick<CallLine, "callId" | "tool" | "caller"> {
   return { callId, tool: word(tool), caller };
+}
+
+function streamedTo(call: KnownCall, { items, bytes }: Streamed, at: number): Told {
+  return { type: "call_streamed", ...aboutOf(call), items, bytes, at };
 }
 
 function called({ decision, at }: CallRecord, call: KnownCall): readonly Told[] {

@@ -340,6 +340,7 @@ function unknownExecution(execution: string): LinkedResult {
 /** Tells how far a program has come: its calls, and the bytes that it was given. */
 function toProgress(tell: (progress: Progress) => void): (event: ExecutionEvent) => void {
   let [started, done, bytes, last] = [0, 0, 0, ""];
+  const streams = new Map<string, number>();
   return (event) => {
     if (event.type === "call_started") {
       started += 1;
@@ -347,9 +348,12 @@ function toProgress(tell: (progress: Progress) => void): (event: ExecutionEvent)
     } else if (event.type === "call_ended") {
       done += 1;
       bytes += event.bytes;
-    } else return;
+      streams.delete(event.callId);
+    } else if (event.type === "call_streamed") streams.set(event.callId, event.bytes);
+    else return;
     // A call that is refused ends without having started.
     const calls = Math.max(started, done);
-    tell({ calls, text: `${done} of ${calls} calls done, ${byteText(bytes)} received${last}.` });
+    const received = streams.values().reduce((sum, open) => sum + open, bytes);
+    tell({ calls, text: `${done} of ${calls} calls done, ${byteText(received)} received${last}.` });
   };
 }

@@ -5,6 +5,7 @@ import {
   isExpired,
   isWaiting,
   type KnownCall,
+  streamedOf,
   type ToldAnswer,
 } from "../../programs/from-journal/call-history.ts";
 import { given } from "../../option-rules/given.ts";
@@ -86,8 +87,15 @@ export class CallViews {
     const shown = this.#shown.get(id);
     if (!shown) return;
     shown.told = turn;
-    shown.result = this.#room.headOfCall(id, body);
-    this.#history.tell(id, { ok, bytes: bytes ?? shown.result.bytes, at, code });
+    const result = this.#room.headOfCall(id, body);
+    const call = this.#history.tell(id, { ok, bytes: bytes ?? result.bytes, at, code });
+    // What ends a stream is no value.
+    if (!ok || !call || !streamedOf(call)) shown.result = result;
+  }
+
+  /** A batch of its stream was handed to the program. */
+  stream(id: string, items: number, bytes: number): void {
+    this.#history.stream(id, items, bytes);
   }
 
   /** Takes what a record says of a call. */
@@ -103,11 +111,13 @@ export class CallViews {
 }
 
 function viewOf(
-  { id, tool, caller, at, started, effect, retried, end }: KnownCall,
+  call: KnownCall,
   { input, made, told, result, decision }: Shown,
   state: CallState,
   detail: string | undefined,
 ): CallView {
+  const { id, tool, caller, at, started, effect, retried, end } = call;
+  const streamed = streamedOf(call);
   return {
     id,
     tool,
@@ -116,9 +126,9 @@ function viewOf(
     made,
     at,
     input,
-    bytes: end?.bytes ?? 0,
+    bytes: streamed?.bytes ?? end?.bytes ?? 0,
     started: started === true,
-    ...given({ detail, told, ms: end?.ms, result, effect }),
+    ...given({ detail, told, ms: end?.ms, items: streamed?.items, result, effect }),
     ...given({ attempts: retried && retried.attempt + 1, decision, display: end?.display }),
   };
 }

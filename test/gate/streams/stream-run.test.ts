@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import type { Answer } from "../../../src/gate/answer.ts";
+import type { CallEvent, Untimed } from "../../../src/gate/call-event.ts";
 import type { Batch } from "../../../src/gate/streams/stream-reader.ts";
 import { UnreadAnswers } from "../../../src/gate/run/unread-answers.ts";
 import { defineTool } from "../../../src/tools/define-tool.ts";
@@ -31,7 +32,7 @@ function streamTool(
 
 /** Reads the stream of one call as a program does, if `reads` says so. */
 function read(tool: Tool, parts: SessionParts & { readonly reads?: (batches: number) => boolean } = {}) {
-  const { session, call, records } = openSession({ ...parts, tools: [tool] });
+  const { session, call, records, events } = openSession({ ...parts, tools: [tool] });
   const { reads = () => true } = parts;
   const batches: Batch[] = [];
   const arrivals: (() => void)[] = [];
@@ -48,6 +49,7 @@ function read(tool: Tool, parts: SessionParts & { readonly reads?: (batches: num
   return {
     session,
     records,
+    events,
     batches,
     answered,
     items: () => batches.flatMap(({ body }) => JSON.parse(body) as unknown[]),
@@ -302,4 +304,71 @@ test("a caller that reads no streams gets no array that is larger than a result 
   expect(isEnded).toBe(true);
   session.close();
   expect(session.share.held).toBe(0);
+});
+
+// ---- what listeners are told -------------------------------------------------------------------------------------
+
+const told = (events: readonly Untimed<CallEvent>[]) =>
+  events.map((event) => [event.type, ...("items" in event ? [event.items, event.bytes] : [])]);
+
+test("listeners are told of the first batch and of all items at the end, however many batches there are", async () => {
+  const { answered, batches, events } = read(streamTool(() => numbers(30_000)));
+  await answered;
+  expect(batches.length).toBeGreaterThan(20);
+  const { bytes } = (await answered) as { readonly bytes: number };
+  const all = told(events);
+  expect(all[0]).toEqual(["call_started"]);
+  expect(all[1]).toEqual(["call_streamed", batches[0]?.count, batches[0]?.bytes]);
+  expect(all.slice(-2)).toEqual([
+    ["call_streamed", 30_000, bytes],
+    ["call_ended", 30_000, bytes],
+  ]);
+  expect(all.length).toBeLessThan(10);
+});
+
+test("a stream that pauses after a burst is told of in the pause", async () => {
+  const hold = Promise.withResolvers<void>();
+  const run = read(
+    streamTool(async function* () {
+      for (let number = 0; number < 3000; number += 1) yield number;
+      await hold.promise;
+    }),
+  );
+  await expect.poll(() => told(run.events).at(-1)?.[1]).toBe(3000);
+  hold.resolve();
+  await run.answered;
+  expect(told(run.events).map(([type]) => type)).toEqual([
+    "call_started",
+    "call_streamed",
+    "call_streamed",
+    "call_ended",
+  ]);
+});
+
+test("a stream that fails or is given up has the items that were given in its line, its last event and its record", async () => {
+  const failing = read(
+    streamTool(function* () {
+      yield* [1, 2];
+      throw new Error("It is out of rows.");
+    }),
+  );
+  await failing.answered;
+  expect(told(failing.events).at(-1)).toEqual(["call_ended", 2, 5]);
+  expect(failing.records.at(-1)).toMatchObject({ type: "answered", ok: false, items: 2, bytes: 5 });
+
+  const open = read(
+    streamTool(async function* () {
+      yield* [1, 2, 3];
+      await new Promise(() => {});
+    }),
+  );
+  await open.untilBatch();
+  open.session.close();
+  await open.session.ended;
+  expect(open.session.lines).toMatchObject([{ outcome: { type: "aborted" }, items: 3, bytes: 7 }]);
+  expect(open.session.usage).toMatchObject({ resultBytes: 0, streamedBytes: 7 });
+  expect(told(open.events).slice(-2)).toEqual([
+    ["call_streamed", 3, 7],
+    ["call_ended", 3, 7],
+  ]);
 });

@@ -39,6 +39,14 @@ const tools = [
 ];
 
 const direct = { description: "does it", input: z.object({}), allowedCallers: ["direct"], effect: "read" } as const;
+const streaming = defineTool({
+  name: "a.stream",
+  description: "does it",
+  input: z.object({}),
+  ...read,
+  stream: true,
+  handler: () => [1, 2],
+});
 const hold = defineTool({ name: "a.hold", ...direct, approval: "always", handler: () => 3 });
 
 async function eventsOf(program: string, decide = false) {
@@ -202,16 +210,16 @@ test("the events of the library and those over HTTP fit their schemas, and have 
     },
   });
   await using runtime = await createRuntime({
-    tools: [...tools, flaky, hold],
+    tools: [...tools, flaky, hold, streaming],
     journal,
     sandbox: createMemorySandbox(),
     approve: () => "later",
     onEvent,
   });
   const program =
-    "console.log('x'); await save('k', [1]); await tools.a.flaky({}); await tools.a.get({ b: 1 }).catch(() => {}); await tools.a.fail({}).catch(() => {}); return await tools.a.pay({})";
+    "for await (const one of tools.a.stream({})); console.log('x'); await save('k', [1]); await tools.a.flaky({}); await tools.a.get({ b: 1 }).catch(() => {}); await tools.a.fail({}).catch(() => {}); return await tools.a.pay({})";
   await runtime.execute(program, { execution: "e" });
-  await runtime.resume("e", { decisions: { 5: { allow: true, by: "ann", note: "fine" } } });
+  await runtime.resume("e", { decisions: { 6: { allow: true, by: "ann", note: "fine" } } });
   await runtime.execute("const [a] = await Promise.all([tools.a.ask({})]); return a", { execution: "asks" });
   await runtime.answer("asks", { 1: { value: 5 } });
   await runtime.execute("throw new TypeError('x')", { execution: "throws" });
@@ -257,4 +265,49 @@ test("long ids and names of a model's calls count as held until their results co
   expect(events.heldBytes - empty).toBeGreaterThan(2_000_000);
   takeRecords([message("host", [{ callId: id }])], events);
   expect(events.heldBytes).toBe(empty);
+});
+
+const itemsOf = (id: number, at: number, count: number) =>
+  turn(
+    `${frameText({ kind: "items", now: at, id, count, bytes: count * 2 })}\n${JSON.stringify(Array(count).fill(1))}`,
+  );
+
+test("a stream is told of a few times a second by the times of its batches, and to its last item before its end", () => {
+  const allowed = {
+    type: "call",
+    call: "1",
+    tool: "rows",
+    caller: "programmatic",
+    decision: "allowed",
+    at: 1,
+  } as const;
+  const batches = Array.from({ length: 101 }, (_, index) => itemsOf(1, 1000 + index * 10, 10));
+  const answered = { type: "answered", call: "1", ok: true, ms: 5, bytes: 2040, items: 1020, at: 2010 } as const;
+  // A handler ends before the program has read its last batch.
+  const records = [header("e"), allowed, ...batches, answered, itemsOf(1, 2020, 10)];
+  const told = takeRecords(records).flat();
+  const streamed = told.flatMap(({ data }) =>
+    data.type === "call_streamed" ? [[data.items, data.bytes, data.at]] : [],
+  );
+  expect(streamed).toEqual([
+    [10, 20, 1000],
+    [260, 520, 1250],
+    [510, 1020, 1500],
+    [760, 1520, 1750],
+    [1010, 2020, 2000],
+    [1020, 2040, 2010],
+  ]);
+  expect(typesOf(told).slice(-2)).toEqual(["call_streamed", "call_ended"]);
+  expect(told.at(-1)?.data).toMatchObject({ items: 1020, bytes: 2040 });
+  expect(new Set(told.map(({ id }) => id)).size).toBe(told.length);
+});
+
+test("a stream that was given up ends with what the program was given of it", () => {
+  const call = { type: "call", call: "1", tool: "rows", caller: "programmatic" } as const;
+  const begun = [header("e"), { ...call, decision: "allowed", at: 1 } as const, itemsOf(1, 10, 3), itemsOf(1, 20, 4)];
+  const told = takeRecords([...begun, { ...call, decision: "dropped", at: 30 }]).flat();
+  expect(told.slice(-2).map(({ data }) => data)).toMatchObject([
+    { type: "call_streamed", items: 7, bytes: 14 },
+    { type: "call_ended", items: 7, bytes: 14, outcome: { type: "aborted" } },
+  ]);
 });

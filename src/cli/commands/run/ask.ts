@@ -1,6 +1,7 @@
 import { standardStreams, writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
 import type { AgentEvent } from "../../../agent/event.ts";
 import { outcomeText } from "../../../gate/answer.ts";
+import { counted } from "../../../output/count-text.ts";
 import { insetText } from "../../../output/foreign-text.ts";
 import type { CommandOptions, ASK } from "../../command-options.ts";
 import type { Screen } from "../../terminal/screen.ts";
@@ -77,9 +78,10 @@ function showWork(event: AgentEvent): void {
       note(`program ${event.isError ? "failed" : "done"}`);
       break;
     case "call_ended": {
-      const { tool, caller, outcome, ms } = event;
+      const { tool, caller, outcome, ms, items } = event;
+      const after = items === undefined || outcome.type === "value" ? "" : ` after ${counted(items, "item")}`;
       note(
-        `${caller === "direct" ? "call" : "  call from the program"}: ${oneLine(tool)} → ${oneLine(outcomeText(outcome))}, ${Math.round(ms)} ms`,
+        `${caller === "direct" ? "call" : "  call from the program"}: ${oneLine(tool)} → ${oneLine(outcomeText(outcome))}${after}, ${Math.round(ms)} ms`,
       );
       break;
     }

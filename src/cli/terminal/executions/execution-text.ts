@@ -11,6 +11,7 @@ import {
   endingText,
   FUNNEL,
   stateText,
+  streamText,
   turnText,
   WAITS,
 } from "../../../views/words.ts";
@@ -88,10 +89,11 @@ export function executionNews(
 ): readonly string[] {
   const calls = new Map(before?.calls.map((call) => [call.id, call]));
   const waited = new Set(before?.waiting.map(({ id }) => id));
+  const areDue = streamsAreDue(view, before);
   return [
     ...(before ? [] : [headLine(view)]),
     ...view.events.slice(before?.events.length ?? 0).map(({ text }) => short(text)),
-    ...view.calls.flatMap((call) => callNews(call, calls.get(call.id))),
+    ...view.calls.flatMap((call) => callNews(call, calls.get(call.id), areDue)),
     ...waitingLines({ ...view, waiting: view.waiting.filter(({ id }) => !waited.has(id)) }, same),
     ...turnLines(view, before?.kind === "conversation" ? before.turns.length : 0),
     ...printedLines(view).slice(before ? printedLines(before).length : 0),
@@ -99,11 +101,22 @@ export function executionNews(
   ];
 }
 
-function callNews(call: CallView, before: CallView | undefined): readonly string[] {
-  const { id, tool, ms, bytes, decision } = call;
+/** Shortest time between two lines about one stream, in milliseconds. */
+const STREAM_LINE_MS = 2000;
+
+/** Whether the news of open streams are due: the execution has gone on into another part of its time. */
+function streamsAreDue({ lastAt }: ExecutionView, before: ExecutionView | undefined): boolean {
+  const part = (at: number) => Math.floor(at / STREAM_LINE_MS);
+  return before !== undefined && part(before.lastAt) !== part(lastAt);
+}
+
+function callNews(call: CallView, before: CallView | undefined, isDue: boolean): readonly string[] {
+  const { id, tool, ms, bytes, items, decision } = call;
   const name = `call ${oneLine(id)}: ${oneLine(tool)}`;
   const decided =
     decision && !before?.decision ? [`${name} ${decisionText(decision)} by ${short(decision.by ?? "the host")}`] : [];
+  if (before && call.state === "open" && items !== undefined && isDue)
+    return [...decided, `${name} ${streamText({ items, bytes }, true)}`];
   if (before?.state === call.state || call.state === "waiting") return decided;
   if (call.state === "open") return before ? decided : [...decided, openLine(call)];
   const facts = [
@@ -179,8 +192,9 @@ function waitingLine({ id, tool, input, why }: WaitingView, textOf: (text: strin
   return `call ${oneLine(id)}: ${oneLine(tool)} with ${textOf(input.text)} ${WAITS[why]}`;
 }
 
-function openLine(call: CallView): string {
-  return `call ${oneLine(call.id)}: ${oneLine(call.tool)} with ${short(call.input.text)} ${callText(call)}`;
+function openLine({ items, ...call }: CallView): string {
+  const stream = items === undefined ? "" : `: ${streamText({ items, bytes: call.bytes }, true)}`;
+  return `call ${oneLine(call.id)}: ${oneLine(call.tool)} with ${short(call.input.text)} ${callText(call)}${stream}`;
 }
 
 /** Whether a driver is at work, and how to go on if none is. */

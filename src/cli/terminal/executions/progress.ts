@@ -1,6 +1,8 @@
 import { count, counted } from "../../../output/count-text.ts";
 import { byteText } from "../../../output/byte-text.ts";
 import type { ExecutionEvent } from "../../../programs/event.ts";
+import type { Streamed } from "../../../gate/streams/stream-news.ts";
+import { streamText } from "../../../views/words.ts";
 import { oneLine } from "../one-line.ts";
 import { quoted } from "./waiting-hints.ts";
 import { Screen } from "../screen.ts";
@@ -11,24 +13,37 @@ const PLAIN_MS = 2000;
 export type Progress = ReturnType<typeof showProgress>;
 
 /**
- * Shows, while a program runs, how many calls are done and open, the bytes of their results and the time: on a
+ * Shows, while a program runs, how many calls are done and open, the bytes of their results, its open streams and the time: on a
  * terminal in one line that changes, elsewhere in a plain line every two seconds. Shows nothing while a question is open.
  */
 export function showProgress(stream: NodeJS.WriteStream, screen = new Screen()) {
   const since = performance.now();
   const open = new Set<string>();
+  const streams = new Map<string, Streamed>();
   let done = 0;
   let bytes = 0;
-  const line = () =>
-    `${counted(done, "call")} done, ${count(open.size)} open, ${byteText(bytes)} in, ${((performance.now() - since) / 1000).toFixed(1)} s`;
+  const line = () => {
+    const streamed = sumOf(streams.values());
+    return [
+      `${counted(done, "call")} done`,
+      `${count(open.size)} open`,
+      `${byteText(bytes + streamed.bytes)} in`,
+      ...streamLine(streams.size, streamed),
+      `${((performance.now() - since) / 1000).toFixed(1)} s`,
+    ].join(", ");
+  };
   const show = () => screen.isTaken || stream.write(stream.isTTY ? `\r\u001b[2K${line()}` : `${line()}\n`);
   const timer = setInterval(show, stream.isTTY ? TERMINAL_MS : PLAIN_MS);
   return {
     onEvent: (event: ExecutionEvent): void => {
       if (event.type === "call_started") {
         open.add(event.callId);
+      } else if (event.type === "call_streamed") {
+        const { callId, items, bytes: streamedBytes } = event;
+        streams.set(callId, { items, bytes: streamedBytes });
       } else if (event.type === "call_ended") {
         open.delete(event.callId);
+        streams.delete(event.callId);
         done += 1;
         bytes += event.bytes;
       } else if (event.type === "execution_waiting" && event.held !== undefined) {
@@ -47,6 +62,22 @@ export function showProgress(stream: NodeJS.WriteStream, screen = new Screen()) 
       if (stream.isTTY) stream.write("\r\u001b[2K");
     },
   };
+}
+
+function sumOf(streams: Iterable<Streamed>): Streamed {
+  let [items, bytes] = [0, 0];
+  for (const stream of streams) {
+    items += stream.items;
+    bytes += stream.bytes;
+  }
+  return { items, bytes };
+}
+
+/** The open streams of a program, together. */
+function streamLine(streams: number, streamed: Streamed): readonly string[] {
+  if (streams === 0) return [];
+  if (streams === 1) return [streamText(streamed, true)];
+  return [`${count(streams)} streams of ${counted(streamed.items, "item")}, ${byteText(streamed.bytes)} so far`];
 }
 
 const WIDTH = 24;

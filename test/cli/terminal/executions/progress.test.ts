@@ -59,3 +59,26 @@ test("nothing is shown while a question is open", () => {
   progress.end();
   expect(written).toHaveLength(2);
 });
+
+test("open streams are shown with their items and bytes so far, which are in the sum until their calls have ended", () => {
+  const { written, stream: file } = stream(false);
+  const progress = showProgress(file);
+  const streamed = (callId: string, items: number, bytes: number) =>
+    ({ ...started(callId), type: "call_streamed", items, bytes }) as const;
+  progress.onEvent(started("1"));
+  progress.onEvent(streamed("1", 1, 100));
+  progress.onEvent(streamed("1", 12_000, 2.5 * 1024 ** 2));
+  vi.advanceTimersByTime(2000);
+  progress.onEvent(started("2"));
+  progress.onEvent(streamed("2", 1, 512 * 1024));
+  vi.advanceTimersByTime(2000);
+  progress.onEvent(ended("1", 3 * 1024 ** 2));
+  progress.onEvent(ended("2", 1024 ** 2));
+  vi.advanceTimersByTime(2000);
+  progress.end();
+  expect(written).toEqual([
+    "0 calls done, 1 open, 2.5 MiB in, stream of 12,000 items, 2.5 MiB so far, 2.0 s\n",
+    "0 calls done, 2 open, 3 MiB in, 2 streams of 12,001 items, 3 MiB so far, 4.0 s\n",
+    "2 calls done, 0 open, 4 MiB in, 6.0 s\n",
+  ]);
+});
