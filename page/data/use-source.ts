@@ -1,5 +1,5 @@
 import { createContext } from "preact";
-import { useContext, useEffect, useMemo, useState } from "preact/hooks";
+import { useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { CallView, ExecutionView } from "../../src/views/view.ts";
 import type { StreamNews } from "./follow-events.ts";
 import type { Source } from "./source.ts";
@@ -12,8 +12,12 @@ export function useSource(): Source {
   return source;
 }
 
-/** Time after which a view is asked for again if there is nothing but news of streams, in milliseconds. */
-const STREAMING_MS = 5000;
+/**
+ * Time after which a view is asked for again if there is nothing but news of streams, in milliseconds, and as a multiple of
+ * what the last view took. Events leave out the last batches before a pause.
+ */
+const STREAMING_MS = 1000;
+const STREAMING_SHARE = 20;
 
 /** What was asked for: the last that came, and the last error. */
 export interface Asked<Value> {
@@ -70,20 +74,30 @@ export function useAsked<Value>(
 /** The view of an execution. How far its streams are is read from events: to make a view, the server reads all of their items. */
 export function useExecution(execution: string): Asked<ExecutionView> & { readonly again: () => void } {
   const source = useSource();
+  const took = useRef(0);
   const [news, setNews] = useState<ReadonlyMap<string, StreamNews>>(new Map());
   const listen = (again: () => void, signal: AbortSignal) => {
     let later: number | undefined;
     signal.addEventListener("abort", () => clearTimeout(later));
+    const askAgain = () => {
+      clearTimeout(later);
+      later = undefined;
+      again();
+    };
     const onEvent = (one?: StreamNews) => {
-      clearTimeout(one ? undefined : later);
-      if (!one) later = undefined;
-      if (!one) return again();
+      if (!one) return askAgain();
       setNews((all) => new Map(all).set(one.callId, one));
-      later ??= setTimeout(onEvent, STREAMING_MS);
+      later ??= setTimeout(askAgain, Math.max(STREAMING_MS, took.current * STREAMING_SHARE));
     };
     source.watch?.(execution, onEvent, signal);
   };
-  const asked = useAsked((signal) => source.view(execution, signal), source.watch && listen, ["view", execution]);
+  const ask = async (signal: AbortSignal) => {
+    const began = performance.now();
+    const view = await source.view(execution, signal);
+    took.current = performance.now() - began;
+    return view;
+  };
+  const asked = useAsked(ask, source.watch && listen, ["view", execution]);
   const { value: view } = asked;
   const value = useMemo(() => view && withNews(view, news), [view, news]);
   return { ...asked, ...(value && { value }) };

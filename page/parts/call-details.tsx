@@ -25,6 +25,7 @@ export function CallDetails({ execution, call, streamBytes = streamScale([call])
       <h3>
         Call <Text text={id} />: <Text text={tool} />
       </h3>
+      {items !== undefined && <Stream streamed={{ items, bytes: call.bytes }} state={state} of={streamBytes} />}
       <dl class="facts">
         <Fact name="state" value={detail === undefined ? callText({ state }) : `${callText({ state })}: ${detail}`} />
         <Fact name="caller" value={caller} />
@@ -35,7 +36,6 @@ export function CallDetails({ execution, call, streamBytes = streamScale([call])
         {attempts !== undefined && <Fact name="attempts" value={String(attempts)} />}
         {decision && <Fact name="decision" value={decisionFact(decision)} />}
       </dl>
-      {items !== undefined && <Stream streamed={{ items, bytes: call.bytes }} state={state} of={streamBytes} />}
       <h4>Input</h4>
       <TextBlock head={input} name={`Input of call ${id}`} isJson whole={whole("input")} elsewhere={elsewhere} />
       {result && (

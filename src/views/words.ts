@@ -47,7 +47,7 @@ export function callText({ state, detail = "", items }: Pick<CallView, "state" |
   const text = detail === "" ? CALL_STATES[state] : detail;
   if (items === undefined || state === "value") return text;
   return state === "open" && detail === ""
-    ? `${text}, ${counted(items, "item")} so far`
+    ? `${counted(items, "item")} so far`
     : `${text} after ${counted(items, "item")}`;
 }
 

@@ -41,6 +41,19 @@ export async function startPage(open: (url: string, look?: Look) => Promise<Open
         return n;
       },
     }),
+    defineTool({
+      ...common,
+      name: "crm.stream",
+      effect: "read",
+      stream: true,
+      // A few thousand bytes a round, until there were three rounds.
+      async *handler({ n }) {
+        for (let round = 0; round < 3; round += 1) {
+          for (let id = 0; id < n; id += 1) yield { id, text: "x".repeat(80) };
+          await gate.wait();
+        }
+      },
+    }),
     defineTool({ ...common, name: "bank.pay", effect: "write", approval: "always", handler: ({ n }) => ({ paid: n }) }),
     defineTool({ ...common, name: "echo", effect: "read", handler: (input) => input }),
     defineTool({

@@ -1,12 +1,13 @@
 import { expect, test } from "vitest";
 import { createMemoryJournal } from "../../../src/journal/index.ts";
-import { createRuntime } from "../../../src/index.ts";
+import { createRuntime, defineTool } from "../../../src/index.ts";
 import { createMemorySandbox } from "../../../src/testing.ts";
 import { listView } from "../../../src/views/list/list-view.ts";
 import { viewExecution } from "../../../src/views/view-execution.ts";
 import { liveDisplay } from "../../../src/cli/terminal/live-display.ts";
-import { executionFrame } from "../../../src/cli/terminal/executions/execution-text.ts";
+import { executionFrame, executionNews } from "../../../src/cli/terminal/executions/execution-text.ts";
 import { listFrame, listNews } from "../../../src/cli/terminal/executions/list-text.ts";
+import { z } from "zod";
 import { echo } from "../../support/tools.ts";
 import { pay } from "../../telemetry/fixtures/pay.ts";
 
@@ -70,4 +71,36 @@ test("of very many calls that wait, those that do not fit on a terminal are coun
   const frame = executionFrame(await viewExecution(journal, "e"), 24, {}).join("\n");
   expect(frame.split("\n").length).toBeLessThanOrEqual(24 + 3);
   expect(frame).toMatch(/… 3\d\d more lines/);
+});
+
+test("an open stream has a row of a frame, and a line every two seconds", async () => {
+  const journal = createMemoryJournal();
+  const go = Promise.withResolvers<void>();
+  const rows = defineTool({
+    name: "rows",
+    description: "Gives rows",
+    input: z.object({}),
+    allowedCallers: ["programmatic"],
+    effect: "read",
+    stream: true,
+    async *handler() {
+      for (let id = 0; id < 1200; id += 1) yield id;
+      await go.promise;
+    },
+  });
+  await using runtime = await createRuntime({ tools: [rows], journal, sandbox: createMemorySandbox() });
+  const running = runtime.execute("for await (const row of tools.rows({}));", { execution: "e" });
+  await expect.poll(async () => (await viewExecution(journal, "e")).calls[0]?.items).toBe(1200);
+  const view = await viewExecution(journal, "e");
+  expect(executionFrame(view, 24, {}).join("\n")).toMatch(/1 +rows +1,200 items so far +4\.8 KiB/);
+  const at = Math.ceil(view.lastAt / 2000) * 2000;
+  const looks = [0, 500, 1500, 2000, 2500].map((ms) => ({ ...view, lastAt: at + ms }));
+  const news = looks.map((look, index) => executionNews(look, looks[index - 1], {}));
+  expect(news[0]?.at(-1)).toBe("call 1: rows with {} runs: stream of 1,200 items, 4.8 KiB so far");
+  const line = "call 1: rows stream of 1,200 items, 4.8 KiB so far";
+  expect(news.slice(1)).toEqual([[], [], [line], []]);
+  go.resolve();
+  await running;
+  const ended = executionNews(await viewExecution(journal, "e"), view, {});
+  expect(ended).toContainEqual(expect.stringMatching(/^call 1: rows → stream of 1200, .*4\.8 KiB$/));
 });

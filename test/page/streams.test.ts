@@ -1,0 +1,135 @@
+/// <reference lib="dom" />
+import type { Page } from "puppeteer-core";
+import { expect } from "vitest";
+import { shoot, textOf, untilText, useBrowser, withBrowser } from "./browser.ts";
+import { startPage } from "./start-page.ts";
+
+const { open } = useBrowser();
+
+const PROGRAM = `let rows = 0;
+for await (const row of tools.crm.stream({ n: 1000 })) rows += 1;
+return rows;`;
+
+/** Widths of the bars of a stream: in the list of calls, and in the details of the chosen call. */
+const widths = (page: Page) =>
+  page.evaluate(() =>
+    [".call-line .bar.streamed", '[data-part="stream"] .bar'].map((bar) =>
+      Number(document.querySelector(bar)?.getAttribute("width")),
+    ),
+  );
+
+const isWide = (page: Page) =>
+  page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
+
+/** Notes every element that moves. */
+const watchShifts = (page: Page) =>
+  page.evaluate(() => {
+    const shifts: string[] = [];
+    Object.assign(globalThis, { shifts });
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries() as unknown as {
+        readonly sources: readonly { readonly node: Node | null }[];
+      }[])
+        shifts.push(...entry.sources.map(({ node }) => `${node?.parentElement?.className}: ${node?.textContent}`));
+    }).observe({ type: "layout-shift" });
+  });
+const shifts = (page: Page) => page.evaluate(() => (globalThis as unknown as { shifts: string[] }).shifts);
+
+withBrowser("a stream is a bar that grows with its items, and nothing else moves", async () => {
+  await using one = await startPage(open);
+  const running = one.runtime.execute(PROGRAM, { execution: "rows" });
+  const { page, problems } = await one.show("rows");
+  let views = 0;
+  page.on("request", (request) => (views += Number(request.url().endsWith("/view"))));
+  await page.locator('.call-line[data-call="1"][data-items="1000"]').click();
+  await page.waitForSelector('[data-part="stream"][role="progressbar"]');
+  await watchShifts(page);
+  const before = await widths(page);
+  expect(before[0]).toBe(before[1]);
+  const viewsBefore = views;
+  one.gate.open();
+  await page.waitForSelector('.call-line[data-call="1"][data-items="2000"][data-state="open"]');
+  await untilText(page, '[data-part="stream"]', /^stream of 2,000 items, 1\d\d\.\d KiB so far$/);
+  const after = await widths(page);
+  expect(after[0]).toBeGreaterThan((before[0] ?? 0) * 1.9);
+  expect(after[1]).toBe(after[0]);
+  // For a view the server reads all items.
+  expect(views - viewsBefore).toBeLessThanOrEqual(2);
+  await shoot(page, "stream-open");
+
+  const line = '.call-line[data-call="1"]';
+  expect(await page.$eval(line, (element) => element.getAttribute("aria-label"))).toMatch(
+    /^call 1 of crm\.stream, runs, stream of 2,000 items, 1\d\d\.\d KiB so far$/,
+  );
+  expect(await page.$eval('[data-part="stream"]', (element) => element.getAttribute("aria-valuetext"))).toMatch(
+    /^stream of 2,000 items, 1\d\d\.\d KiB so far$/,
+  );
+  one.gate.open();
+  await page.waitForSelector('.call-line[data-call="1"][data-items="3000"]');
+  expect(await shifts(page)).toEqual([]);
+  one.gate.open();
+  await running;
+  await page.waitForSelector('main[data-state="ended"]');
+  await page.waitForSelector('.call-line[data-call="1"][data-items="3000"][data-state="value"]');
+  expect(await textOf(page, '[data-part="stream"]')).toMatch(/^stream of 3,000 items, 2\d\d\.\d KiB$/);
+  expect(await page.$eval('[data-funnel="fetched"]', (element) => element.getAttribute("data-value"))).toBe(
+    await page.$eval(line, (element) => element.getAttribute("data-bytes")),
+  );
+  expect(problems).toEqual([]);
+});
+
+withBrowser("the replay has all batches of a stream in one turn, and shows the stream as it was then", async () => {
+  await using one = await startPage(open);
+  const program = `const rows = tools.crm.stream({ n: 600 })[Symbol.asyncIterator]();
+for (let row = 0; row < 500; row += 1) await rows.next();
+await tools.echo({ n: 1 });
+let more = 500;
+while (!(await rows.next()).done) more += 1;
+return more;`;
+  const running = one.runtime.execute(program, { execution: "rows" });
+  const opening = setInterval(() => one.gate.open(), 5);
+  await running;
+  clearInterval(opening);
+  const { page, problems } = await one.show("rows");
+  await page.waitForSelector('.call-line[data-call="1"][data-items="1800"][data-state="value"]');
+  const turns = await page.$eval(".replay input", (input) => Number(input.getAttribute("max")) + 1);
+  expect(turns).toBeLessThanOrEqual(6);
+  await page.focus(".replay input");
+  await page.keyboard.press("Home");
+  await page.keyboard.press("ArrowRight");
+  await untilText(page, ".replay-text", /It was handed [\d,]+ items of call 1 of crm\.stream, in \d+ batch/);
+  await page.waitForSelector('.call-line[data-call="1"][data-state="open"]');
+  const items = await page.$eval('.call-line[data-call="1"]', (line) => Number(line.getAttribute("data-items")));
+  expect(items).toBeGreaterThanOrEqual(500);
+  expect(items).toBeLessThan(1800);
+  expect(problems).toEqual([]);
+});
+
+for (const scheme of ["light", "dark"] as const)
+  withBrowser(`the bar and its text fit a width of 320 pixels, in the ${scheme} scheme`, async () => {
+    await using one = await startPage(open);
+    const running = one.runtime.execute(PROGRAM, { execution: "rows" });
+    const { page, problems } = await one.show("rows", { width: 320, height: 640, scheme });
+    await page.waitForSelector('.call-line[data-call="1"][data-items="1000"]');
+    await page.locator('.call-line[data-call="1"]').click();
+    await page.waitForSelector('[data-part="stream"]');
+    expect(await isWide(page)).toBe(false);
+    const shown = await page.evaluate(() =>
+      [
+        '.call-line[data-call="1"] .number:nth-of-type(5)',
+        '[data-part="stream"] .number',
+        '[data-part="stream"] svg',
+      ].map((selector) => {
+        const box = document.querySelector(selector)?.getBoundingClientRect();
+        return box !== undefined && box.width > 30 && box.right <= innerWidth - 8;
+      }),
+    );
+    expect(shown).toEqual([true, true, true]);
+    expect(await page.$eval('[data-part="stream"] .number', (text) => text.scrollWidth <= text.clientWidth)).toBe(true);
+    await page.$eval('[data-part="calls"]', (element) => element.scrollIntoView());
+    await shoot(page, `stream-${scheme}`);
+    const opening = setInterval(() => one.gate.open(), 5);
+    await running;
+    clearInterval(opening);
+    expect(problems).toEqual([]);
+  });
