@@ -15,7 +15,7 @@ PACKAGES := node_modules/.installed
 REPORT := node_modules/.cache/tests.json
 NODE_CLI := node --conditions=portcullis-source src/cli.ts
 
-.PHONY: demo demo-docker image globals page encodings test test-all test-again kill-test live check format lint types bench bench-durable bench-growth bench-density bench-isolates bench-serve-size bench-telemetry bench-peers bench-tokens build dist clean
+.PHONY: demo demo-docker image globals page encodings test test-all test-again kill-test live check format lint types bench bench-durable bench-growth bench-density bench-isolates bench-serve-size bench-telemetry bench-peers bench-streams bench-tokens build dist clean
 
 demo: $(PACKAGES)
 	@$(NODE_CLI) demo
@@ -114,11 +114,16 @@ bench-peers: build
 	@cd test/bench/peers && npm ci --no-audit --no-fund --loglevel=error --ignore-scripts=false
 	@ROUNDS=$(ROUNDS) DRIVERS=$(DRIVERS) WORKLOADS=$(WORKLOADS) node test/bench/peers/bench-peers.js
 
+# What rows cost as a stream, as one result, as pages, and in a raw loop in an isolate. ROUNDS (5) and SIZES select.
+bench-streams: build
+	@node test/bench/bench-streams.ts
+
 # Measures the tokens that programs save against direct calls, without a request to a provider, and writes the report and
 # the pictures that README and docs show. It fails where an answer is wrong, or where a figure is far from its reference
 # without a reason given.
+bench-tokens: TASKS = capital airports hops movies flights speeches subgrid licenses operations
 bench-tokens: $(PACKAGES)
-	@$(NODE_CLI) bench --out test/bench/tokens
+	@$(NODE_CLI) bench $(TASKS) streams --out test/bench/tokens
 	@node test/bench/tokens/draw.ts
 	@node --conditions=portcullis-source test/bench/tokens/check-reference.ts
 	@node --conditions=portcullis-source test/bench/tokens/shared-value.ts

@@ -234,7 +234,7 @@ function tokensTable({ comparisons }: BenchReport): string[] {
     const cells = [
       number(comparison.calls),
       number(comparison.resultBytes),
-      number(direct?.spent.peak ?? 0),
+      direct ? number(direct.spent.peak) : "–",
       number(program?.spent.peak ?? 0),
       direct?.fits ? number(direct.cost.cached) : "–",
       number(program?.cost.cached ?? 0),

@@ -120,7 +120,7 @@ program
   .command("bench")
   .example(`portcullis bench flights`)
   .description("measure the tokens that programs save against direct calls, without a request to a provider")
-  .argument("[task...]", "tasks of the package (the examples); all by default")
+  .argument("[task...]", "tasks of the package (the examples); by default all but streams, which takes minutes")
   .runs(options.BENCH, async (given, tasks) => (await import("./commands/measure/bench.ts")).bench(tasks, given));
 
 program

@@ -60,7 +60,7 @@ export async function compare(
       const answer = ran.verdicts.get(mode) ?? "unchecked";
       return { mode, spent, spentOther, cost: costOf(spent, factors), answer, fits: spent.peak <= windowTokens };
     });
-    wires.push({ wire: wire.provider, exact: wire.exact, modes, ...ratioOf(modes, factors, ran.barred) });
+    wires.push({ wire: wire.provider, exact: wire.exact, modes, ...ratioOf(modes, factors, ran) });
     if (wire === shown) measured = exchanges;
     request.onProgress(wire.provider);
   }
@@ -126,10 +126,11 @@ function exchangesOf(
 function ratioOf(
   modes: readonly ModeMeasure[],
   factors: Factors,
-  barred: readonly string[],
+  { barred, overflows }: TaskRun,
 ): Pick<WireMeasure, "ratio" | "ratioOther" | "noRatio"> {
   const baseline = modeOf(modes, BASELINE);
   const headline = modeOf(modes, HEADLINE);
+  if (!baseline && overflows) return { noRatio: `${BASELINE} does not fit` };
   if (!baseline) return { noRatio: `only programs may call ${barred.join(", ")}` };
   if (!headline) return { noRatio: "programs cannot do it" };
   // A fault of the program is reported first, even if the direct calls do not fit either.

@@ -406,6 +406,26 @@ describe("what may be claimed", () => {
     expect(comparison.notes.join()).toContain("only programs may call shop.price");
     expect(modeOf(comparison, "programmatic").answer).toBe("right");
   });
+
+  test("a stream that no context holds has no ratio, and says why", async () => {
+    const rows = defineTool({
+      ...base("shop.rows"),
+      input: z.object({ count: z.number() }),
+      allowedCallers: ["programmatic"],
+      stream: true,
+      handler: ({ count }) => Array.from({ length: count }, (_, row) => ({ row, note: "x".repeat(1000) })),
+    });
+    const program = "let sum = 0; for await (const { row } of tools.shop.rows({ count: 200 })) sum += row; return sum;";
+    const task = { name: "rows", question: "What is the sum?", program, answer: 19_900 };
+    const { wires, notes, resultBytes } = await compare(task, { windowTokens: 1000 }, [rows]);
+    expect(resultBytes).toBeGreaterThan(200_000);
+    expect(wires[0]).toMatchObject({ noRatio: "direct-parallel does not fit" });
+    expect(wires[0]?.modes.find(({ mode }) => mode === "programmatic+probe")?.answer).toBe("right");
+    expect(notes.join()).toContain("shop.rows gave 20");
+    expect(notes.join()).toContain("A window of 1,000 tokens does not hold them");
+    const roomy = await compare(task, {}, [rows]);
+    expect(roomy.wires[0]).toMatchObject({ noRatio: "only programs may call shop.rows" });
+  });
 });
 
 describe.skipIf(PYTHON.missing)("a program in Python", { timeout: 120_000 }, () => {

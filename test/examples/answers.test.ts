@@ -95,7 +95,7 @@ const SHAPES = [
 ];
 
 /** Examples whose tools are other processes have files of tests of their own. */
-const ELSEWHERE = ["mcp-join", "github-openapi"];
+const ELSEWHERE = ["mcp-join", "github-openapi", "streams"];
 
 test("every example is tested", () => {
   expect([...SHAPES.map(({ name }) => name), ...SCENES, ...ELSEWHERE].toSorted()).toEqual(names);

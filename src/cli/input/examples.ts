@@ -32,16 +32,23 @@ const SHOWN = {
   "github-openapi": ["@octokit/openapi", "openapi-fetch"],
 } as const satisfies Record<string, readonly string[]>;
 
+/** Examples that are run only if they are named, because they take minutes. Their tools make their data. */
+const LARGE = { streams: [] } as const satisfies Record<string, readonly string[]>;
+
 /** The example whose data is part of this package. */
 const SHIPPED: DemoName = "licenses";
 
-const NEEDED: Readonly<Record<DemoName, readonly string[]>> = { ...DATA, ...SHOWN };
+const NEEDED: Readonly<Record<DemoName, readonly string[]>> = { ...DATA, ...LARGE, ...SHOWN };
 
 export type ExampleName = keyof typeof DATA;
 /** Small examples first. */
 export const EXAMPLES = Object.keys(DATA) as readonly ExampleName[];
 
-export type DemoName = ExampleName | keyof typeof SHOWN;
+export type TaskName = ExampleName | keyof typeof LARGE;
+/** The examples that have a task with one answer, so that they can be measured. */
+export const TASKS = [...EXAMPLES, ...Object.keys(LARGE)] as readonly TaskName[];
+
+export type DemoName = TaskName | keyof typeof SHOWN;
 export const DEMOS = Object.keys(NEEDED) as readonly DemoName[];
 
 /** Examples that are played in place of a task. */
@@ -99,6 +106,6 @@ function withVersion(name: string): string {
   return `${name}@${devDependencies[name]}`;
 }
 
-export function packagesOf(name: ExampleName): readonly string[] {
-  return DATA[name].map(withVersion);
+export function packagesOf(name: TaskName): readonly string[] {
+  return NEEDED[name].map(withVersion);
 }

@@ -4,7 +4,8 @@ import { checkTask, type ComparisonTask } from "../../comparison/comparison-task
 import { PortcullisError, describe, optionError } from "../../errors.ts";
 import type { Language } from "../../../bridge/frames.ts";
 import { given } from "../../option-rules/given.ts";
-import { refuseUnknownNames } from "../../option-rules/options.ts";
+import { checkOptions, refuseUnknownNames } from "../../option-rules/options.ts";
+import { LIMIT_RULES, type LimitChanges } from "../../programs/limits.ts";
 import { fieldOf, isFields, type Fields } from "../../values/fields.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
@@ -12,12 +13,14 @@ import { loadTools } from "./load-module.ts";
 
 export interface LoadedTask {
   readonly task: ComparisonTask;
+  /** Changes to the limits that its program needs. */
+  readonly limits: LimitChanges;
   /** The task with increasing numbers of rows. */
   readonly sweep: readonly { readonly rows: number; readonly task: ComparisonTask }[];
 }
 
 /** Fields of a task file, and of its `sweep`. `examples/README.md` describes them. */
-const FIELDS = ["question", "program", "answer", "direct", "best", "sweep"];
+const FIELDS = ["question", "program", "answer", "limits", "direct", "best", "sweep"];
 const SWEEP_FIELDS = ["question", "program", "values", "answers"];
 /** Largest task file or program, in bytes. */
 const FILE_BYTES = 16 * 1024 * 1024;
@@ -38,13 +41,18 @@ async function readTask(path: string, language: Language): Promise<LoadedTask> {
   if (!isFields(written))
     throw wrong(`expected an object with question, program and answer, got ${describe(written)}.`);
   refuseUnknownNames("task", written, FIELDS);
-  const { question, program, answer, direct, sweep } = written;
+  const { question, program, answer, limits = {}, direct, sweep } = written;
   const name = nameOf(file);
   const source = sourceOf(file, "program", program, language);
   const best = written.best === undefined ? undefined : await bestOf(file, asFields("task.best", written.best));
   const task = { name, question, program: source, answer, ...given({ direct, best }) } as ComparisonTask;
   checkTask(task);
-  return { task, sweep: sweep === undefined ? [] : sweepOf(file, name, asFields("task.sweep", sweep), language) };
+  const changes = checkOptions("task.limits", asFields("task.limits", limits), LIMIT_RULES);
+  return {
+    task,
+    limits: changes,
+    sweep: sweep === undefined ? [] : sweepOf(file, name, asFields("task.sweep", sweep), language),
+  };
 }
 
 async function bestOf(file: string, best: Fields): Promise<Fields> {

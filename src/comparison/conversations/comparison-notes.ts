@@ -4,16 +4,18 @@ import { count, counted } from "../../output/count-text.ts";
 import type { Outcome } from "../../programs/outcome.ts";
 import { PROVIDERS } from "../../models/provider/providers.ts";
 import type { Wire } from "../wires/wire.ts";
+import { TOKEN_LENGTH } from "./cut-result.ts";
 import type { Judgement } from "./answer-from.ts";
 import type { ConversationRun } from "./conversation-run.ts";
 
 /** Warnings that belong to the figures of a comparison. */
 export function notesOf(
-  { task, wires, left }: ComparisonRequest,
-  { outcomes, layers }: ConversationRun,
+  { task, wires, left, windowTokens }: ComparisonRequest,
+  { outcomes, layers, resultBytes }: ConversationRun,
   probed: ConversationRun,
   judgements: ReadonlyMap<Mode, Judgement>,
   barred: readonly string[],
+  overflows: boolean,
 ): string[] {
   const outcome = outcomes.at(-1);
   const calls = layers.flat().length;
@@ -25,7 +27,11 @@ export function notesOf(
     ...wrongAnswers(judgements),
     probed.outcomes[0]?.type !== "completed" &&
       "The probing program, which reads samples, did not complete. One that completes would cost more.",
-    barred.length > 0 && `Direct calls were not measured, because only programs may call ${barred.join(", ")}.`,
+    barred.length > 0 &&
+      !overflows &&
+      `Direct calls were not measured, because only programs may call ${barred.join(", ")}.`,
+    overflows &&
+      `Direct calls were not made: ${barred.join(", ")} gave ${count(resultBytes)} bytes, as streams. A window of ${count(windowTokens)} tokens does not hold them, because no token has more than ${TOKEN_LENGTH} characters.`,
     new Set((["programmatic", HEADLINE, "programmatic+retry"] as const).map(verdictOf)).size > 1 &&
       "The same program gave different answers: a tool, or the program, is not deterministic. Use fixed data, then compare.",
     verdictOf(BASELINE) === "unchecked" &&

@@ -1,7 +1,7 @@
 import type { TokenCounter } from "../accounting/count-exchange.ts";
 
 /** Length of the longest token in the encodings used (a row of spaces), in UTF-16 code units. */
-const TOKEN_LENGTH = 128;
+export const TOKEN_LENGTH = 128;
 
 const MARK = "… [cut]";
 

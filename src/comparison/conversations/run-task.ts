@@ -1,7 +1,7 @@
 import { MAX_TURN_CALLS } from "../../agent/from-journal/transcript.ts";
 import type { Mode, Verdict } from "../comparison.ts";
 import { sum } from "../accounting/count-exchange.ts";
-import { cutText, cutValue } from "./cut-result.ts";
+import { cutText, cutValue, TOKEN_LENGTH } from "./cut-result.ts";
 import type { CallResult } from "../../models/model.ts";
 import { type ScriptedTurn, scriptedModel } from "../../models/scripted.ts";
 import { createMemoryJournal } from "../../journal/memory-journal.ts";
@@ -28,7 +28,7 @@ export type TaskRun = Awaited<ReturnType<typeof runTask>>;
 /** Runs every conversation of a comparison, and decides for each whether the right answer follows from its results. */
 export async function runTask(context: ComparisonContext, request: ComparisonRequest) {
   const { runtime, scope } = context;
-  const { task, onProgress } = request;
+  const { task, onProgress, windowTokens } = request;
   const converse = (programs: ProgramsOption, script: readonly ScriptedTurn[], further?: readonly Tool[]) =>
     haveConversation(context, task.question, programs, script, further);
   const answerTurn: ScriptedTurn = { text: JSON.stringify(task.answer) };
@@ -38,7 +38,8 @@ export async function runTask(context: ComparisonContext, request: ComparisonReq
   const { layers } = programmatic;
   onProgress("programmatic");
   const reads = layers.flat().filter(({ tool }) => runtime.tools.get(tool)?.effect === "read");
-  const probe = { programs: [probingProgram(reads, scope.language)] };
+  const isStream = (tool: string) => runtime.tools.get(tool)?.stream === true;
+  const probe = { programs: [probingProgram(reads, scope.language, isStream)] };
   const probed = await converse("local", [probe, program, answerTurn]);
   onProgress("programmatic+probe");
   const failing = { programs: [failingProgram(task.program, scope.language)] };
@@ -48,6 +49,9 @@ export async function runTask(context: ComparisonContext, request: ComparisonReq
   const plan = task.direct?.map((layer) => layer.map(toCall)) ?? layers;
   checkLayers(plan, task.best?.calls ?? []);
   const barred = notForDirectCalls(runtime.tools, plan.flat());
+  const streams = barred.filter(isStream);
+  // However the tokens fall, a context would have more of them than a window holds.
+  const overflows = streams.length > 0 && programmatic.resultBytes > windowTokens * TOKEN_LENGTH;
   const direct =
     barred.length > 0
       ? undefined
@@ -87,7 +91,9 @@ export async function runTask(context: ComparisonContext, request: ComparisonReq
     plan,
     /** Tools of the plan that only programs may call. */
     barred,
-    notes: notesOf(request, programmatic, probed, judgements, barred),
+    /** Whether streams that only programs may call are too long for any context. */
+    overflows,
+    notes: notesOf(request, programmatic, probed, judgements, barred, overflows),
   };
 }
 
@@ -217,17 +223,30 @@ const SAMPLE_LENGTH = 600;
 type Language = ComparisonContext["scope"]["language"];
 
 /** A program that returns a sample of one result of each tool, as a model writes it before it knows the results. */
-export function probingProgram(calls: readonly MadeCall[], language: Language): string {
+export function probingProgram(
+  calls: readonly MadeCall[],
+  language: Language,
+  isStream: (tool: string) => boolean = () => false,
+): string {
   const first = new Map<string, string>();
   for (const { tool, inputText } of calls) if (!first.has(tool)) first.set(tool, inputText);
   const python = language === "python";
   const samples = [...first].map(([tool, inputText]) => {
     const name = JSON.stringify(tool);
+    if (isStream(tool)) return firstItem(tool, inputText, language);
     return python
       ? `  ${name}: json.dumps(await tools.${tool}(**json.loads(${JSON.stringify(inputText)})))[:${SAMPLE_LENGTH}],\n`
       : `  ${name}: JSON.stringify(await tools.${tool}(${inputText})).slice(0, ${SAMPLE_LENGTH}),\n`;
   });
   return python ? `import json\nreturn {\n${samples.join("")}}\n` : `return {\n${samples.join("")}};\n`;
+}
+
+/** A field of a probing program: the first item of a stream. */
+function firstItem(tool: string, inputText: string, language: Language): string {
+  const name = JSON.stringify(tool);
+  return language === "python"
+    ? `  ${name}: json.dumps(await anext(aiter(tools.${tool}(**json.loads(${JSON.stringify(inputText)})))))[:${SAMPLE_LENGTH}],\n`
+    : `  ${name}: await (async () => { for await (const item of tools.${tool}(${inputText})) return JSON.stringify(item).slice(0, ${SAMPLE_LENGTH}); })(),\n`;
 }
 
 /** The program with a usual mistake of models in front: it reads a field that the result does not have. */

@@ -20,6 +20,16 @@ test("a probe looks at 600 characters of one result of each tool, with the first
   expect(samples).toEqual({ "shop.list": `"${"x".repeat(599)}`, price: '{"euros":3}' });
 });
 
+test("a probe reads the first item of a stream, and no more", async () => {
+  let given = 0;
+  async function* rows() {
+    for (;;) yield { row: (given += 1) };
+  }
+  const probe = probingProgram([{ tool: "rows", inputText: "{}" }], "javascript", (tool) => tool === "rows");
+  expect(await run(probe, { rows })).toEqual({ rows: '{"row":1}' });
+  expect(given).toBe(1);
+});
+
 test("a program that fails is the whole program, and fails before it calls anything", async () => {
   const source = failingProgram("return tools.price({});", "javascript");
   expect(source).toContain("return tools.price({});");

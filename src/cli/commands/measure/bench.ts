@@ -60,7 +60,8 @@ export async function bench(names: readonly string[], options: CommandOptions<ty
   try {
     for (const { loaded, tools } of jobs) {
       const { task, sweep } = loaded;
-      await using runtime = await createRuntime({ tools: await tools(), sandbox, approve, limits: options.limit });
+      const limits = { ...loaded.limits, ...options.limit };
+      await using runtime = await createRuntime({ tools: await tools(), sandbox, approve, limits });
       const compareOptions = { ...settings.compare, language, signal: cancelling.signal };
       const onProgress = (done: string) => bar.step(`${task.name}: ${done}`);
       comparisons.push(await compare(runtime, task, { ...compareOptions, onProgress }));

@@ -156,11 +156,11 @@ async function runExample(
   signal: AbortSignal,
 ): Promise<boolean> {
   heading(`${name}: the question`);
-  const { task } = await loadTask(exampleFile(name, "task.json"));
+  const { task, limits } = await loadTask(exampleFile(name, "task.json"));
   writeStdout(`${task.question}\n`);
   const tools = await exampleTools(name);
   let listen: (event: ExecutionEvent) => void = () => {};
-  await using runtime = await createRuntime({ tools, sandbox, onEvent: (event) => listen(event) });
+  await using runtime = await createRuntime({ tools, sandbox, limits, onEvent: (event) => listen(event) });
   let right = true;
   for (const language of runtime.sandbox.languages) {
     const program = language === "javascript" ? task.program : pythonProgram(name);
@@ -198,16 +198,42 @@ function showVerdict({ outcome }: Report, expected: unknown): boolean {
 async function funnel(runtime: Runtime, report: Report): Promise<string> {
   const results = await resultTexts(runtime, report.execution);
   const tokens = results.reduce((sum, text) => sum + countTokens(text), 0);
+  const streams = await streamed(runtime, report);
   const seconds = ((report.usage.runningMs + report.usage.waitingMs) / 1000).toFixed(2);
   const row = (what: string, bytes: number, number: number) => [what, byteText(bytes), count(number)];
+  const returned = counted(report.usage.calls, "call");
   return `${table(
     ["", "bytes", "tokens (o200k)"],
     [
-      row(`${counted(report.usage.calls, "call")} returned`, report.usage.bytesIn, tokens),
+      streams
+        ? [`${returned} gave ${counted(streams.items, "item")}`, byteText(report.usage.bytesIn), streams.tokens]
+        : row(`${returned} returned`, report.usage.bytesIn, tokens),
       row("reached the model", report.usage.bytesOut, countTokens(report.output.text)),
     ],
     ["bytes", "tokens (o200k)"],
   )}\nin ${seconds} s, of which the program ran ${(report.usage.runningMs / 1000).toFixed(2)} s`;
+}
+
+/** Bytes of items whose tokens are counted: to count those of gigabytes would take hours. */
+const SAMPLE_BYTES = 1024 * 1024;
+
+/** The items of all streams, and about how many tokens they have; undefined if the program was given none. */
+async function streamed(
+  runtime: Runtime,
+  { execution, calls, usage }: Report,
+): Promise<{ readonly items: number; readonly tokens: string } | undefined> {
+  const items = calls.reduce((sum, call) => sum + (call.items ?? 0), 0);
+  if (items === 0) return undefined;
+  const texts: string[] = [];
+  let bytes = 0;
+  for (const { event } of pastTurns(await runtime.execution(execution).records())) {
+    if (event.kind !== "items" || event.body === undefined || bytes > SAMPLE_BYTES) continue;
+    texts.push(event.body);
+    bytes += event.bytes;
+  }
+  const sampled = texts.reduce((sum, text) => sum + countTokens(text), 0);
+  const millions = Math.round((sampled / bytes) * (usage.bytesIn / 1e6));
+  return { items, tokens: `about ${count(millions)} million` };
 }
 
 async function resultTexts(runtime: Runtime, execution: string): Promise<string[]> {
