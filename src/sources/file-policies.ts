@@ -7,6 +7,7 @@ import {
   oneOf,
   option,
   type OptionPlace,
+  type OptionRules,
   type OptionsOf,
 } from "../option-rules/options.ts";
 import { TOOL_RULES } from "../tools/define-tool.ts";
@@ -38,12 +39,12 @@ export type WrittenPolicy = OptionsOf<typeof WRITTEN_RULES>;
 export type GrantedPolicy = WrittenPolicy & Required<Pick<WrittenPolicy, "allowedCallers">>;
 
 /** An entry of `tools`. `prefix` is what stands before the `*` of a pattern. */
-interface Entry {
+interface Entry<Own> {
   readonly key: string;
   readonly prefix: string | undefined;
   readonly place: OptionPlace;
   /** `false`: no caller has the tool. */
-  readonly policy: WrittenPolicy | false;
+  readonly policy: (WrittenPolicy & Own) | false;
 }
 
 interface PolicySubject {
@@ -55,25 +56,29 @@ interface PolicySubject {
   readonly namesOf: (tool: string) => readonly string[];
   /** Whether a policy must say what a call changes. */
   readonly needsEffect: boolean;
+  /** What policies of this kind of source have besides. */
+  readonly ownRules?: OptionRules;
 }
 
 /**
  * The `portcullis` object of a file about the tools of a source: `{ allowedCallers, effect, approval?, tools?: { NAME:
  * policy } }`. A name may end with `*`, for all tools whose names begin so. Each field is taken from
- * the most specific entry that has it. `false` as the most specific entry leaves a tool to no caller.
+ * the most specific entry that has it. `false` as the most specific entry leaves a tool to no caller. `Own` is what
+ * `ownRules` of the subject have.
  */
-export class FilePolicies {
+export class FilePolicies<Own extends object = object> {
   readonly #subject: PolicySubject;
-  readonly #all: WrittenPolicy;
-  readonly #entries = new Map<string, Entry>();
-  readonly #patterns: readonly Entry[];
+  readonly #all: WrittenPolicy & Own;
+  readonly #entries = new Map<string, Entry<Own>>();
+  readonly #patterns: readonly Entry<Own>[];
 
   /** Throws a `PortcullisError` (`option_invalid`) with the place of a field that is not as above. */
   constructor(subject: PolicySubject, written: unknown) {
-    const { place } = subject;
-    const { tools = {}, ...all } = checkOptions(place, written, FILE_RULES);
+    const { place, ownRules } = subject;
+    const { tools = {}, ...all } = checkOptions(place, written, { ...FILE_RULES, ...ownRules });
+    const rules = { ...WRITTEN_RULES, ...ownRules };
     this.#subject = subject;
-    this.#all = all;
+    this.#all = all as WrittenPolicy & Own;
     for (const [key, policy] of Object.entries(tools)) {
       const at = fieldsOf(`${place.at("tools")}[${JSON.stringify(key.slice(0, 128))}]`);
       const star = key.indexOf("*");
@@ -85,7 +90,7 @@ export class FilePolicies {
         key,
         prefix: star === -1 ? undefined : key.slice(0, -1),
         place: at,
-        policy: policy === false ? false : checkOptions(at, policy, WRITTEN_RULES),
+        policy: policy === false ? false : (checkOptions(at, policy, rules) as WrittenPolicy & Own),
       });
     }
     this.#patterns = [...this.#entries.values()]
@@ -101,11 +106,11 @@ export class FilePolicies {
   of<Others extends object>(
     tool: string,
     others: () => Others | false | undefined,
-  ): GrantedPolicy | (Others & WrittenPolicy) | false | undefined {
+  ): (GrantedPolicy & Own) | (Others & WrittenPolicy & Own) | false | undefined {
     const entries = this.#entriesOf(tool);
     const said = entries.map(({ policy }) => policy);
     if (said.at(-1) === false) return false;
-    const own: WrittenPolicy = Object.assign({}, this.#all, ...said);
+    const own: WrittenPolicy & Own = Object.assign({}, this.#all, ...said);
     if (own.allowedCallers === undefined) {
       const given = others();
       if (given === false) return false;
@@ -115,7 +120,7 @@ export class FilePolicies {
   }
 
   /** All of what the file says of a tool, with the entry that says most of it. */
-  #complete(own: WrittenPolicy, entry: Entry | undefined): GrantedPolicy | undefined {
+  #complete(own: WrittenPolicy & Own, entry: Entry<Own> | undefined): (GrantedPolicy & Own) | undefined {
     const { place, needsEffect } = this.#subject;
     const at = entry?.place ?? place;
     const { allowedCallers: callers } = own;
@@ -150,7 +155,7 @@ export class FilePolicies {
   }
 
   /** The most general first. */
-  #entriesOf(tool: string): readonly Entry[] {
+  #entriesOf(tool: string): readonly Entry<Own>[] {
     const names = this.#subject.namesOf(tool);
     return [
       ...this.#patterns.filter(({ prefix = "" }) => names.some((name) => name.startsWith(prefix))),

@@ -1,5 +1,12 @@
 import { describe, PortcullisError } from "../errors.ts";
-import { checkOptions, type OptionPlace, type OptionsOf, pick, words } from "../option-rules/options.ts";
+import {
+  checkOptions,
+  type OptionPlace,
+  type OptionRules,
+  type OptionsOf,
+  pick,
+  words,
+} from "../option-rules/options.ts";
 import { defineTool, TOOL_RULES } from "../tools/define-tool.ts";
 import { isSchema, jsonSchema, type Schema, schemaFault } from "../tools/schema.ts";
 import type { CallContext, Tool } from "../tools/tool.ts";
@@ -58,9 +65,15 @@ export function adopt(
   });
 }
 
-/** The policy of a tool with this name. Throws `option_invalid`. */
-export function checkPolicy(name: string, policy: unknown): ToolPolicy {
-  return checkOptions(policyOf(name), policy, POLICY_RULES);
+/** The policy of a tool with this name, with the options that only its source has. Throws `option_invalid`. */
+export function checkPolicy(name: string, policy: unknown): ToolPolicy;
+export function checkPolicy<Rules extends OptionRules>(
+  name: string,
+  policy: unknown,
+  ownRules: Rules,
+): ToolPolicy & OptionsOf<Rules>;
+export function checkPolicy(name: string, policy: unknown, ownRules: OptionRules = {}): ToolPolicy {
+  return checkOptions(policyOf(name), policy, { ...POLICY_RULES, ...ownRules });
 }
 
 /** Names the tool in errors: `policy of "get-weather": { effect }`. */

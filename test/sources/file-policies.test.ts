@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { fieldsOf } from "../../src/option-rules/options.ts";
+import { fieldsOf, flag } from "../../src/option-rules/options.ts";
 import { FilePolicies } from "../../src/sources/file-policies.ts";
 
 const PLACE = fieldsOf("api.json: portcullis");
@@ -66,6 +66,14 @@ describe("the policy of a file", () => {
     ],
   ])("refuses %s, and says where", (_, written, message) => {
     expect(() => read(written)).toThrow(message);
+  });
+
+  test("has what its kind of source has besides, and nothing of other kinds", () => {
+    const written = { allowedCallers: ["direct"], stream: true, tools: { "issues.*": { stream: false } } };
+    const policies = new FilePolicies({ ...SUBJECT, ownRules: { stream: flag() } }, written);
+    expect(policies.of("github.issues.list", nothing)).toEqual({ allowedCallers: ["direct"], stream: false });
+    expect(policies.of("github.repos.list", nothing)).toEqual({ allowedCallers: ["direct"], stream: true });
+    expect(() => read(written)).toThrow('there is no option "stream"');
   });
 
   test("names the tool that an entry without a tool was meant for", () => {

@@ -7,12 +7,14 @@ import {
   object,
   option,
   type OptionPlace,
+  type OptionsOf,
   required,
   words,
 } from "../../option-rules/options.ts";
 import { expandVariables } from "../../sources/mcp/config/expand-variables.ts";
 import {
   fromOpenApi,
+  OPERATION_RULES,
   type OpenApiOptions,
   type OpenApiPolicy,
   type OpenApiSource,
@@ -51,13 +53,14 @@ export async function readOpenApiFile(
   const { portcullis = {}, $schema: _, spec, ...given } = checkOptions(place, file, FILE_RULES);
   const options = expanded(place, path, given) as Omit<OpenApiOptions, "spec">;
   const inside = `${options.name}.`;
-  const filePolicies = new FilePolicies(
+  const filePolicies = new FilePolicies<OptionsOf<typeof OPERATION_RULES>>(
     {
       place: fieldsOf(`${path}: portcullis`),
       source: options.name,
       // The name is also accepted without the source's name in front.
       namesOf: (name) => (name.startsWith(inside) ? [name.slice(inside.length), name] : [name]),
       needsEffect: false,
+      ownRules: OPERATION_RULES,
     },
     portcullis,
   );

@@ -26,7 +26,7 @@ export function orFault<Value>(make: () => Value): Value | PartFault {
   }
 }
 
-/** A document of OpenAPI 3.0 or 3.1, which may have been converted from Swagger 2.0. */
+/** A document of OpenAPI 3.0, 3.1 or 3.2, which may have been converted from Swagger 2.0. */
 export interface OpenApiDocument {
   readonly root: Fields;
   /** Schemas of 3.0 have words of their own: `nullable`, and `exclusiveMinimum: true`. */
@@ -51,12 +51,12 @@ export async function readDocument(source: string, spec: unknown): Promise<OpenA
   if (fault !== undefined) throw invalid(`the document ${fault}.`);
   const version = versionOf(parsed);
   if (version === "2.0") return { root: await upgraded(parsed, invalid), hasOldSchemas: false };
-  if (version?.startsWith("3.0") || version?.startsWith("3.1"))
+  if (version !== undefined && /^3\.[012]/.test(version))
     return { root: parsed, hasOldSchemas: version.startsWith("3.0") };
   throw invalid(
     version === undefined
       ? `this is no OpenAPI document: it has neither "openapi" nor "swagger" with a version.`
-      : `the document is of version ${version.slice(0, 20)}; Swagger 2.0, OpenAPI 3.0 and 3.1 can be read.`,
+      : `the document is of version ${version.slice(0, 20)}; Swagger 2.0 and OpenAPI 3.0, 3.1 and 3.2 can be read.`,
   );
 }
 

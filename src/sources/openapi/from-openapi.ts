@@ -31,9 +31,10 @@ import { checkPath, loadStyles, pathParts, requestParts, type Styles } from "./r
 import { Schemas } from "./schemas.ts";
 import { isHeaderName } from "../request-text.ts";
 import { isUsable, type OpenApiAuth, readAuthorization, type Secret } from "./secrets.ts";
-import { send, type Sender } from "./send.ts";
+import { pagesOf, readingOf } from "./reading.ts";
+import type { Sender } from "./send.ts";
+import { isPagination, type Pagination, PAGINATION_EXPECTED } from "./streams/pagination.ts";
 import { givenParameters, type Layout, layoutOf, toolInput } from "./tool-input.ts";
-import { toolOutput } from "./tool-output.ts";
 
 const SOURCE_RULES = {
   /** What the names of its tools begin with: `github` for `github.issues.listForRepo`. */
@@ -52,8 +53,21 @@ const SOURCE_RULES = {
 
 export type OpenApiOptions = OptionsOf<typeof SOURCE_RULES>;
 
+/** What a policy may say of an operation besides. */
+export const OPERATION_RULES = {
+  /**
+   * Whether the tool is a stream of items. By default it is one if the document describes the answer as lines of JSON or
+   * as server-sent events, and not as JSON too. With `false` it gives its answer as a whole, and `paginate` is not read.
+   */
+  stream: flag(),
+  /** How a GET operation gives a list in pages. Its tool is then a stream of the list's items. */
+  paginate: option<Pagination>(PAGINATION_EXPECTED, isPagination),
+};
+
 /** A policy. By default `effect` follows from the method: GET and HEAD read, PUT and DELETE are idempotent, others write. */
-export type OpenApiPolicy = Omit<ToolPolicy, "effect"> & Partial<Pick<ToolPolicy, "effect">>;
+export type OpenApiPolicy = Omit<ToolPolicy, "effect"> &
+  Partial<Pick<ToolPolicy, "effect">> &
+  OptionsOf<typeof OPERATION_RULES>;
 
 /**
  * One policy for all operations, or a function from the name of an operation's tool and what the document says of it.
@@ -199,7 +213,7 @@ class SourceMaker {
     const name = `${this.#sender.source}.${operation.name}`;
     const given = typeof policies === "function" ? policies(name, toldOf(operation)) : policies;
     if (given === undefined || given === false) return { ...one, policy: given, name };
-    const policy = checkPolicy(name, { effect: effectOf(operation.method), ...defined(given) });
+    const policy = checkPolicy(name, { effect: effectOf(operation.method), ...defined(given) }, OPERATION_RULES);
     return { ...one, policy, name: policy.name === undefined ? name : `${this.#sender.source}.${policy.name}` };
   }
 
@@ -210,22 +224,31 @@ class SourceMaker {
     const { method, path } = operation;
     const template = pathParts(path);
     checkPath(this.#sender.baseUrl, template);
+    const { stream, paginate, ...own } = policy;
     const given = givenParameters(parts.parameters, (parameter) => this.#isHosts(parameter));
-    const input = toolInput(this.#schemas.input, given, parts.body, layout);
+    const pages = paginate && stream !== false ? pagesOf(this.#document, method, given, paginate) : undefined;
+    const input = toolInput(this.#schemas.input, pages?.parameters ?? given, parts.body, layout);
     const answers = { responses: parts.responses, method };
-    const { schema: output, accept } = toolOutput(this.#schemas.output, answers, this.#checkResults);
+    const reading = readingOf(this.#schemas.output, answers, { stream, pages, checks: this.#checkResults });
+    const { accept, schema: output, resumes, asPart } = reading;
+    if (resumes && own.retry)
+      throw new PartFault(
+        "it is a stream, which is not begun again after an error: leave `retry` out of its policy, or say `stream: false`",
+      );
     const form = parts.body?.form;
     const [sender, styles] = [this.#sender, this.#styles];
     const tool: Tool = defineTool({
-      ...policy,
+      ...own,
       effect: policy.effect ?? effectOf(method),
       source: sender.source,
       name,
       description: descriptionOf(operation),
       input: input.schema,
       ...(output ? { output } : {}),
+      stream: resumes !== undefined,
+      ...(resumes ? { resumes } : {}),
       handler: (fields, context) =>
-        send(
+        reading.send(
           sender,
           {
             method,
@@ -233,8 +256,7 @@ class SourceMaker {
             contentType: form === "multipart" ? undefined : parts.body?.mediaType,
             effect: context.effect,
             timeoutMs: tool.timeoutMs,
-            // A declared schema of results that is checked requires the base64.
-            asPart: output === undefined || !this.#checkResults,
+            asPart,
           },
           requestParts(styles, template, input, fields as Readonly<Record<string, unknown>>),
           context,

@@ -50,10 +50,30 @@ export interface Call {
  * `result_too_large` once more than `context.resultBytes` have come.
  */
 export async function send(sender: Sender, call: Call, request: RequestParts, context: CallContext): Promise<unknown> {
+  return await readAnswer(sender, call, await askForSuccess(sender, call, request, context), context);
+}
+
+/** An answer of success, whose body is not read yet. */
+export interface Answered {
+  readonly response: Response;
+  /** Secrets of the request, which the body may repeat. */
+  readonly secrets: KeptSecrets;
+  /** The address that answered, with the host's parameters. */
+  readonly url: URL;
+}
+
+/** Sends a request, as `send` says, and leaves the answer's body to the caller. */
+export async function askForSuccess(
+  sender: Sender,
+  call: Call,
+  request: RequestParts,
+  context: Pick<CallContext, "signal">,
+): Promise<Answered> {
   const deadline = performance.now() + call.timeoutMs;
   for (let attempt = 0; ; attempt += 1) {
-    const { response, secrets } = await ask(sender, call, request, context.signal);
-    if (response.ok) return await readAnswer(sender, call, response, secrets, context);
+    const answered = await ask(sender, call, request, context.signal);
+    const { response, secrets } = answered;
+    if (response.ok) return answered;
     const asked = call.effect === "read" ? askedWaitMs(response) : undefined;
     const waitMs = asked === undefined ? undefined : Math.max(asked, FIRST_WAIT_MS * 2 ** attempt);
     if (waitMs === undefined || performance.now() + waitMs >= deadline)
@@ -64,7 +84,7 @@ export async function send(sender: Sender, call: Call, request: RequestParts, co
 }
 
 /** Sends a request, and follows redirects on the same host. */
-async function ask(sender: Sender, call: Call, request: RequestParts, signal: AbortSignal) {
+async function ask(sender: Sender, call: Call, request: RequestParts, signal: AbortSignal): Promise<Answered> {
   const { baseUrl } = sender;
   let path = `${basePath(baseUrl)}${request.path}`;
   let query = request.query;
@@ -83,7 +103,7 @@ async function ask(sender: Sender, call: Call, request: RequestParts, signal: Ab
       throw unreachable(sender.source, cause, call.effect);
     });
     const location = REDIRECTS.has(response.status) ? response.headers.get("location") : null;
-    if (location === null) return { response, secrets: new KeptSecrets(credentials.secrets, SHORTEST_SECRET) };
+    if (location === null) return { response, secrets: new KeptSecrets(credentials.secrets, SHORTEST_SECRET), url };
     const next = URL.parse(location, url.href);
     await drop(response);
     if (next?.origin !== baseUrl.origin || next.username !== "" || next.password !== "")
@@ -142,12 +162,11 @@ function unreachable(source: string, cause: unknown, effect: Effect): Portcullis
   return new PortcullisError("source_unavailable", `${source} cannot be reached, or broke off.${unsure}`, { cause });
 }
 
-async function readAnswer(
+export async function readAnswer(
   sender: Sender,
-  { asPart }: Call,
-  response: Response,
-  secrets: KeptSecrets,
-  { resultBytes, resultValues, caller }: CallContext,
+  { asPart }: Pick<Call, "asPart">,
+  { response, secrets }: Answered,
+  { resultBytes, resultValues, caller }: Pick<CallContext, "resultBytes" | "resultValues" | "caller">,
 ): Promise<unknown> {
   const bytes = await readBody(sender, response, resultBytes, "refuse");
   if (bytes.length === 0) return null;
@@ -257,7 +276,7 @@ function askedWaitMs({ status, headers }: Response): number | undefined {
 }
 
 /** Gives the connection up: the rest of the body may be endless. */
-async function drop(response: Response): Promise<void> {
+export async function drop(response: Response): Promise<void> {
   await response.body?.cancel().catch(() => {});
 }
 

@@ -16,19 +16,23 @@ const BYTES_SCHEMA: JsonSchema = Object.freeze({
 const NULL: JsonSchema = Object.freeze({ type: "null" });
 const TEXT: JsonSchema = Object.freeze({ type: "string" });
 
-/** A media type, or a range of them, without parameters. */
-const MEDIA_TYPE = /^[\w!#$&^.+*-]+\/[\w!#$&^.+*-]+$/;
+/** What the document says of an operation's answers. */
+export interface Answers {
+  readonly responses: Fields;
+  readonly method: string;
+}
+
+/** Whether a text is a media type, or a range of them, without parameters. */
+export function isMediaType(text: string): boolean {
+  return /^[\w!#$&^.+*-]+\/[\w!#$&^.+*-]+$/.test(text);
+}
 
 /**
  * The schema of an operation's result, by its answers of success, and the header `accept`. Without `checks` the schema is
  * shown and any value fits. It is undefined if the document does not describe the result. Throws a `PartFault` if a schema
  * cannot be used.
  */
-export function toolOutput(
-  schemas: Schemas,
-  { responses, method }: { readonly responses: Fields; readonly method: string },
-  checks: boolean,
-) {
+export function toolOutput(schemas: Schemas, { responses, method }: Answers, checks: boolean) {
   const successes = successesOf(responses).map(({ status, response }) => ({
     status,
     content: fieldOf(follow(schemas.document, response), "content"),
@@ -36,7 +40,7 @@ export function toolOutput(
   const mediaTypes = [
     ...new Set(successes.flatMap(({ content }) => (isFields(content) ? bestOf(Object.keys(content)) : []))),
   ];
-  const essences = mediaTypes.map((type) => type.split(";", 1)[0]!.trim()).filter((type) => MEDIA_TYPE.test(type));
+  const essences = mediaTypes.map((type) => type.split(";", 1)[0]!.trim()).filter(isMediaType);
   const accept = essences.join(", ") || "*/*";
   if (method === "HEAD") return { schema: lazySchema(() => NULL, { checks }), accept };
   const parts: Converted[] = [];
@@ -46,7 +50,7 @@ export function toolOutput(
     if (mediaType === undefined) return isEmpty ? NULL : undefined;
     const form = formOf(mediaType);
     if (form !== "json") return form === "bytes" ? BYTES_SCHEMA : TEXT;
-    const schema = fieldOf(fieldOf(content, mediaType), "schema");
+    const schema = fieldOf(follow(schemas.document, fieldOf(content, mediaType)), "schema");
     if (schema === undefined) return undefined;
     const converted = schemas.convert(schema);
     parts.push(converted);
@@ -60,7 +64,7 @@ export function toolOutput(
 }
 
 /** The answers that mean success: of status 2xx, or `default` without any. */
-function successesOf(responses: Fields): readonly { readonly status: string; readonly response: unknown }[] {
+export function successesOf(responses: Fields): readonly { readonly status: string; readonly response: unknown }[] {
   const named = Object.keys(responses).filter((status) => /^2(?:\d\d|xx)$/i.test(status));
   const statuses = named.length === 0 && Object.hasOwn(responses, "default") ? ["default"] : named;
   return statuses.map((status) => ({ status, response: responses[status] }));
