@@ -14,6 +14,9 @@ export const ERROR_CODES = {
   source_invalid:
     "A description of tools cannot be read. The message says what it is instead, or what is wrong with it.",
   result_too_large: "Thrown by a handler that gave up a result because it exceeds `resultBytes` of its context.",
+  stream_failed:
+    "The stream of a call that the host made (`runtime.call`) ended before its last item. The message is for the caller, and `cause` has the code of the failure.",
+  stream_misused: "The items of a call (`runtime.call`) were to be read a second time. They can be read once.",
   tools_conflict: "The names of two tools in one set conflict.",
   sandbox_unavailable: "The sandbox cannot run on this machine. The message says what is missing.",
   queue_full:

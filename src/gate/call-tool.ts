@@ -2,7 +2,8 @@ import { randomUUID } from "node:crypto";
 import { ExecutionLog } from "../journal/execution-log.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { ContentPart } from "../tools/content.ts";
-import { type Answer, type FailureCode, HOST_CALL, type RefusalCode } from "./answer.ts";
+import type { Tool } from "../tools/tool.ts";
+import { type Answer, HOST_CALL } from "./answer.ts";
 import type { CallEvent, Untimed } from "./call-event.ts";
 import type { Gate } from "./gate.ts";
 import { headerBase } from "./header-base.ts";
@@ -11,13 +12,15 @@ import type { GateLimits } from "./admit/budget.ts";
 import type { WorkScope } from "./work-scope.ts";
 import { redactAnswer } from "./run/redact-answer.ts";
 import type { GateSession } from "./session.ts";
+import { type CallFailure, HostItems } from "./streams/host-items.ts";
 
 /** The result of `runtime.call`. */
 export type CallAnswer =
   /** `parts` are images, files and links of a tool that was called as `direct`. */
-  | { readonly ok: true; readonly value: unknown; readonly parts?: readonly ContentPart[] }
-  /** `message` is for the caller: a model may read it. `cancelled`: the call was cancelled before it had an answer. */
-  | { readonly ok: false; readonly code: RefusalCode | FailureCode | "cancelled"; readonly message: string };
+  | { readonly ok: true; readonly value: unknown; readonly parts?: readonly ContentPart[]; readonly items?: never }
+  /** Of a tool with `stream`, unless the call has `gather`. The items can be read once. */
+  | { readonly ok: true; readonly items: AsyncIterable<unknown>; readonly value?: never; readonly parts?: never }
+  | CallFailure;
 
 export interface CallScope extends WorkScope {
   readonly gate: Gate;
@@ -28,10 +31,22 @@ export interface CallScope extends WorkScope {
   readonly onEvent: (event: Untimed<CallEvent>) => void;
 }
 
-/** Makes one call as an execution of its own. Rejects only if the journal cannot be written. */
+/** How a host reads the items of a tool that streams. */
+export interface Reading {
+  /** Called with the answer once there is an item, while the call goes on. */
+  readonly begin: (answer: CallAnswer) => void;
+  /** The end of all work on the call. */
+  readonly recorded: () => Promise<unknown>;
+}
+
+/**
+ * Makes one call as an execution of its own, and resolves once it has ended: a stream, once its items are read no more.
+ * Without `reading` a stream is gathered into one array. Rejects only if the journal cannot be written.
+ */
 export async function callTool(
   scope: CallScope,
-  { tool, inputText, caller }: Omit<CallRequest, "callId" | "artifact">,
+  { tool, inputText, caller }: Pick<CallRequest, "tool" | "inputText" | "caller">,
+  reading: Reading | undefined,
 ): Promise<CallAnswer> {
   const { gate, journal, leaseMs, limits, signal, onEvent } = scope;
   const known = gate.tools.get(tool);
@@ -41,37 +56,71 @@ export async function callTool(
   const log = await ExecutionLog.create(journal, header, { driver: randomUUID(), leaseMs });
   const spans = scope.telemetry?.hostCalls();
   const session = gate.open({ execution, scope, callers: [caller], isHosts: true, limits, log, spans, onEvent });
-  const onAbort = () => session.close();
-  signal.addEventListener("abort", onAbort, { once: true });
-  if (signal.aborted) onAbort();
+  const items = known?.stream && reading ? hostItems(session, known, reading) : undefined;
+  const cancel = () => {
+    items?.cancel("The call was cancelled before the end of its stream.");
+    session.close();
+  };
+  signal.addEventListener("abort", cancel, { once: true });
+  if (signal.aborted) cancel();
   let answer: Answer | undefined;
   let called: CallAnswer;
   try {
-    answer = await session.call({ callId: HOST_CALL, tool, caller, inputText });
+    answer = await session.call({ callId: HOST_CALL, tool, caller, inputText, reader: items });
     const { redactor } = scope;
-    const about = { to: "model", tool, callId: HOST_CALL } as const;
-    const shown = answer && redactor ? (await redactAnswer(answer, redactor, about)).redacted : answer;
-    called = await answerOf(shown, session);
+    const shown = answer && redactor ? (await redactAnswer(answer, redactor, aboutOf(tool))).redacted : answer;
+    called = items ? await answerAfter(items, shown) : await answerOf(shown, session);
   } finally {
-    signal.removeEventListener("abort", onAbort);
-    session.close();
+    signal.removeEventListener("abort", cancel);
+    cancel();
   }
   await session.ended;
-  await log.append({ type: "outcome", outcome: outcomeOf(answer), at: Date.now() });
+  await log.append({ type: "outcome", outcome: outcomeOf(answer, items), at: Date.now() });
   await log.end(true);
   return called;
 }
 
+function aboutOf(tool: string) {
+  return { to: "model", tool, callId: HOST_CALL } as const;
+}
+
+function hostItems(session: GateSession, { name, timeoutMs }: Tool, { begin, recorded }: Reading): HostItems {
+  const { redactor } = session.scope;
+  return new HostItems({
+    tool: name,
+    share: session.share,
+    unreadMs: timeoutMs,
+    onBegun: (items) => begin({ ok: true, items }),
+    more: () => session.more(HOST_CALL),
+    // If the journal fails, the call rejects with that.
+    stop: () => void session.stopReading(HOST_CALL).catch(() => {}),
+    recorded,
+    redact: redactor && (async (body) => (await redactor.json(body, aboutOf(name))).text),
+  });
+}
+
+/** The answer of a stream, once the host reads no more of the items that it was given before. */
+async function answerAfter(items: HostItems, answer: Answer | undefined): Promise<CallAnswer> {
+  const failure = answer?.ok ? undefined : failureOf(answer);
+  await items.end(failure);
+  return failure && items.given.items === 0 ? failure : { ok: true, items };
+}
+
 async function answerOf(answer: Answer | undefined, { share }: GateSession): Promise<CallAnswer> {
-  if (!answer) return { ok: false, code: "cancelled", message: "The call was cancelled before it had an answer." };
-  if (!answer.ok) return { ok: false, code: answer.code, message: answer.message };
+  if (!answer?.ok) return failureOf(answer);
   const { text, parts } = answer;
   const value = await share.lane.run(() => JSON.parse(text) as unknown);
   return { ok: true, value, ...(parts ? { parts } : {}) };
 }
 
-/** JSON text of the ending, with the call's value. */
-function outcomeOf(answer: Answer | undefined): string {
+function failureOf(answer: (Answer & { readonly ok: false }) | undefined): CallFailure {
+  if (!answer) return { ok: false, code: "cancelled", message: "The call was cancelled before it had an answer." };
+  return { ok: false, code: answer.code, message: answer.message };
+}
+
+/** JSON text of the ending, with the call's value; of a stream, with what the host was given of it. */
+function outcomeOf(answer: Answer | undefined, items: HostItems | undefined): string {
+  if (items && (answer?.ok || items.isStopped)) return JSON.stringify({ type: "completed", ...items.given });
   if (!answer) return JSON.stringify({ type: "cancelled" });
   if (answer.ok) return `{"type":"completed","value":${answer.text}}`;
   const { code, message } = answer;

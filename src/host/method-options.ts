@@ -74,6 +74,11 @@ export const CALL_RULES = {
   tenant: TENANT,
   /** The host's own value, like the user of a request. The handler and `approve` get it. */
   context: CONTEXT,
+  /**
+   * Whether the items of a tool with `stream` come as one array, `value`, as a model gets them that calls the tool directly:
+   * within the limits of one result. False by default.
+   */
+  gather: flag(),
   /** Decides about the call if it needs approval, in place of the runtime's `approve`. */
   approve: APPROVE,
   /** Cancels the call. */

@@ -335,12 +335,23 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
    * and journalled like any other, as an execution of its own. Resolves with the value, or with the code and the sentence
    * of a refusal or failure. Rejects with a `PortcullisError` only if an option is invalid, the runtime is closed or the
    * journal cannot be written.
+   *
+   * Of a tool with `stream` it resolves with the first item, and gives the items as they come: `{ ok: true, items }`, which
+   * one `for await` may read. A failure after that is thrown by the loop: `stream_failed`, whose `cause` is the failure. The
+   * call goes on, and keeps its place (`createRuntime({ executions })`), until the items are read, the loop is left, the
+   * iterator's `return` is called, `signal` is aborted or the runtime closes. If no loop has begun within the tool's
+   * `timeoutMs`, the call is cancelled.
    */
   async call(options: CallOptions<Context>): Promise<CallAnswer> {
-    const read = readOptions("call", options, CALL_RULES);
+    const { gather, ...read } = readOptions("call", options, CALL_RULES);
     const { tool, caller } = read;
     const inputText = jsonTextOf(read.input) ?? "null";
-    return this.#run("call", read, undefined, (scope) => callTool(scope, { tool, caller, inputText }));
+    const begun = Promise.withResolvers<CallAnswer>();
+    const reading = { begin: begun.resolve, recorded: () => running };
+    const running = this.#run("call", read, undefined, (scope) =>
+      callTool(scope, { tool, caller, inputText }, gather ? undefined : reading),
+    );
+    return Promise.race([begun.promise, running]);
   }
 
   /**

@@ -1,4 +1,5 @@
 import { PortcullisError } from "../errors.ts";
+import { arraySchema } from "./json-schema/array-schema.ts";
 import { closedSchema } from "./json-schema/closed-schema.ts";
 import { type CompiledSchema, compileSchema } from "./json-schema/compile-schema.ts";
 import { InputFields } from "./json-schema/input-fields.ts";
@@ -6,7 +7,7 @@ import type { JsonSchema } from "./json-schema/json-schema.ts";
 import { PLAIN_VENDOR, readJsonSchema, reasonOf, type Schema } from "./schema.ts";
 import type { Tool } from "./tool.ts";
 
-/** JSON Schema of what a tool takes (`input`) or of what programs get from it (`output`). */
+/** JSON Schema of what a tool takes (`input`), or of its result, of a stream of one item (`output`). */
 export function jsonSchemaOf(toolName: string, side: "input" | "output", schema: Schema): JsonSchema {
   try {
     return readJsonSchema(schema, side);
@@ -60,6 +61,15 @@ export function inputSchemaOf(tool: Tool): JsonSchema {
   if (tool.unknownFields === "allow") return jsonSchemaOf(tool.name, "input", tool.input);
   const { schema, compiled } = readInputSchema(tool);
   return closedSchema(schema, compiled);
+}
+
+/**
+ * The JSON Schema of a tool's result for a caller that reads no streams: a model that calls directly, the loop of another
+ * package, a provider's hosted program. It gets the items of a stream as one array. Undefined if the result may be anything.
+ */
+export function outputSchemaOf({ name, output, stream }: Tool): JsonSchema | undefined {
+  const schema = output && jsonSchemaOf(name, "output", output);
+  return stream ? arraySchema(schema ?? {}) : schema;
 }
 
 function readInputSchema(tool: ToolInput): InputRead {

@@ -2,7 +2,7 @@ import type { Model, Opening, ToolDeclaration } from "../../models/model.ts";
 import type { AgentRequest } from "../agent-report.ts";
 import type { AgentScope } from "../agent-scope.ts";
 import type { Tool } from "../../tools/tool.ts";
-import { inputSchemaOf, jsonSchemaOf } from "../../tools/tool-schemas.ts";
+import { inputSchemaOf, outputSchemaOf } from "../../tools/tool-schemas.ts";
 import type { ToolSearch } from "../../tools/search/tool-search.ts";
 import { isVisible } from "../../tools/tool-set.ts";
 import { without } from "../../values/fields.ts";
@@ -59,7 +59,7 @@ function isLarge(declared: readonly ToolDeclaration[]): boolean {
 }
 
 function declare(tool: Tool, programs: ProgramsOption): ToolDeclaration {
-  const output = tool.output === undefined ? undefined : jsonSchemaOf(tool.name, "output", tool.output);
+  const output = outputSchemaOf(tool);
   return {
     name: tool.name,
     description: tool.description,

@@ -306,6 +306,7 @@ export class DoorCalls {
       caller: "direct",
       input,
       tenant: principal.tenant,
+      gather: true,
       signal,
       approve: given ?? approve,
     });

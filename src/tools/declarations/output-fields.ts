@@ -21,15 +21,19 @@ export function missingFieldAdvice(field: string, tools: readonly Tool[]): strin
   const [only] = known;
   const [first] = near;
   if (first)
-    return `A result of tools.${first.tool.name} has no field ${JSON.stringify(field)}. Did you mean ${JSON.stringify(first.meant)}?`;
+    return `${subjectOf(first.tool)} has no field ${JSON.stringify(field)}. Did you mean ${JSON.stringify(first.meant)}?`;
   if (only === undefined || known.length > 1 || only.fields.top.length === 0) return undefined;
   const { top } = only.fields;
   const told = top.slice(0, FIELDS_TOLD).map((name) => JSON.stringify(name));
   const more = top.length > told.length ? ` and ${top.length - told.length} more` : "";
-  return `A result of tools.${only.tool.name} has no field ${JSON.stringify(field)}. It has ${told.join(", ")}${more}.`;
+  return `${subjectOf(only.tool)} has no field ${JSON.stringify(field)}. It has ${told.join(", ")}${more}.`;
 }
 
-/** The fields of a result itself (`top`), and those at any level. Reads as much as `PARTS_READ` allows. */
+function subjectOf({ name, stream }: Tool): string {
+  return `${stream ? "An item" : "A result"} of tools.${name}`;
+}
+
+/** The fields of a result itself (`top`), of a stream of an item, and those at any level. Reads as much as `PARTS_READ` allows. */
 function outputFieldsOf(tool: Tool) {
   const all = new Set<string>();
   const schema = tool.output === undefined ? {} : jsonSchemaOf(tool.name, "output", tool.output);

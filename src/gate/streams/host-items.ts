@@ -1,0 +1,177 @@
+import { setImmediate } from "node:timers/promises";
+import { PortcullisError } from "../../errors.ts";
+import type { Share } from "../../values/held-bytes.ts";
+import type { FailureCode, RefusalCode } from "../answer.ts";
+import type { Batch, StreamReader } from "./stream-run.ts";
+
+/** Why a call has no value, or its stream no further items. `message` is for the caller: a model may read it. */
+export interface CallFailure {
+  readonly ok: false;
+  /** `cancelled`: the call was cancelled before it had an answer. */
+  readonly code: RefusalCode | FailureCode | "cancelled";
+  readonly message: string;
+}
+
+export interface HostItemsParts {
+  readonly tool: string;
+  readonly share: Share;
+  /** How long the items wait for the host to begin to read them, in milliseconds. */
+  readonly unreadMs: number;
+  /** Called with the first batch. A stream that fails before it has no items. */
+  readonly onBegun: (items: HostItems) => void;
+  /** Asks for one more batch. */
+  readonly more: () => void;
+  /** Ends the stream, because the host reads no more of it. */
+  readonly stop: () => void;
+  /** The end of all work on the call: the journal has it. */
+  readonly recorded: () => Promise<unknown>;
+  /** Takes out of a batch what must not leave. */
+  readonly redact: ((body: string) => Promise<string>) | undefined;
+}
+
+/**
+ * The items of a call for the host itself, which reads them once, by `for await`. At most two batches are here: the one that
+ * is read, and the one after it.
+ */
+export class HostItems implements StreamReader, AsyncIterable<unknown> {
+  readonly #parts: HostItemsParts;
+  /** A batch that the host has not begun. */
+  #batch: Batch | undefined;
+  #given = { items: 0, bytes: 0 };
+  #changed = Promise.withResolvers<void>();
+  #unread: NodeJS.Timeout | undefined;
+  #isRead = false;
+  /** The call has ended, as said. Items that were given before it ended may be here. */
+  #ending: { readonly failure: CallFailure | undefined } | undefined;
+  /** Resolved once the host reads no more: it has read all items, has left its loop, or the call was cancelled. */
+  readonly #over = Promise.withResolvers<void>();
+  #isOver = false;
+  #isStopped = false;
+  /** Whether the iterator has waited for the journal. */
+  #isTold = false;
+
+  constructor(parts: HostItemsParts) {
+    this.#parts = parts;
+  }
+
+  /** What the host was given: the number of items, and the bytes of their JSON. */
+  get given(): { readonly items: number; readonly bytes: number } {
+    return this.#given;
+  }
+
+  /** Whether the host has left its loop before the end. */
+  get isStopped(): boolean {
+    return this.#isStopped;
+  }
+
+  readonly take = (batch: Batch): void => {
+    const { onBegun, share, tool, unreadMs } = this.#parts;
+    if (this.#isOver) return share.giveBack(batch.heldBytes);
+    const { items, bytes } = this.#given;
+    this.#given = { items: items + batch.count, bytes: bytes + batch.bytes };
+    this.#batch = batch;
+    this.#wake();
+    if (items > 0) return;
+    const onUnread = () => {
+      this.cancel(`The stream of ${tool} was ended, because its items were not read for ${unreadMs} ms.`);
+      this.#parts.stop();
+    };
+    this.#unread = setTimeout(onUnread, unreadMs).unref();
+    onBegun(this);
+  };
+
+  /** The call has ended. Resolves once the host reads no more. */
+  end(failure: CallFailure | undefined): Promise<void> {
+    this.#ending ??= { failure };
+    if (this.#given.items === 0) this.#leave();
+    this.#wake();
+    return this.#over.promise;
+  }
+
+  /** The call is ended at once, and items that the host has not read are dropped. */
+  cancel(message: string): void {
+    if (this.#isOver) return;
+    this.#ending = { failure: { ok: false, code: "cancelled", message } };
+    this.#leave();
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<unknown, undefined> {
+    const { tool } = this.#parts;
+    if (this.#isRead)
+      throw new PortcullisError(
+        "stream_misused",
+        `The items of ${tool} can be read once, and a loop reads them already. To read them again, collect them: await Array.fromAsync(items).`,
+      );
+    this.#isRead = true;
+    clearTimeout(this.#unread);
+    const items = this.#read();
+    return {
+      next: () => items.next(),
+      // Not the generator's own: it would wait for the item that a `next` before it waits for.
+      return: async () => {
+        this.#stop();
+        await this.#recorded();
+        return { done: true, value: undefined };
+      },
+    };
+  }
+
+  async *#read(): AsyncGenerator<unknown, undefined> {
+    for (let isFirst = true; !this.#isOver; isFirst = false) {
+      if (this.#batch) yield* this.#begin(this.#batch, isFirst);
+      else if (this.#ending) this.#leave();
+      else await this.#changed.promise;
+    }
+    await this.#recorded();
+    const failure = this.#isStopped ? undefined : this.#ending?.failure;
+    if (failure) throw new PortcullisError("stream_failed", failure.message, { cause: failure });
+    return undefined;
+  }
+
+  /** Gives the items of a batch. One more may come meanwhile. */
+  async *#begin({ body, count, heldBytes }: Batch, isFirst: boolean): AsyncGenerator<unknown, undefined> {
+    const { more, redact, share } = this.#parts;
+    this.#batch = undefined;
+    // A handler and a loop that wait for nothing would else keep the thread until the last item.
+    if (!isFirst) await setImmediate();
+    if (!this.#isOver) more();
+    const text = redact ? await redact(body) : body;
+    const read = await share.lane.run(() => JSON.parse(text) as unknown);
+    share.giveBack(heldBytes);
+    // Of a batch that could not be redacted, the text is one mark.
+    const items: readonly unknown[] = Array.isArray(read) ? read : Array.from({ length: count }, () => read);
+    for (const item of items) {
+      if (this.#isOver) break;
+      yield item;
+    }
+    return undefined;
+  }
+
+  /** Rejects at most once: of an iterator whose `return` always rejects, `Array.fromAsync` of node 24 calls it for ever. */
+  async #recorded(): Promise<void> {
+    if (this.#isTold) return;
+    this.#isTold = true;
+    await this.#parts.recorded();
+  }
+
+  #stop(): void {
+    if (this.#isOver) return;
+    this.#isStopped = true;
+    this.#leave();
+    this.#parts.stop();
+  }
+
+  #leave(): void {
+    this.#isOver = true;
+    clearTimeout(this.#unread);
+    if (this.#batch) this.#parts.share.giveBack(this.#batch.heldBytes);
+    this.#batch = undefined;
+    this.#over.resolve();
+    this.#wake();
+  }
+
+  #wake(): void {
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers();
+  }
+}

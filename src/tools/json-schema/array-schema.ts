@@ -1,0 +1,49 @@
+import { isFields } from "../../values/fields.ts";
+import type { JsonSchema } from "./json-schema.ts";
+
+/** Words whose value is an object of schemas, by names that say nothing. */
+const MAPS: ReadonlySet<string> = new Set(
+  "properties patternProperties dependentSchemas dependencies $defs definitions".split(" "),
+);
+/** Words whose value is data, and no schema. */
+const DATA: ReadonlySet<string> = new Set("const enum default examples required".split(" "));
+
+/**
+ * The schema of an array whose items fit this schema. Definitions move to the root, and each reference leads to the same
+ * part as before.
+ */
+export function arraySchema(item: JsonSchema): JsonSchema {
+  const { $schema, $defs, definitions, ...own } = item;
+  const dialect = $schema === undefined ? {} : { $schema };
+  // References within a schema with an `$id` lead to its own parts, wherever it stands.
+  if (item.$id !== undefined) return { ...dialect, type: "array", items: item };
+  return {
+    ...dialect,
+    type: "array",
+    items: moved(own),
+    ...($defs === undefined ? {} : { $defs: movedAll($defs) }),
+    ...(definitions === undefined ? {} : { definitions: movedAll(definitions) }),
+  };
+}
+
+function moved(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(moved);
+  if (!isFields(schema) || schema.$id !== undefined) return schema;
+  return Object.fromEntries(
+    Object.entries(schema).map(([word, value]) => {
+      if (word === "$ref" && typeof value === "string") return [word, movedReference(value)];
+      if (DATA.has(word)) return [word, value];
+      return [word, MAPS.has(word) ? movedAll(value) : moved(value)];
+    }),
+  );
+}
+
+function movedAll(schemas: unknown): unknown {
+  if (!isFields(schemas)) return schemas;
+  return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, moved(schema)]));
+}
+
+function movedReference(reference: string): string {
+  const isOfItem = reference === "#" || (reference.startsWith("#/") && !/^#\/(?:\$defs|definitions)\//.test(reference));
+  return isOfItem ? `#/items${reference.slice(1)}` : reference;
+}

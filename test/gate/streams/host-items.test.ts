@@ -1,0 +1,360 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import {
+  type CallOptions,
+  createRuntime,
+  defineTool,
+  PortcullisError,
+  type RuntimeOptions,
+} from "../../../src/index.ts";
+import { createMemoryJournal } from "../../../src/journal/index.ts";
+import { createMemorySandbox } from "../../../src/testing.ts";
+import type { CallContext, Tool } from "../../../src/tools/tool.ts";
+import { listed } from "../../journal/journal-suite.ts";
+import { signal } from "../../support/tools.ts";
+
+const sandbox = createMemorySandbox();
+const logger = { error: () => {} };
+
+interface Seen {
+  /** Items that the handler was asked for. */
+  pulled: number;
+  /** Whether its `finally` ran. */
+  ended: boolean;
+  aborted: boolean;
+}
+
+interface Rows {
+  readonly count?: number;
+  readonly text?: string;
+  readonly timeoutMs?: number;
+  /** Called before each item. */
+  readonly before?: (id: number, context: CallContext) => unknown;
+}
+
+/** A tool `rows` that yields objects with an `id`, and what its handler has seen. */
+function rows({ count = 3, text, timeoutMs = 60_000, before }: Rows = {}): {
+  readonly tool: Tool;
+  readonly seen: Seen;
+} {
+  const seen: Seen = { pulled: 0, ended: false, aborted: false };
+  const tool = defineTool({
+    name: "rows",
+    description: "Rows",
+    input: z.object({}),
+    output: z.object({ id: z.number(), text: z.string().optional() }),
+    stream: true,
+    allowedCallers: ["direct", "programmatic"],
+    effect: "read",
+    timeoutMs,
+    async *handler(_, context) {
+      context.signal.addEventListener("abort", () => (seen.aborted = true));
+      try {
+        for (let id = 0; id < count; id += 1) {
+          seen.pulled += 1;
+          await before?.(id, context);
+          yield { id, ...(text === undefined ? {} : { text }) };
+        }
+      } finally {
+        seen.ended = true;
+      }
+    },
+  });
+  return { tool, seen };
+}
+
+async function open({ tool }: { readonly tool: Tool }, options: Partial<RuntimeOptions> = {}) {
+  const journal = createMemoryJournal();
+  const runtime = await createRuntime({ tools: [tool], sandbox, journal, logger, ...options });
+  const call = (more: Partial<CallOptions> = {}) =>
+    runtime.call({ tool: "rows", input: {}, caller: "programmatic", ...more });
+  return {
+    runtime,
+    call,
+    /** The items of a call that is to give some. */
+    items: async (more?: Partial<CallOptions>) => {
+      const called = await call(more);
+      if (!called.ok || !called.items) throw new Error(JSON.stringify(called));
+      return called.items;
+    },
+    records: async () => {
+      const [summary] = await listed(journal);
+      return Array.fromAsync(journal.read(summary?.execution ?? ""));
+    },
+    [Symbol.asyncDispose]: () => runtime[Symbol.asyncDispose](),
+  };
+}
+
+const outcomeOf = async ({ records }: { readonly records: () => Promise<readonly unknown[]> }) =>
+  JSON.parse(((await records()).at(-1) as { readonly outcome: string }).outcome) as unknown;
+
+test("a host reads the items as they come, and the journal tells their number and bytes without them", async () => {
+  const { tool, seen } = rows();
+  await using host = await open({ tool });
+  const read = await Array.fromAsync(await host.items());
+  expect(read).toEqual([{ id: 0 }, { id: 1 }, { id: 2 }]);
+  expect(await host.records()).toMatchObject([
+    { type: "header", kind: "call", tool: "rows" },
+    { type: "call", decision: "allowed" },
+    { type: "answered", ok: true, items: 3, bytes: 28 },
+    { type: "outcome", outcome: '{"type":"completed","items":3,"bytes":28}' },
+  ]);
+  expect(seen).toEqual({ pulled: 3, ended: true, aborted: false });
+  expect(host.runtime.queue).toMatchObject({ running: 0 });
+});
+
+test("a stream without items is a loop without turns, and keeps nothing open if it is not read", async () => {
+  await using host = await open(rows({ count: 0 }));
+  const items = await host.items();
+  await sleep(0);
+  expect(host.runtime.queue).toMatchObject({ running: 0 });
+  expect(await Array.fromAsync(items)).toEqual([]);
+  expect(await outcomeOf(host)).toEqual({ type: "completed", items: 0, bytes: 0 });
+});
+
+test("a call that gathers has one array as its value", async () => {
+  await using host = await open(rows());
+  expect(await host.call({ gather: true })).toEqual({ ok: true, value: [{ id: 0 }, { id: 1 }, { id: 2 }] });
+  expect(await outcomeOf(host)).toEqual({ type: "completed", value: [{ id: 0 }, { id: 1 }, { id: 2 }] });
+});
+
+test("a handler is asked for two batches and no more while the host reads the first item", async () => {
+  const { tool, seen } = rows({ count: 1_000_000 });
+  await using host = await open({ tool });
+  const iterator = (await host.items())[Symbol.asyncIterator]();
+  expect(await iterator.next()).toEqual({ done: false, value: { id: 0 } });
+  await sleep(150);
+  expect(seen.pulled).toBeLessThanOrEqual(2001);
+  expect(seen.ended).toBe(false);
+  await iterator.return?.();
+  expect(seen).toMatchObject({ ended: true, aborted: true });
+  expect(host.runtime.queue).toMatchObject({ running: 0 });
+});
+
+test("many items pass in order, and the thread is free meanwhile", async () => {
+  await using host = await open(rows({ count: 20_000 }));
+  let turns = 0;
+  const timer = setInterval(() => (turns += 1), 1);
+  let next = 0;
+  for await (const item of await host.items()) {
+    expect((item as { readonly id: number }).id).toBe(next);
+    next += 1;
+  }
+  clearInterval(timer);
+  expect(next).toBe(20_000);
+  expect(turns).toBeGreaterThan(3);
+});
+
+describe("a loop that is left ends the handler, and the call is journalled as completed", () => {
+  test("by break", async () => {
+    const { tool, seen } = rows({ count: 5000 });
+    await using host = await open({ tool });
+    for await (const _ of await host.items()) break;
+    expect(seen).toMatchObject({ ended: true, aborted: true });
+    const outcome = await outcomeOf(host);
+    expect(outcome).toMatchObject({ type: "completed" });
+    expect((outcome as { readonly items: number }).items).toBeLessThan(5000);
+    expect(await host.records()).toMatchObject(
+      [{}, {}, { ok: true, shape: /not read to its end/ as unknown }, {}].map(() => ({})),
+    );
+  });
+
+  test("by an error in the loop, which is the loop's", async () => {
+    const { tool, seen } = rows({ count: 5000 });
+    await using host = await open({ tool });
+    const reading = (async () => {
+      for await (const _ of await host.items()) throw new Error("enough");
+    })();
+    await expect(reading).rejects.toThrow("enough");
+    expect(seen).toMatchObject({ ended: true, aborted: true });
+  });
+
+  test("while the next item is waited for", async () => {
+    const { tool, seen } = rows({ before: (id) => (id === 0 ? undefined : new Promise(() => {})) });
+    await using host = await open({ tool });
+    const iterator = (await host.items())[Symbol.asyncIterator]();
+    await iterator.next();
+    const next = iterator.next();
+    await iterator.return?.();
+    expect(await next).toEqual({ done: true, value: undefined });
+    expect(seen.aborted).toBe(true);
+    expect(host.runtime.queue).toMatchObject({ running: 0 });
+  });
+});
+
+describe("a failure", () => {
+  const failing = (at: number) =>
+    rows({
+      count: 5,
+      before: (id) => {
+        if (id === at) throw new PortcullisError("tool_failed", "The warehouse closes at six.");
+      },
+    });
+  const message = "The warehouse closes at six.";
+
+  test("before the first item is the answer", async () => {
+    await using host = await open(failing(0));
+    expect(await host.call()).toEqual({ ok: false, code: "handler_failed", message });
+    expect(await outcomeOf(host)).toEqual({ type: "failed", code: "handler_failed", message });
+  });
+
+  test("after items is thrown by the loop, after these", async () => {
+    await using host = await open(failing(2));
+    const read: unknown[] = [];
+    const reading = (async () => {
+      for await (const item of await host.items()) read.push(item);
+    })();
+    await expect(reading).rejects.toMatchObject({
+      code: "stream_failed",
+      message,
+      cause: { ok: false, code: "handler_failed", message },
+    });
+    expect(read).toEqual([{ id: 0 }, { id: 1 }]);
+    expect(await host.records()).toMatchObject([{}, {}, { type: "answered", ok: false, items: 2 }, {}]);
+    expect(await outcomeOf(host)).toEqual({ type: "failed", code: "handler_failed", message });
+  });
+
+  test("of an item names its index", async () => {
+    const broken = defineTool({
+      name: "rows",
+      description: "Rows",
+      input: z.object({}),
+      output: z.number(),
+      stream: true,
+      allowedCallers: ["direct"],
+      effect: "read",
+      handler: () => [1, "two" as unknown as number],
+    });
+    await using host = await open({ tool: broken });
+    const items = await host.items({ caller: "direct" });
+    await expect(Array.fromAsync(items)).rejects.toMatchObject({
+      code: "stream_failed",
+      message: expect.stringContaining("Item 1 of the stream of rows") as string,
+      cause: { code: "output_invalid" },
+    });
+  });
+
+  test("of the journal reaches the loop", async () => {
+    const journal = createMemoryJournal();
+    let isFull = false;
+    const append: typeof journal.append = (...given) =>
+      isFull ? Promise.reject(new PortcullisError("journal_full", "full")) : journal.append(...given);
+    await using host = await open(rows({ count: 10 }), { journal: { ...journal, append } });
+    const items = await host.items();
+    isFull = true;
+    await expect(Array.fromAsync(items)).rejects.toMatchObject({ code: "journal_full" });
+  });
+});
+
+describe("items that are not read end", () => {
+  const cancelled = { code: "stream_failed", cause: { ok: false, code: "cancelled" } };
+
+  test("by the call's signal", async () => {
+    const { tool, seen } = rows({ count: 5000 });
+    await using host = await open({ tool });
+    const controller = new AbortController();
+    const items = await host.items({ signal: controller.signal });
+    controller.abort();
+    await expect(Array.fromAsync(items)).rejects.toMatchObject({
+      ...cancelled,
+      message: "The call was cancelled before the end of its stream.",
+    });
+    expect(seen).toMatchObject({ ended: true, aborted: true });
+    expect(await outcomeOf(host)).toEqual({ type: "cancelled" });
+  });
+
+  test("with the runtime, which does not wait for a reader", async () => {
+    const { tool, seen } = rows({ count: 5000 });
+    const host = await open({ tool });
+    const items = await host.items();
+    await host.runtime[Symbol.asyncDispose]();
+    expect(seen).toMatchObject({ ended: true, aborted: true });
+    await expect(Array.fromAsync(items)).rejects.toMatchObject(cancelled);
+  });
+
+  test("in the midst of a loop that waits", async () => {
+    const waits = signal();
+    const { tool } = rows({ before: (id) => (id === 0 ? undefined : (waits.happen(), new Promise(() => {}))) });
+    await using host = await open({ tool });
+    const controller = new AbortController();
+    const reading = Array.fromAsync(await host.items({ signal: controller.signal }));
+    await waits.happened;
+    controller.abort();
+    await expect(reading).rejects.toMatchObject(cancelled);
+  });
+
+  test("after the tool's time", async () => {
+    const { tool, seen } = rows({ count: 5000, timeoutMs: 50 });
+    await using host = await open({ tool });
+    const items = await host.items();
+    await sleep(150);
+    expect(seen).toMatchObject({ ended: true, aborted: true });
+    expect(host.runtime.queue).toMatchObject({ running: 0 });
+    await expect(Array.fromAsync(items)).rejects.toMatchObject({
+      ...cancelled,
+      message: "The stream of rows was ended, because its items were not read for 50 ms.",
+    });
+    expect(await outcomeOf(host)).toEqual({ type: "cancelled" });
+  });
+});
+
+test("a loop may take longer than the tool's time for an item", async () => {
+  await using host = await open(rows({ count: 2, timeoutMs: 50 }));
+  const read: unknown[] = [];
+  for await (const item of await host.items()) {
+    await sleep(120);
+    read.push(item);
+  }
+  expect(read).toHaveLength(2);
+});
+
+test("a second loop is refused, and the first goes on", async () => {
+  await using host = await open(rows());
+  const items = await host.items();
+  const iterator = items[Symbol.asyncIterator]();
+  await iterator.next();
+  await expect(Array.fromAsync(items)).rejects.toMatchObject({ code: "stream_misused" });
+  expect(await iterator.next()).toEqual({ done: false, value: { id: 1 } });
+  await iterator.return?.();
+});
+
+test("items are redacted before the host has them", async () => {
+  const redact: RuntimeOptions["redact"] = ({ text }) =>
+    [...text.matchAll(/hunter2/g)].map(({ index }) => ({ start: index, end: index + 7, what: "password" }));
+  await using host = await open(rows({ count: 2, text: "hunter2" }), { redact });
+  const text = "[redacted 7 characters: password]";
+  expect(await Array.fromAsync(await host.items())).toEqual([
+    { id: 0, text },
+    { id: 1, text },
+  ]);
+});
+
+test("if redact fails, each item of the batch is its mark", async () => {
+  const redact: RuntimeOptions["redact"] = ({ text, to }) => {
+    if (to === "model" && text.includes("hunter2")) throw new Error("broken");
+    return [];
+  };
+  await using host = await open(rows({ count: 2, text: "hunter2" }), { redact });
+  expect(await Array.fromAsync(await host.items())).toEqual([
+    expect.stringContaining("redact failed"),
+    expect.stringContaining("redact failed"),
+  ]);
+});
+
+test("a stream holds its place among the executions until it is read", async () => {
+  await using host = await open(rows({ count: 5000 }), { executions: { atOnce: 1, queued: 0 } });
+  const items = await host.items();
+  await expect(host.call()).rejects.toMatchObject({ code: "busy" });
+  for await (const _ of items) break;
+  expect((await host.call({ gather: true })).ok).toBe(true);
+});
+
+test("streamBytes bounds a stream, and the limit streams may forbid them", async () => {
+  await using host = await open(rows({ count: 5000 }), { limits: { streamBytes: 1000 } });
+  await expect(Array.fromAsync(await host.items())).rejects.toMatchObject({
+    cause: { code: "result_over_budget", message: expect.stringContaining("limit streamBytes") as string },
+  });
+  await using without = await open(rows(), { limits: { streams: 0 } });
+  expect(await without.call()).toMatchObject({ ok: false, code: "budget_spent" });
+});
