@@ -1,4 +1,5 @@
 import { describe, PortcullisError } from "../errors.ts";
+import { Content } from "../tools/content.ts";
 import type { Effect, Tool } from "../tools/tool.ts";
 import { jsonSchemaOf } from "../tools/tool-schemas.ts";
 import { shortTypeText } from "../tools/declarations/type-text.ts";
@@ -236,6 +237,22 @@ export function itemInvalid(tool: string, index: number) {
   );
 }
 
+/** For the operator: what is wrong with an item. */
+export function itemFaults({ name, output }: Tool, index: number, faults: string): Error {
+  const isOfLists = output !== undefined && jsonSchemaOf(name, "output", output).type === "array";
+  const advice = isOfLists
+    ? "`output` is the schema of one item, and here it is that of a list. Mend the schema, or yield lists."
+    : "Mend the handler or the schema.";
+  return new Error(
+    `Item ${index} of the stream of ${name} (counted from 0) does not match its declared output: ${cutMiddle(faults, REASON_BYTES)}. ${advice}`,
+  );
+}
+
+/** For the operator. */
+export function yieldedContent(tool: string, index: number): Error {
+  return new Error(`Item ${index} of the stream of ${tool} is made by content(): yield its value alone.`);
+}
+
 /** For the operator: an item has no JSON form. */
 export function itemNotJson(tool: string, index: number, cause: unknown): Error {
   const why = cause instanceof Error ? cause.message : describe(cause);
@@ -253,9 +270,10 @@ export function returnedNotYielded(tool: string): Error {
 }
 
 /** For the operator: the handler of a stream has not returned an iterable. */
-export function noItems(tool: string, value: string): Error {
+export function noItems(tool: string, value: unknown): Error {
+  const returned = Content.is(value) ? "what content() makes" : describe(value);
   return new Error(
-    `The handler of ${tool}, which has \`stream: true\`, returned ${value}: make it an async generator (async *handler), or return an iterable of items.`,
+    `The handler of ${tool}, which has \`stream: true\`, returned ${returned}: make it an async generator (async *handler), or return an iterable of items.`,
   );
 }
 

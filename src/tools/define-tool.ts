@@ -285,8 +285,14 @@ function refuseStream({ at }: OptionPlace, { stream, resumes, retry, handler }: 
     refuse("resumes", "only a stream goes on where it was left. Set `stream: true`, or leave it out.");
   if (stream && retry)
     refuse("retry", "a stream is not begun again after an error. Leave retry out, and repeat requests in the handler.");
+  if (!stream && isAsyncGenerator(handler))
+    refuse("handler", "an async generator yields items one at a time. Set `stream: true`, or return one result.");
   if (stream && handler === "client")
     refuse("stream", "calls that a client answers have no handler here that could yield items. Leave it out.");
+}
+
+function isAsyncGenerator(handler: unknown): boolean {
+  return Object.prototype.toString.call(handler) === "[object AsyncGeneratorFunction]";
 }
 
 /** What other libraries call the options of a tool. */

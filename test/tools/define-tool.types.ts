@@ -3,6 +3,7 @@ import { expectTypeOf } from "vitest";
 import { z } from "zod";
 import { defineTool } from "../../src/tools/define-tool.ts";
 import { jsonSchema } from "../../src/tools/schema.ts";
+import type { CallContext, StreamPosition, Tool } from "../../src/tools/tool.ts";
 
 const base = { name: "a", description: "b", allowedCallers: ["direct"], effect: "read" } as const;
 const input = z.object({ page: z.number().default(1), on: z.stringbool() });
@@ -42,6 +43,45 @@ defineTool({ ...base, input, output, handler: () => {} });
 // Without an output schema it may return anything.
 defineTool({ ...base, input, handler: () => {} });
 defineTool({ ...base, input, handler: async () => [1, "a", null] });
+
+// Of a stream the output schema is that of one item: an async generator yields items, or a function returns them.
+const row = z.object({ id: z.string() });
+const stream = { ...base, input, output: row, stream: true } as const;
+defineTool({
+  ...stream,
+  async *handler({ page }, { signal, after }) {
+    expectTypeOf(page).toBeNumber();
+    expectTypeOf(signal).toEqualTypeOf<AbortSignal>();
+    expectTypeOf(after).toEqualTypeOf<StreamPosition | undefined>();
+    yield { id: "a" };
+  },
+});
+defineTool({ ...stream, handler: () => [{ id: "a" }] });
+defineTool({ ...stream, handler: async () => new Set([{ id: "a" }]) });
+defineTool({ ...base, input, stream: true, resumes: "from-start", handler: () => [1, "a", null] });
+expectTypeOf(
+  defineTool({
+    ...stream,
+    async *handler(_, { context }: CallContext<{ readonly user: string }>) {
+      yield { id: context.user };
+    },
+  }),
+).toEqualTypeOf<Tool<{ readonly user: string }>>();
+// @ts-expect-error an item with a field of the wrong type
+defineTool({ ...stream, handler: () => [{ id: 1 }] });
+defineTool({
+  ...stream,
+  // @ts-expect-error the same, yielded
+  async *handler() {
+    yield { id: 1 };
+  },
+});
+// @ts-expect-error one item, and no iterable of items
+defineTool({ ...stream, handler: () => ({ id: "a" }) });
+// @ts-expect-error a list as the schema of an item
+defineTool({ ...stream, output: z.array(row), handler: () => [{ id: "a" }] });
+// @ts-expect-error it goes on after, or from the start
+defineTool({ ...stream, resumes: "again", handler: () => [{ id: "a" }] });
 
 // The context says who calls, and carries a signal.
 defineTool({

@@ -17,7 +17,6 @@ import type { Handled } from "../handled.ts";
 import { readResult, Returned, runHandler, toText } from "./run-handler.ts";
 import { GatheredItems } from "../streams/gathered-items.ts";
 import { StreamRun } from "../streams/stream-run.ts";
-import { describe } from "../../errors.ts";
 import * as sentences from "../sentences.ts";
 import { StoredText } from "../artifacts/session-artifacts.ts";
 import type { ToolQueues } from "../queues/tool-queues.ts";
@@ -118,7 +117,7 @@ export class CallRunner {
       const items = itemsOf(ran.value);
       if (!items) {
         const answer = sentences.handlerFailed(tool.name, identity.callId, undefined);
-        return { answer, error: sentences.noItems(tool.name, describe(ran.value)) };
+        return { answer, error: sentences.noItems(tool.name, ran.value) };
       }
       const parts = { call, items, limits, share };
       if (reader) {

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { PortcullisError } from "../../errors.ts";
 import type { Share } from "../../values/held-bytes.ts";
 import type { FailureCode, RefusalCode } from "../answer.ts";
-import type { Batch, StreamReader } from "./stream-run.ts";
+import type { Batch, StreamReader } from "./stream-reader.ts";
 
 /** Why a call has no value, or its stream no further items. `message` is for the caller: a model may read it. */
 export interface CallFailure {

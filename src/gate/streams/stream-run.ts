@@ -3,6 +3,7 @@
  * for them, and what ended the stream goes out last.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
+import { Content } from "../../tools/content.ts";
 import { issuesText, type Validated, validate } from "../../tools/schema.ts";
 import { memoryOf, type Share } from "../../values/held-bytes.ts";
 import { type ResultLimits, type ResultText, serialiseResult } from "../../values/json/serialise-result.ts";
@@ -253,6 +254,10 @@ export class StreamRun implements OpenStream {
   #make(value: unknown): Promise<undefined> | undefined {
     const { call, share } = this.#parts;
     const { output } = call.tool;
+    if (Content.is(value)) {
+      this.#end({ answer: this.#handlerFailed(), error: sentences.yieldedContent(call.tool.name, this.#index) });
+      return undefined;
+    }
     if (isThenable(value)) {
       void Promise.resolve(value).catch(() => {});
       this.#end({ answer: this.#handlerFailed(), error: sentences.yieldedPromise(call.tool.name, this.#index) });
@@ -267,8 +272,9 @@ export class StreamRun implements OpenStream {
 
   #takeValidated(validated: Validated): Promise<undefined> | undefined {
     if (validated.ok) return this.#encode(validated.value);
-    const { name } = this.#parts.call.tool;
-    const faults = sentences.outputFaults(name, `item ${this.#index}: ${issuesText(validated.issues)}`);
+    const { tool } = this.#parts.call;
+    const { name } = tool;
+    const faults = sentences.itemFaults(tool, this.#index, issuesText(validated.issues));
     this.#end({ answer: sentences.itemInvalid(name, this.#index), error: faults });
     return undefined;
   }

@@ -1,6 +1,7 @@
 import { optionError } from "../../errors.ts";
 import type { ProgramLanguage } from "../declarations/declarations.ts";
 import { oneLine } from "../declarations/one-line.ts";
+import { gatheredForm } from "../gathered-form.ts";
 import type { Caller, Tool } from "../tool.ts";
 import { areSame, type ToolSet } from "../tool-set.ts";
 import { readQuery } from "./read-query.ts";
@@ -91,7 +92,11 @@ export class ToolSearch {
     const byWords = await work(index.search(readQuery(query), embed ? RANKED : limit));
     const byMeaning = embed && (await ToolVectors.of(embed).nearest(query, tools, RANKED).catch(onError));
     const found = byMeaning ? joined([byWords, byMeaning]).slice(0, limit) : byWords.slice(0, limit);
-    return work(describeAll(found, language, among ? caller : undefined));
+    const stubOf = (tool: Tool) => {
+      if (among && !tool.allowedCallers.includes(caller)) return CALLED_DIRECTLY;
+      return toolStub(caller === "direct" ? gatheredForm(tool) : tool, language);
+    };
+    return work(describeAll(found, stubOf));
   }
 
   *#filtered(searcher: Searcher, among?: readonly Tool[]): Generator<undefined, readonly Tool[]> {
@@ -140,17 +145,14 @@ function joined(rankings: readonly (readonly Tool[])[]): readonly Tool[] {
 /** In place of a stub, for a tool that the model calls itself. */
 const CALLED_DIRECTLY = "(called directly, not from a program)";
 
-/** If `caller` is given, tools that it may not call have no stub. */
 function* describeAll(
   tools: readonly Tool[],
-  language: ProgramLanguage,
-  caller?: Caller,
+  stubOf: (tool: Tool) => string,
 ): Generator<undefined, readonly FoundTool[]> {
   const found: FoundTool[] = [];
   for (const tool of tools) {
     const description = oneLine(tool.description, DESCRIPTION_LENGTH);
-    const isDirect = caller !== undefined && !tool.allowedCallers.includes(caller);
-    found.push({ name: tool.name, stub: isDirect ? CALLED_DIRECTLY : toolStub(tool, language), description });
+    found.push({ name: tool.name, stub: stubOf(tool), description });
     yield;
   }
   return found;

@@ -59,11 +59,14 @@ export function showTool(tools: ToolSet, name: string, { json }: CommandOptions<
     `effect:   ${facts.effect}`,
     `approval: ${facts.approval}`,
     ...(facts.stub === undefined ? [] : [`stub:     ${facts.stub}`]),
+    ...(facts.stream ? ["result:   a stream of items; a direct caller gets them as one array"] : []),
     "",
     facts.description,
     "",
     `input: ${JSON.stringify(facts.input, undefined, 2)}`,
-    ...(facts.output === undefined ? [] : [`output: ${JSON.stringify(facts.output, undefined, 2)}`]),
+    ...(facts.output === undefined
+      ? []
+      : [`output${facts.stream ? " (of one item)" : ""}: ${JSON.stringify(facts.output, undefined, 2)}`]),
   ];
   if (json) printJson(facts);
   else writeStdout(`${lines.join("\n")}\n`);
@@ -71,13 +74,14 @@ export function showTool(tools: ToolSet, name: string, { json }: CommandOptions<
 }
 
 function factsOf(tool: Tool) {
-  const { description, allowedCallers, output } = tool;
+  const { description, allowedCallers, output, stream } = tool;
   const { name, ...facts } = toolFacts(tool);
   return {
     name,
     description,
     ...facts,
     stub: allowedCallers.includes("programmatic") ? toolStub(tool, "javascript") : undefined,
+    stream,
     input: inputSchemaOf(tool),
     output: output === undefined ? undefined : jsonSchemaOf(name, "output", output),
   };
