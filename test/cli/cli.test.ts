@@ -544,6 +544,15 @@ test("tools show prints all that is known of a tool", async () => {
   });
 });
 
+test("tools show says that a tool streams, and that its output is that of one item", async () => {
+  const { stdout } = await portcullis(["tools", "show", "counting", ...TOOLS]);
+  expect(stdout).toContain("tools.counting as (input: {}) => AsyncIterable<{ n: number }>");
+  expect(stdout).toContain("a stream of items; a direct caller gets them as one array");
+  expect(stdout).toContain("output (of one item): {");
+  const json = await portcullis(["tools", "show", "counting", "--json", ...TOOLS]);
+  expect(JSON.parse(json.stdout)).toMatchObject({ stream: true, output: { type: "object" } });
+});
+
 test.each([
   [["show", "ecko"], 'tools show: there is no tool "ecko". Did you mean echo?'],
   [["show", "zeppelin"], 'tools show: there is no tool "zeppelin". Search for it by tools search WORDS.'],

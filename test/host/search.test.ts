@@ -197,6 +197,21 @@ test("a host searches for either caller and in either language", async () => {
   await using runtime = await createRuntime({ tools: TOOLS, sandbox: createMemorySandbox() });
   expect(await runtime.searchTools("pay invoices", 1, { caller: "direct" })).toMatchObject([{ name: payroll.name }]);
   expect(await runtime.searchTools("invoices", 1, { language: "python" })).toMatchObject([{ stub: PYTHON_STUB }]);
+  const orders = defineTool({
+    name: "orders",
+    description: "Orders",
+    input: z.object({}),
+    output: z.object({ id: z.string() }),
+    stream: true,
+    allowedCallers: ["direct", "programmatic"],
+    effect: "read",
+    handler: () => [],
+  });
+  await using streaming = runtime.derive({ tools: [orders] });
+  const stubFor = async (caller: "direct" | "programmatic") =>
+    (await streaming.searchTools("orders", 1, { caller }))[0]?.stub;
+  expect(await stubFor("programmatic")).toBe("tools.orders as (input: {}) => AsyncIterable<{ id: string }>");
+  expect(await stubFor("direct")).toBe("tools.orders as (input: {}) => Promise<{ id: string }[]>");
   expect(await runtime.searchTools("nothing like it")).toEqual([]);
   const derived = runtime.derive({ tools: [weather] });
   expect(await derived.searchTools("weather or invoices")).toMatchObject([{ name: weather.name }]);

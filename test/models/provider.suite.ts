@@ -3,7 +3,14 @@ import * as fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import flights from "../../examples/flights/tools.ts";
-import { type AgentOptions, type AgentReport, createRuntime, PortcullisError, type Tool } from "../../src/index.ts";
+import {
+  type AgentOptions,
+  type AgentReport,
+  createRuntime,
+  defineTool,
+  PortcullisError,
+  type Tool,
+} from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
@@ -122,6 +129,26 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
       expect(served.refusals).toEqual([]);
       expect(ending.type).toBe("answered");
       expect(transcript.turns[0]?.results.map(({ text }) => text)).toEqual(['"slow"', '"fast"']);
+    });
+
+    test("a direct call of a tool that streams is answered with the array of its items", async () => {
+      const rows = defineTool({
+        name: "rows",
+        description: "Rows",
+        input: k,
+        output: z.object({ id: z.number() }),
+        stream: true,
+        allowedCallers: direct,
+        effect: "read",
+        async *handler({ k: count }) {
+          for (let id = 0; id < count; id += 1) yield { id };
+        },
+      });
+      const { served, transcript } = await run([{ calls: [{ tool: "rows", input: { k: 3 } }] }, { text: "Three." }], {
+        tools: [rows],
+      });
+      expect(served.refusals).toEqual([]);
+      expect(transcript.turns[0]?.results.map(({ text }) => text)).toEqual(['[{"id":0},{"id":1},{"id":2}]']);
     });
 
     test("X1: names that the provider refuses are shortened, and mapped back", async () => {

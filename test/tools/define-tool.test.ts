@@ -131,6 +131,31 @@ test.each([
 
 const NAMED = 'defineTool({ name: "crm.find", … })';
 
+test.each<[string, Readonly<Record<string, unknown>>, string]>([
+  ["resumes without stream", { resumes: "after" }, "Set `stream: true`, or leave it out."],
+  ["a stream that is repeated", { stream: true, retry: { attempts: 2 } }, "repeat requests in the handler."],
+  ["a stream of a client", { stream: true, handler: "client" }, "no handler here that could yield items."],
+  [
+    "an async generator without stream",
+    { async *handler() {} },
+    "an async generator yields items one at a time. Set `stream: true`, or return one result.",
+  ],
+  ["another word for resumes", { stream: true, resumes: "again" }, '"after" or "from-start", got "again"'],
+])("%s is refused in a sentence that says what to write", (_, changes, sentence) => {
+  const message = refusal(changes);
+  expect(message).toMatch(/^defineTool\(\{ name: "crm\.find", \w+ \}\): /);
+  expect(message).toContain(sentence);
+});
+
+test.each<[string, unknown]>([
+  ["an async generator", async function* () {}],
+  ["a generator", function* () {}],
+  ["a function that returns a list", () => [1]],
+  ["an async function that returns a list", async () => [1]],
+])("%s may be the handler of a stream", (_, handler) => {
+  expect(refusal({ stream: true, handler })).toBe("none");
+});
+
 test("an option that does not exist is refused, with the one that was meant where there is one", () => {
   expect(refusal({ efect: "read" })).toContain(`${NAMED}: there is no option "efect", did you mean effect?`);
   expect(refusal({ timeout: 5 })).toContain(`${NAMED}: there is no option "timeout", did you mean timeoutMs?`);

@@ -4,7 +4,9 @@ import type { Answer } from "../../../src/gate/answer.ts";
 import type { CallEvent, Untimed } from "../../../src/gate/call-event.ts";
 import type { Batch } from "../../../src/gate/streams/stream-reader.ts";
 import { UnreadAnswers } from "../../../src/gate/run/unread-answers.ts";
+import { content } from "../../../src/tools/content.ts";
 import { defineTool } from "../../../src/tools/define-tool.ts";
+import type { Schema } from "../../../src/tools/schema.ts";
 import type { CallContext, Tool } from "../../../src/tools/tool.ts";
 import { PortcullisError } from "../../../src/errors.ts";
 import { idle, openSession, type SessionParts } from "../open-session.ts";
@@ -252,6 +254,34 @@ test.each([
 ])("a handler that gives %s and no items fails", async (_what, value) => {
   const { answered } = read(streamTool(() => value as unknown as Items));
   expect(await answered).toMatchObject({ ok: false, code: "handler_failed" });
+});
+
+test.each<[string, () => unknown, Schema | undefined, string]>([
+  [
+    "an item of another kind where the output is that of a list",
+    () => [1],
+    z.array(z.number()),
+    "Item 0 of the stream of t (counted from 0) does not match its declared output: Invalid input: expected array, received number. `output` is the schema of one item, and here it is that of a list.",
+  ],
+  ["an item with a fault", () => ["a", 1], z.string(), "Mend the handler or the schema."],
+  [
+    "an item that has more than a value",
+    () => [content({ value: 1 })],
+    undefined,
+    "made by content(): yield its value alone.",
+  ],
+  [
+    "a result that has more than a value",
+    () => content({ value: [1] }),
+    undefined,
+    "returned what content() makes: make it an async generator",
+  ],
+  ["a text in place of items", () => "abc", undefined, 'returned "abc": make it an async generator'],
+])("the operator is told of %s", async (_, handler, output, sentence) => {
+  const { events, answered } = read(streamTool(handler as () => Items, output && { output }));
+  expect((await answered)?.ok).toBe(false);
+  const [error] = events.flatMap((event) => (event.type === "call_ended" ? [event.error] : []));
+  expect(String(error)).toContain(sentence);
 });
 
 test("a stream that gives nothing for the tool's time ends, after the items before it", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime, jsonSchema } from "../../../src/index.ts";
+import { createRuntime, defineTool, jsonSchema } from "../../../src/index.ts";
 import { AnthropicStream } from "../../../src/models/anthropic/reply.ts";
 import { createMemorySandbox } from "../../../src/testing.ts";
 import { makeTool } from "../../gate/open-session.ts";
@@ -39,6 +39,18 @@ const printed = (stdout: string) => ({
 const both = ["direct", "programmatic"] as const;
 const depot = () =>
   makeTool({ name: "depot", input: z.object({ id: z.number() }), handler: ({ id }) => ({ n: id * 8 }) });
+/** The same as a stream of several numbers. */
+const depots = () =>
+  defineTool({
+    name: "depot",
+    description: "Numbers",
+    input: z.object({ id: z.number() }),
+    output: z.object({ n: z.number() }),
+    stream: true,
+    allowedCallers: ["programmatic"],
+    effect: "read",
+    handler: ({ id }) => [{ n: id }, { n: id * 8 }],
+  });
 
 async function run(script: readonly WireStep[], asking: Asking = {}) {
   await using served = await serve(anthropicWire, script);
@@ -268,6 +280,19 @@ describe.each([
       { type: "hosted_program_ended", program: "srvtoolu_c", output: "48\n", isError: false },
     ]);
     expect(events).toEqual(["program_started", "program_ended"]);
+  });
+
+  test("a hosted program is told of an array for a tool that streams, and gets it", async () => {
+    const { served } = await hosted(
+      [
+        paused(use("toolu_d1", "depot", { id: 1 }, fromProgram)),
+        { raw: { content: [printed("9"), text("9")], stop_reason: "end_turn", container } },
+      ],
+      { tools: [depots()] },
+    );
+    expect(served.refusals).toEqual([]);
+    expect(lastMessage(served, 1)?.content).toMatchObject([{ content: '[{"n":1},{"n":8}]' }]);
+    expect(JSON.stringify(served.asked[0]?.body.tools)).toContain("{ n: number }[]");
   });
 
   test("A8: a paused program is answered in its container, with the same tools and only with results", async () => {

@@ -57,6 +57,48 @@ const textOf = ({ content }: LinkedResult) => content.map((block) => ("text" in 
 const told = (answer: Promise<LinkedResult>, name: string) =>
   answer.then(textOf, (error: Error) => error.message).then((text) => text.replaceAll(name, "NAME"));
 
+describe("a tool that streams", () => {
+  const rows = (more: Partial<Tool> = {}) =>
+    tool("rows", { effect: "read", stream: true, handler: () => [{ id: 0 }, { id: 1 }], ...more });
+
+  test("gives a client the array of its items, and a program a stream", async () => {
+    const { as } = await open({ tools: [rows()] });
+    expect(await as().call("rows", {}, asks())).toEqual({ content: [{ type: "text", text: '[{"id":0},{"id":1}]' }] });
+    const code = "let sum = 0; for await (const { id } of tools.rows({})) sum += id; return sum;";
+    expect(textOf(await as().call("run_program", { code }, asks()))).toBe("1");
+  });
+
+  test("gives a client the beginning of a large array with the number of its items, and a link to all of it", async () => {
+    const handler = () => Array.from({ length: 5000 }, (_, id) => ({ id }));
+    const { as } = await open({ tools: [rows({ handler })], limits: { outputBytes: 1000 } });
+    const { content } = await as().call("rows", {}, asks());
+    expect(content).toMatchObject([{ type: "text" }, { type: "resource_link" }]);
+    const [shown] = content;
+    expect(JSON.parse(shown && "text" in shown ? String(shown.text) : "")).toMatchObject({ count: 5000 });
+  });
+
+  test("that fails after items, or gives too many, is a failed call", async () => {
+    const failing = async function* () {
+      yield 1;
+      throw new Error("secret");
+    };
+    const { as } = await open({ tools: [rows({ handler: failing })], logger: { error: () => {} } });
+    const failed = await as().call("rows", {}, asks());
+    expect(failed.isError).toBe(true);
+    expect(textOf(failed)).not.toContain("secret");
+    const endless = function* () {
+      for (;;) yield 1;
+    };
+    const bounded = await open({
+      tools: [rows({ handler: endless })],
+      limits: { resultBytes: 1000, outputBytes: 1000 },
+    });
+    const stopped = await bounded.as().call("rows", {}, asks());
+    expect(stopped.isError).toBe(true);
+    expect(textOf(stopped)).toContain("items of rows have");
+  });
+});
+
 describe("the limits of a key bind all that it does", () => {
   const narrow = { limits: { inputBytes: 64, resultBytes: 64, outputBytes: 64 } };
 

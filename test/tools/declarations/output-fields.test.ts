@@ -25,6 +25,12 @@ test("a field that no result has is told with those that there are, or with the 
   expect(missingFieldAdvice("items", [tickets, toolOf("orders", ["items"])])).toBeUndefined();
 });
 
+test("a program that reads a stream is told of the fields of an item", () => {
+  const tickets = { ...toolOf("tickets", ["id"]), stream: true } as const;
+  expect(missingFieldAdvice("ids", [tickets])).toBe('An item of tools.tickets has no field "ids". Did you mean "id"?');
+  expect(missingFieldAdvice("owner", [tickets])).toBe('An item of tools.tickets has no field "owner". It has "id".');
+});
+
 test("nothing is said of the fields of a schema that is too large to be read to its end", () => {
   const fields = Array.from({ length: 3000 }, (_, index) => `field${index}`);
   expect(missingFieldAdvice("items", [toolOf("wide", fields)])).toBeUndefined();

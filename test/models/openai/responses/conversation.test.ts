@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime, openai } from "../../../../src/index.ts";
+import { createRuntime, defineTool, openai } from "../../../../src/index.ts";
 import type { OpenAiOptions } from "../../../../src/models/index.ts";
 import { ResponsesStream } from "../../../../src/models/openai/responses/reply.ts";
 import { createMemorySandbox } from "../../../../src/testing.ts";
@@ -47,6 +47,18 @@ const message = (text: string) => ({
 const output = (...items: object[]) => ({ raw: { output: items } });
 const depot = () =>
   makeTool({ name: "depot", input: z.object({ id: z.number() }), handler: ({ id }) => ({ n: id * 8 }) });
+/** The same as a stream of several numbers. */
+const depots = () =>
+  defineTool({
+    name: "depot",
+    description: "Numbers",
+    input: z.object({ id: z.number() }),
+    output: z.object({ n: z.number() }),
+    stream: true,
+    allowedCallers: ["programmatic"],
+    effect: "read",
+    handler: ({ id }) => [{ n: id }, { n: id * 8 }],
+  });
 
 async function run(script: readonly WireStep[], asking: Asking = {}, wire = responsesWire) {
   await using served = await serve(wire, script);
@@ -126,6 +138,22 @@ describe.each([
     expect(served.asked[0]?.body.tools).toMatchObject([
       { type: "programmatic_tool_calling" },
       { type: "function", name: "depot", allowed_callers: ["programmatic"] },
+    ]);
+  });
+
+  test("a hosted program is told of an array for a tool that streams, and gets it", async () => {
+    const { served, answer } = await hosted(
+      [output(program, call("call_1", "depot", { id: 1 }, caller)), output(programOutput("9"), message("9"))],
+      { tools: [depots()] },
+    );
+    expect([answer, served.refusals]).toEqual(["9", []]);
+    expect(inputOf(served, 1).at(-1)).toMatchObject({ call_id: "call_1", output: '[{"n":1},{"n":8}]' });
+    expect(served.asked[0]?.body.tools).toMatchObject([
+      {},
+      {
+        name: "depot",
+        output_schema: { type: "array", items: { type: "object", properties: { n: { type: "number" } } } },
+      },
     ]);
   });
 
