@@ -30,13 +30,13 @@ export interface HostItemsParts {
 }
 
 /**
- * The items of a call for the host itself, which reads them once, by `for await`. At most two batches are here: the one that
- * is read, and the one after it.
+ * The items of a call for the host itself, which reads them once, by `for await`. The batches here are the one that is read,
+ * and those that came since it was begun.
  */
 export class HostItems implements StreamReader, AsyncIterable<unknown> {
   readonly #parts: HostItemsParts;
-  /** A batch that the host has not begun. */
-  #batch: Batch | undefined;
+  /** Batches that the host has not begun. */
+  readonly #batches: Batch[] = [];
   #given = { items: 0, bytes: 0 };
   #changed = Promise.withResolvers<void>();
   #unread: NodeJS.Timeout | undefined;
@@ -69,7 +69,7 @@ export class HostItems implements StreamReader, AsyncIterable<unknown> {
     if (this.#isOver) return share.giveBack(batch.heldBytes);
     const { items, bytes } = this.#given;
     this.#given = { items: items + batch.count, bytes: bytes + batch.bytes };
-    this.#batch = batch;
+    this.#batches.push(batch);
     this.#wake();
     if (items > 0) return;
     const onUnread = () => {
@@ -118,7 +118,8 @@ export class HostItems implements StreamReader, AsyncIterable<unknown> {
 
   async *#read(): AsyncGenerator<unknown, undefined> {
     for (let isFirst = true; !this.#isOver; isFirst = false) {
-      if (this.#batch) yield* this.#begin(this.#batch, isFirst);
+      const batch = this.#batches.shift();
+      if (batch) yield* this.#begin(batch, isFirst);
       else if (this.#ending) this.#leave();
       else await this.#changed.promise;
     }
@@ -131,7 +132,6 @@ export class HostItems implements StreamReader, AsyncIterable<unknown> {
   /** Gives the items of a batch. One more may come meanwhile. */
   async *#begin({ body, count, heldBytes }: Batch, isFirst: boolean): AsyncGenerator<unknown, undefined> {
     const { more, redact, share } = this.#parts;
-    this.#batch = undefined;
     // A handler and a loop that wait for nothing would else keep the thread until the last item.
     if (!isFirst) await setImmediate();
     if (!this.#isOver) more();
@@ -164,8 +164,7 @@ export class HostItems implements StreamReader, AsyncIterable<unknown> {
   #leave(): void {
     this.#isOver = true;
     clearTimeout(this.#unread);
-    if (this.#batch) this.#parts.share.giveBack(this.#batch.heldBytes);
-    this.#batch = undefined;
+    for (const { heldBytes } of this.#batches.splice(0)) this.#parts.share.giveBack(heldBytes);
     this.#over.resolve();
     this.#wake();
   }
