@@ -74,7 +74,7 @@ describe("a tool that streams", () => {
     const { content } = await as().call("rows", {}, asks());
     expect(content).toMatchObject([{ type: "text" }, { type: "resource_link" }]);
     const [shown] = content;
-    expect(JSON.parse(shown && "text" in shown ? String(shown.text) : "")).toMatchObject({ count: 5000 });
+    expect(JSON.parse(shown && "text" in shown ? shown.text : "")).toMatchObject({ count: 5000 });
   });
 
   test("that fails after items, or gives too many, is a failed call", async () => {
