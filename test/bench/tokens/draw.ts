@@ -106,7 +106,7 @@ function bytes({ comparisons }: BenchReport): TopLevelSpec {
             type: "quantitative",
             scale: { type: "log", domainMin: 10 },
             title: "bytes",
-            axis: { values: [10, 100, 1e3, 1e4, 1e5, 1e6, 1e7], format: "~s" },
+            axis: { values: [10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9], format: "~s" },
           },
           color: {
             field: "what",
