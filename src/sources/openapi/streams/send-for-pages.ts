@@ -94,9 +94,18 @@ function atAddress({ source, baseUrl }: Sender, request: RequestParts, address: 
   const base = basePath(baseUrl);
   if (next?.origin !== baseUrl.origin || next.username !== "" || next.password !== "")
     throw failed(`${source} names a next page at another host, which is not followed.`);
-  if (next.pathname !== base && !next.pathname.startsWith(`${base}/`))
+  if ((next.pathname !== base && !next.pathname.startsWith(`${base}/`)) || leadsUp(next.pathname))
     throw failed(`${source} names a next page outside of the address of its API, which is not followed.`);
   return { ...request, path: next.pathname.slice(base.length), query: next.search.slice(1) };
+}
+
+/** Whether a server that decodes the path before it parts it would leave the folder. */
+function leadsUp(pathname: string): boolean {
+  try {
+    return decodeURIComponent(pathname).split(/[/\\]/).includes("..");
+  } catch {
+    return true;
+  }
 }
 
 /** A digest of a page's address, without the host's parameter. */

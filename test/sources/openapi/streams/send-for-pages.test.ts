@@ -284,6 +284,18 @@ describe("a list ends with a typed error after the items before it", () => {
       [[1, 2], "handler_failed", expect.stringContaining("outside of the address of its API")],
     ],
     [
+      "if a link leads out of the API once it is decoded",
+      ISSUES,
+      () => next("/v3/..%2fadmin"),
+      [[1, 2], "handler_failed", expect.stringContaining("outside of the address of its API")],
+    ],
+    [
+      "if a link cannot be decoded",
+      ISSUES,
+      () => next("/v3/%ff"),
+      [[1, 2], "handler_failed", expect.stringContaining("outside of the address of its API")],
+    ],
+    [
       "if a cursor leads to another host",
       EVENTS,
       () => (_, response) => sendJson(response, { rows: rowsOf(1), next: { url: "https://evil.example/v3/x" } }),
