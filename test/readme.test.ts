@@ -27,8 +27,8 @@ test("each of the four uses has a snippet in the README", () => {
   expect(shown).toEqual(expect.arrayContaining(uses.map(([, heading]) => `README.md: ${heading}`)));
 });
 
-/** Languages of blocks that the test of their own document checks: test/serve/serving-document.test.ts. */
-const CHECKED_ELSEWHERE = ["caddyfile", "ini", "nginx", "shell", "yaml"];
+/** Languages of blocks that other tests check: test/serve/serving-document.test.ts, test/programs/python-table.suite.ts. */
+const CHECKED_ELSEWHERE = ["caddyfile", "ini", "nginx", "python", "shell", "yaml"];
 
 test("no block of code is left unchecked", () => {
   const known = new Set(["ts", "sh", "json", ...CHECKED_ELSEWHERE]);

@@ -73,8 +73,8 @@ export const LIMIT_RULES = {
    */
   totalBytes: wholeNumber({ min: 2, max: 4096 * MIB, default: 48 * MIB }),
   /**
-   * Items of one stream, as JSON, in all. They pass through: at most two batches of a stream are in memory, and a durable
-   * journal holds all of them.
+   * Items of one stream, as JSON, in all. They pass through: two batches at most wait for the program, and a durable journal
+   * holds all of them.
    */
   streamBytes: wholeNumber({ min: 2, max: 1024 * 1024 * MIB, default: 1024 * MIB }),
   /** Streams that are open at once. Two are read side by side in a merge; a program that opens many has forgotten to read them. */

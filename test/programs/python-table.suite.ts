@@ -3,6 +3,7 @@ import { afterAll, expect, test } from "vitest";
 import { z } from "zod";
 import { createRuntime, defineTool } from "../../src/index.ts";
 import type { Sandbox } from "../../src/sandboxes/sandbox.ts";
+import { blocks } from "../support/snippets.ts";
 
 const find = defineTool({
   name: "orders.find",
@@ -32,6 +33,16 @@ const rates = defineTool({
   *handler() {
     for (const currency of ["EUR", "GBP", "USD"]) yield { currency };
   },
+});
+const orders = defineTool({
+  name: "warehouse.orders",
+  description: "Orders.",
+  input: z.object({ customers: z.number() }),
+  output: z.object({ customer: z.string(), cents: z.number() }),
+  allowedCallers: ["programmatic"],
+  effect: "read",
+  stream: true,
+  handler: ({ customers }) => [1, 2, 3].map((cents) => ({ customer: `C${cents % customers}`, cents })),
 });
 const READ_IT = "read it with `async for item in ...`, or collect a small one with `[item async for item in ...]`.";
 
@@ -210,6 +221,14 @@ export function pythonTableSuite(sandbox: Sandbox): void {
       if ("returns" in ending) expect(outcome).toEqual({ type: "completed", value: ending.returns });
       else expect(outcome).toMatchObject({ type: "failed", fault: { message: ending.fails } });
     }
+  });
+
+  test("the program in Python of docs/tools-and-callers.md reads a stream", async () => {
+    const programs = blocks.filter(({ language }) => language === "python");
+    expect(programs.map(({ where }) => where)).toEqual(["docs/tools-and-callers.md: Streams"]);
+    await using runtime = await createRuntime({ sandbox, tools: [orders] });
+    const { outcome } = await runtime.execute(programs[0]?.text ?? "", { language: "python" });
+    expect(outcome).toEqual({ type: "completed", value: { C0: 3, C1: 1, C2: 2 } });
   });
 
   test("the table of docs/programs.md has these lines", () => {
