@@ -34,9 +34,14 @@ export class TextTooLong extends Error {
 
 /**
  * What an event does to what is open: it closes the call it answers or the timer it fires, or every call; it hands over
- * a batch of a stream; or it does nothing.
+ * a batch of a stream; it tells which tools stream; or it does nothing.
  */
-export type Closes = number | "calls" | { readonly batchOf: number } | undefined;
+export type Closes =
+  | number
+  | "calls"
+  | { readonly batchOf: number }
+  | { readonly streams: readonly string[] }
+  | undefined;
 
 /**
  * Groups a guest's frames into turns, and checks that the guest keeps the protocol. It sends `ready` first and once,
@@ -54,6 +59,10 @@ export class TurnReader {
   /** Number of `#events` that have had their turns. They stay, because removing a long list's first entry is slow. */
   #ended = 0;
   readonly #calls = new Set<number>();
+  /** Names of the tools whose calls are streams. */
+  #streaming: ReadonlySet<string> = new Set();
+  /** Those of the open calls that are streams. */
+  readonly #streams = new Set<number>();
   /** Batches of each open stream for which the guest has not asked for another. */
   readonly #batches = new Map<number, number>();
   readonly #timers = new Set<number>();
@@ -127,8 +136,10 @@ export class TurnReader {
         if (frame.id <= this.#lastId)
           throw new BridgeViolation(`The guest used the id ${frame.id} after ${this.#lastId}: ids only rise.`);
         this.#lastId = frame.id;
-        if (frame.kind === "call") this.#calls.add(frame.id);
-        else this.#timers.add(frame.id);
+        if (frame.kind === "call") {
+          this.#calls.add(frame.id);
+          if (this.#streaming.has(frame.tool)) this.#streams.add(frame.id);
+        } else this.#timers.add(frame.id);
         if (this.#timers.size > TIMERS_AT_ONCE)
           throw new BridgeViolation(`The guest has more than ${TIMERS_AT_ONCE} timers open.`);
         return;
@@ -138,9 +149,10 @@ export class TurnReader {
         this.#noteBatch(frame.id, -1);
         return;
       case "cancel":
-        // The stream may have ended while the guest cancelled it, so only an id that was never used is a violation.
-        if (frame.id > this.#lastId) throw new BridgeViolation(`The guest cancelled ${frame.id}, which is no call.`);
-        if (this.#calls.has(frame.id)) this.#close(frame.id);
+        // The stream may have ended while the guest cancelled it, so an id that is closed is no violation.
+        if (frame.id > this.#lastId || this.#isOtherThanStream(frame.id))
+          throw new BridgeViolation(`The guest cancelled ${frame.id}, which is no stream.`);
+        this.#close(frame.id);
         return;
       case "clear":
         // The timer may have fired while the guest cleared it, so only an id that was never used is a violation.
@@ -160,14 +172,21 @@ export class TurnReader {
   #close(closes: Closes): void {
     if (closes === "calls") {
       this.#calls.clear();
+      this.#streams.clear();
       this.#batches.clear();
     } else if (typeof closes === "object") {
-      if (this.#calls.has(closes.batchOf)) this.#noteBatch(closes.batchOf, 1);
+      if ("streams" in closes) this.#streaming = new Set(closes.streams);
+      else if (this.#streams.has(closes.batchOf)) this.#noteBatch(closes.batchOf, 1);
     } else if (closes !== undefined) {
       this.#calls.delete(closes);
+      this.#streams.delete(closes);
       this.#batches.delete(closes);
       this.#timers.delete(closes);
     }
+  }
+
+  #isOtherThanStream(id: number): boolean {
+    return (this.#calls.has(id) && !this.#streams.has(id)) || this.#timers.has(id);
   }
 
   #noteBatch(id: number, change: number): void {

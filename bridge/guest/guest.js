@@ -24,8 +24,6 @@
   const NOTES = 8;
   /** Key of the name of a call's tool on the prototype of its promise. */
   const TOOL = Symbol("tool");
-  /** Key of what the guest knows of a stream on the stream that the program has. */
-  const STREAM_STATE = Symbol("state");
   /** Stack frames that must be free before a command is sent; sending needs fewer. */
   const COMMAND_STACK = 100;
   const TOO_LARGE = "value_too_large";
@@ -76,6 +74,7 @@
   const RealError = Error;
   const RealMap = Map;
   const RealSet = Set;
+  const RealWeakMap = WeakMap;
   const RealAggregateError = AggregateError;
   const RealRangeError = RangeError;
   const RealTypeError = TypeError;
@@ -93,9 +92,12 @@
   const then = uncurry(Promise.prototype.then);
   const mapGet = uncurry(Map.prototype.get);
   const mapSet = uncurry(Map.prototype.set);
+  const mapHas = uncurry(Map.prototype.has);
   const mapDelete = uncurry(Map.prototype.delete);
   const mapForEach = uncurry(Map.prototype.forEach);
   const mapSize = uncurry(getOwnPropertyDescriptor(Map.prototype, "size").get);
+  const weakGet = uncurry(WeakMap.prototype.get);
+  const weakSet = uncurry(WeakMap.prototype.set);
   const setForEach = uncurry(Set.prototype.forEach);
   const setAdd = uncurry(Set.prototype.add);
   const setHas = uncurry(Set.prototype.has);
@@ -388,6 +390,8 @@
 
   /** Names of the tools whose calls are streams; undefined if there are none. */
   let streamingTools;
+  /** What the guest knows of a stream, by the object that the program has. */
+  const streamStates = new RealWeakMap();
   /** The stream of each open call of a tool that streams. */
   const openStreams = new RealMap();
   /** Streams that the program has not begun to read. */
@@ -422,7 +426,9 @@
       stream.error = error;
     }
     setAdd(unreadStreams, stream);
-    return create(prototype, { [STREAM_STATE]: { __proto__: null, value: stream } });
+    const given = create(prototype);
+    weakSet(streamStates, given, stream);
+    return given;
   }
 
   function endStream(stream, reply) {
@@ -464,7 +470,8 @@
       const rest = newList();
       for (let index = 1; index < stream.batches.length; index += 1) push(rest, stream.batches[index]);
       stream.batches = rest;
-      if (stream.isOpen) emit({ __proto__: null, kind: "next", id: stream.id });
+      // An event may have closed the call already, and with it what is told to the stream a microtask later.
+      if (mapHas(openCalls, stream.id)) emit({ __proto__: null, kind: "next", id: stream.id });
       if (stream.items.length === 0) return nextItem(stream);
     }
     const { items, at } = stream;
@@ -491,8 +498,7 @@
     needStack(COMMAND_STACK);
     stream.isOpen = false;
     mapDelete(openStreams, stream.id);
-    mapDelete(openCalls, stream.id);
-    emit({ __proto__: null, kind: "cancel", id: stream.id });
+    if (mapDelete(openCalls, stream.id)) emit({ __proto__: null, kind: "cancel", id: stream.id });
     serveStream(stream);
   }
 
@@ -510,12 +516,12 @@
     throw instanceOf(RealError, failed) ? failed : new ToolError(failed.code, failed.tool, failed.message);
   }
 
-  function readStream(stream) {
+  function readStream(stream, tool) {
     if (!setDelete(unreadStreams, stream))
       throw codedError(
         STREAM_MISUSED,
-        stream.tool,
-        `The stream of ${pathOf(stream.tool)}(…) is read by another loop, or was: a stream is read once. Call the tool again, or keep the items that you need.`,
+        tool,
+        `The stream of ${pathOf(tool)}(…) is read by another loop, or was: a stream is read once. Call the tool again, or keep the items that you need.`,
       );
     const iterator = {
       next() {
@@ -559,7 +565,7 @@
     define(STREAM, tool);
     define(toStringTag, "ToolStream");
     define(asyncIterator, function () {
-      return readStream(this[STREAM_STATE]);
+      return readStream(weakGet(streamStates, this), tool);
     });
     return prototype;
   }

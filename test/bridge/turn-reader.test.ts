@@ -7,10 +7,16 @@ const ready: GuestFrame = { kind: "ready", protocol: 1, language: "javascript" }
 const call = (id: number): GuestFrame => ({ kind: "call", id, tool: "t", body: "{}" });
 const timer = (id: number): GuestFrame => ({ kind: "timer", id, ms: 1 });
 const clear = (id: number): GuestFrame => ({ kind: "clear", id });
+const stream = (id: number): GuestFrame => ({ kind: "call", id, tool: "rows", body: "{}" });
+const next = (id: number): GuestFrame => ({ kind: "next", id });
+const cancel = (id: number): GuestFrame => ({ kind: "cancel", id });
 const turnEnd = (open: number): GuestFrame => ({ kind: "turn_end", open });
 const output: GuestFrame = { kind: "output", stream: "stdout", dropped: 0, body: '"x"' };
 const unreplayable: GuestFrame = { kind: "unreplayable", cause: "files" };
 const settled: GuestFrame = { kind: "settled", ok: true, notes: [], body: "1" };
+
+/** What the start tells of the tools. */
+const STREAMS: Closes = { streams: ["rows"] };
 
 const MOST_BYTES = 20_000_000;
 
@@ -125,6 +131,51 @@ test.each<[string, readonly Closes[], readonly GuestFrame[], string]>([
     [settled, call(1)],
     'The guest sent "call" after it had settled.',
   ],
+  [
+    "asks for a batch before any",
+    [STREAMS],
+    [stream(1), next(1)],
+    "The guest asked for a batch of 1, which it was not due.",
+  ],
+  [
+    "asks for two batches for one",
+    [STREAMS, { batchOf: 1 }],
+    [stream(1), turnEnd(1), next(1), next(1)],
+    "The guest asked for a batch of 1, which it was not due.",
+  ],
+  [
+    "asks for a batch of another call",
+    [STREAMS],
+    [call(1), next(1)],
+    "The guest asked for a batch of 1, which it was not due.",
+  ],
+  [
+    "asks for a batch of a stream that has ended",
+    [STREAMS, { batchOf: 1 }, 1],
+    [stream(1), turnEnd(1), turnEnd(1), next(1)],
+    "The guest asked for a batch of 1, which it was not due.",
+  ],
+  [
+    "asks for a batch of a stream that it has cancelled",
+    [STREAMS, { batchOf: 1 }],
+    [stream(1), turnEnd(1), cancel(1), next(1)],
+    "The guest asked for a batch of 1, which it was not due.",
+  ],
+  [
+    "asks for a batch after it was stopped",
+    [STREAMS, { batchOf: 1 }, "calls"],
+    [stream(1), turnEnd(1), turnEnd(1), next(1)],
+    "The guest asked for a batch of 1, which it was not due.",
+  ],
+  ["cancels another call", [STREAMS], [call(1), cancel(1)], "The guest cancelled 1, which is no stream."],
+  ["cancels a timer", [STREAMS], [timer(1), cancel(1)], "The guest cancelled 1, which is no stream."],
+  ["cancels what never was", [STREAMS], [stream(1), cancel(2)], "The guest cancelled 2, which is no stream."],
+  [
+    "holds a cancelled stream open",
+    [STREAMS],
+    [stream(1), cancel(1), turnEnd(1)],
+    "The guest counts 1 open calls and timers, the host 0.",
+  ],
   ["settles twice", [undefined, undefined], [settled, settled], 'The guest sent "settled" after it had settled.'],
 ])("a guest that %s is not heard any further", (_, events, frames, message) => {
   expect(violation(greeted(...events), ...frames)).toBe(message);
@@ -186,4 +237,17 @@ test("commands without much text are not kept without end", () => {
   expect(() => {
     for (let frames = 0; frames < MOST_BYTES / 256; frames += 1) readText(reader, frameText(output));
   }).toThrow(TextTooLong);
+});
+
+test("a guest asks for one batch for each that it was sent, and may cancel a stream that has ended meanwhile", () => {
+  const reader = greeted(STREAMS, { batchOf: 1 }, { batchOf: 1 }, 1, { batchOf: 2 });
+  const turns = [
+    [stream(1), stream(2), turnEnd(2)],
+    [next(1), turnEnd(2)],
+    [turnEnd(2)],
+    [cancel(1), cancel(1), turnEnd(1)],
+    [cancel(2), turnEnd(0)],
+  ];
+  for (const frames of turns) expect(readAll(reader, frames)).toMatchObject({ settled: false });
+  expect(reader.outstanding).toBe(0);
 });

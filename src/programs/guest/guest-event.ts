@@ -25,6 +25,8 @@ export interface GuestEvent {
   readonly heldBytes?: number;
   /** What the journal keeps of the event, if that is not all. */
   readonly recorded?: Pick<GuestEvent, "head" | "text">;
+  /** Of the start: names of the tools whose calls are streams. */
+  readonly streams?: readonly string[];
 }
 
 /** Length from which a text is sent in pieces, in UTF-16 code units. */
@@ -52,7 +54,13 @@ export function startEvent(
     limits: { calls, logBytes, frameBytes },
     body: JSON.stringify(body),
   });
-  return { head: { kind: "start", now }, text };
+  return { head: { kind: "start", now }, text, streams };
+}
+
+/** The names of the tools whose calls are streams, of the body of a start that a journal holds. */
+export function streamsOf(body: string): readonly string[] {
+  const { streams } = JSON.parse(body) as Partial<StartBody>;
+  return Array.isArray(streams) ? streams : [];
 }
 
 export function answerEvent(now: number, id: number, answer: Answer): GuestEvent {
@@ -96,8 +104,9 @@ export function stopEvent(now: number): GuestEvent {
   return { head, text: frameText(head) };
 }
 
-/** The calls or the timer that an event closes in the guest. */
-export function closesOf({ head }: GuestEvent): Closes {
+/** What an event does to what is open in the guest. */
+export function closesOf({ head, streams }: GuestEvent): Closes {
+  if (streams) return { streams };
   if (head.kind === "items") return { batchOf: head.id };
   if ("id" in head) return head.id;
   return head.kind === "stop" ? "calls" : undefined;

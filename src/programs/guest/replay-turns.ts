@@ -3,7 +3,7 @@ import { Records } from "../../journal/reading/read-records.ts";
 import type { JournalRecord, TurnRecord } from "../../journal/record.ts";
 import { memoryOf } from "../../values/held-bytes.ts";
 import { readEvent } from "../from-journal/read-turns.ts";
-import type { GuestEvent } from "./guest-event.ts";
+import { type GuestEvent, streamsOf } from "./guest-event.ts";
 import { areTurns, type GuestLink, type LinkEnd } from "./guest-link.ts";
 import type { Unreplayable } from "../outcome.ts";
 
@@ -165,7 +165,9 @@ function memoryOfTurn({ event, commands }: TurnRecord): number {
 
 /** A journalled event, to be sent to a guest again. Throws `journal_invalid` for a malformed frame. */
 export function eventOf(text: string): GuestEvent {
-  return { head: headOf(readEvent(text)), text };
+  const event = readEvent(text);
+  const head = headOf(event);
+  return event.kind === "start" ? { head, text, streams: streamsOf(event.body) } : { head, text };
 }
 
 function compare(turn: number, recorded: readonly string[], replayed: readonly string[]): Divergence | undefined {
