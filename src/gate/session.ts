@@ -268,16 +268,24 @@ export class GateSession implements ParentSession, WorkBelow {
 
   /** The owner can take one more batch of a call's stream. */
   more(callId: string): void {
-    this.#calls.get(callId)?.handling.stream?.more();
+    const handling = this.#calls.get(callId)?.handling;
+    if (handling?.stream) handling.stream.more();
+    // The stream of another driver, which is not open again yet.
+    else if (handling?.streamed) handling.streamed = { ...handling.streamed, asked: handling.streamed.asked + 1 };
   }
 
-  /** The owner reads no more of a call's stream. */
+  /** The owner reads no more of a call's stream. Of any other call the owner cannot do without the answer. */
   stopReading(callId: string): Promise<void> {
     const call = this.#calls.get(callId);
-    const handled = call?.handling.stream?.stop();
-    if (!call || !handled) return this.giveUp(callId, STOPPED);
-    this.#calls.finish(call, handled);
-    call.end(STOPPED);
+    if (!call?.reader) return Promise.resolve();
+    const { stream } = call.handling;
+    if (!stream) return this.giveUp(callId, STOPPED);
+    const handled = stream.stop();
+    // Without it the stream has ended, and its answer is being made.
+    if (handled) {
+      this.#calls.finish(call, handled);
+      call.end(STOPPED);
+    }
     return Promise.resolve();
   }
 

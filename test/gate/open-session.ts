@@ -13,7 +13,7 @@ import { defineTool, type ToolOptions } from "../../src/tools/define-tool.ts";
 import type { Schema } from "../../src/tools/schema.ts";
 import type { Caller, Tool } from "../../src/tools/tool.ts";
 import { ToolSet } from "../../src/tools/tool-set.ts";
-import type { HeldBytes } from "../../src/values/held-bytes.ts";
+import type { HeldBytes, Share } from "../../src/values/held-bytes.ts";
 
 export const ROOMY: GateLimits = {
   calls: 1000,
@@ -53,6 +53,8 @@ export interface SessionParts {
   /** `acme` by default. */
   readonly tenant?: string;
   readonly held?: HeldBytes;
+  /** By default one that ends with the session. */
+  readonly share?: Share;
   readonly limits?: Partial<GateLimits>;
   readonly callers?: readonly Caller[];
   readonly execution?: string;
@@ -81,6 +83,7 @@ export function openSession(parts: SessionParts = {}): OpenSession {
     callers,
     limits: { ...ROOMY, ...parts.limits },
     unread: parts.unread,
+    ...(parts.share && { share: parts.share }),
     log: {
       append: async (record) => {
         records.push(record);

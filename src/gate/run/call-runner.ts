@@ -114,10 +114,17 @@ export class CallRunner {
     const stream = async () => {
       const ran = await handle();
       if (!(ran instanceof Returned)) return ran;
-      const items = itemsOf(ran.value);
-      if (!items) {
-        const answer = sentences.handlerFailed(tool.name, identity.callId, undefined);
-        return { answer, error: sentences.noItems(tool.name, ran.value) };
+      const failed = (error: unknown) => ({
+        answer: sentences.handlerFailed(tool.name, identity.callId, undefined),
+        error,
+      });
+      let items: ReturnType<typeof itemsOf>;
+      try {
+        items = itemsOf(ran.value);
+        if (!items) return failed(sentences.noItems(tool.name, ran.value));
+      } catch (error) {
+        // A revoked proxy, or a getter that throws.
+        return failed(error);
       }
       const parts = { call, items, limits, share };
       if (reader) {

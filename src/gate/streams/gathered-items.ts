@@ -1,4 +1,3 @@
-import { measure } from "../../values/json/plain-data.ts";
 import type { ResultLimits } from "../../values/json/serialise-result.ts";
 import type { Share } from "../../values/held-bytes.ts";
 import type { OpenCall } from "../open-call.ts";
@@ -31,7 +30,7 @@ export class GatheredItems implements StreamReader {
     this.#texts.push(batch.body.slice(1, -1));
     this.#bytes += batch.bytes - 2 + Number(this.#count > 0);
     this.#count += batch.count;
-    this.#values += measure(batch.body).values;
+    this.#values += batch.values;
     if (this.#bytes > resultBytes)
       this.#stream?.fail(sentences.streamTooLarge(name, this.#count, this.#bytes, resultBytes));
     else if (this.#values > resultValues) this.#stream?.fail(sentences.resultTooMany(name, this.#values, resultValues));

@@ -8,6 +8,8 @@ export interface Batch {
   readonly count: number;
   /** UTF-8 bytes of the body. */
   readonly bytes: number;
+  /** Number of values that the items hold, or an upper bound of it. */
+  readonly values: number;
   /** Memory that the call's share holds for it. The reader gives it back. */
   readonly heldBytes: number;
 }

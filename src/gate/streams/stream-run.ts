@@ -4,9 +4,9 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { Content } from "../../tools/content.ts";
-import { issuesText, type Validated, validate } from "../../tools/schema.ts";
+import { issuesText, type Schema, type Validated, validate } from "../../tools/schema.ts";
 import { memoryOf, type Share } from "../../values/held-bytes.ts";
-import { type ResultLimits, type ResultText, serialiseResult } from "../../values/json/serialise-result.ts";
+import { isLarge, type ResultLimits, type ResultText, serialiseResult } from "../../values/json/serialise-result.ts";
 import type { Overdraft } from "../admit/budget.ts";
 import type { Failure } from "../answer.ts";
 import { OVER } from "../call-end.ts";
@@ -15,7 +15,7 @@ import type { Failed, Handled } from "../handled.ts";
 import { thrownFailure } from "../run/run-handler.ts";
 import type { UnreadAnswers } from "../run/unread-answers.ts";
 import * as sentences from "../sentences.ts";
-import type { OpenStream, StreamReader } from "./stream-reader.ts";
+import type { Batch, OpenStream, StreamReader } from "./stream-reader.ts";
 import { PastItems, type StreamPast } from "./past-items.ts";
 import { NEWS_MS, type Streamed, StreamNews } from "./stream-news.ts";
 
@@ -46,6 +46,9 @@ export interface StreamParts {
   readonly onNews?: (() => void) | undefined;
 }
 
+/** An item as JSON text. */
+type Made = Pick<Batch, "bytes" | "values" | "heldBytes"> & { readonly text: string };
+
 type Step = IteratorResult<unknown>;
 type Next = Step | PromiseLike<Step>;
 
@@ -63,7 +66,7 @@ export class StreamRun implements OpenStream {
   /** Items of the next batch. */
   #batch = newBatch();
   /** An item that did not fit into the batch. */
-  #spare: { readonly text: string; readonly bytes: number; readonly heldBytes: number } | undefined;
+  #spare: Made | undefined;
   /** How often the reader has asked for a batch, which it does when it begins to read one. */
   #asked: number;
   /** Batches that have left. */
@@ -76,6 +79,8 @@ export class StreamRun implements OpenStream {
   /** What ends the stream, after the items before it. */
   #last: (() => Handled) | undefined;
   #silence: NodeJS.Timeout | undefined;
+  /** Time for approvals that the handler is not blamed for, up to where it was asked for the last item. */
+  #approvalMs = 0;
   #flush: NodeJS.Timeout | NodeJS.Immediate | undefined;
   /** Whether the batch has waited long enough for more items. */
   #isLate = false;
@@ -137,17 +142,27 @@ export class StreamRun implements OpenStream {
 
   #begin(): void {
     const { call, items } = this.#parts;
+    this.#silence = setTimeout(() => this.#onSilence(), call.tool.timeoutMs);
     try {
       this.#iterator = Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]();
     } catch (error) {
       this.#end({ answer: this.#handlerFailed(), error });
     }
-    const { timeoutMs } = call.tool;
-    this.#silence = setTimeout(() => {
-      if (this.#state !== "pulling") return;
-      this.#end({ answer: sentences.streamSilent(call.tool, this.#index) });
-      this.#goOn();
-    }, timeoutMs);
+    // What the handler does there may end the call.
+    if (this.#state === "over") this.#return();
+    this.#goOn();
+  }
+
+  #onSilence(): void {
+    const { call } = this.#parts;
+    if (this.#state !== "pulling") return;
+    // The time in which an agent waited for approvals alone is no silence of the tool.
+    if (call.approvalMs - this.#approvalMs >= 1) {
+      this.#approvalMs = call.approvalMs;
+      this.#silence?.refresh();
+      return;
+    }
+    this.#end({ answer: sentences.streamSilent(call.tool, this.#index) });
     this.#goOn();
   }
 
@@ -182,9 +197,10 @@ export class StreamRun implements OpenStream {
   #pull(): void {
     this.#state = "pulling";
     this.#silence?.refresh();
+    this.#approvalMs = this.#parts.call.approvalMs;
     try {
       const next = this.#iterator?.next() as Next;
-      if (isThenable<Step>(next)) void Promise.resolve(next).then(this.#took, this.#threw);
+      if (isThenable<Step>(next)) settled(next, this.#took, this.#threw);
       else this.#read(next);
     } catch (error) {
       this.#handlerThrew(error);
@@ -216,18 +232,31 @@ export class StreamRun implements OpenStream {
   #read(next: Step): void {
     if (typeof next !== "object" || next === null) throw new TypeError("The iterator gave no result of a step.");
     const { done, value } = next;
+    // What the handler did for this step may have ended the call.
+    if (this.#state !== "pulling") return;
     if (done) return this.#complete(value);
     this.#state = "making";
-    const made = this.#make(value);
+    let made: Promise<void> | undefined;
+    try {
+      made = this.#make(value);
+    } catch (error) {
+      this.#itemFailed(error);
+    }
     if (!made) this.#made();
     else
       made.then(
         () => this.#madeLater(),
         (error: unknown) => {
-          this.#end({ answer: this.#handlerFailed(), error });
+          this.#itemFailed(error);
           this.#madeLater();
         },
       );
+  }
+
+  /** An item could not be read. The handler is told to end, as if its reader had left the loop. */
+  #itemFailed(error: unknown): void {
+    const cause = sentences.itemNotJson(this.#parts.call.tool.name, this.#index, error);
+    this.#end({ answer: this.#handlerFailed(), error: cause });
   }
 
   #made(): void {
@@ -251,22 +280,44 @@ export class StreamRun implements OpenStream {
   }
 
   /** Checks an item, and adds its text to the batch. Returns a promise only if it must wait. */
-  #make(value: unknown): Promise<undefined> | undefined {
-    const { call, share } = this.#parts;
-    const { output } = call.tool;
+  #make(value: unknown): Promise<void> | undefined {
+    const { call } = this.#parts;
+    const { name, output } = call.tool;
     if (Content.is(value)) {
-      this.#end({ answer: this.#handlerFailed(), error: sentences.yieldedContent(call.tool.name, this.#index) });
+      this.#end({ answer: this.#handlerFailed(), error: sentences.yieldedContent(name, this.#index) });
       return undefined;
     }
     if (isThenable(value)) {
-      void Promise.resolve(value).catch(() => {});
-      this.#end({ answer: this.#handlerFailed(), error: sentences.yieldedPromise(call.tool.name, this.#index) });
+      this.#end({ answer: this.#handlerFailed(), error: sentences.yieldedPromise(name, this.#index) });
+      settled(value, ignore, ignore);
       return undefined;
     }
     if (output === undefined) return this.#encode(value);
-    const validated = share.lane.run(() => validate(output, value));
+    return isLarge(value) ? this.#validateLarge(value, output) : this.#validate(value, output);
+  }
+
+  /** An item that is too large is refused before a schema walks it. */
+  async #validateLarge(value: unknown, output: Schema): Promise<void> {
+    const { limits, share } = this.#parts;
+    const encoded = await serialiseResult(value, limits, share);
+    if (encoded.type === "text" || encoded.type === "not_json") await this.#validate(value, output);
+    else this.#end(this.#refused(encoded));
+  }
+
+  #validate(value: unknown, output: Schema): Promise<void> | undefined {
+    const { call, share } = this.#parts;
+    const failed = (error: unknown) => {
+      this.#end({ answer: sentences.itemInvalid(call.tool.name, this.#index), error });
+      return undefined;
+    };
+    let validated: Validated | Promise<Validated>;
+    try {
+      validated = share.lane.run(() => validate(output, value));
+    } catch (error) {
+      return failed(error);
+    }
     return validated instanceof Promise
-      ? validated.then((late) => this.#takeValidated(late))
+      ? validated.then((late) => this.#takeValidated(late), failed)
       : this.#takeValidated(validated);
   }
 
@@ -297,7 +348,7 @@ export class StreamRun implements OpenStream {
       this.#end(this.#refused(encoded));
       return undefined;
     }
-    const { text, bytes } = encoded;
+    const { text, bytes, values } = encoded;
     if (this.#past.isSkipping) {
       if (!this.#past.skip(text)) this.#end({ answer: sentences.streamChanged(name) });
       return undefined;
@@ -309,8 +360,8 @@ export class StreamRun implements OpenStream {
       seen > streamBytes ? ({ limit: "streamBytes", allowed: streamBytes, seen } as const) : share.hold(heldBytes);
     if (overdraft) this.#end(overBudget(name, overdraft));
     else if (this.#batch.count > 0 && this.#batch.bytes + bytes + 1 > this.#batchBytes)
-      this.#spare = { text, bytes, heldBytes };
-    else this.#put(text, bytes, heldBytes);
+      this.#spare = { text, bytes, values, heldBytes };
+    else this.#put({ text, bytes, values, heldBytes });
     return undefined;
   };
 
@@ -329,11 +380,12 @@ export class StreamRun implements OpenStream {
     }
   }
 
-  #put(text: string, bytes: number, heldBytes: number): void {
+  #put({ text, bytes, values, heldBytes }: Made): void {
     const batch = this.#batch;
     batch.texts.push(text);
     batch.count += 1;
     batch.bytes += bytes + 1;
+    batch.values += values;
     batch.heldBytes += heldBytes;
     if (batch.count > 1 || this.#flush) return;
     const flush = () => {
@@ -356,7 +408,7 @@ export class StreamRun implements OpenStream {
       });
       return;
     }
-    const { texts, count, bytes, heldBytes } = this.#batch;
+    const { texts, count, bytes, values, heldBytes } = this.#batch;
     this.#batch = newBatch();
     this.#isLate = false;
     clearTimeout(this.#flush as NodeJS.Timeout);
@@ -365,16 +417,17 @@ export class StreamRun implements OpenStream {
     this.#sent += 1;
     this.#given = { items: this.#given.items + count, bytes: this.#given.bytes + bytes + 1 };
     unread?.add(call.identity.callId, heldBytes);
-    reader.take({ body: `[${texts.join(",")}]`, count, bytes: bytes + 1, heldBytes });
+    reader.take({ body: `[${texts.join(",")}]`, count, bytes: bytes + 1, values, heldBytes });
     const spare = this.#spare;
     this.#spare = undefined;
-    if (spare) this.#put(spare.text, spare.bytes, spare.heldBytes);
+    if (spare) this.#put(spare);
     this.#tell();
   }
 
   #tell(): void {
     const { onNews } = this.#parts;
-    if (!onNews || this.#news.knows(this.#given.items)) return;
+    // A reader may have ended the stream with what it was given.
+    if (!onNews || this.#state === "over" || this.#news.knows(this.#given.items)) return;
     if (this.#news.take(this.#given.items, performance.now())) onNews();
     else
       this.#newsTimer ??= setTimeout(() => {
@@ -412,7 +465,7 @@ export class StreamRun implements OpenStream {
     this.#iterator = undefined;
     try {
       const returned = this.#inContext(() => iterator?.return?.());
-      if (isThenable(returned)) Promise.resolve(returned).catch((error: unknown) => this.#noticed(error));
+      if (isThenable(returned)) settled(returned, ignore, (error) => this.#noticed(error));
     } catch (error) {
       this.#noticed(error);
     }
@@ -446,8 +499,22 @@ function overBudget(tool: string, overdraft: Overdraft): Failed {
 
 function newBatch() {
   // One byte for the opening bracket; each item has a comma or the closing one.
-  return { texts: [] as string[], count: 0, bytes: 0, heldBytes: 0 };
+  return { texts: [] as string[], count: 0, bytes: 0, values: 0, heldBytes: 0 };
 }
+
+const ignore = (): void => {};
+
+/** Awaits a promise as `await` does, which does not look for its own `then`: a handler could give one that answers twice. */
+function settled<Value>(
+  promise: PromiseLike<Value>,
+  fulfilled: (value: Value) => void,
+  rejected: (error: unknown) => void,
+): void {
+  void Reflect.apply(then, Promise.resolve(promise), [fulfilled, rejected]);
+}
+
+// oxlint-disable-next-line typescript/unbound-method -- it is applied to promises
+const { then } = Promise.prototype;
 
 function isThenable<Value>(value: unknown): value is PromiseLike<Value> {
   if ((typeof value !== "object" && typeof value !== "function") || value === null) return false;

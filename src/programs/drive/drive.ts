@@ -9,6 +9,7 @@ import type { GateSession } from "../../gate/session.ts";
 import { leavesOpen } from "../../journal/execution-log.ts";
 import type { CallSpans } from "../../telemetry/telemetry.ts";
 import type { Tool } from "../../tools/tool.ts";
+import { memoryOf } from "../../values/held-bytes.ts";
 import type { SlicedWork } from "../../values/slice-scheduler.ts";
 import { isAnswered } from "../from-journal/call-history.ts";
 import { Clocks } from "./limit-clocks.ts";
@@ -367,9 +368,10 @@ export class Driver {
     } as const;
     this.#session.call(request, past).then(
       (answer) => {
-        // The program may have stopped reading the stream that the call has given.
-        if (answer && !this.#end.stopping && this.#state.calls.has(id))
-          this.#push(answerEvent(this.#now(), id, answer));
+        if (!answer || this.#end.stopping) return;
+        if (this.#state.calls.has(id)) this.#push(answerEvent(this.#now(), id, answer));
+        // The program has stopped reading the stream meanwhile.
+        else this.#session.share.giveBack(this.#session.noteRead(String(id), answer.ok ? 0 : memoryOf(answer.message)));
       },
       (error: unknown) => this.#end.fail(error),
     );

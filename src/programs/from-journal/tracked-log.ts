@@ -25,7 +25,7 @@ export class TrackedLog extends StateLog<ExecutionState> {
   readonly #journal: Journal;
   /** Whether the journal, if nothing more is appended to it, lets this driver seem to have died while the program had the turn. */
   #seemsDead = false;
-  /** Length of the items of streams that a journal in memory keeps, in UTF-16 code units. */
+  /** Length of the items of streams that a journal in memory keeps, in UTF-16 code units; infinite once it keeps no more. */
   #itemsLength = 0;
   /** Resolves once the journal knows that this driver is alive, if it needs to. */
   #noted: Promise<void> = Promise.resolve();
@@ -110,13 +110,16 @@ export class TrackedLog extends StateLog<ExecutionState> {
     return records;
   }
 
-  /** Whether the journal keeps a text of items: a journal in memory keeps no more of streams than a part of `totalBytes`. */
+  /**
+   * Whether the journal keeps a text of items: a journal in memory keeps no more of streams than a part of `totalBytes`, and
+   * none after the first that it does not keep, because they could not be replayed.
+   */
   keepsItems(text: string): boolean {
     if (this.isDurable) return true;
     const { totalBytes = 0 } = this.state.header?.limits ?? {};
-    if (this.#itemsLength + text.length > totalBytes * STREAMS_PART) return false;
     this.#itemsLength += text.length;
-    return true;
+    if (this.#itemsLength > totalBytes * STREAMS_PART) this.#itemsLength = Number.POSITIVE_INFINITY;
+    return this.#itemsLength !== Number.POSITIVE_INFINITY;
   }
 
   /** Writes the records of `applyTurns` together with the next append. */

@@ -11,7 +11,8 @@ const PART_BYTES = 64 * 1024;
 const LOOK_AHEAD_PART = 0.5;
 
 export type ResultText =
-  | { readonly type: "text"; readonly text: string; readonly bytes: number }
+  /** `values` is the number of values in the text, or an upper bound of it. */
+  | { readonly type: "text"; readonly text: string; readonly bytes: number; readonly values: number }
   /** `bytes` is a lower bound of the text's size. */
   | { readonly type: "too_large"; readonly bytes: number }
   /** `values` is a lower bound of the number of values. */
@@ -56,10 +57,10 @@ function shortText(value: unknown, { resultBytes: allowedBytes, resultValues }: 
     if (weighOn(scale, value) > PART_BYTES) return undefined;
     if (scale.isCounted && scale.values > resultValues) return { type: "too_many", values: scale.values };
     const text = textOf(value, scale, allowedBytes);
-    const values = scale.isCounted ? 0 : measure(text).values;
+    const { values } = scale.isCounted ? scale : measure(text);
     if (values > resultValues) return { type: "too_many", values };
     const bytes = Buffer.byteLength(text);
-    return bytes > allowedBytes ? { type: "too_large", bytes } : { type: "text", text, bytes };
+    return bytes > allowedBytes ? { type: "too_large", bytes } : { type: "text", text, bytes, values };
   } catch (cause) {
     return { type: "not_json", cause };
   }
@@ -160,7 +161,7 @@ function* textInParts(
       held += more;
       yield;
     }
-    return { type: "text", text: text.toString(), bytes: text.bytes };
+    return { type: "text", text: text.toString(), bytes: text.bytes, values: making.values };
   } catch (cause) {
     return { type: "not_json", cause };
   } finally {

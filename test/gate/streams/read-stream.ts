@@ -1,0 +1,54 @@
+import { z } from "zod";
+import type { Answer } from "../../../src/gate/answer.ts";
+import type { Batch } from "../../../src/gate/streams/stream-reader.ts";
+import { defineTool } from "../../../src/tools/define-tool.ts";
+import type { CallContext, Tool } from "../../../src/tools/tool.ts";
+import { openSession, type SessionParts } from "../open-session.ts";
+
+export type Items = AsyncIterable<unknown> | Iterable<unknown>;
+
+/** A tool called `t` for programs, which answers with the items that its handler gives. */
+export function streamTool(
+  handler: (input: unknown, context: CallContext) => Items | Promise<Items>,
+  changes: Partial<Tool> = {},
+): Tool {
+  const { output, timeoutMs, resumes } = changes;
+  return defineTool({
+    name: "t",
+    description: "Gives items",
+    input: z.looseObject({}),
+    allowedCallers: ["programmatic"],
+    effect: "read",
+    stream: true,
+    handler,
+    ...(output && { output }),
+    ...(timeoutMs && { timeoutMs }),
+    ...(resumes && { resumes }),
+  });
+}
+
+/** Reads the stream of one call as a program does, if `reads` says so. */
+export function read(tool: Tool, parts: SessionParts & { readonly reads?: (batches: number) => boolean } = {}) {
+  const { session, call, records } = openSession({ ...parts, tools: [tool] });
+  const { reads = () => true } = parts;
+  const batches: Batch[] = [];
+  const arrivals: (() => void)[] = [];
+  const reader = {
+    take: (batch: Batch) => {
+      batches.push(batch);
+      session.noteRead("1", batch.heldBytes);
+      session.share.giveBack(batch.heldBytes);
+      for (const arrive of arrivals.splice(0)) arrive();
+      if (reads(batches.length)) queueMicrotask(() => session.more("1"));
+    },
+  };
+  const answered: Promise<Answer | undefined> = call({}, { reader });
+  return {
+    session,
+    records,
+    batches,
+    answered,
+    items: () => batches.flatMap(({ body }) => JSON.parse(body) as unknown[]),
+    untilBatch: () => new Promise<void>((resolve) => arrivals.push(resolve)),
+  };
+}
