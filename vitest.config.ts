@@ -55,6 +55,7 @@ const LONGEST = [
   "test/durability/every-cut.test.ts",
   "test/durability/kill.test.ts",
   "test/host-memory.test.ts",
+  "test/host-memory-streams.test.ts",
   "test/package/package.test.ts",
   "test/programs/execute-python.test.ts",
   "test/programs/execute.test.ts",

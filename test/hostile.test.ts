@@ -59,7 +59,9 @@ const TIMEOUT_MS = 300_000;
 
 /** So many attacks by programs there must be, and of all these classes. */
 const PROGRAMS = 80;
-const CLASSES = "calls cpu error escape input keep log memory microtask result settle source tamper trap".split(" ");
+const CLASSES = "calls cpu error escape input keep log memory microtask result settle source stream tamper trap".split(
+  " ",
+);
 
 const attacks = chosenAttacks();
 const figures = new FigureTable();

@@ -27,6 +27,14 @@ export function call(id: unknown, tool: unknown, input: unknown = {}): string {
   return `${JSON.stringify({ kind: "call", id, tool })}\n${typeof input === "string" ? input : JSON.stringify(input)}`;
 }
 
+export function next(id: unknown): string {
+  return JSON.stringify({ kind: "next", id });
+}
+
+export function cancel(id: unknown): string {
+  return JSON.stringify({ kind: "cancel", id });
+}
+
 export function timer(id: unknown, ms: unknown): string {
   return JSON.stringify({ kind: "timer", id, ms });
 }

@@ -67,6 +67,29 @@ export const HOSTILE_TOOLS: readonly Tool[] = [
   }),
   defineTool({
     ...programmatic,
+    name: "rows",
+    description: "Gives rows, by default without end",
+    input: z.object({ n: z.number().default(Number.POSITIVE_INFINITY), size: z.number().default(100) }),
+    output: z.object({ id: z.number(), text: z.string() }),
+    stream: true,
+    async *handler({ n, size }) {
+      const text = "x".repeat(size);
+      for (let id = 0; id < n; id += 1) yield { id, text };
+    },
+  }),
+  defineTool({
+    ...programmatic,
+    name: "bad_rows",
+    description: "Gives two rows, and then goes wrong",
+    input: z.object({
+      how: z.enum(["throws", "invalid", "huge", "hangs", "endless", "promise", "returns", "text", "finally"]),
+    }),
+    output: z.any(),
+    stream: true,
+    handler: ({ how }) => (how === "text" ? "no rows" : goWrong(how)),
+  }),
+  defineTool({
+    ...programmatic,
     name: "hang",
     description: "Never returns",
     input: empty,
@@ -119,6 +142,28 @@ export const HOSTILE_TOOLS: readonly Tool[] = [
     },
   }),
 ];
+
+/** Rows of which the third is wrong in some way. */
+function* goWrong(how: string): Generator<unknown, unknown> {
+  try {
+    yield { id: 0, text: "x".repeat(200_000) };
+    yield { id: 1 };
+    if (how === "throws") throw new Error(HOST_SECRET);
+    if (how === "returns") return HOST_SECRET;
+    for (;;)
+      yield how === "invalid"
+        ? failWithHostData("result")
+        : how === "huge"
+          ? large.get("rows")
+          : how === "hangs"
+            ? new Promise(() => {})
+            : how === "promise"
+              ? Promise.reject(new Error(HOST_SECRET))
+              : undefined;
+  } finally {
+    if (how === "finally") failWithHostData("error");
+  }
+}
 
 function failWithHostData(how: string): unknown {
   const error = new Error(`connect failed: ${HOST_SECRET}`, { cause: new Error(HOST_SECRET) });

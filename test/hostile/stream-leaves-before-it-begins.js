@@ -1,0 +1,7 @@
+// Tries: to leave streams in the turn in which it opens them.
+// Ends: stopped calls | stopped runningMs | stopped wallMs
+for (;;) {
+  const rows = tools.rows({})[Symbol.asyncIterator]();
+  await rows.return();
+  await tools.read({ id: 1 });
+}
