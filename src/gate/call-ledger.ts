@@ -122,8 +122,8 @@ export class CallLedger {
   }
 
   /** The call is left to another driver. */
-  left({ span, handling, reader }: ToldCall): void {
-    const { items, bytes } = (reader && handling.stream?.given) ?? { bytes: 0 };
+  left({ span, handling, given }: ToldCall): void {
+    const { items, bytes } = (handling.stream || given?.items ? given : undefined) ?? { bytes: 0 };
     this.#streamedBytes += bytes;
     span?.end({ outcome: "waiting", bytes, items });
   }
@@ -205,18 +205,17 @@ function lineOf(call: AnyCall, facts: Pick<CallLine, "bytes" | "outcome" | "star
   return more ? { ...line, ...more } : line;
 }
 
-/** What a stream has given that could not go on. */
-function givenOf({ items, bytes } = { items: 0, bytes: 0 }): Pick<CallLine, "items" | "bytes"> {
-  return { items, bytes };
-}
-
 function unusual(
-  { tool, decided, handling, reader }: Partial<ToldCall>,
-  { started }: Pick<CallLine, "started">,
+  { tool, decided, handling, given }: Partial<ToldCall>,
+  { started, outcome }: Pick<CallLine, "started" | "outcome">,
 ): Partial<Pick<CallLine, "effect" | "attempts" | "items" | "bytes">> | undefined {
-  if (!started || !tool || !decided || !handling || (!tool.effectOf && !tool.retry && !reader)) return undefined;
+  const hasGiven = given !== undefined && given.items > 0;
+  // The journal has no number of items of a stream that gave none before it was left.
+  const isStream = hasGiven || (given !== undefined && started && outcome.type !== "aborted");
+  if (!started || !tool || !decided || !handling || (!tool.effectOf && !tool.retry && !isStream))
+    return hasGiven ? given : undefined;
   return {
-    ...(reader ? (handling.stream?.given ?? givenOf(handling.streamed)) : {}),
+    ...(isStream ? given : {}),
     ...(tool.effectOf ? { effect: decided.effect } : {}),
     ...(handling.attempt > 1 ? { attempts: handling.attempt } : {}),
   };

@@ -13,6 +13,7 @@ import type { WorkScope } from "./work-scope.ts";
 import type { OpenCall, PastCall } from "./open-call.ts";
 import type { RememberedDecisions } from "./approve/remembered.ts";
 import * as sentences from "./sentences.ts";
+import { streamEnded } from "./streams/stream-reader.ts";
 
 /** The decision about a call comes from outside, later. */
 const LATER = Symbol("later");
@@ -45,8 +46,9 @@ export class CallSteps {
   }
 
   /** Continues a call at the step that its journal records, or begins it. Resolves with undefined if the call ends first. */
-  goOn(call: OpenCall, { decided, decision, result, retried, streamed }: PastCall): Promise<Answer | undefined> {
+  goOn(call: OpenCall, past: PastCall): Promise<Answer | undefined> {
     const { calls, scope } = this.#parts;
+    const { decided, decision, result, retried, streamed } = past;
     if (streamed) call.handling.streamed = streamed;
     if (retried) call.handling.attempt = retried.attempt + 1;
     const { callId } = call.identity;
@@ -63,7 +65,7 @@ export class CallSteps {
         return result ? this.#obey(call, result) : this.#waitOutside(call);
       case "allowed":
         call.decided.effectBefore = decided.effect;
-        return this.#repeat(call);
+        return this.#completeStream(call, past) ?? this.#repeat(call);
       case "refused":
         // The program has not been told yet. What was decided, or not in time, holds.
         if (decision?.allow === false) return this.#obey(call, decision);
@@ -266,6 +268,15 @@ export class CallSteps {
   }
 
   // ---- the driver died while the handler may have run ----------------------------------------------------------
+
+  /** Answers a call whose stream has ended and was given as a whole: only its end is left to tell. Undefined else. */
+  #completeStream(call: OpenCall, { answered, streamed }: PastCall): Promise<Answer | undefined> | undefined {
+    const given = call.given;
+    if (!streamed || !given || !answered?.ok || answered.items !== given.items) return undefined;
+    call.decided.isRecorded = true;
+    call.handling.started = true;
+    return Promise.resolve(this.#parts.calls.finish(call, streamEnded(given, true)));
+  }
 
   /** Continues a call whose handler an earlier driver may have run. */
   async #repeat(call: OpenCall): Promise<Answer | undefined> {

@@ -1,5 +1,12 @@
 import { hash } from "node:crypto";
-import type { CallRecord, DecisionRecord, ResultRecord, RetryRecord, ShownDefinition } from "../journal/record.ts";
+import type {
+  AnsweredRecord,
+  CallRecord,
+  DecisionRecord,
+  ResultRecord,
+  RetryRecord,
+  ShownDefinition,
+} from "../journal/record.ts";
 import type { CallSpan } from "../telemetry/telemetry.ts";
 import type { ContentPart } from "../tools/content.ts";
 import { effectOfCall, graverEffect } from "../tools/effect.ts";
@@ -8,6 +15,7 @@ import type { Approval } from "./approve/approval.ts";
 import { WaitedTime } from "../values/waited-time.ts";
 import { CallEnd } from "./call-end.ts";
 import type { StreamPast } from "./streams/past-items.ts";
+import type { Streamed } from "./streams/stream-news.ts";
 import type { OpenStream, StreamReader } from "./streams/stream-reader.ts";
 
 export interface CallRequest {
@@ -33,6 +41,7 @@ export interface PastCall {
   readonly decision?: DecisionRecord | undefined;
   readonly result?: ResultRecord | undefined;
   readonly retried?: RetryRecord | undefined;
+  readonly answered?: AnsweredRecord | undefined;
   /** What the program was given of a stream. */
   readonly streamed?: StreamPast | undefined;
 }
@@ -74,7 +83,7 @@ export interface Beside {
 const NOTHING: Beside = {};
 
 /** A call as the journal, reports and spans read it. */
-export type ToldCall = Pick<OpenCall, "identity" | "since" | "tool" | "reader" | "inputDigest" | "span" | "noticed"> & {
+export type ToldCall = Pick<OpenCall, "identity" | "since" | "tool" | "given" | "inputDigest" | "span" | "noticed"> & {
   readonly decided: Readonly<Decided>;
   readonly handling: Readonly<Handling>;
 };
@@ -162,6 +171,19 @@ export class OpenCall {
 
   get approvalMs(): number {
     return this.#approvalWait?.ms ?? 0;
+  }
+
+  /** Of a stream: what its reader was given so far, also by earlier drivers. */
+  get given(): Streamed | undefined {
+    const { stream, streamed } = this.handling;
+    return this.reader && (stream?.given ?? { items: streamed?.items ?? 0, bytes: streamed?.bytes ?? 0 });
+  }
+
+  /** The reader can take one batch more. After a take-up it may ask for it before the handler was called again. */
+  more(): void {
+    const { stream, streamed } = this.handling;
+    if (stream) stream.more();
+    else if (streamed) this.handling.streamed = { ...streamed, asked: streamed.asked + 1 };
   }
 
   /** Asks what the call changes, now that its input is read: no less than an earlier driver was told. */

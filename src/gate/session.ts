@@ -27,6 +27,8 @@ import { OpenCalls } from "./open-calls.ts";
 import { type RememberedDecision, RememberedDecisions } from "./approve/remembered.ts";
 import { type ArtifactPlace, SessionArtifacts } from "./artifacts/session-artifacts.ts";
 import { SessionSearch } from "./session-search.ts";
+import type { Handled } from "./handled.ts";
+import { streamEnded } from "./streams/stream-reader.ts";
 import { STOPPED } from "./streams/stream-run.ts";
 import type { ToolQueues } from "./queues/tool-queues.ts";
 import type { UnreadAnswers } from "./run/unread-answers.ts";
@@ -214,7 +216,9 @@ export class GateSession implements ParentSession, WorkBelow {
     if (refusal) return this.#calls.refuse(request, refusal);
 
     const { streams = Number.POSITIVE_INFINITY } = this.limits;
-    if (found.stream && request.reader && this.#calls.streams >= streams)
+    // A call that an earlier driver has let in stays in: the streams beside it may have ended there.
+    const isLetIn = past.decided !== undefined && past.decided.decision !== "refused";
+    if (found.stream && request.reader && !isLetIn && this.#calls.streams >= streams)
       return this.#calls.refuse(request, this.#admission.overStreams(found.name, streams));
 
     const span = this.#options.spans?.begin(request);
@@ -268,10 +272,7 @@ export class GateSession implements ParentSession, WorkBelow {
 
   /** The owner can take one more batch of a call's stream. */
   more(callId: string): void {
-    const handling = this.#calls.get(callId)?.handling;
-    if (handling?.stream) handling.stream.more();
-    // The stream of another driver, which is not open again yet.
-    else if (handling?.streamed) handling.streamed = { ...handling.streamed, asked: handling.streamed.asked + 1 };
+    this.#calls.get(callId)?.more();
   }
 
   /** The owner reads no more of a call's stream. Of any other call the owner cannot do without the answer. */
@@ -279,14 +280,19 @@ export class GateSession implements ParentSession, WorkBelow {
     const call = this.#calls.get(callId);
     if (!call?.reader) return Promise.resolve();
     const { stream } = call.handling;
-    if (!stream) return this.giveUp(callId, STOPPED);
-    const handled = stream.stop();
+    const handled = stream ? stream.stop() : this.#leftBefore(call);
+    if (!stream && !handled) return this.giveUp(callId, STOPPED);
     // Without it the stream has ended, and its answer is being made.
     if (handled) {
       this.#calls.finish(call, handled);
       call.end(STOPPED);
     }
     return Promise.resolve();
+  }
+
+  /** How a call ends that nothing is read of any more before its stream goes on. The outcome of a write may be unknown, and remains so. */
+  #leftBefore({ handling: { streamed }, identity }: OpenCall): Handled | undefined {
+    return streamed && !this.waitsFor(identity.callId) ? streamEnded(streamed, false) : undefined;
   }
 
   /** Gives up a call: aborts it if it has no answer yet, and drops a later result of its handler. */

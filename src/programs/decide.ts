@@ -19,7 +19,7 @@ import { isExpired } from "./from-journal/call-history.ts";
 export interface Decision {
   /** Whether the call may run, or run again. */
   readonly allow?: boolean;
-  /** The call was done elsewhere, with this result. Only for a call whose outcome is unknown. */
+  /** The call was done elsewhere, with this result; of a stream, the list of all its items. Only for a call whose outcome is unknown. */
   readonly done?: { readonly value: unknown };
   /** Who decided; for the journal. */
   readonly by?: string;
@@ -173,8 +173,8 @@ function requiredText(value: unknown, option: string): string {
 const FAULTS_BYTES = 2048;
 
 /**
- * Rejects with `option_invalid` if a client's result does not fit the output schema of its tool. Nothing is journalled
- * then: the call waits on, and the client can send another result.
+ * Rejects with `option_invalid` if a client's result does not fit the output schema of its tool, or what is said of a
+ * stream that was done is no list of its items. Nothing is journalled then: the call waits on, and another value can be sent.
  */
 export async function refuseWrongResults(
   records: readonly OutsideRecord[],
@@ -183,19 +183,33 @@ export async function refuseWrongResults(
 ): Promise<void> {
   const known = new Map(tools.map((tool) => [tool.name, tool]));
   for (const record of records) {
-    if (record.type !== "result" || record.value === undefined) continue;
     const name = findCall(record.call)?.tool ?? "";
-    const output = known.get(name)?.output;
-    const faults = output && (await faultsOf(output, JSON.parse(record.value)));
+    const tool = known.get(name);
+    const isResult = record.type === "result";
+    const text = isResult ? record.value : tool?.stream ? record.done : undefined;
+    if (!tool || text === undefined) continue;
+    const faults = await faultsOf(tool, JSON.parse(text));
     if (faults === undefined) continue;
+    const place = `${isResult ? "results" : "decisions"}[${JSON.stringify(record.call)}]${isResult ? "" : ".done"}`;
     throw new PortcullisError(
       "option_invalid",
-      `results[${JSON.stringify(record.call)}].value does not match the output of ${name}: ${cutMiddle(faults, FAULTS_BYTES)}. Nothing was noted: the call still waits.`,
+      `${place}.value does not match the output of ${name}: ${cutMiddle(faults, FAULTS_BYTES)}. Nothing was noted: the call still waits.`,
     );
   }
 }
 
-async function faultsOf(output: Schema, value: unknown): Promise<string | undefined> {
+async function faultsOf({ output, stream }: Tool, value: unknown): Promise<string | undefined> {
+  if (!stream) return output && schemaFaults(output, value);
+  if (!Array.isArray(value)) return "the tool gives a stream, so the value is the list of all its items";
+  if (!output) return undefined;
+  for (const [index, item] of value.entries()) {
+    const faults = await schemaFaults(output, item);
+    if (faults !== undefined) return `item ${index}: ${faults}`;
+  }
+  return undefined;
+}
+
+async function schemaFaults(output: Schema, value: unknown): Promise<string | undefined> {
   try {
     const validated = await validate(output, value);
     return validated.ok ? undefined : issuesText(validated.issues);

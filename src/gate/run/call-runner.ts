@@ -14,7 +14,7 @@ import type { CallQueues } from "../queues/call-queues.ts";
 import type { OpenCall } from "../open-call.ts";
 import type { OpenCalls, OpenCallsParts } from "../open-calls.ts";
 import type { Handled } from "../handled.ts";
-import { readResult, Returned, runHandler, toText } from "./run-handler.ts";
+import { readOutside, readResult, Returned, runHandler, toText } from "./run-handler.ts";
 import { GatheredItems } from "../streams/gathered-items.ts";
 import { StreamRun } from "../streams/stream-run.ts";
 import * as sentences from "../sentences.ts";
@@ -77,11 +77,26 @@ export class CallRunner {
     return reading instanceof Promise ? reading.then(withRead) : withRead(reading);
   }
 
-  /** Answers a call with a value from outside this process, as JSON text. */
+  /** Answers a call with a value from outside this process, as JSON text. Of a stream that is the list of all its items. */
   async deliver(call: OpenCall, text: string): Promise<Answer | undefined> {
-    const { calls, limits, share } = this.#parts;
+    const { calls, inContext, limits, share } = this.#parts;
     call.handling.started = true;
-    return calls.finish(call, await readResult(call, text, limits, share));
+    if (!call.tool.stream) return calls.finish(call, await readResult(call, text, limits, share));
+    // Each item is held to the limit of a result by itself.
+    const items = await readOutside(call, text, { ...limits, resultBytes: Number.POSITIVE_INFINITY }, share);
+    if (calls.isGone(call)) return undefined;
+    if (items instanceof Returned && Array.isArray(items.value)) {
+      const left = (items.value as unknown[]).slice(call.given?.items ?? 0);
+      const handled = await inContext(() => this.#give(call, left, { isRest: true }));
+      return handled && calls.finish(call, handled);
+    }
+    const { name } = call.tool;
+    return calls.finish(
+      call,
+      items instanceof Returned
+        ? { answer: sentences.outputInvalid(name), error: sentences.outputFaults(name, "it is no list of items") }
+        : items,
+    );
   }
 
   /** Journals `allowed`, then runs the handler: from then on the tool may take effect. */
@@ -109,8 +124,7 @@ export class CallRunner {
 
   /** Runs a handler that gives items. The call keeps its place among the calls of the tool until the stream has ended. */
   async #stream(call: OpenCall, handle: () => ReturnType<typeof runHandler>): Promise<Ran> {
-    const { ledger, limits, share, unread } = this.#parts;
-    const { handling, identity, reader, span, tool } = call;
+    const { identity, span, tool } = call;
     const stream = async () => {
       const ran = await handle();
       if (!(ran instanceof Returned)) return ran;
@@ -126,17 +140,29 @@ export class CallRunner {
         // A revoked proxy, or a getter that throws.
         return failed(error);
       }
-      const parts = { call, items, limits, share };
-      if (reader) {
-        const onNews = () => ledger.streamed(call);
-        return (handling.stream = new StreamRun({ ...parts, reader, unread, onNews }, handling.streamed)).run();
-      }
-      const gathered = new GatheredItems(call, limits, share);
-      const run = new StreamRun({ ...parts, reader: gathered, unread: undefined }, handling.streamed);
-      handling.stream = run;
-      return gathered.read(run);
+      return this.#give(call, items);
     };
     return span ? span.run(stream) : stream();
+  }
+
+  /** Gives items to the reader of a call, or gathers them for a caller that has none. */
+  #give(
+    call: OpenCall,
+    items: AsyncIterable<unknown> | Iterable<unknown>,
+    { isRest = false } = {},
+  ): Promise<Handled | undefined> {
+    const { ledger, limits, share, unread } = this.#parts;
+    const { handling, reader } = call;
+    const parts = { call, items, isRest, limits, share };
+    const gathered = new GatheredItems(call, limits, share);
+    const run = new StreamRun(
+      reader
+        ? { ...parts, reader, unread, onNews: () => ledger.streamed(call) }
+        : { ...parts, reader: gathered, unread: undefined },
+      handling.streamed,
+    );
+    handling.stream = run;
+    return reader ? run.run() : gathered.read(run);
   }
 
   #answer(call: OpenCall, ran: Answer | Ran): Answer | undefined | Promise<Answer | undefined> {

@@ -109,13 +109,22 @@ export function thrownFailure(
 
 /** Checks and encodes a result that came from outside this process, as JSON text. Never rejects. */
 export async function readResult(call: OpenCall, text: string, limits: ResultLimits, share: Share): Promise<Handled> {
-  const { resultBytes, resultValues } = limits;
+  const read = await readOutside(call, text, limits, share);
+  return read instanceof Returned ? toText(call, read.value, limits, share) : read;
+}
+
+/** Reads a value that came from outside this process, as JSON text, within the limits of a result. */
+export async function readOutside(
+  call: OpenCall,
+  text: string,
+  { resultBytes, resultValues }: ResultLimits,
+  share: Share,
+): Promise<Returned | Failed> {
   const bytes = Buffer.byteLength(text);
   if (bytes > resultBytes) return failed(sentences.resultTooLarge(call.tool.name, bytes, resultBytes));
   const values = await share.lane.run(() => measure(text).values);
   if (values > resultValues) return failed(sentences.resultTooMany(call.tool.name, values, resultValues));
-  const read = await share.lane.run(() => parseOutside(text, call));
-  return toText(call, read, limits, share);
+  return new Returned(await share.lane.run(() => parseOutside(text, call)));
 }
 
 /**

@@ -22,7 +22,7 @@ export interface StreamReader {
 
 /** A stream, as its reader sees it. */
 export interface OpenStream {
-  /** What has left: the number of items, and the bytes of their JSON. */
+  /** What has left, also by earlier drivers. */
   readonly given: Streamed;
   /** What has left, if listeners were not told of all of it. They are taken to be told now. */
   readonly takeLastNews: () => Streamed | undefined;
@@ -32,4 +32,13 @@ export interface OpenStream {
   readonly stop: () => Handled | undefined;
   /** Ends the stream with a failure at once. For a reader that cannot take what it is given. */
   readonly fail: (answer: Failure) => void;
+}
+
+/** How a call ends whose stream has given this, to its end or until its reader had enough. */
+export function streamEnded({ items, bytes }: Streamed, isComplete: boolean): Handled {
+  return { answer: { ok: true, text: "null", bytes, items }, shape: shapeOfStream(items, isComplete) };
+}
+
+export function shapeOfStream(items: number, isComplete: boolean): string {
+  return `stream of ${items}${isComplete ? "" : ", not read to its end"}`;
 }

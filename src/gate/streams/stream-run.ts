@@ -3,6 +3,7 @@
  * for them, and what ended the stream goes out last.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
+import { setImmediate as nextRound } from "node:timers/promises";
 import { Content } from "../../tools/content.ts";
 import { issuesText, type Schema, type Validated, validate } from "../../tools/schema.ts";
 import { memoryOf, type Share } from "../../values/held-bytes.ts";
@@ -15,7 +16,7 @@ import type { Failed, Handled } from "../handled.ts";
 import { thrownFailure } from "../run/run-handler.ts";
 import type { UnreadAnswers } from "../run/unread-answers.ts";
 import * as sentences from "../sentences.ts";
-import type { Batch, OpenStream, StreamReader } from "./stream-reader.ts";
+import { type Batch, type OpenStream, streamEnded, type StreamReader } from "./stream-reader.ts";
 import { PastItems, type StreamPast } from "./past-items.ts";
 import { NEWS_MS, type Streamed, StreamNews } from "./stream-news.ts";
 
@@ -38,6 +39,8 @@ export const STOPPED = "The program reads no more of the stream.";
 export interface StreamParts {
   readonly call: OpenCall;
   readonly items: AsyncIterable<unknown> | Iterable<unknown>;
+  /** Whether the items are those after the past, whatever the tool says of its handler. */
+  readonly isRest?: boolean;
   readonly reader: StreamReader;
   readonly limits: ResultLimits & { readonly streamBytes?: number | undefined };
   readonly share: Share;
@@ -89,7 +92,7 @@ export class StreamRun implements OpenStream {
 
   constructor(parts: StreamParts, past: StreamPast | undefined) {
     this.#parts = parts;
-    this.#past = new PastItems(parts.call.tool, past);
+    this.#past = new PastItems(parts.isRest ? {} : parts.call.tool, past);
     this.#batchBytes = Math.min(BATCH_BYTES, parts.limits.resultBytes);
     this.#given = { items: past?.items ?? 0, bytes: past?.bytes ?? 0 };
     this.#news = new StreamNews(past?.items);
@@ -131,7 +134,7 @@ export class StreamRun implements OpenStream {
     if (this.#state === "over") return undefined;
     this.#abort(STOPPED);
     this.#leave();
-    return this.#succeeded(", not read to its end");
+    return streamEnded(this.#given, false);
   }
 
   fail(answer: Failure): void {
@@ -275,7 +278,7 @@ export class StreamRun implements OpenStream {
     else if (this.#past.isSkipping) this.#end({ answer: sentences.streamChanged(name) });
     else {
       this.#state = "idle";
-      this.#last = () => this.#succeeded("");
+      this.#last = () => streamEnded(this.#given, true);
     }
   }
 
@@ -332,7 +335,7 @@ export class StreamRun implements OpenStream {
 
   #encode(value: unknown): Promise<undefined> | undefined {
     const { limits, share } = this.#parts;
-    return serialiseResult(value, limits, share, this.#add);
+    return serialiseResult(value, limits, share, this.#add) as Promise<undefined> | undefined;
   }
 
   /** Index of the item that was pulled last, from 0. */
@@ -340,7 +343,7 @@ export class StreamRun implements OpenStream {
     return this.#past.isSkipping ? this.#past.skipped : this.#given.items + this.#batch.count;
   }
 
-  readonly #add = (encoded: ResultText): undefined => {
+  readonly #add = (encoded: ResultText): Promise<undefined> | undefined => {
     const { call, limits, share } = this.#parts;
     const { name } = call.tool;
     if (this.#state === "over") return undefined;
@@ -351,7 +354,8 @@ export class StreamRun implements OpenStream {
     const { text, bytes, values } = encoded;
     if (this.#past.isSkipping) {
       if (!this.#past.skip(text)) this.#end({ answer: sentences.streamChanged(name) });
-      return undefined;
+      // A handler that yields at once would else keep the thread until its last item.
+      return this.#past.skipped % BATCH_ITEMS === 0 ? nextRound(undefined) : undefined;
     }
     const seen = this.#given.bytes + this.#batch.bytes + bytes;
     const { streamBytes = Number.POSITIVE_INFINITY } = limits;
@@ -434,11 +438,6 @@ export class StreamRun implements OpenStream {
         this.#newsTimer = undefined;
         this.#tell();
       }, NEWS_MS);
-  }
-
-  #succeeded(how: string): Handled {
-    const { items, bytes } = this.#given;
-    return { answer: { ok: true, text: "null", bytes, items }, shape: `stream of ${items}${how}` };
   }
 
   #handlerFailed(): Failure {

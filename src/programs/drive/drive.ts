@@ -13,7 +13,7 @@ import { memoryOf } from "../../values/held-bytes.ts";
 import type { SlicedWork } from "../../values/slice-scheduler.ts";
 import { isAnswered } from "../from-journal/call-history.ts";
 import { Clocks } from "./limit-clocks.ts";
-import { DIED_STOPPING, endingUnreplayable, keptNote, NEVER_SETTLES } from "./endings.ts";
+import { DIED_STOPPING, endingUnreplayable, ITEMS_NOT_KEPT, keptNote, NEVER_SETTLES } from "./endings.ts";
 import { EventQueue } from "./event-queue.ts";
 import { FirstEnding } from "./first-ending.ts";
 import { type ExecutionState, type OpenCall, type Usage, usageOf } from "../from-journal/execution-state.ts";
@@ -170,6 +170,7 @@ export class Driver {
     const { logs } = this.#logs;
     const ending = await this.#end.told;
     const counts = { turns, restarts, notEvicted };
+    if (this.#state.unreplayable === "stream") this.#words.notes.push(ITEMS_NOT_KEPT);
     return { ending, logs, ...this.#words, ...counts, ...this.#usage, connections, seenBytes };
   }
 

@@ -74,10 +74,14 @@ export function keptNote(cause: Unreplayable): string {
   return `The program kept its process while it waited for a decision or a client's result: it could not be put down, because ${whyNot("it", cause)}.`;
 }
 
+/** Says of an execution that has ended that it cannot be replayed. */
+export const ITEMS_NOT_KEPT =
+  "This execution cannot be replayed: the program read more of its streams than a journal in memory keeps. A journal in a file keeps all of them.";
+
 function whyNot(program: string, cause: Unreplayable): string {
   if (cause === "redaction") return "its journal was redacted and does not hold what happened";
   if (cause === "stream")
-    return `${program} had read more of a stream than a journal in memory keeps; with a journal in a file it could`;
+    return `${program} had read more of its streams than a journal in memory keeps; a journal in a file keeps all of them`;
   return `${program} had used state that a replay cannot reproduce (${cause})`;
 }
 

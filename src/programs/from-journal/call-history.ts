@@ -12,6 +12,7 @@ import type {
   RetryRecord,
 } from "../../journal/record.ts";
 import type { Caller, Effect } from "../../tools/tool.ts";
+import { shapeOfStream } from "../../gate/streams/stream-reader.ts";
 import { jsonOrText } from "../../values/json/json-text.ts";
 
 /**
@@ -250,13 +251,24 @@ export class CallHistory {
     return call;
   }
 
+  /** The program reads no more of its stream. A record of how that ended the call may follow. Returns the call. */
+  leave(id: string, at: number): KnownCall | undefined {
+    const call = this.#calls.get(id);
+    if (!call || call.end) return call;
+    const outcome: CallOutcome = call.streamed
+      ? { type: "value", shape: shapeOfStream(call.streamed.items, false) }
+      : { type: "aborted" };
+    this.#end(call, { outcome, ms: Math.max(0, at - call.at), bytes: 0 });
+    return call;
+  }
+
   /** The answer was delivered. If no record tells of the call's end, the delivery alone tells of it. Returns the call. */
   tell(id: string, { ok, bytes, at, code }: ToldAnswer): KnownCall | undefined {
     const call = this.#calls.get(id);
     if (!call) return undefined;
     if (!call.end) {
       const outcome: CallOutcome = ok ? { type: "value", shape: "" } : withoutValue(code());
-      this.#end(call, { outcome, ms: Math.max(0, at - call.at), ...(call.streamed ?? { bytes: ok ? bytes : 0 }) });
+      this.#end(call, { outcome, ms: Math.max(0, at - call.at), bytes: ok ? bytes : 0 });
     }
     this.keepEnd(id);
     return call;
@@ -277,8 +289,7 @@ export class CallHistory {
   }
 
   #abortOpen(): void {
-    for (const call of this.#calls.values())
-      if (!call.end) this.#end(call, { outcome: { type: "aborted" }, ...(call.streamed ?? { bytes: 0 }) });
+    for (const call of this.#calls.values()) if (!call.end) this.#end(call, { outcome: { type: "aborted" }, bytes: 0 });
   }
 
   /** A call that was not made by `make`: of a host, of a model, or of a program at a provider. */
@@ -293,7 +304,8 @@ export class CallHistory {
   #end(call: KnownCall, end: CallEnd | undefined): void {
     this.#ended.delete(call);
     if (end) this.#ended.add(call);
-    call.end = end;
+    // Only the record of an answer tells of the stream by itself.
+    call.end = end && call.streamed && end.items === undefined ? { ...end, ...call.streamed } : end;
   }
 }
 

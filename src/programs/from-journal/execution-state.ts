@@ -100,6 +100,8 @@ class Use {
   connections = NO_CONNECTIONS;
   /** UTF-8 bytes of the results that the program was handed. */
   seenBytes = 0;
+  /** UTF-8 bytes of the batches of streams that the journal holds. */
+  keptItemsBytes = 0;
 }
 
 /** How a program comes to its end: it settles or is stopped, and then there is an outcome. */
@@ -325,7 +327,8 @@ export function beginTurn(state: ExecutionState, event: EventHead): void {
 
 function applyItems(state: ExecutionState, { id, count, bytes, isKept }: EventHead & { readonly kind: "items" }): void {
   state.used.seenBytes += bytes;
-  if (!isKept) state.unreplayable ??= "stream";
+  if (isKept) state.used.keptItemsBytes += bytes;
+  else state.unreplayable ??= "stream";
   const call = state.calls.get(id);
   if (!call) return;
   const { items, bytes: before, batches, asked } = call.streamed ?? NOTHING_STREAMED;

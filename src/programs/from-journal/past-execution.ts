@@ -47,14 +47,21 @@ export async function readPast(
   const streams = new PastStreams();
   const turnListener: TurnListener = {
     event: (event) => {
-      if (event.kind === "answer") past.tell(String(event.id), answerOf(event));
-      if (event.kind === "items") {
+      if (event.kind === "answer") {
+        past.tell(String(event.id), answerOf(event));
+        streams.end(event.id);
+      }
+      if (event.kind === "items" && state.calls.has(event.id)) {
         past.stream(String(event.id), event.count, event.bytes);
         streams.take(event);
       }
     },
     command: (command) => {
       if (command.kind === "output") logs?.take(command);
+      if (command.kind === "cancel") {
+        past.leave(String(command.id), state.now);
+        streams.end(command.id);
+      }
       if (command.kind !== "call") return;
       const { id, tool, body } = command;
       const inputBytes = Buffer.byteLength(body);
@@ -77,7 +84,11 @@ export async function readPast(
   };
   for await (const record of records)
     await lane.work(readingSliced(state.header?.execution, state.records, take(record)));
-  streams.complete(state.calls);
+  const completing = (function* (): SlicedWork<void> {
+    yield;
+    streams.complete(state.calls);
+  })();
+  await lane.work(readingSliced(state.header?.execution, state.records - 1, completing));
   const { made: calls, inputBytes, resultBytes, streamedBytes } = past;
   return {
     state,

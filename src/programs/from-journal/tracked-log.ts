@@ -26,13 +26,14 @@ export class TrackedLog extends StateLog<ExecutionState> {
   /** Whether the journal, if nothing more is appended to it, lets this driver seem to have died while the program had the turn. */
   #seemsDead = false;
   /** Length of the items of streams that a journal in memory keeps, in UTF-16 code units; infinite once it keeps no more. */
-  #itemsLength = 0;
+  #itemsLength: number;
   /** Resolves once the journal knows that this driver is alive, if it needs to. */
   #noted: Promise<void> = Promise.resolve();
 
   private constructor(journal: Journal, log: ExecutionLog, state: ExecutionState) {
     super(log, state, (own, record) => applyRecord(own, record));
     this.#journal = journal;
+    this.#itemsLength = state.used.keptItemsBytes;
   }
 
   static async create(journal: Journal, header: Header, driver: DriverOptions): Promise<TrackedLog> {

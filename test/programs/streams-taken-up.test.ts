@@ -1,0 +1,22 @@
+import { join } from "node:path";
+import { describe } from "vitest";
+import { createSqliteJournal } from "../../src/index.ts";
+import { createMemoryJournal } from "../../src/journal/index.ts";
+import { createIsolateSandbox } from "../../src/sandboxes/index.ts";
+import { createMemorySandbox } from "../../src/testing.ts";
+import { ALL_TESTS } from "../support/all-tests.ts";
+import { memoryFolder } from "../support/memory-folder.ts";
+import { streamsTakenUpSuite } from "./streams-taken-up.suite.ts";
+
+const folder = memoryFolder("streams");
+let files = 0;
+
+describe("with a journal in memory", () =>
+  streamsTakenUpSuite({ makeJournal: createMemoryJournal, sandbox: createMemorySandbox(), step: ALL_TESTS ? 1 : 3 }));
+
+describe("with a journal in a file, in isolates", () =>
+  streamsTakenUpSuite({
+    makeJournal: () => createSqliteJournal({ path: join(folder, `${(files += 1)}.db`) }),
+    sandbox: createIsolateSandbox(),
+    step: ALL_TESTS ? 1 : 7,
+  }));
