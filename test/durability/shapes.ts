@@ -1,3 +1,4 @@
+import { setImmediate as nextRound } from "node:timers/promises";
 import { z } from "zod";
 import { type Caller, defineTool, type Tool } from "../../src/index.ts";
 
@@ -60,10 +61,30 @@ export const SHAPES: readonly Shape[] = [
     value: [LARGE.length, "string", 7],
     writes: 2,
   },
+  {
+    program: `let sum = 0;
+      for await (const n of tools.rows({ n: 2500 })) {
+        sum += n;
+        if (n % 500 === 0) await tools.double({ n });
+      }
+      for await (const n of tools.again({ n: 2500 })) if (n > 1800) break; else sum += n;
+      await tools.pay({ n: 1 });
+      return sum;`,
+    value: 2499 * 1250 + 1801 * 900,
+    writes: 1,
+  },
 ];
 
 /** Runs what a handler does when it takes effect, under its idempotency key. */
 export type Effect = (key: string, kind: "write" | "idempotent") => Promise<void>;
+
+/** Numbers that take some turns of the event loop, so that a driver can die among them. */
+async function* rows(from: number, to: number): AsyncGenerator<number> {
+  for (let n = from; n < to; n += 1) {
+    if (n % 400 === 0) await nextRound();
+    yield n;
+  }
+}
 
 /** `begin` is called with its key each time that the handler of a write begins. */
 export function makeTools(
@@ -77,7 +98,10 @@ export function makeTools(
     await effect(idempotencyKey, "write");
     return idempotencyKey;
   };
+  const stream = { ...common, effect: "read", output: z.number(), stream: true } as const;
   return [
+    defineTool({ ...stream, name: "rows", handler: ({ n }, { after }) => rows(after?.items ?? 0, n) }),
+    defineTool({ ...stream, name: "again", resumes: "from-start", handler: ({ n }) => rows(0, n) }),
     defineTool({ ...common, name: "double", effect: "read", handler: ({ n }) => n * 2 }),
     defineTool({ ...common, name: "large", effect: "read", handler: () => LARGE }),
     defineTool({ ...common, name: "pay", effect: "write", handler: write }),
