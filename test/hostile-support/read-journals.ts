@@ -87,6 +87,18 @@ function* manyRecords(count: number): Generator<JournalRecord> {
   for (let n = 0; n < count; n += 1) yield decided(1, "held");
 }
 
+/** A stream of batches of 256 KB that its program still reads. The file holds each of a few batches once. */
+function* openStream(batches: number): Generator<JournalRecord> {
+  const bodies = Array.from({ length: 8 }, () => `[${Array.from({ length: 250 }, () => textOf(1000)).join()}]`);
+  yield { type: "turn", event: START, commands: [call(1, "{}")] };
+  yield decided(1, "allowed");
+  for (let n = 0; n < batches; n += 1) {
+    const body = bodies[n % bodies.length] ?? "";
+    const head = `{"kind":"items","now":${AT},"id":1,"count":250,"bytes":${body.length}}`;
+    yield { type: "turn", event: `${head}\n${body}`, commands: ['{"kind":"next","id":1}'] };
+  }
+}
+
 /** The call of a host, whose value is in its outcome: millions of values. */
 function* hostCall(values: number): Generator<JournalRecord> {
   yield decided(1, "allowed");
@@ -98,6 +110,7 @@ const KINDS: Readonly<Record<string, () => Iterable<readonly [id: string, record
   "large calls": () => [["e", largeCalls(160)]],
   "a large turn": () => [["e", largeTurn(100_000, 500)]],
   "a turn of large calls": () => [["e", heldCalls(50)]],
+  "a stream of 256 MB": () => [["e", openStream(1000)]],
   "many records": () => [["e", manyRecords(100_000)]],
   [HOST_CALLS]: () => ["e", "f", "g", "h"].map((id) => [id, hostCall(2_000_000)] as const),
   "forty programs": () => Array.from({ length: 40 }, (_, n) => [`${MCP_PREFIX}${n}`, heldCalls(12)] as const),
