@@ -173,9 +173,14 @@ export class GateSession implements ParentSession, WorkBelow {
     return this.#ledger.lines;
   }
 
-  get usage(): Readonly<Record<"calls" | "open" | "resultBytes" | "streamedBytes", number>> {
+  get usage(): Readonly<Record<"calls" | "open" | "resultBytes", number>> {
     const { calls, resultBytes } = this.budget;
-    return { calls, open: this.#calls.size, resultBytes, streamedBytes: this.#ledger.streamedBytes };
+    return { calls, open: this.#calls.size, resultBytes };
+  }
+
+  /** UTF-8 bytes of the items of its calls' streams, which `totalBytes` does not bound. */
+  get streamedBytes(): number {
+    return this.#ledger.streamedBytes;
   }
 
   /** The used budget, from which another session of the same execution continues. */

@@ -93,7 +93,8 @@ export class ProgramReader {
       const { id, tool, body: inputText } = command;
       this.calls.make({ id: String(id), tool, caller: "programmatic", inputText, made: turn, at: this.#now });
       this.largest.inputBytes = Math.max(this.largest.inputBytes, Buffer.byteLength(inputText));
-    } else if (command.kind === "output") {
+    } else if (command.kind === "cancel") this.calls.leave(String(command.id), this.#now);
+    else if (command.kind === "output") {
       const read = readPlainData(command.body);
       const text = read.ok && typeof read.value === "string" ? read.value : "";
       const dropped = command.dropped === 0 ? {} : { dropped: command.dropped };

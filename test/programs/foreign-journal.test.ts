@@ -19,12 +19,23 @@ const tools = [
   defineTool({ ...common, name: "read", effect: "read", handler: ({ n }) => ({ n }) }),
   defineTool({ ...common, name: "pay", effect: "write", approval: "always", handler: ({ n }) => n }),
   defineTool({ ...common, name: "ask", effect: "read", handler: "client" }),
+  defineTool({
+    ...common,
+    name: "rows",
+    effect: "read",
+    stream: true,
+    handler: ({ n }, { after }) => [1, 2, 3].slice(after?.items ?? 0, n),
+  }),
 ];
 // Without a loop: a program that was changed must not run for ever in this process.
 const PROGRAM = `console.log("begin");
   const { n } = await tools.read({ n: 1 });
   const all = await Promise.allSettled([tools.pay({ n }), tools.ask({ n }), tools.read({ n: "x" })]);
   return all.map(({ status }) => status);`;
+
+const STREAMS = `let sum = 0;
+  for await (const n of tools.rows({ n: 3 })) sum += n;
+  for await (const n of tools.rows({ n: 3 })) { await tools.ask({ n }); break; }`;
 
 /** Lines of executions that ended, wait, and failed. */
 async function exported(): Promise<readonly string[]> {
@@ -39,7 +50,8 @@ async function exported(): Promise<readonly string[]> {
   await runtime.execute("throw new TypeError(await tools.read({ n: 1 }));", { execution: "failed" });
   await runtime.execute(PROGRAM, { execution: "decided" });
   await runtime.decide("decided", { "2": { allow: true } });
-  return Array.fromAsync(exportLines(journal, ["waits", "ended", "failed", "decided"]));
+  await runtime.execute(STREAMS, { execution: "streams" });
+  return Array.fromAsync(exportLines(journal, ["waits", "ended", "failed", "decided", "streams"]));
 }
 
 async function* chunksOf(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {

@@ -38,7 +38,7 @@ export async function driveExecution(scope: Scope, log: TrackedLog, work: Work):
     limits,
     // The program's own approval is none of its calls.
     calls: session.lines.filter(({ callId }) => callId !== PROGRAM_CALL),
-    resultBytes: session.usage.resultBytes + session.usage.streamedBytes,
+    resultBytes: session.usage.resultBytes + session.streamedBytes,
     approvedBy: approverOfProgram(log.state),
     kept: { place, value },
     ...driven,

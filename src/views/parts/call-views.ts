@@ -98,6 +98,11 @@ export class CallViews {
     this.#history.stream(id, items, bytes);
   }
 
+  /** The program reads no more of its stream. */
+  leave(id: string, at: number): void {
+    this.#history.leave(id, at);
+  }
+
   /** Takes what a record says of a call. */
   note(record: JournalRecord): void {
     const shown = "call" in record && record.call !== undefined ? this.#shown.get(record.call) : undefined;

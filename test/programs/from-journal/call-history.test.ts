@@ -27,3 +27,57 @@ test.each([
   const { calls } = await viewExecution(journal, "one");
   expect(calls).toMatchObject([{ id: "1", state: outcome.type, ms: 30, result: { text: "No." } }]);
 });
+
+test("a stream that its program left has ended with what was given, also if no record tells so", async () => {
+  const frames = (id: number) => [
+    turn(
+      frameText({ kind: "fire", now: AT, id: 90 + id }),
+      frameText({ kind: "call", id, tool: "crm.find", body: "{}" }),
+    ),
+  ];
+  const items = frameText({ kind: "items", now: AT + 5, id: 1, count: 2, bytes: 5, body: "[1,2]" });
+  const cancel = (id: number) => frameText({ kind: "cancel", id });
+  const records = [
+    ...frames(1),
+    ...frames(2),
+    turn(items, cancel(1)),
+    turn(frameText({ kind: "fire", now: AT + 9, id: 99 }), cancel(2)),
+  ];
+  const common = { tool: "crm.find", caller: "programmatic", started: false } as const;
+  const { lines, state } = await readPast([header("one"), ...records]);
+  expect(lines).toEqual([
+    {
+      ...common,
+      callId: "1",
+      ms: 5,
+      bytes: 5,
+      items: 2,
+      outcome: { type: "value", shape: "stream of 2, not read to its end" },
+    },
+    { ...common, callId: "2", ms: 9, bytes: 0, outcome: { type: "aborted" } },
+  ]);
+  expect(state.calls.size).toBe(0);
+  const journal = createMemoryJournal();
+  await journal.create(header("one"));
+  await journal.append("one", 1, records);
+  const { calls } = await viewExecution(journal, "one");
+  expect(calls).toMatchObject([
+    { id: "1", state: "value", ms: 5, items: 2, bytes: 5 },
+    { id: "2", state: "aborted", ms: 9 },
+  ]);
+  // The record of the end, if the driver lived to write it, tells more.
+  const answered = {
+    type: "answered",
+    call: "1",
+    ok: false,
+    code: "handler_failed",
+    ms: 7,
+    bytes: 5,
+    items: 2,
+  } as const;
+  const told = await readPast([header("one"), ...records, { ...answered, at: AT + 9 }]);
+  expect(told.lines.find(({ callId }) => callId === "1")).toMatchObject({
+    ms: 7,
+    outcome: { type: "failed", code: "handler_failed" },
+  });
+});

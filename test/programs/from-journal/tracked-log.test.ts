@@ -69,3 +69,34 @@ test("a deferred record is in the state at once, and in the journal before the n
     "outcome",
   ]);
 });
+
+test("a journal in memory keeps a quarter of totalBytes of items, and nothing after the first that it does not keep", async () => {
+  const limits = { totalBytes: 400 };
+  const log = await TrackedLog.create(createMemoryJournal(), header("one", { limits }), DRIVER);
+  expect(log.keepsItems("x".repeat(60))).toBe(true);
+  expect(log.keepsItems("x".repeat(40))).toBe(true);
+  expect(log.keepsItems("x")).toBe(false);
+  expect(log.keepsItems("")).toBe(false);
+  const durable = await TrackedLog.create(
+    { ...createMemoryJournal(), isDurable: true },
+    header("two", { limits }),
+    DRIVER,
+  );
+  expect(durable.keepsItems("x".repeat(4000))).toBe(true);
+});
+
+test("a driver that takes an execution up counts the items that the journal in memory keeps already", async () => {
+  const journal = createMemoryJournal();
+  const limits = { totalBytes: 400 };
+  const log = await TrackedLog.create(journal, header("one", { limits }), DRIVER);
+  const body = `["${"x".repeat(86)}"]`;
+  const text = frameText({ kind: "items", now: AT, id: 1, count: 1, bytes: body.length, body });
+  const head = { kind: "items", now: AT, id: 1, count: 1, bytes: body.length, isKept: true } as const;
+  await appendTurns(log, [
+    [BEGIN, turnOf(call(1))],
+    [{ head, text }, turnOf()],
+  ]);
+  const { state } = await readPast(journal.read("one"));
+  const next = await TrackedLog.claim(journal, state, { ...DRIVER, driver: "d2" });
+  expect(next.keepsItems("x".repeat(11))).toBe(false);
+});
