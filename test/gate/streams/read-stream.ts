@@ -29,7 +29,7 @@ export function streamTool(
 
 /** Reads the stream of one call as a program does, if `reads` says so. */
 export function read(tool: Tool, parts: SessionParts & { readonly reads?: (batches: number) => boolean } = {}) {
-  const { session, call, records } = openSession({ ...parts, tools: [tool] });
+  const { session, call, records, events } = openSession({ ...parts, tools: [tool] });
   const { reads = () => true } = parts;
   const batches: Batch[] = [];
   const arrivals: (() => void)[] = [];
@@ -46,6 +46,7 @@ export function read(tool: Tool, parts: SessionParts & { readonly reads?: (batch
   return {
     session,
     records,
+    events,
     batches,
     answered,
     items: () => batches.flatMap(({ body }) => JSON.parse(body) as unknown[]),

@@ -1,63 +1,14 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import type { Answer } from "../../../src/gate/answer.ts";
 import type { CallEvent, Untimed } from "../../../src/gate/call-event.ts";
 import type { Batch } from "../../../src/gate/streams/stream-reader.ts";
 import { UnreadAnswers } from "../../../src/gate/run/unread-answers.ts";
 import { content } from "../../../src/tools/content.ts";
-import { defineTool } from "../../../src/tools/define-tool.ts";
 import type { Schema } from "../../../src/tools/schema.ts";
 import type { CallContext, Tool } from "../../../src/tools/tool.ts";
 import { PortcullisError } from "../../../src/errors.ts";
-import { idle, openSession, type SessionParts } from "../open-session.ts";
-
-type Items = AsyncIterable<unknown> | Iterable<unknown>;
-
-function streamTool(
-  handler: (input: unknown, context: CallContext) => Items | Promise<Items>,
-  changes: Partial<Tool> = {},
-): Tool {
-  const { output, timeoutMs, resumes } = changes;
-  return defineTool({
-    name: "t",
-    description: "Gives items",
-    input: z.looseObject({}),
-    allowedCallers: ["programmatic"],
-    effect: "read",
-    stream: true,
-    handler,
-    ...(output && { output }),
-    ...(timeoutMs && { timeoutMs }),
-    ...(resumes && { resumes }),
-  });
-}
-
-/** Reads the stream of one call as a program does, if `reads` says so. */
-function read(tool: Tool, parts: SessionParts & { readonly reads?: (batches: number) => boolean } = {}) {
-  const { session, call, records, events } = openSession({ ...parts, tools: [tool] });
-  const { reads = () => true } = parts;
-  const batches: Batch[] = [];
-  const arrivals: (() => void)[] = [];
-  const reader = {
-    take: (batch: Batch) => {
-      batches.push(batch);
-      session.noteRead("1");
-      session.share.giveBack(batch.heldBytes);
-      for (const arrive of arrivals.splice(0)) arrive();
-      if (reads(batches.length)) queueMicrotask(() => session.more("1"));
-    },
-  };
-  const answered: Promise<Answer | undefined> = call({}, { reader });
-  return {
-    session,
-    records,
-    events,
-    batches,
-    answered,
-    items: () => batches.flatMap(({ body }) => JSON.parse(body) as unknown[]),
-    untilBatch: () => new Promise<void>((resolve) => arrivals.push(resolve)),
-  };
-}
+import { idle, makeTool, openSession, type SessionParts } from "../open-session.ts";
+import { type Items, read, streamTool } from "./read-stream.ts";
 
 const numbers = async function* (count: number) {
   for (let number = 0; number < count; number += 1) yield number;
@@ -302,6 +253,31 @@ test("a stream that is begun anew with other items than the journal has fails", 
     code: "stream_changed",
   });
   session.close();
+});
+
+test("a batch that is asked for before the next driver has opened the stream again is given", async () => {
+  const opened = Promise.withResolvers<void>();
+  const handler = async (_: unknown, { after }: CallContext) => {
+    await opened.promise;
+    return [Number(after?.items) + 1];
+  };
+  const { session, call } = openSession({ tools: [streamTool(handler)] });
+  const taken: string[] = [];
+  // A program that has not begun the only batch that it was sent.
+  const streamed = { items: 1, bytes: 3, batches: 1, asked: 0, last: "1" };
+  const answered = call({}, { reader: { take: ({ body }) => taken.push(body) } }, { streamed });
+  await idle();
+  session.more("1");
+  opened.resolve();
+  expect(await answered).toMatchObject({ ok: true, items: 2 });
+  expect(taken).toEqual(["[2]"]);
+});
+
+test("a call that is no stream is not ended as one", async () => {
+  const { session, call } = openSession({ tools: [makeTool({ handler: () => idle().then(() => "done") })] });
+  const answered = call();
+  await session.stopReading("1");
+  expect(await answered).toMatchObject({ ok: true, text: '"done"' });
 });
 
 test("a call above the number of streams that may be open is refused", async () => {
