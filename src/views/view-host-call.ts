@@ -10,7 +10,7 @@ import { fieldTexts } from "../values/json/json-fields.ts";
 import { baseOf, outcomeView, waitingViews } from "./parts/base-view.ts";
 import { CallViews } from "./parts/call-views.ts";
 import { EventViews } from "./parts/event-views.ts";
-import { partOf } from "./parts/funnel-view.ts";
+import { partOf, TokenCount } from "./parts/funnel-view.ts";
 import { TextAllowance, headOf, type TextBounds } from "./parts/text-allowance.ts";
 import type { HostCallView } from "./view.ts";
 
@@ -43,7 +43,11 @@ export async function viewHostCall(
   const text = values?.get("value") ?? textOf(ending, "message");
   const ok = textOf(ending, "type") === "completed";
   if (text !== undefined) calls.tell(HOST_CALL, 1, { ok, body: text, at: lastAt, code: () => textOf(ending, "code") });
-  const returned = partOf(text ?? "", true);
+  const views = calls.all({ header, driven: base.driven, waiting });
+  // The journal does not hold the items that the host was given.
+  const streamed = views.find(({ items }) => items !== undefined);
+  const items = streamed && new TokenCount().of(streamed.bytes);
+  const returned = ok && items ? items : partOf(text ?? "", true);
   return {
     ...base,
     kind: "call",
@@ -53,9 +57,9 @@ export async function viewHostCall(
     ...(ending && { outcome: outcomeView(ending) }),
     ...(text !== undefined && { output: headOf(text, bounds.all) }),
     waiting,
-    calls: calls.all({ header, driven: base.driven, waiting }),
+    calls: views,
     limits: [],
-    funnel: { fetched: ok ? returned : { bytes: 0, tokens: 0 }, returned },
+    funnel: { fetched: items ?? (ok ? returned : { bytes: 0, tokens: 0 }), returned },
     events: events.all,
     notes: outcome?.notes ?? [],
     artifacts: [],

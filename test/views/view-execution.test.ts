@@ -174,6 +174,31 @@ test("one call of a host has a view too", async () => {
   });
 });
 
+test("one call of a host that streams has a view with the number and bytes of its items", async () => {
+  const journal = createMemoryJournal();
+  const rows = defineTool({
+    name: "rows",
+    description: "Rows",
+    input: z.object({}),
+    stream: true,
+    allowedCallers: ["direct"],
+    effect: "read",
+    handler: () => [1, 2, 3],
+  });
+  await using runtime = await createRuntime({ tools: [rows], sandbox: createMemorySandbox(), journal });
+  const called = await runtime.call({ tool: "rows", input: {}, caller: "direct" });
+  if (called.ok && called.items) await Array.fromAsync(called.items);
+  const [row] = (await listView(journal)).executions;
+  const given = { bytes: 7, tokens: 2, estimated: true };
+  expect(await viewExecution(journal, row?.execution ?? "")).toMatchObject({
+    kind: "call",
+    state: "ended",
+    outcome: { type: "completed" },
+    calls: [{ tool: "rows", items: 3, bytes: 7, detail: "stream of 3" }],
+    funnel: { fetched: given, returned: given },
+  });
+});
+
 test("a list has filters for state, tool, tenant and text, and its next page continues it", async () => {
   await using one = await open();
   for (const [id, source] of [
