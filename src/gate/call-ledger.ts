@@ -207,13 +207,12 @@ function lineOf(call: AnyCall, facts: Pick<CallLine, "bytes" | "outcome" | "star
 
 function unusual(
   { tool, decided, handling, given }: Partial<ToldCall>,
-  { started, outcome }: Pick<CallLine, "started" | "outcome">,
+  { started }: Pick<CallLine, "started">,
 ): Partial<Pick<CallLine, "effect" | "attempts" | "items" | "bytes">> | undefined {
-  const hasGiven = given !== undefined && given.items > 0;
-  // The journal has no number of items of a stream that gave none before it was left.
-  const isStream = hasGiven || (given !== undefined && started && outcome.type !== "aborted");
+  // A stream that could not go on was begun by another driver.
+  const isStream = given !== undefined && (started || given.items > 0);
   if (!started || !tool || !decided || !handling || (!tool.effectOf && !tool.retry && !isStream))
-    return hasGiven ? given : undefined;
+    return isStream ? given : undefined;
   return {
     ...(isStream ? given : {}),
     ...(tool.effectOf ? { effect: decided.effect } : {}),
