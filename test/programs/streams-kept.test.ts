@@ -10,9 +10,10 @@ import { createIsolateSandbox } from "../../src/sandboxes/index.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
 import { runs } from "../support/all-tests.ts";
 import { enginesOf } from "../support/engines.ts";
+import { createForkedPythonSandbox, PYTHON } from "../support/python-process-sandbox.ts";
 import { memoryFolder } from "../support/memory-folder.ts";
 import { evicting } from "../support/evicting-sandbox.ts";
-import { handsItems, type Run, streamingTools } from "./streaming-tools.ts";
+import { cutsWhere, handsItems, type Run, streamingTools } from "./streaming-tools.ts";
 
 const sandbox = createMemorySandbox();
 afterAll(() => sandbox[Symbol.asyncDispose]());
@@ -244,5 +245,53 @@ test(
       },
     );
     await assert(property, { numRuns: runs(120) });
+  },
+);
+
+const PYTHON_PROGRAM = `
+total = 0
+async for row in tools.rows(n=20):
+    total += row["i"]
+async for row in tools.rows(n=90):
+    if row["i"] == 7:
+        break
+some = tools.again(n=32)
+async for row in tools.put(n=10):
+    total += await tools.one(n=row["i"])
+async for row in some:
+    total += row["i"]
+try:
+    async for row in tools.falls(n=6):
+        total += row["i"]
+except ToolError as error:
+    print(error.code)
+return total
+`;
+
+test.skipIf(PYTHON.missing)(
+  "a Python program with streams that is stopped after any batch ends as if it had not been",
+  { timeout: 120_000 },
+  async () => {
+    await using python = createForkedPythonSandbox();
+    const options = { sandbox: python, tools: streamingTools([]), limits: LIMITS, logger: { error: () => {} } };
+    const journal = createMemoryJournal();
+    await using runtime = await createRuntime({ ...options, journal });
+    const expected = await runtime.execute(PYTHON_PROGRAM, { execution: ID, language: "python" });
+    expect(expected.outcome).toEqual({ type: "completed", value: 190 + 45 + 496 + 15 });
+    const records = await Array.fromAsync(journal.read(ID));
+    expect(await runtime.execution(ID).replay()).toEqual({ type: "identical" });
+    const cuts = cutsWhere(records, (_, last) => handsItems(last));
+    expect(cuts.length).toBeGreaterThan(9);
+    for (const cut of cuts) {
+      const [header, ...others] = records.slice(0, cut);
+      if (header?.type !== "header") throw new Error("The first record is the header.");
+      const copy = createMemoryJournal();
+      await copy.create(header);
+      await copy.append(ID, 1, others);
+      await using next = await createRuntime({ ...options, journal: copy });
+      const report = await next.resume(ID);
+      expect([report.outcome, report.logs.text], `after record ${cut}`).toEqual([expected.outcome, expected.logs.text]);
+      expect(await next.execution(ID).replay()).toEqual({ type: "identical" });
+    }
   },
 );
