@@ -128,7 +128,6 @@ export const HELD_BY_SUITES: ReadonlySet<string> = new Set([
   "src/programs/drive/drive-execution.ts",
   "src/programs/drive/end-without-running.ts",
   "src/programs/drive/endings.ts",
-  "src/programs/drive/held-turns.ts",
   "src/programs/drive/keep-value.ts",
   "src/programs/from-journal/changed-since.ts",
   "src/programs/from-journal/ending-head.ts",

@@ -4,7 +4,7 @@ import type { SlicedWork } from "../../values/slice-scheduler.ts";
 import type { GuestEvent } from "../guest/guest-event.ts";
 import { COMMANDS_PER_SLICE } from "../from-journal/tracked-log.ts";
 
-/** Memory of a command beyond its text, in bytes. */
+/** Memory of a command beyond its text, and of the record of a batch of a stream, in bytes. */
 const COMMAND_BYTES = 256;
 
 /**
@@ -30,6 +30,8 @@ export class HeldTurns {
     let heldBytes = 0;
     for (const [{ head }, { commands, sizes }] of turns) {
       if (this.#isDurable && "id" in head && head.kind !== "items") this.#storedBytes += this.#close(head.id);
+      // A journal in memory keeps a record of each batch, with its items or without.
+      if (!this.#isDurable && head.kind === "items") heldBytes += COMMAND_BYTES;
       let taken = 0;
       for (const command of commands) {
         const bytes = (sizes[taken] ?? 0) + COMMAND_BYTES;
