@@ -1,3 +1,4 @@
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { array, assert, asyncProperty, constantFrom, nat, oneof, record } from "fast-check";
@@ -17,7 +18,8 @@ import { cutsWhere, handsItems, type Run, streamingTools } from "./streaming-too
 
 const sandbox = createMemorySandbox();
 afterAll(() => sandbox[Symbol.asyncDispose]());
-const folder = memoryFolder("streams");
+const folder = memoryFolder("portcullis-streams-");
+afterAll(() => rmSync(folder, { recursive: true }));
 let files = 0;
 const newFile = () => createSqliteJournal({ path: join(folder, `${(files += 1)}.db`) });
 const LIMITS = { resultBytes: 120 };

@@ -1,5 +1,6 @@
+import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { describe } from "vitest";
+import { afterAll, describe } from "vitest";
 import { createSqliteJournal } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createIsolateSandbox } from "../../src/sandboxes/index.ts";
@@ -8,7 +9,8 @@ import { ALL_TESTS } from "../support/all-tests.ts";
 import { memoryFolder } from "../support/memory-folder.ts";
 import { streamsTakenUpSuite } from "./streams-taken-up.suite.ts";
 
-const folder = memoryFolder("streams");
+const folder = memoryFolder("portcullis-streams-");
+afterAll(() => rmSync(folder, { recursive: true }));
 let files = 0;
 
 describe("with a journal in memory", () =>
