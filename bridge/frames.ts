@@ -73,7 +73,7 @@ export type HostFrame =
       readonly now: number;
       readonly id: number;
       readonly count: number;
-      /** UTF-8 bytes of the body as it was sent. */
+      /** UTF-8 bytes of the items as they were sent, each with the comma or the bracket after it. */
       readonly bytes: number;
       /** A JSON array of `count` items. Missing only in a journal that does not keep it. */
       readonly body?: string;

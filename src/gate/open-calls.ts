@@ -4,7 +4,7 @@ import type { Answer, Failure, Refusal } from "./answer.ts";
 import type { CallLedger } from "./call-ledger.ts";
 import { CallWaits } from "./approve/call-waits.ts";
 import { type CallIdentity, OpenCall } from "./open-call.ts";
-import type { Handled } from "./handled.ts";
+import type { Handled } from "./run/handled.ts";
 import type { UnreadAnswers } from "./run/unread-answers.ts";
 
 export interface OpenCallsParts {

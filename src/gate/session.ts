@@ -27,7 +27,7 @@ import { OpenCalls } from "./open-calls.ts";
 import { type RememberedDecision, RememberedDecisions } from "./approve/remembered.ts";
 import { type ArtifactPlace, SessionArtifacts } from "./artifacts/session-artifacts.ts";
 import { SessionSearch } from "./session-search.ts";
-import type { Handled } from "./handled.ts";
+import type { Handled } from "./run/handled.ts";
 import { streamEnded } from "./streams/stream-reader.ts";
 import { STOPPED } from "./streams/stream-run.ts";
 import type { ToolQueues } from "./queues/tool-queues.ts";

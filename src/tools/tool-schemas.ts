@@ -1,5 +1,5 @@
 import { PortcullisError } from "../errors.ts";
-import { arraySchema } from "./json-schema/array-schema.ts";
+import { arraySchema } from "./array-schema.ts";
 import { closedSchema } from "./json-schema/closed-schema.ts";
 import { type CompiledSchema, compileSchema } from "./json-schema/compile-schema.ts";
 import { InputFields } from "./json-schema/input-fields.ts";

@@ -384,8 +384,8 @@ test("the span of a stream has its items and their bytes, and no text of them, a
   );
   const spans = recording.spans().filter(({ name }) => name === "execute_tool rows");
   expect(spans.map(({ attributes }) => attributes)).toMatchObject([
-    { "portcullis.outcome": "value", "portcullis.result.items": 3, "portcullis.result.size": 7 },
-    { "portcullis.outcome": "failed", "portcullis.result.items": 3, "portcullis.result.size": 7 },
+    { "portcullis.outcome": "value", "portcullis.result.items": 3, "portcullis.result.size": 6 },
+    { "portcullis.outcome": "failed", "portcullis.result.items": 3, "portcullis.result.size": 6 },
   ]);
   expect(spans.some(({ attributes }) => "gen_ai.tool.call.result" in attributes)).toBe(false);
 });

@@ -189,12 +189,12 @@ test("one call of a host that streams has a view with the number and bytes of it
   const called = await runtime.call({ tool: "rows", input: {}, caller: "direct" });
   if (called.ok && called.items) await Array.fromAsync(called.items);
   const [row] = (await listView(journal)).executions;
-  const given = { bytes: 7, tokens: 2, estimated: true };
+  const given = { bytes: 6, tokens: 2, estimated: true };
   expect(await viewExecution(journal, row?.execution ?? "")).toMatchObject({
     kind: "call",
     state: "ended",
     outcome: { type: "completed" },
-    calls: [{ tool: "rows", items: 3, bytes: 7, detail: "stream of 3" }],
+    calls: [{ tool: "rows", items: 3, bytes: 6, detail: "stream of 3" }],
     funnel: { fetched: given, returned: given },
   });
 });

@@ -2,7 +2,7 @@ import { PortcullisError } from "../../errors.ts";
 import type { CallContext, Retry } from "../../tools/tool.ts";
 import type { CallLedger } from "../call-ledger.ts";
 import type { OpenCall } from "../open-call.ts";
-import type { Failed } from "../handled.ts";
+import type { Failed } from "./handled.ts";
 import { Returned, runHandler } from "./run-handler.ts";
 import * as sentences from "../sentences.ts";
 

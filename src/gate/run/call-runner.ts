@@ -13,7 +13,7 @@ import { runAttempts } from "./attempts.ts";
 import type { CallQueues } from "../queues/call-queues.ts";
 import type { OpenCall } from "../open-call.ts";
 import type { OpenCalls, OpenCallsParts } from "../open-calls.ts";
-import type { Handled } from "../handled.ts";
+import type { Handled } from "./handled.ts";
 import { readOutside, readResult, Returned, runHandler, toText } from "./run-handler.ts";
 import { GatheredItems } from "../streams/gathered-items.ts";
 import { StreamRun } from "../streams/stream-run.ts";

@@ -3,7 +3,7 @@ import type { Share } from "../../values/held-bytes.ts";
 import { issuesText, type Schema, type Validated, validate } from "../../tools/schema.ts";
 import type { CallContext } from "../../tools/tool.ts";
 import type { Failure } from "../answer.ts";
-import type { Failed, Handled } from "../handled.ts";
+import type { Failed, Handled } from "./handled.ts";
 import { OVER } from "../call-end.ts";
 import type { OpenCall } from "../open-call.ts";
 import { measure } from "../../values/json/plain-data.ts";

@@ -1,7 +1,7 @@
 import type { ResultLimits } from "../../values/json/serialise-result.ts";
 import type { Share } from "../../values/held-bytes.ts";
 import type { OpenCall } from "../open-call.ts";
-import type { Handled } from "../handled.ts";
+import type { Handled } from "../run/handled.ts";
 import * as sentences from "../sentences.ts";
 import type { Batch, OpenStream, StreamReader } from "./stream-reader.ts";
 import type { StreamRun } from "./stream-run.ts";
@@ -13,7 +13,8 @@ export class GatheredItems implements StreamReader {
   readonly #share: Share;
   readonly #texts: string[] = [];
   #count = 0;
-  #bytes = 2;
+  /** Bytes of the array's JSON, if it has any item. */
+  #bytes = 1;
   #values = 1;
   #heldBytes = 0;
 
@@ -28,7 +29,7 @@ export class GatheredItems implements StreamReader {
     const { name } = this.#call.tool;
     this.#heldBytes += batch.heldBytes;
     this.#texts.push(batch.body.slice(1, -1));
-    this.#bytes += batch.bytes - 2 + Number(this.#count > 0);
+    this.#bytes += batch.bytes;
     this.#count += batch.count;
     this.#values += batch.values;
     if (this.#bytes > resultBytes)
@@ -43,7 +44,7 @@ export class GatheredItems implements StreamReader {
     const handled = await stream.run();
     this.#share.giveBack(this.#heldBytes);
     if (!handled || !("shape" in handled)) return handled;
-    const answer = { ok: true, text: `[${this.#texts.join(",")}]`, bytes: this.#bytes } as const;
+    const answer = { ok: true, text: `[${this.#texts.join(",")}]`, bytes: Math.max(2, this.#bytes) } as const;
     return { answer, shape: `array of ${this.#count}` };
   }
 

@@ -1,12 +1,12 @@
 import type { Failure } from "../answer.ts";
-import type { Handled } from "../handled.ts";
+import type { Handled } from "../run/handled.ts";
 import type { Streamed } from "./stream-news.ts";
 
 export interface Batch {
   /** A JSON array. */
   readonly body: string;
   readonly count: number;
-  /** UTF-8 bytes of the body. */
+  /** UTF-8 bytes of the items, each with the comma or the bracket after it: their sum does not depend on the batches. */
   readonly bytes: number;
   /** Number of values that the items hold, or an upper bound of it. */
   readonly values: number;
@@ -14,8 +14,10 @@ export interface Batch {
   readonly heldBytes: number;
 }
 
-/** What a caller that reads streams passes with a call. It is given the first batch. `more` says that it has begun to
- * read a batch: from then on two batches at most have left that it has not begun. */
+/**
+ * What a caller that reads streams passes with a call. It is given the first batch. `more` says that it has begun to read a
+ * batch: from then on two batches at most have left that it has not begun.
+ */
 export interface StreamReader {
   readonly take: (batch: Batch) => void;
 }

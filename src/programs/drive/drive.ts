@@ -97,8 +97,6 @@ export class Driver {
   readonly #words: { readonly notes: string[]; readonly remarks: string[] } = { notes: [], remarks: [] };
   readonly #end = new FirstEnding();
   readonly #printed: string[] = [];
-  /** Names of the tools that stream. */
-  readonly #streaming: ReadonlySet<string>;
   /** Whether turns are journalled and carried out just now. */
   #isTaking = false;
   /** Ids of the calls for which a program that cannot be replayed was kept in its sandbox. */
@@ -110,7 +108,6 @@ export class Driver {
     this.#log = log;
     this.#session = session;
     this.#work = work;
-    this.#streaming = new Set(work.tools.filter(({ stream }) => stream).map(({ name }) => name));
     this.#before = usageOf(log.state);
     this.#held = new HeldTurns(session.share, log.isDurable);
     this.#logs = work.past?.logs ?? new LogCollector(limits.logBytes);
@@ -357,7 +354,7 @@ export class Driver {
     { id, tool, inputText, artifact, inputBytes }: OpenCall & Pick<CallRequest, "inputBytes">,
     past?: OpenCall,
   ): void {
-    const reader = this.#streaming.has(tool) ? { take: (batch: Batch) => this.#giveItems(id, batch) } : undefined;
+    const reader = this.#streams(tool) ? { take: (batch: Batch) => this.#giveItems(id, batch) } : undefined;
     const request = {
       callId: String(id),
       tool,
@@ -376,6 +373,10 @@ export class Driver {
       },
       (error: unknown) => this.#end.fail(error),
     );
+  }
+
+  #streams(tool: string): boolean {
+    return this.#scope.gate.tools.get(tool)?.stream === true;
   }
 
   #giveItems(id: number, batch: Batch): void {
@@ -411,7 +412,7 @@ export class Driver {
     const { map, result } = this.#work;
     // Of a stream the guest notes whether the program has read it.
     const openCalls = [...this.#state.calls.values()].flatMap((call) =>
-      isAnswered(call) || this.#streaming.has(call.tool) ? [] : [openLine(call)],
+      isAnswered(call) || this.#streams(call.tool) ? [] : [openLine(call)],
     );
     const { overdraft, lines, share, usage } = this.#session;
     const calls = usage.calls + turn.filter(({ kind }) => kind === "call").length;

@@ -97,8 +97,8 @@ test("a host reads the items as they come, and the journal tells their number an
   expect(await host.records()).toMatchObject([
     { type: "header", kind: "call", tool: "rows" },
     { type: "call", decision: "allowed" },
-    { type: "answered", ok: true, items: 3, bytes: 28 },
-    { type: "outcome", outcome: '{"type":"completed","items":3,"bytes":28}' },
+    { type: "answered", ok: true, items: 3, bytes: 27 },
+    { type: "outcome", outcome: '{"type":"completed","items":3,"bytes":27}' },
   ]);
   expect(seen).toEqual({ pulled: 3, ended: true, aborted: false });
   expect(host.runtime.queue).toMatchObject({ running: 0 });

@@ -1,5 +1,5 @@
-import { isFields } from "../../values/fields.ts";
-import type { JsonSchema } from "./json-schema.ts";
+import { isFields } from "../values/fields.ts";
+import type { JsonSchema } from "./json-schema/json-schema.ts";
 
 /** Words whose value is an object of schemas, by names that say nothing. */
 const MAPS: ReadonlySet<string> = new Set(

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { arraySchema } from "../../../src/tools/json-schema/array-schema.ts";
-import type { JsonSchema } from "../../../src/tools/json-schema/json-schema.ts";
-import { jsonSchema, type Schema, validate } from "../../../src/tools/schema.ts";
+import { arraySchema } from "../../src/tools/array-schema.ts";
+import type { JsonSchema } from "../../src/tools/json-schema/json-schema.ts";
+import { jsonSchema, type Schema, validate } from "../../src/tools/schema.ts";
 
 const text = { type: "string" };
 

@@ -1,5 +1,5 @@
-import type { Overdraft } from "./admit/budget.ts";
-import type { Failure, Value } from "./answer.ts";
+import type { Overdraft } from "../admit/budget.ts";
+import type { Failure, Value } from "../answer.ts";
 
 export interface Succeeded {
   readonly answer: Value;

@@ -1,0 +1,49 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { NEWS_MS } from "../../../src/gate/streams/stream-news.ts";
+import { StreamTeller } from "../../../src/gate/streams/stream-teller.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function telling() {
+  const given = { items: 0, bytes: 0 };
+  const told: number[] = [];
+  const teller = new StreamTeller(
+    undefined,
+    () => ({ ...given }),
+    () => told.push(given.items),
+  );
+  const give = (items: number) => {
+    given.items += items;
+    teller.tell();
+  };
+  return { give, teller, told };
+}
+
+test("the first batch is told at once, and those that follow soon after together", () => {
+  const { give, told } = telling();
+  give(10);
+  give(10);
+  give(10);
+  expect(told).toEqual([10]);
+  vi.advanceTimersByTime(NEWS_MS);
+  expect(told).toEqual([10, 30]);
+  vi.advanceTimersByTime(10 * NEWS_MS);
+  expect(told).toEqual([10, 30]);
+});
+
+test("what was not told is known at the end, once", () => {
+  const { give, teller, told } = telling();
+  give(10);
+  expect(teller.takeLast()).toBeUndefined();
+  give(5);
+  expect(teller.takeLast()).toEqual({ items: 15, bytes: 0 });
+  expect(teller.takeLast()).toBeUndefined();
+  teller.end();
+  expect(vi.getTimerCount()).toBe(0);
+  expect(told).toEqual([10]);
+});
