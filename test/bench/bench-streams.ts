@@ -16,7 +16,7 @@ import { figure, markdown } from "./table.js";
 
 const ROUNDS = Number(process.env["ROUNDS"] || 5);
 const SIZES = (process.env["SIZES"] || "1000,10000,100000,1000000").split(",").map(Number);
-/** One result may have this many rows: with more it would need limits that nobody sets. */
+/** One result may have this many rows. More rows would need higher limits than the defaults. */
 const MOST_OF_ONE_RESULT = 100_000;
 /** Calls that are compared with the first rows of as many streams. */
 const FIRSTS = 200;

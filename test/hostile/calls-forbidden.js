@@ -1,5 +1,5 @@
 // Tries: to reach a tool that programs may not call, by every spelling of its name.
-// Ends: completed ["undefined","TypeError","TypeError","TypeError","TypeError","undefined","read,echo,list,large,hang,slow,fail,strange,write"]
+// Ends: completed ["undefined","TypeError","TypeError","TypeError","TypeError","undefined","read,echo,list,large,rows,bad_rows,hang,slow,fail,strange,write"]
 // Runs: vault.open 0
 const attempts = [
   () => typeof tools["vault.open"],

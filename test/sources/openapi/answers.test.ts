@@ -30,7 +30,8 @@ describe("an answer of success", () => {
     });
     const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl });
     await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox() });
-    const called = (caller: "direct" | "programmatic") => runtime.call({ tool: "api.call", input: {}, caller, gather: true });
+    const called = (caller: "direct" | "programmatic") =>
+      runtime.call({ tool: "api.call", input: {}, caller, gather: true });
     expect(await called("direct")).toEqual({
       ok: true,
       value: { mediaType, bytes: 2 },

@@ -108,5 +108,11 @@ export async function callTool(
     ...(options.journal ? { journal: options.journal } : {}),
     ...(options.resultBytes === undefined ? {} : { limits: { resultBytes: options.resultBytes } }),
   });
-  return await runtime.call({ tool, input, caller: "direct", gather: true, ...(options.signal ? { signal: options.signal } : {}) });
+  return await runtime.call({
+    tool,
+    input,
+    caller: "direct",
+    gather: true,
+    ...(options.signal ? { signal: options.signal } : {}),
+  });
 }
