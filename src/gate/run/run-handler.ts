@@ -5,6 +5,7 @@ import type { CallContext } from "../../tools/tool.ts";
 import type { Failure } from "../answer.ts";
 import type { Failed, Handled } from "./handled.ts";
 import { OVER } from "../call-end.ts";
+import { isThenable } from "./foreign-promise.ts";
 import type { OpenCall } from "../open-call.ts";
 import { measure } from "../../values/json/plain-data.ts";
 import {
@@ -84,11 +85,6 @@ function withinTime(
 
 function timedOut({ tool, decided }: OpenCall): Failed {
   return failed(sentences.handlerTimedOut(tool, decided));
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  if ((typeof value !== "object" && typeof value !== "function") || value === null) return false;
-  return typeof (value as { readonly then?: unknown }).then === "function";
 }
 
 /** The failure that a handler's error stands for. The caller reads only a message that was written for callers. */

@@ -5,7 +5,7 @@ import { isLarge, type ResultLimits, type ResultText, serialiseResult } from "..
 import type { Failed } from "../run/handled.ts";
 import type { OpenCall } from "../open-call.ts";
 import * as sentences from "../sentences.ts";
-import { isThenable, settled } from "./foreign-promise.ts";
+import { isThenable, settled } from "../run/foreign-promise.ts";
 import type { ItemText } from "./next-batch.ts";
 
 export interface ItemParts {

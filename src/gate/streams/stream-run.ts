@@ -12,7 +12,7 @@ import type { Failed, Handled } from "../run/handled.ts";
 import { thrownFailure } from "../run/run-handler.ts";
 import type { UnreadAnswers } from "../run/unread-answers.ts";
 import * as sentences from "../sentences.ts";
-import { isThenable, settled } from "./foreign-promise.ts";
+import { isThenable, settled } from "../run/foreign-promise.ts";
 import { itemText } from "./item-text.ts";
 import { BATCH_ITEMS, type ItemText, NextBatch } from "./next-batch.ts";
 import { type OpenStream, streamEnded, type StreamReader } from "./stream-reader.ts";

@@ -86,7 +86,8 @@ test("the first item leaves at once, though the handler gives no second", async 
   session.close();
 });
 
-test("a reader that stops ends the generator and aborts its signal, and the call is answered with what was given", async () => {
+/** A handler that never ends by itself, and how it was ended. */
+function endless() {
   const seen: string[] = [];
   const handler = async function* (_input: unknown, { signal }: CallContext) {
     try {
@@ -95,6 +96,11 @@ test("a reader that stops ends the generator and aborts its signal, and the call
       seen.push(`finally, aborted: ${signal.aborted}`);
     }
   };
+  return { handler, seen };
+}
+
+test("a reader that stops ends the generator and aborts its signal, and the call is answered with what was given", async () => {
+  const { handler, seen } = endless();
   const { session, untilBatch, records } = read(streamTool(handler), { reads: () => false });
   await untilBatch();
   await session.stopReading("1");
@@ -113,14 +119,7 @@ test("a reader that stops ends the generator and aborts its signal, and the call
 test.each(["close", "suspend"] as const)(
   "a session that ends (%s) ends the generator and aborts its signal",
   async (end) => {
-    const seen: string[] = [];
-    const handler = async function* (_input: unknown, { signal }: CallContext) {
-      try {
-        for (;;) yield 1;
-      } finally {
-        seen.push(`finally, aborted: ${signal.aborted}`);
-      }
-    };
+    const { handler, seen } = endless();
     const { session, untilBatch, answered } = read(streamTool(handler), { reads: () => false });
     await untilBatch();
     session[end]();

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isThenable, settled } from "../../../src/gate/streams/foreign-promise.ts";
+import { isThenable, settled } from "../../../src/gate/run/foreign-promise.ts";
 
 /* oxlint-disable unicorn/no-thenable -- a handler may give such values */
 test.each([
