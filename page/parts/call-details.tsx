@@ -3,7 +3,7 @@ import { callText, decisionText, streamText } from "../../src/views/words.ts";
 import { useSource } from "../data/use-source.ts";
 import { bytes, duration, time } from "../format.ts";
 import { Text } from "../text.tsx";
-import { streamScale } from "./call-groups.ts";
+import { streamScale } from "../../src/views/call-groups.ts";
 import { TextBlock } from "./text-block.tsx";
 
 export interface CallDetailsProps {

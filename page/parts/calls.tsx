@@ -4,7 +4,7 @@ import { callText, streamText } from "../../src/views/words.ts";
 import { bytes, count, duration } from "../format.ts";
 import { Text } from "../text.tsx";
 import { visibleText } from "../visible-text.ts";
-import { type CallRow, callRows, streamScale } from "./call-groups.ts";
+import { type CallRow, callRows, streamScale } from "../../src/views/call-groups.ts";
 import { CallDetails } from "./call-details.tsx";
 import { Rows } from "./rows.tsx";
 

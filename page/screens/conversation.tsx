@@ -4,7 +4,7 @@ import { callText, RESTS, turnText } from "../../src/views/words.ts";
 import { useExecution } from "../data/use-source.ts";
 import { bytes, duration } from "../format.ts";
 import { CallDetails } from "../parts/call-details.tsx";
-import { callsAt } from "../parts/call-groups.ts";
+import { callsAt } from "../../src/views/call-groups.ts";
 import { Funnel } from "../parts/funnel.tsx";
 import { Limits } from "../parts/limits.tsx";
 import { Notes, Output } from "../parts/panels.tsx";

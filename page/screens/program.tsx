@@ -1,6 +1,6 @@
 import { useMemo, useState } from "preact/hooks";
 import type { HostCallView, ProgramView } from "../../src/views/view.ts";
-import { callsAt } from "../parts/call-groups.ts";
+import { callsAt } from "../../src/views/call-groups.ts";
 import { Calls } from "../parts/calls.tsx";
 import { Funnel } from "../parts/funnel.tsx";
 import { Limits } from "../parts/limits.tsx";

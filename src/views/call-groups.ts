@@ -1,4 +1,4 @@
-import type { CallState, CallView, ProgramView, StreamView, TurnView } from "../../src/views/view.ts";
+import type { CallState, CallView, ProgramView, StreamView, TurnView } from "./view.ts";
 
 /** So many equal calls are one row until it is opened. */
 const EQUAL_CALLS = 12;
@@ -19,14 +19,23 @@ export interface CallGroup {
   readonly bytes: number;
 }
 
-/** The calls in the order in which they were made. Equal calls are together if there are many of them. */
-export function callRows(calls: readonly CallView[], open: ReadonlySet<string>): readonly CallRow[] {
+/**
+ * The calls in the order in which they were made. Equal calls are together if there are many of them, unless each is to have
+ * a row of its own.
+ */
+export function callRows(calls: readonly CallView[], open: ReadonlySet<string>, areApart = false): readonly CallRow[] {
+  if (areApart) return calls.map((call) => ({ type: "call", call, level: 1 }));
   return groupsOf(calls).flatMap((group): CallRow[] => {
     if (group.calls.length < EQUAL_CALLS) return group.calls.map((call) => ({ type: "call", call, level: 1 }));
     const own: CallRow = { type: "group", group };
     if (!open.has(group.key)) return [own];
     return [own, ...group.calls.map((call): CallRow => ({ type: "call", call, level: 2 }))];
   });
+}
+
+/** Number of the calls in some rows. */
+export function callsIn(rows: readonly CallRow[]): number {
+  return rows.reduce((sum, row) => sum + (row.type === "call" ? 1 : row.group.calls.length), 0);
 }
 
 function groupsOf(calls: readonly CallView[]): readonly CallGroup[] {

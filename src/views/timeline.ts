@@ -1,0 +1,99 @@
+import type { CallView, ExecutionView } from "./view.ts";
+
+/*
+ * Calls over time, as the page and the terminal draw them. Times are milliseconds since 1970.
+ */
+
+/** A part of time. */
+export interface Time {
+  readonly from: number;
+  readonly until: number;
+}
+
+/** A part of a call's time, and what the call did in it. A call waits for a person, or for the result of a client. */
+export interface Span extends Time {
+  readonly does: "runs" | "waits";
+}
+
+/** A mark of the axis. */
+export interface Tick {
+  readonly at: number;
+  /** How long after the beginning, like `1.5 s`. */
+  readonly text: string;
+}
+
+type Going = Pick<ExecutionView, "state" | "driven" | "startedAt" | "lastAt">;
+
+/** The time of an execution; up to now if it goes on, or waits. */
+export function timeOf({ state, driven, startedAt: from, lastAt }: Going, now = Date.now()): Time {
+  const goesOn = state === "waiting" || (state === "running" && driven);
+  return { from, until: Math.max(from + 1, lastAt, goesOn ? now : 0) };
+}
+
+/** What a call did from its making to its end, or up to `until`. */
+export function spansOf(call: CallView, until: number): readonly Span[] {
+  const { at: from } = call;
+  const end = Math.max(from, call.ms === undefined ? until : from + call.ms);
+  const waited = Math.min(end, Math.max(from, waitedUntil(call, end)));
+  const spans: readonly Span[] = [
+    { from, until: waited, does: "waits" },
+    { from: waited, until: end, does: "runs" },
+  ];
+  const some = spans.filter((span) => span.until > span.from);
+  return some.length > 0 ? some : spans.slice(-1);
+}
+
+/** Until when a call has waited; its beginning if it has not. */
+function waitedUntil({ at, state, detail, decision, started }: CallView, end: number): number {
+  if (state === "waiting" || detail === "approval_expired") return end;
+  if (decision) return decision.remembered === undefined ? decision.at : at;
+  // Nothing here has run it: a client has given its result.
+  return !started && (state === "value" || state === "failed") ? end : at;
+}
+
+/** For each of so many equal parts of a time, how many of the calls ran or waited in it, as a share of the most. */
+export function density(calls: readonly CallView[], { from, until }: Time, parts: number): readonly number[] {
+  const partOf = (at: number) =>
+    Math.max(0, Math.min(parts - 1, Math.floor(((at - from) / Math.max(1, until - from)) * parts)));
+  const changes = Array.from({ length: parts + 1 }, () => 0);
+  for (const { at, ms } of calls) {
+    const [begin, end] = [partOf(at), partOf(ms === undefined ? until : at + ms) + 1];
+    changes[begin] = (changes[begin] ?? 0) + 1;
+    changes[end] = (changes[end] ?? 0) - 1;
+  }
+  let running = 0;
+  const numbers = changes.slice(0, parts).map((change) => (running += change));
+  const most = Math.max(1, ...numbers);
+  return numbers.map((number) => number / most);
+}
+
+const [SECOND, MINUTE, HOUR] = [1000, 60_000, 3_600_000];
+/** Distances of ticks that are round, up to a day. Beyond, they are numbers of days. */
+const STEPS = [
+  ...[1, 10, 100, SECOND].flatMap((unit) => [unit, 2 * unit, 5 * unit]),
+  ...[10, 15, 30].map((seconds) => seconds * SECOND),
+  ...[1, 2, 5, 10, 15, 30].map((minutes) => minutes * MINUTE),
+  ...[1, 2, 3, 6, 12, 24].map((hours) => hours * HOUR),
+];
+
+/** At most so many marks at round distances from the beginning, with the beginning itself. */
+export function ticksOf({ from, until }: Time, most: number): readonly Tick[] {
+  const all = until - from;
+  const day = 24 * HOUR;
+  const atLeast = all / Math.max(1, most - 1);
+  const step = STEPS.find((one) => one >= atLeast) ?? Math.ceil(atLeast / day) * day;
+  return Array.from({ length: Math.floor(all / step) + 1 }, (_, index) => ({
+    at: from + index * step,
+    text: tickText(index * step, step, all),
+  })).slice(0, Math.max(1, most));
+}
+
+function tickText(ms: number, step: number, all: number): string {
+  if (all < SECOND) return `${ms} ms`;
+  if (step < MINUTE && all < 5 * MINUTE) {
+    const decimals = step >= SECOND ? 0 : step >= 100 ? 1 : step >= 10 ? 2 : 3;
+    return `${(ms / SECOND).toFixed(decimals)} s`;
+  }
+  if (all < 5 * HOUR) return `${Math.round((ms / MINUTE) * 10) / 10} min`;
+  return `${Math.round((ms / HOUR) * 10) / 10} h`;
+}

@@ -1,0 +1,83 @@
+import { expect, test } from "vitest";
+import { density, spansOf, ticksOf, timeOf } from "../../src/views/timeline.ts";
+import type { CallView } from "../../src/views/view.ts";
+
+const call = (more: Partial<CallView>): CallView => ({
+  id: "1",
+  tool: "pay",
+  caller: "programmatic",
+  state: "value",
+  made: 0,
+  at: 100,
+  ms: 50,
+  input: { text: "{}", bytes: 2 },
+  bytes: 0,
+  started: true,
+  ...more,
+});
+const decided = { decision: "allowed", at: 130 } as const;
+
+test.each<[string, Partial<CallView>, readonly [string, number, number][]]>([
+  ["a call that ran", {}, [["runs", 100, 150]]],
+  ["a call that runs", { state: "open", ms: undefined as never }, [["runs", 100, 1000]]],
+  [
+    "a call that was approved, and ran then",
+    { decision: decided },
+    [
+      ["waits", 100, 130],
+      ["runs", 130, 150],
+    ],
+  ],
+  ["a call that waits", { state: "waiting", ms: undefined as never, started: false }, [["waits", 100, 1000]]],
+  ["a call that an earlier decision allowed", { decision: { ...decided, remembered: "0" } }, [["runs", 100, 150]]],
+  ["a call that nothing here ran", { started: false }, [["waits", 100, 150]]],
+  [
+    "a call that waited for too long",
+    { state: "refused", detail: "approval_expired", started: false },
+    [["waits", 100, 150]],
+  ],
+  [
+    "a call that was refused at once",
+    { state: "refused", detail: "input_invalid", ms: 0, started: false },
+    [["runs", 100, 100]],
+  ],
+  [
+    "a decision that a journal from elsewhere has before its call",
+    { decision: { ...decided, at: 1 } },
+    [["runs", 100, 150]],
+  ],
+])("%s is drawn as that", (_, more, spans) => {
+  const drawn = spansOf(call(more), 1000).map(({ does, from, until }) => [does, from, until]);
+  expect(drawn).toEqual(spans);
+});
+
+test("the time of an execution goes on while it waits or is driven, and ends with its last record", () => {
+  const view = { state: "ended", driven: false, startedAt: 5, lastAt: 20 } as const;
+  expect(timeOf(view, 1000)).toEqual({ from: 5, until: 20 });
+  expect(timeOf({ ...view, state: "waiting" }, 1000)).toEqual({ from: 5, until: 1000 });
+  expect(timeOf({ ...view, state: "running", driven: true }, 1000)).toEqual({ from: 5, until: 1000 });
+  expect(timeOf({ ...view, state: "running" }, 1000)).toEqual({ from: 5, until: 20 });
+  // A clock that was set back.
+  expect(timeOf({ ...view, lastAt: 0 }, 1000).until).toBeGreaterThan(5);
+});
+
+test.each([
+  [12, 4, ["0 ms", "5 ms", "10 ms"]],
+  [900, 4, ["0 ms", "500 ms"]],
+  [1_700, 5, ["0.0 s", "0.5 s", "1.0 s", "1.5 s"]],
+  [75_000, 6, ["0 s", "15 s", "30 s", "45 s", "60 s", "75 s"]],
+  [40 * 60_000, 5, ["0 min", "10 min", "20 min", "30 min", "40 min"]],
+  [26 * 3_600_000, 4, ["0 h", "12 h", "24 h"]],
+  [400 * 24 * 3_600_000, 3, ["0 h", "4800 h", "9600 h"]],
+])("a time of %i ms with at most %i marks has round ones", (ms, most, texts) => {
+  const ticks = ticksOf({ from: 7, until: 7 + ms }, most);
+  expect(ticks.map(({ text }) => text)).toEqual(texts);
+  expect(ticks[0]?.at).toBe(7);
+  expect(ticks.every(({ at }) => at <= 7 + ms)).toBe(true);
+});
+
+test("the density of calls is the share of the most that ran in a part of the time", () => {
+  const calls = [call({ at: 0, ms: 9 }), call({ at: 0, ms: 4 }), call({ at: 8, ms: undefined as never })];
+  expect(density(calls, { from: 0, until: 20 }, 4)).toEqual([1, 1, 0.5, 0.5]);
+  expect(density([], { from: 0, until: 20 }, 2)).toEqual([0, 0]);
+});
