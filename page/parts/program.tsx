@@ -1,7 +1,7 @@
 import { useId, useMemo } from "preact/hooks";
 import type { CallView, ProgramView } from "../../src/views/view.ts";
 import { bytes, count, counted, duration } from "../format.ts";
-import { highlight, type Token } from "../highlight.ts";
+import { highlight, type Token } from "../../src/views/highlight.ts";
 import { Text } from "../text.tsx";
 import { Rows } from "./rows.tsx";
 

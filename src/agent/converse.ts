@@ -82,7 +82,7 @@ async function opening(scope: AgentScope, { given, read }: TalkOptions): Promise
   if (from === undefined)
     return { live: await beginConversation(scope, request, { task: "", execution, rests: true }) };
   const chosen = KEPT_OPTIONS.filter((name) => (given as Readonly<Record<string, unknown>>)[name] !== undefined);
-  const work = { request, execution, chosen, allowChangedTools };
+  const work = { request, execution, chosen, allowChangedTools, asks: read.approve !== undefined };
   return typeof from === "string" ? continueConversation(scope, from, work) : continueTranscript(scope, from, work);
 }
 
@@ -187,26 +187,35 @@ export class Talk<Context = unknown, Answer = string> implements AsyncDisposable
     });
   }
 
-  /** Interrupts what is under way, and ends the conversation in the journal. A conversation whose calls wait is left open there. */
-  [Symbol.asyncDispose](): Promise<void> {
-    this.#disposed ??= this.#end();
+  /**
+   * Interrupts what is under way, and gives the conversation up without ending it in the journal:
+   * `runtime.converse({ continue })` takes it up under the same id. In place of disposing of it, which then does nothing.
+   */
+  leave(): Promise<void> {
+    this.#disposed ??= this.#end(false);
     return this.#disposed;
   }
 
-  async #end(): Promise<void> {
+  /** Interrupts what is under way, and ends the conversation in the journal. A conversation whose calls wait is left open there. */
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#disposed ??= this.#end(true);
+    return this.#disposed;
+  }
+
+  async #end(hasOutcome: boolean): Promise<void> {
     try {
-      await this.#dispose();
+      await this.#dispose(hasOutcome);
     } finally {
       this.#gone.resolve();
       await this.#parts.onDisposed();
     }
   }
 
-  async #dispose(): Promise<void> {
+  async #dispose(hasOutcome: boolean): Promise<void> {
     this.interrupt();
     await this.#underWay?.catch(() => {});
     const { scope, log, execution } = this.#live;
-    if (this.#live.openCalls.length > 0) return log.end(false);
+    if (!hasOutcome || this.#live.openCalls.length > 0) return log.end(false);
     const ending = this.#ending ?? { type: "cancelled" };
     try {
       await this.#live.endWith(ending);
@@ -243,7 +252,7 @@ export class Talk<Context = unknown, Answer = string> implements AsyncDisposable
     if (this.#disposed)
       throw new PortcullisError(
         "conversation_ended",
-        `${what}: the conversation ${JSON.stringify(this.execution)} was disposed of. Continue it by runtime.converse({ continue }).`,
+        `${what}: the conversation ${JSON.stringify(this.execution)} was disposed of, or left. Continue it by runtime.converse({ continue }).`,
       );
     if (this.#underWay)
       throw new PortcullisError(

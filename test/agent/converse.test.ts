@@ -331,6 +331,29 @@ describe("disposing", () => {
     expect((await recordsOf(journal, talk.execution)).at(-1)).toBe("outcome");
   });
 
+  test("a conversation that is left stays open in the journal, and goes on under its id", async () => {
+    const { talk, runtime, journal, model } = await talkWith([ECHO, ECHO]);
+    await talk.say("One.");
+    await talk.leave();
+    await talk[Symbol.asyncDispose]();
+    expect((await recordsOf(journal, talk.execution)).at(-1)).toBe("rest");
+    await expect(talk.say("Two.")).rejects.toMatchObject({ code: "conversation_ended" });
+    await using taken = await runtime.converse({ model, continue: talk.execution });
+    expect([taken.execution, (await taken.say("Two.")).answer]).toEqual([talk.execution, "Two."]);
+  });
+
+  test("one that is left in the midst of a call rests, and its call has a result", async () => {
+    const { promise: called, resolve: onCall } = Promise.withResolvers<void>();
+    const hang = toolOf("hang", () => (onCall(), new Promise(() => {})));
+    const { talk, runtime, model } = await talkWith([{ calls: [{ tool: "hang" }] }, ECHO], [hang]);
+    const said = talk.say("One.");
+    await called;
+    await talk.leave();
+    expect((await said).ending.type).toBe("cancelled");
+    await using taken = await runtime.converse({ model, continue: talk.execution });
+    expect((await taken.say("Two.")).answer).toMatch(/^Two\.\|The user interrupted/);
+  });
+
   test("a runtime that closes ends its conversations", async () => {
     const { runtime, journal, talk } = await talkWith([ECHO]);
     await talk.say("One.");
@@ -515,6 +538,21 @@ describe("continuing", () => {
       code: "option_invalid",
       message: expect.stringMatching(/^(converse\(\{ continue \}\): |A part of the transcript)/) as string,
     });
+  });
+
+  test.each<[string, ScriptedStep]>([
+    ["a call", { calls: [{ tool: "pay" }] }],
+    ["a program", { programs: ["return tools.pay({})"] }],
+  ])("with an approver, it is asked about %s that waits", async (_, step) => {
+    const pay = toolOf("pay", () => "paid", { approval: "always" });
+    const { talk, runtime, model } = await talkWith([step, ECHO], [pay]);
+    expect((await talk.say("Pay.")).ending.type).toBe("waiting");
+    await talk.leave();
+    const asked: string[] = [];
+    const approve = ({ tool }: { readonly tool: string }) => asked.push(tool) > 0;
+    await using taken = await runtime.converse({ model, continue: talk.execution, approve });
+    expect((await taken.say()).answer).toContain("paid");
+    expect(asked).toEqual(["pay"]);
   });
 
   test("an open conversation is taken over as it is, and keeps what it began with", async () => {

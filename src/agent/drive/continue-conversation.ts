@@ -29,6 +29,8 @@ export interface ContinueWork {
   /** Names of options that were chosen and that an open conversation has from its beginning. */
   readonly chosen: readonly string[];
   readonly allowChangedTools?: boolean | undefined;
+  /** Ask about calls of its programs that wait. */
+  readonly asks?: boolean | undefined;
 }
 
 /**
@@ -59,6 +61,7 @@ export async function continueConversation(
   const live = await takeUp(scope, past, {
     ...work.request,
     allowChangedTools: work.allowChangedTools,
+    asks: work.asks,
     subject: "converse",
     rests: true,
   });
