@@ -5,6 +5,7 @@ import type { CallEvent, Untimed } from "./call-event.ts";
 import type { CallLine } from "./call-line.ts";
 import type { ParentCall, WorkScope } from "./work-scope.ts";
 import type { CallIdentity, ToldCall } from "./open-call.ts";
+import type { Streamed } from "./streams/stream-news.ts";
 import type { CallSpans } from "../telemetry/telemetry.ts";
 
 /** Stands for the name of an unknown tool if texts are redacted. */
@@ -116,21 +117,22 @@ export class CallLedger {
   }
 
   /** Tells how far the stream of a call is. */
-  streamed({ identity: { callId, tool, caller }, handling }: ToldCall, streamed = handling.stream?.given): void {
+  streamed({ identity: { callId, tool, caller }, reader }: ToldCall, streamed = reader?.handed): void {
     const { execution, onEvent } = this.#parts;
     if (streamed) onEvent({ type: "call_streamed", execution, callId, tool, caller, ...streamed });
   }
 
   /** The call is left to another driver. */
-  left({ span, handling, given }: ToldCall): void {
-    const { items, bytes } = (handling.stream || given?.items ? given : undefined) ?? { bytes: 0 };
+  left({ span, handling, reader }: ToldCall): void {
+    const { items, bytes } = begunOf(handling.stream !== undefined, reader?.handed) ?? { bytes: 0 };
     this.#streamedBytes += bytes;
     span?.end({ outcome: "waiting", bytes, items });
   }
 
   succeeded(call: ToldCall, { bytes, text, items }: Value, shape: string): void {
     const { display, shown, partsLeftOut = 0 } = call.handling.beside;
-    const plain = lineOf(call, { bytes, outcome: { type: "value", shape }, started: true });
+    const streamed = items === undefined ? undefined : { items, bytes };
+    const plain = lineOf(call, { bytes, outcome: { type: "value", shape }, started: true, streamed });
     const facts = { ok: true, shape, ...(items === undefined ? {} : { items }) };
     const isPlain = display === undefined && shown === undefined && partsLeftOut === 0;
     const left = partsLeftOut > 0 && { partsLeftOut };
@@ -147,14 +149,15 @@ export class CallLedger {
   }
 
   failed(call: ToldCall, { code }: Failure, error: unknown): void {
-    const line = lineOf(call, { bytes: 0, outcome: { type: "failed", code }, started: true });
+    const line = lineOf(call, { bytes: 0, outcome: { type: "failed", code }, started: true, streamed: call.given });
     this.#answered(line, { ok: false, code, ...(line.items === undefined ? {} : { items: line.items }) });
     call.span?.end({ outcome: "failed", code, bytes: line.bytes, items: line.items });
     this.#list(line, error ?? call.noticed, call);
   }
 
   refused(call: AnyCall, { code }: Refusal, error?: unknown): void {
-    const line = lineOf(call, { bytes: 0, outcome: { type: "refused", code }, started: false });
+    const facts = { bytes: 0, outcome: { type: "refused", code }, started: false, streamed: call.given } as const;
+    const line = lineOf(call, facts);
     const end = { outcome: "refused", code, bytes: 0 };
     if (call.span) call.span.end(end);
     else this.#parts.spans?.refused({ ...call.identity, ...end });
@@ -164,7 +167,8 @@ export class CallLedger {
   }
 
   aborted(call: ToldCall): void {
-    const line = lineOf(call, { bytes: 0, outcome: { type: "aborted" }, started: call.handling.started });
+    const { started } = call.handling;
+    const line = lineOf(call, { bytes: 0, outcome: { type: "aborted" }, started, streamed: call.reader?.handed });
     call.span?.end({ outcome: "aborted", bytes: line.bytes, items: line.items });
     this.#list(line, call.noticed, call);
   }
@@ -186,7 +190,8 @@ export class CallLedger {
   #list(line: CallLine, error?: unknown, call?: ToldCall): void {
     this.note(line);
     if (line.items !== undefined) this.#streamedBytes += line.bytes;
-    const news = line.items === undefined ? undefined : call?.handling.stream?.takeLastNews();
+    const { items, bytes } = line;
+    const news = items === undefined ? undefined : call?.handling.stream?.takeLastNews({ items, bytes });
     if (call && news) this.streamed(call, news);
     const { execution, onEvent } = this.#parts;
     onEvent({ type: "call_ended", execution, ...line, ...(error === undefined ? {} : { error }) });
@@ -196,26 +201,32 @@ export class CallLedger {
 /** A call, or what is known of a call that was refused on its arrival. */
 type AnyCall = Pick<ToldCall, "identity" | "since"> & Partial<ToldCall>;
 
-function lineOf(call: AnyCall, facts: Pick<CallLine, "bytes" | "outcome" | "started">): CallLine {
+interface LineFacts extends Pick<CallLine, "bytes" | "outcome" | "started"> {
+  /** Of a stream: what the call ended with. */
+  readonly streamed?: Streamed | undefined;
+}
+
+function lineOf(call: AnyCall, { bytes, outcome, started, streamed }: LineFacts): CallLine {
   const { identity, since } = call;
   const { callId, tool, caller } = identity;
-  const { bytes, outcome, started } = facts;
   const line = { callId, tool, caller, ms: performance.now() - since, bytes, outcome, started };
-  const more = unusual(call, facts);
-  return more ? { ...line, ...more } : line;
+  const more = unusual(call, started);
+  const begun = begunOf(started, streamed);
+  return more || begun ? { ...line, ...begun, ...more } : line;
 }
 
 function unusual(
-  { tool, decided, handling, given }: Partial<ToldCall>,
-  { started }: Pick<CallLine, "started">,
-): Partial<Pick<CallLine, "effect" | "attempts" | "items" | "bytes">> | undefined {
-  // A stream that could not go on was begun by another driver.
-  const isStream = given !== undefined && (started || given.items > 0);
-  if (!started || !tool || !decided || !handling || (!tool.effectOf && !tool.retry && !isStream))
-    return isStream ? given : undefined;
+  { tool, decided, handling }: Partial<ToldCall>,
+  started: boolean,
+): Pick<CallLine, "effect" | "attempts"> | undefined {
+  if (!started || !tool || !decided || !handling || (!tool.effectOf && !tool.retry)) return undefined;
   return {
-    ...(isStream ? given : {}),
     ...(tool.effectOf ? { effect: decided.effect } : {}),
     ...(handling.attempt > 1 ? { attempts: handling.attempt } : {}),
   };
+}
+
+/** A stream that could not go on may have been begun by another driver. */
+function begunOf(started: boolean, streamed: Streamed | undefined): Streamed | undefined {
+  return started || (streamed && streamed.items > 0) ? streamed : undefined;
 }

@@ -103,7 +103,7 @@ function hostItems(session: GateSession, { name, timeoutMs }: Tool, { begin, rec
 async function answerAfter(items: HostItems, answer: Answer | undefined): Promise<CallAnswer> {
   const failure = answer?.ok ? undefined : failureOf(answer);
   await items.end(failure);
-  return failure && items.given.items === 0 ? failure : { ok: true, items };
+  return failure && items.handed.items === 0 ? failure : { ok: true, items };
 }
 
 async function answerOf(answer: Answer | undefined, { share }: GateSession): Promise<CallAnswer> {
@@ -120,7 +120,7 @@ function failureOf(answer: (Answer & { readonly ok: false }) | undefined): CallF
 
 /** JSON text of the ending, with the call's value; of a stream, with what the host was given of it. */
 function outcomeOf(answer: Answer | undefined, items: HostItems | undefined): string {
-  if (items && (answer?.ok || items.isStopped)) return JSON.stringify({ type: "completed", ...items.given });
+  if (items && (answer?.ok || items.isStopped)) return JSON.stringify({ type: "completed", ...items.handed });
   if (!answer) return JSON.stringify({ type: "cancelled" });
   if (answer.ok) return `{"type":"completed","value":${answer.text}}`;
   const { code, message } = answer;

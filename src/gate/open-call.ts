@@ -83,7 +83,10 @@ export interface Beside {
 const NOTHING: Beside = {};
 
 /** A call as the journal, reports and spans read it. */
-export type ToldCall = Pick<OpenCall, "identity" | "since" | "tool" | "given" | "inputDigest" | "span" | "noticed"> & {
+export type ToldCall = Pick<
+  OpenCall,
+  "identity" | "since" | "tool" | "given" | "reader" | "inputDigest" | "span" | "noticed"
+> & {
   readonly decided: Readonly<Decided>;
   readonly handling: Readonly<Handling>;
 };
@@ -173,7 +176,7 @@ export class OpenCall {
     return this.#approvalWait?.ms ?? 0;
   }
 
-  /** Of a stream: what its reader was given so far, also by earlier drivers. */
+  /** Of a stream: what has left to its reader so far, also by earlier drivers. */
   get given(): Streamed | undefined {
     const { stream, streamed } = this.handling;
     return this.reader && (stream?.given ?? { items: streamed?.items ?? 0, bytes: streamed?.bytes ?? 0 });

@@ -272,6 +272,7 @@ export class GateSession implements ParentSession, WorkBelow {
 
   /** The owner has read the answer of a call, or a batch of it that takes `bytes`. Returns the memory that it takes. */
   noteRead(callId: string, bytes?: number): number {
+    if (bytes !== undefined) this.#calls.get(callId)?.handling.stream?.tell();
     return this.#options.unread?.remove(callId, bytes) ?? 0;
   }
 

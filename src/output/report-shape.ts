@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { CALL_LINE } from "../gate/call-line.ts";
-import { CLIENT_OUTCOME, CONNECTIONS, LOGS, NOT_EVICTED } from "../programs/outcome.ts";
+import { CLIENT_OUTCOME, CONNECTIONS, LOGS, NOT_EVICTED, UNREPLAYABLE } from "../programs/outcome.ts";
 import type { SchemaType } from "../values/schema-type.ts";
 import { objectSchema } from "../values/object-schema.ts";
 
@@ -76,6 +76,11 @@ export const REPORT = objectSchema({
   artifacts: z.array(REPORT_ARTIFACT),
   /** The runtime's notes on the value and the calls. */
   notes: z.array(z.string()),
+  /**
+   * Why the execution cannot be replayed: what the program had used, a redacted journal, or a stream of which a journal in
+   * memory does not keep all items. Absent if it can be replayed.
+   */
+  unreplayable: UNREPLAYABLE.exactOptional(),
   /** What the guest changed to make the value JSON, in its own words. Untrusted: may be any text. */
   remarks: z.array(z.string()),
 });

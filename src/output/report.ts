@@ -91,6 +91,7 @@ export function reportOf<Value = unknown>(execution: Execution, tools: ToolSet):
     logs,
     artifacts: reportArtifacts(execution.kept?.place.space),
     notes,
+    ...(execution.unreplayable === undefined ? {} : { unreplayable: execution.unreplayable }),
     remarks,
   };
 }

@@ -3,7 +3,7 @@ import type { ArtifactPlace } from "../gate/artifacts/session-artifacts.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { KeptValue } from "./drive/keep-value.ts";
 import type { Limits } from "./limits.ts";
-import type { ConnectionTotals, Ending, Logs, NotEvictedCause } from "./outcome.ts";
+import type { ConnectionTotals, Ending, Logs, NotEvictedCause, Unreplayable } from "./outcome.ts";
 import { NO_CONNECTIONS, type Usage } from "./from-journal/execution-state.ts";
 
 /** The result of one execution of one program. */
@@ -41,6 +41,8 @@ export interface Driven extends Usage {
   readonly restarts: number;
   /** Why the program kept its guest when it waited last; undefined if it could give it up. */
   readonly notEvicted: NotEvictedCause | undefined;
+  /** Why it cannot be replayed; undefined if it can. */
+  readonly unreplayable: Unreplayable | undefined;
   readonly connections: ConnectionTotals;
   /** UTF-8 bytes of the results that the program was handed. */
   readonly seenBytes: number;
@@ -55,6 +57,7 @@ export const NOT_DRIVEN: Omit<Driven, "ending"> = {
   restarts: 0,
   evictions: 0,
   notEvicted: undefined,
+  unreplayable: undefined,
   queuedMs: 0,
   runningMs: 0,
   wallMs: 0,

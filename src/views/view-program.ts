@@ -4,6 +4,7 @@ import type { ProgramHeader } from "../journal/record.ts";
 import { reportOf } from "../output/report.ts";
 import { usageOf } from "../programs/from-journal/execution-state.ts";
 import { limitsOf } from "../programs/limits.ts";
+import { unreplayableNote } from "../programs/drive/endings.ts";
 import { endingHead } from "../programs/from-journal/ending-head.ts";
 import { readPast, type Past } from "../programs/from-journal/past-execution.ts";
 import { readEnding, recordedExecution } from "../programs/from-journal/recorded-execution.ts";
@@ -53,7 +54,7 @@ export async function viewProgram(
       ...(output && { returned: partOf(output.text, output.isExact) }),
     },
     events: reader.events.all,
-    notes: [...(past.outcome?.notes ?? []), ...(past.state.end.settled?.notes ?? [])],
+    notes: notesOf(past),
     artifacts,
     language,
     sandbox,
@@ -63,6 +64,12 @@ export async function viewProgram(
     ...(reader.turnsLeft === 0 ? {} : { turnsLeft: reader.turnsLeft }),
     logs: reader.logs,
   };
+}
+
+/** Notes that the model got, and what an operator has to know beside them. */
+function notesOf({ outcome, state: { end, unreplayable } }: Past): readonly string[] {
+  const notes = [...(outcome?.notes ?? []), ...(end.settled?.notes ?? [])];
+  return unreplayable === undefined ? notes : [...notes, unreplayableNote(unreplayable)];
 }
 
 type OutputText = NonNullable<Awaited<ReturnType<typeof outputText>>>;

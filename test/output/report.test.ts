@@ -39,6 +39,7 @@ function report(ending: Ending, changes: Partial<Execution> = {}, outputBytes = 
     restarts: 1,
     evictions: 2,
     notEvicted: undefined,
+    unreplayable: undefined,
     queuedMs: 5,
     runningMs: 20,
     wallMs: 100,

@@ -1,5 +1,13 @@
 import { expect, test } from "vitest";
-import { type Approve, createRuntime, type Report, type Runtime, type RuntimeOptions } from "../../src/index.ts";
+import { z } from "zod";
+import {
+  type Approve,
+  createRuntime,
+  defineTool,
+  type Report,
+  type Runtime,
+  type RuntimeOptions,
+} from "../../src/index.ts";
 import {
   createMemoryJournal,
   exportLines,
@@ -190,6 +198,33 @@ export function streamsTakenUpSuite({ makeJournal, sandbox, step }: StreamPlaces
     );
     const { report } = await takeUp(records.slice(0, cut), { tools: slow });
     expect(report.outcome).toEqual({ type: "completed", value: 435 });
+  });
+
+  test("of a program that is cancelled, a report and its journal tell the same of a stream with batches that it did not take", async () => {
+    const runs: Run[] = [];
+    const journal = makeJournal();
+    const cancel = new AbortController();
+    const held = defineTool({
+      name: "held",
+      description: "Answers never",
+      input: z.object({}),
+      allowedCallers: ["programmatic"],
+      effect: "read",
+      handler: () => {
+        cancel.abort();
+        return new Promise<never>(() => {});
+      },
+    });
+    const tools = [...streamingTools(runs), held];
+    await using runtime = await createRuntime({ ...options, tools, journal, limits: LIMITS });
+    const program = `for await (const { i } of tools.rows({ n: 400 })) if (i === 9) await Promise.all([tools.one({ n: 1 }), tools.held()]);`;
+    const live = await runtime.execute(program, { execution: ID, signal: cancel.signal });
+    const told = ({ calls, usage }: Report) => ({
+      bytesIn: usage.bytesIn,
+      calls: calls.map(({ callId, items, bytes, outcome }) => ({ callId, items, bytes, outcome })),
+    });
+    expect(told(live).calls[0]?.items).toBeGreaterThan(0);
+    expect(told(await runtime.resume(ID))).toEqual(told(live));
   });
 
   test("items of a stream do not count against totalBytes, before or after a take-up", async () => {

@@ -8,7 +8,7 @@ export interface MadeCall {
 }
 
 /**
- * The calls of a journalled execution, in layers. The calls of a layer can depend only on answers to earlier layers. A
+ * The calls of a journalled execution, in layers. The calls of a layer can depend only on answers and items to earlier layers. A
  * program that awaits each call before the next has one layer per call, even if the calls were independent.
  */
 export function callsOf(records: readonly JournalRecord[]): readonly (readonly MadeCall[])[] {
@@ -17,8 +17,9 @@ export function callsOf(records: readonly JournalRecord[]): readonly (readonly M
   // A timer's turn has no answer of its own: its calls are placed after all answers so far.
   let latest = 0;
   for (const { event, commands } of pastTurns(records)) {
-    if (event.kind === "answer") latest = Math.max(latest, (layerOf.get(event.id) ?? 0) + 1);
-    const layer = event.kind === "answer" ? (layerOf.get(event.id) ?? 0) + 1 : latest;
+    const given = event.kind === "answer" || event.kind === "items" ? (layerOf.get(event.id) ?? 0) + 1 : undefined;
+    latest = Math.max(latest, given ?? 0);
+    const layer = given ?? latest;
     for (const command of commands) {
       if (command.kind !== "call") continue;
       layerOf.set(command.id, layer);

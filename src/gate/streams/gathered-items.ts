@@ -4,6 +4,7 @@ import type { OpenCall } from "../open-call.ts";
 import type { Handled } from "../run/handled.ts";
 import * as sentences from "../sentences.ts";
 import type { Batch, OpenStream, StreamReader } from "./stream-reader.ts";
+import type { Streamed } from "./stream-news.ts";
 import type { StreamRun } from "./stream-run.ts";
 
 /** Reads a stream for a caller that gets its items as one array, within the limits of one result. */
@@ -22,6 +23,10 @@ export class GatheredItems implements StreamReader {
     this.#call = call;
     this.#limits = limits;
     this.#share = share;
+  }
+
+  get handed(): Streamed {
+    return { items: this.#count, bytes: this.#bytes - 1 };
   }
 
   readonly take = (batch: Batch): void => {

@@ -2,6 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { PortcullisError } from "../../errors.ts";
 import type { Share } from "../../values/held-bytes.ts";
 import type { FailureCode, RefusalCode } from "../answer.ts";
+import type { Streamed } from "./stream-news.ts";
 import type { Batch, StreamReader } from "./stream-reader.ts";
 
 /** Why a call has no value, or its stream no further items. `message` is for the caller: a model may read it. */
@@ -37,7 +38,7 @@ export class HostItems implements StreamReader, AsyncIterable<unknown> {
   readonly #parts: HostItemsParts;
   /** Batches that the host has not begun. */
   readonly #batches: Batch[] = [];
-  #given = { items: 0, bytes: 0 };
+  #handed: Streamed = { items: 0, bytes: 0 };
   #changed = Promise.withResolvers<void>();
   #unread: NodeJS.Timeout | undefined;
   #isRead = false;
@@ -54,9 +55,8 @@ export class HostItems implements StreamReader, AsyncIterable<unknown> {
     this.#parts = parts;
   }
 
-  /** What the host was given: the number of items, and the bytes of their JSON. */
-  get given(): { readonly items: number; readonly bytes: number } {
-    return this.#given;
+  get handed(): Streamed {
+    return this.#handed;
   }
 
   /** Whether the host has left its loop before the end. */
@@ -67,8 +67,8 @@ export class HostItems implements StreamReader, AsyncIterable<unknown> {
   readonly take = (batch: Batch): void => {
     const { onBegun, share, tool, unreadMs } = this.#parts;
     if (this.#isOver) return share.giveBack(batch.heldBytes);
-    const { items, bytes } = this.#given;
-    this.#given = { items: items + batch.count, bytes: bytes + batch.bytes };
+    const { items, bytes } = this.#handed;
+    this.#handed = { items: items + batch.count, bytes: bytes + batch.bytes };
     this.#batches.push(batch);
     this.#wake();
     if (items > 0) return;
@@ -83,7 +83,7 @@ export class HostItems implements StreamReader, AsyncIterable<unknown> {
   /** The call has ended. Resolves once the host reads no more. */
   end(failure: CallFailure | undefined): Promise<void> {
     this.#ending ??= { failure };
-    if (this.#given.items === 0) this.#leave();
+    if (this.#handed.items === 0) this.#leave();
     this.#wake();
     return this.#over.promise;
   }

@@ -20,14 +20,18 @@ export interface Batch {
  */
 export interface StreamReader {
   readonly take: (batch: Batch) => void;
+  /** What the caller was handed so far, also by earlier drivers. Batches that wait for the caller are not in it. */
+  readonly handed: Streamed;
 }
 
 /** A stream, as its reader sees it. */
 export interface OpenStream {
   /** What has left, also by earlier drivers. */
   readonly given: Streamed;
-  /** What has left, if listeners were not told of all of it. They are taken to be told now. */
-  readonly takeLastNews: () => Streamed | undefined;
+  /** The caller was handed a batch that had left. */
+  readonly tell: () => void;
+  /** What a call ended with, if listeners were not told of all of it. They are taken to be told now. */
+  readonly takeLastNews: (ended: Streamed) => Streamed | undefined;
   /** The reader can take one batch more. */
   readonly more: () => void;
   /** The reader reads no more. Returns how the call ends with that; undefined if the stream has ended. */

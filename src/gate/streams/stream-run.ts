@@ -74,7 +74,7 @@ export class StreamRun implements OpenStream {
     const onLate = () => this.#inContext(() => this.#goOn());
     this.#batch = new NextBatch(parts.limits.resultBytes, this.#given.items === 0, onLate);
     this.#silence = new Silence(parts.call, () => this.#onSilence());
-    this.#teller = new StreamTeller(past?.items, () => this.#given, parts.onNews);
+    this.#teller = new StreamTeller(past?.items, () => parts.reader.handed, parts.onNews);
     this.#asked = past?.asked ?? 0;
     this.#sent = past?.batches ?? 0;
   }
@@ -83,8 +83,12 @@ export class StreamRun implements OpenStream {
     return this.#given;
   }
 
-  takeLastNews(): Streamed | undefined {
-    return this.#teller.takeLast();
+  tell(): void {
+    if (this.#state !== "over") this.#teller.tell();
+  }
+
+  takeLastNews(ended: Streamed): Streamed | undefined {
+    return this.#teller.takeLast(ended);
   }
 
   /** Gives batches until the handler, the reader or a limit ends the stream. Undefined if the call ends first. Never rejects. */
@@ -113,7 +117,7 @@ export class StreamRun implements OpenStream {
     if (this.#state === "over") return undefined;
     this.#abort(STOPPED);
     this.#leave();
-    return streamEnded(this.#given, false);
+    return streamEnded(this.#parts.reader.handed, false);
   }
 
   fail(answer: Failure): void {
@@ -272,12 +276,7 @@ export class StreamRun implements OpenStream {
     this.#given = { items: this.#given.items + batch.count, bytes: this.#given.bytes + batch.bytes };
     unread?.add(call.identity.callId, batch.heldBytes);
     reader.take(batch);
-    // A reader may have ended the stream with what it was given.
-    if (!this.#isOver) this.#teller.tell();
-  }
-
-  get #isOver(): boolean {
-    return this.#state === "over";
+    this.tell();
   }
 
   #handlerFailed(): Failure {

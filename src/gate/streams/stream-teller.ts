@@ -3,20 +3,20 @@ import { NEWS_MS, type Streamed, StreamNews } from "./stream-news.ts";
 /** Calls a listener when it is to be told how far a stream is. */
 export class StreamTeller {
   readonly #news: StreamNews;
-  readonly #given: () => Streamed;
+  readonly #handed: () => Streamed;
   readonly #onNews: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
 
   /** `items`: what the listener knows before. */
-  constructor(items: number | undefined, given: () => Streamed, onNews: (() => void) | undefined) {
+  constructor(items: number | undefined, handed: () => Streamed, onNews: (() => void) | undefined) {
     this.#news = new StreamNews(items);
-    this.#given = given;
+    this.#handed = handed;
     this.#onNews = onNews;
   }
 
-  /** More was given: tells it now, or soon if the listener was told of the stream a moment ago. */
+  /** More was handed over: tells it now, or soon if the listener was told of the stream a moment ago. */
   tell(): void {
-    const { items } = this.#given();
+    const { items } = this.#handed();
     if (!this.#onNews || this.#news.knows(items)) return;
     if (this.#news.take(items, performance.now())) this.#onNews();
     else
@@ -26,10 +26,9 @@ export class StreamTeller {
       }, NEWS_MS);
   }
 
-  /** What was given, if the listener was not told of all of it. It is taken to be told now. */
-  takeLast(): Streamed | undefined {
-    const given = this.#given();
-    return this.#news.take(given.items, "end") ? given : undefined;
+  /** What a stream ended with, if the listener was not told of all of it. It is taken to be told now. */
+  takeLast(ended: Streamed): Streamed | undefined {
+    return this.#news.take(ended.items, "end") ? ended : undefined;
   }
 
   /** Tells nothing more by itself. */

@@ -13,11 +13,17 @@ import { memoryOf } from "../../values/held-bytes.ts";
 import type { SlicedWork } from "../../values/slice-scheduler.ts";
 import { isAnswered } from "../from-journal/call-history.ts";
 import { Clocks } from "./limit-clocks.ts";
-import { DIED_STOPPING, endingUnreplayable, ITEMS_NOT_KEPT, keptNote, NEVER_SETTLES } from "./endings.ts";
+import { DIED_STOPPING, endingUnreplayable, keptNote, NEVER_SETTLES } from "./endings.ts";
 import { EventQueue } from "./event-queue.ts";
 import { FirstEnding } from "./first-ending.ts";
-import { type ExecutionState, type OpenCall, type Usage, usageOf } from "../from-journal/execution-state.ts";
-import type { Batch } from "../../gate/streams/stream-reader.ts";
+import {
+  type ExecutionState,
+  NOTHING_STREAMED,
+  type OpenCall,
+  type Usage,
+  usageOf,
+} from "../from-journal/execution-state.ts";
+import type { Batch, StreamReader } from "../../gate/streams/stream-reader.ts";
 import { answerEvent, fireEvent, type GuestEvent, itemsEvent, startEvent, stopEvent } from "../guest/guest-event.ts";
 import type { Driven } from "../execution.ts";
 import { GuestSupervisor } from "../guest/guest-supervisor.ts";
@@ -161,13 +167,13 @@ export class Driver {
     const {
       turns,
       restarts,
+      unreplayable,
       used: { connections, seenBytes },
     } = this.#state;
     const { notEvicted } = this.#guests;
     const { logs } = this.#logs;
     const ending = await this.#end.told;
-    const counts = { turns, restarts, notEvicted };
-    if (this.#state.unreplayable === "stream") this.#words.notes.push(ITEMS_NOT_KEPT);
+    const counts = { turns, restarts, notEvicted, unreplayable };
     return { ending, logs, ...this.#words, ...counts, ...this.#usage, connections, seenBytes };
   }
 
@@ -354,7 +360,7 @@ export class Driver {
     { id, tool, inputText, artifact, inputBytes }: OpenCall & Pick<CallRequest, "inputBytes">,
     past?: OpenCall,
   ): void {
-    const reader = this.#streams(tool) ? { take: (batch: Batch) => this.#giveItems(id, batch) } : undefined;
+    const reader = this.#streams(tool) ? this.#readerOf(id) : undefined;
     const request = {
       callId: String(id),
       tool,
@@ -377,6 +383,18 @@ export class Driver {
 
   #streams(tool: string): boolean {
     return this.#scope.gate.tools.get(tool)?.stream === true;
+  }
+
+  /** The program is handed a batch in the turn that the state counts it in. */
+  #readerOf(id: number): StreamReader {
+    // The state forgets a call once it has ended.
+    const call = this.#state.calls.get(id);
+    return {
+      take: (batch) => this.#giveItems(id, batch),
+      get handed() {
+        return call?.streamed ?? NOTHING_STREAMED;
+      },
+    };
   }
 
   #giveItems(id: number, batch: Batch): void {

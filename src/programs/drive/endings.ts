@@ -74,9 +74,10 @@ export function keptNote(cause: Unreplayable): string {
   return `The program kept its process while it waited for a decision or a client's result: it could not be put down, because ${whyNot("it", cause)}.`;
 }
 
-/** Says of an execution that has ended that it cannot be replayed. */
-export const ITEMS_NOT_KEPT =
-  "This execution cannot be replayed: the program read more of its streams than a journal in memory keeps. A journal in a file keeps all of them.";
+/** Says of an execution to its operator that it cannot be replayed. */
+export function unreplayableNote(cause: Unreplayable): string {
+  return `This execution cannot be replayed, because ${whyNot("the program", cause)}.`;
+}
 
 function whyNot(program: string, cause: Unreplayable): string {
   if (cause === "redaction") return "its journal was redacted and does not hold what happened";

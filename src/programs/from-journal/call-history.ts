@@ -219,6 +219,11 @@ export class CallHistory {
     return [...this.#ended].flatMap((call) => lineOf(call) ?? []);
   }
 
+  /** Calls that it keeps something of, in the order in which they were made. */
+  get all(): readonly KnownCall[] {
+    return [...this.#calls.values()];
+  }
+
   get(id: string): KnownCall | undefined {
     return this.#calls.get(id);
   }

@@ -66,7 +66,7 @@ export interface Usage {
   readonly evictions: number;
 }
 
-const NOTHING_STREAMED: StreamPast = { items: 0, bytes: 0, batches: 0, asked: 0 };
+export const NOTHING_STREAMED: StreamPast = { items: 0, bytes: 0, batches: 0, asked: 0 };
 
 export const NO_CONNECTIONS: ConnectionTotals = { count: 0, bytesUp: 0, bytesDown: 0 };
 

@@ -21,7 +21,7 @@ export function recordedExecution(
   ending: Ending,
 ): Execution {
   const { state, logs, lines, resultBytes, streamedBytes, outcome } = past;
-  const { turns, restarts, used, end } = state;
+  const { turns, restarts, unreplayable, used, end } = state;
   const header = state.header ?? { execution: "", limits: {} };
   const { execution } = header;
   const place = artifacts ?? { space: new ArtifactSpace(journal, execution, past.artifacts), prefix: "" };
@@ -38,6 +38,7 @@ export function recordedExecution(
     remarks: end.settled?.notes ?? [],
     turns,
     restarts,
+    unreplayable,
     connections: used.connections,
     seenBytes: used.seenBytes,
     calls: lines,

@@ -102,7 +102,8 @@ export class JournalEvents {
     applyRecord(this.#state, bare, open.type === "turn" ? withoutBodies(open.turn) : undefined);
     const call = this.#calls.note(bare);
     if (this.#kind === "conversation") this.#asked.take(open, bare);
-    const told = [...this.#tell(open, call), ...this.#endCall(bare, call)];
+    const left = bare.type === "outcome" ? this.#calls.all.flatMap((one) => this.#endCall(bare.at, one)) : [];
+    const told = [...left, ...this.#tell(open, call), ...(endsCall(bare) ? this.#endCall(bare.at, call) : [])];
     const waits = this.#wait(timeOf(open));
     if (call?.end) this.#calls.forget(call);
     const index = this.#index;
@@ -119,7 +120,7 @@ export class JournalEvents {
       case "header":
         return this.#begin(record);
       case "turn":
-        return [...this.#stream(record.turn.event), ...printed(record.turn)];
+        return this.#turn(record.turn);
       case "call":
         return call ? called(record, call) : [];
       case "decision":
@@ -160,6 +161,12 @@ export class JournalEvents {
     }
   }
 
+  #turn({ event, commands }: PastTurn): readonly Told[] {
+    const told = [...this.#stream(event), ...printed({ event, commands })];
+    for (const command of commands) if (command.kind === "cancel") this.#calls.leave(String(command.id), event.now);
+    return told;
+  }
+
   /** A batch was handed to the program. A call whose end is told already has told of all its items. */
   #stream(event: HostFrame): readonly Told[] {
     if (event.kind !== "items") return [];
@@ -171,11 +178,11 @@ export class JournalEvents {
   }
 
   /** Tells of the call's end, and before of the items that were not told. */
-  #endCall(record: JournalRecord, call: KnownCall | undefined): readonly Told[] {
-    const end = ended(record, call);
+  #endCall(at: number, call: KnownCall | undefined): readonly Told[] {
+    const end = ended(at, call);
     const streamed = call && streamedOf(call);
     if (end.length === 0 || !streamed || !this.#newsOf(call).take(streamed.items, "end")) return end;
-    return [streamedTo(call, streamed, end[0]?.at ?? 0), ...end];
+    return [streamedTo(call, streamed, at), ...end];
   }
 
   #newsOf(call: KnownCall): StreamNews {
@@ -295,14 +302,18 @@ function called({ decision, at }: CallRecord, call: KnownCall): readonly Told[] 
   }
 }
 
+/** Whether a record may be the last of a call. The calls that have none end with their execution. */
+function endsCall(record: JournalRecord): record is Extract<JournalRecord, { readonly type: "call" | "answered" }> {
+  return record.type === "call" || record.type === "answered";
+}
+
 /** With the fields of the call's line in a report, but for what its handler has said to people. */
-function ended(record: JournalRecord, call: KnownCall | undefined): readonly Told[] {
-  if (record.type !== "call" && record.type !== "answered") return [];
+function ended(at: number, call: KnownCall | undefined): readonly Told[] {
   const known = call && lineOf(call);
   if (!known) return [];
   const { display: _display, tool, outcome, ...line } = known;
   const short = outcome.type === "value" ? { ...outcome, shape: word(outcome.shape) } : outcome;
-  return [{ type: "call_ended", ...line, tool: word(tool), outcome: short, at: record.at }];
+  return [{ type: "call_ended", ...line, tool: word(tool), outcome: short, at }];
 }
 
 function decided({ call: callId, allow, by, note, done, at }: DecisionRecord): Told {

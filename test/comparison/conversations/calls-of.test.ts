@@ -13,9 +13,21 @@ const echo = defineTool({
   handler: ({ n }) => n,
 });
 
+const rows = defineTool({
+  name: "rows",
+  description: "As many rows as it is told, from 1.",
+  input: z.object({ n: z.number() }),
+  allowedCallers: ["programmatic"],
+  effect: "read",
+  stream: true,
+  *handler({ n }) {
+    for (let row = 1; row <= n; row += 1) yield row;
+  },
+});
+
 /** Inputs of a program's calls, in layers, each sorted: the answers to calls made at once may come in any order. */
 async function layersOf(program: string): Promise<number[][]> {
-  await using runtime = await createRuntime({ tools: [echo], sandbox: createMemorySandbox() });
+  await using runtime = await createRuntime({ tools: [echo, rows], sandbox: createMemorySandbox() });
   const { execution } = await runtime.execute(program);
   const layers = callsOf(await Array.fromAsync(runtime.journal.read(execution)));
   return layers.map((layer) =>
@@ -47,6 +59,11 @@ test.each([
     "a call after a timer, after an answer",
     "await tools.echo({ n: 1 }); await new Promise((wake) => setTimeout(wake, 1)); await tools.echo({ n: 2 });",
     [[1], [2]],
+  ],
+  [
+    "calls that are made with the items of a stream",
+    "const made = []; for await (const n of tools.rows({ n: 3 })) made.push(tools.echo({ n: n * 10 })); await Promise.all(made);",
+    [[3], [10, 20, 30]],
   ],
 ])("layers of %s", async (_, program, layers) => {
   expect(await layersOf(program)).toEqual(layers);

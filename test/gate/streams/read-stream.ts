@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Answer } from "../../../src/gate/answer.ts";
 import type { Batch } from "../../../src/gate/streams/stream-reader.ts";
+import type { Streamed } from "../../../src/gate/streams/stream-news.ts";
 import { defineTool } from "../../../src/tools/define-tool.ts";
 import type { CallContext, Tool } from "../../../src/tools/tool.ts";
 import { openSession, type SessionParts } from "../open-session.ts";
@@ -27,6 +28,12 @@ export function streamTool(
   });
 }
 
+/** Of a reader that is handed each batch as it arrives. */
+export function handedOf(batches: readonly Batch[]): Streamed {
+  const sum = (of: (batch: Batch) => number) => batches.reduce((all, batch) => all + of(batch), 0);
+  return { items: sum(({ count }) => count), bytes: sum(({ bytes }) => bytes) };
+}
+
 /** Reads the stream of one call as a program does, if `reads` says so. */
 export function read(tool: Tool, parts: SessionParts & { readonly reads?: (batches: number) => boolean } = {}) {
   const { session, call, records, events } = openSession({ ...parts, tools: [tool] });
@@ -40,6 +47,9 @@ export function read(tool: Tool, parts: SessionParts & { readonly reads?: (batch
       session.share.giveBack(batch.heldBytes);
       for (const arrive of arrivals.splice(0)) arrive();
       if (reads(batches.length)) queueMicrotask(() => session.more("1"));
+    },
+    get handed() {
+      return handedOf(batches);
     },
   };
   const answered: Promise<Answer | undefined> = call({}, { reader });

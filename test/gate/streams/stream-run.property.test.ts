@@ -8,7 +8,7 @@ import type { CallContext } from "../../../src/tools/tool.ts";
 import { HeldBytes } from "../../../src/values/held-bytes.ts";
 import { runs } from "../../support/all-tests.ts";
 import { idle, makeTool, openSession } from "../open-session.ts";
-import { streamTool } from "./read-stream.ts";
+import { handedOf, streamTool } from "./read-stream.ts";
 
 const TIMEOUT_MS = 1000;
 const BATCH_MS = 50;
@@ -140,6 +140,9 @@ async function play(steps: readonly Step[], played: readonly Move[]) {
       if (!isDue()) faults.push("a batch that was not asked for");
       taken.push(batch);
       unreadBatches.push(batch);
+    },
+    get handed() {
+      return handedOf(taken);
     },
   };
   const readBatch = () => {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import type { CallEvent, Untimed } from "../../../src/gate/call-event.ts";
-import type { Batch } from "../../../src/gate/streams/stream-reader.ts";
+import type { Batch, StreamReader } from "../../../src/gate/streams/stream-reader.ts";
 import { UnreadAnswers } from "../../../src/gate/run/unread-answers.ts";
 import { content } from "../../../src/tools/content.ts";
 import type { Schema } from "../../../src/tools/schema.ts";
@@ -13,6 +13,9 @@ import { type Items, read, streamTool } from "./read-stream.ts";
 const numbers = async function* (count: number) {
   for (let number = 0; number < count; number += 1) yield number;
 };
+
+/** A reader whose program takes nothing. */
+const deaf: StreamReader = { take: () => {}, handed: { items: 0, bytes: 0 } };
 
 test("the items of a handler arrive in their order, in batches of at most 500, and the answer counts them", async () => {
   const { answered, batches, items, records, session } = read(streamTool(() => numbers(2500)));
@@ -63,7 +66,12 @@ test("batches that are sent while the program reads others count until each is r
   const unread = new UnreadAnswers();
   const { session, call } = openSession({ tools: [streamTool(() => numbers(2000))], unread });
   const batches: Batch[] = [];
-  const answered = call({}, { reader: { take: (batch: Batch) => void batches.push(batch) } });
+  const answered = call(
+    {},
+    {
+      reader: { ...deaf, take: (batch) => void batches.push(batch) },
+    },
+  );
   await expect.poll(() => batches.length).toBe(1);
   session.more("1");
   await expect.poll(() => batches.length).toBe(3);
@@ -249,7 +257,7 @@ test("a stream that gives nothing for the tool's time ends, after the items befo
 test("a stream that is begun anew with other items than the journal has fails", async () => {
   const { session, call } = openSession({ tools: [streamTool(() => [1, 2], { resumes: "from-start" })] });
   const streamed = { items: 1, bytes: 3, batches: 1, asked: 1, digest: "another" };
-  expect(await call({}, { reader: { take: () => {} } }, { streamed })).toMatchObject({
+  expect(await call({}, { reader: deaf }, { streamed })).toMatchObject({
     ok: false,
     code: "stream_changed",
   });
@@ -266,7 +274,7 @@ test("a batch that is asked for before the next driver has opened the stream aga
   const taken: string[] = [];
   // A program that has not begun the only batch that it was sent.
   const streamed = { items: 1, bytes: 3, batches: 1, asked: 0, last: "1" };
-  const answered = call({}, { reader: { take: ({ body }) => taken.push(body) } }, { streamed });
+  const answered = call({}, { reader: { ...deaf, take: ({ body }) => taken.push(body) } }, { streamed });
   await idle();
   session.more("1");
   opened.resolve();
@@ -283,7 +291,7 @@ test("a call that is no stream is not ended as one", async () => {
 
 test("a call above the number of streams that may be open is refused", async () => {
   const { session, call } = openSession({ tools: [streamTool(() => numbers(5))], limits: { streams: 1 } });
-  const reader = { take: () => {} };
+  const reader = deaf;
   void call({}, { reader });
   expect(await call({}, { reader })).toMatchObject({ ok: false, code: "budget_spent" });
   session.close();

@@ -311,3 +311,17 @@ test("a stream that was given up ends with what the program was given of it", ()
     { type: "call_ended", items: 7, bytes: 14, outcome: { type: "aborted" } },
   ]);
 });
+
+test("calls that no record ends are told of before their execution ends", () => {
+  const call = { type: "call", tool: "rows", caller: "programmatic", decision: "allowed", at: 1 } as const;
+  const stops = turn(frameText({ kind: "fire", now: 20, id: 1 }), frameText({ kind: "cancel", id: 1 }));
+  const outcome = { type: "outcome", outcome: '{"type":"completed"}', at: 30 } as const;
+  const records = [header("e"), { ...call, call: "1" }, { ...call, call: "2" }, itemsOf(1, 10, 3), stops, outcome];
+  const told = takeRecords(records).flat();
+  expect(told.slice(-3).map(({ data }) => data)).toMatchObject([
+    { type: "call_ended", callId: "1", items: 3, bytes: 6, outcome: { shape: "stream of 3, not read to its end" } },
+    { type: "call_ended", callId: "2", outcome: { type: "aborted" } },
+    { type: "execution_ended" },
+  ]);
+  expect(new Set(told.map(({ id }) => id)).size).toBe(told.length);
+});
