@@ -47,7 +47,8 @@ export const ERROR_CODES = {
   conversation_busy: "Something of this conversation is under way already. Wait for it, or interrupt it.",
   conversation_interrupted: "What was under way was interrupted: `signal.reason` of its handlers. Say more to go on.",
   conversation_ended:
-    "The conversation was disposed of or left, and takes nothing more. It can be continued from the journal.",
+    "The conversation has ended, was disposed of or left, and takes nothing more. It can be continued from the journal.",
+  conversation_moved: "The conversation has other messages of the user than were expected. Nothing was said.",
   decision_exists: "The call was decided or answered already. The message says by whom.",
   tools_changed: "Tools of an execution are gone or changed since it began. The message names them.",
   journal_redacted:

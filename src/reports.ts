@@ -1,3 +1,4 @@
+export type { SayOptions } from "./agent/agent-options.ts";
 export type { Notice, SaidMessage } from "./agent/prompt/said-message.ts";
 export type { Step, StepCall } from "./agent/converse.ts";
 export type { ContextDocument, Instructions } from "./agent/prompt/instructions.ts";

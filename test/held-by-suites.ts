@@ -14,7 +14,6 @@ export const HELD_BY_SUITES: ReadonlySet<string> = new Set([
   "src/agent/drive/ask-model.ts",
   "src/agent/drive/continue-conversation.ts",
   "src/agent/drive/drive-conversation.ts",
-  "src/agent/drive/interruption.ts",
   "src/agent/drive/live-conversation.ts",
   "src/agent/drive/loop-rules.ts",
   "src/agent/ending-text.ts",

@@ -39,7 +39,7 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
     types: `
       AgentUsage CallEvent CallLine CallOutcome ConnectionTotals ContextDocument ConversationStatus CrashCode Divergence ExecutionStatus FailureCode FailureEntry Fault Instructions ListedExecution Logs Notice
       Output
-      ProgramsOption RefusalCode Replayed ReportArtifact SaidMessage Step StepCall StoppedBy Stub Transcript TranscriptTurn
+      ProgramsOption RefusalCode Replayed ReportArtifact SaidMessage SayOptions Step StepCall StoppedBy Stub Transcript TranscriptTurn
       Usage Waiting WaitingApproval WaitingCall`,
   },
   "portcullis/sandboxes": {

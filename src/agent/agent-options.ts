@@ -131,6 +131,23 @@ export const CONVERSE_RULES = {
   allowChangedTools: withDefault(flag(), false),
 };
 
+const { execution: _execution, ...OF_SAYING } = CONVERSATION_RULES;
+
+export const SAY_RULES = {
+  /** The model that answers. A conversation goes on with the model that it began with. */
+  model: MODEL,
+  ...OF_SAYING,
+  /**
+   * Number of the user's messages that the conversation has before this one, 0 for the first. The same message with the
+   * same number is never said twice; with another number nothing is said.
+   */
+  expect: wholeNumber({ min: 0 }),
+  /** Called once the journal has the message. From then on the conversation is taken up if its host dies. */
+  onSaid: callback<() => void>(),
+  /** Take an open conversation up although tools have changed or are gone. */
+  allowChangedTools: withDefault(flag(), false),
+};
+
 export const RESUME_AGENT_RULES = {
   ...RESUME_RULES,
   /** The model that the conversation began with. */
@@ -170,6 +187,8 @@ type OptionsWith<Rules, Context, Answer> = Omit<WithContext<OptionsOf<Rules>, Co
 
 export type AgentOptions<Context = unknown, Answer = string> = OptionsWith<typeof AGENT_RULES, Context, Answer>;
 export type ConverseOptions<Context = unknown, Answer = string> = OptionsWith<typeof CONVERSE_RULES, Context, Answer>;
+
+export type SayOptions<Context = unknown, Answer = string> = OptionsWith<typeof SAY_RULES, Context, Answer>;
 
 export type ResumeAgentOptions<Context = unknown, Answer = string> = Omit<
   WithContext<OptionsOf<typeof RESUME_AGENT_RULES>, Context>,

@@ -7,9 +7,7 @@ import { recordedTool } from "../tools/tool-digest.ts";
 import type { Resolved } from "../option-rules/options.ts";
 import { beginConversation, shownTo } from "./agent.ts";
 import { type CONVERSE_RULES, KEPT_OPTIONS, requestOf, type WithModels } from "./agent-options.ts";
-import { refusal } from "./calls/call-result.ts";
 import { type Continued, continueConversation, continueTranscript } from "./drive/continue-conversation.ts";
-import { cancelPrograms } from "./from-journal/past-conversation.ts";
 import { openingFor } from "./prompt/opening.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { ModelTurn } from "../models/model.ts";
@@ -19,6 +17,7 @@ import type { AgentScope } from "./agent-scope.ts";
 import { answerByHand } from "./answer-by-hand.ts";
 import { driveConversation, inLoop } from "./drive/drive-conversation.ts";
 import { interrupted } from "./drive/interruption.ts";
+import { giveUpOpenCalls, goOnFrom, refuseSilence } from "./drive/say-once.ts";
 import type { AgentEnding } from "./ending.ts";
 import type { LiveConversation } from "./drive/live-conversation.ts";
 import { RUN_PROGRAM } from "../tools/tool-name.ts";
@@ -132,7 +131,7 @@ export class Talk<Context = unknown, Answer = string> implements AsyncDisposable
     const messages = said === undefined ? undefined : messagesOf(said, "say(message)");
     return this.#drive("say", async (interrupt) => {
       if (messages) await giveUpOpenCalls(this.#live);
-      else await this.#goOn();
+      else await goOnFrom(this.#live);
       if (messages) await this.#live.say(saidByUser(messages));
       const report = await driveConversation<Answer>(this.#live, { interrupt, keeps: true });
       this.#ending = report.ending;
@@ -149,7 +148,7 @@ export class Talk<Context = unknown, Answer = string> implements AsyncDisposable
     return this.#drive("step", async (interrupt) => {
       await this.#live.closeAnswered();
       if (messages) await this.#live.say(saidByUser(messages));
-      else await this.#refuseSilence("step(message)");
+      else await refuseSilence(this.#live, "step(message)");
       const turn = await inLoop(this.#live, { interrupt, keeps: true }, async (loop) => {
         const taken = await loop.oneTurn();
         await loop.close();
@@ -226,21 +225,6 @@ export class Talk<Context = unknown, Answer = string> implements AsyncDisposable
     scope.onEvent({ type: "conversation_ended", execution, ending });
   }
 
-  async #goOn(): Promise<void> {
-    if (this.#live.open) await this.#live.refresh();
-    else await this.#refuseSilence("say(message)");
-    if (this.#live.state.rest) await this.#live.say([]);
-  }
-
-  /** A model that has answered, and is told nothing more, has nothing to do. */
-  async #refuseSilence(label: string): Promise<void> {
-    const { header, said, turns } = this.#live.state;
-    const end = turns.at(-1)?.turn.end.type;
-    if (said.length > 0 || (header.task !== "" && turns.length === 0)) return;
-    if (end !== undefined && (end !== "answered" || (await this.#live.holdsMessages()))) return;
-    messagesOf(undefined, label);
-  }
-
   /** Runs work that asks the model, when the runtime has a place for it. After the work the conversation has no place. */
   #drive<Value>(what: string, work: (interrupt: AbortSignal) => Promise<Value>): Promise<Value> {
     return this.#run(what, (interrupt) =>
@@ -282,19 +266,6 @@ function stepOf(turn: ModelTurn | AgentEnding, holdsMessages: boolean): Step {
   const step = { text, calls: called };
   if (end.type === "answered" && !holdsMessages) return { ...step, ending: { type: "answered", answer: text } };
   return end.type === "refused" || end.type === "cut_off" ? { ...step, ending: end } : step;
-}
-
-const GIVEN_UP = "The user went on before this call had an answer, so it was given up.";
-
-/** Answers the calls that are open as given up, ends the programs among them, and closes the turn. */
-async function giveUpOpenCalls(live: LiveConversation): Promise<void> {
-  if (!live.open) return;
-  const left = live.openCalls;
-  if (left.length > 0) await cancelPrograms(live.scope, await live.read());
-  for (const call of left) live.takeResult(refusal(call, GIVEN_UP));
-  // What they count for, and calls that were answered by hand.
-  await live.refresh();
-  await live.closeTurn();
 }
 
 /** As `Talk.setTools`. Throws `tools_conflict`, and `option_invalid` if the model cannot take other tools. */

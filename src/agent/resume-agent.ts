@@ -191,7 +191,8 @@ export async function runAgent<Answer = string>(
   });
 }
 
-async function undrivenReport<Answer = string>(
+/** The report of a conversation that nothing drives, as its journal tells it. */
+export async function undrivenReport<Answer = string>(
   { gate, tenant, journal }: AgentScope,
   past: PastConversation,
   ending: AgentEnding,

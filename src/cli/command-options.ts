@@ -3,7 +3,7 @@ import { type CommandOptions, collecting, defaulting, hidden, mandatory, reading
 import { APPROVE_MODES, callResult, duration, parseJson, toolChoice, whole, word } from "./input/option-values.ts";
 import { fileName, readAnswerSchema, readDocument, readResultSchema, readText } from "./input/option-files.ts";
 import { parseLimit } from "./input/units.ts";
-import { MAX_TURNS } from "../agent/agent-options.ts";
+import { MAX_TOKENS, MAX_TURNS } from "../agent/agent-options.ts";
 import { PROGRAMS_OPTIONS } from "../agent/prompt/programs-option.ts";
 import { AT_ONCE, CUT_TOKENS, REPEAT, WINDOW_TOKENS } from "../comparison/compare-numbers.ts";
 import { RECOVER_RULES } from "../executions/recover-options.ts";
@@ -196,7 +196,17 @@ export const SERVE = {
     whole(LISTEN_RULES.port),
   ),
   ...SERVER,
-  "--model <provider:name>": repeatable("a model that continues conversations of the journal (repeatable)"),
+  "--model <provider:name>": repeatable(
+    "a model that clients may converse with, or a module whose default export is one; the first is the default (repeatable)",
+  ),
+  "--max-turns <number>": reading(
+    `maximum number of turns after each message of a conversation; ${MAX_TURNS.default} by default`,
+    whole(MAX_TURNS),
+  ),
+  "--max-tokens <number>": reading(
+    `maximum number of tokens of one conversation; ${count(MAX_TOKENS.default)} by default`,
+    whole(MAX_TOKENS),
+  ),
   ...BASE_URL,
   ...SANDBOX,
   ...LIMIT,
@@ -210,7 +220,9 @@ const KEYS_FILE = { "--keys <file>": mandatory("the file of keys, as serve and m
 export const KEY_ADD = {
   ...KEYS_FILE,
   "--tenant <name>": defaulting("tenant of its executions", "default"),
-  "--scope <name>": repeatable("what it may do: run, decide, read or admin (repeatable; default: all but admin)"),
+  "--scope <name>": repeatable(
+    "what it may do: run, decide, read, converse or admin (repeatable; default: run, decide, read)",
+  ),
   "--allow-tool <name>": repeatable("a tool that it may use, like crm.* (repeatable; default: all)"),
   "--expires <time>": "when it expires, like 2027-01-31T00:00:00Z",
   ...JSON_LINE,

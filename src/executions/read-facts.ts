@@ -4,6 +4,7 @@ import {
   standingOfConversation,
 } from "../agent/from-journal/conversation-standing.ts";
 import { type PastConversation, readOwnConversation } from "../agent/from-journal/past-conversation.ts";
+import { copiedTurns, userMessages } from "../agent/from-journal/conversation-state.ts";
 import { ArtifactSpace } from "../journal/artifact-space.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { ExecutionSummary } from "../journal/journal.ts";
@@ -62,7 +63,16 @@ async function conversationStatus(
   const { execution, task } = past.header;
   const { parseEnding } = await import("../agent/from-journal/parse-message.ts");
   const artifacts = new ArtifactSpace(scope.journal, execution, past.artifacts).all;
-  const about = { model: past.answering.model, task, turns: past.turns.length, artifacts };
+  const { answering, turns, state, use } = past;
+  const about = {
+    model: answering.model,
+    task,
+    turns: turns.length,
+    said: userMessages(state).length,
+    usage: { ...past.usage, turns: turns.length - copiedTurns(state), calls: use.calls },
+    calls: use.lines,
+    artifacts,
+  };
   if (past.outcome) return { ...about, ending: parseEnding(execution, past.outcome.outcome) };
   const ending = await openEnding(past, standing, scope.redactor);
   return ending ? { ...about, ending } : about;

@@ -1,8 +1,9 @@
 import type { AgentReport } from "../agent/agent-report.ts";
-import type { AgentOptions, ConverseOptions, ResumeAgentOptions } from "../agent/agent-options.ts";
+import type { AgentOptions, ConverseOptions, ResumeAgentOptions, SayOptions } from "../agent/agent-options.ts";
 import type { AgentScope } from "../agent/agent-scope.ts";
 import { declarePrograms } from "../agent/calls/run-program.ts";
 import type { Talk } from "../agent/converse.ts";
+import type { Said } from "../agent/user-message.ts";
 import { optionError } from "../errors.ts";
 import { type CallAnswer, callTool } from "../gate/call-tool.ts";
 import { Gate } from "../gate/gate.ts";
@@ -328,6 +329,22 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
         onDisposed: end,
       },
     );
+  }
+
+  /**
+   * Says something in a conversation that no host holds, drives it to its next ending, and leaves it resting in the
+   * journal: for hosts that keep nothing between two messages. Begins the conversation if the journal does not have the
+   * id; its options are then those of `converse`. Without a message it goes on from where it is. Rejects with
+   * `execution_exists`, `conversation_moved`, `conversation_busy`, `conversation_ended`, and as `agent` and
+   * `resumeAgent` do.
+   */
+  async say<Answer = string>(
+    id: ExecutionId,
+    message: Said | undefined,
+    options: SayOptions<Context, Answer>,
+  ): Promise<AgentReport<Answer>> {
+    const { say } = await import("./say.ts");
+    return say<Answer>(id, message, options, (read, work) => this.#run("say", read, listenerOf(read.onEvent), work));
   }
 
   /**

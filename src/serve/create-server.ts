@@ -26,6 +26,7 @@ import {
   SERVER_RULES,
   type ServerOptions,
 } from "./server-options.ts";
+import { ServedModels } from "./served-models.ts";
 import { ServerRuns } from "./server-runs.ts";
 import { TenantIds } from "./tenant-ids.ts";
 
@@ -116,7 +117,8 @@ class Server {
     this.#options = options;
     this.#runtime = runtime.derive({});
     const { journal } = runtime;
-    const { keys, models = () => undefined, maxBodyBytes, hostNames = [] } = options;
+    const { keys, model, models, maxTurns, maxTokens, maxBodyBytes, hostNames = [] } = options;
+    const served = new ServedModels({ model, models, maxTurns, maxTokens });
     const isMcpOnly = options.routes === "mcp";
     const token = options.token ?? randomBytes(24).toString("base64url");
     this.#token = keys === undefined ? token : undefined;
@@ -125,7 +127,7 @@ class Server {
     this.#onError = onError;
     const onEvent = ({ execution }: AgentEvent) => this.#watch.wake(execution);
     this.#runtimes = this.#runtimesOf(this.#keys);
-    this.#runs = new ServerRuns({ runtime: this.#runtime, models, onEvent, onError });
+    this.#runs = new ServerRuns({ runtime: this.#runtime, served, onEvent, onError });
     this.#watch = new JournalWatch(journal);
     const shared = {
       runtime: this.#runtime,
@@ -148,7 +150,7 @@ class Server {
     const app = createApp({
       ...shared,
       runtimeOf: (key: Key) => this.#runtimes.get(key),
-      models,
+      served,
       ids: new TenantIds(journal),
       runs: this.#runs,
       watch: this.#watch,

@@ -1,6 +1,8 @@
 import type { RecoveredConversation } from "../executions/recover-options.ts";
 import type { Approve } from "../gate/approve/approval.ts";
+import { isModel, MAX_TOKENS, MAX_TURNS } from "../agent/agent-options.ts";
 import type { Model } from "../models/model.ts";
+import { isModelName, MODEL_NAMES, type ModelName } from "../models/model-name.ts";
 import {
   array,
   callback,
@@ -46,7 +48,19 @@ export const SERVER_RULES = {
   ),
   /** The token if there are no keys, of at least 16 characters; a new one by default. Its tenant is that of the runtime. */
   token: text({ minLength: 16, maxLength: 1024, expected: "at least 16 characters" }),
-  /** Returns the model that continues a conversation. Without it, conversations stay open. */
+  /**
+   * The model of conversations that clients begin: a model, or its name, like `anthropic:NAME`. Of a list, clients may
+   * choose, and the first is the default. Without it, clients begin none.
+   */
+  model: option<Model | ModelName | readonly (Model | ModelName)[]>(
+    `a model, its name (${MODEL_NAMES}), or a list of such`,
+    (given) => (Array.isArray(given) ? given.length > 0 && given.every(isServed) : isServed(given)),
+  ),
+  /** Maximum of turns after each message in a conversation of a client; 20 by default. Clients may ask for fewer. */
+  maxTurns: MAX_TURNS,
+  /** Maximum of tokens of a whole conversation of a client; a million by default. Clients may ask for fewer. */
+  maxTokens: MAX_TOKENS,
+  /** Returns the model that continues a conversation that none of `model` began. Without one, it stays open. */
   models: callback<(conversation: RecoveredConversation) => Model | undefined>(),
   /** Names, beside its own, under which clients may address the server, like that of a proxy; with its port if it is none of HTTP's. */
   hostNames: array<string>("a list of names of hosts"),
@@ -74,6 +88,10 @@ export const SERVER_RULES = {
   /** Called for failures on the host's side, and for executions that could not be taken up. */
   onError: callback<(error: unknown) => void>(),
 };
+
+function isServed(value: unknown): boolean {
+  return isModel(value) || isModelName(value);
+}
 
 export type ServerOptions = OptionsOf<typeof SERVER_RULES>;
 

@@ -1,9 +1,9 @@
-import type { Model } from "../models/model.ts";
 import { PortcullisError } from "../errors.ts";
 import type { AgentEvent } from "../agent/event.ts";
-import type { RecoveredConversation } from "../executions/recover-options.ts";
+import { interrupted } from "../agent/drive/interruption.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Runtime } from "../runtime.ts";
+import type { ServedModels } from "./served-models.ts";
 
 /** Number of reported failures that are remembered. */
 const MOST_TOLD = 1000;
@@ -19,7 +19,7 @@ interface Run {
 export interface ServerRunsParts {
   /** The server's own runtime: all tools, for any tenant. */
   readonly runtime: Runtime;
-  readonly models: (conversation: RecoveredConversation) => Model | undefined;
+  readonly served: ServedModels;
   readonly onEvent: (event: AgentEvent) => void;
   /** Told of what failed on the host's side. */
   readonly onError: (error: unknown) => void;
@@ -64,7 +64,16 @@ export class ServerRuns {
 
   /** Cancels an execution that runs here, and resolves when it has ended. */
   async cancel(id: ExecutionId): Promise<void> {
-    for (const { cancel } of this.#runs.get(id) ?? []) cancel.abort(new Error("A client has cancelled it."));
+    await this.#abort(id, cancelled());
+  }
+
+  /** Interrupts a conversation that is at work here, and resolves when the journal says that it rests. */
+  async interrupt(id: ExecutionId): Promise<void> {
+    await this.#abort(id, interrupted());
+  }
+
+  async #abort(id: ExecutionId, reason: Error): Promise<void> {
+    for (const { cancel } of this.#runs.get(id) ?? []) cancel.abort(reason);
     await this.settled(id);
   }
 
@@ -89,15 +98,14 @@ export class ServerRuns {
 
   /** Leaves a conversation as it is whose model the server does not have. */
   async #driveOn(id: ExecutionId, tenant: string, signal: AbortSignal): Promise<void> {
-    const { runtime, models, onEvent } = this.#parts;
+    const { runtime, served, onEvent } = this.#parts;
     const { listed, conversation } = await runtime.status(id, { tenant });
-    const model = conversation && models({ execution: id, tenant, ...conversation });
+    const model = conversation && served.find({ execution: id, tenant, ...conversation });
     const options = { tenant, signal, onEvent };
     const waitsAgain = async () =>
       listed.kind === "program"
         ? (await runtime.resume(id, options)).outcome.type === "waiting"
-        : // A host in JavaScript may say null if it has no model.
-          !!model && (await runtime.resumeAgent(id, { ...options, model })).ending.type === "waiting";
+        : !!model && (await runtime.resumeAgent(id, { ...options, model })).ending.type === "waiting";
     // The first attempt may join a driver that ended before it read the note.
     if (await waitsAgain()) await waitsAgain();
   }
@@ -140,7 +148,7 @@ export class ServerRuns {
   }
 
   async #takeUp(only: (execution: ExecutionId) => boolean): Promise<number> {
-    const { runtime, models, onEvent } = this.#parts;
+    const { runtime, served, onEvent } = this.#parts;
     const under = new Map<ExecutionId, () => void>();
     let taken = 0;
     const signal = ({ execution }: { readonly execution: ExecutionId }) => {
@@ -156,7 +164,7 @@ export class ServerRuns {
     };
     try {
       for await (const one of runtime.recover({
-        model: models,
+        model: (conversation) => served.find(conversation),
         onEvent,
         signal,
         only: ({ execution }) => only(execution),
@@ -172,6 +180,11 @@ export class ServerRuns {
     }
     return taken;
   }
+}
+
+/** The reason with which a client's request cancels an execution. */
+export function cancelled(): Error {
+  return new Error("A client has cancelled it.");
 }
 
 /** Codes of errors that mean that another driver has the execution, or that it is gone. */

@@ -2,6 +2,7 @@ import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 import { createRuntime } from "../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import type { Model } from "../../src/models/model.ts";
+import { ServedModels } from "../../src/serve/served-models.ts";
 import { ServerRuns } from "../../src/serve/server-runs.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../src/testing.ts";
 import { payTool } from "../support/tools.ts";
@@ -83,7 +84,13 @@ test("a sweep reads nothing of what has not changed, and takes a conversation up
   await leaveUnanswered(journal, "no-model");
   const errors: unknown[] = [];
   const parts = { onEvent: () => {}, onError: (error: unknown) => errors.push(error) };
-  const runs = new ServerRuns({ runtime: await runtimeOf(journal), models: ({ model }) => ofName(model), ...parts });
+  const served = new ServedModels({
+    model: undefined,
+    models: ({ model }) => ofName(model),
+    maxTurns: 1,
+    maxTokens: 1,
+  });
+  const runs = new ServerRuns({ runtime: await runtimeOf(journal), served, ...parts });
   readNow();
   await runs.sweep();
   expect(readNow()).toEqual(expect.arrayContaining(["with-program", "with-call", "rests", "program", "no-model"]));

@@ -9,7 +9,7 @@ import { openServerProcess } from "./processes.ts";
 const folder = mkdtempSync(join(tmpdir(), "portcullis-doors-"));
 const file = join(folder, "keys.json");
 const secretOf = (id: string) => `${id}-0123456789abcdef`;
-const SCOPES = ["run", "decide", "read", "admin"] as const;
+const SCOPES = ["run", "decide", "read", "converse", "admin"] as const;
 const key = (id: string, more: object = {}) => ({ id, key: secretOf(id), tenant: "acme", ...more });
 const ALL = [
   ...SCOPES.map((scope) => key(scope, { scopes: [scope] })),
@@ -24,6 +24,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   run: ["run"],
   decide: ["decide"],
   read: ["read"],
+  converse: ["converse"],
   admin: ["admin"],
   usual: ["run", "decide", "read"],
   every: SCOPES,
@@ -41,6 +42,15 @@ const NEEDS: Readonly<Record<string, string>> = {
   "POST /v1/executions/:id/decisions": "decide",
   "POST /v1/executions/:id/results": "decide",
   "POST /v1/executions/:id/cancel": "run",
+  "GET /v1/tools": "run",
+  "GET /v1/tools/search": "run",
+  "GET /v1/models": "converse",
+  "POST /v1/conversations": "converse",
+  "GET /v1/conversations/:id": "read",
+  "POST /v1/conversations/:id": "converse",
+  "GET /v1/conversations/:id/events": "read",
+  "POST /v1/conversations/:id/interrupt": "converse",
+  "POST /v1/conversations/:id/end": "converse",
   "GET /healthz": "none",
   "GET /readyz": "any",
   "GET /metrics": "admin",

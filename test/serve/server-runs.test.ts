@@ -2,16 +2,19 @@ import { createRuntime, type Runtime, type Tool } from "portcullis";
 import { createMemoryJournal, type Journal } from "portcullis/journal";
 import { createMemorySandbox } from "portcullis/testing";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { ServedModels } from "../../src/serve/served-models.ts";
 import { ServerRuns } from "../../src/serve/server-runs.ts";
 import { tool } from "../support/tools.ts";
 
 const pay = { ...tool("bank.pay", () => "paid", { effect: "write" }), approvable: true, needsApproval: () => true };
 
+const served = new ServedModels({ model: undefined, models: undefined, maxTurns: 1, maxTokens: 1 });
+
 async function open(journal: Journal, tools: readonly Tool[] = [pay]) {
   const errors: unknown[] = [];
   const runtime = await createRuntime({ tools, journal, sandbox: createMemorySandbox(), approve: () => "later" });
   const onError = (error: unknown) => void errors.push(error);
-  const runs = new ServerRuns({ runtime, models: () => undefined, onEvent: () => {}, onError });
+  const runs = new ServerRuns({ runtime, served, onEvent: () => {}, onError });
   return { runtime, errors, runs, [Symbol.asyncDispose]: () => runtime[Symbol.asyncDispose]() };
 }
 

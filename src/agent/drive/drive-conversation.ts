@@ -11,6 +11,8 @@ export interface Driving {
   readonly interrupt?: AbortSignal;
   /** The driver keeps the conversation after an ending, for what the user says next. */
   readonly keeps?: boolean;
+  /** A failure of the host leaves the conversation open, for the next driver. */
+  readonly staysOpen?: boolean;
 }
 
 /** Drives a conversation until it ends or waits. Rejects if the journal or the sandbox fails, or it is taken over. */
@@ -33,7 +35,7 @@ export function driveConversation<Answer = string>(
 /** Runs the work of one loop, and leaves the conversation in order whatever comes of it. */
 export async function inLoop<Value>(
   live: LiveConversation,
-  { interrupt, keeps = false }: Driving,
+  { interrupt, keeps = false, staysOpen = keeps }: Driving,
   work: (loop: SayLoop) => Promise<Value>,
 ): Promise<Value> {
   // When one of several calls makes the conversation reject, the other programs end too.
@@ -52,7 +54,7 @@ export async function inLoop<Value>(
       await span?.end(endOfConversation(loop.ending));
       return value;
     } catch (error) {
-      await abandon(live, loop, error, keeps);
+      await abandon(live, loop, error, staysOpen);
       await span?.end({ outcome: "broken_off", code: "broken_off" });
       throw error;
     } finally {
@@ -90,8 +92,8 @@ async function end(live: LiveConversation, loop: SayLoop, ending: AgentEnding, k
  * Records an outcome, so that the journal does not show the conversation as running. It stays open if it may go on
  * elsewhere: another driver has it, its developer holds it, or it was taken up and came no further here.
  */
-async function abandon(live: LiveConversation, loop: SayLoop, error: unknown, keeps: boolean): Promise<void> {
-  if (leavesOpen(error) || live.state.drivers.isTakenUp || keeps) {
+async function abandon(live: LiveConversation, loop: SayLoop, error: unknown, staysOpen: boolean): Promise<void> {
+  if (leavesOpen(error) || live.state.drivers.isTakenUp || staysOpen) {
     loop.suspend(error instanceof Error ? error : undefined);
     await live.log.end(false);
   } else await live.breakOff(error);

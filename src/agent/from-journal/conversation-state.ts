@@ -9,7 +9,7 @@ import type {
   RestRecord,
   ToolDigest,
 } from "../../journal/record.ts";
-import type { CallResult, ModelCall, ModelTurn } from "../../models/model.ts";
+import type { CallResult, ModelCall, ModelTurn, UserMessage } from "../../models/model.ts";
 import { applyToCall, CallHistory, isOfCall, type ToldAnswer } from "../../programs/from-journal/call-history.ts";
 import type { UnansweredCall } from "../../programs/from-journal/execution-state.ts";
 import type { Caller } from "../../tools/tool.ts";
@@ -263,6 +263,17 @@ export function turnsOfSay(state: Pick<ConversationState, "turns" | "turnsBefore
 
 export function saidInSay(state: ConversationState): readonly SaidMessage[] {
   return [...turnsOfSay(state).flatMap(({ said }) => said), ...state.said];
+}
+
+/** What the user has said so far: the task, if it began with one, and all messages. */
+export function userMessages({
+  header,
+  turns,
+  said,
+}: Pick<ConversationState, "turns" | "said" | "header">): readonly UserMessage[] {
+  const first = header === undefined || header.task === "" ? [] : [header.task];
+  const all = [...turns.map((one) => one.said), said].flat();
+  return [...first, ...all.flatMap(({ by, message }) => (by === "user" ? [message] : []))];
 }
 
 /** Number of turns that were copied from the conversation that this one continues: they count nothing here. */

@@ -2,9 +2,12 @@ import { z } from "zod";
 import { CALL_LINE } from "../../gate/call-line.ts";
 import { CONVERSATION } from "../../executions/conversation-status.ts";
 import { ABOUT } from "../../executions/listed-execution.ts";
+import { SCOPES } from "../http/keys.ts";
 import { HTTP_EVENT } from "./event-shapes.ts";
 import { REPORT, USAGE } from "../../output/report-shape.ts";
 import { CLIENT_OUTCOME, FAULT, WAITING } from "../../programs/outcome.ts";
+import { CALLERS } from "../../tools/tool.ts";
+import { FACT_APPROVALS, FACT_EFFECTS } from "../../tools/tool-facts.ts";
 import { LIST_ROW } from "../../views/list/list.ts";
 import { CALL_TEXTS, CALL_VIEW, EXECUTION_VIEW, TEXT_HEAD } from "../../views/view.ts";
 
@@ -23,6 +26,46 @@ export const REPORT_ANSWER = ABOUT.pick({ execution: true, kind: true, state: tr
 export const STATUS = z
   .union([ABOUT.extend(REPORT.shape), ABOUT.extend({ conversation: CONVERSATION }), ABOUT])
   .meta({ description: "what the journal tells: with the report of a program that has ended or waits" });
+
+export const CONVERSATION_STATUS = ABOUT.extend({ conversation: CONVERSATION }).meta({
+  description: "what the journal tells of a conversation",
+});
+
+/** A tool as a model is given it. */
+const GIVEN_TOOL = z.object({ name: z.string(), description: z.string(), input: z.looseObject({}) });
+
+export const LISTED_TOOL = z.object({
+  name: z.string(),
+  description: z.string(),
+  callers: z.array(z.enum(CALLERS)).meta({ description: "who may call it, of the callers of this key" }),
+  effect: z.enum(FACT_EFFECTS).meta({ description: "what a call changes at most" }),
+  approval: z.enum(FACT_APPROVALS).meta({ description: "whether calls wait for a decision" }),
+  stub: z.string().exactOptional().meta({ description: "how a program calls it, with types; missing if none may" }),
+  source: z.string().exactOptional().meta({ description: "the server or document that it comes from" }),
+  stream: z.literal(true).exactOptional().meta({ description: "it gives its items one at a time" }),
+  client: z.literal(true).exactOptional().meta({ description: "its calls wait for a client's result" }),
+});
+
+export const TOOLS = z.object({
+  run_program: GIVEN_TOOL.meta({ description: "give it to a model, and run its `code` by POST /v1/executions" }),
+  search_tools: GIVEN_TOOL.exactOptional().meta({
+    description: "give it to a model too: the tools are too many to be described in run_program",
+  }),
+  languages: z.array(z.string()),
+  scopes: z.array(z.enum(SCOPES)).meta({ description: "what this key may do" }),
+  tools: z.array(LISTED_TOOL).meta({ description: "the tools that this key may call, by name" }),
+  cursor: z.string().exactOptional().meta({ description: "for the next page; missing on the last one" }),
+});
+
+export const FOUND_TOOLS = z.object({
+  tools: z.array(z.object({ name: z.string(), stub: z.string(), description: z.string() })),
+});
+
+export const MODELS = z.object({
+  models: z.array(z.string()).meta({ description: "names of models, the default first; none if there are none" }),
+  maxTurns: z.number(),
+  maxTokens: z.number(),
+});
 
 export const ACCEPTED = ABOUT.pick({ execution: true, state: true });
 
@@ -46,6 +89,12 @@ export const ANSWER_NAMES: ReadonlyMap<z.ZodType, string> = new Map<z.ZodType, s
   [CALL_LINE, "Call"],
   [REPORT_ANSWER, "Report"],
   [STATUS, "Status"],
+  [CONVERSATION, "Conversation"],
+  [CONVERSATION_STATUS, "ConversationStatus"],
+  [LISTED_TOOL, "Tool"],
+  [TOOLS, "Tools"],
+  [FOUND_TOOLS, "FoundTools"],
+  [MODELS, "Models"],
   [ACCEPTED, "Accepted"],
   [LIST_ROW, "Listed"],
   [LIST, "List"],

@@ -2,8 +2,10 @@ import { z } from "zod";
 import { faultText } from "./fault-text.ts";
 import { RequestProblem } from "../http/problems.ts";
 import { PREFIX_LENGTH, withoutPrefixes } from "../tenant-ids.ts";
+import { USER_MESSAGE } from "../../models/turn-shape.ts";
 import { LIMIT_RULES } from "../../programs/limits.ts";
 import { cleanText } from "../../output/clean-text.ts";
+import { FOUND_DEFAULT, FOUND_MAX, QUERY_LENGTH } from "../../tools/search/search-tool.ts";
 import { isFields } from "../../values/fields.ts";
 import { cutMiddle } from "../../values/cut-middle.ts";
 
@@ -19,6 +21,11 @@ export const SCHEMA_LENGTH = 64 * 1024;
 const FRAME_DEPTH = 3;
 /** Bytes of the sentence about a body that is refused. */
 export const FAULT_BYTES = 1024;
+/** Messages that one request says. */
+const MOST_MESSAGES = 100;
+/** Tools on one page of their list. */
+const TOOLS_PAGE = 200;
+const MOST_TOOLS = 1000;
 /** Executions on one page of the list. */
 const PAGE = 50;
 const MOST_OF_PAGE = 200;
@@ -54,6 +61,45 @@ export const EXECUTE_BODY = z.strictObject({
   wait: z.boolean().default(true).meta({ description: "false: answer 202 as soon as the journal has the execution" }),
 });
 
+/** What the user says: text, text with images, files and links, or several such messages. */
+const message = z
+  .union([USER_MESSAGE, z.array(USER_MESSAGE).max(MOST_MESSAGES)], {
+    error: 'expected text, a list of parts like { type: "text", text }, or a list of such messages',
+  })
+  .meta({ description: "what the user says: text, a list of parts, or a list of messages" });
+const conversationWait = z
+  .boolean()
+  .default(true)
+  .meta({ description: "false: answer 202 as soon as the journal has the message" });
+
+export const BEGIN_BODY = z.strictObject({
+  message,
+  model: z.string().max(NAME_LENGTH).optional().meta({ description: "one of `GET /v1/models`; the first by default" }),
+  execution: execution.optional().meta({ description: "id of your choice: the same again never begins a second one" }),
+  instructions: z.string().optional().meta({ description: "what the model is told before it begins" }),
+  tools: z.array(z.string().max(NAME_LENGTH)).max(MOST_CALLS).optional().meta({
+    description: "names of tools, like crm.find or crm.*; all of the key's by default",
+  }),
+  language: z.enum(["javascript", "python"]).optional().meta({ description: "language of its programs" }),
+  limits: limits.optional(),
+  maxTurns: z.int().min(1).optional().meta({ description: "turns of the model after each message" }),
+  maxTokens: z.int().min(1).optional().meta({ description: "tokens of the whole conversation" }),
+  maxOutputTokens: z.int().min(1).optional().meta({ description: "output tokens of one turn" }),
+  reasoning: z.strictObject({ effort: z.enum(["low", "medium", "high"]) }).optional(),
+  answer: result
+    .optional()
+    .meta({ description: "JSON Schema (draft 2020-12) that the model's answer, as JSON, has to fit" }),
+  wait: conversationWait,
+});
+
+export const SAY_BODY = z.strictObject({
+  message: message.optional().meta({ description: "missing: it goes on from where it is" }),
+  expect: z.int().min(0).optional().meta({
+    description: "`said` of the conversation as you know it: the same message with the same number is never said twice",
+  }),
+  wait: conversationWait,
+});
+
 const decision = z.strictObject({
   allow: z.boolean().optional(),
   done: z.strictObject({ value: z.unknown() }).optional(),
@@ -83,6 +129,23 @@ export const LIST_QUERY = z.strictObject({
     .optional()
     .meta({ description: "that of the page before" }),
   limit: z.coerce.number().int().min(1).max(MOST_OF_PAGE).default(PAGE),
+});
+
+export const TOOLS_QUERY = z.strictObject({
+  cursor: z.string().max(NAME_LENGTH).optional().meta({ description: "that of the page before" }),
+  limit: z.coerce.number().int().min(1).max(MOST_TOOLS).default(TOOLS_PAGE),
+});
+
+export const SEARCH_QUERY = z.strictObject({
+  q: z
+    .string()
+    .min(1)
+    .max(QUERY_LENGTH)
+    .regex(/\S/, "expected a word")
+    .meta({ description: "what the tool should do, in a few words" }),
+  limit: z.coerce.number().int().min(1).max(FOUND_MAX).default(FOUND_DEFAULT),
+  caller: z.enum(["direct", "programmatic"]).default("programmatic").meta({ description: "who would call the tools" }),
+  language: z.enum(["javascript", "python"]).default("javascript").meta({ description: "language of the stubs" }),
 });
 
 export const NO_QUERY = z.strictObject({});

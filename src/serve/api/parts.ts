@@ -54,6 +54,24 @@ export async function ownExecution({ ids, runtime }: ApiParts, { tenant }: Key, 
   return stored;
 }
 
+/** The id in the journal of a conversation that the key's tenant may see. Rejects with a `RequestProblem`, also for a program. */
+export async function ownConversation({ ids, runtime }: ApiParts, { tenant }: Key, id: string): Promise<ExecutionId> {
+  const stored = await ids.stored(tenant, id);
+  const { kind } = await findOwn({ journal: runtime.journal, tenant }, stored);
+  if (kind === "conversation") return stored;
+  throw new RequestProblem(
+    "execution_unknown",
+    `This is no conversation, but a ${kind}: GET /v1/executions/${encodeURIComponent(id)}`,
+  );
+}
+
+/** The runtime of a key that still holds. */
+export function currentRuntime({ runtimeOf }: ApiParts, key: Key): Runtime {
+  const runtime = runtimeOf(key);
+  if (runtime) return runtime;
+  throw new RequestProblem("key_unknown", "This key was changed or revoked during the request.");
+}
+
 /** Takes a place of the key for an execution, until the function that it returns is called. */
 export function takePlace({ atOnce }: ApiParts, key: Key): () => void {
   const release = atOnce.take(key.id, 1, key.atOnce);

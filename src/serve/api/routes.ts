@@ -3,16 +3,40 @@ import type { RouteScope } from "../http/keys.ts";
 import { type ProblemCode, RequestProblem } from "../http/problems.ts";
 import { readList } from "../../journal/reading/read-records.ts";
 import { CALL_TEXTS, EXECUTION_VIEW } from "../../views/view.ts";
-import { ACCEPTED, ARTIFACT, HEALTH, LIST, READY, REPORT_ANSWER, STATUS } from "./answers.ts";
-import { DECISIONS_BODY, EXECUTE_BODY, LIST_QUERY, NO_BODY, RESULTS_BODY } from "./bodies.ts";
+import {
+  ACCEPTED,
+  ARTIFACT,
+  CONVERSATION_STATUS,
+  FOUND_TOOLS,
+  HEALTH,
+  LIST,
+  MODELS,
+  READY,
+  REPORT_ANSWER,
+  STATUS,
+  TOOLS,
+} from "./answers.ts";
+import {
+  BEGIN_BODY,
+  DECISIONS_BODY,
+  EXECUTE_BODY,
+  LIST_QUERY,
+  NO_BODY,
+  RESULTS_BODY,
+  SAY_BODY,
+  SEARCH_QUERY,
+  TOOLS_QUERY,
+} from "./bodies.ts";
 import { HTTP_EVENT } from "./event-shapes.ts";
-import { cancel } from "./handlers/cancel.ts";
+import { cancel, endConversation, interrupt } from "./handlers/cancel.ts";
+import { begin, continueIt, models, showConversation } from "./handlers/converse.ts";
 import { events } from "./handlers/events.ts";
 import { execute } from "./handlers/execute.ts";
 import { answer, decide } from "./handlers/decide-and-answer.ts";
 import { type ApiParts, type ApiRequest, refuseRevoked } from "./parts.ts";
 import { artifact, call, list, view } from "./handlers/reads.ts";
 import { show } from "./handlers/show.ts";
+import { searchTools, tools } from "./handlers/tools.ts";
 
 /** An answer that is no JSON, by its media type. Of a stream, `event` is the schema of each event's data. */
 type Answer = z.ZodType | { readonly type: string; readonly event?: z.ZodType } | undefined;
@@ -81,6 +105,19 @@ const SAYING: readonly ProblemCode[] = [
   "decision_exists",
   "approval_expired",
 ];
+
+const ENDING: readonly ProblemCode[] = [
+  ...RUNNING,
+  "option_invalid",
+  "execution_unknown",
+  "execution_driven",
+  "head_moved",
+  "model_unavailable",
+  "tools_changed",
+  "journal_redacted",
+  "answer_too_large",
+];
+const CONVERSING: readonly ProblemCode[] = [...ENDING, "conversation_busy", "conversation_moved", "too_many_at_once"];
 
 /** The server takes programs, and its journal answers. */
 async function ready({ runtime, isReady }: ApiParts): Promise<Response> {
@@ -192,18 +229,95 @@ export const ROUTES: readonly Route[] = [
     scope: "run",
     body: NO_BODY,
     answers: { 200: STATUS },
-    problems: [
-      ...RUNNING,
-      "option_invalid",
-      "execution_unknown",
-      "execution_driven",
-      "head_moved",
-      "model_unavailable",
-      "tools_changed",
-      "journal_redacted",
-      "answer_too_large",
-    ],
+    problems: ENDING,
     handle: reading(cancel),
+  }),
+  route({
+    method: "GET",
+    path: "/v1/tools",
+    summary: "The tools that the key may call, and run_program as a model is given it",
+    scope: "run",
+    query: TOOLS_QUERY,
+    answers: { 200: TOOLS },
+    problems: ["answer_too_large"],
+    handle: tools,
+  }),
+  route({
+    method: "GET",
+    path: "/v1/tools/search",
+    summary: "The tools that fit a query best",
+    scope: "run",
+    query: SEARCH_QUERY,
+    answers: { 200: FOUND_TOOLS },
+    problems: [],
+    handle: reading(searchTools),
+  }),
+  route({
+    method: "GET",
+    path: "/v1/models",
+    summary: "The models of conversations, and what a conversation may take",
+    scope: "converse",
+    answers: { 200: MODELS },
+    problems: [],
+    handle: models,
+  }),
+  route({
+    method: "POST",
+    path: "/v1/conversations",
+    summary: "Begin a conversation with a model",
+    scope: "converse",
+    body: BEGIN_BODY,
+    answers: { 200: CONVERSATION_STATUS, 202: ACCEPTED },
+    problems: [...CONVERSING, "execution_exists"],
+    handle: begin,
+  }),
+  route({
+    method: "GET",
+    path: "/v1/conversations/:id",
+    summary: "State of a conversation: its ending so far, its usage and its calls",
+    scope: "read",
+    answers: { 200: CONVERSATION_STATUS },
+    problems: [...JOURNAL, "execution_unknown", "answer_too_large"],
+    handle: reading(showConversation),
+  }),
+  route({
+    method: "POST",
+    path: "/v1/conversations/:id",
+    summary: "Say more in a conversation, or go on with it",
+    scope: "converse",
+    body: SAY_BODY,
+    answers: { 200: CONVERSATION_STATUS, 202: ACCEPTED },
+    problems: [...CONVERSING, "conversation_ended"],
+    handle: continueIt,
+  }),
+  route({
+    method: "GET",
+    path: "/v1/conversations/:id/events",
+    summary: "Events of a conversation as they happen, from the one after Last-Event-ID on",
+    scope: "read",
+    answers: { 200: { type: "text/event-stream", event: HTTP_EVENT }, 204: undefined },
+    problems: [...JOURNAL, "execution_unknown", "too_many_at_once"],
+    handle: events,
+  }),
+  route({
+    method: "POST",
+    path: "/v1/conversations/:id/interrupt",
+    summary: "Interrupt what is under way in a conversation",
+    scope: "converse",
+    body: NO_BODY,
+    answers: { 200: CONVERSATION_STATUS },
+    problems: ENDING,
+    handle: reading(interrupt),
+  }),
+  route({
+    method: "POST",
+    path: "/v1/conversations/:id/end",
+    summary: "End a conversation",
+    scope: "converse",
+    body: NO_BODY,
+    answers: { 200: CONVERSATION_STATUS },
+    problems: ENDING,
+    handle: reading(endConversation),
   }),
   route({
     method: "GET",

@@ -34,10 +34,10 @@ const RATE_RULES = {
 export type Rate = OptionsOf<typeof RATE_RULES>;
 
 /**
- * What a key may do: `run` programs, `decide` calls that wait and answer those of clients, `read` executions, and as
- * `admin` read what is the server's own (`/metrics`).
+ * What a key may do: `run` programs, `decide` calls that wait and answer those of clients, `read` executions, `converse`
+ * with the server's models, which the operator pays, and as `admin` read what is the server's own (`/metrics`).
  */
-export const SCOPES = ["run", "decide", "read", "admin"] as const;
+export const SCOPES = ["run", "decide", "read", "converse", "admin"] as const;
 export type Scope = (typeof SCOPES)[number];
 /** What a key needs for a route; `none` for a route that needs no key, `any` for a route that any key may ask. */
 export type RouteScope = Scope | "none" | "any";
@@ -62,8 +62,10 @@ const KEY_RULES = {
   rate: object<Rate>(),
   /** Executions that it may run at once; as many as the server by default. */
   atOnce: wholeNumber({ min: 1 }),
-  /** What it may do: any of `run`, `decide`, `read` and `admin`; all but `admin` by default. */
-  scopes: option<readonly Scope[]>('a list of "run", "decide", "read" and "admin"', (value) => isListOf(SCOPES, value)),
+  /** What it may do: any of `run`, `decide`, `read`, `converse` and `admin`; the first three by default. */
+  scopes: option<readonly Scope[]>('a list of "run", "decide", "read", "converse" and "admin"', (value) =>
+    isListOf(SCOPES, value),
+  ),
   /** When it expires, as an ISO time like `2027-01-31T00:00:00Z`; never by default. */
   expires: option<string>("an ISO time, like 2027-01-31T00:00:00Z", isTime),
 };

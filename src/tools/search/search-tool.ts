@@ -3,7 +3,7 @@ import { type CallContext, CALLERS, type Tool } from "../tool.ts";
 import { SEARCH_TOOLS } from "../tool-name.ts";
 
 /** Maximum characters of a query. */
-const QUERY_LENGTH = 400;
+export const QUERY_LENGTH = 400;
 /** Tools that one search finds, at most and by default. */
 export const FOUND_MAX = 25;
 export const FOUND_DEFAULT = 5;

@@ -5,7 +5,7 @@ import { createServer } from "portcullis/serve";
 import { createRuntime, defineTool } from "portcullis";
 import { createMemorySandbox, scriptedModel } from "portcullis/testing";
 import { pathOf } from "../../../src/serve/api/openapi.ts";
-import { ask as askOf, keyOf, openServer } from "../servers.ts";
+import { ask as askOf, KEYS, keyOf, openServer } from "../servers.ts";
 
 type Door = Awaited<ReturnType<typeof openServer>>;
 
@@ -22,7 +22,11 @@ async function checked(door: Pick<Door, "ask">) {
   ) => {
     const place = pathOf(path);
     const [id = "", call = "", name = call] = names;
-    const real = path.replace(":id", id).replace(":call", call).replace(":name", name);
+    const real = path
+      .replace("/search", "/search?q=pay")
+      .replace(":id", id)
+      .replace(":call", call)
+      .replace(":name", name);
     const answer = await door.ask(method, real, { body, key });
     const { content } = document.paths[place][method.toLowerCase()].responses[answer.status];
     const schema = { ...content["application/json"].schema, components: document.components };
@@ -47,8 +51,19 @@ const PROGRAMS: Readonly<Record<string, string>> = {
 };
 
 test("all that is answered of programs is as the document says, and has no field beside", async () => {
-  await using door = await openServer();
+  const model = scriptedModel([{ calls: [{ tool: "none", input: {} }] }, { text: "so" }, { text: "so" }]);
+  await using door = await openServer({ keys: KEYS, model });
   const { ask, seen, document } = await checked(door);
+  for (const path of ["/v1/tools", "/v1/tools/search", "/v1/models"])
+    await ask("GET", path, [], undefined, keyOf("con"));
+  const chat = (path: string, body: object) => ask("POST", `/v1/conversations${path}`, ["chat"], body, keyOf("con"));
+  await chat("", { message: "one", execution: "chat" });
+  await chat("/:id", { message: "two", expect: 1 });
+  await chat("/:id", { message: "three", wait: false });
+  await ask("GET", "/v1/conversations/:id", ["chat"]);
+  await chat("/:id/interrupt", {});
+  await chat("/:id/end", {});
+  await chat("/:id", { message: "four" });
   for (const [execution, program] of Object.entries(PROGRAMS)) {
     await ask("POST", "/v1/executions", [], { program, execution, limits: { calls: 20 } });
     await ask("GET", "/v1/executions/:id", [execution]);

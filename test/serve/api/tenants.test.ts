@@ -7,6 +7,9 @@ const BODIES: Readonly<Record<string, unknown>> = {
   "/v1/executions/:id/decisions": { decisions: { 1: { allow: true } } },
   "/v1/executions/:id/results": { results: { 1: { value: 1 } } },
   "/v1/executions/:id/cancel": {},
+  "/v1/conversations/:id": { message: "x" },
+  "/v1/conversations/:id/interrupt": {},
+  "/v1/conversations/:id/end": {},
 };
 
 const OF_AN_EXECUTION = ROUTES.filter(({ path }) => path.includes(":id"));
@@ -22,10 +25,10 @@ test.each(OF_AN_EXECUTION)("$method $path answers another tenant's execution lik
     await door.ask("POST", "/v1/executions", {
       body: { program: execution === "ends" ? "return 1" : program, execution },
     });
-  const body = BODIES[line.path];
+  const body = line.method === "POST" ? BODIES[line.path] : undefined;
   const asked = (id: string) =>
     door.ask(line.method, line.path.replace(":id", id).replace(":call", "1").replace(":name", "rows"), {
-      key: keyOf("bob"),
+      key: keyOf("bea"),
       ...(body ? { body } : {}),
     });
   const [unknown, waits, ended] = [await asked("never"), await asked("theirs"), await asked("ends")];

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { expect, test, vi } from "vitest";
 import { ROUTES } from "../../../src/serve/api/routes.ts";
-import { openServer } from "../servers.ts";
+import { keyOf, openServer } from "../servers.ts";
 
 const wide = (value: unknown) => Object.fromEntries(Array.from({ length: 10_000 }, (_, n) => [`f${n}`, value]));
 const BODIES = {
@@ -20,7 +20,7 @@ test.each(
     body: { program: "return await tools.desk.ask({})", execution: "waits" },
   });
   const checked = vi.spyOn(body as z.ZodType, "safeParse");
-  const answer = await door.ask("POST", path.replace(":id", "waits"), { body: fields });
+  const answer = await door.ask("POST", path.replace(":id", "waits"), { key: keyOf("con"), body: fields });
   expect([answer.status, answer.json.error.code]).toEqual([400, "request_invalid"]);
   expect(answer.text).toContain("at most 1000 fields");
   expect(checked).not.toHaveBeenCalled();

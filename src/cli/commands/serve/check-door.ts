@@ -1,4 +1,5 @@
-import { declarationTokens, directTokens, factCells, toolFacts } from "../tools/tool-facts.ts";
+import { toolFacts } from "../../../tools/tool-facts.ts";
+import { declarationTokens, directTokens, factCells } from "../tools/tool-facts.ts";
 import { count, counted } from "../../../output/count-text.ts";
 import { createRuntime } from "../../../runtime.ts";
 import { listTools } from "../../../serve/mcp/listed-tools.ts";

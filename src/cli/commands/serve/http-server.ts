@@ -53,7 +53,7 @@ export function refuseServerOptions(options: ServerOptions): void {
 export async function openHttpServer(
   runtime: Runtime,
   { options, port, keys, drainMs }: HttpSettings,
-  more: Pick<DoorOptions, "routes" | "models" | "approve" | "patienceMs"> = {},
+  more: Pick<DoorOptions, "routes" | "model" | "maxTurns" | "maxTokens" | "approve" | "patienceMs"> = {},
 ) {
   const { host, hostName, log } = options;
   const onError = (error: unknown) => tell(reasonOf(error));

@@ -18,8 +18,8 @@ const CLOSE_MS = 2000;
 export async function serve(options: CommandOptions<typeof SERVE>): Promise<number> {
   const settings = readHttpSettings(options, options.port, CLOSE_RULES.drainMs.default);
   const { executions } = settings;
-  const { baseUrl, sandbox } = options;
-  const models = await Promise.all(options.model.map((text) => loadModel(text, given({ baseUrl }))));
+  const { baseUrl, sandbox, maxTurns, maxTokens } = options;
+  const model = await Promise.all(options.model.map((text) => loadModel(text, given({ baseUrl }))));
   keepStdout();
   using cancelling = cancelOnSignal();
   const stack = new AsyncDisposableStack();
@@ -31,7 +31,8 @@ export async function serve(options: CommandOptions<typeof SERVE>): Promise<numb
     });
     if (cancelling.signal.aborted) return EXIT.completed;
     await using listening = await openHttpServer(runtime, settings, {
-      models: ({ model }) => models.find(({ name }) => name === model),
+      ...given({ maxTurns, maxTokens }),
+      ...(model.length === 0 ? {} : { model }),
     });
     using _ = greet(listening.server, listening.url, options);
     await cancelling.asked;

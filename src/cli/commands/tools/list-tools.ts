@@ -1,4 +1,5 @@
-import { directTokens, factCells, toolFacts } from "./tool-facts.ts";
+import { toolFacts } from "../../../tools/tool-facts.ts";
+import { directTokens, factCells } from "./tool-facts.ts";
 import { printJson, printTable } from "../../terminal/print.ts";
 import { writeStdout } from "../../terminal/standard-streams.ts";
 import { count, counted } from "../../../output/count-text.ts";

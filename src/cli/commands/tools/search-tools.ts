@@ -1,4 +1,4 @@
-import { toolFacts } from "./tool-facts.ts";
+import { toolFacts } from "../../../tools/tool-facts.ts";
 import { PortcullisError } from "../../../errors.ts";
 import { nearest } from "../../../option-rules/nearest.ts";
 import { cleanText } from "../../../output/clean-text.ts";

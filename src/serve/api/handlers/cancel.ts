@@ -1,59 +1,110 @@
+import { interrupted } from "../../../agent/drive/interruption.ts";
+import type { ConversationStatus } from "../../../executions/conversation-status.ts";
 import type { ExecutionId } from "../../../journal/execution-id.ts";
 import { isHeadMoved } from "../../../journal/execution-log.ts";
 import { drivenHere } from "../../../programs/driven.ts";
-import { findOwn } from "../../../programs/from-journal/past-execution.ts";
+import type { Runtime } from "../../../runtime.ts";
 import type { Key } from "../../http/keys.ts";
 import { RequestProblem } from "../../http/problems.ts";
+import { cancelled } from "../../server-runs.ts";
 import { jsonAnswer } from "../json-answer.ts";
-import { type ApiParts, type ApiRequest, ownExecution } from "../parts.ts";
+import { type ApiParts, type ApiRequest, ownConversation, ownExecution } from "../parts.ts";
 import { statusAnswer } from "./show.ts";
+
+type ExecutionStatus = Awaited<ReturnType<Runtime["status"]>>;
 
 /** How often it is tried against others who append to the same execution. */
 const TRIES = 10;
 
 /** `POST /v1/executions/:id/cancel`: ends an execution, and answers what it has come to. An execution that has ended stays as it is. */
 export async function cancel(parts: ApiParts, { key, id }: ApiRequest<unknown, unknown>): Promise<Response> {
-  const own = await ownExecution(parts, key, id);
-  for (let tries = 1; !(await isEnded(parts, key, own)); tries += 1)
+  return end(parts, key, await ownExecution(parts, key, id));
+}
+
+/** `POST /v1/conversations/:id/end`: the same for a conversation, by those who hold conversations. */
+export async function endConversation(parts: ApiParts, { key, id }: ApiRequest<unknown, unknown>): Promise<Response> {
+  return end(parts, key, await ownConversation(parts, key, id));
+}
+
+/** `POST /v1/conversations/:id/interrupt`: ends what is under way. It is answered once the journal has it. */
+export async function interrupt(parts: ApiParts, { key, id }: ApiRequest<unknown, unknown>): Promise<Response> {
+  const own = await ownConversation(parts, key, id);
+  await repeat(parts, key, own, async (status) => {
+    if (parts.runs.has(own)) await parts.runs.interrupt(own);
+    else if (status.listed.state === "running") await takeUpAborted(parts, key, own, status, interrupted());
+    else return true;
+    return false;
+  });
+  return jsonAnswer(key, await statusAnswer(parts, key, own));
+}
+
+async function end(parts: ApiParts, key: Key, own: ExecutionId): Promise<Response> {
+  await repeat(parts, key, own, async (status) => {
+    if (status.listed.state === "ended") return true;
+    if (parts.runs.has(own)) await parts.runs.cancel(own);
+    else if (rests(status)) await endResting(parts, key, own, status.conversation);
+    else await takeUpAborted(parts, key, own, status, cancelled());
+    return false;
+  });
+  return jsonAnswer(key, await statusAnswer(parts, key, own));
+}
+
+/** Repeats a step until it says that there is nothing more to do. Others may append to the same execution between two steps. */
+async function repeat(
+  { runtime }: ApiParts,
+  { tenant }: Key,
+  id: ExecutionId,
+  step: (status: ExecutionStatus) => Promise<boolean>,
+): Promise<void> {
+  for (let tries = 1; tries <= TRIES; tries += 1)
     try {
-      if (parts.runs.has(own)) await parts.runs.cancel(own);
-      else if (!(await cancelLeft(parts, key, own))) continue;
-      break;
+      if (await step(await runtime.status(id, { tenant }))) return;
     } catch (error) {
       // Another client has said something about it, or has cancelled it too.
       if (tries === TRIES || !isHeadMoved(error)) throw error;
     }
-  return jsonAnswer(key, await statusAnswer(parts, key, own));
 }
 
-async function isEnded({ runtime }: ApiParts, { tenant }: Key, id: ExecutionId): Promise<boolean> {
-  return (await findOwn({ journal: runtime.journal, tenant }, id)).ended;
+type RestingStatus = ExecutionStatus & { readonly conversation: ConversationStatus };
+
+/** Whether a conversation waits for nothing but its user. */
+function rests(status: ExecutionStatus): status is RestingStatus {
+  const { listed, conversation } = status;
+  return conversation !== undefined && listed.state === "waiting" && listed.waitsFor.length === 0;
 }
 
-/** Ends an open execution that no driver has here: it is taken up only to be ended. False if it has begun to run here meanwhile. */
-async function cancelLeft({ runtime, runs, models, onEvent }: ApiParts, key: Key, id: ExecutionId): Promise<boolean> {
-  const { tenant } = key;
-  const { listed, conversation } = await runtime.status(id, { tenant });
-  if (listed.state === "ended") return true;
+/** Takes an open execution that no driver has here up, only to end it, or to interrupt it. */
+async function takeUpAborted(
+  { runtime, runs, served, onEvent }: ApiParts,
+  { tenant }: Key,
+  id: ExecutionId,
+  { listed, conversation }: ExecutionStatus,
+  reason: Error,
+): Promise<void> {
   // Another client has decided it while it was read.
-  if (runs.has(id)) return false;
+  if (runs.has(id)) return;
   if (listed.kind === "call" || drivenHere(runtime.journal, id))
     throw new RequestProblem(
       "execution_driven",
       "Code of the server itself runs this execution, and only that code can cancel it.",
     );
-  const signal = AbortSignal.abort(new Error("A client has cancelled it."));
-  const options = { tenant, signal, onEvent, approve: () => "later" as const };
-  if (!conversation) {
-    await runs.run(id, () => runtime.resume(id, options));
-    return true;
-  }
-  const model = models({ execution: id, tenant, ...conversation });
-  if (!model)
-    throw new RequestProblem(
-      "model_unavailable",
-      `The server has no model ${conversation.model} to continue the conversation with.`,
-    );
-  await runs.run(id, () => runtime.resumeAgent(id, { ...options, model }));
-  return true;
+  const options = { tenant, signal: AbortSignal.abort(reason), onEvent, approve: () => "later" as const };
+  const model = conversation && served.continuing({ execution: id, tenant, ...conversation });
+  await runs.run<unknown>(id, () =>
+    model ? runtime.resumeAgent(id, { ...options, model }) : runtime.resume(id, options),
+  );
+}
+
+/** Ends a conversation with the ending with which it rests. */
+async function endResting(
+  { runtime, runs, served, onEvent }: ApiParts,
+  { tenant }: Key,
+  id: ExecutionId,
+  conversation: ConversationStatus,
+): Promise<void> {
+  const model = served.continuing({ execution: id, tenant, ...conversation });
+  await runs.run(id, async () => {
+    const talk = await runtime.converse({ model, continue: id, tenant, onEvent });
+    await talk[Symbol.asyncDispose]();
+  });
 }

@@ -17,7 +17,7 @@ import { type Schema, storedSchema } from "../../../tools/schema.ts";
 import { cutMiddle } from "../../../values/cut-middle.ts";
 import { type EXECUTE_BODY, FAULT_BYTES, SCHEMA_LENGTH } from "../bodies.ts";
 import { jsonAnswer } from "../json-answer.ts";
-import { type ApiParts, type ApiRequest, takePlace } from "../parts.ts";
+import { type ApiParts, type ApiRequest, currentRuntime, takePlace } from "../parts.ts";
 import { reportAnswer } from "./show.ts";
 
 type ExecuteRequest = ApiRequest<z.output<typeof EXECUTE_BODY>, unknown>;
@@ -26,11 +26,10 @@ type ExecuteRequest = ApiRequest<z.output<typeof EXECUTE_BODY>, unknown>;
 export async function execute(parts: ApiParts, request: ExecuteRequest): Promise<Response> {
   const { key, body, about } = request;
   const { wait, execution = randomUUID() } = body;
-  const runtime = parts.runtimeOf(key);
-  if (!runtime) throw new RequestProblem("key_unknown", "This key was changed or revoked during the request.");
+  const runtime = currentRuntime(parts, key);
   refuseAboveLimits(body.limits, runtime);
   refuseLanguage(body.language, runtime);
-  const result = schemaOf(body.result);
+  const result = schemaOf(body.result, "body.result");
   const id = body.execution === undefined ? execution : await parts.ids.stored(key.tenant, execution);
   about(execution);
   const release = takePlace(parts, key);
@@ -78,13 +77,13 @@ async function again(
 }
 
 /** The schema in a form that takes little memory: many executions that wait for a place are held at once. */
-function schemaOf(result: JsonSchema | undefined): Schema | undefined {
+export function schemaOf(result: JsonSchema | undefined, place: string): Schema | undefined {
   try {
     return result && storedSchema(result, { longest: SCHEMA_LENGTH });
   } catch (error) {
     if (!PortcullisError.is(error) || error.code !== "option_invalid") throw error;
     const message = error.message.replace("jsonSchema(schema): ", "");
-    throw new RequestProblem("request_invalid", `body.result: ${cleanText(cutMiddle(message, FAULT_BYTES))}`);
+    throw new RequestProblem("request_invalid", `${place}: ${cleanText(cutMiddle(message, FAULT_BYTES))}`);
   }
 }
 
@@ -109,12 +108,12 @@ async function isTheSame(
   );
 }
 
-function refuseLanguage(language: ExecuteRequest["body"]["language"], { sandbox }: Runtime): void {
+export function refuseLanguage(language: ExecuteRequest["body"]["language"], { sandbox }: Runtime): void {
   if (language !== undefined && !sandbox.languages.includes(language))
     throw new RequestProblem("request_invalid", `body.language: this server runs ${sandbox.languages.join(" and ")}.`);
 }
 
-function refuseAboveLimits(limits: ExecuteRequest["body"]["limits"], { limits: allowed }: Runtime): void {
+export function refuseAboveLimits(limits: ExecuteRequest["body"]["limits"], { limits: allowed }: Runtime): void {
   for (const [name, value] of Object.entries(limits ?? {})) {
     const most = allowed[name as keyof Limits];
     if (most !== undefined && value !== undefined && value > most)

@@ -1,0 +1,109 @@
+import { randomUUID } from "node:crypto";
+import type { z } from "zod";
+import type { SayOptions } from "../../../agent/agent-options.ts";
+import { PortcullisError } from "../../../errors.ts";
+import type { ExecutionId } from "../../../journal/execution-id.ts";
+import { given } from "../../../option-rules/given.ts";
+import { limitsOf } from "../../../programs/limits.ts";
+import { readHeader } from "../../../journal/reading/read-records.ts";
+import { isOperators, problemOf, RequestProblem } from "../../http/problems.ts";
+import type { BEGIN_BODY, SAY_BODY } from "../bodies.ts";
+import { jsonAnswer } from "../json-answer.ts";
+import { type ApiParts, type ApiRequest, currentRuntime, ownConversation, takePlace } from "../parts.ts";
+import { refuseAboveLimits, refuseLanguage, schemaOf } from "./execute.ts";
+import { statusAnswer } from "./show.ts";
+
+type BeginRequest = ApiRequest<z.output<typeof BEGIN_BODY>, unknown>;
+type SayRequest = ApiRequest<z.output<typeof SAY_BODY>, unknown>;
+
+/** `GET /v1/models`: what conversations may be begun with. */
+export function models({ served }: ApiParts): Response {
+  return Response.json(served.offer);
+}
+
+/** `POST /v1/conversations`: begins a conversation. What has begun goes on, whatever becomes of the request. */
+export async function begin(parts: ApiParts, request: BeginRequest): Promise<Response> {
+  const { key, body, about } = request;
+  const { message, execution = randomUUID(), model: name, answer: schema, wait: _, ...chosen } = body;
+  const { served } = parts;
+  const runtime = currentRuntime(parts, key);
+  const model = served.choose(name);
+  served.refuseAbove(body);
+  refuseAboveLimits(body.limits, runtime);
+  refuseLanguage(body.language, runtime);
+  const answer = schemaOf(schema, "body.answer");
+  const id = body.execution === undefined ? execution : await parts.ids.stored(key.tenant, execution);
+  about(execution);
+  const { maxTurns, maxTokens } = served.offer;
+  const options = { maxTurns, maxTokens, ...given(chosen), ...given({ answer }), expect: 0, model };
+  return say(parts, request, { id, message, options });
+}
+
+/** `POST /v1/conversations/:id`: says more in a conversation, or goes on with it. */
+export async function continueIt(parts: ApiParts, request: SayRequest): Promise<Response> {
+  const { key, body, signal } = request;
+  const { message, expect } = body;
+  const { tenant } = key;
+  const { id, model } = await parts.readings.run(key.id, signal, async () => {
+    const own = await ownConversation(parts, key, request.id);
+    const { conversation } = await parts.runtime.status(own, { tenant });
+    if (!conversation) throw new Error("A conversation has the status of one.");
+    await refuseWider(parts, request, own);
+    return { id: own, model: parts.served.continuing({ execution: own, tenant, ...conversation }) };
+  });
+  // Only `expect` tells whether it is the same message again.
+  if (expect === undefined && parts.runs.has(id))
+    throw new PortcullisError(
+      "conversation_busy",
+      "The conversation is at work. Wait for it, or interrupt it: POST /v1/conversations/ID/interrupt.",
+    );
+  return say(parts, request, { id, message, options: { ...given({ expect }), model } });
+}
+
+interface Saying {
+  readonly id: ExecutionId;
+  readonly message: z.output<typeof SAY_BODY>["message"];
+  readonly options: SayOptions<unknown, unknown>;
+}
+
+async function say(
+  parts: ApiParts,
+  { key, signal: left, body: { wait } }: BeginRequest | SayRequest,
+  { id, message, options }: Saying,
+): Promise<Response> {
+  const runtime = currentRuntime(parts, key);
+  const release = takePlace(parts, key);
+  const said = Promise.withResolvers<void>();
+  const { onEvent } = parts;
+  const running = parts.runs
+    .run(id, (signal) => runtime.say<unknown>(id, message, { ...options, signal, onEvent, onSaid: said.resolve }))
+    .finally(release);
+  if (!wait)
+    running.catch((error: unknown) => {
+      if (isOperators(problemOf(error))) parts.onError(error);
+    });
+  // Before the journal has the message, the client would rely on what is only in memory.
+  await (wait ? running : Promise.race([said.promise, running]));
+  if (!wait) return Response.json({ execution: parts.ids.shown(key.tenant, id), state: "running" }, { status: 202 });
+  return parts.readings.run(key.id, left, async () => jsonAnswer(key, await statusAnswer(parts, key, id)));
+}
+
+/** A key continues no conversation that may take more than the key's own limits allow. */
+async function refuseWider({ runtime }: ApiParts, { key }: SayRequest, id: ExecutionId): Promise<void> {
+  if (!key.limits) return;
+  const header = await readHeader(runtime.journal, id, { tenant: key.tenant });
+  const allowed: Readonly<Record<string, number>> = header ? { ...limitsOf(header) } : {};
+  for (const [name, most] of Object.entries(key.limits)) {
+    const has = allowed[name];
+    if (most !== undefined && has !== undefined && has > most)
+      throw new RequestProblem(
+        "request_invalid",
+        `The conversation was begun with ${name} ${has}, above this key's ${most}: this key cannot continue it.`,
+      );
+  }
+}
+
+/** `GET /v1/conversations/:id`. */
+export async function showConversation(parts: ApiParts, { key, id }: ApiRequest<unknown, unknown>): Promise<Response> {
+  return jsonAnswer(key, await statusAnswer(parts, key, await ownConversation(parts, key, id)));
+}

@@ -1,0 +1,54 @@
+import type { z } from "zod";
+import { PROGRAM_SCHEMA } from "../../../models/turn/program-input.ts";
+import { SEARCH_INPUT } from "../../../tools/search/search-tool.ts";
+import { toolStub } from "../../../tools/search/tool-stub.ts";
+import type { Tool } from "../../../tools/tool.ts";
+import { toolFacts } from "../../../tools/tool-facts.ts";
+import type { SchemaType } from "../../../values/schema-type.ts";
+import type { LISTED_TOOL } from "../answers.ts";
+import type { SEARCH_QUERY, TOOLS_QUERY } from "../bodies.ts";
+import { jsonAnswer } from "../json-answer.ts";
+import { type ApiParts, type ApiRequest, currentRuntime } from "../parts.ts";
+
+/** `GET /v1/tools`: the tools that the key may call, and what a model is told so that it can write programs. */
+export async function tools(
+  parts: ApiParts,
+  { key, query: { cursor = "", limit } }: ApiRequest<unknown, z.output<typeof TOOLS_QUERY>>,
+): Promise<Response> {
+  const runtime = currentRuntime(parts, key);
+  const { run_program: program, search_tools: search } = runtime.asTool("mcp");
+  const after = runtime.enabledTools.all
+    .filter(({ name }) => name > cursor)
+    .toSorted((one, other) => (one.name < other.name ? -1 : 1));
+  const page = after.slice(0, limit);
+  return jsonAnswer(key, {
+    run_program: { name: program.name, description: program.config.description, input: PROGRAM_SCHEMA },
+    ...(search && {
+      search_tools: { name: search.name, description: search.config.description, input: SEARCH_INPUT },
+    }),
+    languages: runtime.sandbox.languages,
+    scopes: key.scopes,
+    tools: page.map(listed),
+    ...(after.length > page.length ? { cursor: page.at(-1)?.name } : {}),
+  });
+}
+
+/** `GET /v1/tools/search`: the tools for programs that fit a query best. */
+export async function searchTools(
+  parts: ApiParts,
+  { key, query: { q, limit, caller, language } }: ApiRequest<unknown, z.output<typeof SEARCH_QUERY>>,
+): Promise<Response> {
+  return jsonAnswer(key, { tools: await currentRuntime(parts, key).searchTools(q, limit, { caller, language }) });
+}
+
+function listed(tool: Tool): SchemaType<typeof LISTED_TOOL> {
+  const { description, allowedCallers, source, stream, handler } = tool;
+  return {
+    ...toolFacts(tool),
+    description,
+    ...(allowedCallers.includes("programmatic") ? { stub: toolStub(tool, "javascript") } : {}),
+    ...(source === undefined ? {} : { source }),
+    ...(stream ? { stream } : {}),
+    ...(handler === "client" ? { client: true } : {}),
+  };
+}

@@ -1,0 +1,73 @@
+import type { RecoveredConversation } from "../executions/recover-options.ts";
+import type { Model } from "../models/model.ts";
+import { type ModelName, modelOf } from "../models/model-name.ts";
+import { RequestProblem } from "./http/problems.ts";
+
+export interface ServedModelsParts {
+  /** The models that clients may choose; the first is the default. */
+  readonly model: Model | ModelName | readonly (Model | ModelName)[] | undefined;
+  /** Further models, for conversations that clients have not begun. */
+  readonly models: ((conversation: RecoveredConversation) => Model | undefined) | undefined;
+  /** The most that a conversation of a client may take. */
+  readonly maxTurns: number;
+  readonly maxTokens: number;
+}
+
+/** The models of a server: those that clients may choose, and those with which it continues conversations. */
+export class ServedModels {
+  readonly #listed: readonly Model[];
+  readonly #parts: ServedModelsParts;
+
+  /** Throws `model_unavailable` for a name whose key or SDK is missing. */
+  constructor(parts: ServedModelsParts) {
+    const { model = [] } = parts;
+    this.#parts = parts;
+    this.#listed = (Array.isArray(model) ? (model as readonly (Model | ModelName)[]) : [model as Model]).map(modelOf);
+  }
+
+  /** What a client is told before it begins a conversation. The first model is the default. */
+  get offer() {
+    const { maxTurns, maxTokens } = this.#parts;
+    return { models: this.#listed.map(({ name }) => name), maxTurns, maxTokens };
+  }
+
+  /** The model that a client has chosen, or the default. Throws a `RequestProblem`. */
+  choose(name: string | undefined): Model {
+    const [first] = this.#listed;
+    if (!first)
+      throw new RequestProblem(
+        "model_unavailable",
+        "This server has no model, so it holds no conversations. Its operator can give it one: portcullis serve --model, or createServer({ model }).",
+      );
+    const chosen = name === undefined ? first : this.#listed.find((model) => model.name === name);
+    if (chosen) return chosen;
+    const { models } = this.offer;
+    throw new RequestProblem("request_invalid", `body.model: this server has ${models.join(", ")}.`);
+  }
+
+  /** The model that continues a conversation. Throws a `RequestProblem`. */
+  continuing(conversation: RecoveredConversation): Model {
+    const model = this.find(conversation);
+    if (model) return model;
+    throw new RequestProblem(
+      "model_unavailable",
+      `The server has no model ${conversation.model} to continue the conversation with.`,
+    );
+  }
+
+  /** The same; undefined if the server does not have it. */
+  find(conversation: RecoveredConversation): Model | undefined {
+    const listed = this.#listed.find(({ name }) => name === conversation.model);
+    // A host in JavaScript may say null if it has no model.
+    return listed ?? this.#parts.models?.(conversation) ?? undefined;
+  }
+
+  /** Refuses a conversation that may take more than the operator allows. */
+  refuseAbove(asked: { readonly maxTurns?: number | undefined; readonly maxTokens?: number | undefined }): void {
+    for (const name of ["maxTurns", "maxTokens"] as const) {
+      const most = this.#parts[name];
+      if ((asked[name] ?? 0) > most)
+        throw new RequestProblem("request_invalid", `body.${name}: at most ${most} on this server.`);
+    }
+  }
+}

@@ -1,0 +1,30 @@
+import { type Caller, type Effect, needsApprovalAlways, type Tool } from "./tool.ts";
+
+/** `by input`: it depends on the input of a call. */
+const BY_INPUT = "by input";
+
+export const FACT_EFFECTS = ["read", "idempotent", "write", BY_INPUT] as const satisfies readonly (
+  | Effect
+  | typeof BY_INPUT
+)[];
+export const FACT_APPROVALS = ["never", "always", BY_INPUT] as const;
+
+/** What lists of tools say of a tool. */
+export interface ToolFacts {
+  readonly name: string;
+  readonly callers: readonly Caller[];
+  readonly effect: (typeof FACT_EFFECTS)[number];
+  /** Whether calls need approval. */
+  readonly approval: (typeof FACT_APPROVALS)[number];
+}
+
+/** Who may call a tool, what a call changes at most, and whether calls need approval, as lists of tools say it. */
+export function toolFacts(tool: Tool): ToolFacts {
+  const { name, allowedCallers: callers, effect, effectOf } = tool;
+  return { name, callers, effect: effectOf ? BY_INPUT : effect, approval: approvalOf(tool) };
+}
+
+function approvalOf({ approvable, needsApproval }: Tool): ToolFacts["approval"] {
+  if (!approvable) return "never";
+  return needsApproval === needsApprovalAlways ? "always" : BY_INPUT;
+}

@@ -1,0 +1,41 @@
+import { createRuntime } from "portcullis";
+import { createMemorySandbox, scriptedModel } from "portcullis/testing";
+import { expect, test } from "vitest";
+
+const model = scriptedModel([{ text: "so" }]);
+
+test("`say` refuses wrong options, ids and messages before anything begins", async () => {
+  await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
+  const refused = (promise: Promise<unknown>) => expect(promise).rejects.toMatchObject({ code: "option_invalid" });
+  await refused(runtime.say("", "x", { model }));
+  await refused(runtime.say("chat", "  ", { model }));
+  await refused(runtime.say("chat", [], { model }));
+  await refused(runtime.say("chat", "x", { model, expect: -1 }));
+  await refused(runtime.say("chat", "x", { model, tools: ["none"] }));
+  await refused(runtime.say("chat", "x", { model, task: "x" } as object as { model: typeof model }));
+  await expect(runtime.status("chat")).rejects.toMatchObject({ code: "execution_unknown" });
+});
+
+test("`say` takes a place of the runtime, and is refused with `busy` before anything begins", async () => {
+  await using runtime = await createRuntime({
+    tools: [],
+    sandbox: createMemorySandbox(),
+    executions: { atOnce: 1, queued: 0 },
+  });
+  const asked = Promise.withResolvers<void>();
+  const answered = Promise.withResolvers<void>();
+  const slow = scriptedModel([
+    async () => {
+      asked.resolve();
+      await answered.promise;
+      return { text: "slow" };
+    },
+  ]);
+  const first = runtime.say("one", "x", { model: slow });
+  await asked.promise;
+  await expect(runtime.say("two", "x", { model })).rejects.toMatchObject({ code: "busy" });
+  await expect(runtime.status("two")).rejects.toMatchObject({ code: "execution_unknown" });
+  answered.resolve();
+  expect((await first).answer).toBe("slow");
+  expect((await runtime.say("two", "x", { model })).answer).toBe("so");
+});

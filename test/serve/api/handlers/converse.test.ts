@@ -1,0 +1,425 @@
+import { createRuntime, defineTool, type RuntimeOptions } from "portcullis";
+import { createMemoryJournal, type Journal } from "portcullis/journal";
+import { createServer, type ServerOptions } from "portcullis/serve";
+import { createMemorySandbox, scriptedModel, type ScriptedStep } from "portcullis/testing";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { payTool } from "../../../support/tools.ts";
+import { type Answer, type AskOptions, ask, KEYS as ALL, keyOf } from "../../servers.ts";
+
+/** Those that need no tool. */
+const KEYS = { keys: ALL.keys.filter(({ id }) => id !== "low") };
+
+const heard: ScriptedStep = ({ said }) => ({ text: `heard ${said.at(-1)}` });
+const echo = scriptedModel(Array.from({ length: 20 }, () => heard));
+
+interface Of {
+  readonly server?: ServerOptions;
+  readonly runtime?: Partial<RuntimeOptions>;
+  readonly journal?: Journal;
+}
+
+/** A server of a model, asked by a key that may converse. */
+async function open({ server: options = { model: echo }, runtime: of = {}, journal = createMemoryJournal() }: Of = {}) {
+  const errors: unknown[] = [];
+  const sandbox = createMemorySandbox();
+  const runtime = await createRuntime({ tools: [], sandbox, journal, approve: () => "later", ...of });
+  const server = await createServer(runtime, { keys: KEYS, onError: (error) => errors.push(error), ...options });
+  const asked = (method: string, path: string, { key = keyOf("con"), ...more }: AskOptions = {}) =>
+    ask(server, method, path, { key, ...more });
+  return {
+    server,
+    runtime,
+    journal,
+    errors,
+    asked,
+    begin: (body: object, key?: string) => asked("POST", "/v1/conversations", { body, key }),
+    say: (id: string, body: object = {}, key?: string) => asked("POST", `/v1/conversations/${id}`, { body, key }),
+    status: async (id: string) => (await asked("GET", `/v1/conversations/${id}`)).json,
+    async [Symbol.asyncDispose]() {
+      await server.close({ drainMs: 0 });
+      await runtime[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const codeOf = ({ status, json }: Pick<Answer, "status" | "json">) => [status, json.error?.code];
+
+/** A model whose first answer waits until it is released, or until it is interrupted. */
+function slowModel(rest: readonly ScriptedStep[] = [heard]) {
+  const asked = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  const slow: ScriptedStep = async () => {
+    asked.resolve();
+    await released.promise;
+    return { text: "slow" };
+  };
+  return { model: scriptedModel([slow, ...rest]), asked: asked.promise, release: released.resolve };
+}
+
+test("a conversation is begun, continued and shown, and rests between its messages", async () => {
+  await using door = await open();
+  const begun = await door.begin({ message: "one", execution: "chat" });
+  expect([begun.status, begun.json]).toMatchObject([
+    200,
+    {
+      execution: "chat",
+      kind: "conversation",
+      state: "waiting",
+      driven: false,
+      conversation: { model: echo.name, said: 1, turns: 1, ending: { type: "answered", answer: "heard one" } },
+    },
+  ]);
+  const more = await door.say("chat", { message: ["two", "three"], expect: 1 });
+  expect(more.json.conversation).toMatchObject({ said: 3, turns: 2, ending: { answer: "heard three" } });
+  expect(await door.status("chat")).toEqual(more.json);
+  const listed = await door.asked("GET", "/v1/executions");
+  expect(listed.json.executions).toMatchObject([{ execution: "chat", kind: "conversation", state: "waiting" }]);
+  const { text } = await door
+    .asked("POST", "/v1/conversations/chat/end", { body: {} })
+    .then(() => door.asked("GET", "/v1/conversations/chat/events"));
+  for (const type of ["conversation_started", "user_said", "turn_ended", "conversation_resting", "conversation_ended"])
+    expect(text).toContain(`event: ${type}`);
+});
+
+test("a conversation that is begun again by its id is the same, and another message or model under the id is refused", async () => {
+  const other = scriptedModel([heard], { name: "scripted:other" });
+  await using door = await open({ server: { model: [echo, other] } });
+  const body = { message: [{ type: "text", text: "one" }], execution: "chat" };
+  const [first, second] = [await door.begin(body), await door.begin(body)];
+  expect(second.json).toEqual(first.json);
+  expect(codeOf(await door.begin({ ...body, message: "two" }))).toEqual([409, "execution_exists"]);
+  expect((await door.begin({ ...body, wait: false })).status).toBe(202);
+  expect((await door.begin({ message: "x", model: other.name })).json.conversation.model).toBe(other.name);
+  const unlisted = await door.begin({ message: "x", model: "scripted:none" });
+  expect([codeOf(unlisted), unlisted.text]).toMatchObject([
+    [400, "request_invalid"],
+    expect.stringContaining(other.name),
+  ]);
+});
+
+test("a message with its number is said once, and of two messages at once one is refused", async () => {
+  const { model, asked, release } = slowModel();
+  await using door = await open({ server: { model } });
+  const first = door.begin({ message: "one", execution: "chat" });
+  await asked;
+  expect(codeOf(await door.say("chat", { message: "two" }))).toEqual([409, "conversation_busy"]);
+  expect(codeOf(await door.say("chat", { message: "two", expect: 1 }))).toEqual([409, "conversation_busy"]);
+  release();
+  expect((await first).json.conversation.ending.answer).toBe("slow");
+  const both = await Promise.all(["two", "three"].map((message) => door.say("chat", { message, expect: 1 })));
+  expect(new Set(both.map(({ status }) => status))).toEqual(new Set([200, 409]));
+  const winner = both[0]?.status === 200 ? "two" : "three";
+  expect((await door.say("chat", { message: winner, expect: 1 })).json.conversation).toMatchObject({
+    said: 2,
+    turns: 2,
+  });
+  expect(codeOf(await door.say("chat", { message: "other", expect: 1 }))).toEqual([409, "conversation_moved"]);
+});
+
+test("a conversation of another tenant is unknown, and a program is no conversation", async () => {
+  await using door = await open();
+  await door.begin({ message: "one", execution: "chat" });
+  await door.asked("POST", "/v1/executions", { body: { program: "return 1", execution: "program" } });
+  const requests = [
+    ["GET", ""],
+    ["POST", ""],
+    ["POST", "/interrupt"],
+    ["POST", "/end"],
+  ] as const;
+  for (const [method, path] of requests)
+    for (const [id, key] of [
+      ["chat", "bea"],
+      ["program", "con"],
+      ["nothing", "con"],
+    ] as const) {
+      const body = method === "GET" ? undefined : {};
+      const refused = await door.asked(method, `/v1/conversations/${id}${path}`, { body, key: keyOf(key) });
+      expect(codeOf(refused), `${method} ${id}${path}`).toEqual([404, "execution_unknown"]);
+    }
+  // The id is free for the other tenant.
+  expect((await door.begin({ message: "mine", execution: "chat" }, keyOf("bea"))).json.conversation).toMatchObject({
+    ending: { answer: "heard mine" },
+  });
+  expect((await door.status("chat")).conversation.said).toBe(1);
+});
+
+test("a key without the scope converses with no model, and learns of none", async () => {
+  await using door = await open();
+  await door.begin({ message: "one", execution: "chat" });
+  for (const [method, path] of [
+    ["GET", "/v1/models"],
+    ["POST", "/v1/conversations"],
+    ["POST", "/v1/conversations/chat"],
+    ["POST", "/v1/conversations/chat/interrupt"],
+    ["POST", "/v1/conversations/chat/end"],
+  ] as const) {
+    const body = method === "GET" ? undefined : {};
+    expect(codeOf(await door.asked(method, path, { key: keyOf("ann"), body })), path).toEqual([403, "scope_missing"]);
+  }
+});
+
+test("a server without a model says so, and continues nothing", async () => {
+  const journal = createMemoryJournal();
+  {
+    await using door = await open({ journal });
+    await door.begin({ message: "one", execution: "chat" });
+  }
+  await using door = await open({ journal, server: {} });
+  expect((await door.asked("GET", "/v1/models")).json.models).toEqual([]);
+  for (const refused of [await door.begin({ message: "x" }), await door.say("chat", { message: "x" })])
+    expect(codeOf(refused)).toEqual([409, "model_unavailable"]);
+  expect((await door.status("chat")).conversation.said).toBe(1);
+});
+
+test("a client asks for no more turns, tokens and limits than the operator and its key allow", async () => {
+  const call = { calls: [{ tool: "none", input: {} }] };
+  const keys = [
+    ...KEYS.keys,
+    { id: "lim", key: keyOf("lim"), tenant: "acme", scopes: ["converse"], limits: { calls: 3 } },
+  ];
+  const model = scriptedModel([call, call, call, { text: "done" }]);
+  await using door = await open({
+    server: { model, maxTurns: 2, maxTokens: 500, keys: { keys } },
+  });
+  expect((await door.asked("GET", "/v1/models")).json).toEqual({ models: [model.name], maxTurns: 2, maxTokens: 500 });
+  for (const [more, says] of [
+    [{ maxTurns: 3 }, "body.maxTurns: at most 2"],
+    [{ maxTokens: 501 }, "body.maxTokens: at most 500"],
+    [{ limits: { calls: 1e9 } }, "body.limits.calls"],
+    [{ tools: ["none"] }, "none"],
+    [{ message: "" }, "message"],
+    [{ message: [] }, "message"],
+    [{ message: [{ type: "sound" }] }, "message"],
+    [{ mesage: "x" }, "mesage"],
+    [{ execution: ".." }, "execution"],
+  ] as const) {
+    const refused = await door.begin({ message: "x", ...more });
+    expect([refused.status, refused.text], says).toEqual([400, expect.stringContaining(says)]);
+  }
+  const { json } = await door.begin({ message: "x", execution: "chat" });
+  expect(json.conversation).toMatchObject({ turns: 2 });
+  expect((await door.runtime.execution(await idOf(door, "chat")).records())[0]).toMatchObject({
+    maxTurns: 2,
+    maxTokens: 500,
+  });
+  const refused = await door.say("chat", { message: "more" }, keyOf("lim"));
+  expect([refused.status, refused.text]).toEqual([400, expect.stringContaining("above this key's 3")]);
+});
+
+async function idOf({ runtime }: Awaited<ReturnType<typeof open>>, id: string): Promise<string> {
+  for await (const { execution } of runtime.executions()) if (execution.endsWith(`:${id}`)) return execution;
+  return id;
+}
+
+test("a message that is too large is refused before it is parsed, and one that is nested too deep", async () => {
+  await using door = await open({ server: { model: echo, maxBodyBytes: 64 * 1024 } });
+  expect(codeOf(await door.begin({ message: "x".repeat(64 * 1024) }))).toEqual([413, "body_too_large"]);
+  const deep = `{"message":${"[".repeat(5000)}${"]".repeat(5000)}}`;
+  const nested = await door.asked("POST", "/v1/conversations", { body: deep });
+  expect(nested.status).toBe(400);
+  expect(codeOf(await door.begin({ message: Array.from({ length: 101 }, () => "x") }))).toEqual([
+    400,
+    "request_invalid",
+  ]);
+  expect((await door.asked("GET", "/v1/executions")).json.executions).toEqual([]);
+});
+
+test("a call that waits is decided by the existing path, and the conversation rests with the answer", async () => {
+  const { tool: pay } = payTool();
+  const model = scriptedModel([
+    { calls: [{ id: "pay-1", tool: "pay", input: { euros: 1 } }] },
+    ({ results }) => ({ text: results[0]?.text ?? "" }),
+    heard,
+  ]);
+  await using door = await open({ server: { model }, runtime: { tools: [pay] } });
+  const { json } = await door.begin({ message: "pay", execution: "chat" });
+  expect(json).toMatchObject({
+    state: "waiting",
+    waitsFor: ["pay"],
+    conversation: { ending: { type: "waiting", approvals: [{ callId: "pay-1", input: { euros: 1 } }] } },
+  });
+  const body = { decisions: { "pay-1": { allow: true } } };
+  expect((await door.asked("POST", "/v1/executions/chat/decisions", { body })).status).toBe(200);
+  await expect.poll(async () => (await door.status("chat")).conversation.ending?.answer).toBe('{"paid":1}');
+  expect((await door.say("chat", { message: "more" })).json.conversation.ending.answer).toBe("heard more");
+});
+
+test("an interrupted message is given up, in the journal too before the answer, and the conversation goes on", async () => {
+  const { model, asked } = slowModel();
+  await using door = await open({ server: { model } });
+  const first = door.begin({ message: "one", execution: "chat" });
+  await asked;
+  const interrupted = await door.asked("POST", "/v1/conversations/chat/interrupt", { body: {} });
+  expect(interrupted.json).toMatchObject({ state: "waiting", conversation: { ending: { type: "cancelled" } } });
+  expect((await first).json.conversation.ending).toEqual({ type: "cancelled" });
+  // One that rests has nothing to be interrupted.
+  expect((await door.asked("POST", "/v1/conversations/chat/interrupt", { body: {} })).json).toEqual(interrupted.json);
+});
+
+test("a conversation is ended while it is at work, while a call waits and while it rests, and takes nothing more", async () => {
+  const { tool: pay } = payTool();
+  const { model: slow, asked } = slowModel();
+  const waits = scriptedModel([{ calls: [{ tool: "pay", input: { euros: 1 } }] }], { name: "scripted:waits" });
+  const rests = scriptedModel([heard], { name: "scripted:rests" });
+  await using door = await open({ server: { model: [slow, waits, rests] }, runtime: { tools: [pay] } });
+  const first = door.begin({ message: "x", execution: "works" });
+  await asked;
+  for (const name of ["waits", "rests"]) await door.begin({ message: "x", execution: name, model: `scripted:${name}` });
+  for (const [id, type] of [
+    ["works", "cancelled"],
+    ["waits", "cancelled"],
+    ["rests", "answered"],
+  ] as const) {
+    const { json } = await door.asked("POST", `/v1/conversations/${id}/end`, { body: {} });
+    expect(json, id).toMatchObject({ state: "ended", conversation: { ending: { type } } });
+    expect(codeOf(await door.say(id, { message: "more" })), id).toEqual([409, "conversation_ended"]);
+    for (const again of ["interrupt", "end"])
+      expect((await door.asked("POST", `/v1/conversations/${id}/${again}`, { body: {} })).json).toEqual(json);
+  }
+  await first;
+});
+
+test("a client that leaves changes nothing: the message is answered, and its events are read afterwards", async () => {
+  const { model, asked, release } = slowModel();
+  await using door = await open({ server: { model } });
+  const leaving = new AbortController();
+  const headers = { authorization: `Bearer ${keyOf("con")}`, "content-type": "application/json" };
+  const request = (path: string, more: RequestInit) =>
+    door.server.fetch(
+      new Request(`http://localhost/v1/conversations${path}`, { headers, signal: leaving.signal, ...more }),
+    );
+  const first = request("", { method: "POST", body: JSON.stringify({ message: "one", execution: "chat" }) });
+  await asked;
+  const events = await request("/chat/events", {});
+  const reader = events.body?.getReader();
+  await reader?.read();
+  leaving.abort();
+  await reader?.cancel();
+  release();
+  await first.catch(() => {});
+  await expect.poll(async () => (await door.status("chat")).conversation.ending?.answer).toBe("slow");
+  expect(door.errors).toEqual([]);
+});
+
+test("a server that dies in the midst of a turn has the message, and the next one answers it and rests", async () => {
+  const journal = createMemoryJournal();
+  const { model, asked } = slowModel();
+  const dying = await open({ journal, server: { model } });
+  const begun = await dying.begin({ message: "one", execution: "chat", wait: false });
+  expect([begun.status, begun.json]).toEqual([202, { execution: "chat", state: "running" }]);
+  await asked;
+  await dying[Symbol.asyncDispose]();
+  // With a journal in memory the server's end cancels nothing of what it suspends.
+  await using door = await open({ journal });
+  expect((await door.status("chat")).state).toBe("running");
+  await door.server.recover();
+  expect(await door.status("chat")).toMatchObject({
+    state: "waiting",
+    conversation: { said: 1, ending: { answer: "heard one" } },
+  });
+  expect((await door.begin({ message: "one", execution: "chat" })).json.conversation.turns).toBe(1);
+});
+
+test("a conversation that a dead server has left at work is interrupted without being asked further", async () => {
+  const journal = createMemoryJournal();
+  const { model, asked } = slowModel();
+  const dying = await open({ journal, server: { model } });
+  await dying.begin({ message: "one", execution: "chat", wait: false });
+  await asked;
+  await dying[Symbol.asyncDispose]();
+  const next = scriptedModel([heard, heard]);
+  await using door = await open({ journal, server: { model: next } });
+  const { json } = await door.asked("POST", "/v1/conversations/chat/interrupt", { body: {} });
+  expect(json).toMatchObject({ state: "waiting", conversation: { turns: 0, ending: { type: "cancelled" } } });
+  expect(await door.server.recover()).toBe(0);
+  expect(next.conversations.flat()).toEqual([]);
+});
+
+test("a thousand conversations at once are answered or refused whole, and none is held after its answer", async () => {
+  await using door = await open({ runtime: { executions: { atOnce: 8, queued: 400 } } });
+  const begin = (index: number) => {
+    const body = JSON.stringify({ message: `m${index}`, execution: `chat-${index}` });
+    // Without its length, a request counts as the largest body.
+    return door.asked("POST", "/v1/conversations", { body, headers: { "content-length": String(body.length) } });
+  };
+  const all = await Promise.all(Array.from({ length: 1000 }, (_, index) => begin(index)));
+  const answered = all.filter(({ status }) => status === 200);
+  const refused = all.filter(({ status }) => status !== 200);
+  expect(answered.length).toBeGreaterThanOrEqual(400);
+  expect(refused.length).toBeGreaterThan(0);
+  for (const { status, json, headers } of refused) {
+    expect([503, 429]).toContain(status);
+    expect(["busy", "too_many_at_once"]).toContain(json.error.code);
+    expect(headers.get("retry-after")).not.toBeNull();
+  }
+  let begun = 0;
+  for await (const { state, driven } of door.runtime.executions()) {
+    begun += 1;
+    expect([state, driven]).toEqual(["waiting", false]);
+  }
+  expect(begun).toBe(answered.length);
+  expect(door.runtime.queue).toMatchObject({ running: 0, waiting: 0 });
+}, 60_000);
+
+test("a conversation counts among what a key runs at once", async () => {
+  const { model, asked, release } = slowModel();
+  const keys = {
+    keys: [{ id: "one", key: keyOf("one"), tenant: "acme", atOnce: 1, scopes: ["converse", "run", "read"] }],
+  };
+  await using door = await open({ server: { model, keys } });
+  const first = door.begin({ message: "one" }, keyOf("one"));
+  await asked;
+  expect(codeOf(await door.begin({ message: "two" }, keyOf("one")))).toEqual([429, "too_many_at_once"]);
+  const program = await door.asked("POST", "/v1/executions", { key: keyOf("one"), body: { program: "return 1" } });
+  expect(codeOf(program)).toEqual([429, "too_many_at_once"]);
+  release();
+  await first;
+  expect((await door.begin({ message: "two" }, keyOf("one"))).status).toBe(200);
+});
+
+test("a conversation has the tools of its key alone, of which the client may choose fewer", async () => {
+  const look = (name: string) =>
+    defineTool({
+      name,
+      description: "looks",
+      input: z.object({}),
+      allowedCallers: ["direct", "programmatic"],
+      effect: "read",
+      handler: () => name,
+    });
+  const seen: (readonly string[])[] = [];
+  const model = scriptedModel([
+    ({ opening }) => {
+      seen.push(opening.tools.map(({ name }) => name));
+      return { text: "so" };
+    },
+  ]);
+  const keys = { keys: [{ id: "crm", key: keyOf("crm"), tenant: "acme", tools: ["crm.*"], scopes: ["converse"] }] };
+  await using door = await open({
+    server: { model, keys },
+    runtime: { tools: ["crm.find", "crm.list", "bank.pay"].map(look) },
+  });
+  for (const more of [{}, { tools: ["crm.list"] }])
+    expect((await door.begin({ message: "x", ...more }, keyOf("crm"))).status).toBe(200);
+  expect(codeOf(await door.begin({ message: "x", tools: ["bank.pay"] }, keyOf("crm")))).toEqual([
+    400,
+    "option_invalid",
+  ]);
+  expect(seen).toEqual([["crm.find", "crm.list"], ["crm.list"]]);
+});
+
+test("what a provider says of its failure stays on the server, and the message is tried again without being said again", async () => {
+  const secret = "key sk-17 has no money";
+  const failing = scriptedModel([{ failure: { code: "key_refused", message: secret } }]);
+  const journal = createMemoryJournal();
+  {
+    await using door = await open({ journal, server: { model: failing } });
+    const { text, json } = await door.begin({ message: "one", execution: "chat" });
+    expect([json.conversation.ending.type, text.includes(secret)]).toEqual(["provider_failed", false]);
+  }
+  await using door = await open({ journal });
+  const { json } = await door.say("chat", {});
+  expect(json.conversation).toMatchObject({ said: 1, ending: { answer: "heard one" } });
+  expect(codeOf(await door.say("chat", {}))).toEqual([400, "option_invalid"]);
+});

@@ -1,0 +1,90 @@
+import { createRuntime, defineTool } from "portcullis";
+import { createServer } from "portcullis/serve";
+import { createMemorySandbox } from "portcullis/testing";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { ask, KEYS, keyOf, openServer } from "../../servers.ts";
+
+const names = (json: { readonly tools: readonly { readonly name: string }[] }) => json.tools.map(({ name }) => name);
+
+test("a key learns the tools that it may call, and run_program in the words that models get", async () => {
+  await using door = await openServer();
+  const { json } = await door.ask("GET", "/v1/tools");
+  expect(names(json)).toEqual(["bank.pay", "crm.find", "crm.slow", "desk.ask"]);
+  expect(json.tools[0]).toEqual({
+    name: "bank.pay",
+    description: "pays",
+    callers: ["programmatic"],
+    effect: "write",
+    approval: "always",
+    stub: expect.stringContaining("tools.bank.pay as (input: { amount: number })"),
+  });
+  expect(json.tools[3]).toMatchObject({ name: "desk.ask", client: true });
+  const { run_program: own } = door.runtime.asTool("mcp");
+  expect(json.run_program).toMatchObject({ name: "run_program", description: own.config.description });
+  expect(json.run_program.input).toMatchObject({ required: ["code"] });
+  expect(json.run_program.description).toContain("tools.crm.find");
+  expect([json.languages, json.scopes]).toEqual([["javascript"], ["run", "decide", "read"]]);
+});
+
+test("a key with few tools, or few callers, is told of no others, in no place", async () => {
+  await using door = await openServer({
+    keys: { keys: [...KEYS.keys, { id: "dir", key: keyOf("dir"), tenant: "acme", callers: ["direct"] }] },
+  });
+  const { text, json } = await door.ask("GET", "/v1/tools", { key: keyOf("low") });
+  expect(names(json)).toEqual(["crm.find"]);
+  for (const other of ["bank", "desk", "crm.slow"]) expect(text).not.toContain(other);
+  const found = await door.ask("GET", "/v1/tools/search?q=pays", { key: keyOf("low") });
+  expect(found.text).not.toContain("bank");
+  expect(names((await door.ask("GET", "/v1/tools", { key: keyOf("dir") })).json)).toEqual([]);
+});
+
+test("a search finds tools by what they do, with the stub of the language that is asked for", async () => {
+  await using door = await openServer();
+  const { json } = await door.ask("GET", "/v1/tools/search?q=who%20pays&limit=1");
+  expect(json.tools).toEqual([
+    { name: "bank.pay", description: "pays", stub: expect.stringContaining("tools.bank.pay as") },
+  ]);
+  const python = await door.ask("GET", "/v1/tools/search?q=pays&language=python");
+  expect(python.json.tools[0].stub).toContain("await tools.bank.pay(");
+  for (const query of [
+    "",
+    "?q=",
+    "?q=%20",
+    `?q=${"x".repeat(401)}`,
+    "?q=a&limit=0",
+    "?q=a&limit=26",
+    "?q=a&q=b",
+    "?p=a",
+  ]) {
+    const refused = await door.ask("GET", `/v1/tools/search${query}`);
+    expect([refused.status, refused.json.error.code], query).toEqual([400, "request_invalid"]);
+  }
+});
+
+test("thousands of tools come in pages, and run_program names the search in place of their stubs", async () => {
+  const tools = Array.from({ length: 1500 }, (_, index) =>
+    defineTool({
+      name: `many.tool${String(index).padStart(4, "0")}`,
+      description: `does thing ${index} of many things that are done`,
+      input: z.object({ id: z.string() }),
+      allowedCallers: ["programmatic"],
+      effect: "read",
+      handler: () => 1,
+    }),
+  );
+  await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox() });
+  const server = await createServer(runtime, { keys: { keys: KEYS.keys.filter(({ id }) => id !== "low") } });
+  const seen: string[] = [];
+  let cursor: string | undefined = "";
+  let pages = 0;
+  while (cursor !== undefined) {
+    const { json } = await ask(server, "GET", `/v1/tools?limit=1000&cursor=${cursor}`);
+    seen.push(...names(json));
+    expect(json.search_tools.name).toBe("search_tools");
+    cursor = json.cursor as string | undefined;
+    pages += 1;
+  }
+  expect([pages, seen]).toEqual([2, tools.map(({ name }) => name)]);
+  await server.close({ drainMs: 0 });
+});
