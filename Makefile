@@ -12,13 +12,19 @@ endif
 export PATH := $(CURDIR)/node_modules/.bin:$(if $(PRIVATE_NODE),$(CURDIR)/.node/node_modules/.bin:)$(PATH)
 
 PACKAGES := node_modules/.installed
+# The demo needs few of them: only those are installed for it, where not all are installed or asked for.
+DEMO_PACKAGES := $(if $(wildcard $(PACKAGES))$(filter-out demo,$(MAKECMDGOALS)),$(PACKAGES),node_modules/.installed-demo)
 REPORT := node_modules/.cache/tests.json
 NODE_CLI := node --conditions=portcullis-source src/cli.ts
 
-.PHONY: demo demo-docker image globals page encodings test test-all test-again kill-test live check format lint types bench bench-durable bench-growth bench-density bench-isolates bench-serve-size bench-telemetry bench-peers bench-streams bench-tokens build dist clean
+.PHONY: demo packages demo-docker image globals page encodings test test-all test-again kill-test live check format lint types bench bench-durable bench-growth bench-density bench-isolates bench-serve-size bench-telemetry bench-peers bench-streams bench-tokens build dist clean
 
-demo: $(PACKAGES)
+demo: $(DEMO_PACKAGES)
 	@$(NODE_CLI) demo
+
+# All packages, for examples that the demo does not run by itself, and for everything below.
+packages: $(PACKAGES)
+	@:
 
 # The demo in containers. It needs a Docker daemon, and `make image` before.
 demo-docker: $(PACKAGES)
@@ -143,10 +149,9 @@ dist: build
 clean:
 	@rm -rf node_modules .node dist report
 
-$(PACKAGES): package.json package-lock.json | $(PRIVATE_NODE)
-	@echo "Installing packages ..." && npm ci --no-audit --no-fund --loglevel=error && touch $@
+node_modules/.installed node_modules/.installed-demo: package.json package-lock.json | $(PRIVATE_NODE)
+	@node install-packages.js $(if $(filter $(PACKAGES),$@),all,demo) && touch $@
 
 .node/node_modules/.bin/node:
 	@command -v npm >/dev/null || { echo "npm is needed: install Node.js of any version from 18 on, the right one is then fetched from npm."; exit 1; }
-	@echo "Fetching node $(NODE_VERSION) from npm, for this folder only ..."
-	@npm install --prefix .node --no-save --no-audit --no-fund --loglevel=error --ignore-scripts=false node@$(NODE_VERSION)
+	@node install-packages.js node $(NODE_VERSION)

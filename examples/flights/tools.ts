@@ -1,13 +1,8 @@
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
-import { csvParse } from "d3-dsv";
+import { brotliDecompressSync } from "node:zlib";
 import { defineTool } from "portcullis";
 import { z } from "zod";
 import { pick } from "../pick.ts";
-
-const data = join(dirname(createRequire(import.meta.url).resolve("vega-datasets")), "../data");
-const read = (file: string) => readFileSync(join(data, file), "utf8");
 
 const Flight = z.object({
   date: z.string().describe("like 2001/01/31 06:02"),
@@ -26,12 +21,13 @@ const Airport = z.object({
   longitude: z.number(),
 });
 
-export const allFlights = z.array(Flight).parse(JSON.parse(read("flights-20k.json")));
-export const allAirports = new Map(
-  csvParse(read("airports.csv"), (row) =>
-    Airport.parse({ ...row, latitude: Number(row.latitude), longitude: Number(row.longitude) }),
-  ).map((airport) => [airport.iata, airport] as const),
-);
+const file = readFileSync(new URL("flights.json.br", import.meta.url));
+const data = z
+  .object({ flights: z.array(Flight), airports: z.array(Airport) })
+  .parse(JSON.parse(brotliDecompressSync(file).toString()));
+
+export const allFlights = data.flights;
+export const allAirports = new Map(data.airports.map((airport) => [airport.iata, airport] as const));
 
 const queryFlights = defineTool({
   name: "flights.query",

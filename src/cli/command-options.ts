@@ -355,6 +355,10 @@ export const RECOVER = {
   "--json": "print each report as one JSON document a line",
 };
 
+export const INIT = {
+  "--mcp": "also write .mcp.json, by which an MCP client that opens the folder gets the tools",
+};
+
 export const DOCTOR = {
   "--json": "print as JSON",
   "--clean": "first end engines and remove containers that dead hosts have left",

@@ -196,6 +196,13 @@ program
 
 program.commandsGroup("Set up:");
 program
+  .command("init")
+  .example(`portcullis init my-tools`)
+  .description("write a folder to start from: tools, a program that calls them, and its task; overwrites nothing")
+  .argument("[folder]", "folder to write to, which is made if there is none", ".")
+  .runs(options.INIT, async (given, folder) => (await import("./commands/init/init.ts")).init(folder, given));
+
+program
   .command("doctor")
   .example(`portcullis doctor`)
   .description("check whether this machine can run programs, and list what is missing")

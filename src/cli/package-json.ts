@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-export const { version, devDependencies } = JSON.parse(
+export const { version, dependencies, devDependencies, peerDependencies } = JSON.parse(
   readFileSync(fileURLToPath(import.meta.resolve("portcullis/package.json")), "utf8"),
-) as { readonly version: string; readonly devDependencies: Readonly<Record<string, string>> };
+) as { readonly version: string } & Readonly<
+  Record<"dependencies" | "devDependencies" | "peerDependencies", Readonly<Record<string, string>>>
+>;

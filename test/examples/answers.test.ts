@@ -7,8 +7,8 @@ import { createRuntime, type Runtime, type Tool } from "../../src/index.ts";
 import type { JournalRecord } from "../../src/journal/index.ts";
 import { SCENES } from "../../src/cli/input/examples.ts";
 import { portcullis } from "../cli/command.ts";
-import { allLicenses, licensesFile } from "./all-licenses.ts";
 import { ANSWERS, mostDepartures } from "./independent.ts";
+import { SHIPPED_DATA } from "./shipped-data.ts";
 
 const examples = fileURLToPath(new URL("../../examples/", import.meta.url));
 
@@ -72,8 +72,8 @@ function countSteps(records: readonly JournalRecord[]): number {
   return Math.max(...stepOf.values());
 }
 
-test("the licences that the package has are those of the package that they were taken from", () => {
-  expect(JSON.parse(brotliDecompressSync(readFileSync(licensesFile)).toString())).toEqual(allLicenses());
+test.each(SHIPPED_DATA)("the data in $file are those of the package that they were taken from", ({ file, taken }) => {
+  expect(JSON.parse(brotliDecompressSync(readFileSync(file)).toString())).toEqual(taken());
 });
 
 const callDirectly = async (runtime: Runtime, { tool, input }: Call) =>
@@ -94,8 +94,8 @@ const SHAPES = [
   { name: "operations", calls: 1230, steps: 8, bytes: 16_289_165 },
 ];
 
-/** Examples whose tools are other processes have files of tests of their own. */
-const ELSEWHERE = ["mcp-join", "github-openapi", "streams"];
+/** Examples that have files of tests of their own: their tools are other processes, or they are written by `init`. */
+const ELSEWHERE = ["mcp-join", "github-openapi", "streams", "start"];
 
 test("every example is tested", () => {
   expect([...SHAPES.map(({ name }) => name), ...SCENES, ...ELSEWHERE].toSorted()).toEqual(names);

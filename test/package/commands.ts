@@ -84,10 +84,11 @@ export const COMMANDS: readonly CommandCase[] = [
   { name: "demo", args: ["demo", "licenses"], stdout: /✓ right/ },
   { name: "demo refunds", args: ["demo", "refunds"] },
   { name: "demo desk", args: ["demo", "desk"] },
+  { name: "demo of both examples", args: ["demo"], stdout: /✓ right[^]*✓ right/ },
   {
-    name: "demo without the data of one example",
-    args: ["demo"],
-    stderr: /flights is left out: what it needs is not part of this package: npm install vega-datasets@\S+ d3-dsv@/,
+    name: "init",
+    args: ["init", "my-tools"],
+    stdout: /^Written to my-tools: tools\.ts, [^]*\n {2}npx portcullis run program\.js --tools \.\/tools\.ts /,
   },
   { name: "bench", args: ["bench", "licenses"], stdout: /SDK is not installed: anthropic, gemini/ },
   {

