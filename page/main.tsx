@@ -5,6 +5,7 @@ import { serverSource } from "./data/server-source.ts";
 import { takeToken } from "./data/token.ts";
 import { SourceContext } from "./data/use-source.ts";
 import { Problem } from "./parts/problem.tsx";
+import { Hatch } from "./timeline/axis.tsx";
 import { linkTo, type Route, useRoute } from "./route.ts";
 import { Compare } from "./screens/compare.tsx";
 import { Execution } from "./screens/execution.tsx";
@@ -20,13 +21,26 @@ function App() {
   const route = useRoute();
   return (
     <SourceContext.Provider value={source}>
+      <Hatch />
       <nav aria-label="Main">
-        <a href="#/" aria-current={route.screen === "list" ? "page" : undefined}>
-          Portcullis
-        </a>
+        <div class="nav-inner">
+          <a href="#/" aria-current={route.screen === "list" ? "page" : undefined}>
+            <Mark />
+            Portcullis
+          </a>
+        </div>
       </nav>
       <Guarded key={JSON.stringify(route)} route={route} />
     </SourceContext.Provider>
+  );
+}
+
+/** A gate, as in the icon of the page. */
+function Mark() {
+  return (
+    <svg viewBox="0 0 16 16" aria-hidden="true">
+      <path d="M2 14V7a6 6 0 0 1 12 0v7h-1.5V3.6H11V14H9.5V2.5h-3V14H5V3.6H3.5V14zM2 8h12v1.2H2z" />
+    </svg>
   );
 }
 

@@ -22,7 +22,7 @@ export function fileSource({ executions }: FileData): Source {
     records,
     driven,
     waitsFor: view.waiting.map(({ tool }) => tool),
-    title: "source" in view ? view.source : "task" in view ? view.task : "",
+    title: view.title,
     by: "language" in view ? view.language : "model" in view ? view.model : "",
     tools: [...new Set(view.calls.map(({ tool }) => tool))],
     ms: lastAt - startedAt,
@@ -30,7 +30,10 @@ export function fileSource({ executions }: FileData): Source {
   }));
   return {
     isLive: false,
-    list: async (asked) => ({ executions: rows.filter((row) => fits(row, asked)), hasMore: false }),
+    list: async (asked) => ({
+      executions: rows.filter((row, index) => fits(row, asked, textOf(executions[index]))),
+      hasMore: false,
+    }),
     view: async (execution) => {
       const found = executions.find((one) => one.execution === execution);
       if (!found) throw new Refused(404, "This file does not hold that execution.");
@@ -39,11 +42,18 @@ export function fileSource({ executions }: FileData): Source {
   };
 }
 
+function textOf(view: ExecutionView | undefined): string {
+  if (view?.kind === "program") return view.source;
+  return view?.kind === "conversation" ? view.task : "";
+}
+
+/** `searched`: the program or the task. */
 function fits(
   { state, tools = [], execution, title }: Row,
   { state: wanted, tool = "", text = "" }: AskedList,
+  searched: string,
 ): boolean {
   if (wanted !== undefined && wanted !== state) return false;
   if (tool !== "" && !tools.some((name) => name.includes(tool))) return false;
-  return `${execution}\n${title}`.toLowerCase().includes(text.toLowerCase());
+  return `${execution}\n${title}\n${searched}`.toLowerCase().includes(text.toLowerCase());
 }

@@ -33,39 +33,49 @@ export function Approvals({ execution, waiting, onDecided }: ApprovalsProps) {
   const { shown, left } = firstOpen(all, open);
   const isOver = waiting.length === 0;
   return (
-    <aside class={`approvals ${isHidden ? "hidden" : ""}`} aria-labelledby={id} data-waiting={waiting.length}>
-      <header>
-        <h2 id={id}>
-          {waiting.length === 0
-            ? "Nothing waits any more"
-            : `${counted(waiting.length, "call")} wait${waiting.length === 1 ? "s" : ""}`}
-        </h2>
-        <button type="button" aria-expanded={!isHidden} onClick={() => setHidden(!isHidden)}>
-          {isHidden ? "Show" : "Hide"}
-        </button>
-        {isOver && (
-          <button type="button" ref={close} onClick={() => setKept([])}>
-            Close
+    <>
+      {!isOver && <div class="approvals-room" />}
+      <aside
+        class={`approvals ${isHidden ? "hidden" : ""} ${isOver ? "over" : ""}`}
+        aria-labelledby={id}
+        data-waiting={waiting.length}
+      >
+        <header>
+          <h2 id={id}>
+            {isOver
+              ? "Nothing waits any more"
+              : `${counted(waiting.length, "call")} wait${waiting.length === 1 ? "s" : ""}`}
+          </h2>
+          <button type="button" aria-expanded={!isHidden} onClick={() => setHidden(!isHidden)}>
+            {isHidden ? "Show" : "Hide"}
           </button>
+          {isOver && (
+            <button type="button" ref={close} onClick={() => setKept([])}>
+              Close
+            </button>
+          )}
+        </header>
+        {!isHidden && (
+          <div class="approvals-list">
+            {shown.map((one) => (
+              <Approval
+                key={one.id}
+                execution={execution}
+                waiting={one}
+                isOpen={open.has(one.id)}
+                isShort={isOver}
+                onDecided={onDecided}
+              />
+            ))}
+            {left > 0 && (
+              <p class="hint" data-left={left}>
+                {`${count(left)} more wait${left === 1 ? "s" : ""}. They follow as these are decided.`}
+              </p>
+            )}
+          </div>
         )}
-      </header>
-      {!isHidden &&
-        shown.map((one) => (
-          <Approval
-            key={one.id}
-            execution={execution}
-            waiting={one}
-            isOpen={open.has(one.id)}
-            isShort={isOver}
-            onDecided={onDecided}
-          />
-        ))}
-      {!isHidden && left > 0 && (
-        <p class="hint" data-left={left}>
-          {`${count(left)} more wait${left === 1 ? "s" : ""}. They follow as these are decided.`}
-        </p>
-      )}
-    </aside>
+      </aside>
+    </>
   );
 }
 
@@ -126,54 +136,58 @@ function Approval({ execution, waiting, isOpen, isShort, onDecided }: ApprovalPr
               <span title="SHA-256 of the input"> SHA-256 {inputDigest.slice(0, 12)}…</span>
             )}
           </p>
-          <WholeInput tool={tool} text={whole ?? input.text} name={`Input of call ${id}`} />
-          {whole === undefined && (
-            <p class="hint">
-              Only the beginning of {bytes(input.bytes)} is shown. See all of it before you decide.{" "}
-              {call && (
-                <button type="button" onClick={fetchWhole}>
-                  Show all
-                </button>
-              )}
-            </p>
-          )}
-          {decide && why !== "result" && (
-            <div class="decide">
-              <label>
-                Note{" "}
-                <input
-                  type="text"
-                  value={note}
-                  maxLength={1000}
-                  onInput={({ currentTarget }) => setNote(currentTarget.value)}
-                  placeholder="for the journal; a denied program reads it"
-                />
-              </label>
-              <button
-                type="button"
-                class="allow"
-                aria-disabled={!canDecide}
-                aria-describedby={title}
-                onClick={() => void send(true)}
-              >
-                Allow
-              </button>
-              <button
-                type="button"
-                class="deny"
-                aria-disabled={!canDecide}
-                aria-describedby={title}
-                onClick={() => void send(false)}
-              >
-                Deny
-              </button>
-            </div>
-          )}
+          <div class="approval-input">
+            <WholeInput tool={tool} text={whole ?? input.text} name={`Input of call ${id}`} />
+            {whole === undefined && (
+              <p class="hint">
+                Only the beginning of {bytes(input.bytes)} is shown. See all of it before you decide.{" "}
+                {call && (
+                  <button type="button" onClick={fetchWhole}>
+                    Show all
+                  </button>
+                )}
+              </p>
+            )}
+          </div>
         </>
       )}
-      <p role={said?.isError ? "alert" : "status"} class={said?.isError ? "problem" : "hint"}>
-        {said && <Text text={said.text} />}
-      </p>
+      <div class="approval-foot">
+        {!isShort && decide && why !== "result" && (
+          <div class="decide">
+            <label>
+              Note{" "}
+              <input
+                type="text"
+                value={note}
+                maxLength={1000}
+                onInput={({ currentTarget }) => setNote(currentTarget.value)}
+                placeholder="for the journal; a denied program reads it"
+              />
+            </label>
+            <button
+              type="button"
+              class="allow"
+              aria-disabled={!canDecide}
+              aria-describedby={title}
+              onClick={() => void send(true)}
+            >
+              Allow
+            </button>
+            <button
+              type="button"
+              class="deny"
+              aria-disabled={!canDecide}
+              aria-describedby={title}
+              onClick={() => void send(false)}
+            >
+              Deny
+            </button>
+          </div>
+        )}
+        <p role={said?.isError ? "alert" : "status"} class={said?.isError ? "problem" : "hint"}>
+          {said && <Text text={said.text} />}
+        </p>
+      </div>
     </article>
   );
 }

@@ -1,24 +1,60 @@
-import { useId } from "preact/hooks";
 import type { FunnelPart, FunnelView } from "../../src/views/view.ts";
-import { FUNNEL } from "../../src/views/words.ts";
+import { FUNNEL, funnelText } from "../../src/views/words.ts";
 import { bytes, count } from "../format.ts";
+import { Section } from "./section.tsx";
 
-const WIDTH = 400;
+/** Width of a part in the drawing, and the place at which it begins to become the next one. */
+const WIDTH = 100;
+const BEND = 55;
+const HEIGHT = 64;
+/** The least height: what is there can be seen. */
+const LEAST = 2;
 
-/** What tools returned, what the program was handed, what the model gets. */
+/** What tools returned, what the program was handed, what the model gets. Missing if no tool has returned anything. */
 export function Funnel({ funnel }: { readonly funnel: FunnelView }) {
-  const id = useId();
-  const most = Math.max(1, ...FUNNEL.map(([name]) => funnel[name]?.bytes ?? 0));
+  if (funnel.fetched.bytes === 0 && funnel.returned) return null;
+  const parts = FUNNEL.filter(([name]) => name !== "seen" || funnel.seen);
+  const most = Math.max(1, ...parts.map(([name]) => funnel[name]?.bytes ?? 0));
+  const heights = parts.map(([name]) => {
+    const { [name]: part } = funnel;
+    return part ? Math.max(LEAST, (part.bytes / most) * HEIGHT) : 0;
+  });
   return (
-    <section class="panel funnel" aria-labelledby={id}>
-      <h2 id={id}>Funnel</h2>
-      {FUNNEL.map(([name, what]) =>
-        name === "seen" && !funnel.seen ? null : (
-          <Part key={name} name={name} what={what} part={funnel[name]} most={most} />
-        ),
-      )}
-    </section>
+    <Section class="funnel" title="What reached the model" note={funnelText(funnel)}>
+      <div class="funnel-flow">
+        <ol class="funnel-parts">
+          {parts.map(([name, what]) => (
+            <Part key={name} name={name} what={what} part={funnel[name]} most={most} />
+          ))}
+        </ol>
+        <svg
+          class="funnel-shape"
+          viewBox={`0 0 ${parts.length * WIDTH} ${HEIGHT}`}
+          preserveAspectRatio="none"
+          aria-hidden="true"
+        >
+          {heights.map((height, index) => (
+            <path
+              key={index}
+              class={parts[index]?.[0]}
+              d={shapeOf(index * WIDTH, height, heights[index + 1] ?? height)}
+            />
+          ))}
+        </svg>
+      </div>
+    </Section>
   );
+}
+
+/** A part of the drawing, which becomes as high as the next part at its right end. */
+function shapeOf(x: number, height: number, next: number): string {
+  const [bend, end, middle] = [x + BEND, x + WIDTH, x + (BEND + WIDTH) / 2];
+  const top = (of: number) => (HEIGHT - of) / 2;
+  const bottom = (of: number) => (HEIGHT + of) / 2;
+  return [
+    `M${x} ${top(height)}H${bend}C${middle} ${top(height)} ${middle} ${top(next)} ${end} ${top(next)}`,
+    `V${bottom(next)}C${middle} ${bottom(next)} ${middle} ${bottom(height)} ${bend} ${bottom(height)}H${x}Z`,
+  ].join("");
 }
 
 interface PartProps {
@@ -29,16 +65,16 @@ interface PartProps {
 }
 
 function Part({ name, what, part, most }: PartProps) {
-  const tokens = part && `${part.estimated ? "≈ " : ""}${count(part.tokens)} tokens`;
+  const share = part ? Math.max(0.004, part.bytes / most) : 0;
   return (
-    <div class="funnel-part" data-funnel={name} data-value={part?.bytes}>
-      <span>{what}</span>
-      <svg class="bar-line" viewBox={`0 0 ${WIDTH} 10`} preserveAspectRatio="none" aria-hidden="true">
-        <rect class="bar-ground" x={0} y={0} width={WIDTH} height={10} />
-        {part && <rect class="bar value" x={0} y={0} width={Math.max(1, (part.bytes / most) * WIDTH)} height={10} />}
+    <li class="funnel-part" data-funnel={name} data-value={part?.bytes}>
+      <span class="funnel-what">{what}</span>
+      <span class="funnel-size">{part ? bytes(part.bytes) : "–"}</span>
+      <span class="quiet">{part ? `${part.estimated ? "≈ " : ""}${count(part.tokens)} tokens` : "\u00a0"}</span>
+      <svg class="bar-line" aria-hidden="true">
+        <rect class="bar-ground" width="100%" height="100%" />
+        <rect class="bar" width={`${share * 100}%`} height="100%" />
       </svg>
-      <span class="number">{part ? bytes(part.bytes) : "–"}</span>
-      <span class="number">{tokens ?? ""}</span>
-    </div>
+    </li>
   );
 }

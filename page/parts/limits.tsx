@@ -1,36 +1,36 @@
-import { useId } from "preact/hooks";
-import type { LimitView } from "../../src/views/view.ts";
+import type { ExecutionView } from "../../src/views/view.ts";
+import { limitOf, limitText, nearLimits } from "../../src/views/words.ts";
 import { amount } from "../format.ts";
+import { Section } from "./section.tsx";
 
-const WIDTH = 200;
 /** Share of a limit from which its bar warns. */
 const CLOSE = 0.8;
 
-export function Limits({
-  limits,
-  reached,
-}: {
-  readonly limits: readonly LimitView[];
-  readonly reached: string | undefined;
-}) {
-  const id = useId();
+/** The limits that were neared, or reached. */
+export function Limits({ view }: { readonly view: Pick<ExecutionView, "limits" | "outcome"> }) {
+  const near = nearLimits(view);
+  const reached = limitOf(view.outcome);
+  if (near.length === 0) return null;
   return (
-    <section class="panel limits" aria-labelledby={id}>
-      <h2 id={id}>Limits</h2>
-      {limits.map(({ name, used, allowed }) => {
-        const share = used === undefined ? 0 : Math.min(1, used / Math.max(1, allowed));
-        const kind = name === reached ? "failed" : share >= CLOSE ? "waiting" : "value";
-        return (
-          <div class={`limit ${name === reached ? "reached" : ""}`} key={name} data-limit={name} data-value={used}>
-            <span>{name}</span>
-            <svg class="bar-line" viewBox={`0 0 ${WIDTH} 10`} preserveAspectRatio="none" aria-hidden="true">
-              <rect class="bar-ground" x={0} y={0} width={WIDTH} height={10} />
-              <rect class={`bar ${kind}`} x={0} y={0} width={share * WIDTH} height={10} />
-            </svg>
-            <span class="number">{`${used === undefined ? "–" : amount(name, used)} of ${amount(name, allowed)}`}</span>
-          </div>
-        );
-      })}
-    </section>
+    <Section title="Limits" note="used by half or more">
+      <div class="limits">
+        {near.map(({ name, used, allowed }) => {
+          const share = used === undefined ? 1 : Math.min(1, used / Math.max(1, allowed));
+          const kind = name === reached ? "failed" : share >= CLOSE ? "waiting" : "open";
+          return (
+            <div class={`limit ${name === reached ? "reached" : ""}`} key={name} data-limit={name} data-value={used}>
+              <span title={name}>{limitText(name)}</span>
+              <svg class="bar-line" aria-hidden="true">
+                <rect class="bar-ground" width="100%" height="100%" />
+                <rect class={`bar ${kind}`} width={`${share * 100}%`} height="100%" />
+              </svg>
+              <span class="number">
+                {used === undefined ? amount(name, allowed) : `${amount(name, used)} of ${amount(name, allowed)}`}
+              </span>
+            </div>
+          );
+        })}
+      </div>
+    </Section>
   );
 }

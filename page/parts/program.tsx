@@ -1,9 +1,10 @@
-import { useId, useMemo } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { CallView, ProgramView } from "../../src/views/view.ts";
 import { bytes, count, counted, duration } from "../format.ts";
 import { highlight, type Token } from "../../src/views/highlight.ts";
 import { Text } from "../text.tsx";
 import { Rows } from "./rows.tsx";
+import { Section } from "./section.tsx";
 
 const LINE_HEIGHT = 20;
 /** Characters of a line that are coloured; longer ones are shown as they are. */
@@ -12,22 +13,21 @@ const COLOURED = 2000;
 export interface ProgramProps {
   readonly view: Pick<ProgramView, "source" | "language" | "places" | "outcome">;
   readonly calls: readonly CallView[];
+  /** More calls come: the place of their costs is kept. */
+  readonly isGrowing: boolean;
 }
 
 /** The program, with what its calls cost beside the line that made them, and its fault under the line that threw. */
-export function Program({ view, calls }: ProgramProps) {
+export function Program({ view, calls, isGrowing }: ProgramProps) {
   const { source, language, places, outcome } = view;
-  const id = useId();
   const lines = useMemo(() => highlight(source.replaceAll("\r\n", "\n"), language), [source, language]);
   const costs = useMemo(() => costsOf(places, calls), [places, calls]);
+  const slowest = Math.max(1, ...[...costs.values()].map(({ ms }) => ms));
   const fault = outcome?.fault;
   return (
-    <section class="panel program" data-part="program" aria-labelledby={id}>
-      <h2 id={id}>
-        Program <small>{language}</small>
-      </h2>
+    <Section class="program" part="program" title="Program" note={language}>
       <div
-        class="source"
+        class={`source ${costs.size === 0 && !isGrowing ? "bare" : ""}`}
         tabIndex={0}
         role="region"
         aria-label="Source of the program, with its calls"
@@ -42,6 +42,7 @@ export function Program({ view, calls }: ProgramProps) {
               number={index + 1}
               tokens={lines[index] ?? []}
               cost={costs.get(index + 1)}
+              slowest={slowest}
               fault={fault?.line === index + 1 ? `${fault.name}: ${fault.message}` : undefined}
             />
           )}
@@ -56,13 +57,13 @@ export function Program({ view, calls }: ProgramProps) {
           <Text text={fault.message} />
         </p>
       )}
-    </section>
+    </Section>
   );
 }
 
 /** The source does not change, so neither does the height. */
 function heightOf(lines: number): number {
-  return LINE_HEIGHT * Math.max(4, Math.min(18, lines)) + SCROLL_BAR;
+  return LINE_HEIGHT * Math.min(22, lines) + SCROLL_BAR;
 }
 
 const SCROLL_BAR = 18;
@@ -98,10 +99,12 @@ interface SourceLineProps {
   readonly number: number;
   readonly tokens: readonly Token[];
   readonly cost: Cost | undefined;
+  /** Milliseconds that the calls of the slowest line took. */
+  readonly slowest: number;
   readonly fault: string | undefined;
 }
 
-function SourceLine({ number, tokens, cost, fault }: SourceLineProps) {
+function SourceLine({ number, tokens, cost, slowest, fault }: SourceLineProps) {
   const length = tokens.reduce((sum, { text }) => sum + text.length, 0);
   return (
     <div class={`source-line ${fault === undefined ? "" : "faulty"}`} data-line={number}>
@@ -110,8 +113,11 @@ function SourceLine({ number, tokens, cost, fault }: SourceLineProps) {
         {cost && (
           <>
             <span class="visually-hidden">{costTitle(cost)}: </span>
-            <span aria-hidden="true">
-              {`${cost.isShared ? "≤ " : ""}${count(cost.calls)}× ${duration(cost.ms / cost.calls)} ${bytes(cost.bytes)}`}
+            <span class="heat" aria-hidden="true" style={{ width: `${(cost.ms / slowest) * 100}%` }} />
+            <span class="cost" aria-hidden="true">
+              <b>{`${cost.isShared ? "≤ " : ""}${count(cost.calls)}×`}</b>
+              <span>{duration(cost.ms / cost.calls)}</span>
+              <span>{bytes(cost.bytes)}</span>
             </span>
           </>
         )}

@@ -12,14 +12,15 @@ export interface ReplayProps {
   readonly text: string;
 }
 
-/** A slider over the turns: the page shows what was known after the chosen turn. */
+/** A slider over the turns: the page shows what was known after the chosen turn. One turn has nothing to choose. */
 export function Replay({ turns, turn, onTurn, text }: ReplayProps) {
   const id = useId();
   const last = Math.max(0, turns - 1);
   const at = turn ?? last;
+  if (turns < 2) return null;
   return (
     <section class="replay" aria-label="Replay" data-part="replay" data-turn={at + 1}>
-      <label for={id}>{`Turn ${count(Math.min(turns, at + 1))} of ${count(turns)}`}</label>
+      <label for={id}>{turn === undefined ? "Replay" : `Turn ${count(at + 1)} of ${count(turns)}`}</label>
       <input
         id={id}
         type="range"
@@ -32,10 +33,16 @@ export function Replay({ turns, turn, onTurn, text }: ReplayProps) {
           onTurn(chosen >= last ? undefined : chosen);
         }}
       />
-      <p class="replay-text">
-        <Text text={text} />
-      </p>
     </section>
+  );
+}
+
+/** What happened in the turn that is shown, if it is not the end. */
+export function ReplayText({ turn, text }: Pick<ReplayProps, "turn" | "text">) {
+  return turn === undefined ? null : (
+    <p class="replay-text">
+      <Text text={text} />
+    </p>
   );
 }
 

@@ -1,4 +1,5 @@
 import type { CallView, ExecutionView, ProgramView } from "../../src/views/view.ts";
+import { limitText, outcomeText } from "../../src/views/words.ts";
 import { useExecution } from "../data/use-source.ts";
 import { amount, bytes, count, duration } from "../format.ts";
 import { Problem } from "../parts/problem.tsx";
@@ -60,7 +61,10 @@ function Comparison({ left, right }: { readonly left: ProgramView; readonly righ
             </tr>
           </thead>
           <tbody>
-            <Line name="outcome" texts={[left, right].map(({ outcome, state }) => outcome?.type ?? state)} />
+            <Line
+              name="outcome"
+              texts={[left, right].map(({ outcome, state }) => (outcome ? outcomeText(outcome.type) : state))}
+            />
             <NumberLine
               name="time"
               values={[left, right].map(({ lastAt, startedAt }) => lastAt - startedAt)}
@@ -81,7 +85,12 @@ function Comparison({ left, right }: { readonly left: ProgramView; readonly righ
             {left.limits.map(({ name, used }) => {
               const there = right.limits.find((limit) => limit.name === name)?.used;
               return used === undefined || there === undefined ? null : (
-                <NumberLine key={name} name={name} values={[used, there]} as={(value) => amount(name, value)} />
+                <NumberLine
+                  key={name}
+                  name={limitText(name)}
+                  values={[used, there]}
+                  as={(value) => amount(name, value)}
+                />
               );
             })}
             {tools.map((tool) => (
@@ -92,7 +101,7 @@ function Comparison({ left, right }: { readonly left: ProgramView; readonly righ
       </div>
       <div class="beside">
         {[left, right].map(({ execution, output }, index) => (
-          <section class="panel output" key={index} data-part="output">
+          <section class="section output" key={index} data-part="output">
             <h2>
               Given to the model by <Text text={execution} />
             </h2>

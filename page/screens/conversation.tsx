@@ -3,13 +3,13 @@ import type { CallView, ConversationView, ModelTurnView, ProgramCallView, SaidVi
 import { callText, RESTS, turnText } from "../../src/views/words.ts";
 import { useExecution } from "../data/use-source.ts";
 import { bytes, duration } from "../format.ts";
-import { CallDetails } from "../parts/call-details.tsx";
+import { CallDetails } from "../timeline/call-details.tsx";
 import { callsAt } from "../../src/views/call-groups.ts";
 import { Funnel } from "../parts/funnel.tsx";
 import { Limits } from "../parts/limits.tsx";
 import { Notes, Output } from "../parts/panels.tsx";
 import { Problem } from "../parts/problem.tsx";
-import { Replay } from "../parts/replay.tsx";
+import { Replay, ReplayText } from "../parts/replay.tsx";
 import { TextBlock } from "../parts/text-block.tsx";
 import { linkTo } from "../route.ts";
 import { Text } from "../text.tsx";
@@ -32,7 +32,8 @@ export function ConversationPanels({ view }: { readonly view: ConversationView }
         onTurn={setTurn}
         text={turns[at] ? turnText(turns[at]) : "The model has not answered yet."}
       />
-      <section class="panel turns" aria-label="Turns" data-count={turns.length}>
+      <ReplayText turn={turn} text={turns[at] ? turnText(turns[at]) : "The model has not answered yet."} />
+      <section class="section turns" aria-label="Turns" data-count={turns.length}>
         <h2>Turns</h2>
         <ol>
           {task !== "" && (
@@ -49,12 +50,7 @@ export function ConversationPanels({ view }: { readonly view: ConversationView }
         </ol>
       </section>
       <Funnel funnel={view.funnel} />
-      <Limits
-        limits={view.limits}
-        reached={
-          outcome?.type === "turns_spent" ? "maxTurns" : outcome?.type === "tokens_spent" ? "maxTokens" : undefined
-        }
-      />
+      <Limits view={view} />
       {outcome?.fault && (
         <p class="fault">
           <b>
@@ -64,7 +60,7 @@ export function ConversationPanels({ view }: { readonly view: ConversationView }
         </p>
       )}
       <Output output={turn === undefined ? view.output : undefined} />
-      <Notes notes={view.notes} events={view.events} artifacts={view.artifacts} />
+      <Notes view={view} />
     </div>
   );
 }

@@ -1,11 +1,12 @@
 import { useEffect, useState } from "preact/hooks";
 import type { ExecutionView } from "../../src/views/view.ts";
-import { byText, stateText } from "../../src/views/words.ts";
+import { byText, leadText, stateText } from "../../src/views/words.ts";
 import { useExecution } from "../data/use-source.ts";
 import { duration, time } from "../format.ts";
 import { Approvals } from "../parts/approvals.tsx";
 import { CompareWith } from "../parts/compare-with.tsx";
 import { Problem } from "../parts/problem.tsx";
+import { State } from "../parts/state.tsx";
 import { linkTo } from "../route.ts";
 import { Text } from "../text.tsx";
 import { visibleText } from "../visible-text.ts";
@@ -15,12 +16,11 @@ import { HostCallPanels, ProgramPanels } from "./program.tsx";
 export function Execution({ execution }: { readonly execution: string }) {
   const { value: view, error, again } = useExecution(execution);
   useEffect(() => {
-    document.title = view ? `${view.state} · ${visibleText(execution)}` : "Portcullis";
-  }, [view?.state]);
-  if (!view)
-    return <main class="execution-screen">{error === undefined ? <p>Loading …</p> : <Problem error={error} />}</main>;
+    document.title = view ? `${visibleText(view.title)} · ${stateOf(view)}` : "Portcullis";
+  }, [view?.state, view?.title]);
+  if (!view) return <main>{error === undefined ? <p>Loading …</p> : <Problem error={error} />}</main>;
   return (
-    <main class="execution-screen" data-execution={view.execution} data-state={view.state} data-records={view.records}>
+    <main data-execution={view.execution} data-state={view.state} data-records={view.records}>
       <Head view={view} />
       {error !== undefined && <Problem error={error} />}
       <Panels view={view} />
@@ -40,44 +40,53 @@ function Panels({ view }: { readonly view: ExecutionView }) {
   }
 }
 
+function stateOf({ state, driven, outcome }: ExecutionView): string {
+  return stateText({ state, driven, outcome: outcome?.type });
+}
+
 const WHAT = { program: "Program", conversation: "Conversation", call: "Call of a host" } as const;
 
+/** What ran, how it stands, and what came of it. */
 function Head({ view }: { readonly view: ExecutionView }) {
-  const { execution, kind, state, tenant, startedAt, lastAt, outcome, parent, driven, versions } = view;
+  const { execution, title, kind, state, tenant, startedAt, lastAt, outcome, parent, driven, versions } = view;
   const now = useNow(state === "running" && driven);
+  const facts = [byText(view), ...(tenant === "default" ? [] : [`tenant ${tenant}`]), `began ${time(startedAt)}`];
   return (
-    <header class="execution-head">
-      <h1>
-        {WHAT[kind]} <Text text={execution} />
-      </h1>
-      <p>
-        <span class={`state ${state} ${outcome?.type ?? ""}`} role="status">
-          <Text text={stateText({ state, driven, outcome: outcome?.type })} />
-        </span>{" "}
+    <header class="head">
+      <p class="head-line">
+        <span class="head-state">
+          <State state={state} driven={driven} outcome={outcome?.type} isLive />
+        </span>
         <span class="head-time">
           {duration(Math.max(0, (state === "running" && driven ? now : lastAt) - startedAt))}
-        </span>{" "}
-        <span class="hint">
-          <Text
-            text={[byText(view), `tenant ${tenant}`, `began ${time(startedAt)}`]
-              .filter((part) => part !== "")
-              .join(" · ")}
-          />
         </span>
+        <span class="quiet">{WHAT[kind]}</span>
         {parent && (
-          <>
-            {" "}
-            <a href={linkTo("execution", parent.execution)}>
-              call <Text text={parent.call} /> of its conversation
-            </a>
-          </>
+          <a href={linkTo("execution", parent.execution)}>
+            of call <Text text={parent.call} /> of a conversation
+          </a>
         )}
       </p>
-      {kind === "program" && <CompareWith view={view} />}
-      <details class="versions">
-        <summary>Versions</summary>
-        <Text text={versions.map(({ name, text }) => `${name} ${text}`).join(", ")} />
-      </details>
+      <h1>
+        <Text text={title} />
+      </h1>
+      <p class={`lead ${outcome?.fault ? "failed" : state}`}>
+        <Text text={leadText(view)} />
+      </p>
+      <div class="head-facts">
+        <span>
+          <Text text={facts.filter((fact) => fact !== "").join(" · ")} />
+        </span>
+        <details>
+          <summary>
+            <code>
+              <Text text={execution} />
+            </code>
+          </summary>
+          <Text text={versions.map(({ name, text }) => `${name} ${text}`).join(", ")} />
+        </details>
+        {kind === "program" && <CompareWith view={view} />}
+      </div>
     </header>
   );
 }

@@ -1,11 +1,11 @@
 import { useId, useState } from "preact/hooks";
-import { stateText } from "../../src/views/words.ts";
 import type { AskedList, Row } from "../data/source.ts";
 import { useAsked, useSource } from "../data/use-source.ts";
 import { counted, duration, time } from "../format.ts";
 import { linkTo } from "../route.ts";
 import { Problem } from "../parts/problem.tsx";
 import { Rows } from "../parts/rows.tsx";
+import { State } from "../parts/state.tsx";
 import { Text } from "../text.tsx";
 import { visibleText } from "../visible-text.ts";
 
@@ -99,15 +99,12 @@ function Field({ name, onText }: { readonly name: string; readonly onText: (text
 
 function Line({ row }: { readonly row: Row }) {
   const { execution, kind, state, tenant, startedAt, title, by, waitsFor, outcome, ms } = row;
-  const first = title.split("\n", 1)[0] ?? "";
   return (
     <div role="listitem" data-execution={execution} data-state={state}>
       <a class="list-row" href={linkTo("execution", execution)}>
-        <span class={`state ${state} ${outcome ?? ""}`}>
-          <Text text={stateText(row)} />
-        </span>
+        <State state={state} driven={row.driven} outcome={outcome} />
         <span class="list-title">
-          <Text text={first === "" ? kind : first} />
+          <Text text={title === "" ? kind : title} />
         </span>
         <span class="list-facts">
           <Text

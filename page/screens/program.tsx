@@ -1,42 +1,74 @@
-import { useMemo, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import type { HostCallView, ProgramView } from "../../src/views/view.ts";
-import { callsAt } from "../../src/views/call-groups.ts";
-import { Calls } from "../parts/calls.tsx";
 import { Funnel } from "../parts/funnel.tsx";
 import { Limits } from "../parts/limits.tsx";
 import { Logs } from "../parts/logs.tsx";
 import { Notes, Output } from "../parts/panels.tsx";
 import { Program } from "../parts/program.tsx";
-import { Replay, turnText } from "../parts/replay.tsx";
+import { Replay, ReplayText, turnText } from "../parts/replay.tsx";
+import { Pair } from "../parts/section.tsx";
+import { callsAt } from "../../src/views/call-groups.ts";
+import { Calls } from "../timeline/calls.tsx";
 
 /** All of one program, after the turn that the slider is at. */
 export function ProgramPanels({ view }: { readonly view: ProgramView }) {
   const [turn, setTurn] = useState<number>();
-  const { turns, startedAt, lastAt, outcome } = view;
+  const isGrowing = useGrowing(view);
+  const { turns, startedAt, lastAt } = view;
   const calls = useMemo(() => (turn === undefined ? view.calls : callsAt(view, turn)), [view.calls, turn]);
   const logs = turn === undefined ? view.logs : view.logs.filter((log) => log.turn <= turn);
   const { outcome: _, ...unended } = view;
+  const isReplay = turn !== undefined;
+  const text = turnText(view, turn ?? turns.length - 1);
   return (
-    <div class="panels">
-      <Replay turns={turns.length} turn={turn} onTurn={setTurn} text={turnText(view, turn ?? turns.length - 1)} />
-      <Program view={turn === undefined ? view : unended} calls={calls} />
-      <Calls execution={view.execution} calls={calls} left={view.callsLeft} from={startedAt} until={lastAt} />
+    <div class={`panels ${isGrowing ? "growing" : ""}`}>
       <Funnel funnel={view.funnel} />
-      <Limits limits={view.limits} reached={outcome?.limit} />
-      <Logs logs={logs} />
-      <Output output={turn === undefined ? view.output : undefined} />
-      <Notes notes={view.notes} events={view.events} artifacts={view.artifacts} />
+      <Pair>
+        <Output output={isReplay ? undefined : view.output} isKept={isGrowing || isReplay} />
+        <Logs logs={logs} isKept={isGrowing || view.logs.length > 0} />
+      </Pair>
+      <Program view={isReplay ? unended : view} calls={calls} isGrowing={isGrowing} />
+      <Calls
+        execution={view.execution}
+        calls={calls}
+        events={view.events}
+        left={view.callsLeft}
+        from={startedAt}
+        until={lastAt}
+        kept={isGrowing ? GROWING_ROWS : view.calls.length > 0 ? 1 : 0}
+        aside={<Replay turns={turns.length} turn={turn} onTurn={setTurn} text={text} />}
+      >
+        <ReplayText turn={turn} text={text} />
+      </Calls>
+      <Limits view={view} />
+      <Notes view={view} />
     </div>
   );
+}
+
+/** Rows of calls whose place is kept while a program runs. */
+const GROWING_ROWS = 10;
+
+/** Whether the program has run since the page shows it: what comes has its place, so that nothing moves. */
+function useGrowing({ state, driven }: ProgramView): boolean {
+  const hasRun = useRef(false);
+  hasRun.current ||= state === "running" && driven;
+  return hasRun.current;
 }
 
 export function HostCallPanels({ view }: { readonly view: HostCallView }) {
   return (
     <div class="panels">
-      <Calls execution={view.execution} calls={view.calls} from={view.startedAt} until={view.lastAt} />
-      <Funnel funnel={view.funnel} />
-      <Output output={view.output} />
-      <Notes notes={view.notes} events={view.events} artifacts={view.artifacts} />
+      <Output output={view.output} title="Its result" />
+      <Calls
+        execution={view.execution}
+        calls={view.calls}
+        events={view.events}
+        from={view.startedAt}
+        until={view.lastAt}
+        kept={0}
+      />
+      <Notes view={view} />
     </div>
   );
 }

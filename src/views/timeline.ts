@@ -51,10 +51,17 @@ function waitedUntil({ at, state, detail, decision, started }: CallView, end: nu
   return !started && (state === "value" || state === "failed") ? end : at;
 }
 
-/** For each of so many equal parts of a time, how many of the calls ran or waited in it, as a share of the most. */
-export function density(calls: readonly CallView[], { from, until }: Time, parts: number): readonly number[] {
-  const partOf = (at: number) =>
-    Math.max(0, Math.min(parts - 1, Math.floor(((at - from) / Math.max(1, until - from)) * parts)));
+/**
+ * For each of so many equal parts of a time, how many of the calls ran or waited in it, as a share of the most. `place` gives
+ * the place of a moment as a share of the time; in proportion by default.
+ */
+export function density(
+  calls: readonly CallView[],
+  { from, until }: Time,
+  parts: number,
+  place = (at: number) => (at - from) / Math.max(1, until - from),
+): readonly number[] {
+  const partOf = (at: number) => Math.max(0, Math.min(parts - 1, Math.floor(place(at) * parts)));
   const changes = Array.from({ length: parts + 1 }, () => 0);
   for (const { at, ms } of calls) {
     const [begin, end] = [partOf(at), partOf(ms === undefined ? until : at + ms) + 1];

@@ -197,6 +197,8 @@ export type ArtifactView = SchemaType<typeof ARTIFACT_VIEW>;
 
 const VIEW_BASE = objectSchema({
   execution: z.string(),
+  /** What it is called, in one line: of a program its head comment, or its tools, or its first line; the task; the tool. */
+  title: z.string(),
   /** `waiting`: it continues only with a decision, a client's result or, in a conversation, the user. */
   state: z.enum(["running", "waiting", "ended"]),
   tenant: z.string(),

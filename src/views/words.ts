@@ -6,6 +6,7 @@ import type {
   DecisionView,
   ExecutionView,
   FunnelView,
+  LimitView,
   ModelTurnView,
   StreamView,
   WaitingView,
@@ -26,8 +27,20 @@ export function stateText({
   /** Type of the ending. */
   readonly outcome?: string | undefined;
 }): string {
-  if (state === "running" && !driven) return "running, no driver";
-  return state === "ended" && outcome !== undefined ? outcome : state;
+  if (state === "running" && !driven) return "interrupted";
+  return state === "ended" && outcome !== undefined ? outcomeText(outcome) : state;
+}
+
+/** Endings whose types are not what people say. */
+const ENDINGS = new Map([
+  ["answer_invalid", "answer not valid"],
+  ["turns_spent", "out of turns"],
+  ["tokens_spent", "out of tokens"],
+]);
+
+/** How an execution has ended, by the type of its ending. */
+export function outcomeText(type: string): string {
+  return ENDINGS.get(type) ?? type.replaceAll("_", " ");
 }
 
 const CALL_STATES: Readonly<Record<CallState, string>> = {
@@ -58,7 +71,91 @@ export function streamText({ items, bytes }: StreamView, isOpen: boolean): strin
 
 /** How an execution has ended, with the limit that stopped it. */
 export function endingText({ type, limit }: { readonly type: string; readonly limit?: string | undefined }): string {
-  return limit === undefined ? type : `${type} by ${limit}`;
+  const ending = outcomeText(type);
+  return limit === undefined ? ending : `${ending} by the limit of ${limitText(limit)} (${limit})`;
+}
+
+const LIMITS = new Map([
+  ["memoryBytes", "memory"],
+  ["queueMs", "waiting for an engine"],
+  ["queue", "programs that wait for an engine"],
+  ["runningMs", "running time"],
+  ["wallMs", "whole time"],
+  ["waitMs", "waiting time"],
+  ["calls", "calls"],
+  ["callsAtOnce", "calls at once"],
+  ["inputBytes", "one input"],
+  ["inputValues", "values in one input"],
+  ["resultBytes", "one result"],
+  ["resultValues", "values in one result"],
+  ["totalBytes", "all inputs and results"],
+  ["streamBytes", "one stream"],
+  ["streams", "open streams"],
+  ["partBytes", "images and files of one result"],
+  ["artifactBytes", "one kept value"],
+  ["artifacts", "kept values"],
+  ["outputBytes", "the returned value"],
+  ["logBytes", "printed text"],
+  ["frameBytes", "one message of the program"],
+  ["heldBytes", "memory that executions share"],
+  ["maxTurns", "turns of the model"],
+  ["maxTokens", "tokens of the model"],
+]);
+
+/** What a limit bounds. */
+export function limitText(name: string): string {
+  return LIMITS.get(name) ?? name;
+}
+
+/** Share of a limit from which people are told of it. */
+const NEAR = 0.5;
+
+/** The limits that an execution has neared, and the one that stopped it. */
+export function nearLimits({ limits, outcome }: Pick<ExecutionView, "limits" | "outcome">): readonly LimitView[] {
+  const reached = limitOf(outcome);
+  return limits.filter(({ name, used = 0, allowed }) => name === reached || used >= allowed * NEAR);
+}
+
+/** The limit that ended an execution. */
+export function limitOf(outcome: ExecutionView["outcome"]): string | undefined {
+  if (outcome?.type === "turns_spent") return "maxTurns";
+  return outcome?.type === "tokens_spent" ? "maxTokens" : outcome?.limit;
+}
+
+/** What came out of an execution so far, in a sentence. */
+export function leadText(view: ExecutionView): string {
+  const { state, driven, waiting, outcome, calls, callsLeft = 0, startedAt, lastAt } = view;
+  const made = calls.length + callsLeft;
+  const after = `after ${counted(made, "call")} in ${duration(Math.max(0, lastAt - startedAt))}`;
+  if (outcome?.fault) {
+    const { name, message, line } = outcome.fault;
+    return `${name}: ${message}${line === undefined ? "" : ` (line ${line})`}`;
+  }
+  if (outcome) return `${capital(endingText({ ...outcome, limit: limitOf(outcome) }))} ${after}.`;
+  if (view.kind === "conversation" && view.rests) return RESTS;
+  if (state === "waiting") return waiting.length === 0 ? "It waits." : `It waits for ${waitingFor(waiting)}.`;
+  if (!driven) return "Its host is gone, and it can be taken up again.";
+  const open = calls.filter((call) => call.state === "open").length;
+  return `${counted(made, "call")} so far${open === 0 ? "" : `, ${count(open)} open`}.`;
+}
+
+/** Tools that a sentence names. */
+const NAMED = 3;
+
+function waitingFor(waiting: readonly WaitingView[]): string {
+  const [first] = waiting;
+  const what = waiting.every(({ why }) => why === "result")
+    ? "the result"
+    : first?.why === "approval"
+      ? "the approval"
+      : "a decision about a call";
+  const tools = [...new Set(waiting.map(({ tool }) => tool))];
+  const more = tools.length > NAMED ? " …" : "";
+  return `${what} of ${tools.slice(0, NAMED).join(", ")}${more}${waiting.length > 1 ? ` (${counted(waiting.length, "call")})` : ""}`;
+}
+
+function capital(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
 /** What a call does while it waits. */
@@ -90,6 +187,18 @@ export const FUNNEL: readonly (readonly [part: keyof FunnelView, what: string])[
   ["returned", "given to the model"],
 ];
 
+/** What the model was given of what tools returned; empty if it was given no less. */
+export function funnelText({ fetched, returned }: FunnelView): string {
+  if (!returned || fetched.bytes === 0 || returned.bytes >= fetched.bytes) return "";
+  return `The model was given ${percent(returned.bytes / fetched.bytes)} of what the tools returned.`;
+}
+
+function percent(share: number): string {
+  const value = share * 100;
+  if (value >= 10) return `${Math.round(value)} %`;
+  return value < 0.01 ? "less than 0.01 %" : `${Number(value.toPrecision(2))} %`;
+}
+
 /** What a turn of a model did. */
 export function turnText({ calls, programs, inputTokens, outputTokens, end }: ModelTurnView): string {
   const tokens = `${count(inputTokens)} tokens in, ${count(outputTokens)} out`;
@@ -102,4 +211,22 @@ export function duration(ms: number): string {
   if (ms < 60_000) return `${(ms / 1000).toFixed(2)} s`;
   if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
   return `${(ms / 3_600_000).toFixed(1)} h`;
+}
+
+/** A time since the beginning, as short as an axis has it: `200 ms`, `1.5 s`, `2 min 30 s`. */
+export function elapsed(ms: number): string {
+  const parts = [
+    [Math.floor(ms / 86_400_000), "d"],
+    [Math.floor(ms / 3_600_000) % 24, "h"],
+    [Math.floor(ms / 60_000) % 60, "min"],
+    [Math.floor(ms / 1000) % 60, "s"],
+  ] as const;
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${Number((ms / 1000).toFixed(ms < 10_000 ? 2 : 1))} s`;
+  const first = parts.findIndex(([amount]) => amount > 0);
+  return parts
+    .slice(first, first + 2)
+    .filter(([amount]) => amount > 0)
+    .map(([amount, unit]) => `${amount} ${unit}`)
+    .join(" ");
 }

@@ -1,54 +1,59 @@
 /*
  * Takes the pictures of the page that README and docs show, of the examples: `make page-pictures`. They are looked at before
- * they are committed.
+ * they are committed. `FOLDER` and `TYPE=png` take them to another place; `ONLY` selects by name, `WIDTHS` by width.
  */
-import { readFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { launch } from "puppeteer-core";
-import flights from "../../examples/flights/tools.ts";
-import refunds from "../../examples/refunds/tools.ts";
-import { createRuntime } from "../../src/index.ts";
-import { createServer } from "../../src/serve/index.ts";
+import { launch, type Page } from "puppeteer-core";
+import { startScenes } from "./scenes.ts";
 
-const root = join(import.meta.dirname, "../..");
-const REFUND = `const orders = await tools.orders.list({});
-const lost = orders.filter(({ complaint }) => complaint === "never arrived");
-console.log(lost.length, "of", orders.length, "orders never arrived");
-const done = [];
-for (const { id, euros } of lost) done.push(await tools.orders.refund({ order: id, euros }));
-return done;`;
+const {
+  FOLDER = join(import.meta.dirname, "../../docs/pictures"),
+  TYPE = "webp",
+  ONLY = "",
+  WIDTHS,
+  CHROMIUM,
+} = process.env;
+mkdirSync(FOLDER, { recursive: true });
 
-await using runtime = await createRuntime({ tools: [...flights, ...refunds], approve: () => "later" });
-await runtime.execute(readFileSync(join(root, "examples/flights/program.js"), "utf8"), { execution: "flights" });
-await runtime.execute(REFUND, { execution: "refunds" });
-const server = await createServer(runtime);
-const { url } = await server.listen({ port: 0 });
-const browser = await launch({
-  executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
-  args: ["--no-sandbox"],
-});
+await using scenes = await startScenes();
+const browser = await launch({ executablePath: CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
 
-async function take(
-  name: string,
-  execution: string,
-  look: { width: number; height: number; scheme: string },
-  click?: string,
-) {
-  const page = await (await browser.createBrowserContext()).newPage();
-  await page.setViewport({ width: look.width, height: look.height });
-  await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: look.scheme }]);
-  await page.goto(`${url}/#token=${server.token ?? ""}`);
-  await page.waitForSelector(`[data-execution="${execution}"] a`);
-  await page.evaluate(`location.hash = "#/execution/${execution}"`);
-  await page.waitForSelector("main[data-execution]");
-  await page.waitForSelector(".call-line");
-  if (click !== undefined) await page.locator(click).click();
-  await page.screenshot({ path: join(root, `docs/${name}.webp`), type: "webp", quality: 70 });
-}
+/** Each screen: its address, what has to be there, and what is done before. */
+const SCREENS: Readonly<
+  Record<string, readonly [hash: string, shown: string, before?: (page: Page) => Promise<void>]>
+> = {
+  execution: ["#/execution/flights", ".call-line"],
+  broken: ["#/execution/broken", ".call-line"],
+  decided: ["#/execution/decided", ".call-line"],
+  list: ["#/", ".list-row"],
+  conversation: [`#/execution/${scenes.conversation}`, ".turns"],
+  comparison: ["#/compare/flights/flights-again", "[data-compare]"],
+  approval: ["#/execution/refunds", "[data-approval]"],
+};
 
-const desk = { width: 1200, height: 860, scheme: "light" };
-await take("page-program", "flights", desk, '[data-call="1"], .call-line');
-await take("page-approval", "refunds", { ...desk, scheme: "dark" });
-await take("page-phone", "flights", { width: 360, height: 780, scheme: "dark" });
+const widths = (WIDTHS ?? "1280,768,360").split(",").map(Number);
+for (const [name, [hash, shown, before]] of Object.entries(SCREENS).filter(
+  ([one]) => ONLY === "" || ONLY.split(",").includes(one),
+))
+  for (const width of widths)
+    for (const scheme of ["light", "dark"]) {
+      const context = await browser.createBrowserContext();
+      const page = await context.newPage();
+      await page.setViewport({ width, height: width < 640 ? 640 : 900 });
+      await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+      await page.goto(scenes.url);
+      await page.waitForSelector(".list-row");
+      await page.evaluate((to) => void (location.hash = to), hash);
+      await page.waitForSelector(shown);
+      await before?.(page);
+      const path = join(FOLDER, `${name}-${width}-${scheme}.${TYPE}`);
+      const whole = process.env["WHOLE"] !== undefined;
+      await page.screenshot(
+        TYPE === "png"
+          ? { path: path as `${string}.png`, fullPage: whole }
+          : { path: path as `${string}.webp`, type: "webp", quality: 40, fullPage: whole },
+      );
+      await context.close();
+    }
 await browser.close();
-await server.close({ drainMs: 0 });

@@ -3,8 +3,8 @@ import type { ExecutionSummary, Journal } from "../../journal/journal.ts";
 import { readHeader, ReadingBudget, readList } from "../../journal/reading/read-records.ts";
 import type { Header } from "../../journal/record.ts";
 import { listExecution } from "../../executions/list-executions.ts";
-import { headOf } from "../parts/text-allowance.ts";
 import { writtenTools } from "../parts/tool-places.ts";
+import { titleOf } from "../title.ts";
 import { given } from "../../option-rules/given.ts";
 import type { ListFilter, ListRow, ListView } from "./list.ts";
 
@@ -15,7 +15,6 @@ const LOOKED_AT = 5000;
 const LOOKED_THROUGH = 32 * 1024 * 1024;
 /** Characters that an execution counts for beside its texts. */
 const ROW_LENGTH = 1024;
-const TITLE_LENGTH = 200;
 /** Maximum number of tools that a row names: a conversation may have thousands. */
 const TOOLS = 100;
 
@@ -84,17 +83,13 @@ function factsOf(header: Header): Facts {
       const { source, language } = header;
       const written = writtenTools(source, new Set(tools));
       const own = tools.filter((name) => written.has(name));
-      return { title: titleOf(source), by: language, tools: own, text: source };
+      return { title: titleOf(header), by: language, tools: own, text: source };
     }
     case "conversation":
-      return { title: titleOf(header.task), by: header.model, tools, text: header.task };
+      return { title: titleOf(header), by: header.model, tools, text: header.task };
     case "call":
-      return { title: header.tool, by: header.caller, tools: [header.tool], text: header.input };
+      return { title: titleOf(header), by: header.caller, tools: [header.tool], text: header.input };
   }
-}
-
-function titleOf(text: string): string {
-  return headOf(text.trimStart(), TITLE_LENGTH).text;
 }
 
 /** Undefined for records that cannot be read: one execution must not hide the others. */

@@ -5,7 +5,7 @@ import { objectSchema } from "../../values/object-schema.ts";
 
 export const LIST_ROW = objectSchema({
   ...LISTED.shape,
-  /** The beginning of the program's source or of the task; for a call of a host, its tool. */
+  /** What it is called, in one line (`titleOf`). */
   title: z.string(),
   /** Language of a program, name of the model of a conversation, caller of a call. */
   by: z.string(),

@@ -3,6 +3,7 @@ import type { Header } from "../../journal/record.ts";
 import { isDriven } from "../../programs/driven.ts";
 import type { UnansweredCall } from "../../programs/from-journal/execution-state.ts";
 import { TextAllowance } from "./text-allowance.ts";
+import { titleOf } from "../title.ts";
 import type { FaultView, OutcomeView, WaitingView } from "../view.ts";
 import { given } from "../../option-rules/given.ts";
 import { countOf, fieldOf, isFields, textOf, type Fields } from "../../values/fields.ts";
@@ -13,6 +14,7 @@ export function baseOf(journal: Journal, summary: ExecutionSummary, header: Head
   const driven = isDriven(journal, summary);
   return {
     execution,
+    title: titleOf(header),
     tenant,
     startedAt,
     driven,

@@ -133,9 +133,15 @@ function viewOf(
     input,
     bytes: streamed?.bytes ?? end?.bytes ?? 0,
     started: started === true,
-    ...given({ detail, told, ms: end?.ms, items: streamed?.items, result, effect }),
+    ...given({ detail, told, ms: tookOf(call), items: streamed?.items, result, effect }),
     ...given({ attempts: retried && retried.attempt + 1, decision, display: end?.display }),
   };
+}
+
+/** A call that was taken up again tells how long it took since then. */
+function tookOf({ at, answered, decision, end }: KnownCall): number | undefined {
+  if (end?.ms === undefined || !answered || !decision) return end?.ms;
+  return Math.max(end.ms, answered.at - at);
 }
 
 /** Kind of a value, code of a refusal or failure. */

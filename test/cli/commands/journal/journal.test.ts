@@ -26,7 +26,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 test("executions lists what a run has left in the journal", async () => {
   const { code, stdout } = await portcullis(["executions", ...JOURNAL]);
   expect(code).toBe(0);
-  expect(stdout).toMatch(/^left-open +program +running, no driver +default +1970-01-01T00:00:00.005Z +2$/m);
+  expect(stdout).toMatch(/^left-open +program +interrupted +default +1970-01-01T00:00:00.005Z +2$/m);
   expect(stdout).toMatch(new RegExp(`${execution}  program  completed  `));
 });
 

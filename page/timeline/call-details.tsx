@@ -4,7 +4,7 @@ import { useSource } from "../data/use-source.ts";
 import { bytes, duration, time } from "../format.ts";
 import { Text } from "../text.tsx";
 import { streamScale } from "../../src/views/call-groups.ts";
-import { TextBlock } from "./text-block.tsx";
+import { TextBlock } from "../parts/text-block.tsx";
 
 export interface CallDetailsProps {
   readonly execution: string;

@@ -1,0 +1,21 @@
+import { stateText } from "../../src/views/words.ts";
+import { Text } from "../text.tsx";
+
+export interface StateProps {
+  readonly state: string;
+  readonly driven?: boolean | undefined;
+  /** Type of the ending. */
+  readonly outcome?: string | undefined;
+  /** Changes of it are announced. */
+  readonly isLive?: boolean;
+}
+
+/** The state of an execution, in a word and a colour. */
+export function State({ state, driven, outcome, isLive = false }: StateProps) {
+  const kind = state === "running" && driven === false ? "interrupted" : state;
+  return (
+    <span class={`state ${kind} ${outcome ?? ""}`} role={isLive ? "status" : undefined}>
+      <Text text={stateText({ state, driven, outcome })} />
+    </span>
+  );
+}

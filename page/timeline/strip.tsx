@@ -1,0 +1,86 @@
+import type { CallView } from "../../src/views/view.ts";
+import { percent } from "./axis.tsx";
+import type { CallRow } from "../../src/views/call-groups.ts";
+import { density, spansOf, type Time } from "../../src/views/timeline.ts";
+import type { TimeScale } from "./time-scale.ts";
+
+export interface StripScale extends TimeScale {
+  /** Bytes that the full bar of a stream stands for. */
+  readonly bytes: number;
+}
+
+const BINS = 100;
+/** Width of the drawing of a stream. */
+const STREAM_WIDTH = 200;
+
+/**
+ * When a call waited and ran, and below how much its stream has given; of a group, how many of its calls ran in each part of
+ * the time.
+ */
+export function Strip({ row, scale }: { readonly row: CallRow; readonly scale: StripScale }) {
+  return (
+    <svg class="strip" aria-hidden="true">
+      {scale.ticks.map(({ share }, index) => (
+        <line key={index} x1={percent(share)} x2={percent(share)} y1="0" y2="100%" />
+      ))}
+      {row.type === "call" ? (
+        <CallBars call={row.call} scale={scale} />
+      ) : (
+        density(row.group.calls, scale, BINS, scale.place).map((share, bin) =>
+          share === 0 ? null : (
+            <rect
+              key={bin}
+              class={`bar ${row.group.state}`}
+              x={percent(bin / BINS)}
+              y="20%"
+              width={percent(1 / BINS)}
+              height="60%"
+              opacity={0.25 + 0.75 * share}
+            />
+          ),
+        )
+      )}
+    </svg>
+  );
+}
+
+function CallBars({ call, scale }: { readonly call: CallView; readonly scale: StripScale }) {
+  const { state, items, bytes } = call;
+  const isStream = items !== undefined;
+  const at = { y: isStream ? "12%" : "28%", height: isStream ? "24%" : "44%" };
+  return (
+    <>
+      {spansOf(call, scale.until).map(({ does, ...span }) => (
+        <Span key={does} span={span} scale={scale} class={does === "waits" ? "waits" : state} at={at} />
+      ))}
+      {isStream && (
+        <svg y="50%" width="100%" height="34%" viewBox={`0 0 ${STREAM_WIDTH} 1`} preserveAspectRatio="none">
+          <rect class="bar-ground" width={STREAM_WIDTH} height={1} />
+          <rect class={`bar streamed ${state}`} width={(bytes / scale.bytes) * STREAM_WIDTH} height={1} />
+        </svg>
+      )}
+    </>
+  );
+}
+
+interface SpanProps {
+  readonly span: Time;
+  readonly scale: TimeScale;
+  readonly class: string;
+  readonly at: { readonly y: string; readonly height: string };
+}
+
+/** A bar of at least two pixels, within the drawing. */
+function Span({ span, scale, class: name, at }: SpanProps) {
+  const from = scale.place(span.from);
+  const width = scale.place(span.until) - from;
+  return (
+    <rect
+      class={`bar ${name}`}
+      x={percent(Math.min(from, 0.995))}
+      {...at}
+      rx="2"
+      width={percent(Math.max(0.005, width))}
+    />
+  );
+}

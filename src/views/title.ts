@@ -1,0 +1,84 @@
+import type { Header } from "../journal/record.ts";
+import { writtenTools } from "./parts/tool-places.ts";
+
+/** Characters of a text in which its title is looked for. */
+const LOOKED_THROUGH = 8 * 1024;
+const LONGEST = 120;
+/** Tools that a title names. */
+const TOOLS = 3;
+/** Beginnings of comments that are for tools of developers. */
+const DIRECTIVES = ["!", "@", "eslint", "oxlint", "prettier", "biome", "tslint", "noqa", "pylint", "type:", "mypy:"];
+
+/**
+ * What an execution is called, in one line: the task of a conversation, the tool of a call. A program is called by the
+ * comment at its head; without one by the tools that it names, and without tools by its first line.
+ */
+export function titleOf(header: Header): string {
+  switch (header.kind) {
+    case "conversation":
+      return shortened(firstLine(header.task)) || `Conversation with ${header.model}`;
+    case "call":
+      return header.tool;
+    case "program": {
+      const source = header.source.slice(0, LOOKED_THROUGH);
+      return shortened(headComment(source) || toolsText(header) || firstLine(source)) || "An empty program";
+    }
+  }
+}
+
+function toolsText({ source, tools }: Header & { readonly kind: "program" }): string {
+  const written = [...writtenTools(source, new Set(tools.map(({ name }) => name)))];
+  const more = written.length - TOOLS;
+  return `${written.slice(0, TOOLS).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}
+
+/** The first sentence of the comments before the first line of code; empty if there is none. */
+function headComment(source: string): string {
+  const found: string[] = [];
+  let closing: string | undefined;
+  for (const written of source.split("\n")) {
+    let line = written.trim();
+    if (closing === undefined) {
+      if (line === "" && found.length === 0) continue;
+      const opening = ["/*", '"""', "'''"].find((mark) => line.startsWith(mark));
+      if (opening !== undefined) {
+        closing = opening === "/*" ? "*/" : opening;
+        line = line.slice(opening.length);
+      } else if (line.startsWith("//") || line.startsWith("#")) line = line.replace(/^(?:\/\/+|#+)/, "");
+      else break;
+    }
+    const end = closing === undefined ? -1 : line.indexOf(closing);
+    const text = withoutStars(end < 0 ? line : line.slice(0, end));
+    const isOver = end >= 0 && line.slice(end + (closing?.length ?? 0)).trim() !== "";
+    if (end >= 0) closing = undefined;
+    if (isSaying(text)) found.push(text);
+    else if (found.length > 0) break;
+    if (isOver || /[.:!?]$/.test(text) || found.join(" ").length > LONGEST) break;
+  }
+  return found.join(" ");
+}
+
+/** A line of a comment without the stars and spaces that it begins with. */
+function withoutStars(line: string): string {
+  let from = 0;
+  while (line[from] === "*" || line[from] === " " || line[from] === "\t") from += 1;
+  return line.slice(from).trimEnd();
+}
+
+function isSaying(text: string): boolean {
+  return /\p{L}/u.test(text) && !DIRECTIVES.some((mark) => text.startsWith(mark));
+}
+
+function firstLine(text: string): string {
+  const lines = text.slice(0, LOOKED_THROUGH).split("\n");
+  return lines.map((line) => line.trim()).find((line) => line !== "") ?? "";
+}
+
+/** At most `LONGEST` characters, cut between words if there are any. */
+function shortened(text: string): string {
+  const line = text.replaceAll(/\s+/g, " ").trim();
+  if (line.length <= LONGEST) return line;
+  const cut = line.slice(0, LONGEST - 1);
+  const space = cut.lastIndexOf(" ");
+  return `${(space > LONGEST / 2 ? cut.slice(0, space) : cut).toWellFormed().replace(/[\uFFFD,;]$/u, "")}…`;
+}
