@@ -47,12 +47,12 @@ for (const [name, [hash, shown, before]] of Object.entries(SCREENS).filter(
       await page.evaluate((to) => void (location.hash = to), hash);
       await page.waitForSelector(shown);
       await before?.(page);
-      const path = join(FOLDER, `${name}-${width}-${scheme}.${TYPE}`);
+      const path = join(FOLDER, `${name}-${width}-${scheme}`);
       const whole = process.env["WHOLE"] !== undefined;
       await page.screenshot(
         TYPE === "png"
-          ? { path: path as `${string}.png`, fullPage: whole }
-          : { path: path as `${string}.webp`, type: "webp", quality: 40, fullPage: whole },
+          ? { path: `${path}.png`, fullPage: whole }
+          : { path: `${path}.webp`, type: "webp", quality: 40, fullPage: whole },
       );
       await context.close();
     }
