@@ -5,7 +5,7 @@ import { PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { findIfKnown } from "../journal/find-if-known.ts";
 import type { Journal } from "../journal/journal.ts";
-import { readRecords } from "../journal/reading/read-records.ts";
+import { NO_ITEMS, readRecords } from "../journal/reading/read-records.ts";
 import { RUN_PROGRAM } from "../tools/tool-name.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import { findOwn, readOwn } from "../programs/from-journal/past-execution.ts";
@@ -46,7 +46,7 @@ export async function answer(
   if (kind === "conversation")
     await refuseWrongResultsOf(await readOwnConversation(scope, execution), { results }, tools);
   else {
-    const { state, header } = await readOwn(scope, execution);
+    const { state, header } = await readOwn(scope, execution, NO_ITEMS);
     const find = openCallsOf(state);
     await refuseWrongResults(recordsOf(find, header, { results }), find, tools.visibleTo(["programmatic"]));
   }

@@ -3,6 +3,7 @@ import type { ExecutionId } from "../journal/execution-id.ts";
 import type { ExecutionSummary, Journal, ListOptions } from "../journal/journal.ts";
 import {
   BudgetSpent,
+  NO_ITEMS,
   type ReadingBudget,
   readList,
   readRecords,
@@ -125,7 +126,7 @@ async function readOpen(
   try {
     return kind === "conversation"
       ? await openConversation(await readConversation(journal, execution, tenant, budget), new Lane(tenant))
-      : await readOpenProgram(readRecords(journal, execution, { tenant, budget }), driven);
+      : await readOpenProgram(readRecords(journal, execution, { tenant, budget, ...NO_ITEMS }), driven);
   } catch (error) {
     if (PortcullisError.is(error) && UNREADABLE.has(error.code)) return { state: "unreadable" };
     if (error instanceof BudgetSpent) return { state: "unread" };

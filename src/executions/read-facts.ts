@@ -8,6 +8,7 @@ import { copiedTurns, userMessages } from "../agent/from-journal/conversation-st
 import { ArtifactSpace } from "../journal/artifact-space.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { ExecutionSummary } from "../journal/journal.ts";
+import { NO_ITEMS } from "../journal/reading/read-records.ts";
 import { isDriven } from "../programs/driven.ts";
 import type { Execution } from "../programs/execution.ts";
 import { limitsOf } from "../programs/limits.ts";
@@ -37,7 +38,7 @@ export async function readFacts(scope: Scope, execution: ExecutionId): Promise<E
 
 /** All facts come from the same reading: between two readings a program may end. */
 async function programFacts(scope: Scope, summary: ExecutionSummary): Promise<ExecutionFacts> {
-  const past = await readOwn(scope, summary.execution);
+  const past = await readOwn(scope, summary.execution, NO_ITEMS);
   const { header, state, outcome } = past;
   const standing = standingOf(state, isDriven(scope.journal, summary));
   const listed = await listProgram(scope.journal, summary, { state, outcome, standing });

@@ -37,6 +37,11 @@ export interface ReadOptions {
    * read one at a time and count once they are there.
    */
   readonly hold?: (bytes: number) => Promise<void>;
+  /**
+   * Bytes of the items of streams that are wanted; all by default. The event of a later batch may have `[]` in place of
+   * its items, with their count and bytes in its first line. A store may ignore this.
+   */
+  readonly itemBytes?: number;
 }
 
 export interface ListOptions {

@@ -1,6 +1,7 @@
 import { optionError, PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { isHeadMoved } from "../journal/execution-log.ts";
+import { NO_ITEMS } from "../journal/reading/read-records.ts";
 import type { DecisionRecord, Header, ResultRecord } from "../journal/record.ts";
 import { BY_LENGTH, detailsOf, NOTE_LENGTH } from "../gate/approve/approval.ts";
 import type { OutsideRecord } from "../gate/approve/call-waits.ts";
@@ -45,7 +46,7 @@ export async function decide(
   said: Said,
 ): Promise<void> {
   for (;;) {
-    const { state, header } = await readOwn(scope, execution);
+    const { state, header } = await readOwn(scope, execution, NO_ITEMS);
     const records = recordsOf(openCallsOf(state), header, said);
     try {
       await scope.journal.append(execution, state.records, records, { safe: true });

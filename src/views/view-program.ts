@@ -13,7 +13,7 @@ import type { Effect } from "../tools/tool.ts";
 import { ToolSet } from "../tools/tool-set.ts";
 import { Lane } from "../values/slice-scheduler.ts";
 import { baseOf, outcomeView, waitingViews } from "./parts/base-view.ts";
-import { partOf } from "./parts/funnel-view.ts";
+import { COUNTED_BYTES, partOf } from "./parts/funnel-view.ts";
 import { ProgramReader } from "./program-reader.ts";
 import { TextAllowance, headOf, type TextBounds } from "./parts/text-allowance.ts";
 import { toolPlaces } from "./parts/tool-places.ts";
@@ -28,7 +28,8 @@ export async function viewProgram(
   bounds: TextBounds,
 ): Promise<ProgramView> {
   const reader = new ProgramReader(new TextAllowance(bounds));
-  const records = readRecords(journal, header.execution, { tenant: header.tenant });
+  const { tenant } = header;
+  const records = readRecords(journal, header.execution, { tenant, itemBytes: COUNTED_BYTES });
   const past = await readPast(reader.reading(records), records.lane);
   const output = await outputText(journal, header, past);
   const base = baseOf(journal, summary, header);

@@ -340,3 +340,63 @@ test.each([
     expect(states).toEqual(Array.from({ length: count }, () => (count === 1 ? "unread" : "running")));
   },
 );
+
+test("the view and the list of a program with large streams are the same whether their items are read or not", async () => {
+  const folder = memoryFolder("portcullis-streams-");
+  const journal = createSqliteJournal({ path: join(folder, "journal.db") });
+  const text = "é".repeat(1500);
+  const rows = defineTool({
+    ...common,
+    name: "rows",
+    effect: "read",
+    stream: true,
+    async *handler({ n }) {
+      for (let id = 0; id < n; id += 1) yield { id, text };
+    },
+  });
+  const wants: (number | undefined)[] = [];
+  const reading = (leavesOut: boolean): Journal =>
+    new Proxy(journal, {
+      get: (store, name) => {
+        if (name === "read")
+          return (...[id, { itemBytes, ...options } = {}]: Parameters<Journal["read"]>) => {
+            wants.push(itemBytes);
+            return store.read(id, leavesOut && itemBytes !== undefined ? { ...options, itemBytes } : options);
+          };
+        const value: unknown = store[name as keyof Journal];
+        return typeof value === "function" ? (value.bind(store) as unknown) : value;
+      },
+    });
+  try {
+    await using runtime = await createRuntime({
+      tools: [rows, ...tools],
+      journal,
+      sandbox: createMemorySandbox(),
+      approve: () => "later",
+    });
+    const read = "let n = 0; for await (const row of tools.rows({ n: 1500 })) n += row.id;";
+    await runtime.execute(`${read} return n;`, { execution: "ended" });
+    // One stream is open while another call waits.
+    const open =
+      "const it = tools.rows({ n: 1500 })[Symbol.asyncIterator](); for (let n = 0; n < 700; n += 1) await it.next();";
+    const stopping = new AbortController();
+    const { signal } = stopping;
+    const running = runtime.execute(`${open} await tools.pay({ n: 1 });`, { execution: "open", signal });
+    await expect
+      .poll(async () => (await viewExecution(journal, "open").catch(() => undefined))?.waiting.length)
+      .toBe(1);
+    for (const execution of ["ended", "open"]) {
+      const [whole, counted] = [reading(false), reading(true)];
+      const view = await viewExecution(counted, execution);
+      expect(view).toEqual(await viewExecution(whole, execution));
+      expect(view.calls[0]?.items).toBeGreaterThan(600);
+      expect((await listView(counted)).executions).toEqual((await listView(whole)).executions);
+    }
+    expect(wants.some((bytes) => bytes === 0)).toBe(true);
+    stopping.abort();
+    await running;
+  } finally {
+    journal[Symbol.dispose]();
+    rmSync(folder, { recursive: true });
+  }
+});

@@ -6,7 +6,13 @@ import { ifKnown } from "../../journal/find-if-known.ts";
 import type { Journal } from "../../journal/journal.ts";
 import { type ModelCall, type ModelUsage, sumOfUsage } from "../../models/model.ts";
 import { isHeadMoved } from "../../journal/execution-log.ts";
-import { readHeader, type ReadingBudget, readRecords } from "../../journal/reading/read-records.ts";
+import {
+  NO_ITEMS,
+  readHeader,
+  type ReadingBudget,
+  type ReadingOptions,
+  readRecords,
+} from "../../journal/reading/read-records.ts";
 import type { ConversationHeader, Header, JournalRecord } from "../../journal/record.ts";
 import { endAsCancelled } from "../../programs/drive/end-without-running.ts";
 import { isDriven } from "../../programs/driven.ts";
@@ -66,7 +72,11 @@ export async function readPastConversation(
   tenant = "",
   budget?: ReadingBudget,
 ): Promise<PastConversation> {
-  return readBelow(journal, await readState(journal, execution, tenant, budget), { agents: false, budget });
+  return readBelow(journal, await readState(journal, execution, tenant, budget), {
+    agents: false,
+    budget,
+    ...NO_ITEMS,
+  });
 }
 
 async function readState(
@@ -120,7 +130,7 @@ function refuseImpossible({ open }: ConversationState, content: Content, ids: Se
 export async function readBelow(
   journal: Journal,
   state: KnownState,
-  { agents = true, budget }: { readonly agents?: boolean; readonly budget?: ReadingBudget | undefined } = {},
+  { agents = true, ...reading }: { readonly agents?: boolean } & Pick<ReadingOptions, "budget" | "itemBytes"> = {},
 ): Promise<PastConversation> {
   const { header, open } = state;
   const own = state.turns.slice(copiedTurns(state));
@@ -131,7 +141,7 @@ export async function readBelow(
     const child = childExecution(header.execution, id);
     if (type === "program_call") {
       if (!(await isChild(journal, child, "program", header, id))) continue;
-      const past = await readPast(readRecords(journal, child, { tenant: header.tenant, budget }));
+      const past = await readPast(readRecords(journal, child, { tenant: header.tenant, ...reading }));
       const program = past.outcome ? past : withoutOpenCalls(past);
       // No more is kept of programs that have ended: their values may be of any size.
       below[type].push({ call: id, calls: program.calls - program.openCalls, lines: program.lines });

@@ -1,3 +1,4 @@
+import { given } from "../../option-rules/given.ts";
 import { memoryOf } from "../../values/held-bytes.ts";
 import { inSlices, Slices } from "../../values/in-slices.ts";
 import { Lane, type SlicedWork } from "../../values/slice-scheduler.ts";
@@ -22,6 +23,8 @@ export interface ReadingOptions {
   readonly onLength?: ((length: number) => void) | undefined;
   /** What the reading may read. The reading rejects with `BudgetSpent` before it reads or gives more. */
   readonly budget?: ReadingBudget | undefined;
+  /** Bytes of the items of streams that are wanted, as a store takes it; all by default. */
+  readonly itemBytes?: number;
 }
 
 /** Characters that several readings may read together. */
@@ -50,6 +53,9 @@ export class BudgetSpent extends Error {}
 
 /** What a record counts for beside its texts, in characters. */
 const RECORD_LENGTH = 512;
+
+/** For readings that need no items of streams, only their numbers. */
+export const NO_ITEMS = { itemBytes: 0 } as const satisfies Partial<ReadingOptions>;
 
 /** Options of a reading for the host itself, and for no tenant. */
 export const HOST: ReadingOptions = { tenant: "" };
@@ -81,7 +87,7 @@ export class Records implements AsyncIterable<JournalRecord> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<JournalRecord, void, undefined> {
-    const { from = 0, count = Number.POSITIVE_INFINITY, mayWait = false, onLength, budget } = this.#options;
+    const { from = 0, count = Number.POSITIVE_INFINITY, mayWait = false, onLength, budget, itemBytes } = this.#options;
     const reading = this.#reading;
     const slices = new Slices(this.lane);
     let countsItself = false;
@@ -101,7 +107,7 @@ export class Records implements AsyncIterable<JournalRecord> {
     try {
       if (left <= 0) return;
       if (!mayWait) await reading.begin();
-      const limited = Number.isFinite(count) ? { count } : {};
+      const limited = { ...(Number.isFinite(count) ? { count } : {}), ...given({ itemBytes }) };
       for await (const record of this.#journal.read(this.#execution, { from, hold, ...limited })) {
         if (!countsItself) reading.count(sumOfTexts(record, (text) => memoryOf(text)));
         const length = sumOfTexts(record, (text) => text.length);

@@ -142,12 +142,29 @@ export interface TextStore {
   readonly find: (sha256: Buffer) => StoredText | undefined;
   /** Called before each step, with all bytes of the record's stored texts. */
   readonly hold: (bytes: number) => Promise<void>;
+  /** Whether the items of a batch are wanted, by the bytes of their text. They are if this is missing. */
+  readonly wantsItems?: (bytes: number) => boolean;
 }
+
+/** Whether the items of one more batch are wanted: as long as those before it have fewer bytes than this. */
+export function itemsUpTo(bytes: number): (more: number) => boolean {
+  let left = bytes;
+  return (more) => {
+    const isWanted = left > 0;
+    left -= more;
+    return isWanted;
+  };
+}
+
+/** What the frame of a batch begins with, and what stands in place of its items if they are not wanted. */
+const ITEMS = '{"kind":"items",';
+const NO_ITEMS = "[]";
 
 /** The record of `packRecord`'s text. Rejects with `journal_corrupt` if a text is missing or altered. */
 export async function unpackRecord(text: string, store: TextStore): Promise<unknown> {
   const record = await inSteps(parseInSteps(text), () => store.hold(0));
   if (!text.includes('"sha256":')) return record;
+  leaveItemsOut(record, store);
   const places = placesIn(record, 0);
   const parts = partsIn(record);
   let bytes = 0;
@@ -168,6 +185,15 @@ export async function unpackRecord(text: string, store: TextStore): Promise<unkn
   for (const { ref, put } of places) put(ref.head + (await read(ref.sha256)));
   await joinParts(record, ({ sha256 }) => read(sha256));
   return record;
+}
+
+/** Does not read the items of a batch that are not wanted: reading a stream takes as long as decompressing all of it. */
+function leaveItemsOut(record: unknown, { sizeOf, wantsItems }: TextStore): void {
+  if (typeof record !== "object" || record === null || !wantsItems) return;
+  const { type, event } = record as { readonly type?: unknown; readonly event?: unknown };
+  if (type !== "turn" || !isTextRef(event) || !event.head.startsWith(ITEMS)) return;
+  if (wantsItems(sizeOf(Buffer.from(event.sha256, "hex")) ?? 0)) return;
+  Object.assign(record, { event: event.head + NO_ITEMS });
 }
 
 function partsIn(record: unknown): readonly PartRef[] {

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { errorAt, PortcullisError } from "../../errors.ts";
+import { given } from "../../option-rules/given.ts";
 import {
   flag,
   oneOf,
@@ -15,7 +16,14 @@ import type { AppendOptions, ExecutionSummary, Head, Journal, Lease, ListOptions
 import { driverChanged, executionExists, executionUnknown, headMoved, journalDamaged } from "../journal-error.ts";
 import type { Header, JournalRecord } from "../record.ts";
 import { openDatabase } from "./database.ts";
-import { type PackedRecord, packRecord, type StoredText, unpackRecord } from "./large-texts.ts";
+import {
+  itemsUpTo,
+  type PackedRecord,
+  packRecord,
+  type StoredText,
+  type TextStore,
+  unpackRecord,
+} from "./large-texts.ts";
 import { executionRow, type ExecutionRow, prepareStatements, type Statements } from "./statements.ts";
 import { Transactions } from "./transactions.ts";
 
@@ -139,12 +147,13 @@ class FileJournal implements SqliteJournal {
 
   async *read(
     execution: string,
-    { from = 0, count = Number.POSITIVE_INFINITY, hold = () => Promise.resolve() }: ReadOptions = {},
+    { from = 0, count = Number.POSITIVE_INFINITY, hold = () => Promise.resolve(), itemBytes }: ReadOptions = {},
   ): AsyncGenerator<JournalRecord> {
     // Loaded on demand: loading the schema library takes as long as running a program.
     const { parseRecord } = await import("../reading/parse-records.ts");
     const { number, head } = await this.#transactions.locked(() => this.#get(execution));
     const end = Math.min(head, from + count);
+    const wantsItems = itemBytes === undefined ? undefined : itemsUpTo(itemBytes);
     for (let position = from; position < end;) {
       const sizes = await this.#transactions.locked(() =>
         this.#statements.readSizes.all(number, position, Math.min(end, position + PAGE)),
@@ -159,7 +168,8 @@ class FileJournal implements SqliteJournal {
         if (at !== position) break;
         let parsed: JournalRecord;
         try {
-          const unpacked = await this.#unpack(record, (bytes) => hold(pageBytes + bytes * COPIES));
+          const holdTexts = (bytes: number) => hold(pageBytes + bytes * COPIES);
+          const unpacked = await this.#unpack(record, { hold: holdTexts, ...given({ wantsItems }) });
           parsed = parseRecord(unpacked, position);
         } catch (error) {
           throw errorAt(`Execution ${JSON.stringify(execution)}`, error);
@@ -271,14 +281,14 @@ class FileJournal implements SqliteJournal {
     }
   }
 
-  async #unpack(record: unknown, hold: (bytes: number) => Promise<void>): Promise<unknown> {
+  async #unpack(record: unknown, wishes: Pick<TextStore, "hold" | "wantsItems">): Promise<unknown> {
     if (typeof record !== "string") throw journalDamaged("a record is not text, or is too large");
     const { findSize, findText } = this.#statements;
     try {
       return await unpackRecord(record, {
         sizeOf: (sha256) => findSize.get(sha256)?.["bytes"] as number | undefined,
         find: (sha256) => findText.get(sha256) as unknown as StoredText | undefined,
-        hold,
+        ...wishes,
       });
     } catch (error) {
       throw PortcullisError.is(error) ? error : journalDamaged("a record is not JSON", error);

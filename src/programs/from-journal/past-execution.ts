@@ -7,7 +7,7 @@ import { type PastArtifact, pastArtifact } from "../../journal/artifact-space.ts
 import type { ExecutionId } from "../../journal/execution-id.ts";
 import { findIfKnown } from "../../journal/find-if-known.ts";
 import type { ExecutionSummary } from "../../journal/journal.ts";
-import { readRecords, Records } from "../../journal/reading/read-records.ts";
+import { type ReadingOptions, readRecords, Records } from "../../journal/reading/read-records.ts";
 import type { JournalRecord, OutcomeRecord, ProgramHeader } from "../../journal/record.ts";
 import { textOf } from "../../values/fields.ts";
 import { readPlainData } from "../../values/json/plain-data.ts";
@@ -133,13 +133,17 @@ function executionUnknown(execution: ExecutionId, tenant: string): PortcullisErr
   );
 }
 
-/** Reads a program's execution of this tenant. Rejects with `execution_unknown`, and as `readPast` does. */
+/**
+ * Reads a program's execution of this tenant. Without the items of streams (`NO_ITEMS`), nothing can go on with it. Rejects
+ * with `execution_unknown`, and as `readPast` does.
+ */
 export async function readOwn(
   { journal, tenant }: Pick<Scope, "journal" | "tenant">,
   execution: ExecutionId,
+  reading: Pick<ReadingOptions, "itemBytes"> = {},
 ): Promise<Past & { readonly header: ProgramHeader }> {
   await findOwn({ journal, tenant }, execution);
-  const past = await readPast(readRecords(journal, execution, { tenant }));
+  const past = await readPast(readRecords(journal, execution, { tenant, ...reading }));
   const { header } = past.state;
   if (!header || header.tenant !== tenant) throw executionUnknown(execution, tenant);
   if (header.kind !== "program")

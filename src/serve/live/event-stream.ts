@@ -1,6 +1,6 @@
 import { addAbortListener } from "node:events";
 import type { ExecutionId } from "../../journal/execution-id.ts";
-import { readRecords } from "../../journal/reading/read-records.ts";
+import { NO_ITEMS, readRecords } from "../../journal/reading/read-records.ts";
 import type { Journal } from "../../journal/journal.ts";
 import { isOperators, problemOf } from "../http/problems.ts";
 import { type JournalEvent, JournalEvents, LAST_EVENTS } from "./journal-events.ts";
@@ -128,7 +128,7 @@ class EventChunks {
     const onLength = (more: number) => {
       length += more;
     };
-    const read = readRecords(journal, execution, { tenant, from, count: RECORDS_AT_ONCE, onLength });
+    const read = readRecords(journal, execution, { tenant, from, count: RECORDS_AT_ONCE, onLength, ...NO_ITEMS });
     for await (const record of read) {
       for (const event of await read.lane.work(this.events.take(record))) {
         if (this.#isNew(event)) chunk += this.#textOf(event);

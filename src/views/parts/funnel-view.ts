@@ -3,6 +3,8 @@ import type { FunnelPart } from "../view.ts";
 
 /** Characters of results whose tokens are counted. The tokens of further results are estimated. */
 const COUNTED = 64 * 1024;
+/** Bytes of items that hold as many characters: a character takes up to three. */
+export const COUNTED_BYTES = 3 * COUNTED;
 
 /** Counts the tokens of texts: exactly up to a bound, and in proportion beyond. */
 export class TokenCount {

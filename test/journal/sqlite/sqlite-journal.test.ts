@@ -442,3 +442,47 @@ describe("prune", () => {
     expect(await ids(journal)).toEqual(["driven", "above"]);
   });
 });
+
+describe("items of streams", () => {
+  const head = (count: number) => `{"kind":"items","now":5,"id":1,"count":${count},"bytes":200000}\n`;
+  const items = (letter: string) => JSON.stringify([letter.repeat(200_000)]);
+  const events = (records: readonly { readonly event?: string }[]) => records.map(({ event }) => event);
+
+  async function written() {
+    const path = newPath();
+    const journal = createSqliteJournal({ path });
+    open.push(journal);
+    await journal.create(header("one"));
+    const answer = `{"kind":"answer","now":6,"id":1,"ok":true}\n${items("d")}`;
+    const batches = ["a", "b", "c"].map((letter, index) => turn(head(index) + items(letter)));
+    await journal.append("one", 1, [...batches, turn(`${head(9)}[1]`), turn(answer)]);
+    return {
+      path,
+      journal,
+      whole: [head(0) + items("a"), head(1) + items("b"), head(2) + items("c"), `${head(9)}[1]`, answer],
+    };
+  }
+  const turnsOf = async (journal: SqliteJournal, itemBytes?: number) => {
+    const read = journal.read("one", { from: 1, ...(itemBytes === undefined ? {} : { itemBytes }) });
+    return events((await Array.fromAsync(read)) as { readonly event?: string }[]);
+  };
+
+  test("are read up to as many bytes as are wanted, and the frames of later batches tell their number", async () => {
+    const { journal, whole } = await written();
+    expect(await turnsOf(journal)).toEqual(whole);
+    expect(await turnsOf(journal, 0)).toEqual([`${head(0)}[]`, `${head(1)}[]`, `${head(2)}[]`, ...whole.slice(3)]);
+    expect(await turnsOf(journal, 1)).toEqual([whole[0], `${head(1)}[]`, `${head(2)}[]`, ...whole.slice(3)]);
+    expect(await turnsOf(journal, 200_005)).toEqual([whole[0], whole[1], `${head(2)}[]`, ...whole.slice(3)]);
+  });
+
+  test("that are not wanted are not looked for, and a check of the journal looks for all", async () => {
+    const { path, journal, whole } = await written();
+    const other = new DatabaseSync(path);
+    const gone = createHash("sha256").update(items("b")).digest();
+    other.prepare("DELETE FROM texts WHERE sha256 = ?").run(gone);
+    other.close();
+    expect(await turnsOf(journal, 1)).toEqual([whole[0], `${head(1)}[]`, `${head(2)}[]`, ...whole.slice(3)]);
+    await expect(turnsOf(journal)).rejects.toMatchObject({ code: "journal_corrupt" });
+    expect(await Array.fromAsync(journal.check())).toMatchObject([{ execution: "one" }]);
+  });
+});
