@@ -1,5 +1,5 @@
 import { accessSync, constants, lstatSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { EXIT } from "./exit-code.ts";
 import { Failure } from "./failure.ts";
 import { randomBytes } from "node:crypto";
@@ -7,9 +7,32 @@ import { randomBytes } from "node:crypto";
 /** Creates the folder that `--out` names. Throws if it is not writable, so that a long run does not fail at its end. */
 export function openOut(folder: string): void {
   guard(folder, () => {
-    mkdirSync(folder, { recursive: true });
+    makeFolder(folder);
     accessSync(folder, constants.W_OK);
   });
+}
+
+/**
+ * Makes a folder and those above it that do not exist. node's own way (`recursive`) does not end in folders like `/proc`,
+ * which are there and say of each new entry that they are not.
+ */
+export function makeFolder(folder: string): void {
+  const missing: string[] = [];
+  for (let at = resolve(folder); !statSync(at, { throwIfNoEntry: false }); at = dirname(at)) missing.push(at);
+  // It may be a file.
+  if (missing.length === 0 && !isFolder(folder)) mkdirSync(folder);
+  for (const one of missing.toReversed()) {
+    try {
+      mkdirSync(one);
+    } catch (error) {
+      // Another process may have made it in the meantime.
+      if (!isFolder(one)) throw error;
+    }
+  }
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 export function writeOut(folder: string, file: string, text: string): void {

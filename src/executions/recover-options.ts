@@ -27,6 +27,8 @@ export const RECOVER_RULES = {
   result: callback<(recovered: RecoveredExecution) => Schema | undefined>(),
   /** Gives the model that a conversation began with. Without the function, or if it returns undefined, conversations stay open. */
   model: callback<(conversation: RecoveredConversation) => Model | undefined>(),
+  /** Gives the models that go on in a conversation if the model before them fails for good, in this order. */
+  fallbacks: callback<(conversation: RecoveredConversation) => readonly Model[] | undefined>(),
   /**
    * Number of executions that are taken up at once; 8 by default. A core has engines for twice as many programs, so new
    * programs find engines after a crash.

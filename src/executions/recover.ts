@@ -46,6 +46,7 @@ export interface RecoverWork {
   readonly only: (execution: RecoveredExecution) => boolean;
   /** The model of a conversation; undefined leaves it open. */
   readonly model: (conversation: RecoveredConversation) => Model | undefined;
+  readonly fallbacks?: (conversation: RecoveredConversation) => readonly Model[] | undefined;
   /** The schema of what a program returns, if the program began with a schema. */
   readonly result: (execution: RecoveredExecution) => ResultSchema | undefined;
   readonly run: (
@@ -139,7 +140,7 @@ async function recoverProgram(
 }
 
 async function recoverConversation(
-  { journal, left, model: modelFor, run }: RecoverWork,
+  { journal, left, model: modelFor, fallbacks: fallbacksFor, run }: RecoverWork,
   one: RecoveredExecution,
 ): Promise<Recovered | undefined> {
   const { execution } = one;
@@ -151,9 +152,11 @@ async function recoverConversation(
     return leave(left, execution, { to: "caller", caller: header.parent.execution });
   if (header.parent) return run(one, (scope) => cancelConversation(scope, past));
   if (standingOfConversation(past).state === "waiting") return leave(left, execution, waitingConversation(past));
-  const model = modelFor({ ...one, model: past.answering.model, task: header.task });
+  const conversation = { ...one, model: past.answering.model, task: header.task };
+  const model = modelFor(conversation);
   if (!model) return leave(left, execution, withoutModel(past));
-  return run({ ...one, model }, (scope) => resumeAgent(scope, execution, { model, joins: false }));
+  const fallbacks = fallbacksFor?.(conversation);
+  return run({ ...one, model }, (scope) => resumeAgent(scope, execution, { model, fallbacks, joins: false }));
 }
 
 /** Codes of errors that mean that another process has taken the execution up first, or has deleted it. */

@@ -252,7 +252,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     ...given: ContextArguments<RecoverOptions<Context>, Context>
   ): AsyncGenerator<Report | AgentReport | Unrecovered> {
     const [options = {}] = given;
-    const { concurrency, context, model, only, result, signal, onEvent } = readOptions(
+    const { concurrency, context, model, fallbacks, only, result, signal, onEvent } = readOptions(
       "recover",
       options,
       RECOVER_RULES,
@@ -266,6 +266,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
       left: this.#left,
       only: (one) => only?.(one) ?? true,
       model: (conversation) => model?.(conversation),
+      fallbacks: (conversation) => fallbacks?.(conversation),
       result: (one) => resultSchemaOf(result?.(one), "recover({ result })"),
       run: ({ model: own, ...one }, work) => {
         const cancel = signal?.(one);

@@ -20,6 +20,14 @@ export async function loadModel(
   throw new Failure(EXIT.usage, `${flag}: the default export of ${text} must be a model, got ${describe(exported)}.`);
 }
 
+/** The models that `--fallback` names, in their order. */
+export function loadFallbacks(
+  texts: readonly string[],
+  options: Omit<ProviderOptions, "model">,
+): Promise<readonly Model[]> {
+  return Promise.all(texts.map((text) => loadModel(text, options, "--fallback")));
+}
+
 /** The model that `--model PROVIDER:NAME`, or another `flag`, names. If its key is missing, the error names a command that needs no key. */
 export function parseModel(text: string, options: Omit<ProviderOptions, "model">, flag = "--model"): Model {
   const named = readModelName(text);
@@ -29,7 +37,7 @@ export function parseModel(text: string, options: Omit<ProviderOptions, "model">
   if (!process.env[keyVariable])
     throw new Failure(
       EXIT.environment,
-      `There is no key for ${name}: set ${keyVariable}${options.baseUrl === undefined ? "" : ", to any text if the server needs no key"}. portcullis demo (make demo) runs without a key.`,
+      `There is no key for ${name}: set ${keyVariable}${options.baseUrl === undefined ? "" : ", to any text if the server needs no key"}. portcullis demo runs without a key.`,
     );
   return makeModel(provider, { ...options, model });
 }

@@ -42,11 +42,15 @@ export function parseDuration(flag: string, text: string, { bare, min, max, exam
 
 const NONE: Units = {};
 
-/** A limit from the command line, like `memoryBytes=64MiB`; or a sentence that says what is wrong with it. The rules of the limits check names and ranges. */
-export function parseLimit(text: string): { readonly name: string; readonly value: number } | string {
+/**
+ * A limit from the command line, like `memoryBytes=64MiB`; or a sentence that says what is wrong with it. The rules of the
+ * limits check names and ranges, and refuse a value that is still text.
+ */
+export function parseLimit(text: string): { readonly name: string; readonly value: number | string } | string {
   const [, name, rest = ""] = /^([A-Za-z]{1,40})=(.*)$/.exec(text) ?? [];
+  if (name === undefined) return `Expected name=value, like memoryBytes=64MiB, got ${JSON.stringify(text)}.`;
   const amount = readAmount(rest);
-  if (name === undefined || !amount) return `Expected name=value, like memoryBytes=64MiB, got ${JSON.stringify(text)}.`;
+  if (!amount) return { name, value: rest };
   const { number, unit } = amount;
   const units = unitsOf(name);
   const factor = unit === "" ? 1 : Object.hasOwn(units, unit) ? units[unit] : undefined;

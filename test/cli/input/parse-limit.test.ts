@@ -33,8 +33,11 @@ test.each([
   "calls=1__0",
   "calls=1.2.3",
   "calls=0x10",
-  "=5",
-  "calls",
-])("%s is refused as an unknown limit", (text) => {
+  "calls=x",
+])("%s has no number, and its text is left to the rule of the limit", (text) => {
+  expect(parseLimit(text)).toEqual({ name: "calls", value: text.slice("calls=".length) });
+});
+
+test.each(["=5", "calls"])("%s is refused as no limit", (text) => {
   expect(parseLimit(text)).toBe(`Expected name=value, like memoryBytes=64MiB, got ${JSON.stringify(text)}.`);
 });

@@ -10,7 +10,7 @@ import { leasedUntil } from "../../../programs/driven.ts";
 import type { Unrecovered } from "../../../executions/recover.ts";
 import type { RecoveredConversation, RecoveredExecution } from "../../../executions/recover-options.ts";
 import { findExecution } from "../../input/find-execution.ts";
-import { loadModel, parseModel } from "../../input/load-model.ts";
+import { loadFallbacks, loadModel, parseModel } from "../../input/load-model.ts";
 import { Failure, reasonOf } from "../../failure.ts";
 import { existingJournal } from "../../input/open-journal.ts";
 import { oneLine } from "../../terminal/one-line.ts";
@@ -26,7 +26,7 @@ export async function resume(named: string, options: CommandOptions<typeof RESUM
   const { allowChangedTools = false, tenant, baseUrl, fallback, stream } = options;
   const results = Object.fromEntries(options.result);
   using journal = existingJournal(options.journal);
-  await using open = await openRuntime(options, journal, () => ({}));
+  await using open = await openRuntime(options, journal);
   const { runtime, signal, approve } = open;
   const about = { results, allowChangedTools, signal, ...given({ approve, tenant }) };
   const execution = await findExecution(journal, named, tenant ?? "default");
@@ -36,7 +36,7 @@ export async function resume(named: string, options: CommandOptions<typeof RESUM
     return await open.end(open.print(report, header), report.artifacts);
   }
   const models = { stream, ...given({ baseUrl }) };
-  const fallbacks = await Promise.all(fallback.map((text) => loadModel(text, models, "--fallback")));
+  const fallbacks = await loadFallbacks(fallback, models);
   const past = await readPastConversation(journal, execution, header.tenant);
   const answering = past.answering.model;
   const model =
@@ -79,20 +79,28 @@ function recordedModel(name: string, options: Parameters<typeof parseModel>[1]):
  * 1 if some could not be taken up.
  */
 export async function recover(options: CommandOptions<typeof RECOVER>): Promise<number> {
-  const { tenant, baseUrl, concurrency } = options;
-  const loaded = options.model === undefined ? undefined : await loadModel(options.model, given({ baseUrl }));
+  const { tenant, baseUrl, concurrency, stream } = options;
+  const models = { stream, ...given({ baseUrl }) };
+  const loaded = options.model === undefined ? [] : [await loadModel(options.model, models)];
+  const fallbacks = await loadFallbacks(options.fallback, models);
   const model = ({ model: name, execution }: RecoveredConversation) => {
-    if (loaded?.name === name) return loaded;
+    const known = [...loaded, ...fallbacks].find((one) => one.name === name);
+    if (known) return known;
     writeStderr(`Left open: conversation ${oneLine(execution)} needs --model ${oneLine(name)}.\n`);
     return undefined;
   };
   using journal = existingJournal(options.journal);
-  await using open = await openRuntime(options, journal, () => ({}));
+  await using open = await openRuntime(options, journal);
   let code: number = EXIT.completed;
   const named = new Set(await Promise.all(options.execution.map((id) => findExecution(journal, id, tenant))));
   const only = (one: RecoveredExecution) =>
     (tenant === undefined || one.tenant === tenant) && (named.size === 0 || named.has(one.execution));
-  for await (const recovered of open.runtime.recover({ ...given({ concurrency }), model, only })) {
+  for await (const recovered of open.runtime.recover({
+    ...given({ concurrency }),
+    model,
+    fallbacks: () => fallbacks,
+    only,
+  })) {
     if ("error" in recovered) {
       code = EXIT.failed;
       printUnrecovered(recovered, options.json === true);

@@ -209,6 +209,6 @@ test.each([
   vi.stubEnv(variable, key);
   expect(code).toBe(5);
   expect(stderr).toBe(
-    `portcullis: There is no key for ${provider}: set ${variable}. portcullis demo (make demo) runs without a key.\n`,
+    `portcullis: There is no key for ${provider}: set ${variable}. portcullis demo runs without a key.\n`,
   );
 });

@@ -116,6 +116,30 @@ test("the printed command of a conversation repeats how its models are asked, an
   expect(asked.map(({ body }) => body.model)).toEqual(["claude-b", "claude-b"]);
 });
 
+test("recover takes the models of ask: one that has taken over goes on, and turns are requested as they were", async () => {
+  vi.stubEnv("ANTHROPIC_API_KEY", anthropicWire.key);
+  await using served = await serve(anthropicWire, [
+    { fault: "status", status: 403 },
+    { calls: [{ program: "return tools.pay({ n: 3 });" }] },
+    { text: "Paid." },
+  ]);
+  const { url, asked } = served;
+  const journal = ["--journal", join(folder, "recovered.db")];
+  const first = ["--model", "anthropic:claude-a", "--base-url", url, "--no-stream"];
+  const second = ["--fallback", "anthropic:claude-b"];
+  const waits = await portcullis(["ask", "Pay.", ...TOOLS, ...first, ...second, ...journal]);
+  const [, id = "", call = ""] = /^ {2}portcullis decide (\S+) (\S+) --allow/m.exec(waits.stderr) ?? [];
+  expect((await portcullis(["decide", id, call, "--allow", ...journal])).code).toBe(0);
+  const without = await portcullis(["recover", ...TOOLS, ...first, ...journal]);
+  expect(without.stderr).toContain(`Left open: conversation ${id} needs --model anthropic:claude-b.`);
+  const recovered = await portcullis(["recover", ...TOOLS, ...first, ...second, ...journal]);
+  expect(recovered).toMatchObject({ code: 0, stdout: "Paid.\n" });
+  expect(asked.map(({ body }) => [body.model, body.stream ?? false])).toEqual([
+    ["claude-b", false],
+    ["claude-b", false],
+  ]);
+});
+
 test("a conversation that rests with calls of its host has no command that answers them, and says what continues it", async () => {
   const path = join(folder, "rests.db");
   const model = join(folder, "resting.ts");
