@@ -281,11 +281,17 @@ export const SHOW = {
   "--tenant <name>": "tenant of the execution, if several have one of that id",
   ...JOURNAL,
   "--follow": "show it while it runs and until it ends, also one that is not there yet",
+  "--calls": "give each call a line of its own, also if many are equal",
   "--json": "print its records, one a line",
   "--html <file>": reading(
     "write it as one HTML file that needs no server, and print the address of the file",
     fileName,
   ),
+};
+
+export const WATCH = {
+  "--tenant <name>": "tenant of the execution, or of the executions of the list",
+  ...JOURNAL,
 };
 
 export const EXPORT = JOURNAL;
@@ -342,6 +348,8 @@ export const RECOVER = {
   "--model <provider:name>":
     "the model of a conversation, or a module that exports it by default; without it, conversations stay open",
   ...BASE_URL,
+  ...FALLBACK,
+  ...NO_STREAM,
   ...TOOLS,
   ...SANDBOX,
   ...OF_TENANT,

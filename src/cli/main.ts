@@ -1,51 +1,19 @@
-import { Command, CommanderError, Help, type Option } from "commander";
+import { CommanderError } from "commander";
 import * as options from "./command-options.ts";
 import { EXIT } from "./exit-code.ts";
 import { Failure, failureOf, strayFailure } from "./failure.ts";
 import { guarded } from "./guarded.ts";
-import { type CommandOptions, optionsOf, type OptionTable } from "./option.ts";
+import { PortcullisCommand } from "./portcullis-command.ts";
+import { endStatusLines } from "./terminal/status-line.ts";
 import { standardStreams, type Streams, useStreams, writeStderr } from "./terminal/standard-streams.ts";
 import { version } from "./package-json.ts";
 import { completeHint, type Given } from "./terminal/executions/waiting-hints.ts";
 import { oneLine } from "./terminal/one-line.ts";
 import { insetText } from "../output/foreign-text.ts";
 
-let exitCode: number = EXIT.completed;
-
-/** Lists and records are empty by default; the description of their option says so. */
-function optionDescription(option: Option): string {
-  const value: unknown = option.defaultValue;
-  const isEmpty = typeof value === "object" && value !== null && Object.keys(value).length === 0;
-  return isEmpty ? option.description : new Help().optionDescription(option);
-}
-
-type Arguments = Parameters<Parameters<Command["action"]>[0]>;
-
-class PortcullisCommand extends Command {
-  override createCommand(name: string): PortcullisCommand {
-    return new PortcullisCommand(name);
-  }
-
-  example(command: string): this {
-    return this.addHelpText("after", `\nExample:\n  ${command}`);
-  }
-
-  /** `work` gets the values of the options and the command's arguments, and resolves with the exit code. */
-  runs<Table extends OptionTable>(
-    table: Table,
-    work: (given: CommandOptions<Table>, ...args: Arguments) => number | Promise<number>,
-  ): this {
-    for (const option of optionsOf(table)) this.addOption(option);
-    return this.action(async () => {
-      exitCode = await work(this.opts<CommandOptions<Table>>(), ...this.processedArgs);
-    });
-  }
-}
-
 const program = new PortcullisCommand("portcullis")
   .description("Runs programs that models write: in a sandbox, with only the tools that you allow.")
   .version(version)
-  .configureHelp({ optionDescription })
   .configureOutput({
     writeOut: (text) => void standardStreams().stdout.write(text),
     writeErr: (text) => void standardStreams().stderr.write(text),
@@ -99,18 +67,24 @@ program
   .description("serve programs over HTTP, with MCP at /mcp and a page to look at, until it is told to end")
   .runs(options.SERVE, async (given) => (await import("./commands/serve/serve.ts")).serve(given));
 
-const key = program.command("key").description("add, list or revoke the keys of a server's clients");
+const key = program
+  .command("key")
+  .example(`portcullis key add ana --keys keys.json`)
+  .description("add, list or revoke the keys of a server's clients");
 key
   .command("add")
+  .example(`portcullis key add ana --keys keys.json --scope run --scope read`)
   .description("add a key, print it once, and store its SHA-256; creates the file if there is none")
   .argument("<id>", "name of the key")
   .runs(options.KEY_ADD, async (given, id) => (await import("./commands/serve/key.ts")).keyAdd(id, given));
 key
   .command("list")
+  .example(`portcullis key list --keys keys.json`)
   .description("list the keys of a file, without the keys themselves")
   .runs(options.KEY_LIST, async (given) => (await import("./commands/serve/key.ts")).keyList(given));
 key
   .command("revoke")
+  .example(`portcullis key revoke ana --keys keys.json`)
   .description("remove a key from a file")
   .argument("<id>", "name of the key")
   .runs(options.KEY_REVOKE, async (given, id) => (await import("./commands/serve/key.ts")).keyRevoke(id, given));
@@ -144,9 +118,20 @@ program
   .argument("<execution>", "id of the execution; also the one that a client of a server has chosen")
   .runs(options.SHOW, async (given, id) => (await import("./commands/journal/show.ts")).show(id, given));
 
-const journal = program.command("journal").description("export, import, prune or check a journal");
+program
+  .command("watch")
+  .example(`portcullis watch EXECUTION --journal portcullis.db`)
+  .description("show one execution, or the list of all, while they go on: show --follow, and executions --follow")
+  .argument("[execution]", "id of the execution; without it, the list")
+  .runs(options.WATCH, async (given, id) => (await import("./commands/journal/follow.ts")).watch(id, given));
+
+const journal = program
+  .command("journal")
+  .example(`portcullis journal export --journal portcullis.db`)
+  .description("export, import, prune or check a journal");
 journal
   .command("export")
+  .example(`portcullis journal export EXECUTION --journal portcullis.db > execution.jsonl`)
   .description("print executions as JSON lines, the oldest first")
   .argument("[execution...]", "ids of executions; all by default")
   .runs(options.EXPORT, async (given, ids) =>
@@ -154,6 +139,7 @@ journal
   );
 journal
   .command("import")
+  .example(`portcullis journal import execution.jsonl --skip-existing --journal portcullis.db`)
   .description("add the executions of JSON lines, and create the journal if it does not exist")
   .argument("[file]", "file of JSON lines, as export prints them, or - for standard input", "-")
   .runs(options.IMPORT, async (given, file) =>
@@ -161,10 +147,12 @@ journal
   );
 journal
   .command("prune")
+  .example(`portcullis journal prune --older-than 30d --journal portcullis.db`)
   .description("delete old executions that have ended")
   .runs(options.PRUNE, async (given) => (await import("./commands/journal/journal.ts")).pruneJournal(given));
 journal
   .command("check")
+  .example(`portcullis journal check --journal portcullis.db`)
   .description("read everything, and list what is damaged")
   .runs(options.CHECK, async (given) => (await import("./commands/journal/journal.ts")).checkJournal(given));
 
@@ -226,11 +214,12 @@ program.hook("preAction", (_, command) => {
 /** Runs one command. Resolves with its exit code, and does not reject. A process runs one command at a time. */
 export async function main(args: readonly string[], streams: Streams): Promise<number> {
   useStreams(streams);
-  [exitCode, given] = [EXIT.completed, {}];
+  [PortcullisCommand.exitCode, given] = [EXIT.completed, {}];
   try {
     await guarded(() => program.parseAsync(args, { from: "user" }), strayFailure);
-    return exitCode;
+    return PortcullisCommand.exitCode;
   } catch (error) {
+    endStatusLines();
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.completed : EXIT.usage;
     const failure = failureOf(error);
     return printFailure(new Failure(failure.exitCode, completeHint(failure.message, given), failure));

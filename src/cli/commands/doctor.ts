@@ -9,19 +9,23 @@ import { defaultHeldBytes } from "../../values/held-bytes.ts";
 import type { CommandOptions, DOCTOR } from "../command-options.ts";
 import { EXIT } from "../exit-code.ts";
 import { oneLine } from "../terminal/one-line.ts";
+import { showing } from "../terminal/status-line.ts";
 
 /** `portcullis doctor`: checks this machine. Resolves with the exit code, `environment` if programs cannot run here. */
 export async function doctor(options: CommandOptions<typeof DOCTOR>): Promise<number> {
   await using isolate = createIsolateSandbox();
   await using docker = createDockerSandbox();
+  const sandboxes = [isolate, docker];
+  const cleaned = options.clean ? [await showing("Cleaning up", () => cleanFinding(sandboxes))] : [];
+  const [ofIsolate = [], ofDocker = []] = await Array.fromAsync(sandboxes, (sandbox) =>
+    showing(`Checking the ${sandbox.name} sandbox`, () => findingsOf(sandbox)),
+  );
   const findings = [
-    ...(options.clean ? [await cleanFinding([isolate, docker])] : []),
+    ...cleaned,
     heldBytesFinding(),
-    ...(await findingsOf(isolate)),
+    ...ofIsolate,
     // Containers are optional, so a finding about them is a warning at most.
-    ...(await findingsOf(docker)).map((finding): Finding =>
-      finding.state === "missing" ? { ...finding, state: "weak" } : finding,
-    ),
+    ...ofDocker.map((finding): Finding => (finding.state === "missing" ? { ...finding, state: "weak" } : finding)),
   ];
   if (options.json) printJson(findings);
   else for (const finding of findings) writeFinding(finding);

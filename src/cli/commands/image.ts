@@ -1,4 +1,5 @@
-import { writeStderr, writeStdout } from "../terminal/standard-streams.ts";
+import { writeStdout } from "../terminal/standard-streams.ts";
+import { showing } from "../terminal/status-line.ts";
 import { PortcullisError } from "../../errors.ts";
 import { buildImage } from "../../sandboxes/docker/image/build-image.ts";
 import { Daemon } from "../../sandboxes/docker/daemon.ts";
@@ -7,7 +8,6 @@ import type { CommandOptions, IMAGE as IMAGE_OPTIONS } from "../command-options.
 import { EXIT } from "../exit-code.ts";
 import { given } from "../../option-rules/given.ts";
 import { word } from "../input/option-values.ts";
-import { oneLine } from "../terminal/one-line.ts";
 import { printJson } from "../terminal/print.ts";
 
 /** `portcullis image build|check`: resolves with the exit code. Rejects with `sandbox_unavailable` if no Docker daemon answers, or the image is missing or does not fit. */
@@ -17,19 +17,24 @@ export async function image(
 ): Promise<number> {
   word(["build", "check"])("image", what);
   const daemon = new Daemon();
+  let step = what === "build" ? "Building the image" : "Checking the image";
+  const onProgress = (line: string) => {
+    step = line;
+  };
   try {
-    if (what === "build") await buildImage(daemon, { image: IMAGE, ...given({ network, base }), onProgress: print });
-    await checkImage(daemon, IMAGE);
+    await showing(
+      () => step,
+      async () => {
+        if (what === "build") await buildImage(daemon, { image: IMAGE, ...given({ network, base }), onProgress });
+        await checkImage(daemon, IMAGE);
+      },
+    );
   } catch (error) {
     throw what === "check" || PortcullisError.is(error) ? daemon.unavailable(error) : notBuilt(daemon, error);
   }
   if (json) printJson({ image: IMAGE, fits: true });
   else writeStdout(`The image ${IMAGE} is there, and fits this version of portcullis.\n`);
   return EXIT.completed;
-}
-
-function print(line: string): void {
-  writeStderr(`${oneLine(line)}\n`);
 }
 
 /** The Docker daemon's message names the step that failed. Exit code 42 is the Dockerfile's check of Python; without a network `apt-get` fails. */

@@ -20,6 +20,13 @@ export function useStreams(streams: Streams): void {
   write = streams.stdout === process.stdout ? writeToProcess : streams.stdout.write.bind(streams.stdout);
 }
 
+let hide = (): void => {};
+
+/** From here on, called before the command writes: what is drawn in the last line of a terminal is to be removed. */
+export function hideBeforeWriting(remove: () => void): void {
+  hide = remove;
+}
+
 /** The streams of the command that runs. */
 export function standardStreams(): Streams {
   return current;
@@ -30,16 +37,19 @@ export function standardStreams(): Streams {
  * controls a terminal.
  */
 export function writeStdout(text: string): void {
+  hide();
   write(cleanText(text));
 }
 
 /** Like `writeStdout`, with a style, which is the only control of a terminal that it writes. */
 export function writeStyled(style: Parameters<typeof styleText>[0], text: string): void {
+  hide();
   write(styleText(style, cleanText(text)));
 }
 
 /** Writes what is said about the command's work. No character of the text controls a terminal. */
 export function writeStderr(text: string): void {
+  hide();
   current.stderr.write(cleanText(text));
 }
 
@@ -80,5 +90,6 @@ function flushed(writeTo: NodeJS.WriteStream["write"]): Promise<void> {
 
 /** Writes to standard output, and resolves when the text has been passed on: a slow reader does not fill the memory. */
 export function writeInTime(text: string): Promise<void> {
+  hide();
   return new Promise((resolve) => void write(text, () => resolve()));
 }

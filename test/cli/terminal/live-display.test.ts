@@ -8,7 +8,7 @@ import { liveDisplay } from "../../../src/cli/terminal/live-display.ts";
 import { executionFrame, executionNews } from "../../../src/cli/terminal/executions/execution-text.ts";
 import { listFrame, listNews } from "../../../src/cli/terminal/executions/list-text.ts";
 import { z } from "zod";
-import { echo } from "../../support/tools.ts";
+import { tool } from "../../support/tools.ts";
 import { pay } from "../../telemetry/fixtures/pay.ts";
 
 function displayOf(stream: { readonly isTTY: boolean; readonly rows: number }) {
@@ -40,14 +40,22 @@ test("another stream gets lines, and no sequence of a terminal", async () => {
 
 test("frames of an execution and of a list fit on any terminal, and have no sequence of a program's", async () => {
   const journal = createMemoryJournal();
-  await using runtime = await createRuntime({ tools: [echo], journal, sandbox: createMemorySandbox() });
+  // Of many equal calls a frame has one row.
+  const others = Array.from({ length: 10 }, (_, n) => tool(`echo${n}`, (input) => input));
+  await using runtime = await createRuntime({ tools: others, journal, sandbox: createMemorySandbox() });
   const hostile = "\u001b[2J\u202e";
-  const program = `console.log(${JSON.stringify(hostile)}); for (let i = 0; i < 100; i++) await tools.echo({ a: ${JSON.stringify(hostile)} }); throw new Error(${JSON.stringify(hostile)});`;
+  const program = `console.log(${JSON.stringify(hostile)}); for (let i = 0; i < 100; i++) await tools["echo" + (i % 10)]({ a: ${JSON.stringify(hostile)} }); throw new Error(${JSON.stringify(hostile)});`;
   for (const execution of ["one", `two${hostile}`]) await runtime.execute(program, { execution });
   const view = await viewExecution(journal, `two${hostile}`);
   const { executions } = await listView(journal);
   for (const rows of [1, 5, 10, 24, 500]) {
     const frame = executionFrame(view, rows, {});
+    for (const columns of [20, 40, 80, 200]) {
+      const drawn = executionFrame(view, rows, {}, { columns, isPlain: true });
+      if (rows >= 10) expect(drawn.join("\n").split("\n").length).toBeLessThanOrEqual(rows);
+      expect(drawn.join("\n")).toMatch(/^[ -~\n]*$/);
+      expect(drawn.join("\n")).toMatch(/\b100 calls made/);
+    }
     if (rows >= 10) expect(frame.join("\n").split("\n").length).toBeLessThanOrEqual(rows);
     expect(frame.join("\n")).toMatch(/\b100 calls made, \d/);
     expect([...frame, ...listFrame(executions, rows)].join("")).not.toMatch(/[\u001b\u202e]/);

@@ -6,6 +6,7 @@ import { EXIT } from "../../exit-code.ts";
 import { existingJournal } from "../../input/open-journal.ts";
 import { listTable } from "../../terminal/executions/list-text.ts";
 import { printJson } from "../../terminal/print.ts";
+import { showing } from "../../terminal/status-line.ts";
 import { writeStdout } from "../../terminal/standard-streams.ts";
 import { followList } from "./follow.ts";
 
@@ -24,6 +25,7 @@ export async function executions(options: CommandOptions<typeof EXECUTIONS>): Pr
     for await (const execution of listed) printJson(execution);
     return EXIT.completed;
   }
-  writeStdout(`${listTable(await Array.fromAsync(listed))}\n`);
+  const rows = await showing("Reading the journal", () => Array.fromAsync(listed));
+  writeStdout(`${listTable(rows)}\n`);
   return EXIT.completed;
 }

@@ -8,13 +8,14 @@ import { listView } from "../../../views/list/list-view.ts";
 import type { ExecutionView } from "../../../views/view.ts";
 import { viewExecution } from "../../../views/view-execution.ts";
 import { isDriven } from "../../../programs/driven.ts";
-import type { CommandOptions, SameOptions, SHOW } from "../../command-options.ts";
+import type { CommandOptions, SameOptions, SHOW, WATCH } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
 import { findExecution, readResumedHeader } from "../../input/find-execution.ts";
 import { existingJournal, journalPathOf } from "../../input/open-journal.ts";
 import { type Cancelling, cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import { type LiveDisplay, liveDisplay } from "../../terminal/live-display.ts";
 import { oneLine } from "../../terminal/one-line.ts";
+import { shapeOf } from "../../terminal/terminal-shape.ts";
 import { standardStreams, writeInTime, writeStderr } from "../../terminal/standard-streams.ts";
 import { executionFrame, executionNews } from "../../terminal/executions/execution-text.ts";
 import { listFrame, listNews } from "../../terminal/executions/list-text.ts";
@@ -28,7 +29,10 @@ const LOOKING_SHARE = 1 / 5;
 const ENDED_ROWS = 20;
 
 /** Shows an execution until it ends, even if it or its journal does not exist yet. Ctrl-C ends the command, and changes nothing. */
-export async function followExecution(named: string, options: CommandOptions<typeof SHOW>): Promise<number> {
+export async function followExecution(
+  named: string,
+  options: Pick<CommandOptions<typeof SHOW>, "journal" | "tenant">,
+): Promise<number> {
   using cancelling = cancelOnSignal();
   const { signal } = cancelling;
   const path = journalPathOf(options.journal);
@@ -47,6 +51,16 @@ export async function followExecution(named: string, options: CommandOptions<typ
 export async function followList(journal: Journal, tenant: string | undefined): Promise<number> {
   using cancelling = cancelOnSignal();
   return await lookAgain(cancelling, (display) => listLook(journal, display, tenant));
+}
+
+/** `portcullis watch`: follows one execution, or the list if none is named. */
+export async function watch(
+  named: string | undefined,
+  { tenant, journal: path }: CommandOptions<typeof WATCH>,
+): Promise<number> {
+  if (named !== undefined) return await followExecution(named, { tenant, journal: path });
+  using journal = existingJournal(path);
+  return await followList(journal, tenant);
 }
 
 async function lookAgain(cancelling: Cancelling, lookWith: (display: LiveDisplay) => Look): Promise<number> {
@@ -94,7 +108,8 @@ function executionLook(journal: Journal, display: LiveDisplay, id: ExecutionId, 
     const summary = await journal.find(id);
     const isNew = before?.records !== summary.records || before.driven !== isDriven(journal, summary);
     const view = before && !isNew ? before : await viewExecution(journal, id);
-    if (display.rows !== undefined) display.draw(executionFrame(view, display.rows, same));
+    if (display.rows !== undefined)
+      display.draw(executionFrame(view, display.rows, same, shapeOf(standardStreams().stdout)));
     else if (isNew) await display.print(executionNews(view, before, same));
     before = view;
     return view.outcome !== undefined;

@@ -14,15 +14,22 @@ import { findExecution } from "../../input/find-execution.ts";
 import { existingJournal, journalPathOf, namedJournal } from "../../input/open-journal.ts";
 import { oneLine } from "../../terminal/one-line.ts";
 import { printJson } from "../../terminal/print.ts";
+import { showing, statusLine } from "../../terminal/status-line.ts";
 import { standardStreams, writeInTime, writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
 
 /** `portcullis journal export`: prints executions as JSON lines, all by default. */
 export async function exportJournal(ids: readonly string[], options: CommandOptions<typeof EXPORT>): Promise<number> {
   using journal = existingJournal(options.journal);
   const found = await Promise.all(ids.map((id) => findExecution(journal, id)));
-  for await (const line of exportLines(journal, found.length > 0 ? found : oldestFirst(journal)))
+  let records = 0;
+  // On a terminal, what is printed shows how far it is.
+  const isShown = !standardStreams().stdout.isTTY;
+  using _ = statusLine((took) => (isShown ? `Exporting: ${counted(records, "record")}, ${took}` : ""));
+  for await (const line of exportLines(journal, found.length > 0 ? found : oldestFirst(journal))) {
+    records += 1;
     // JSON leaves characters unescaped that control a terminal. With them escaped, the record is the same.
     await writeInTime(`${cleanText(line)}\n`);
+  }
   return EXIT.completed;
 }
 
@@ -41,6 +48,7 @@ export async function importJournal(file: string, options: CommandOptions<typeof
   let added = 0;
   let skipped = 0;
   const passing = options.skipExisting ? { onExisting: () => (skipped += 1) } : {};
+  const line = statusLine((took) => `Importing: ${counted(added + skipped, "execution")}, ${took}`);
   try {
     for await (const _ of importLines(journal, readLines(input), passing)) added += 1;
   } catch (error) {
@@ -48,6 +56,8 @@ export async function importJournal(file: string, options: CommandOptions<typeof
     throw new Failure(EXIT.usage, `${error.message} To pass over what is there already: --skip-existing.`, {
       cause: error,
     });
+  } finally {
+    line[Symbol.dispose]();
   }
   const known = skipped === 0 ? "" : `, ${executionsText(skipped, "in the journal already")}`;
   if (options.json) printJson({ added, skipped });
@@ -70,7 +80,9 @@ async function openFile(file: string): Promise<AsyncIterable<Uint8Array>> {
 export async function pruneJournal(options: CommandOptions<typeof PRUNE>): Promise<number> {
   const before = Date.now() - options.olderThan;
   using journal = existingJournal(options.journal);
-  const deleted = await journal.prune({ before, open: options.open === true });
+  const deleted = await showing("Deleting old executions", () =>
+    journal.prune({ before, open: options.open === true }),
+  );
   if (options.json) printJson({ deleted });
   else writeStderr(`${executionsText(deleted, "deleted")}.\n`);
   return EXIT.completed;
@@ -80,11 +92,13 @@ export async function pruneJournal(options: CommandOptions<typeof PRUNE>): Promi
 export async function checkJournal(options: CommandOptions<typeof CHECK>): Promise<number> {
   using journal = existingJournal(options.journal);
   let problems = 0;
+  using line = statusLine((took) => `Reading all executions: ${counted(problems, "problem")}, ${took}`);
   for await (const { execution, problem } of journal.check()) {
     problems += 1;
     if (options.json) printJson({ ...(execution === undefined ? {} : { execution }), problem });
     else writeStdout(`${oneLine(execution === undefined ? problem : `${execution}: ${problem}`)}\n`);
   }
+  line[Symbol.dispose]();
   writeStderr(problems === 0 ? "The journal is whole.\n" : `${counted(problems, "problem")}.\n`);
   return problems === 0 ? EXIT.completed : EXIT.failed;
 }

@@ -26,6 +26,7 @@ import type { LoadedTask } from "../../input/task-file.ts";
 import { version } from "../../package-json.ts";
 import { openOut, today, writeOut } from "../../write-out.ts";
 import { oneLine } from "../../terminal/one-line.ts";
+import { showing } from "../../terminal/status-line.ts";
 import type { Approve } from "../../../gate/approve/approval.ts";
 
 /** Steps of the progress bar for one task: four conversations, one more with a best tool, four providers, and the sweep. */
@@ -45,7 +46,7 @@ export async function bench(names: readonly string[], options: CommandOptions<ty
   const settings = settingsOf(options);
   // Before the tasks, which need packages.
   if (options.live) readLiveModel(options);
-  const jobs = await jobsOf(names, options);
+  const jobs = await showing("Loading the tasks", () => jobsOf(names, options));
   refuseLater(mode, false);
   const screen = new Screen();
   using approver = createApprover({ mode, screen });

@@ -38,6 +38,7 @@ import { EXIT } from "../../exit-code.ts";
 import { word } from "../../input/option-values.ts";
 import { showProgress } from "../../terminal/executions/progress.ts";
 import { oneLine } from "../../terminal/one-line.ts";
+import { showing } from "../../terminal/status-line.ts";
 import { quoted } from "../../terminal/executions/waiting-hints.ts";
 import { table } from "../../terminal/print.ts";
 import { loadTask } from "../../input/task-file.ts";
@@ -145,7 +146,7 @@ async function runExample(
   heading(`${name}: the question`);
   const { task, limits } = await loadTask(exampleFile(name, "task.json"));
   writeStdout(`${task.question}\n`);
-  const tools = await exampleTools(name);
+  const tools = await showing(`Loading the data of ${name}`, () => exampleTools(name));
   let listen: (event: ExecutionEvent) => void = () => {};
   await using runtime = await createRuntime({ tools, sandbox, limits, onEvent: (event) => listen(event) });
   let right = true;
@@ -162,7 +163,7 @@ async function runExample(
     writeStdout(`${report.output.text}\n`);
     right = showVerdict(report, task.answer) && right;
     heading("what went where");
-    writeStdout(`${await funnel(runtime, report)}\n`);
+    writeStdout(`${await showing("Counting tokens", () => funnel(runtime, report))}\n`);
   }
   return right;
 }

@@ -6,8 +6,9 @@ import { insetText } from "../../../output/foreign-text.ts";
 import type { CommandOptions, ASK } from "../../command-options.ts";
 import type { Screen } from "../../terminal/screen.ts";
 import { checkExecution, optionalJournal } from "../../input/open-journal.ts";
-import { loadModel } from "../../input/load-model.ts";
+import { loadFallbacks, loadModel } from "../../input/load-model.ts";
 import { oneLine } from "../../terminal/one-line.ts";
+import { statusLine } from "../../terminal/status-line.ts";
 import { given } from "../../../option-rules/given.ts";
 import { RUN_PROGRAM } from "../../../tools/tool-name.ts";
 import { openRuntime } from "./open-runtime.ts";
@@ -21,10 +22,10 @@ export async function ask(task: string, options: CommandOptions<typeof ASK>): Pr
   checkExecution(execution, options.journal);
   const models = { stream, ...given({ baseUrl }) };
   const model = await loadModel(options.model, models);
-  const fallbacks = await Promise.all(options.fallback.map((text) => loadModel(text, models, "--fallback")));
+  const fallbacks = await loadFallbacks(options.fallback, models);
   using journal = optionalJournal(options.journal);
-  const more = { limits: options.limit, approvePrograms: approveProgram, ...given({ tenant }) };
-  await using open = await openRuntime(options, journal, () => more);
+  const more = { tellsCalls: true, limits: options.limit, approvePrograms: approveProgram, ...given({ tenant }) };
+  await using open = await openRuntime(options, journal, more);
   const { runtime, signal, screen } = open;
   const { context: documents, reasoning: effort, programs, maxTurns, instructions } = options;
   const { toolChoice, parallelCalls, maxOutputTokens, answer } = options;
@@ -89,8 +90,9 @@ function showWork(event: AgentEvent): void {
   }
 }
 
-/** Text that is kept of what a model writes, in UTF-16 code units. */
+/** Text that is kept of what a model writes, and shown of it, in UTF-16 code units. */
 const KEPT_LENGTH = 2000;
+const SHOWN_LENGTH = 60;
 
 /**
  * Shows on a terminal, in one line that changes, the line of a program that its model is writing. The line is removed
@@ -98,17 +100,14 @@ const KEPT_LENGTH = 2000;
  */
 function createWriting(stream: NodeJS.WriteStream, screen: Screen): (event: AgentEvent) => void {
   let written = "";
+  // The input is JSON while it is written: its line breaks are written as `\\n`.
+  const lineOf = () => (written === "" ? "" : `… ${(written.split(/\n|\\n/).at(-1) ?? "").slice(-SHOWN_LENGTH)}`);
+  const line = statusLine(lineOf, { stream, screen });
   return (event) => {
-    if (!stream.isTTY || screen.isTaken) return;
-    if (event.type === "argument" && event.tool === RUN_PROGRAM) {
-      written = (written + event.text).slice(-KEPT_LENGTH);
-      const width = Math.max(20, (stream.columns ?? 80) - 2);
-      // The input is JSON while it is written: its line breaks are written as `\\n`.
-      const line = written.split(/\n|\\n/).at(-1) ?? "";
-      stream.write(`\r\u001b[2K… ${oneLine(line).slice(-width)}`);
-    } else if (written !== "" && event.type !== "argument") {
-      written = "";
-      stream.write("\r\u001b[2K");
-    }
+    if (event.type === "conversation_ended") line[Symbol.dispose]();
+    const isWriting = event.type === "argument" && event.tool === RUN_PROGRAM;
+    if (!isWriting && (written === "" || event.type === "argument")) return;
+    written = isWriting ? (written + event.text).slice(-KEPT_LENGTH) : "";
+    line.draw();
   };
 }

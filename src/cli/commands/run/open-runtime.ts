@@ -15,22 +15,29 @@ import { restsText, sameOr, waitingHints } from "../../terminal/executions/waiti
 import { printAgentJson, printAgentReport, printReport } from "../../terminal/executions/print-report.ts";
 import { printJson } from "../../terminal/print.ts";
 import { Screen } from "../../terminal/screen.ts";
+import { showProgress } from "../../terminal/executions/progress.ts";
 import { standardStreams } from "../../terminal/standard-streams.ts";
 import { makeArtifactsFolder, writeArtifacts } from "../../write-artifacts.ts";
 
 /** What the commands that run something work with. */
 export type OpenRuntime = Awaited<ReturnType<typeof openRuntime>>;
 
-/** Opens tools and a runtime. Without a journal, decisions have to come at once. */
+/**
+ * Opens tools and a runtime. Without a journal, decisions have to come at once. A terminal is shown how many calls are done
+ * and open, unless the command tells of each call (`tellsCalls`).
+ */
 export async function openRuntime(
   options: RunningOptions,
   journal: Journal | undefined,
-  more: (screen: Screen) => Partial<Parameters<typeof createRuntime>[0]>,
+  {
+    tellsCalls = false,
+    ...more
+  }: Partial<Parameters<typeof createRuntime>[0]> & { readonly tellsCalls?: boolean } = {},
 ) {
   const { json, sandbox, approve: mode, artifacts: folder } = options;
   const canWait = journal !== undefined;
   refuseLater(mode, canWait);
-  await makeArtifactsFolder(folder);
+  makeArtifactsFolder(folder);
   await using opening = new AsyncDisposableStack();
   const open = opening.use(await openAnyTools(options));
   tellUnassigned(open, options);
@@ -39,14 +46,15 @@ export async function openRuntime(
   const operator = new OperatorLog();
   const { stdin, stderr } = standardStreams();
   const { approve } = opening.use(createApprover({ mode, screen, canWait }));
+  const progress = json || tellsCalls ? undefined : opening.use(showProgress(stderr, screen));
   const runtime = opening.use(
     await createRuntime({
       tools: open.tools,
       sandbox,
       logger: operator,
       approve,
-      ...given({ journal }),
-      ...more(screen),
+      ...given({ journal, onEvent: progress?.onEvent }),
+      ...more,
     }),
   );
   const stack = opening.move();
@@ -79,6 +87,7 @@ export async function openRuntime(
     },
     /** Prints what has failed at handlers, and writes artifacts. Resolves with the exit code of the command. */
     async end(code: number, artifacts: Report["artifacts"] = []): Promise<number> {
+      progress?.[Symbol.dispose]();
       if (!json) operator.print();
       const written = await writeArtifacts(folder, artifacts);
       return code === EXIT.cancelled ? cancelling.exitCode : code || written;

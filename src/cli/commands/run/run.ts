@@ -5,8 +5,6 @@ import { EXIT } from "../../exit-code.ts";
 import { Failure } from "../../failure.ts";
 import { checkExecution, optionalJournal } from "../../input/open-journal.ts";
 import { readProgram } from "../../input/read-program.ts";
-import { type Progress, showProgress } from "../../terminal/executions/progress.ts";
-import { standardStreams } from "../../terminal/standard-streams.ts";
 import { openRuntime } from "./open-runtime.ts";
 
 /** `portcullis run`: runs a program. Resolves with the exit code. The result goes to standard output, everything else to standard error. */
@@ -21,18 +19,12 @@ export async function run(file: string, options: CommandOptions<typeof RUN>): Pr
     );
   const program = await readProgram(file);
   using journal = optionalJournal(options.journal);
-  let progress: Progress | undefined;
-  try {
-    await using open = await openRuntime(options, journal, (screen) => {
-      if (!options.json) progress = showProgress(standardStreams().stderr, screen);
-      const onEvent = progress?.onEvent;
-      return { limits: options.limit, approvePrograms: approveProgram, ...given({ tenant, onEvent }) };
-    });
-    const { runtime, signal } = open;
-    const report = await runtime.execute(program, { language, signal, ...given({ result, execution }) });
-    progress?.end();
-    return await open.end(open.print(report), report.artifacts);
-  } finally {
-    progress?.end();
-  }
+  await using open = await openRuntime(options, journal, {
+    limits: options.limit,
+    approvePrograms: approveProgram,
+    ...given({ tenant }),
+  });
+  const { runtime, signal } = open;
+  const report = await runtime.execute(program, { language, signal, ...given({ result, execution }) });
+  return await open.end(open.print(report), report.artifacts);
 }

@@ -15,9 +15,13 @@ import {
   turnText,
   WAITS,
 } from "../../../views/words.ts";
+import { callRows, callsIn } from "../../../views/call-groups.ts";
+import { timeOf } from "../../../views/timeline.ts";
 import type { SameOptions } from "../../command-options.ts";
 import { oneLine, shortLine } from "../one-line.ts";
 import { table } from "../print.ts";
+import { plainText, type TerminalShape } from "../terminal-shape.ts";
+import { callTable, funnelLines, legendLines } from "./timeline-text.ts";
 import { nextCommand, restsText, resumeCommand } from "./waiting-hints.ts";
 
 /*
@@ -33,33 +37,45 @@ const TEXT_LENGTH = 200;
 /** Printed lines at the foot of a frame. */
 const PRINTED = 5;
 
+/** How an execution is shown. */
+export interface ShownAs extends TerminalShape {
+  /** Each call has a line of its own, also if many are equal. */
+  readonly allCalls?: boolean | undefined;
+}
+
+/** Output that is no terminal, whose lines may have any length. */
+const ANYWHERE: ShownAs = { columns: undefined, isPlain: false };
+
 /** `same` has the options of the commands that bring the execution further. */
-export function executionText(view: ExecutionView, same: SameOptions): string {
-  const ended = view.calls.filter((call) => !isOpen(call));
+export function executionText(view: ExecutionView, same: SameOptions, as = ANYWHERE): string {
   const printed = printedLines(view);
+  const rows = callRows(view.calls, new Set(), as.allCalls);
   const parts = [
     [headLine(view), `${oneLine(byText(view))}, started ${timeText(view.startedAt)}:`, "", workText(view)],
     turnLines(view, 0),
-    callLines(ended),
+    [...callTable(rows, timeOf(view), as), ...legendLines(rows, timeOf(view))],
     view.callsLeft === undefined ? [] : [`${counted(view.callsLeft, "later call")} are not listed.`],
     decisionLines(view.calls),
     [...waitingLines(view, same, oneLine), ...view.calls.filter((call) => call.state === "open").map(openLine)],
     view.outcome ? [] : [driverLine(view, same)],
     noteLines(view),
-    [...(view.outcome ? [endLine(view)] : []), usageLine(view)],
+    [...(view.outcome ? [endLine(view)] : []), ...usageLines(view, as)],
     view.output ? ["output:", inset(view.output)] : printed.length > 0 ? ["printed:", ...printed] : [],
   ];
-  return cleanText(
-    parts
-      .filter((lines) => lines.length > 0)
-      .map((lines) => lines.join("\n"))
-      .join("\n\n"),
-  );
+  const text = parts
+    .filter((lines) => lines.length > 0)
+    .map((lines) => lines.join("\n"))
+    .join("\n\n");
+  return cleanText(as.isPlain ? plainText(text) : text);
 }
 
+/** Rows of a terminal on which the funnel has rows of its own. */
+const TALL = 20;
+
 /** Lines that fit on a terminal with this many rows: head, latest calls, waits, and the text that was printed last. */
-export function executionFrame(view: ExecutionView, rows: number, same: SameOptions): readonly string[] {
-  const head = [headLine(view), usageLine(view), ""];
+export function executionFrame(view: ExecutionView, rows: number, same: SameOptions, as = ANYWHERE): readonly string[] {
+  const usage = rows < TALL ? [usageLine(view)] : usageLines(view, as);
+  const head = [headLine(view), ...usage, ""];
   const below = [...waitingLines(view, same), ...printedLines(view).slice(-PRINTED), ...endLines(view)];
   const foot = fitted(
     below.flatMap((line) => line.split("\n")),
@@ -67,9 +83,11 @@ export function executionFrame(view: ExecutionView, rows: number, same: SameOpti
   );
   const shown = foot.length > 0 ? ["", ...foot] : [];
   const room = Math.max(1, rows - head.length - shown.length - TABLE_HEAD - 1);
-  const earlier = view.calls.length - room;
+  const calls = callRows(view.calls, new Set());
+  const earlier = callsIn(calls.slice(0, -room));
   const more = earlier > 0 ? [`… ${counted(earlier, "earlier call")}`] : [];
-  return [...head, ...callLines(view.calls.slice(-room)), ...more, ...shown];
+  const lines = [...head, ...callTable(calls.slice(-room), timeOf(view), as), ...more, ...shown];
+  return as.isPlain ? lines.map(plainText) : lines;
 }
 
 /** Lines that a table of calls has beside its rows. */
@@ -148,26 +166,25 @@ function inset({ text, bytes, cut }: TextHead): string {
   return `${insetText(text)}${cut ? `\n(cut: it has ${byteText(bytes)})` : ""}`;
 }
 
-function usageLine({ calls, callsLeft = 0, funnel }: ExecutionView): string {
+function madeText({ calls, callsLeft = 0 }: ExecutionView): string {
   const open = calls.filter(isOpen).length;
+  const made = `${counted(calls.length + callsLeft, "call")} made`;
+  return open === 0 ? made : `${made}, ${count(open)} open`;
+}
+
+function usageLine(view: ExecutionView): string {
+  const { funnel } = view;
   const parts = [
-    `${counted(calls.length + callsLeft, "call")} made`,
-    ...(open === 0 ? [] : [`${count(open)} open`]),
+    madeText(view),
     ...FUNNEL.flatMap(([name, what]) => (funnel[name] ? [`${byteText(funnel[name].bytes)} ${what}`] : [])),
   ];
   return parts.join(", ");
 }
 
-function callLines(calls: readonly CallView[]): readonly string[] {
-  if (calls.length === 0) return [];
-  const rows = calls.map((call) => [
-    call.id,
-    call.tool,
-    callText(call),
-    call.ms === undefined ? "" : duration(call.ms),
-    call.bytes === 0 ? "" : byteText(call.bytes),
-  ]);
-  return table(["call", "tool", "state", "took", "size"], rows, ["took", "size"]).split("\n");
+/** The funnel as bars on a terminal, and elsewhere in one line. */
+function usageLines(view: ExecutionView, as: TerminalShape): readonly string[] {
+  if (as.columns === undefined) return [usageLine(view)];
+  return [madeText(view), ...funnelLines(view.funnel, as)];
 }
 
 function decisionLines(calls: readonly CallView[]): readonly string[] {

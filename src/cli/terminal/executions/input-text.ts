@@ -1,6 +1,7 @@
 import { byteText } from "../../../output/byte-text.ts";
 import { cleanText } from "../../../output/clean-text.ts";
 import { counted } from "../../../output/count-text.ts";
+import { cellsOf } from "../one-line.ts";
 
 /** Fields of an input that its short form names. */
 const FIELDS = 20;
@@ -83,10 +84,4 @@ function foldLine(line: string, room: number): readonly string[] {
     width += own;
   }
   return [...parts, part];
-}
-
-/** Cells of a terminal that a character takes at most. Terminals disagree about many characters that are not Latin. */
-function cellsOf(character: string): number {
-  if (character === "\t") return 8;
-  return (character.codePointAt(0) ?? 0) < 0x300 ? 1 : 2;
 }

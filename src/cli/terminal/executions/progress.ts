@@ -6,34 +6,32 @@ import { streamText } from "../../../views/words.ts";
 import { oneLine } from "../one-line.ts";
 import { quoted } from "./waiting-hints.ts";
 import { Screen } from "../screen.ts";
-
-const TERMINAL_MS = 100;
-const PLAIN_MS = 2000;
+import { statusLine } from "../status-line.ts";
 
 export type Progress = ReturnType<typeof showProgress>;
 
 /**
- * Shows, while a program runs, how many calls are done and open, the bytes of their results, its open streams and the time: on a
- * terminal in one line that changes, elsewhere in a plain line every two seconds. Shows nothing while a question is open.
+ * Shows on a terminal, while a program runs, how many calls are done and open, the bytes of their results, its open streams
+ * and the time. Shows nothing while a question is open.
  */
 export function showProgress(stream: NodeJS.WriteStream, screen = new Screen()) {
-  const since = performance.now();
   const open = new Set<string>();
   const streams = new Map<string, Streamed>();
   let done = 0;
   let bytes = 0;
-  const line = () => {
-    const streamed = sumOf(streams.values());
-    return [
-      `${counted(done, "call")} done`,
-      `${count(open.size)} open`,
-      `${byteText(bytes + streamed.bytes)} in`,
-      ...streamLine(streams.size, streamed),
-      `${((performance.now() - since) / 1000).toFixed(1)} s`,
-    ].join(", ");
-  };
-  const show = () => screen.isTaken || stream.write(stream.isTTY ? `\r\u001b[2K${line()}` : `${line()}\n`);
-  const timer = setInterval(show, stream.isTTY ? TERMINAL_MS : PLAIN_MS);
+  const line = statusLine(
+    (took) => {
+      const streamed = sumOf(streams.values());
+      return [
+        `${counted(done, "call")} done`,
+        `${count(open.size)} open`,
+        `${byteText(bytes + streamed.bytes)} in`,
+        ...streamLine(streams.size, streamed),
+        took,
+      ].join(", ");
+    },
+    { stream, screen },
+  );
   return {
     onEvent: (event: ExecutionEvent): void => {
       if (event.type === "call_started") {
@@ -51,16 +49,15 @@ export function showProgress(stream: NodeJS.WriteStream, screen = new Screen()) 
         const waitsFor = [...approvals, ...calls]
           .map(({ tool, callId }) => oneLine(`${tool} (call ${callId})`))
           .join(", ");
+        line.hide();
         stream.write(
-          `${stream.isTTY ? "\r\u001b[2K" : ""}The program waits for ${waitsFor} and keeps its process: it used ${event.held}. Decide from another terminal: portcullis decide ${quoted(oneLine(event.execution))}\n`,
+          `The program waits for ${waitsFor} and keeps its process: it used ${event.held}. Decide from another terminal: portcullis decide ${quoted(oneLine(event.execution))}\n`,
         );
       }
     },
     /** Stops, and removes the line. */
-    end(): void {
-      clearInterval(timer);
-      if (stream.isTTY) stream.write("\r\u001b[2K");
-    },
+    end: (): void => line[Symbol.dispose](),
+    [Symbol.dispose]: (): void => line[Symbol.dispose](),
   };
 }
 
@@ -82,26 +79,25 @@ function streamLine(streams: number, streamed: Streamed): readonly string[] {
 
 const WIDTH = 24;
 
-/** Shows the progress of long work: on a terminal in one line that changes, elsewhere in one line per task. Shows nothing while a question is open. */
+/** Shows on a terminal how many steps of long work are done. Shows nothing while a question is open. */
 export function showBar(stream: NodeJS.WriteStream, steps: number, screen = new Screen()) {
   let done = 0;
-  let task = "";
+  let what = "";
+  const line = statusLine(
+    () => {
+      const filled = Math.round((done / steps) * WIDTH);
+      return what === "" ? "" : `${"█".repeat(filled)}${"░".repeat(WIDTH - filled)} ${done}/${steps} ${what}`;
+    },
+    { stream, screen },
+  );
   return {
     /** Counts one more step as done. `raw` is `task: step`. */
     step(raw: string): void {
-      const what = oneLine(raw);
+      what = raw;
       done = Math.min(done + 1, steps);
-      const filled = Math.round((done / steps) * WIDTH);
-      const line = `${"█".repeat(filled)}${"░".repeat(WIDTH - filled)} ${done}/${steps} ${what}`;
-      if (stream.isTTY && !screen.isTaken)
-        stream.write(`\r\u001b[2K${line.slice(0, Math.max(20, stream.columns - 1))}`);
-      const [name = ""] = what.split(":");
-      if (!stream.isTTY && name !== task) stream.write(`${name}\n`);
-      task = name;
+      line.draw();
     },
     /** Removes the bar. */
-    end(): void {
-      if (stream.isTTY) stream.write("\r\u001b[2K");
-    },
+    end: (): void => line[Symbol.dispose](),
   };
 }

@@ -1,0 +1,75 @@
+import { Command, Help, type Option, type ParseOptionsResult } from "commander";
+import { EXIT } from "./exit-code.ts";
+import { type CommandOptions, optionsOf, type OptionTable } from "./option.ts";
+
+type Arguments = Parameters<Parameters<Command["action"]>[0]>;
+
+/** What an example begins with in the list of commands. */
+const PROMPT = "$ ";
+
+/** A command with its options from a table, and with an example of its use. */
+export class PortcullisCommand extends Command {
+  /** How the last command has ended. A process runs one command at a time. */
+  static exitCode: number = EXIT.completed;
+  exampleText = "";
+
+  override createCommand(name: string): PortcullisCommand {
+    return new PortcullisCommand(name);
+  }
+
+  override createHelp(): Help {
+    return new HelpWithExamples();
+  }
+
+  /** A command as it is typed. Its own help has it, and the list of commands. */
+  example(command: string): this {
+    this.exampleText = command;
+    return this.addHelpText("after", `\nExample:\n  ${command}`);
+  }
+
+  /** `work` gets the values of the options and the command's arguments, and resolves with the exit code. */
+  runs<Table extends OptionTable>(
+    table: Table,
+    work: (given: CommandOptions<Table>, ...args: Arguments) => number | Promise<number>,
+  ): this {
+    for (const option of optionsOf(table)) this.addOption(option);
+    return this.action(async () => {
+      PortcullisCommand.exitCode = await work(this.opts<CommandOptions<Table>>(), ...this.processedArgs);
+    });
+  }
+
+  /** Help comes before values of options are read: it says what they may be. */
+  override parseOptions(args: string[]): ParseOptionsResult {
+    const end = args.indexOf("--");
+    const own = end < 0 ? args : args.slice(0, end);
+    if (this.commands.length === 0 && own.some((arg) => arg === "--help" || arg === "-h")) this.help();
+    return super.parseOptions(args);
+  }
+}
+
+class HelpWithExamples extends Help {
+  /** The name alone: the command's own help has its arguments and options. */
+  override subcommandTerm(command: Command): string {
+    return command.name();
+  }
+
+  override subcommandDescription(command: Command): string {
+    const example = command instanceof PortcullisCommand ? command.exampleText : "";
+    return `${super.subcommandDescription(command)}${example === "" ? "" : `\n${PROMPT}${example}`}`;
+  }
+
+  /** Lists and records are empty by default; the description of their option says so. */
+  override optionDescription(option: Option): string {
+    const value: unknown = option.defaultValue;
+    const isEmpty = typeof value === "object" && value !== null && Object.keys(value).length === 0;
+    return isEmpty ? option.description : super.optionDescription(option);
+  }
+
+  /** An example stays in one line, so that it can be copied. */
+  override boxWrap(text: string, width: number): string {
+    return text
+      .split("\n")
+      .map((line) => (line.startsWith(PROMPT) ? line : super.boxWrap(line, width)))
+      .join("\n");
+  }
+}

@@ -1,0 +1,159 @@
+import { byteText } from "../../../output/byte-text.ts";
+import { count, counted } from "../../../output/count-text.ts";
+import type { CallRow } from "../../../views/call-groups.ts";
+import { density, spansOf, ticksOf, type Time } from "../../../views/timeline.ts";
+import type { CallView, FunnelView } from "../../../views/view.ts";
+import { callText, duration, FUNNEL } from "../../../views/words.ts";
+import { fitLine, oneLine } from "../one-line.ts";
+import { table } from "../print.ts";
+import type { TerminalShape } from "../terminal-shape.ts";
+
+/*
+ * Calls over time, and the funnel, as lines of a terminal.
+ */
+
+/** Cells of the bars of a table, at least and at most. */
+const LEAST = 12;
+const MOST = 80;
+/** Cells of the bars where lines may have any length. */
+const USUAL = 40;
+/** Cells between the columns of a table. */
+const GAP = 2;
+/** Cells between two marks of the axis, with their texts. */
+const TICK = 10;
+
+const RUNS = "█";
+const STREAMS = "▓";
+const WAITS = "░";
+const LEVELS = "▁▂▃▄▅▆▇█";
+
+interface Column {
+  readonly name: string;
+  readonly of: (row: CallRow) => string;
+  /** The longest text, as a part of a narrow terminal. */
+  readonly part?: number;
+}
+
+const COLUMNS: readonly Column[] = [
+  { name: "call", of: (row) => (row.type === "call" ? row.call.id : `${count(row.group.calls.length)}×`), part: 8 },
+  { name: "tool", of: (row) => (row.type === "call" ? row.call.tool : row.group.tool), part: 5 },
+  { name: "state", of: (row) => callText(row.type === "call" ? row.call : row.group), part: 5 },
+  { name: "took", of: tookText },
+  { name: "size", of: sizeText },
+];
+const RIGHT = ["took", "size"];
+
+function tookText(row: CallRow): string {
+  if (row.type === "call") return row.call.ms === undefined ? "" : duration(row.call.ms);
+  return `${duration(row.group.ms / Math.max(1, row.group.calls.length))} each`;
+}
+
+function sizeText(row: CallRow): string {
+  const { bytes } = row.type === "call" ? row.call : row.group;
+  return bytes === 0 ? "" : byteText(bytes);
+}
+
+/** A table of calls, with a bar for each over the time of the axis. A narrow terminal has fewer columns. */
+export function callTable(rows: readonly CallRow[], time: Time, { columns }: TerminalShape): readonly string[] {
+  if (rows.length === 0) return [];
+  for (let shown = COLUMNS; ; shown = shown.slice(0, -1)) {
+    const lines = tableOf(rows, shown, columns);
+    const used = lines.reduce((most, line) => Math.max(most, line.length), 0) + GAP;
+    const room = columns === undefined ? USUAL : Math.min(MOST, columns - used - 1);
+    if (room >= LEAST || shown.length <= 2) {
+      const all = room >= LEAST ? besideBars(lines, used, barsOf(rows, time, room)) : lines;
+      return columns === undefined ? all : all.map((line) => fitLine(line, columns - 1));
+    }
+  }
+}
+
+function tableOf(rows: readonly CallRow[], shown: readonly Column[], columns: number | undefined): readonly string[] {
+  const cells = rows.map((row) =>
+    shown.map(({ of, part }) =>
+      columns === undefined || part === undefined ? of(row) : fitLine(of(row), Math.max(8, Math.floor(columns / part))),
+    ),
+  );
+  const names = shown.map(({ name }) => name);
+  return table(
+    names,
+    cells,
+    RIGHT.filter((name) => names.includes(name)),
+  ).split("\n");
+}
+
+function besideBars(lines: readonly string[], used: number, bars: readonly string[]): readonly string[] {
+  return lines.map((line, index) => `${line.padEnd(used)}${bars[index] ?? ""}`.trimEnd());
+}
+
+/** The texts of the axis, its marks, and a bar for each row. */
+function barsOf(rows: readonly CallRow[], time: Time, width: number): readonly string[] {
+  const cellOf = (at: number) => ((at - time.from) / (time.until - time.from)) * width;
+  const ticks = ticksOf(time, Math.max(2, Math.floor(width / TICK)));
+  const texts = Array.from({ length: width }, () => " ");
+  const marks = Array.from({ length: width }, () => "─");
+  for (const { at, text } of ticks) {
+    const cell = Math.min(width - 1, Math.floor(cellOf(at)));
+    marks[cell] = "┬";
+    // A text that has no room at the end is left out.
+    if (cell + text.length <= width) texts.splice(cell, text.length, ...text.split(""));
+  }
+  return [texts.join(""), marks.join(""), ...rows.map((row) => barOf(row, time, width))];
+}
+
+function barOf(row: CallRow, time: Time, width: number): string {
+  if (row.type === "group" && row.group.state !== "waiting")
+    return density(row.group.calls, time, width)
+      .map((share) => (share === 0 ? " " : (LEVELS[Math.ceil(share * LEVELS.length) - 1] ?? RUNS)))
+      .join("");
+  const bar = Array.from({ length: width }, () => " ");
+  for (const call of row.type === "call" ? [row.call] : row.group.calls) drawCall(bar, call, time);
+  return bar.join("");
+}
+
+function drawCall(bar: string[], call: CallView, { from, until }: Time): void {
+  const cellOf = (at: number) => ((at - from) / (until - from)) * bar.length;
+  const drawn = call.items === undefined ? RUNS : STREAMS;
+  for (const span of spansOf(call, until)) {
+    const begin = Math.max(0, Math.min(bar.length - 1, Math.floor(cellOf(span.from))));
+    const end = Math.max(begin + 1, Math.min(bar.length, Math.ceil(cellOf(span.until))));
+    bar.fill(span.does === "waits" ? WAITS : drawn, begin, end);
+  }
+}
+
+/** What the characters of the bars mean, if some of them need to be told. */
+export function legendLines(rows: readonly CallRow[], { until }: Time): readonly string[] {
+  const calls = rows.flatMap((row) => (row.type === "call" ? [row.call] : []));
+  const waits = calls.some((call) => spansOf(call, until).some(({ does }) => does === "waits"));
+  const isHeld = rows.some((row) => row.type === "group" && row.group.state === "waiting");
+  const parts = [
+    ...(waits || isHeld ? [`${WAITS} waits`] : []),
+    ...(calls.some(({ items }) => items !== undefined) ? [`${STREAMS} streams`] : []),
+    ...(rows.some(({ type }) => type === "group") ? [`${LEVELS[0]}${LEVELS.at(-1)} few or many calls at once`] : []),
+  ];
+  return parts.length === 0 ? [] : [[`${RUNS} runs`, ...parts].join("   ")];
+}
+
+/** A bar for each amount of the funnel, with its bytes and tokens. */
+export function funnelLines(
+  funnel: FunnelView,
+  { columns = USUAL * 2 }: Pick<TerminalShape, "columns">,
+): readonly string[] {
+  const parts = FUNNEL.flatMap(([name, what]) => {
+    const part = funnel[name];
+    return part ? [{ what, part, size: byteText(part.bytes) }] : [];
+  });
+  const most = Math.max(1, ...parts.map(({ part }) => part.bytes));
+  const named = Math.max(...parts.map(({ what }) => what.length));
+  const sized = Math.max(...parts.map(({ size }) => size.length));
+  const tokens = parts.map(({ part }) => `${part.estimated ? "≈ " : ""}${counted(part.tokens, "token")}`);
+  const room = columns - named - sized - Math.max(...tokens.map((text) => text.length)) - 3 * GAP - 1;
+  const width = Math.max(0, Math.min(USUAL, room));
+  return parts.map(({ what, part, size }, index) => {
+    const cells = Math.round((part.bytes / most) * width);
+    const bar = part.bytes > 0 && cells === 0 && width > 0 ? "▏" : RUNS.repeat(cells);
+    return fitLine(
+      oneLine(`${what.padEnd(named)}  ${size.padStart(sized)}  ${bar.padEnd(width)}  ${tokens[index] ?? ""}`),
+      columns - 1,
+    );
+  });
+}

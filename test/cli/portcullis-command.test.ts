@@ -1,0 +1,65 @@
+import { expect, test } from "vitest";
+import { portcullis } from "./command.ts";
+
+const namesIn = (help: string) => [...help.matchAll(/^ {2}([a-z]+) /gm)].map(([, name = ""]) => name);
+
+/** The help of each command, by its name: also of those within another. */
+async function helpOfAll(): Promise<ReadonlyMap<string, string>> {
+  const all = new Map<string, string>();
+  const take = async (above: readonly string[]) => {
+    const { stdout } = await portcullis([...above, "--help"]);
+    if (above.length > 0) all.set(above.join(" "), stdout);
+    const [, commands = ""] = /\n(?:Commands|Run programs):\n([^]*?)\n(?:Example|Exit codes):/.exec(stdout) ?? [];
+    for (const name of namesIn(commands)) if (name !== "help") await take([...above, name]);
+  };
+  await take([]);
+  return all;
+}
+
+test("the help of the program has the commands in groups with an example each, and each command's help has its own", async () => {
+  const root = (await portcullis(["--help"])).stdout;
+  expect([...root.matchAll(/^([A-Z][a-z ]+):$/gm)].map(([, group]) => group)).toEqual(
+    expect.arrayContaining([
+      "Run programs",
+      "Tools",
+      "Serve",
+      "Measure",
+      "Look at executions",
+      "Go on with executions",
+      "Set up",
+    ]),
+  );
+  const all = await helpOfAll();
+  expect([...all.keys()]).toEqual(expect.arrayContaining(["run", "watch", "key add", "journal prune", "image"]));
+  expect(all.size).toBeGreaterThan(20);
+  for (const [name, help] of all) {
+    const [, example = ""] = /\nExample:\n {2}(.+)\n/.exec(help) ?? [];
+    // Lists and records are empty by default.
+    expect(help, name).not.toMatch(/default:\s+[[{]/);
+    expect(example, name).toMatch(new RegExp(`^portcullis ${name}(?: |$)|^portcullis ${name} `));
+    // The options of an example are options of its command.
+    const options =
+      name === "key" || name === "journal" ? (all.get(example.split(" ").slice(1, 3).join(" ")) ?? "") : help;
+    for (const [option] of example.matchAll(/--[a-z-]+/g)) expect(options, example).toContain(`${option} `);
+    const above = name.includes(" ") ? (all.get(name.split(" ")[0] ?? "") ?? "") : root;
+    const [, below = ""] = above.split(new RegExp(`^ {2}${name.split(" ").at(-1)} `, "m"));
+    expect(below.slice(0, below.search(/^ {2}[a-z]+ /m)), name).toContain(` $ ${example}\n`);
+  }
+}, 120_000);
+
+test.each([
+  ["an option's value that is none", ["run", "p.js", "--approve", "bad", "--help"]],
+  ["a file that is missing", ["run", "p.js", "--result", "none.json", "-h"]],
+  ["an option that has no value yet", ["run", "--limit", "--help"]],
+  ["an option that does not exist", ["run", "--frobnicate", "--help"]],
+])("help comes before %s", async (_, args) => {
+  const { code, stdout, stderr } = await portcullis(args);
+  expect([code, stderr]).toEqual([0, ""]);
+  expect(stdout).toMatch(/^Usage: portcullis run /);
+});
+
+test("what follows -- is no option, and asks for no help", async () => {
+  const { code, stdout, stderr } = await portcullis(["run", "--", "--help"]);
+  expect([code, stdout]).toEqual([2, ""]);
+  expect(stderr).toContain("The program --help cannot be read");
+});
