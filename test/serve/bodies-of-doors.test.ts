@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { ROUTES } from "../../src/serve/api/routes.ts";
-import { KEYS, openServer } from "./servers.ts";
+import { KEYS, keyOf, openServer } from "./servers.ts";
 
 const LONGEST_PARSED = 1000;
 const fields = (count: number) => Array.from({ length: count }, (_, n) => `"f${n}":1`).join(",");
@@ -31,7 +31,11 @@ describe.each(PATHS)("a body of %s", (path) => {
     async (_, body, status, said) => {
       await using door = await openServer({ keys: KEYS });
       const parse = vi.spyOn(JSON, "parse");
-      const answer = await door.ask("POST", path, { body, headers: { accept: "application/json, text/event-stream" } });
+      const answer = await door.ask("POST", path, {
+        key: keyOf("con"),
+        body,
+        headers: { accept: "application/json, text/event-stream" },
+      });
       const longest = Math.max(0, ...parse.mock.calls.map(([text]) => text.length));
       expect([answer.status, answer.text]).toEqual([status, expect.stringContaining(said)]);
       expect(longest).toBeLessThan(LONGEST_PARSED);

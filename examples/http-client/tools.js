@@ -1,0 +1,34 @@
+import { defineTool, jsonSchema } from "portcullis";
+
+const EMPTY = jsonSchema({ type: "object", properties: {}, additionalProperties: false });
+
+const ORDERS = [
+  { id: "A-1", customer: "Ann", euros: 40 },
+  { id: "A-2", customer: "Bob", euros: 25 },
+  { id: "A-3", customer: "Ann", euros: 10 },
+];
+
+export default [
+  defineTool({
+    name: "orders.list",
+    description: "All orders",
+    input: EMPTY,
+    allowedCallers: ["programmatic"],
+    effect: "read",
+    handler: () => ORDERS,
+  }),
+  defineTool({
+    name: "orders.refund",
+    description: "Pays an order back",
+    input: jsonSchema({
+      type: "object",
+      properties: { id: { type: "string" } },
+      required: ["id"],
+      additionalProperties: false,
+    }),
+    allowedCallers: ["programmatic"],
+    effect: "write",
+    approval: "always",
+    handler: ({ id }) => ({ refunded: id }),
+  }),
+];
