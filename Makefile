@@ -17,7 +17,7 @@ DEMO_PACKAGES := $(if $(wildcard $(PACKAGES))$(filter-out demo,$(MAKECMDGOALS)),
 REPORT := node_modules/.cache/tests.json
 NODE_CLI := node --conditions=portcullis-source src/cli.ts
 
-.PHONY: demo packages demo-docker image globals page encodings test test-all test-again kill-test live check format lint types bench bench-durable bench-growth bench-density bench-isolates bench-serve-size bench-telemetry bench-peers bench-streams bench-tokens build dist clean
+.PHONY: demo packages demo-docker image globals page options encodings test test-all test-again kill-test live check format lint types bench bench-durable bench-growth bench-density bench-isolates bench-serve-size bench-telemetry bench-peers bench-streams bench-tokens build dist clean
 
 demo: $(DEMO_PACKAGES)
 	@$(NODE_CLI) demo
@@ -41,6 +41,10 @@ globals: $(PACKAGES)
 # Bundles page/ and its package into page/built, which is committed.
 page: $(PACKAGES)
 	@node page/build.js
+
+# Writes docs/options.md from the rules of the options and of the commands.
+options: $(PACKAGES)
+	@node --conditions=portcullis-source test/documents/write-options.ts
 
 # Takes the pictures of the page for README and docs, with Debian's Chromium.
 page-pictures: $(PACKAGES)

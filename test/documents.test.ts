@@ -2,6 +2,10 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { posix } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import { anchorOf } from "./documents/anchor-of.ts";
+import { OPTIONS_OBJECTS } from "./documents/option-tables.ts";
+import { formatted } from "./documents/formatted.ts";
+import { optionsPage, PAGE } from "./documents/options-page.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const read = (file: string) => readFileSync(root + file, "utf8");
@@ -21,13 +25,6 @@ const documents = [
 
 /** Text outside of blocks of code. */
 const proseOf = (document: string) => read(document).replaceAll(/^```[^]*?^```$/gm, "");
-
-/** What a heading is called in a link to it: as GitHub and npm name it. */
-const anchorOf = (heading: string) =>
-  heading
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
-    .replaceAll(" ", "-");
 
 describe("every link of a document leads to a file, and to a heading where it names one", () => {
   test.each(documents)("%s", (document) => {
@@ -79,4 +76,48 @@ test("the addresses in the README are those of package.json, and a blank there i
   expect(addresses).toHaveLength(3);
   for (const [, field = "", address] of addresses)
     expect([field, manifest[field]]).toEqual([field, address === "not set yet" ? undefined : address]);
+});
+
+/** Words that a reader finds in a cell before a sentence is easier to read. */
+const CELL_WORDS = 40;
+
+test.each(documents)(
+  "no cell of a table in %s has more than 40 words: what is longer is said in sentences",
+  (document) => {
+    const rows = proseOf(document).matchAll(/^\|(.*)\|$/gm);
+    const cells = [...rows].flatMap(([, row = ""]) => row.split(/(?<!\\)\|/));
+    expect(cells.filter((cell) => cell.trim().split(/\s+/).length > CELL_WORDS)).toEqual([]);
+  },
+);
+
+/** Fields of records of the journal, of turns of scripts and of results. */
+const UNSHOWN = [
+  "agent/conversation-settings KEPT_RULES",
+  "models/scripted TURN_FIELDS",
+  "programs/decide RESULT_FIELDS",
+];
+
+describe("docs/options.md", () => {
+  test("says what the rules of the code say", async () => {
+    const made = formatted(PAGE, await optionsPage());
+    expect(read(PAGE) === made, "Error: docs/options.md is stale. `make options` writes it anew.").toBe(true);
+  });
+
+  test("has every record of rules in the sources, but those that no caller writes", () => {
+    const code = filesIn("src").filter((file) => file.endsWith(".ts"));
+    const declared = code.flatMap((file) =>
+      [...read(file).matchAll(/^(?:export )?const ([A-Z_]+_(?:RULES|FIELDS|FLAGS)) = \{/gm)].map(
+        ([, name = ""]) => `${file} ${name}`,
+      ),
+    );
+    const shown = new Set(
+      Object.values(OPTIONS_OBJECTS).flatMap((members) => members.map(({ file, rules }) => `${file} ${rules}`)),
+    );
+    const all = code.map(read).join("\n");
+    const isPart = (name: string) => new RegExp(`\\.\\.\\.(?:pick\\()?${name}\\b`).test(all);
+    const left = declared
+      .filter((one) => !shown.has(one) && !isPart(one.split(" ")[1] ?? ""))
+      .map((one) => one.replaceAll(/^src\/|\.ts\b/g, ""));
+    expect(left).toEqual(UNSHOWN);
+  });
 });

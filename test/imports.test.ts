@@ -227,8 +227,9 @@ test("the reader of imports finds every form of them", () => {
 
 // ---- the tests -------------------------------------------------------------------------------------------------
 
-/** What names sources without a test of them, as this file and its list do, and what is no file of tests. */
-const NO_TESTS = /\/node_modules\/|^test\/(?:hostile(?:-docker)?\/|imports\.test\.ts$|held-by-suites\.ts$)/;
+/** What names sources without a test of them, as this file, its list and the list of options do, and what is no file of tests. */
+const NO_TESTS =
+  /\/node_modules\/|^test\/(?:hostile(?:-docker)?\/|imports\.test\.ts$|held-by-suites\.ts$|documents\/options?-\w+\.ts$)/;
 
 test("each source has a test at its path, or a test or the table of tests names it, or it stands in the list of those that suites hold", () => {
   const testFiles = listFiles("test").filter((file) => !NO_TESTS.test(file));

@@ -16,7 +16,7 @@ import { SETTINGS_RULES } from "../models/settings.ts";
 
 const SUBJECT = "agentAsTool";
 
-const AGENT_TOOL_RULES = {
+export const AGENT_TOOL_RULES = {
   /** Reached by programs as `tools.` and this: identifiers with dots between, like `research.ask`. */
   name: required(words("a name")),
   /** For the model that calls the agent: which tasks it takes. */

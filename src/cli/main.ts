@@ -11,7 +11,7 @@ import { completeHint, type Given } from "./terminal/executions/waiting-hints.ts
 import { oneLine } from "./terminal/one-line.ts";
 import { insetText } from "../output/foreign-text.ts";
 
-const program = new PortcullisCommand("portcullis")
+export const program = new PortcullisCommand("portcullis")
   .description("Runs programs that models write: in a sandbox, with only the tools that you allow.")
   .version(version)
   .configureOutput({

@@ -4,6 +4,7 @@ import type { Tool } from "../tools/tool.ts";
 
 /** A question, a program that answers it, and the right answer. */
 export interface ComparisonTask {
+  /** Name of the task, for reports. */
   readonly name: string;
   /** The question as a user asks it. */
   readonly question: string;
@@ -25,7 +26,7 @@ export interface PlannedCall {
   readonly input: unknown;
 }
 
-const TASK_RULES = {
+export const TASK_RULES = {
   name: required(words()),
   question: required(words()),
   program: required(words()),
@@ -33,8 +34,10 @@ const TASK_RULES = {
   direct: option<unknown>("layers of calls", () => true),
   best: option<object>("tools, and calls of them", (value) => typeof value === "object" && value !== null),
 };
-const BEST_RULES = {
+export const BEST_RULES = {
+  /** Tools made for the question. */
   tools: required(array("an array of tools")),
+  /** Calls of them, in layers. The last call returns the answer. */
   calls: required(option<unknown>("layers of calls", () => true)),
 };
 

@@ -3,7 +3,7 @@ import { PortcullisError } from "../errors.ts";
 import { object, type OptionsOf, optionsIn, readOptions, type Resolved, wholeNumber } from "../option-rules/options.ts";
 import { Places } from "../places/places.ts";
 
-const PLACES_RULES = {
+export const PLACES_RULES = {
   /** Executions, conversations and calls that run at once. */
   atOnce: wholeNumber({ min: 1 }),
   /** The same for each tenant: by default all of them, or all but one if there are other tenants or at least eight. */

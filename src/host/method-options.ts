@@ -31,9 +31,18 @@ export const SEARCH_TOOLS_RULES = {
 export type SearchToolsOptions = OptionsOf<typeof SEARCH_TOOLS_RULES>;
 
 export const LIST_RULES = {
+  /** Only executions without an outcome. */
   open: flag(),
+  /** Only executions of this tenant. */
   tenant: TENANT,
+  /** Only executions that started before this time, in milliseconds since 1970. */
   before: wholeNumber({ min: 0 }),
+};
+
+/** Of `decide`, `answer` and `status`. */
+export const OF_TENANT_RULES = {
+  /** The tenant of the execution; the runtime's by default. Another tenant's execution is unknown. */
+  tenant: TENANT,
 };
 
 /** A derived runtime inherits the options that are omitted. */

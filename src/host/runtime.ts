@@ -18,7 +18,7 @@ import { checkValue, optionsIn, readOptions, required, wholeNumber, words } from
 import { type Report, reportOf } from "../output/report.ts";
 import { execute } from "../programs/execute.ts";
 import type { Execution } from "../programs/execution.ts";
-import { type ContextArguments, EXECUTE_RULES, type ExecuteOptions, TENANT } from "../programs/execute-options.ts";
+import { type ContextArguments, EXECUTE_RULES, type ExecuteOptions } from "../programs/execute-options.ts";
 import { type Limits, resolveLimits } from "../programs/limits.ts";
 import type { ClientResult, Decision } from "../programs/decide.ts";
 import type { ListedExecution } from "../executions/listed-execution.ts";
@@ -47,6 +47,7 @@ import {
   DECISIONS,
   DERIVE_RULES,
   type DeriveOptions,
+  OF_TENANT_RULES,
   RESULTS,
   SEARCH_TOOLS_RULES,
   type SearchToolsOptions,
@@ -197,7 +198,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     decisions: Readonly<Record<string, Decision>>,
     options: { readonly tenant?: string } = {},
   ): Promise<void> {
-    const { tenant } = readOptions("decide", options, { tenant: TENANT });
+    const { tenant } = readOptions("decide", options, OF_TENANT_RULES);
     checkValue("decide(id, decisions)", decisions, DECISIONS);
     const { decide } = await import("../executions/decide.ts");
     await decide({ journal: this.journal, tenant: tenant ?? this.#scopes.base.tenant }, id, { decisions });
@@ -212,7 +213,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     results: Readonly<Record<string, ClientResult>>,
     options: { readonly tenant?: string } = {},
   ): Promise<void> {
-    const { tenant } = readOptions("answer", options, { tenant: TENANT });
+    const { tenant } = readOptions("answer", options, OF_TENANT_RULES);
     checkValue("answer(id, results)", results, RESULTS);
     const { answer } = await import("../executions/decide.ts");
     const own = tenant ?? this.#scopes.base.tenant;
@@ -228,7 +229,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
    * waits. It drives nothing. Rejects with `execution_unknown`, also for another tenant's, and as the journal does.
    */
   async status(id: ExecutionId, options: { readonly tenant?: string } = {}): Promise<ExecutionStatus> {
-    const { tenant } = readOptions("status", options, { tenant: TENANT });
+    const { tenant } = readOptions("status", options, OF_TENANT_RULES);
     const { readFacts } = await import("../executions/read-facts.ts");
     const scope = { ...this.#scopes.base, tenant: tenant ?? this.#scopes.base.tenant };
     const { ended, ...facts } = await readFacts(scope, id);

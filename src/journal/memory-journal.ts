@@ -3,7 +3,7 @@ import type { ExecutionSummary, Head, Journal, Lease } from "./journal.ts";
 import { driverChanged, executionExists, executionUnknown, headMoved } from "./journal-error.ts";
 import type { Header, JournalRecord } from "./record.ts";
 
-const MEMORY_JOURNAL_RULES = {
+export const MEMORY_JOURNAL_RULES = {
   /** Amount of text of ended executions to keep, in UTF-16 code units; the oldest are deleted first. 24 Mi by default. */
   keepLength: wholeNumberOrInfinity({ min: 0, default: 24 * 1024 * 1024 }),
 };

@@ -86,9 +86,10 @@ export interface ScriptedModel extends Model {
   readonly conversations: readonly ScriptedMoment[][];
 }
 
-const SCRIPTED_RULES = {
+export const SCRIPTED_RULES = {
   /** The whole name, like `scripted:other`. A conversation is taken up with a model of the same name. */
   name: withDefault(text(), "scripted:script"),
+  /** Whether it can run programs itself, as a provider with hosted programs does; true by default. */
   hostsPrograms: withDefault(flag(), true),
 };
 

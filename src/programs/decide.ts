@@ -98,7 +98,7 @@ export function recordsOf(
 }
 
 /** The fields of a decision. Others are refused: the first decision holds, so a misspelt field could not be corrected later. */
-const DECISION_FIELDS = {
+export const DECISION_FIELDS = {
   allow: flag(),
   done: object<NonNullable<Decision["done"]>>("{ value }"),
   by: text({ minLength: 0, maxLength: BY_LENGTH, expected: `a string of at most ${BY_LENGTH} characters` }),

@@ -22,27 +22,23 @@ export const LIMIT_RULES = {
   /** Memory of the program. Parsing and joining two results of 10 MB makes the process grow by 120 MiB. */
   memoryBytes: wholeNumber({ min: 16 * MIB, max: 8192 * MIB, default: 128 * MIB }),
   /**
-   * Time to wait for an engine or a container; the program's other clocks start after that, and stand still while a
-   * program that gave up its engine or container waits for another. A wait of a minute means that the machine is
-   * overloaded.
+   * Time to wait for an engine or a container. The program's other clocks stand still meanwhile. A wait of a minute means
+   * that the machine is overloaded.
    */
   queueMs: wholeNumber({ min: 10, max: 2 ** 31 - 1, default: 60_000 }),
   /**
-   * Time the program itself runs. Waiting for tools does not count, nor waiting for a processor if the system reports
-   * it. Joining 20 MB takes less than half a second; after ten seconds a program is most likely in an endless loop. It
-   * counts on if another driver resumes the program.
+   * Time the program itself runs, without waiting for tools, nor for a processor if the system reports it. Joining 20 MB
+   * takes less than half a second; after ten seconds a program is most likely in an endless loop.
    */
   runningMs: wholeNumber({ min: 10, max: 3_600_000, default: 10_000 }),
   /**
-   * Time from the program's start to its end, including all waiting except for approvals alone and for an engine. It
-   * counts on if another driver resumes the program; the time between two drivers does not count. Many clients of
-   * agents time out after two minutes.
+   * Time from the program's start to its end, including all waiting except for approvals alone and for an engine. Many
+   * clients of agents time out after two minutes.
    */
   wallMs: wholeNumber({ min: 10, max: 2 ** 31 - 1, default: 120_000 }),
   /**
    * Time that a call may wait for a decision or for a client's result, from when it is held, even if no process waits
-   * with it. After that it is refused (`approval_expired`) or fails (`result_expired`). People take as long as they
-   * take, so there is no bound by default.
+   * with it. People take as long as they take, so there is no bound by default.
    */
   waitMs: wholeNumber({ min: 10, max: 31_536_000_000 }),
   /** Calls of tools; in a conversation its programs count too. The largest of our examples makes 1,230. */
@@ -56,8 +52,7 @@ export const LIMIT_RULES = {
   inputBytes: wholeNumber({ min: 2, max: 16 * MIB, default: MIB }),
   /**
    * Values in the input of one call: fields, elements, and the objects and lists that hold them. A schema may report a fault
-   * for each, at a microsecond of the host's thread; in an input of over 4,000 values, a zod schema stops at the first part
-   * that has any. They are counted before the input is parsed.
+   * for each, at a microsecond of the host's thread.
    */
   inputValues: wholeNumber({ min: 1, max: 1_000_000, default: 40_000 }),
   /** Result of one call, as JSON. A larger result is refused before it is serialised in full. */

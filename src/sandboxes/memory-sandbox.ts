@@ -15,7 +15,7 @@ export interface GuestFace {
 
 const LANGUAGES = ["javascript"] as const;
 
-const MEMORY_RULES = {
+export const MEMORY_RULES = {
   /** Replaces the guest script, so that a test can send any frame. Called once for each guest. */
   guest: callback<() => GuestFace>(),
 };

@@ -17,11 +17,17 @@ const { allowedCallers, concurrency, timeoutMs } = TOOL_RULES;
 
 /** The part of a tool's policy that a file can hold. What is left out is taken from the more general entry. */
 export const WRITTEN_RULES = {
+  /** Which callers may call the tool: `"direct"`, `"programmatic"` or both. */
   allowedCallers: option<readonly Caller[]>(allowedCallers.expected, allowedCallers.accepts),
+  /** What a call changes. A tool of an MCP server needs it; of an API it follows from the method by default. */
   effect: oneOf(EFFECTS),
+  /** Whether a call needs approval; by default it needs none. */
   approval: oneOf(["never", "always"]),
+  /** What happens to a field that the input's schema does not know: the call is refused (default), or the field is passed on. */
   unknownFields: oneOf(["refuse", "allow"]),
+  /** Calls at once over all executions of a runtime; unlimited by default. */
   concurrency: option<number>(concurrency.expected, concurrency.accepts),
+  /** Timeout of a call, in milliseconds; a minute by default. */
   timeoutMs: option<number>(timeoutMs.expected, timeoutMs.accepts),
 };
 

@@ -18,7 +18,7 @@ const OWN_RULES = {
   approval: TOOL_RULES.approval,
 };
 
-const POLICY_RULES = {
+export const POLICY_RULES = {
   ...pick(TOOL_RULES, "allowedCallers", "effect"),
   ...OWN_RULES,
   ...pick(TOOL_RULES, "unknownFields", "concurrency", "retry", "rate", "enabled", "timeoutMs"),

@@ -4,7 +4,7 @@ import { option, type OptionsOf, optionsIn, readOptions } from "../option-rules/
 const CAPTURES = ["inputs", "results", "programs"] as const;
 export type Capture = (typeof CAPTURES)[number];
 
-const TELEMETRY_RULES = {
+export const TELEMETRY_RULES = {
   /**
    * Contents that spans have: any of `"inputs"`, `"results"` and `"programs"`. By default the environment variable
    * `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` decides; without it, none.

@@ -39,7 +39,7 @@ const DISPLAY_LENGTH = 64 * 1024;
 const MEDIA_TYPE = /^[A-Za-z0-9][\w.+-]*\/[A-Za-z0-9][\w.+-]*$/;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
-const CONTENT_RULES = {
+export const CONTENT_RULES = {
   /** The result that programs get and models read; by default, handles of the parts. */
   value: option<unknown>("a value that is JSON", () => true),
   /** For people alone: in events and reports, and never for a model or a program. */

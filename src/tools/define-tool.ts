@@ -48,7 +48,7 @@ export const ALLOWED_CALLERS = required(
 /** Bounds of a handler's timeout, in milliseconds. */
 export const TIMEOUT_MS = { min: 1, max: 2 ** 31 - 1 } as const;
 
-const RETRY_RULES = {
+export const RETRY_RULES = {
   /** Attempts in all, the first one included. */
   attempts: required(wholeNumber({ min: 2, max: 10 })),
   /** Wait before the second attempt, in milliseconds; 200 by default. It doubles before each further attempt. */
@@ -57,7 +57,7 @@ const RETRY_RULES = {
   on: callback<(error: unknown) => boolean>(),
 };
 
-const RATE_RULES = {
+export const RATE_RULES = {
   /** Calls that may start in `perMs`. */
   calls: required(wholeNumber({ min: 1 })),
   /** The span, in milliseconds. */

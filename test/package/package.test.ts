@@ -5,10 +5,21 @@ import packageJson from "../../package.json" with { type: "json" };
 import { NODE_SENTENCE } from "../../src/sandboxes/isolate/platform.ts";
 import { chatWire } from "../models/openai/chat/wire.ts";
 import { serve } from "../models/wire.ts";
+import { expectPageHolds } from "../documents/follow-page.ts";
 import { ALL_TESTS } from "../support/all-tests.ts";
-import { filesOf, packagesOf, root, type Snippet, snippets } from "../support/snippets.ts";
+import { blocksOf, filesIn, packagesOf, root, type Snippet, snippets } from "../support/snippets.ts";
 import { COMMANDS, FINISHED } from "./commands.ts";
-import { Installed, INSTALLATION, type Ran, run, start, succeed, TSCONFIG, withVersion } from "./project.ts";
+import {
+  environment,
+  Installed,
+  INSTALLATION,
+  type Ran,
+  run,
+  start,
+  succeed,
+  TSCONFIG,
+  withVersion,
+} from "./project.ts";
 
 /*
  * The package as its users have it: the tarball in projects outside of the clone. It fetches dependencies from the registry of
@@ -31,7 +42,7 @@ function openDocument(document: string): string {
   const project = installed.project(nameOf(document), packagesOf(document));
   const folder = join(project, nameOf(document));
   mkdirSync(folder);
-  for (const [file, text] of filesOf(document)) writeFileSync(join(folder, file), text);
+  for (const [file, text] of filesIn(blocksOf(document))) writeFileSync(join(folder, file), text);
   for (const snippet of snippets.filter((one) => one.document === document))
     writeFileSync(join(project, placeOf(document, snippet)), snippet.code);
   return project;
@@ -140,6 +151,12 @@ describe.skipIf(!ALL_TESTS)("the installed package", { timeout: 300_000 }, () =>
         stderr: "",
       });
     });
+  });
+
+  test("Start here can be followed from its top to its end", async () => {
+    const project = installed.project("start-here", []);
+    await expectPageHolds(project, environment({}));
+    expect((await run(join(bin, "tsc"), ["-p", "."], project)).stdout).toBe("");
   });
 
   describe("every source and every door", () => {

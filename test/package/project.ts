@@ -90,7 +90,7 @@ export async function start(
   };
 }
 
-function environment(more: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+export function environment(more: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const { NODE_OPTIONS: _, ...env } = process.env;
   return { ...env, PATH: [dirname(process.execPath), env["PATH"]].join(delimiter), ...more };
 }
@@ -155,6 +155,8 @@ export const TSCONFIG = {
     lib: ["es2024", "esnext.disposable", "esnext.collection", "esnext.iterator"],
     module: "nodenext",
     strict: true,
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
     skipLibCheck: true,
     noEmit: true,
     allowImportingTsExtensions: true,

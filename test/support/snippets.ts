@@ -26,8 +26,8 @@ export const blocks: readonly Block[] = DOCUMENTS.flatMap((document) => {
   });
 });
 
-/** Name of the file that a block of TypeScript is to be saved as: its first line says it. Others are run. */
-const fileOf = ({ text }: Block) => /^\/\/ ([\w-]+\.ts)$/m.exec(text.split("\n", 1)[0] ?? "")?.[1];
+/** Name of the file that a block of code is to be saved as: its first line says it. Others are run. */
+export const nameOf = ({ text }: Block) => /^\/\/ ([\w-]+\.[jt]s)$/m.exec(text.split("\n", 1)[0] ?? "")?.[1];
 
 export interface Snippet {
   readonly document: string;
@@ -39,26 +39,37 @@ export interface Snippet {
 
 /** Blocks of TypeScript that are run. */
 export const snippets: readonly Snippet[] = blocks.flatMap((block, index) =>
-  block.language === "ts" && fileOf(block) === undefined
+  block.language === "ts" && nameOf(block) === undefined
     ? [{ document: block.document, where: block.where, code: block.text, printed: blocks[index + 1] }]
     : [],
 );
 
-/** Files that a document tells its reader to save, by their names. */
-export function filesOf(document: string): ReadonlyMap<string, string> {
+export const blocksOf = (document: string): readonly Block[] => blocks.filter((block) => block.document === document);
+
+/** Files that these blocks tell their reader to save, by their names. */
+export function filesIn(some: readonly Block[]): ReadonlyMap<string, string> {
   return new Map(
-    blocks.flatMap((block) => {
-      const file = block.language === "ts" && block.document === document ? fileOf(block) : undefined;
+    some.flatMap((block) => {
+      const file = block.language === "ts" ? nameOf(block) : undefined;
       return file === undefined ? [] : [[file, block.text]];
     }),
   );
 }
 
-/** Packages that a document tells its reader to install, beside this one and zod. */
-export function packagesOf(document: string): readonly string[] {
-  const lines = blocks.flatMap(({ document: of, language, text }) =>
-    of === document && language === "sh" ? text.split("\n").map((line) => line.replace(/\s+#.*/, "")) : [],
+/** Module names that a piece of code imports. */
+export const importsOf = (code: string): readonly string[] =>
+  [...code.matchAll(/\bfrom "([^"]+)"|^import "([^"]+)"|\bimport\("([^"]+)"\)/gm)].map(
+    ([, from, alone, lazy]) => from ?? alone ?? lazy ?? "",
+  );
+
+/** Packages that these blocks tell their reader to install, beside this one and zod. */
+export function packagesIn(some: readonly Block[]): readonly string[] {
+  const lines = some.flatMap(({ language, text }) =>
+    language === "sh" ? text.split("\n").map((line) => line.replace(/\s+#.*/, "")) : [],
   );
   const named = lines.flatMap((line) => /^npm install (?!\.\/)(.+)$/.exec(line)?.[1]?.split(/\s+/) ?? []);
   return [...new Set(named)].filter((name) => name !== "portcullis" && name !== "zod");
 }
+
+/** Packages that a document tells its reader to install, beside this one and zod. */
+export const packagesOf = (document: string): readonly string[] => packagesIn(blocksOf(document));

@@ -22,14 +22,22 @@ import {
 import { readFileText, readJsonFile } from "../../sources/json-file.ts";
 import { FilePolicies } from "../../sources/file-policies.ts";
 
-const FILE_RULES = {
+export const OPENAPI_FILE_RULES = {
+  /** What the names of its tools begin with: `github` for `github.issues.listForRepo`. */
   name: required(words("a name of letters, digits and _")),
+  /** Path of the document, from the folder of this file. */
   spec: required(words("the path of an OpenAPI document, from the folder of this file")),
+  /** The address before the document's paths. Servers that the document names are not used. */
   baseUrl: required(words("the address of the API, like https://api.example.com/v1")),
+  /** How requests say who sends them, as `fromOpenApi` takes it. `${VAR}` stands for a variable of the environment. */
   auth: object<object>("an object with bearer, basic or apiKey"),
+  /** Headers of every request, besides. `${VAR}` stands for a variable of the environment. */
   headers: object<object>("an object of headers"),
+  /** Whether a result that does not fit the document's schema fails its call; true by default. */
   checkResults: flag(),
+  /** Who may call its tools, and what they change. */
   portcullis: object<object>("an object with the policy of its tools"),
+  /** For editors; it is not read. */
   $schema: option<string>("text", (value) => typeof value === "string"),
 };
 
@@ -50,7 +58,7 @@ export async function readOpenApiFile(
       "option_invalid",
       `${path}: this is the document itself. Write a file beside it that names it, and the address of the API, and give that one: ${JSON.stringify({ name: "api", spec: basename(path), baseUrl: "https://api.example.com/v1" })}`,
     );
-  const { portcullis = {}, $schema: _, spec, ...given } = checkOptions(place, file, FILE_RULES);
+  const { portcullis = {}, $schema: _, spec, ...given } = checkOptions(place, file, OPENAPI_FILE_RULES);
   const options = expanded(place, path, given) as Omit<OpenApiOptions, "spec">;
   const inside = `${options.name}.`;
   const filePolicies = new FilePolicies<OptionsOf<typeof OPERATION_RULES>>(

@@ -27,7 +27,7 @@ import {
 import { executionRow, type ExecutionRow, prepareStatements, type Statements } from "./statements.ts";
 import { Transactions } from "./transactions.ts";
 
-const SQLITE_JOURNAL_RULES = {
+export const SQLITE_JOURNAL_RULES = {
   /**
    * File of the journal, or `":memory:"`. It is created with mode 0600 if it does not exist; SQLite keeps two more files
    * beside it.
@@ -46,7 +46,7 @@ const SQLITE_JOURNAL_RULES = {
 
 export type SqliteJournalOptions = OptionsOf<typeof SQLITE_JOURNAL_RULES>;
 
-const PRUNE_RULES = {
+export const PRUNE_RULES = {
   /** Executions that started before this time, in milliseconds since 1970. */
   before: required(wholeNumber({ min: 0 })),
   /** Also executions without an outcome, unless a driver holds them. */

@@ -15,7 +15,7 @@ import {
 import type { MediaTaken } from "../turn/content-parts.ts";
 import type { SettingsTaken } from "../settings.ts";
 
-const PROVIDER_RULES = {
+export const PROVIDER_RULES = {
   /** The provider's name of the model. */
   model: required(text({ expected: "the model's name" })),
   /** The value of the provider's environment variable by default. */

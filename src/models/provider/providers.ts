@@ -37,7 +37,7 @@ const ANTHROPIC = {
   converse: async (parts) => (await import("../anthropic/conversation.ts")).converseByAnthropic(parts),
 } as const satisfies Provider;
 
-const OPENAI_FLAGS = {
+export const OPENAI_FLAGS = {
   /** Whether OpenAI stores the conversation, so that each request sends only what is new; false by default. */
   store: withDefault(flag(), false),
 };

@@ -24,7 +24,7 @@ const MAX_LENGTH = 1024;
 /** Errors of options show the given value. Keys are therefore checked in `readKey`, whose errors do not show them. */
 const SECRET = option<string>("text", () => true);
 
-const RATE_RULES = {
+export const RATE_RULES = {
   /** Requests in that time. */
   calls: required(wholeNumber({ min: 1 })),
   /** The time, in milliseconds. */
@@ -43,7 +43,7 @@ export type Scope = (typeof SCOPES)[number];
 export type RouteScope = Scope | "none" | "any";
 const DEFAULT_SCOPES: readonly Scope[] = ["run", "decide", "read"];
 
-const KEY_RULES = {
+export const KEY_RULES = {
   /** Name of the key: in the journal, and for the operator. */
   id: required(idText("a name")),
   /** The key itself. */

@@ -40,7 +40,7 @@ type TextMap = Readonly<Record<string, string>>;
 /** The protocol versions that a server can be held to. */
 export const PROTOCOLS = ["auto", "2025-11-25", "2026-07-28"] as const;
 
-const MCP_RULES = {
+export const MCP_RULES = {
   /** Name of the source, and the first part of the names of its tools: identifiers with dots between. */
   name: required(words("a name")),
   /** Command of a server that speaks over its standard streams. It is started without a shell. */

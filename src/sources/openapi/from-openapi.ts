@@ -36,7 +36,7 @@ import type { Sender } from "./send.ts";
 import { isPagination, type Pagination, PAGINATION_EXPECTED } from "./streams/pagination.ts";
 import { givenParameters, type Layout, layoutOf, toolInput } from "./tool-input.ts";
 
-const SOURCE_RULES = {
+export const SOURCE_RULES = {
   /** What the names of its tools begin with: `github` for `github.issues.listForRepo`. */
   name: required(words("a name of letters, digits and _")),
   /** The document: its text, JSON or YAML, or the object parsed from it, which must not be changed afterwards. */

@@ -23,10 +23,18 @@ const secret = option<Secret>(
   "a secret without line breaks, or a function that returns one",
   (value) => typeof value === "function" || isUsable(value),
 );
-const BASIC_RULES = { username: required(secret), password: required(secret) };
-const KEY_RULES = {
+export const BASIC_RULES = {
+  /** The name of the user. */
+  username: required(secret),
+  /** The password of the user. */
+  password: required(secret),
+};
+export const API_KEY_RULES = {
+  /** Where requests have the key. */
   in: required(oneOf(["header", "query", "cookie"])),
+  /** Name of the header, parameter or cookie that has the key. */
   name: required(words("the name of the header, parameter or cookie")),
+  /** The key. */
   value: required(secret),
 };
 
@@ -68,13 +76,13 @@ export function readAuthorization(place: OptionPlace | string, auth: unknown): A
     const { username, password } = quietly(own, given, BASIC_RULES);
     return { header: "authorization", credentials: () => basic(username, password) };
   }
-  const { in: where, name, value } = quietly(own, given, KEY_RULES);
+  const { in: where, name, value } = quietly(own, given, API_KEY_RULES);
   if (where !== "query" && !isHeaderName(name)) throw optionError(own.at("name"), `the name of a ${where}`, name);
   return { [where]: where === "header" ? name.toLowerCase() : name, credentials: () => key(where, name, value) };
 }
 
 /** Checks options without showing their values: they hold secrets. */
-function quietly<Rules extends typeof BASIC_RULES | typeof KEY_RULES>(
+function quietly<Rules extends typeof BASIC_RULES | typeof API_KEY_RULES>(
   place: OptionPlace,
   given: unknown,
   rules: Rules,

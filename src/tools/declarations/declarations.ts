@@ -8,7 +8,7 @@ import { fieldsOf, typeText, type TypeTextOptions } from "./type-text.ts";
 
 export type ProgramLanguage = "javascript" | "python";
 
-const DECLARATION_RULES = {
+export const DECLARATION_RULES = {
   /** Language of the programs, JavaScript by default. Declarations for JavaScript are in TypeScript. */
   language: withDefault(oneOf(["javascript", "python"]), "javascript"),
   /** Maximum tokens of the declarations; 4,000 by default. */

@@ -24,7 +24,7 @@ export const USUAL_EGRESS_LIMITS = {
 
 export type EgressLimits = Readonly<typeof USUAL_EGRESS_LIMITS>;
 
-const EGRESS_RULES = {
+export const EGRESS_RULES = {
   /**
    * Hosts that programs may reach: `api.example.com`, or `*.example.com` for all its subdomains, on the ports of HTTP and
    * HTTPS (80 and 443); or with another port, `api.example.com:8443`.

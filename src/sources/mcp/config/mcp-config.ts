@@ -26,13 +26,19 @@ import { fieldOf, isFields } from "../../../values/fields.ts";
 
 /** What a configuration file may say of a server that is no policy. */
 const SETTINGS_RULES = {
+  /** Whether a tool is refused once its definition differs from the first list; false by default. */
   pin: flag(),
+  /** Version of the protocol; by default the newest that both sides know. */
   protocol: oneOf(PROTOCOLS),
+  /** How long the server may take until its tools are listed, in milliseconds; 10 seconds by default. */
   connectTimeoutMs: wholeNumber(TIMEOUT_MS),
 };
 
 /** What a configuration file may say of a server, under `portcullis`. Its tools stand there by the server's own names. */
-export const FILE_SERVER_RULES = { ...FILE_RULES, ...SETTINGS_RULES };
+export const FILE_SERVER_RULES = {
+  ...FILE_RULES,
+  ...SETTINGS_RULES,
+};
 
 interface ServerPolicies {
   readonly settings: OptionsOf<typeof SETTINGS_RULES>;

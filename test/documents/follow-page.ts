@@ -1,0 +1,89 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { type Block, blocksOf, nameOf } from "../support/snippets.ts";
+
+/*
+ * docs/start-here.md, as a reader follows it: files are saved, commands run in order, one process is killed.
+ */
+
+const START_HERE = "docs/start-here.md";
+
+/** A block of commands, and what became of it. */
+interface Step {
+  readonly commands: string;
+  /** What stands behind the block on the page. */
+  readonly shown: string | undefined;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly code: number;
+}
+
+/** What makes the folder and installs the package, which was done before. */
+const INSTALLS = /^mkdir |^npm pack /;
+
+/** The line by which a process says how it is killed. The page shows one with a number of its own. */
+const KILL = /kill -9 (\d+)/;
+
+/** Follows the page in a folder that has the package, and compares what its commands print with what it shows. */
+export async function expectPageHolds(folder: string, env: NodeJS.ProcessEnv): Promise<void> {
+  const steps = await Array.fromAsync(followPage(folder, env));
+  const [ended, failed] = [steps.filter(({ code }) => code === 0), steps.filter(({ code }) => code !== 0)];
+  // It was killed, and gave no result.
+  expect(failed).toEqual([expect.objectContaining({ code: 137, stdout: "" })]);
+  const shown = ended.filter((step) => step.shown !== undefined);
+  expect(shown.map(({ stdout }) => stdout)).toEqual(shown.map((step) => step.shown));
+  expect(shown.length).toBeGreaterThan(4);
+}
+
+/** Each block of commands when it has ended. */
+async function* followPage(folder: string, env: NodeJS.ProcessEnv): AsyncGenerator<Step> {
+  const blocks = blocksOf(START_HERE);
+  let staying: { readonly pid: string; readonly ended: Promise<Step> } | undefined;
+  for (const [index, block] of blocks.entries()) {
+    const file = nameOf(block);
+    if (file !== undefined) writeFileSync(join(folder, file), block.text);
+    if (file !== undefined || !["sh", "shell"].includes(block.language) || INSTALLS.test(block.text)) continue;
+    const begin = (commands: string) => begun(commands, shownBehind(blocks[index + 1]), folder, env);
+    if (KILL.test(shownBehind(blocks[index + 1]) ?? "")) {
+      const { told, ended } = begin(block.text);
+      staying = { pid: await told, ended };
+    } else if (staying && KILL.test(block.text)) {
+      yield await begin(block.text.replace(KILL, `kill -9 ${staying.pid}`)).ended;
+      yield await staying.ended;
+      staying = undefined;
+    } else yield await untilFree(() => begin(block.text).ended);
+  }
+}
+
+const shownBehind = (next: Block | undefined) => (next?.language === "" ? next.text : undefined);
+
+/** Repeats a command as the page says: a process that was killed holds its execution for some seconds. */
+async function untilFree(work: () => Promise<Step>): Promise<Step> {
+  for (;;) {
+    const step = await work();
+    if (!/until \d{4}-\d\d-\d\dT/.test(step.stderr)) return step;
+  }
+}
+
+/** Starts commands. `told` is the number of the process that says how it is killed. */
+function begun(commands: string, shown: string | undefined, cwd: string, env: NodeJS.ProcessEnv) {
+  const child = spawn("sh", ["-ec", commands], { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+  const said = { stdout: "", stderr: "" };
+  const told = Promise.withResolvers<string>();
+  child.stdout.on("data", (chunk: Buffer) => (said.stdout += String(chunk)));
+  child.stderr.on("data", (chunk: Buffer) => {
+    said.stderr += String(chunk);
+    const [, pid] = KILL.exec(said.stderr) ?? [];
+    if (pid !== undefined) told.resolve(pid);
+  });
+  const ended = once(child, "close").then(([code]): Step => {
+    told.reject(new Error(`${commands} ended: ${said.stderr}`));
+    return { commands, shown, ...said, code: code as number };
+  });
+  // Most commands are not waited for in this way.
+  told.promise.catch(() => undefined);
+  return { told: told.promise, ended };
+}

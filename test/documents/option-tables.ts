@@ -1,0 +1,187 @@
+import { join } from "node:path";
+import type { OptionPresence, OptionRule } from "../../src/option-rules/options.ts";
+import { sentencesOf } from "../support/rule-sentences.ts";
+import { root } from "../support/snippets.ts";
+
+/** An options object: where a caller writes it, and where its rules stand. */
+export interface OptionsObject {
+  /** As errors name it: `createRuntime(options)`. */
+  readonly title: string;
+  readonly file: string;
+  readonly rules: string;
+  /** The interface whose fields have the sentences, if the rules have none. */
+  readonly sentencesIn?: string;
+  /** A sentence below the heading. */
+  readonly about?: string;
+}
+
+export interface OptionEntry {
+  readonly name: string;
+  readonly sentence: string;
+  readonly rule: OptionRule<unknown, OptionPresence>;
+}
+
+const HOST = "src/host/options.ts";
+const METHODS = "src/host/method-options.ts";
+const AGENT = "src/agent/agent-options.ts";
+const FILES = "JSON, checked in the same way.";
+
+/** All options objects of the public functions, in the order of the page. What an option is, its rule says. */
+export const OPTIONS_OBJECTS: Readonly<Record<string, readonly OptionsObject[]>> = {
+  "A runtime": [
+    { title: "createRuntime(options)", file: HOST, rules: "RUNTIME_RULES" },
+    { title: "createRuntime({ executions })", file: "src/host/execution-places.ts", rules: "PLACES_RULES" },
+    { title: "createRuntime({ search })", file: HOST, rules: "SEARCH_RULES" },
+    { title: "createRuntime({ telemetry })", file: "src/telemetry/options.ts", rules: "TELEMETRY_RULES" },
+    {
+      title: "limits",
+      file: "src/programs/limits.ts",
+      rules: "LIMIT_RULES",
+      about:
+        "Of `createRuntime`, `execute`, `agent`, `converse`, `derive` and `compare`, of a key, and of `--limit name=value`. What happens when a limit is reached: [limits and endings](limits-and-endings.md#limits).",
+    },
+    { title: "runtime.derive(options)", file: METHODS, rules: "DERIVE_RULES" },
+    {
+      title: "runtime.declarations(options)",
+      file: "src/tools/declarations/declarations.ts",
+      rules: "DECLARATION_RULES",
+    },
+    { title: "runtime.searchTools(query, limit, options)", file: METHODS, rules: "SEARCH_TOOLS_RULES" },
+    { title: "runtime.asTool(loop, options)", file: "src/frameworks/loops.ts", rules: "AS_TOOL_RULES" },
+  ],
+  Tools: [
+    { title: "defineTool(options)", file: "src/tools/define-tool.ts", rules: "TOOL_RULES" },
+    { title: "defineTool({ retry })", file: "src/tools/define-tool.ts", rules: "RETRY_RULES" },
+    { title: "defineTool({ rate })", file: "src/tools/define-tool.ts", rules: "RATE_RULES" },
+    { title: "content(options)", file: "src/tools/content.ts", rules: "CONTENT_RULES" },
+    {
+      title: "A policy",
+      file: "src/sources/tool-policy.ts",
+      rules: "POLICY_RULES",
+      about: "The second argument of `fromMcp`, `fromOpenApi` and of the functions that take over tools of other SDKs.",
+    },
+  ],
+  "Tools of others": [
+    { title: "fromMcp(server)", file: "src/sources/mcp/mcp-options.ts", rules: "MCP_RULES" },
+    {
+      title: "A server in .mcp.json: portcullis",
+      file: "src/sources/mcp/config/mcp-config.ts",
+      rules: "FILE_SERVER_RULES",
+      about: FILES,
+    },
+    { title: "fromOpenApi(options)", file: "src/sources/openapi/from-openapi.ts", rules: "SOURCE_RULES" },
+    { title: "fromOpenApi({ auth: { basic } })", file: "src/sources/openapi/secrets.ts", rules: "BASIC_RULES" },
+    { title: "fromOpenApi({ auth: { apiKey } })", file: "src/sources/openapi/secrets.ts", rules: "API_KEY_RULES" },
+    {
+      title: "A policy of an operation",
+      file: "src/sources/openapi/from-openapi.ts",
+      rules: "OPERATION_RULES",
+      about: "Besides those of every [policy](#a-policy).",
+    },
+    {
+      title: "A file of --openapi",
+      file: "src/cli/input/openapi-file.ts",
+      rules: "OPENAPI_FILE_RULES",
+      about: FILES,
+    },
+    {
+      title: "A file of --openapi: portcullis",
+      file: "src/sources/file-policies.ts",
+      rules: "FILE_RULES",
+      about: FILES,
+    },
+  ],
+  "Programs and calls": [
+    { title: "runtime.execute(program, options)", file: "src/programs/execute-options.ts", rules: "EXECUTE_RULES" },
+    { title: "runtime.resume(execution, options)", file: "src/programs/resume-options.ts", rules: "RESUME_RULES" },
+    { title: "runtime.recover(options)", file: "src/executions/recover-options.ts", rules: "RECOVER_RULES" },
+    { title: "runtime.executions(options)", file: METHODS, rules: "LIST_RULES" },
+    { title: "runtime.decide, answer and status", file: METHODS, rules: "OF_TENANT_RULES" },
+    {
+      title: "A decision",
+      file: "src/programs/decide.ts",
+      rules: "DECISION_FIELDS",
+      sentencesIn: "Decision",
+      about: "By call id, in `decide(execution, decisions)` and `resume(execution, { decisions })`.",
+    },
+    { title: "runtime.call(options)", file: METHODS, rules: "CALL_RULES" },
+  ],
+  Conversations: [
+    { title: "runtime.agent(options)", file: AGENT, rules: "AGENT_RULES" },
+    { title: "runtime.converse(options)", file: AGENT, rules: "CONVERSE_RULES" },
+    { title: "runtime.say(id, message, options)", file: AGENT, rules: "SAY_RULES" },
+    { title: "runtime.resumeAgent(execution, options)", file: AGENT, rules: "RESUME_AGENT_RULES" },
+    { title: "agentAsTool(options)", file: "src/agent/agent-as-tool.ts", rules: "AGENT_TOOL_RULES" },
+  ],
+  Models: [
+    {
+      title: "anthropic, openai, openaiChat and gemini",
+      file: "src/models/provider/provider-options.ts",
+      rules: "PROVIDER_RULES",
+    },
+    {
+      title: "openai",
+      file: "src/models/provider/providers.ts",
+      rules: "OPENAI_FLAGS",
+      about: "Besides those of all providers.",
+    },
+    { title: "scriptedModel(script, options)", file: "src/models/scripted.ts", rules: "SCRIPTED_RULES" },
+  ],
+  Journals: [
+    {
+      title: "createSqliteJournal(options)",
+      file: "src/journal/sqlite/sqlite-journal.ts",
+      rules: "SQLITE_JOURNAL_RULES",
+    },
+    { title: "journal.prune(options)", file: "src/journal/sqlite/sqlite-journal.ts", rules: "PRUNE_RULES" },
+    { title: "createMemoryJournal(options)", file: "src/journal/memory-journal.ts", rules: "MEMORY_JOURNAL_RULES" },
+  ],
+  Sandboxes: [
+    { title: "createIsolateSandbox(options)", file: "src/sandboxes/isolate/pool-options.ts", rules: "ISOLATE_RULES" },
+    { title: "createDockerSandbox(options)", file: "src/sandboxes/docker/docker-options.ts", rules: "DOCKER_RULES" },
+    {
+      title: "createDockerSandbox({ egress })",
+      file: "src/sandboxes/docker/egress/egress-plan.ts",
+      rules: "EGRESS_RULES",
+    },
+    { title: "createMemorySandbox(options)", file: "src/sandboxes/memory-sandbox.ts", rules: "MEMORY_RULES" },
+  ],
+  "A server": [
+    { title: "createServer(runtime, options)", file: "src/serve/server-options.ts", rules: "SERVER_RULES" },
+    { title: "server.listen(options)", file: "src/serve/server-options.ts", rules: "LISTEN_RULES" },
+    { title: "server.close(options)", file: "src/serve/server-options.ts", rules: "CLOSE_RULES" },
+    {
+      title: "A key",
+      file: "src/serve/http/keys.ts",
+      rules: "KEY_RULES",
+      about: "In the list `keys` of a file of keys.",
+    },
+    { title: "A key: rate", file: "src/serve/http/keys.ts", rules: "RATE_RULES" },
+  ],
+  Comparisons: [
+    { title: "compare(runtime, task, options)", file: "src/comparison/compare-options.ts", rules: "COMPARE_RULES" },
+    {
+      title: "A task",
+      file: "src/comparison/comparison-task.ts",
+      rules: "TASK_RULES",
+      sentencesIn: "ComparisonTask",
+      about: "The second argument of `compare`.",
+    },
+    { title: "A task: best", file: "src/comparison/comparison-task.ts", rules: "BEST_RULES" },
+  ],
+};
+
+type Rules = Readonly<Record<string, OptionEntry["rule"]>>;
+
+/** The options of an object, in the order of their rules. Throws if one has no sentence. */
+export async function entriesOf({ file, rules, sentencesIn = rules }: OptionsObject): Promise<readonly OptionEntry[]> {
+  const module = (await import(join(root, file))) as Readonly<Record<string, Rules>>;
+  const found = module[rules];
+  if (found === undefined) throw new Error(`${file} does not export ${rules}.`);
+  const sentences = sentencesOf(file, sentencesIn);
+  return Object.entries(found).map(([name, rule]) => {
+    const sentence = sentences.get(name);
+    if (sentence === undefined) throw new Error(`${file}: ${rules}.${name} has no JSDoc that says what it is.`);
+    return { name, sentence, rule };
+  });
+}
