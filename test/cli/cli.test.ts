@@ -307,7 +307,7 @@ test("a node that is too old is told in a sentence with a command that works, wi
     node: ["--import", `data:text/javascript,${encodeURIComponent(old)}`],
   });
   expect(stderr).toMatch(
-    /^portcullis: node 24 or 26 is needed, and this is node 20\.20\.2\. Install one of them, or: npx -y node@24 \S+cli\.ts run a\.js\n$/,
+    /^portcullis: node 24 or 26 is needed, and this is node 20\.20\.2\. Install one of them, or put npx -y --package node@24 before the command that installs this package .*\n$/,
   );
   expect([code, stdout]).toEqual([5, ""]);
 });

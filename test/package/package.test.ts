@@ -1,5 +1,5 @@
-import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { NODE_SENTENCE } from "../../src/sandboxes/isolate/platform.ts";
@@ -262,6 +262,48 @@ describe.skipIf(!ALL_TESTS)("the installed package", { timeout: 300_000 }, () =>
     const args = ["node_modules/.bin/portcullis", "ask", "How many?", ...options];
     const { code, stdout } = await run(process.execPath, args, project, { OPENAI_API_KEY: chatWire.key });
     expect([code, stdout, served.refusals]).toEqual([0, "It is 3.\n", []]);
+  });
+
+  describe("init: npx writes a folder from the tarball alone", () => {
+    const folder = () => join(installed.folder, "started/my-tools");
+    let said = "";
+    beforeAll(async () => {
+      mkdirSync(dirname(folder()), { recursive: true });
+      const args = ["--yes", "--package", installed.tarball, "portcullis", "init", "my-tools", "--mcp"];
+      said = await succeed("npx", args, dirname(folder()));
+    }, 300_000);
+
+    /** Runs one of the commands that `init` has ended with, in the folder where a person is then. */
+    const follow = (line: RegExp, cwd: string) => {
+      const [, command = ""] = line.exec(said) ?? [];
+      expect(command).not.toBe("");
+      return succeed("sh", ["-ec", command], cwd);
+    };
+
+    test("the commands that it ends with install what the folder needs, run its program, check its types and list its tools", async () => {
+      await follow(/^ {2}(cd my-tools && npm install) {3}#/m, dirname(folder()));
+      expect(await follow(/^ {2}(npx portcullis run .*?) {3}#/m, folder())).toBe(
+        '[{"customer":"c46","euros":830},{"customer":"c47","euros":620},{"customer":"c14","euros":600}]\n',
+      );
+      expect(await follow(/^ {2}(npx tsc) {3}#/m, folder())).toBe("");
+      expect(await follow(/^ {2}(npx portcullis tools .*?) {3}#/m, folder())).toContain("tools.orders.remind(input");
+    });
+
+    test("the types are checked strictly, and .mcp.json starts a door with the tools", async () => {
+      writeFileSync(join(folder(), "wrong.ts"), "export const ids = (list) => list;\n");
+      expect((await run("npx", ["tsc"], folder())).stdout).toContain("wrong.ts(1,21): error TS7006");
+      rmSync(join(folder(), "wrong.ts"));
+      const { mcpServers } = JSON.parse(readFileSync(join(folder(), ".mcp.json"), "utf8")) as {
+        readonly mcpServers: { readonly portcullis: { readonly command: string; readonly args: readonly string[] } };
+      };
+      const { command, args } = mcpServers.portcullis;
+      expect(await succeed(command, [...args, "--check"], folder())).toContain("orders.list");
+    });
+
+    test("a second time nothing is written", async () => {
+      const { code, stderr } = await run("npx", ["portcullis", "init"], folder());
+      expect([code, stderr]).toEqual([2, expect.stringContaining("tools.ts, program.js, task.json are there already")]);
+    });
   });
 
   describe("what is wrong is said", () => {
