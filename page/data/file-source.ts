@@ -28,16 +28,16 @@ export function fileSource({ executions }: FileData): Source {
     ms: lastAt - startedAt,
     ...(view.outcome && { outcome: view.outcome.type }),
   }));
+  const known = (execution: string) => executions.find((one) => one.execution === execution);
   return {
     isLive: false,
     list: async (asked) => ({
       executions: rows.filter((row, index) => fits(row, asked, textOf(executions[index]))),
-      hasMore: false,
     }),
-    view: async (execution) => {
-      const found = executions.find((one) => one.execution === execution);
-      if (!found) throw new Refused(404, "This file does not hold that execution.");
-      return found;
+    known,
+    watch: (execution, onView) => {
+      const value = known(execution);
+      onView(value ? { value } : { error: new Refused(404, "This file does not hold that execution.") });
     },
   };
 }

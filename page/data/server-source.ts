@@ -1,14 +1,17 @@
 import type { CallTexts, ExecutionView } from "../../src/views/view.ts";
-import { followEvents } from "./follow-events.ts";
-import { type AskedList, type Listed, Refused, type Row, type Source } from "./source.ts";
+import { followView } from "./follow-view.ts";
+import { Kept } from "./kept.ts";
+import { type AskedList, Refused, type Row, type Source } from "./source.ts";
 
-/** The executions of the server that this page comes from. */
+/** The executions of the server that this page comes from. Addresses are relative: the page may be served below a path. */
 export function serverSource(token: () => string | undefined): Source {
+  const views = new Kept<ExecutionView>();
+  const texts = new Kept<CallTexts>();
   const ask = async (path: string, init: RequestInit) => {
     const key = token();
     const headers = { ...(init.headers as Record<string, string> | undefined) };
-    if (key !== undefined) headers.authorization = `Bearer ${key}`;
-    const response = await fetch(`/v1/executions${path}`, { ...init, headers, cache: "no-store", redirect: "error" });
+    if (key !== undefined) headers["authorization"] = `Bearer ${key}`;
+    const response = await fetch(`v1/executions${path}`, { ...init, headers, cache: "no-store", redirect: "error" });
     if (!response.ok) throw new Refused(response.status, await messageOf(response));
     return response;
   };
@@ -17,23 +20,38 @@ export function serverSource(token: () => string | undefined): Source {
   const one = (execution: string) => `/${encodeURIComponent(execution.toWellFormed())}`;
   return {
     isLive: true,
-    list: (asked, signal) => listed((query) => read<Page>(query, signal), asked),
-    view: (execution, signal) => read<ExecutionView>(`${one(execution)}/view`, signal),
-    call: (execution, id, signal) =>
-      read<CallTexts>(`${one(execution)}/calls/${encodeURIComponent(id.toWellFormed())}`, signal),
+    list: async (asked, signal) => {
+      const { executions, cursor } = await read<Page>(queryOf(asked), signal);
+      return { executions, ...(cursor === undefined ? {} : { next: Number(cursor) }) };
+    },
+    known: (execution) => views.get(execution),
+    watch: (execution, onView, signal) => {
+      const known = views.get(execution);
+      if (known) return onView({ value: known });
+      const headers = { accept: "text/event-stream" };
+      void followView(
+        () => ask(`${one(execution)}/view/events`, { signal, headers }),
+        (asked, length) => {
+          if (asked.value?.state === "ended") views.keep(execution, asked.value, length);
+          if (!signal.aborted) onView(asked);
+        },
+        signal,
+      );
+    },
+    call: async (execution, id, signal) => {
+      const name = JSON.stringify([execution, id]);
+      const known = texts.get(name);
+      if (known) return known;
+      const found = await read<CallTexts>(`${one(execution)}/calls/${encodeURIComponent(id.toWellFormed())}`, signal);
+      // A call with a result has ended.
+      if (found.result !== undefined) texts.keep(name, found, found.input.length + found.result.length);
+      return found;
+    },
     decide: async (execution, id, decision) => {
       // Written by hand: an object would lose a call with a name like `__proto__`.
       const body = `{"decisions":{${JSON.stringify(id)}:${JSON.stringify(decision)}}}`;
       const headers = { "content-type": "application/json" };
       await ask(`${one(execution)}/decisions`, { method: "POST", headers, body });
-    },
-    watch: (execution, onEvent, signal) => {
-      const open = (last: string | undefined) =>
-        ask(`${one(execution)}/events`, {
-          signal,
-          headers: { accept: "text/event-stream", ...(last === undefined ? {} : { "last-event-id": last }) },
-        });
-      void followEvents(open, onEvent, signal);
     },
   };
 }
@@ -44,21 +62,9 @@ interface Page {
   readonly cursor?: string;
 }
 
-async function listed(read: (query: string) => Promise<Page>, { pages = 1, ...filter }: AskedList): Promise<Listed> {
-  const executions: Row[] = [];
-  let cursor: string | undefined;
-  for (let page = 0; page < pages; page += 1) {
-    const one = await read(queryOf({ ...filter, cursor }));
-    executions.push(...one.executions);
-    cursor = one.cursor;
-    if (cursor === undefined) break;
-  }
-  return { executions, hasMore: cursor !== undefined };
-}
-
-function queryOf(filter: Readonly<Record<string, string | undefined>>): string {
-  const given = Object.entries(filter).filter(([, value]) => value !== undefined && value !== "");
-  const query = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+function queryOf({ before, state, tool, text }: AskedList): string {
+  const given = Object.entries({ state, tool, text, cursor: before?.toString() });
+  const query = new URLSearchParams(given.flatMap(([name, value]) => (value ? [[name, value]] : []))).toString();
   return query === "" ? "" : `?${query}`;
 }
 

@@ -1,29 +1,35 @@
 import type { ListFilter, ListRow } from "../../src/views/list/list.ts";
 import type { CallTexts, ExecutionView } from "../../src/views/view.ts";
-import type { OnEvent } from "./follow-events.ts";
 
 /** Where the page has executions from: a server, or the file that it stands in. */
 export interface Source {
   /** Whether more may come, and decisions can be made. */
   readonly isLive: boolean;
   list(asked: AskedList, signal: AbortSignal): Promise<Listed>;
-  view(execution: string, signal: AbortSignal): Promise<ExecutionView>;
+  /** The view of an execution, if it is here already and cannot change. */
+  known(execution: string): ExecutionView | undefined;
+  /** Tells the view of an execution, and again whenever it has changed, until the signal aborts. */
+  watch(execution: string, onView: (asked: Asked<ExecutionView>) => void, signal: AbortSignal): void;
   /** The whole texts of a call; missing if they cannot be had. */
   readonly call?: (execution: string, id: string, signal: AbortSignal) => Promise<CallTexts>;
   readonly decide?: (execution: string, id: string, decision: Decision) => Promise<void>;
-  /** Calls back whenever something has happened to the execution, until the signal aborts. */
-  readonly watch?: (execution: string, onEvent: OnEvent, signal: AbortSignal) => void;
+}
+
+/** What was asked for: the last that came, and the error since. */
+export interface Asked<Value> {
+  readonly value?: Value;
+  readonly error?: unknown;
 }
 
 export interface AskedList extends Pick<ListFilter, "state" | "tool" | "text"> {
-  /** How many parts of the list are asked for; 1 by default. */
-  readonly pages?: number;
+  /** Only executions that began before this time, in milliseconds since 1970. */
+  readonly before?: number | undefined;
 }
 
 export interface Listed {
   readonly executions: readonly Row[];
-  /** Whether there are older executions. */
-  readonly hasMore: boolean;
+  /** The `before` of the part with older executions; missing if there are none. */
+  readonly next?: number;
 }
 
 /** One execution in a list. A server that hides something leaves it out. */

@@ -1,4 +1,5 @@
-const KEY = "portcullis.token";
+/** Another server may stand below another path of the same host. */
+const KEY = `portcullis.token ${new URL(".", location.href).pathname}`;
 
 /** Takes the token out of the address, `/#token=…`, so that it is in no bookmark and no history. It is kept for this tab alone. */
 export function takeToken(): string | undefined {

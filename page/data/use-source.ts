@@ -1,8 +1,9 @@
 import { createContext } from "preact";
 import { useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { CallView, ExecutionView } from "../../src/views/view.ts";
-import type { StreamNews } from "./follow-events.ts";
-import type { Source } from "./source.ts";
+import type { ExecutionView } from "../../src/views/view.ts";
+import { FollowedList, type ListState } from "./followed-list.ts";
+import { pause } from "./follow-view.ts";
+import type { Asked, AskedList, Source } from "./source.ts";
 
 export const SourceContext = createContext<Source | undefined>(undefined);
 
@@ -12,105 +13,85 @@ export function useSource(): Source {
   return source;
 }
 
-/**
- * Time after which a view is asked for again if there is nothing but news of streams, in milliseconds, and as a multiple of
- * what the last view took. Events leave out the last batches before a pause.
- */
-const STREAMING_MS = 1000;
-const STREAMING_SHARE = 20;
-
-/** What was asked for: the last that came, and the last error. */
-export interface Asked<Value> {
-  readonly value?: Value;
-  readonly error?: unknown;
-}
-
-/** Shortest time between two requests, in milliseconds. A request that took long is repeated less often. */
-const OFTEN_MS = 300;
-const SHARE = 3;
-
-/**
- * Asks now, and again whenever `listen` says so, one request at a time. `listen` is given what to call, and a signal that
- * aborts with the component.
- */
-export function useAsked<Value>(
-  ask: (signal: AbortSignal) => Promise<Value>,
-  listen: ((again: () => void, signal: AbortSignal) => void) | undefined,
-  keys: readonly unknown[],
-): Asked<Value> & { readonly again: () => void } {
-  const [asked, setAsked] = useState<Asked<Value> & { readonly keys?: string }>({});
-  const key = JSON.stringify(keys);
-  const [again, setAgain] = useState<() => void>(() => () => {});
+/** The view of an execution, as it changes. */
+export function useExecution(execution: string): Asked<ExecutionView> {
+  const source = useSource();
+  const [asked, setAsked] = useState<Asked<ExecutionView>>(() => {
+    const value = source.known(execution);
+    return value ? { value } : {};
+  });
   useEffect(() => {
     const over = new AbortController();
-    const { signal } = over;
-    let isAsking = false;
-    let isStale = false;
-    const run = async () => {
-      isStale = true;
-      if (isAsking) return;
-      isAsking = true;
-      while (isStale && !signal.aborted) {
-        isStale = false;
-        const began = performance.now();
-        await ask(signal).then(
-          (value) => !signal.aborted && setAsked({ value, keys: key }),
-          (error: unknown) => !signal.aborted && setAsked((last) => ({ ...last, error, keys: key })),
-        );
-        const took = performance.now() - began;
-        await new Promise((resolve) => setTimeout(resolve, Math.max(OFTEN_MS, took * SHARE)));
-      }
-      isAsking = false;
-    };
-    const start = () => void run();
-    setAgain(() => start);
-    start();
-    listen?.(start, signal);
+    source.watch(execution, setAsked, over.signal);
     return () => over.abort();
-  }, [key]);
-  return { ...(asked.keys === key ? asked : {}), again };
+  }, [source, execution]);
+  return asked;
 }
 
-/** The view of an execution. How far its streams are is read from events: to make a view, the server reads all of their items. */
-export function useExecution(execution: string): Asked<ExecutionView> & { readonly again: () => void } {
+/** Between two looks for what is new, in milliseconds, and as a multiple of what the last one took. */
+const EVERY_MS = 2000;
+const EVERY_SHARE = 5;
+
+export interface ShownList extends Partial<ListState> {
+  /** The rows are those of an earlier filter. */
+  readonly isStale: boolean;
+  readonly addOlder: () => void;
+}
+
+/** The list that was shown last, of each source: who comes back from an execution finds it as it was. */
+const lastLists = new WeakMap<Source, { readonly key: string; readonly list: FollowedList }>();
+
+function listOf(source: Source, filter: AskedList): FollowedList {
+  const key = JSON.stringify(filter);
+  const last = lastLists.get(source);
+  if (last?.key === key) return last.list;
+  const list = new FollowedList(source, filter);
+  lastLists.set(source, { key, list });
+  return list;
+}
+
+/** The list under a filter, as it goes on. Until the first answer it is the list of the filter before. */
+export function useList(filter: AskedList): ShownList {
   const source = useSource();
-  const took = useRef(0);
-  const [news, setNews] = useState<ReadonlyMap<string, StreamNews>>(new Map());
-  const listen = (again: () => void, signal: AbortSignal) => {
-    let later: number | undefined;
-    signal.addEventListener("abort", () => clearTimeout(later));
-    const askAgain = () => {
-      clearTimeout(later);
-      later = undefined;
-      again();
-    };
-    const onEvent = (one?: StreamNews) => {
-      if (!one) return askAgain();
-      setNews((all) => new Map(all).set(one.callId, one));
-      later ??= setTimeout(askAgain, Math.max(STREAMING_MS, took.current * STREAMING_SHARE));
-    };
-    source.watch?.(execution, onEvent, signal);
+  const list = useMemo(() => listOf(source, filter), [source, JSON.stringify(filter)]);
+  const [shown, setShown] = useState<Shown>({ list, ...(list.state.rows.length > 0 && list.state) });
+  const signal = useRef(new AbortController().signal);
+  const show = (state: ListState) => {
+    if (state.error === undefined) setShown({ list, ...state });
+    // Rows of another filter are not those of a filter that failed.
+    else setShown((last) => ({ ...(last.list === list && last), list, error: state.error }));
   };
-  const ask = async (signal: AbortSignal) => {
-    const began = performance.now();
-    const view = await source.view(execution, signal);
-    took.current = performance.now() - began;
-    return view;
+  useEffect(() => {
+    const over = new AbortController();
+    signal.current = over.signal;
+    void refreshing(list, source.isLive, over.signal, show);
+    return () => over.abort();
+  }, [list]);
+  const addOlder = async () => {
+    const { current } = signal;
+    const state = await list.addOlder(current);
+    if (!current.aborted) show(state);
   };
-  const asked = useAsked(ask, source.watch && listen, ["view", execution]);
-  const { value: view } = asked;
-  const value = useMemo(() => view && withNews(view, news), [view, news]);
-  return { ...asked, ...(value && { value }) };
+  const { list: of, ...state } = shown;
+  return { ...state, isStale: of !== list, addOlder: () => void addOlder() };
 }
 
-/** The view with what is known since of its open streams. */
-function withNews<View extends ExecutionView>(view: View, news: ReadonlyMap<string, StreamNews>): View {
-  let { lastAt } = view;
-  const calls = view.calls.map((call): CallView => {
-    const { items, bytes, at } = news.get(call.id) ?? { items: 0, bytes: 0, at: 0 };
-    if (call.state !== "open" || items <= (call.items ?? 0)) return call;
-    lastAt = Math.max(lastAt, at);
-    return { ...call, items, bytes };
-  });
-  return { ...view, calls, lastAt };
+interface Shown extends Partial<ListState> {
+  readonly list: FollowedList;
+}
+
+async function refreshing(
+  list: FollowedList,
+  isLive: boolean,
+  signal: AbortSignal,
+  onState: (state: ListState) => void,
+): Promise<void> {
+  while (!signal.aborted) {
+    const began = performance.now();
+    const state = document.visibilityState === "visible" ? await list.refresh(signal) : undefined;
+    if (signal.aborted) return;
+    if (state) onState(state);
+    if (!isLive) return;
+    await pause(Math.max(EVERY_MS, (performance.now() - began) * EVERY_SHARE), signal);
+  }
 }

@@ -10,14 +10,13 @@ import { Text } from "../text.tsx";
 export interface ApprovalsProps {
   readonly execution: string;
   readonly waiting: readonly WaitingView[];
-  readonly onDecided: () => void;
 }
 
 /**
  * The calls that wait for a person. A decided call stays in its place, with its buttons off: otherwise a second click
  * could decide the call that took its place.
  */
-export function Approvals({ execution, waiting, onDecided }: ApprovalsProps) {
+export function Approvals({ execution, waiting }: ApprovalsProps) {
   const id = useId();
   const [kept, setKept] = useState<readonly WaitingView[]>([]);
   const [isHidden, setHidden] = useState(false);
@@ -58,14 +57,7 @@ export function Approvals({ execution, waiting, onDecided }: ApprovalsProps) {
         {!isHidden && (
           <div class="approvals-list">
             {shown.map((one) => (
-              <Approval
-                key={one.id}
-                execution={execution}
-                waiting={one}
-                isOpen={open.has(one.id)}
-                isShort={isOver}
-                onDecided={onDecided}
-              />
+              <Approval key={one.id} execution={execution} waiting={one} isOpen={open.has(one.id)} isShort={isOver} />
             ))}
             {left > 0 && (
               <p class="hint" data-left={left}>
@@ -90,10 +82,9 @@ interface ApprovalProps {
   readonly isOpen: boolean;
   /** Nothing waits any more: what is left is what was said. */
   readonly isShort: boolean;
-  readonly onDecided: () => void;
 }
 
-function Approval({ execution, waiting, isOpen, isShort, onDecided }: ApprovalProps) {
+function Approval({ execution, waiting, isOpen, isShort }: ApprovalProps) {
   const { id, tool, why, input, since, inputDigest } = waiting;
   const { decide, call } = useSource();
   const [whole, setWhole] = useState(input.cut ? undefined : input.text);
@@ -112,7 +103,6 @@ function Approval({ execution, waiting, isOpen, isShort, onDecided }: ApprovalPr
       setSent(false);
       setSaid({ text: error instanceof Error ? error.message : String(error), isError: true });
     }
-    onDecided();
   };
   const fetchWhole = () => {
     call?.(execution, id, new AbortController().signal).then(

@@ -14,7 +14,7 @@ import { ConversationPanels } from "./conversation.tsx";
 import { HostCallPanels, ProgramPanels } from "./program.tsx";
 
 export function Execution({ execution }: { readonly execution: string }) {
-  const { value: view, error, again } = useExecution(execution);
+  const { value: view, error } = useExecution(execution);
   useEffect(() => {
     document.title = view ? `${visibleText(view.title)} · ${stateOf(view)}` : "Portcullis";
   }, [view?.state, view?.title]);
@@ -24,7 +24,7 @@ export function Execution({ execution }: { readonly execution: string }) {
       <Head view={view} />
       {error !== undefined && <Problem error={error} />}
       <Panels view={view} />
-      <Approvals execution={view.execution} waiting={view.waiting} onDecided={again} />
+      <Approvals execution={view.execution} waiting={view.waiting} />
     </main>
   );
 }

@@ -1,6 +1,5 @@
 import type { HostFrame } from "../../bridge/frames.ts";
 import type { JournalRecord, TurnRecord } from "../journal/record.ts";
-import type { Records } from "../journal/reading/read-records.ts";
 import { errorIn } from "../programs/from-journal/past-execution.ts";
 import { eachSliced, type PastTurn, readTurnSliced } from "../programs/from-journal/read-turns.ts";
 import type { SlicedWork } from "../values/slice-scheduler.ts";
@@ -14,13 +13,15 @@ import type { LogView, TurnView } from "./view.ts";
 /** Turns that a view lists: a call takes one or two. */
 const LISTED_TURNS = 100_000;
 
-/** Reads the facts of a program that `readPast` does not give: turns, calls and printed texts, one by one. */
+/** Reads the facts of a program that `PastFold` does not give: turns, calls and printed texts, one by one. */
 export class ProgramReader {
   readonly calls: CallViews;
   readonly events = new EventViews();
   readonly turns: TurnView[] = [];
   turnsLeft = 0;
   readonly logs: LogView[] = [];
+  /** Length of the printed texts. */
+  logLength = 0;
   readonly tokens = new TokenCount();
   readonly largest = { inputBytes: 0, resultBytes: 0 };
   lastAt = 0;
@@ -32,16 +33,8 @@ export class ProgramReader {
     this.calls = new CallViews(room);
   }
 
-  /** Passes the records on, and reads each of them. */
-  async *reading(records: Records): AsyncGenerator<JournalRecord> {
-    for await (const record of records) {
-      // The consumer checks a record before this class reads it, and names it in an error.
-      yield record;
-      await records.lane.work(this.#take(record));
-    }
-  }
-
-  *#take(record: JournalRecord): SlicedWork<void> {
+  /** Takes a record that was checked before. */
+  *take(record: JournalRecord): SlicedWork<void> {
     if (record.type === "turn") return yield* this.#takeTurn(record);
     this.calls.note(record);
     this.events.note(record);
@@ -98,6 +91,7 @@ export class ProgramReader {
       const read = readPlainData(command.body);
       const text = read.ok && typeof read.value === "string" ? read.value : "";
       const dropped = command.dropped === 0 ? {} : { dropped: command.dropped };
+      this.logLength += text.length;
       this.logs.push({ turn, stream: command.stream, text, ...dropped });
     }
   }

@@ -6,7 +6,7 @@ import { usageOf } from "../programs/from-journal/execution-state.ts";
 import { limitsOf } from "../programs/limits.ts";
 import { unreplayableNote } from "../programs/drive/endings.ts";
 import { endingHead } from "../programs/from-journal/ending-head.ts";
-import { readPast, type Past } from "../programs/from-journal/past-execution.ts";
+import { type Past, PastFold } from "../programs/from-journal/past-execution.ts";
 import { readEnding, recordedExecution } from "../programs/from-journal/recorded-execution.ts";
 import { standingOf, waitingCalls } from "../programs/from-journal/standing.ts";
 import type { Effect } from "../tools/tool.ts";
@@ -27,44 +27,95 @@ export async function viewProgram(
   header: ProgramHeader,
   bounds: TextBounds,
 ): Promise<ProgramView> {
-  const reader = new ProgramReader(new TextAllowance(bounds));
-  const { tenant } = header;
-  const records = readRecords(journal, header.execution, { tenant, itemBytes: COUNTED_BYTES });
-  const past = await readPast(reader.reading(records), records.lane);
-  const output = await outputText(journal, header, past);
-  const base = baseOf(journal, summary, header);
-  const waiting = waitingViews([{ calls: waitingCalls(past.state, base.driven) }]);
-  const { language, sandbox, source } = header;
-  const calls = reader.calls.all({ header, driven: base.driven, waiting });
-  const artifacts = past.artifacts.map(({ name, bytes, shape, call }) => ({ name, bytes, shape, call }));
-  return {
-    ...base,
-    kind: "program",
-    state: standingOf(past.state, base.driven).state,
-    lastAt: reader.lastAt,
-    records: past.state.records,
-    ...(past.outcome && { outcome: outcomeView(await records.lane.work(endingHead(past.outcome.outcome))) }),
-    ...(output && { output: headOf(output.text, bounds.all) }),
-    waiting,
-    calls,
-    ...(reader.calls.left === 0 ? {} : { callsLeft: reader.calls.left }),
-    limits: limitViews(header, past, reader, output),
-    funnel: {
-      fetched: reader.tokens.of(past.resultBytes + past.streamedBytes),
-      seen: reader.tokens.seen,
-      ...(output && { returned: partOf(output.text, output.isExact) }),
-    },
-    events: reader.events.all,
-    notes: notesOf(past),
-    artifacts,
-    language,
-    sandbox,
-    source,
-    places: toolPlaces(source, new Set(calls.map(({ tool }) => tool))),
-    turns: reader.turns,
-    ...(reader.turnsLeft === 0 ? {} : { turnsLeft: reader.turnsLeft }),
-    logs: reader.logs,
-  };
+  const fold = new ProgramFold(bounds);
+  await fold.read(journal, header);
+  return fold.view(journal, summary, header);
+}
+
+/** Memory of what is kept of a call, and of a turn, in bytes. */
+const CALL_BYTES = 1024;
+const TURN_BYTES = 160;
+
+/** A program as its records are read, which can be viewed after any of them. */
+export class ProgramFold {
+  readonly #bounds: TextBounds;
+  readonly #room: TextAllowance;
+  readonly #past = new PastFold();
+  readonly #reader: ProgramReader;
+
+  constructor(bounds: TextBounds) {
+    this.#bounds = bounds;
+    this.#room = new TextAllowance(bounds);
+    this.#reader = new ProgramReader(this.#room);
+  }
+
+  /** Number of records that were read. */
+  get records(): number {
+    return this.#past.state.records;
+  }
+
+  /** Memory that it holds, in bytes: its view has most of it, too. */
+  get heldBytes(): number {
+    const { calls, header } = this.#past.state;
+    const inputs = calls.values().reduce((sum, { inputText }) => sum + inputText.length, 0);
+    const source = header?.kind === "program" ? header.source.length : 0;
+    return (
+      2 * (this.#room.taken + inputs + source + this.#reader.logLength) +
+      this.#past.known * CALL_BYTES +
+      this.#reader.turns.length * TURN_BYTES
+    );
+  }
+
+  /** Reads records on, from the one after the last. Rejects with `journal_invalid`, and as the journal does. */
+  async read(journal: Journal, { execution, tenant }: ProgramHeader): Promise<void> {
+    const records = readRecords(journal, execution, { tenant, from: this.records, itemBytes: COUNTED_BYTES });
+    for await (const record of records) {
+      await records.lane.work(this.#past.take(record));
+      await records.lane.work(this.#reader.take(record));
+    }
+  }
+
+  async view(journal: Journal, summary: ExecutionSummary, header: ProgramHeader): Promise<ProgramView> {
+    const lane = new Lane(header.tenant);
+    const reader = this.#reader;
+    const bounds = this.#bounds;
+    const past = await lane.work(this.#past.past());
+    const output = await outputText(journal, header, past);
+    const base = baseOf(journal, summary, header);
+    const waiting = waitingViews([{ calls: waitingCalls(past.state, base.driven) }]);
+    const { language, sandbox, source } = header;
+    const calls = reader.calls.all({ header, driven: base.driven, waiting });
+    const artifacts = past.artifacts.map(({ name, bytes, shape, call }) => ({ name, bytes, shape, call }));
+    return {
+      ...base,
+      kind: "program",
+      state: standingOf(past.state, base.driven).state,
+      lastAt: reader.lastAt,
+      records: past.state.records,
+      ...(past.outcome && { outcome: outcomeView(await lane.work(endingHead(past.outcome.outcome))) }),
+      ...(output && { output: headOf(output.text, bounds.all) }),
+      waiting,
+      calls,
+      ...(reader.calls.left === 0 ? {} : { callsLeft: reader.calls.left }),
+      limits: limitViews(header, past, reader, output),
+      funnel: {
+        fetched: reader.tokens.of(past.resultBytes + past.streamedBytes),
+        seen: reader.tokens.seen,
+        ...(output && { returned: partOf(output.text, output.isExact) }),
+      },
+      // What is read later changes no view that was given.
+      events: [...reader.events.all],
+      notes: notesOf(past),
+      artifacts,
+      language,
+      sandbox,
+      source,
+      places: toolPlaces(source, new Set(calls.map(({ tool }) => tool))),
+      turns: [...reader.turns],
+      ...(reader.turnsLeft === 0 ? {} : { turnsLeft: reader.turnsLeft }),
+      logs: [...reader.logs],
+    };
+  }
 }
 
 /** Notes that the model got, and what an operator has to know beside them. */

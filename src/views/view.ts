@@ -318,6 +318,24 @@ export const EXECUTION_VIEW = z.discriminatedUnion("kind", [PROGRAM_VIEW, CONVER
 /** The view of an execution, made from its journal, for people. */
 export type ExecutionView = SchemaType<typeof EXECUTION_VIEW>;
 
+export const VIEW_PATCH = objectSchema({
+  /** Fields with their new values. */
+  set: z.record(z.string(), z.unknown()),
+  /** Names of fields that are gone. */
+  unset: z.array(z.string()),
+  /** Lists by the names of their fields: their new lengths, and the items that changed or came, each with its index. */
+  lists: z.record(
+    z.string(),
+    objectSchema({ length: count, items: z.array(objectSchema({ index: count, item: z.unknown() })) }),
+  ),
+});
+
+/** What makes a view out of an earlier view of the same execution. */
+export type ViewPatch = SchemaType<typeof VIEW_PATCH>;
+
+/** The data of an event of a stream of views: of `view`, then of each `patch`. */
+export const VIEW_EVENT = z.union([EXECUTION_VIEW, VIEW_PATCH]);
+
 export const CALL_TEXTS = objectSchema({
   id: z.string(),
   tool: z.string(),

@@ -2,6 +2,7 @@ import { expect } from "vitest";
 import { PAGE_HEADERS } from "../../src/serve/page/page-files.ts";
 import { scriptedModel } from "../../src/testing.ts";
 import { shoot, untilText, useBrowser, withBrowser } from "./browser.ts";
+import { startProxy } from "./proxy.ts";
 import { startPage, TOKEN } from "./start-page.ts";
 
 const { open } = useBrowser();
@@ -96,12 +97,14 @@ withBrowser("a call of a program of a conversation is decided on the conversatio
 
 withBrowser("a decision that came too late is answered by the server's sentence", async () => {
   await using one = await startPage(open);
+  await using proxy = await startProxy(one.server.url, "/");
   await one.runtime.execute("return tools.bank.pay({ n: 1 });", { execution: "late" });
-  const { page } = await one.show("late");
+  const { page } = await open(`${proxy.url}#token=${TOKEN}`);
+  await page.waitForSelector('[data-execution="late"]');
+  await page.evaluate('location.hash = "#/execution/late"');
   await page.waitForSelector("[data-approval]");
   // The page does not hear of the other decision.
-  await page.setRequestInterception(true);
-  page.on("request", (request) => void (request.method() === "GET" ? request.abort() : request.continue()));
+  proxy.deafTo = "GET";
   await one.runtime.decide("late", { "1": { allow: false, by: "ann" } });
   await page.locator("[data-approval] .allow").click();
   await untilText(page, "[data-approval] [role=alert]", /ann/);

@@ -174,16 +174,58 @@ withBrowser("the list is narrowed by state, tool and text, and shows what comes"
   await one.runtime.execute("await tools.bank.pay({ n: 1 });", { execution: "b" });
   const { page, problems } = await open(one.url);
   await page.waitForSelector('[data-execution="a"]');
-  await page.select("select", "waiting");
+  await page.select('[data-filter="state"]', "waiting");
   await page.waitForSelector('[data-execution="a"]', { hidden: true });
   await page.waitForSelector('[data-execution="b"][data-state="waiting"]');
-  await page.select("select", "");
-  await page.type("label:nth-of-type(4) input", "ALPHA");
+  await page.select('[data-filter="state"]', "");
+  await page.type('[data-filter="text"]', "ALPHA");
   await page.waitForSelector('[data-execution="b"]', { hidden: true });
   await page.waitForSelector('[data-execution="a"]');
   await one.runtime.execute("return 2; // alpha", { execution: "c" });
   await page.waitForSelector('[data-execution="c"]');
+  // Who comes back finds the list as it was.
+  await page.locator('[data-execution="a"] a').click();
+  await page.waitForSelector("main[data-execution]");
+  await page.goBack();
+  await page.waitForSelector('[data-execution="c"]');
+  expect(await page.$eval('[data-filter="text"]', (input) => (input as HTMLInputElement).value)).toBe("ALPHA");
+  await page.type('[data-filter="tool"]', "none");
+  await untilText(page, ".nothing", /No execution fits/);
+  await page.locator(".nothing button").click();
+  await page.waitForSelector('[data-execution="b"]');
   expect(problems).toEqual([]);
+});
+
+withBrowser("what is typed into a filter is asked for once it is whole, and the field keeps the focus", async () => {
+  await using one = await startPage(open);
+  await one.runtime.execute("return 1; // alphabet", { execution: "a" });
+  await one.runtime.execute("return 1;", { execution: "b" });
+  const { page } = await open(one.url);
+  await page.waitForSelector('[data-execution="b"]');
+  const asked: string[] = [];
+  page.on("request", (request) => {
+    const text = new URL(request.url()).searchParams.get("text");
+    if (text !== null) asked.push(text);
+  });
+  await page.type('[data-filter="text"]', "alphabet");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector('[data-execution="b"]', { hidden: true });
+  expect(asked.at(-1)).toBe("alphabet");
+  // A busy machine may take long for a letter.
+  expect(new Set(asked).size).toBeLessThan(4);
+  expect(await page.evaluate(() => document.activeElement?.getAttribute("data-filter"))).toBe("text");
+});
+
+withBrowser("what waits stands first in the list, however old it is", async () => {
+  await using one = await startPage(open);
+  await one.runtime.execute("await tools.bank.pay({ n: 1 });", { execution: "old" });
+  for (const execution of ["b", "c"]) await one.runtime.execute("return 1;", { execution });
+  const { page } = await open(one.url);
+  await page.waitForSelector('[data-execution="c"]');
+  const ids = await page.$$eval("[role=listitem]", (rows) => rows.map((row) => row.getAttribute("data-execution")));
+  expect(ids[0]).toBe("old");
+  expect(ids).toHaveLength(3);
+  await untilText(page, ".list-count", /^3 executions, 1 of them waiting$/);
 });
 
 /** Controls without a name, as a screen reader is told of them. */

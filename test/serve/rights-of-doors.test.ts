@@ -39,6 +39,7 @@ const NEEDS: Readonly<Record<string, string>> = {
   "GET /v1/executions/:id/calls/:call": "read",
   "GET /v1/executions/:id/artifacts/:name": "read",
   "GET /v1/executions/:id/events": "read",
+  "GET /v1/executions/:id/view/events": "read",
   "POST /v1/executions/:id/decisions": "decide",
   "POST /v1/executions/:id/results": "decide",
   "POST /v1/executions/:id/cancel": "run",

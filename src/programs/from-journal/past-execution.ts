@@ -1,4 +1,4 @@
-import type { ErrorBody, HostFrame } from "../../../bridge/frames.ts";
+import type { ErrorBody, GuestFrame, HostFrame } from "../../../bridge/frames.ts";
 import { optionError, PortcullisError } from "../../errors.ts";
 import type { CallLine } from "../../gate/call-line.ts";
 import { rememberedIn, type RememberedDecision } from "../../gate/approve/remembered.ts";
@@ -37,73 +37,95 @@ export async function readPast(
   records: AsyncIterable<JournalRecord> | Iterable<JournalRecord>,
   lane = records instanceof Records ? records.lane : new Lane(""),
 ): Promise<Past> {
-  const state = new ExecutionState();
-  const past = new CallHistory();
-  let logs: LogCollector | undefined;
-  const remembered: RememberedDecision[] = [];
-  let outcome: OutcomeRecord | undefined;
-  const artifacts: PastArtifact[] = [];
+  const fold = new PastFold();
+  for await (const record of records) await lane.work(fold.take(record));
+  return lane.work(fold.past());
+}
 
-  const streams = new PastStreams();
-  const turnListener: TurnListener = {
-    event: (event) => {
-      if (event.kind === "answer") {
-        past.tell(String(event.id), answerOf(event));
-        streams.end(event.id);
-      }
-      if (event.kind === "items" && state.calls.has(event.id)) {
-        past.stream(String(event.id), event.count, event.bytes);
-        streams.take(event);
-      }
-    },
-    command: (command) => {
-      if (command.kind === "output") logs?.take(command);
-      if (command.kind === "cancel") {
-        past.leave(String(command.id), state.now);
-        streams.end(command.id);
-      }
-      if (command.kind !== "call") return;
-      const { id, tool, body } = command;
-      const inputBytes = Buffer.byteLength(body);
-      past.make({ id: String(id), tool, caller: "programmatic", inputBytes, at: state.now });
-    },
+/** Takes the records of an execution one after the other, and tells after any of them all that they tell. It keeps no turns. */
+export class PastFold {
+  readonly state = new ExecutionState();
+  readonly #calls = new CallHistory();
+  readonly #streams = new PastStreams();
+  readonly #remembered: RememberedDecision[] = [];
+  readonly #artifacts: PastArtifact[] = [];
+  #logs: LogCollector | undefined;
+  #outcome: OutcomeRecord | undefined;
+  readonly #listener: TurnListener = {
+    event: (event) => this.#takeEvent(event),
+    command: (command) => this.#takeCommand(command),
   };
 
-  const take = function* (record: JournalRecord): SlicedWork<void> {
-    if (record.type === "turn") {
-      yield* applySliced(state, record, turnListener);
-      return;
-    }
-    if (record.type === "artifact") artifacts.push(pastArtifact(record, state.records));
+  /** Number of calls that it keeps something of. */
+  get known(): number {
+    return this.#calls.known;
+  }
+
+  /** Throws `journal_invalid` for a turn that cannot be read. */
+  take(record: JournalRecord): SlicedWork<void> {
+    return readingSliced(this.state.header?.execution, this.state.records, this.#take(record));
+  }
+
+  /** Throws `journal_invalid` for a batch of a stream that cannot be read. */
+  *past(): SlicedWork<Past> {
+    const { state } = this;
+    yield* readingSliced(state.header?.execution, state.records - 1, this.#complete());
+    const { made: calls, inputBytes, resultBytes, streamedBytes } = this.#calls;
+    return {
+      state,
+      logs: this.#logs ?? new LogCollector(0),
+      // The program's own approval is none of its calls.
+      lines: this.#calls.lines.filter(({ callId }) => callId !== PROGRAM_CALL),
+      resultBytes,
+      streamedBytes,
+      inputBytes,
+      calls,
+      openCalls: state.calls.size,
+      remembered: this.#remembered,
+      outcome: this.#outcome,
+      artifacts: this.#artifacts,
+    };
+  }
+
+  *#take(record: JournalRecord): SlicedWork<void> {
+    const { state } = this;
+    if (record.type === "turn") return yield* applySliced(state, record, this.#listener);
+    if (record.type === "artifact") this.#artifacts.push(pastArtifact(record, state.records));
     applyRecord(state, record);
-    past.note(record);
-    if (record.type === "header") logs = new LogCollector(record.limits.logBytes ?? 0);
+    this.#calls.note(record);
+    if (record.type === "header") this.#logs = new LogCollector(record.limits.logBytes ?? 0);
     else if (record.type === "decision")
-      remembered.push(...rememberedIn([record], (id) => state.calls.get(Number(id)), state.header?.tools ?? []));
-    else if (record.type === "outcome") outcome = record;
-  };
-  for await (const record of records)
-    await lane.work(readingSliced(state.header?.execution, state.records, take(record)));
-  const completing = (function* (): SlicedWork<void> {
+      this.#remembered.push(...rememberedIn([record], (id) => state.calls.get(Number(id)), state.header?.tools ?? []));
+    else if (record.type === "outcome") this.#outcome = record;
+  }
+
+  #takeEvent(event: HostFrame): void {
+    if (event.kind === "answer") {
+      this.#calls.tell(String(event.id), answerOf(event));
+      this.#streams.end(event.id);
+    }
+    if (event.kind === "items" && this.state.calls.has(event.id)) {
+      this.#calls.stream(String(event.id), event.count, event.bytes);
+      this.#streams.take(event);
+    }
+  }
+
+  #takeCommand(command: GuestFrame): void {
+    const { now } = this.state;
+    if (command.kind === "output") this.#logs?.take(command);
+    if (command.kind === "cancel") {
+      this.#calls.leave(String(command.id), now);
+      this.#streams.end(command.id);
+    }
+    if (command.kind !== "call") return;
+    const { id, tool, body } = command;
+    this.#calls.make({ id: String(id), tool, caller: "programmatic", inputBytes: Buffer.byteLength(body), at: now });
+  }
+
+  *#complete(): SlicedWork<void> {
     yield;
-    streams.complete(state.calls);
-  })();
-  await lane.work(readingSliced(state.header?.execution, state.records - 1, completing));
-  const { made: calls, inputBytes, resultBytes, streamedBytes } = past;
-  return {
-    state,
-    logs: logs ?? new LogCollector(0),
-    // The program's own approval is none of its calls.
-    lines: past.lines.filter(({ callId }) => callId !== PROGRAM_CALL),
-    resultBytes,
-    streamedBytes,
-    inputBytes,
-    calls,
-    openCalls: state.calls.size,
-    remembered,
-    outcome,
-    artifacts,
-  };
+    this.#streams.complete(this.state.calls);
+  }
 }
 
 function answerOf({ ok, body, now }: HostFrame & { readonly kind: "answer" }) {

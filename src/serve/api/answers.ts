@@ -9,7 +9,7 @@ import { CLIENT_OUTCOME, FAULT, WAITING } from "../../programs/outcome.ts";
 import { CALLERS } from "../../tools/tool.ts";
 import { FACT_APPROVALS, FACT_EFFECTS } from "../../tools/tool-facts.ts";
 import { LIST_ROW } from "../../views/list/list.ts";
-import { CALL_TEXTS, CALL_VIEW, EXECUTION_VIEW, TEXT_HEAD } from "../../views/view.ts";
+import { CALL_TEXTS, CALL_VIEW, EXECUTION_VIEW, TEXT_HEAD, VIEW_EVENT, VIEW_PATCH } from "../../views/view.ts";
 
 /** What is answered, for the OpenAPI document: the shapes of the library, in the answers of each route. A test holds real answers to it. */
 
@@ -101,6 +101,8 @@ export const ANSWER_NAMES: ReadonlyMap<z.ZodType, string> = new Map<z.ZodType, s
   [HEALTH, "Health"],
   [READY, "Ready"],
   [EXECUTION_VIEW, "View"],
+  [VIEW_PATCH, "ViewPatch"],
+  [VIEW_EVENT, "ViewEvent"],
   [CALL_VIEW, "CallView"],
   [TEXT_HEAD, "TextHead"],
   [CALL_TEXTS, "CallTexts"],

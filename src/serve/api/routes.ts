@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { RouteScope } from "../http/keys.ts";
 import { type ProblemCode, RequestProblem } from "../http/problems.ts";
 import { readList } from "../../journal/reading/read-records.ts";
-import { CALL_TEXTS, EXECUTION_VIEW } from "../../views/view.ts";
+import { CALL_TEXTS, EXECUTION_VIEW, VIEW_EVENT } from "../../views/view.ts";
 import {
   ACCEPTED,
   ARTIFACT,
@@ -30,7 +30,7 @@ import {
 import { HTTP_EVENT } from "./event-shapes.ts";
 import { cancel, endConversation, interrupt } from "./handlers/cancel.ts";
 import { begin, continueIt, models, showConversation } from "./handlers/converse.ts";
-import { events } from "./handlers/events.ts";
+import { events, viewEvents } from "./handlers/events.ts";
 import { execute } from "./handlers/execute.ts";
 import { answer, decide } from "./handlers/decide-and-answer.ts";
 import { type ApiParts, type ApiRequest, refuseRevoked } from "./parts.ts";
@@ -201,6 +201,15 @@ export const ROUTES: readonly Route[] = [
     answers: { 200: { type: "text/event-stream", event: HTTP_EVENT }, 204: undefined },
     problems: [...JOURNAL, "execution_unknown", "too_many_at_once"],
     handle: events,
+  }),
+  route({
+    method: "GET",
+    path: "/v1/executions/:id/view/events",
+    summary: "What the page shows of an execution: the event `view`, then an event `patch` for each change",
+    scope: "read",
+    answers: { 200: { type: "text/event-stream", event: VIEW_EVENT } },
+    problems: [...JOURNAL, "execution_unknown", "too_many_at_once"],
+    handle: viewEvents,
   }),
   route({
     method: "POST",

@@ -7,18 +7,20 @@ import { Lane } from "../../values/slice-scheduler.ts";
 /** Interval of asking the journal for records of other processes, in milliseconds. */
 const POLL_MS = 500;
 
-/** Waits for records of one execution. */
+/** Waits for records of one execution, and of others that it reads beside it. */
 export interface Watching extends Disposable {
   /**
-   * Resolves when there may be records from `position` on, or after `ms`. Records since the last wait count too, so
-   * that none is missed between reading the journal and waiting.
+   * Resolves when one of these executions may have records from its position on, or after `ms`; the position of one that
+   * does not exist yet is `Infinity`. Records since the last wait count too, so that none is missed between reading the
+   * journal and waiting.
    */
-  readonly wait: (position: number, ms: number) => Promise<void>;
+  readonly wait: (positions: ReadonlyMap<ExecutionId, number>, ms: number) => Promise<void>;
+  readonly wake: () => void;
 }
 
 interface Watcher {
   isWoken: boolean;
-  position: number;
+  positions: ReadonlyMap<ExecutionId, number>;
   resolve: (() => void) | undefined;
 }
 
@@ -37,19 +39,38 @@ export class JournalWatch implements Disposable {
   }
 
   watch(id: ExecutionId): Watching {
-    const watcher: Watcher = { isWoken: false, position: 0, resolve: undefined };
-    const watchers = this.#watchers.get(id) ?? new Set();
-    this.#watchers.set(id, watchers.add(watcher));
-    this.#polling ??= setInterval(() => void this.#poll(), POLL_MS).unref();
+    const watcher: Watcher = { isWoken: false, positions: new Map([[id, 0]]), resolve: undefined };
+    this.#add(watcher, [id]);
     return {
-      wait: (position, ms) => wait(watcher, position, ms),
+      wait: (positions, ms) => {
+        this.#remove(
+          watcher,
+          [...watcher.positions.keys()].filter((one) => !positions.has(one)),
+        );
+        this.#add(watcher, positions.keys());
+        watcher.positions = positions;
+        return wait(watcher, ms);
+      },
+      wake: () => wake(watcher),
       [Symbol.dispose]: () => {
         wake(watcher);
-        watchers.delete(watcher);
-        if (watchers.size === 0 && this.#watchers.get(id) === watchers) this.#watchers.delete(id);
+        this.#remove(watcher, watcher.positions.keys());
         if (this.#watchers.size === 0) this.#rest();
       },
     };
+  }
+
+  #add(watcher: Watcher, ids: Iterable<ExecutionId>): void {
+    for (const id of ids) this.#watchers.set(id, (this.#watchers.get(id) ?? new Set()).add(watcher));
+    this.#polling ??= setInterval(() => void this.#poll(), POLL_MS).unref();
+  }
+
+  #remove(watcher: Watcher, ids: Iterable<ExecutionId>): void {
+    for (const id of ids) {
+      const watchers = this.#watchers.get(id);
+      watchers?.delete(watcher);
+      if (watchers?.size === 0) this.#watchers.delete(id);
+    }
   }
 
   /** Wakes the watchers of an execution: it may have new records. */
@@ -79,7 +100,7 @@ export class JournalWatch implements Disposable {
         const resting = [...watchers].filter(({ resolve }) => resolve);
         if (resting.length === 0) continue;
         const records = (await findIfKnown(this.#journal, id))?.records ?? Number.POSITIVE_INFINITY;
-        for (const watcher of resting) if (records > watcher.position) wake(watcher);
+        for (const watcher of resting) if (records !== watcher.positions.get(id)) wake(watcher);
       }
     } catch {
       // The journal fails. Its watchers read it, and tell their clients.
@@ -95,8 +116,7 @@ function wake(watcher: Watcher): void {
   watcher.resolve?.();
 }
 
-async function wait(watcher: Watcher, position: number, ms: number): Promise<void> {
-  watcher.position = position;
+async function wait(watcher: Watcher, ms: number): Promise<void> {
   if (!watcher.isWoken) {
     const { promise, resolve } = Promise.withResolvers<void>();
     watcher.resolve = resolve;

@@ -1,15 +1,22 @@
+import type { ExecutionId } from "../../../journal/execution-id.ts";
+import type { ExecutionView } from "../../../views/view.ts";
 import type { BytesByKey } from "../../http/bytes-by-key.ts";
+import type { Key } from "../../http/keys.ts";
 import { RequestProblem } from "../../http/problems.ts";
 import { whenOver } from "../../http/when-over.ts";
-import { eventStream, parseEventId } from "../../live/event-stream.ts";
+import { eventStream, type EventStreamParts, parseEventId } from "../../live/event-stream.ts";
+import type { LiveStreamParts } from "../../live/live-stream.ts";
+import { viewStream } from "../../live/view-stream.ts";
 import { type ApiParts, type ApiRequest, ownExecution } from "../parts.ts";
+import { FOR_CLIENTS, shownView } from "./reads.ts";
 
-/** What a stream holds beside open calls: a chunk of events, twice while it is encoded. */
+/** What a stream holds beside what its reader holds: a chunk of events, twice while it is encoded. */
 const STREAM_BYTES = 256 * 1024;
 
 /** `GET /v1/executions/:id/events`: server-sent events, from the event after `Last-Event-ID` on. */
-export async function events(parts: ApiParts, { key, id, headers }: ApiRequest<unknown, unknown>): Promise<Response> {
-  const { runtime, watch, ids, open, closing, readings, isCurrent, onError } = parts;
+export async function events(parts: ApiParts, request: ApiRequest<unknown, unknown>): Promise<Response> {
+  const { key, id, headers } = request;
+  const { runtime, ids } = parts;
   const last = headers.get("last-event-id") ?? "";
   const after = parseEventId(last);
   if (last !== "" && !after)
@@ -21,15 +28,34 @@ export async function events(parts: ApiParts, { key, id, headers }: ApiRequest<u
   const { ended, records } = await runtime.journal.find(execution);
   // An EventSource that is told so does not ask again.
   if (ended && after && after.record >= records - 1) return new Response(null, { status: 204 });
-  const held = growingBytes(open, key.id);
+  const shown = ids.shown(key.tenant, execution);
+  return streamed(parts, key, execution, (live) => eventStream({ ...live, shown, after }));
+}
+
+/** `GET /v1/executions/:id/view/events`: the view of an execution, then its changes. */
+export async function viewEvents(parts: ApiParts, { key, id }: ApiRequest<unknown, unknown>): Promise<Response> {
+  const execution = await ownExecution(parts, key, id);
+  const shown = (view: ExecutionView) => shownView(parts, key, view);
+  return streamed(parts, key, execution, (live) => viewStream({ ...live, bounds: FOR_CLIENTS, shown }));
+}
+
+type Live = LiveStreamParts & Pick<EventStreamParts, "journal" | "tenant">;
+
+/** The answer with a stream, which counts until it is over. */
+function streamed(
+  parts: ApiParts,
+  key: Key,
+  execution: ExecutionId,
+  open: (live: Live) => ReadableStream<Uint8Array>,
+): Response {
+  const { runtime, watch, closing, readings, isCurrent, onError } = parts;
+  const held = growingBytes(parts.open, key.id);
   held.become(STREAM_BYTES);
-  const stream = eventStream({
+  const stream = open({
     journal: runtime.journal,
     watch,
     execution,
     tenant: key.tenant,
-    shown: ids.shown(key.tenant, execution),
-    after,
     isAllowed: () => isCurrent(key),
     inTurn: (read) => readings.run(key.id, undefined, read),
     hold: (bytes) => held.become(STREAM_BYTES + bytes),

@@ -2,12 +2,14 @@ import type { z } from "zod";
 import { readRecords } from "../../../journal/reading/read-records.ts";
 import { listView } from "../../../views/list/list-view.ts";
 import { VIEW_BOUNDS, viewCall, viewExecution } from "../../../views/view-execution.ts";
+import type { ExecutionView } from "../../../views/view.ts";
+import type { Key } from "../../http/keys.ts";
 import { RequestProblem } from "../../http/problems.ts";
 import type { LIST_QUERY } from "../bodies.ts";
 import { jsonAnswer, textAnswer } from "../json-answer.ts";
 import { type ApiParts, type ApiRequest, ownExecution } from "../parts.ts";
 
-const FOR_CLIENTS = { ...VIEW_BOUNDS, forClient: true } as const;
+export const FOR_CLIENTS = { ...VIEW_BOUNDS, forClient: true } as const;
 
 /**
  * `GET /v1/executions`: the latest first. A page may have fewer executions than `limit`, or none, and still a cursor:
@@ -27,10 +29,14 @@ export async function list(
 /** `GET /v1/executions/:id/view`: what the page shows of it. */
 export async function view(parts: ApiParts, { key, id }: ApiRequest<unknown, unknown>): Promise<Response> {
   const own = await ownExecution(parts, key, id);
-  const { execution, parent, ...shown } = await viewExecution(parts.runtime.journal, own, FOR_CLIENTS);
-  const shownId = (one: string) => parts.ids.shown(key.tenant, one);
-  const above = parent && { parent: { ...parent, execution: shownId(parent.execution) } };
-  return jsonAnswer(key, { execution: shownId(execution), ...above, ...shown });
+  return jsonAnswer(key, shownView(parts, key, await viewExecution(parts.runtime.journal, own, FOR_CLIENTS)));
+}
+
+/** A view with its ids as their tenant writes them. */
+export function shownView({ ids }: ApiParts, { tenant }: Key, view: ExecutionView): ExecutionView {
+  const { parent } = view;
+  const above = parent && { parent: { ...parent, execution: ids.shown(tenant, parent.execution) } };
+  return { ...view, execution: ids.shown(tenant, view.execution), ...above };
 }
 
 /** `GET /v1/executions/:id/calls/:call`: the whole texts of one call. */

@@ -1,0 +1,106 @@
+import { addAbortListener } from "node:events";
+import type { ExecutionId } from "../../journal/execution-id.ts";
+import { isOperators, problemOf } from "../http/problems.ts";
+import type { JournalWatch } from "./journal-watch.ts";
+
+/** Interval of lines without an event, in milliseconds: by them a lost connection is noticed. */
+const HEARTBEAT_MS = 15_000;
+
+/** What all streams of events about an execution need. */
+export interface LiveStreamParts {
+  readonly watch: JournalWatch;
+  /** Id in the journal. */
+  readonly execution: ExecutionId;
+  /** Whether the client may still read it. The stream ends if it may not. */
+  readonly isAllowed: () => boolean;
+  /** Reads when it is the turn of the client's key: a record may be large, and a client may have many streams. */
+  readonly inTurn: <Value>(read: () => Promise<Value>) => Promise<Value>;
+  /** Counts the bytes that the stream holds from now on. Throws if they are too many, which ends the stream. */
+  readonly hold: (bytes: number) => void;
+  /** Ends the stream: the server closes. */
+  readonly signal: AbortSignal;
+  readonly onError: (error: unknown) => void;
+  /** How often a line is sent while nothing happens, in milliseconds. */
+  readonly heartbeatMs?: number;
+}
+
+/** Makes the events of a stream from the journal, in steps. */
+export interface LiveReader {
+  /** The next events as they are sent; empty if there are none. */
+  readonly next: () => Promise<string>;
+  /** Bytes that it holds between two steps. */
+  readonly heldBytes: number;
+  /** Of each execution that it reads: number of records that were read. */
+  readonly positions: ReadonlyMap<ExecutionId, number>;
+  /** All existing records have been read. */
+  readonly isAtEnd: boolean;
+  /** The last event was given. */
+  readonly isOver: boolean;
+  /** Shortest time from the end of this step to the next step, in milliseconds. */
+  readonly restMs: number;
+}
+
+/**
+ * A stream of server-sent events, from the records that exist and of each record that is appended, to the end of the
+ * execution. It reads from the journal what the client takes.
+ */
+export function liveStream(parts: LiveStreamParts, reader: LiveReader): ReadableStream<Uint8Array> {
+  const left = new AbortController();
+  const signal = AbortSignal.any([left.signal, parts.signal]);
+  const chunks = chunksOf(parts, reader, signal);
+  const encoder = new TextEncoder();
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await chunks.next();
+        if (done) controller.close();
+        else controller.enqueue(encoder.encode(value));
+      },
+      async cancel() {
+        left.abort();
+        // The generator may be suspended at a chunk that was read, and would hold its watch for ever.
+        await chunks.return(undefined);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+/** Never rejects: a failure of the journal is the last event. */
+async function* chunksOf(parts: LiveStreamParts, reader: LiveReader, signal: AbortSignal): AsyncGenerator<string> {
+  const { watch, execution, isAllowed, hold, onError, heartbeatMs = HEARTBEAT_MS } = parts;
+  using watching = watch.watch(execution);
+  using _ = addAbortListener(signal, () => watching.wake());
+  try {
+    yield ": portcullis\n\n";
+    let saidAt = performance.now();
+    while (!signal.aborted && !reader.isOver && isAllowed()) {
+      const chunk = await parts.inTurn(reader.next);
+      hold(reader.heldBytes);
+      // There are records that are no events, and records that the client has.
+      const isQuiet = performance.now() - saidAt >= heartbeatMs;
+      if (chunk !== "" || isQuiet) {
+        yield chunk === "" ? ": still here\n\n" : chunk;
+        saidAt = performance.now();
+      }
+      if (!reader.isAtEnd || reader.isOver) continue;
+      if (reader.restMs > 0) await pause(reader.restMs, signal);
+      await watching.wait(reader.positions, Math.max(1, saidAt + heartbeatMs - performance.now()));
+    }
+  } catch (error) {
+    const problem = problemOf(error);
+    // An execution that was deleted meanwhile is no failure of the host.
+    if (isOperators(problem)) onError(error);
+    const { code, message } = problem;
+    yield `event: error\ndata: ${JSON.stringify({ error: { code, message } })}\n\n`;
+  }
+}
+
+/** Resolves after this time, or once the signal aborts. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  using _ = addAbortListener(signal, () => resolve());
+  await promise;
+  clearTimeout(timer);
+}

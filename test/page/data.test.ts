@@ -1,0 +1,149 @@
+import { expect, test } from "vitest";
+import { followView } from "../../page/data/follow-view.ts";
+import { FollowedList, type ListState } from "../../page/data/followed-list.ts";
+import { Kept } from "../../page/data/kept.ts";
+import { type AskedList, Refused, type Row, type Source } from "../../page/data/source.ts";
+
+const PAGE = 3;
+
+/** A server with executions, the number of which is when they began, and a list that follows it. */
+function openList(filter: AskedList = {}) {
+  const all = new Map<number, Row>();
+  const asked: string[] = [];
+  const put = (startedAt: number, state: Row["state"] = "ended") =>
+    all.set(startedAt, { execution: `e${startedAt}`, kind: "program", state, startedAt, title: "", waitsFor: [] });
+  const source: Pick<Source, "isLive" | "list"> = {
+    isLive: true,
+    list: async ({ before, state }) => {
+      asked.push(state ?? `before ${before ?? "now"}`);
+      const rows = [...all.values()]
+        .filter((row) => row.startedAt < (before ?? Infinity) && (state === undefined || row.state === state))
+        .toSorted((one, other) => other.startedAt - one.startedAt);
+      const executions = rows.slice(0, PAGE);
+      const last = executions.at(-1);
+      return { executions, ...(rows.length > PAGE && last ? { next: last.startedAt } : {}) };
+    },
+  };
+  let state: ListState | undefined;
+  const list = new FollowedList(source as Source, filter);
+  const after = async (work: Promise<ListState>) => {
+    state = await work;
+    return state.rows.map(({ execution }) => execution).join(" ");
+  };
+  return {
+    put,
+    asked,
+    refresh: () => after(list.refresh(new AbortController().signal)),
+    older: () => after(list.addOlder(new AbortController().signal)),
+    hasOlder: () => state?.hasOlder,
+    states: () => state?.rows.map(({ state: one }) => one).join(" "),
+  };
+}
+
+test("a list has what waits first, however old it is, then the latest, and each once", async () => {
+  const one = openList();
+  for (let at = 1; at <= 6; at += 1) one.put(at, at === 1 || at === 5 ? "waiting" : "ended");
+  expect(await one.refresh()).toBe("e5 e1 e6 e4");
+  expect(await one.older()).toBe("e5 e1 e6 e4 e3 e2");
+  expect(one.hasOlder()).toBe(false);
+});
+
+test("older parts are not asked for again if all in them has ended, and what was open in them is", async () => {
+  const one = openList();
+  for (let at = 1; at <= 9; at += 1) one.put(at, at === 5 ? "running" : "ended");
+  await one.refresh();
+  await one.older();
+  expect(await one.older()).toBe("e9 e8 e7 e6 e5 e4 e3 e2 e1");
+  one.asked.length = 0;
+  one.put(10);
+  one.put(5);
+  expect(await one.refresh()).toBe("e10 e9 e8 e7 e6 e5 e4 e3 e2 e1");
+  expect(one.states()).toBe(Array.from({ length: 10 }, () => "ended").join(" "));
+  expect(one.asked).toEqual(["before now", "waiting", "before 6"]);
+  one.asked.length = 0;
+  await one.refresh();
+  expect(one.asked).toEqual(["before now", "waiting"]);
+});
+
+test("if more has begun than one part holds, the list has no gap", async () => {
+  const one = openList();
+  for (let at = 1; at <= 3; at += 1) one.put(at);
+  expect(await one.refresh()).toBe("e3 e2 e1");
+  for (let at = 4; at <= 9; at += 1) one.put(at);
+  expect(await one.refresh()).toBe("e9 e8 e7");
+  expect(await one.older()).toBe("e9 e8 e7 e6 e5 e4");
+});
+
+test("what the filter no longer has is left out", async () => {
+  const one = openList({ state: "running" });
+  one.put(1, "running");
+  one.put(2, "running");
+  expect(await one.refresh()).toBe("e2 e1");
+  one.put(1, "ended");
+  expect(await one.refresh()).toBe("e2");
+});
+
+test("a list that cannot be had keeps what it has, and says why", async () => {
+  let isGone = false;
+  const row: Row = { execution: "e", kind: "program", state: "ended", startedAt: 1, title: "", waitsFor: [] };
+  const source = {
+    isLive: true,
+    list: async () => (isGone ? Promise.reject(new Refused(503, "gone")) : { executions: [row] }),
+  };
+  const list = new FollowedList(source as Partial<Source> as Source, {});
+  const { signal } = new AbortController();
+  await list.refresh(signal);
+  isGone = true;
+  expect(await list.refresh(signal)).toMatchObject({ rows: [row], error: { message: "gone" } });
+});
+
+test("what is kept is bounded, and the oldest goes first", () => {
+  const kept = new Kept<string>(10);
+  kept.keep("a", "A", 4);
+  kept.keep("b", "B", 4);
+  kept.keep("a", "A2", 4);
+  kept.keep("c", "C", 4);
+  kept.keep("large", "L", 11);
+  expect(["a", "b", "c", "large"].map((name) => kept.get(name))).toEqual(["A2", undefined, "C", undefined]);
+});
+
+/** A stream of these texts. */
+const streamed = (...parts: readonly string[]) => new Response(new Blob([parts.join("")]).stream());
+
+test("a view is followed over a stream that breaks off, and what is no event is left out", async () => {
+  const answers = [
+    streamed(
+      ': hello\n\nevent: view\ndata: {"state":"running","calls":[1]}\n\nevent: patch\ndata: {"set":{"n":1},"unset":[],"lists":{}}\n\n',
+    ),
+    streamed(
+      'event: view\ndata: {"state":"running","calls":[1,2]}\n\n: still here\n\nevent: patch\nda',
+      'ta: {"set":{"state":"ended"},"unset":[],"lists":{"calls":{"length":3,"items":[{"index":2,"item":3}]}}}\n\n',
+    ),
+  ];
+  const seen: unknown[] = [];
+  await followView(
+    async () => answers.shift() ?? Promise.reject(new Error("no more")),
+    ({ value }) => seen.push(value),
+    new AbortController().signal,
+  );
+  expect(seen).toEqual([
+    { state: "running", calls: [1] },
+    { state: "running", calls: [1], n: 1 },
+    { state: "running", calls: [1, 2] },
+    { state: "ended", calls: [1, 2, 3] },
+  ]);
+});
+
+test("a request that is refused for what it is, is not made again", async () => {
+  let asked = 0;
+  const seen: unknown[] = [];
+  await followView(
+    () => {
+      asked += 1;
+      return Promise.reject(new Refused(404, "no such execution"));
+    },
+    ({ error }) => seen.push(error),
+    new AbortController().signal,
+  );
+  expect([asked, seen]).toEqual([1, [new Refused(404, "no such execution")]]);
+});
