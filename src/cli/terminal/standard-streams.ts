@@ -20,11 +20,15 @@ export function useStreams(streams: Streams): void {
   write = streams.stdout === process.stdout ? writeToProcess : streams.stdout.write.bind(streams.stdout);
 }
 
-let hide = (): void => {};
+let remove = (): void => {};
 
-/** From here on, called before the command writes: what is drawn in the last line of a terminal is to be removed. */
-export function hideBeforeWriting(remove: () => void): void {
-  hide = remove;
+/** From here on, called before the command writes to a terminal: what is drawn in its last line is to be removed. */
+export function hideBeforeWriting(hide: () => void): void {
+  remove = hide;
+}
+
+function makeRoom({ isTTY }: NodeJS.WriteStream): void {
+  if (isTTY) remove();
 }
 
 /** The streams of the command that runs. */
@@ -37,19 +41,19 @@ export function standardStreams(): Streams {
  * controls a terminal.
  */
 export function writeStdout(text: string): void {
-  hide();
+  makeRoom(current.stdout);
   write(cleanText(text));
 }
 
 /** Like `writeStdout`, with a style, which is the only control of a terminal that it writes. */
 export function writeStyled(style: Parameters<typeof styleText>[0], text: string): void {
-  hide();
+  makeRoom(current.stdout);
   write(styleText(style, cleanText(text)));
 }
 
 /** Writes what is said about the command's work. No character of the text controls a terminal. */
 export function writeStderr(text: string): void {
-  hide();
+  makeRoom(current.stderr);
   current.stderr.write(cleanText(text));
 }
 
@@ -90,6 +94,6 @@ function flushed(writeTo: NodeJS.WriteStream["write"]): Promise<void> {
 
 /** Writes to standard output, and resolves when the text has been passed on: a slow reader does not fill the memory. */
 export function writeInTime(text: string): Promise<void> {
-  hide();
+  makeRoom(current.stdout);
   return new Promise((resolve) => void write(text, () => resolve()));
 }

@@ -1,6 +1,7 @@
 import { fitLine } from "./one-line.ts";
 import { Screen } from "./screen.ts";
 import { hideBeforeWriting, standardStreams } from "./standard-streams.ts";
+import { plainText, shapeOf } from "./terminal-shape.ts";
 
 /** How often the line is drawn, in milliseconds. Work that takes less shows nothing. */
 const DRAW_MS = 100;
@@ -52,7 +53,7 @@ class Line implements StatusLine {
     const columns = this.#stream.columns > 0 ? this.#stream.columns : COLUMNS;
     const text = fitLine(this.#lineOf(took), Math.max(20, columns - 1));
     if (text === "") return this.hide();
-    this.#stream.write(`${CLEAR}${text}`);
+    this.#stream.write(`${CLEAR}${shapeOf(this.#stream).isPlain ? plainText(text) : text}`);
     this.#isDrawn = true;
   }
 

@@ -6,6 +6,7 @@ import { exportLines, importLines } from "../../../journal/lines.ts";
 import { readLines } from "../../../journal/reading/read-lines.ts";
 import type { SqliteJournal } from "../../../journal/sqlite/sqlite-journal.ts";
 import { cleanText } from "../../../output/clean-text.ts";
+import { byteText } from "../../../output/byte-text.ts";
 import { counted } from "../../../output/count-text.ts";
 import type { CommandOptions, CHECK, EXPORT, IMPORT, PRUNE } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
@@ -47,10 +48,19 @@ export async function importJournal(file: string, options: CommandOptions<typeof
   if (journalPathOf(options.journal) === undefined) open();
   let added = 0;
   let skipped = 0;
+  let bytes = 0;
+  const counting = async function* () {
+    for await (const part of input as AsyncIterable<Uint8Array>) {
+      bytes += part.length;
+      yield part;
+    }
+  };
   const passing = options.skipExisting ? { onExisting: () => (skipped += 1) } : {};
-  const line = statusLine((took) => `Importing: ${counted(added + skipped, "execution")}, ${took}`);
+  const line = statusLine(
+    (took) => `Importing: ${counted(added + skipped, "execution")}, ${byteText(bytes)} read, ${took}`,
+  );
   try {
-    for await (const _ of importLines(journal, readLines(input), passing)) added += 1;
+    for await (const _ of importLines(journal, readLines(counting()), passing)) added += 1;
   } catch (error) {
     if (!PortcullisError.is(error) || error.code !== "execution_exists") throw error;
     throw new Failure(EXIT.usage, `${error.message} To pass over what is there already: --skip-existing.`, {

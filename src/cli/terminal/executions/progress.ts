@@ -86,7 +86,7 @@ export function showBar(stream: NodeJS.WriteStream, steps: number, screen = new 
   const line = statusLine(
     () => {
       const filled = Math.round((done / steps) * WIDTH);
-      return what === "" ? "" : `${"█".repeat(filled)}${"░".repeat(WIDTH - filled)} ${done}/${steps} ${what}`;
+      return `${"█".repeat(filled)}${"░".repeat(WIDTH - filled)} ${done}/${steps} ${what}`;
     },
     { stream, screen },
   );

@@ -20,7 +20,9 @@ const USUAL = 40;
 /** Cells between the columns of a table. */
 const GAP = 2;
 /** Cells between two marks of the axis, with their texts. */
-const TICK = 10;
+const TICK = 9;
+/** The shortest bar of the funnel that has tokens beside it, in cells. */
+const SHORT = 8;
 
 const RUNS = "█";
 const STREAMS = "▓";
@@ -88,14 +90,17 @@ function besideBars(lines: readonly string[], used: number, bars: readonly strin
 /** The texts of the axis, its marks, and a bar for each row. */
 function barsOf(rows: readonly CallRow[], time: Time, width: number): readonly string[] {
   const cellOf = (at: number) => ((at - time.from) / (time.until - time.from)) * width;
-  const ticks = ticksOf(time, Math.max(2, Math.floor(width / TICK)));
+  const ticks = ticksOf(time, Math.max(3, Math.floor(width / TICK)));
+  let free = 0;
   const texts = Array.from({ length: width }, () => " ");
   const marks = Array.from({ length: width }, () => "─");
   for (const { at, text } of ticks) {
     const cell = Math.min(width - 1, Math.floor(cellOf(at)));
     marks[cell] = "┬";
-    // A text that has no room at the end is left out.
-    if (cell + text.length <= width) texts.splice(cell, text.length, ...text.split(""));
+    // A text that has no room is left out.
+    if (cell < free || cell + text.length > width) continue;
+    texts.splice(cell, text.length, ...text.split(""));
+    free = cell + text.length + 1;
   }
   return [texts.join(""), marks.join(""), ...rows.map((row) => barOf(row, time, width))];
 }
@@ -146,13 +151,17 @@ export function funnelLines(
   const named = Math.max(...parts.map(({ what }) => what.length));
   const sized = Math.max(...parts.map(({ size }) => size.length));
   const tokens = parts.map(({ part }) => `${part.estimated ? "≈ " : ""}${counted(part.tokens, "token")}`);
-  const room = columns - named - sized - Math.max(...tokens.map((text) => text.length)) - 3 * GAP - 1;
-  const width = Math.max(0, Math.min(USUAL, room));
+  const room = columns - named - sized - 2 * GAP - 1;
+  const beside = room - Math.max(...tokens.map((text) => text.length)) - GAP;
+  const hasTokens = beside >= SHORT;
+  const width = Math.max(0, Math.min(USUAL, hasTokens ? beside : room));
   return parts.map(({ what, part, size }, index) => {
     const cells = Math.round((part.bytes / most) * width);
     const bar = part.bytes > 0 && cells === 0 && width > 0 ? "▏" : RUNS.repeat(cells);
     return fitLine(
-      oneLine(`${what.padEnd(named)}  ${size.padStart(sized)}  ${bar.padEnd(width)}  ${tokens[index] ?? ""}`),
+      oneLine(
+        `${what.padEnd(named)}  ${size.padStart(sized)}  ${bar.padEnd(width)}  ${(hasTokens && tokens[index]) || ""}`.trimEnd(),
+      ),
       columns - 1,
     );
   });

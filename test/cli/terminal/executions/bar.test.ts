@@ -1,5 +1,7 @@
-import { expect, test } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { showBar } from "../../../../src/cli/terminal/executions/progress.ts";
+
+beforeEach(() => void vi.stubEnv("LC_ALL", "C.UTF-8"));
 
 function stream(isTTY: boolean, columns = 80) {
   const written: string[] = [];
@@ -35,4 +37,13 @@ test("without a terminal nothing is shown", () => {
   for (const what of ["flights: programmatic", "flights: anthropic", "movies: programmatic"]) bar.step(what);
   bar.end();
   expect(written).toEqual([]);
+});
+
+test("a terminal without UTF-8 gets plain characters", () => {
+  vi.stubEnv("LC_ALL", "C");
+  const { written, stream: terminal } = stream(true);
+  const bar = showBar(terminal, 2);
+  bar.step("flights: programmatic");
+  bar.end();
+  expect(written[0]).toBe(`\r\u001b[2K${"#".repeat(12)}${".".repeat(12)} 1/2 flights: programmatic`);
 });
