@@ -51,7 +51,7 @@ export function executionText(view: ExecutionView, same: SameOptions, as = ANYWH
   const printed = printedLines(view);
   const rows = callRows(view.calls, new Set(), as.allCalls);
   const parts = [
-    [headLine(view), `${oneLine(byText(view))}, started ${timeText(view.startedAt)}:`, "", workText(view)],
+    [...headLines(view), `${oneLine(byText(view))}, started ${timeText(view.startedAt)}:`, "", workText(view)],
     turnLines(view, 0),
     [...callTable(rows, timeOf(view), as), ...legendLines(rows, timeOf(view))],
     view.callsLeft === undefined ? [] : [`${counted(view.callsLeft, "later call")} are not listed.`],
@@ -75,7 +75,7 @@ const TALL = 20;
 /** Lines that fit on a terminal with this many rows: head, latest calls, waits, and the text that was printed last. */
 export function executionFrame(view: ExecutionView, rows: number, same: SameOptions, as = ANYWHERE): readonly string[] {
   const usage = rows < TALL ? [usageLine(view)] : usageLines(view, as);
-  const head = [headLine(view), ...usage, ""];
+  const head = [...(rows < TALL ? [headLine(view)] : headLines(view)), ...usage, ""];
   const below = [...waitingLines(view, same), ...printedLines(view).slice(-PRINTED), ...endLines(view)];
   const foot = fitted(
     below.flatMap((line) => line.split("\n")),
@@ -109,7 +109,7 @@ export function executionNews(
   const waited = new Set(before?.waiting.map(({ id }) => id));
   const areDue = streamsAreDue(view, before);
   return [
-    ...(before ? [] : [headLine(view)]),
+    ...(before ? [] : headLines(view)),
     ...view.events.slice(before?.events.length ?? 0).map(({ text }) => short(text)),
     ...view.calls.flatMap((call) => callNews(call, calls.get(call.id), areDue)),
     ...waitingLines({ ...view, waiting: view.waiting.filter(({ id }) => !waited.has(id)) }, same),
@@ -147,6 +147,11 @@ function callNews(call: CallView, before: CallView | undefined, isDue: boolean):
 
 function isOpen({ state }: CallView): boolean {
   return state === "open" || state === "waiting";
+}
+
+/** What ran, and how it stands. */
+function headLines(view: ExecutionView): readonly string[] {
+  return [headLine(view), oneLine(view.title)];
 }
 
 function headLine({ kind, execution, tenant, state, driven, outcome, startedAt, lastAt }: ExecutionView): string {

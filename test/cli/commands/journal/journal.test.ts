@@ -26,7 +26,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 test("executions lists what a run has left in the journal", async () => {
   const { code, stdout } = await portcullis(["executions", ...JOURNAL]);
   expect(code).toBe(0);
-  expect(stdout).toMatch(/^left-open +program +interrupted +default +1970-01-01T00:00:00.005Z +2$/m);
+  expect(stdout).toMatch(/^left-open +program +interrupted +default +1970-01-01T00:00:00.005Z +2 +return 1$/m);
   expect(stdout).toMatch(new RegExp(`${execution}  program  completed  `));
 });
 
@@ -54,6 +54,7 @@ test("executions --open --json prints one document a line", async () => {
 test("show prints the program, its calls, its outcome and what it returned", async () => {
   const { code, stdout } = await portcullis(["show", execution, ...JOURNAL]);
   expect(code).toBe(0);
+  expect(stdout.split("\n")[1]).toBe("echo");
   expect(stdout).toContain("  console.log('hi'); return (await tools.echo({ n: 1 })).n;");
   expect(stdout).toMatch(/^call +tool +state +took +size +0 ms /m);
   expect(stdout).toMatch(/^1 +echo .* 7 B +[█#]+$/m);
