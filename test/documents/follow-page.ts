@@ -21,15 +21,15 @@ interface Step {
   readonly code: number;
 }
 
-/** What makes the folder and installs the package, which was done before. */
-const INSTALLS = /^mkdir |^npm pack /;
+/** Makes the folder of the page, by its first block of commands or as they would. Resolves with the folder. */
+export type MakeFolder = (commands: string) => Promise<string>;
 
 /** The line by which a process says how it is killed. The page shows one with a number of its own. */
 const KILL = /kill -9 (\d+)/;
 
-/** Follows the page in a folder that has the package, and compares what its commands print with what it shows. */
-export async function expectPageHolds(folder: string, env: NodeJS.ProcessEnv): Promise<void> {
-  const steps = await Array.fromAsync(followPage(folder, env));
+/** Follows the page, and compares what its commands print with what it shows. */
+export async function expectPageHolds(makeFolder: MakeFolder, env: NodeJS.ProcessEnv): Promise<void> {
+  const steps = await Array.fromAsync(followPage(makeFolder, env));
   const [ended, failed] = [steps.filter(({ code }) => code === 0), steps.filter(({ code }) => code !== 0)];
   // It was killed, and gave no result.
   expect(failed).toEqual([expect.objectContaining({ code: 137, stdout: "" })]);
@@ -39,13 +39,14 @@ export async function expectPageHolds(folder: string, env: NodeJS.ProcessEnv): P
 }
 
 /** Each block of commands when it has ended. */
-async function* followPage(folder: string, env: NodeJS.ProcessEnv): AsyncGenerator<Step> {
-  const blocks = blocksOf(START_HERE);
+async function* followPage(makeFolder: MakeFolder, env: NodeJS.ProcessEnv): AsyncGenerator<Step> {
+  const [first, ...blocks] = blocksOf(START_HERE);
+  const folder = await makeFolder(first?.text ?? "");
   let staying: { readonly pid: string; readonly ended: Promise<Step> } | undefined;
   for (const [index, block] of blocks.entries()) {
     const file = nameOf(block);
     if (file !== undefined) writeFileSync(join(folder, file), block.text);
-    if (file !== undefined || !["sh", "shell"].includes(block.language) || INSTALLS.test(block.text)) continue;
+    if (file !== undefined || !["sh", "shell"].includes(block.language)) continue;
     const begin = (commands: string) => begun(commands, shownBehind(blocks[index + 1]), folder, env);
     if (KILL.test(shownBehind(blocks[index + 1]) ?? "")) {
       const { told, ended } = begin(block.text);

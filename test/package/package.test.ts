@@ -1,5 +1,5 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { NODE_SENTENCE } from "../../src/sandboxes/isolate/platform.ts";
@@ -154,9 +154,15 @@ describe.skipIf(!ALL_TESTS)("the installed package", { timeout: 300_000 }, () =>
   });
 
   test("Start here can be followed from its top to its end", async () => {
-    const project = installed.project("start-here", []);
-    await expectPageHolds(project, environment({}));
-    expect((await run(join(bin, "tsc"), ["-p", "."], project)).stdout).toBe("");
+    const parent = join(installed.folder, "start-here");
+    mkdirSync(parent);
+    cpSync(installed.tarball, join(parent, basename(installed.tarball)));
+    const makeFolder = async (commands: string) => {
+      await succeed("sh", ["-ec", commands], parent);
+      return join(parent, "first");
+    };
+    await expectPageHolds(makeFolder, environment({}));
+    expect((await run(join(bin, "tsc"), ["-p", "."], join(parent, "first"))).stdout).toBe("");
   });
 
   describe("every source and every door", () => {
