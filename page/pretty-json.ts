@@ -4,8 +4,11 @@ const INDENT = "  ";
 /** Deeper levels are not indented further: the text would grow with the square of its depth. */
 const DEEPEST = 20;
 
-/** JSON text over several lines. Nothing but white space between values changes, so numbers and repeated names stay as they are. */
-export function prettyJson(text: string): string {
+/**
+ * JSON text over several lines. Nothing but white space between values changes, so numbers and repeated names stay as they
+ * are. What is deeper than `levels` stays in its line.
+ */
+export function prettyJson(text: string, levels = Infinity): string {
   const scanner = new JsonScanner(text);
   const parts: string[] = [];
   for (let last = END; ;) {
@@ -13,10 +16,11 @@ export function prettyJson(text: string): string {
     const mark = scanner.next();
     const between = scanner.between.trim();
     const isEmpty = isOpening(last) && isClosing(mark) && between === "";
-    if ((isOpening(last) || last === COMMA) && !isEmpty) parts.push(lineAt(level));
+    if ((isOpening(last) || last === COMMA) && !isEmpty)
+      parts.push(level <= levels ? lineAt(level) : last === COMMA ? " " : "");
     parts.push(between);
     if (mark === END) return parts.join("");
-    if (isClosing(mark) && !isEmpty) parts.push(lineAt(scanner.level));
+    if (isClosing(mark) && !isEmpty && scanner.level < levels) parts.push(lineAt(scanner.level));
     parts.push(scanner.written, mark === COLON ? " " : "");
     last = mark;
   }

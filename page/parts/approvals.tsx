@@ -121,9 +121,11 @@ function Approval({ execution, waiting, isOpen, isShort }: ApprovalProps) {
       {!isShort && (
         <>
           <p class="hint">
-            It {WAITS[why]}.{why === "outcome_unknown" && UNKNOWN} Since {time(since)}.
+            It {WAITS[why]}.{why === "outcome_unknown" && UNKNOWN} Since {time(since)}.{" "}
             {inputDigest !== undefined && (
-              <span title="SHA-256 of the input"> SHA-256 {inputDigest.slice(0, 12)}…</span>
+              <span class="number" title="SHA-256 of the input">
+                SHA-256 {inputDigest.slice(0, 12)}…
+              </span>
             )}
           </p>
           <div class="approval-input">

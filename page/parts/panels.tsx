@@ -1,5 +1,6 @@
 import type { ExecutionView, TextHead } from "../../src/views/view.ts";
 import { bytes, time } from "../format.ts";
+import { prettyJson } from "../pretty-json.ts";
 import { Text } from "../text.tsx";
 import { Section } from "./section.tsx";
 import { TextBlock } from "./text-block.tsx";
@@ -9,14 +10,40 @@ export interface OutputProps {
   readonly title?: string;
   /** Its place is kept while there is none. */
   readonly isKept?: boolean;
+  /** The printed text stands beside it, and is not repeated. */
+  readonly hasPrinted?: boolean;
+}
+
+/** What comes before the printed text in what a model is given of a program. No line of printed text begins so: they are indented. */
+const PRINTED = "\n\nPrinted:\n";
+
+/** A value begins the text, in one line. Its elements are given lines of their own. */
+function valueInLines(text: string): string {
+  const end = text.indexOf("\n");
+  const value = end < 0 ? text : text.slice(0, end);
+  return /^[[{]/.test(value) ? prettyJson(value, 1) + text.slice(value.length) : text;
 }
 
 /** What the model or the caller gets. */
-export function Output({ output, title = "Given to the model", isKept = false }: OutputProps) {
+export function Output({ output, title = "Given to the model", isKept = false, hasPrinted = false }: OutputProps) {
   if (!output && !isKept) return null;
+  const at = output && hasPrinted ? output.text.lastIndexOf(PRINTED) : -1;
   return (
-    <Section class="output" part="output" title={title} note={output && bytes(output.bytes)}>
-      {output ? <TextBlock head={output} name={title} /> : <p class="empty">Nothing yet.</p>}
+    <Section
+      class="output"
+      part="output"
+      title={title}
+      note={output && `${bytes(output.bytes)}${at < 0 ? "" : ", with what was printed"}`}
+    >
+      {output ? (
+        <TextBlock
+          head={at < 0 ? output : { ...output, text: output.text.slice(0, at) }}
+          name={title}
+          write={valueInLines}
+        />
+      ) : (
+        <p class="empty">Nothing yet.</p>
+      )}
     </Section>
   );
 }

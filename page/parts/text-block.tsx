@@ -12,19 +12,30 @@ export interface TextBlockProps {
   /** What the text is, for screen readers. */
   readonly name: string;
   readonly isJson?: boolean;
+  /** How the text is written; with `isJson`, as JSON over several lines. */
+  readonly write?: (text: string) => string;
   /** Fetches the whole; missing if it cannot be had. */
   readonly whole?: (() => Promise<string | undefined>) | undefined;
   /** How to get the whole if it cannot be had here. */
   readonly elsewhere?: string | undefined;
 }
 
+const asItIs = (text: string) => text;
+
 /** A foreign text, with as much of it as there is, and more of it on demand. */
-export function TextBlock({ head, name, isJson = false, whole, elsewhere }: TextBlockProps) {
+export function TextBlock({
+  head,
+  name,
+  isJson = false,
+  write = isJson ? prettyJson : asItIs,
+  whole,
+  elsewhere,
+}: TextBlockProps) {
   const [fetched, setFetched] = useState<string>();
   const [problem, setProblem] = useState<string>();
   const [room, setRoom] = useState(STEP);
   const text = fetched ?? head.text;
-  const written = isJson ? prettyJson(text) : text;
+  const written = write(text);
   const shown = written.slice(0, room);
   const fetchWhole = () => {
     whole?.().then(setFetched, (error: unknown) => setProblem(error instanceof Error ? error.message : String(error)));

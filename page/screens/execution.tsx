@@ -1,12 +1,14 @@
 import { useEffect, useState } from "preact/hooks";
 import type { ExecutionView } from "../../src/views/view.ts";
 import { byText, leadText, stateText } from "../../src/views/words.ts";
-import { useExecution } from "../data/use-source.ts";
+import { timeOf } from "../../src/views/timeline.ts";
+import { useExecution, useSource } from "../data/use-source.ts";
 import { duration, time } from "../format.ts";
 import { Approvals } from "../parts/approvals.tsx";
 import { CompareWith } from "../parts/compare-with.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { State } from "../parts/state.tsx";
+import { useHasRun } from "../parts/has-run.ts";
 import { linkTo } from "../route.ts";
 import { Text } from "../text.tsx";
 import { visibleText } from "../visible-text.ts";
@@ -49,17 +51,17 @@ const WHAT = { program: "Program", conversation: "Conversation", call: "Call of 
 /** What ran, how it stands, and what came of it. */
 function Head({ view }: { readonly view: ExecutionView }) {
   const { execution, title, kind, state, tenant, startedAt, lastAt, outcome, parent, driven, versions } = view;
-  const now = useNow(state === "running" && driven);
+  const { isLive } = useSource();
+  const { from, until } = timeOf(view, useNow(isLive && view.outcome === undefined) ?? lastAt);
+  const hasRun = useHasRun(view);
   const facts = [byText(view), ...(tenant === "default" ? [] : [`tenant ${tenant}`]), `began ${time(startedAt)}`];
   return (
     <header class="head">
       <p class="head-line">
-        <span class="head-state">
+        <span class={`head-state ${hasRun ? "kept" : ""}`}>
           <State state={state} driven={driven} outcome={outcome?.type} isLive />
         </span>
-        <span class="head-time">
-          {duration(Math.max(0, (state === "running" && driven ? now : lastAt) - startedAt))}
-        </span>
+        <span class="head-time">{duration(until - from)}</span>
         <span class="quiet">{WHAT[kind]}</span>
         {parent && (
           <a href={linkTo("execution", parent.execution)}>
@@ -91,13 +93,13 @@ function Head({ view }: { readonly view: ExecutionView }) {
   );
 }
 
-/** The time, again and again while it runs. */
-function useNow(isRunning: boolean): number {
+/** The time, again and again while it goes on; undefined if it does not. */
+function useNow(goesOn: boolean): number | undefined {
   const [now, setNow] = useState(Date.now());
   useEffect(() => {
-    if (!isRunning) return;
+    if (!goesOn) return;
     const timer = setInterval(() => setNow(Date.now()), 250);
     return () => clearInterval(timer);
-  }, [isRunning]);
-  return now;
+  }, [goesOn]);
+  return goesOn ? now : undefined;
 }

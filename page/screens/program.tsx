@@ -1,6 +1,9 @@
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
+import { timeOf } from "../../src/views/timeline.ts";
 import type { HostCallView, ProgramView } from "../../src/views/view.ts";
+import { useSource } from "../data/use-source.ts";
 import { Funnel } from "../parts/funnel.tsx";
+import { useHasRun } from "../parts/has-run.ts";
 import { Limits } from "../parts/limits.tsx";
 import { Logs } from "../parts/logs.tsx";
 import { Notes, Output } from "../parts/panels.tsx";
@@ -13,8 +16,10 @@ import { Calls } from "../timeline/calls.tsx";
 /** All of one program, after the turn that the slider is at. */
 export function ProgramPanels({ view }: { readonly view: ProgramView }) {
   const [turn, setTurn] = useState<number>();
-  const isGrowing = useGrowing(view);
-  const { turns, startedAt, lastAt } = view;
+  const isGrowing = useHasRun(view);
+  const { turns } = view;
+  const { isLive } = useSource();
+  const time = useMemo(() => timeOf(view, isLive ? Date.now() : view.lastAt), [view]);
   const calls = useMemo(() => (turn === undefined ? view.calls : callsAt(view, turn)), [view.calls, turn]);
   const logs = turn === undefined ? view.logs : view.logs.filter((log) => log.turn <= turn);
   const { outcome: _, ...unended } = view;
@@ -24,7 +29,11 @@ export function ProgramPanels({ view }: { readonly view: ProgramView }) {
     <div class={`panels ${isGrowing ? "growing" : ""}`}>
       <Funnel funnel={view.funnel} />
       <Pair>
-        <Output output={isReplay ? undefined : view.output} isKept={isGrowing || isReplay} />
+        <Output
+          output={isReplay ? undefined : view.output}
+          isKept={isGrowing || isReplay}
+          hasPrinted={logs.length > 0}
+        />
         <Logs logs={logs} isKept={isGrowing || view.logs.length > 0} />
       </Pair>
       <Program view={isReplay ? unended : view} calls={calls} isGrowing={isGrowing} />
@@ -33,8 +42,7 @@ export function ProgramPanels({ view }: { readonly view: ProgramView }) {
         calls={calls}
         events={view.events}
         left={view.callsLeft}
-        from={startedAt}
-        until={lastAt}
+        {...time}
         kept={isGrowing ? GROWING_ROWS : view.calls.length > 0 ? 1 : 0}
         aside={<Replay turns={turns.length} turn={turn} onTurn={setTurn} text={text} />}
       >
@@ -48,13 +56,6 @@ export function ProgramPanels({ view }: { readonly view: ProgramView }) {
 
 /** Rows of calls whose place is kept while a program runs. */
 const GROWING_ROWS = 10;
-
-/** Whether the program has run since the page shows it: what comes has its place, so that nothing moves. */
-function useGrowing({ state, driven }: ProgramView): boolean {
-  const hasRun = useRef(false);
-  hasRun.current ||= state === "running" && driven;
-  return hasRun.current;
-}
 
 export function HostCallPanels({ view }: { readonly view: HostCallView }) {
   return (

@@ -11,6 +11,9 @@ export function Axis({ scale }: { readonly scale: TimeScale }) {
             <g key={`pause-${index}`}>
               <title>{`Nothing ran for ${text}. It is drawn shorter.`}</title>
               <rect class="pause" x={percent(place(from))} width={percent(place(until) - place(from))} height="100%" />
+              <text class="pause-text" x={percent((place(from) + place(until)) / 2)} y="17" text-anchor="middle">
+                {text}
+              </text>
             </g>
           ))}
           {ticks.map(({ share, text }, index) => (

@@ -11,13 +11,14 @@ export interface CallLineProps {
   readonly row: CallRow;
   readonly scale: StripScale;
   readonly isActive: boolean;
+  readonly isChosen: boolean;
   readonly isOpen: boolean;
   readonly place: { readonly index: number; readonly of: number };
   readonly onClick: () => void;
 }
 
 /** A call, or many equal calls. */
-export function CallLine({ id, row, scale, isActive, isOpen, place, onClick }: CallLineProps) {
+export function CallLine({ id, row, scale, isActive, isChosen, isOpen, place, onClick }: CallLineProps) {
   const facts = row.type === "group" ? groupFacts(row) : callFacts(row);
   const level = row.type === "call" ? row.level : 1;
   const { items, bytes: streamedBytes } = row.type === "call" ? row.call : { bytes: 0 };
@@ -26,7 +27,7 @@ export function CallLine({ id, row, scale, isActive, isOpen, place, onClick }: C
     <div
       id={id}
       role="treeitem"
-      class={`call-line ${isActive ? "active" : ""} ${items === undefined ? "" : "stream"} level-${level}`}
+      class={`call-line ${isActive ? "active" : ""} ${isChosen ? "picked" : ""} ${items === undefined ? "" : "stream"} level-${level}`}
       aria-level={level}
       aria-posinset={place.index + 1}
       aria-setsize={place.of}

@@ -85,7 +85,7 @@ export function Calls({ execution, calls, events, left = 0, from, until, kept, a
         <>
           {children}
           <div class={`calls-body ${call ? "chosen" : ""}`}>
-            <div class="timeline">
+            <div class={`timeline ${rows.length > ROWS ? "scrolls" : ""}`}>
               <Axis scale={scale} />
               <div
                 class="calls-tree"
@@ -110,6 +110,7 @@ export function Calls({ execution, calls, events, left = 0, from, until, kept, a
                           row={row}
                           scale={scale}
                           isActive={index === at}
+                          isChosen={row.type === "call" && row.call.id === call?.id}
                           isOpen={row.type === "group" && open.has(row.group.key)}
                           place={{ index, of: rows.length }}
                           onClick={() => act(index)}

@@ -76,7 +76,7 @@ function ticksBeside(
   least: number,
 ): readonly Tick[] {
   const ticks: Tick[] = [];
-  const [first, second] = ticksOf({ from, until: from + least }, 2);
+  const [first, second] = ticksOf({ from, until: from + 4 * least }, 5);
   const every = Math.max(1, (second?.at ?? from + least) - (first?.at ?? from));
   const pausedAt = (at: number) => pauses.find((pause) => at > pause.from && at < pause.until);
   for (let at = from, shown = -1; at <= until; at += every) {
@@ -84,7 +84,7 @@ function ticksBeside(
     if (pause) at = from + Math.ceil((pause.until - from) / every) * every;
     const share = place(at);
     if (at > until || pausedAt(at) || share - shown < NARROW) continue;
-    ticks.push({ share, text: at === from ? "0" : elapsed(at - from) });
+    ticks.push({ share, text: at === from ? "0" : elapsed(at - from, every) });
     shown = share;
   }
   return ticks;

@@ -124,14 +124,16 @@ export function limitOf(outcome: ExecutionView["outcome"]): string | undefined {
 
 /** What came out of an execution so far, in a sentence. */
 export function leadText(view: ExecutionView): string {
-  const { state, driven, waiting, outcome, calls, callsLeft = 0, startedAt, lastAt } = view;
+  const { state, driven, waiting, outcome, calls, callsLeft = 0, output } = view;
   const made = calls.length + callsLeft;
-  const after = `after ${counted(made, "call")} in ${duration(Math.max(0, lastAt - startedAt))}`;
   if (outcome?.fault) {
     const { name, message, line } = outcome.fault;
-    return `${name}: ${message}${line === undefined ? "" : ` (line ${line})`}`;
+    return `${name}${line === undefined ? "" : ` in line ${line}`}: ${beginning(message)}`;
   }
-  if (outcome) return `${capital(endingText({ ...outcome, limit: limitOf(outcome) }))} ${after}.`;
+  if (outcome) {
+    const given = output ? `, with ${byteText(output.bytes)} for the model` : "";
+    return `${capital(endingText({ ...outcome, limit: limitOf(outcome) }))} after ${counted(made, "call")}${view.kind === "call" ? "" : given}.`;
+  }
   if (view.kind === "conversation" && view.rests) return RESTS;
   if (state === "waiting") return waiting.length === 0 ? "It waits." : `It waits for ${waitingFor(waiting)}.`;
   if (!driven) return "Its host is gone, and it can be taken up again.";
@@ -152,6 +154,14 @@ function waitingFor(waiting: readonly WaitingView[]): string {
   const tools = [...new Set(waiting.map(({ tool }) => tool))];
   const more = tools.length > NAMED ? " …" : "";
   return `${what} of ${tools.slice(0, NAMED).join(", ")}${more}${waiting.length > 1 ? ` (${counted(waiting.length, "call")})` : ""}`;
+}
+
+/** Characters of a message in a sentence. */
+const MESSAGE = 160;
+
+function beginning(message: string): string {
+  const [line = ""] = message.slice(0, MESSAGE).split("\n");
+  return line.length < message.length ? `${line.trimEnd().toWellFormed()} …` : line;
 }
 
 function capital(text: string): string {
@@ -213,8 +223,8 @@ export function duration(ms: number): string {
   return `${(ms / 3_600_000).toFixed(1)} h`;
 }
 
-/** A time since the beginning, as short as an axis has it: `200 ms`, `1.5 s`, `2 min 30 s`. */
-export function elapsed(ms: number): string {
+/** A long time in its two largest units, like `2 min 30 s`; a shorter one with as many decimals as are needed to tell times of this distance apart. */
+export function elapsed(ms: number, distance = ms / 10): string {
   const parts = [
     [Math.floor(ms / 86_400_000), "d"],
     [Math.floor(ms / 3_600_000) % 24, "h"],
@@ -222,7 +232,7 @@ export function elapsed(ms: number): string {
     [Math.floor(ms / 1000) % 60, "s"],
   ] as const;
   if (ms < 1000) return `${Math.round(ms)} ms`;
-  if (ms < 60_000) return `${Number((ms / 1000).toFixed(ms < 10_000 ? 2 : 1))} s`;
+  if (ms < 60_000) return `${Number((ms / 1000).toFixed(distance >= 100 ? 1 : distance >= 10 ? 2 : 3))} s`;
   const first = parts.findIndex(([amount]) => amount > 0);
   return parts
     .slice(first, first + 2)

@@ -65,7 +65,7 @@ withBrowser("a call is decided on the page, with its whole input shown, and the 
   await page.locator('[data-approval="1"] .allow').click();
   await page.waitForSelector('main[data-state="ended"]');
   await page.waitForSelector('[data-approval="1"][data-state="decided"]');
-  await untilText(page, '[data-part="output"]', /"paid":250/);
+  await untilText(page, '[data-part="output"]', /"paid": 250/);
   await page.locator('[data-call="1"]').click();
   await untilText(page, ".call-details", /allowed.*checked/);
   expect(problems).toEqual([]);

@@ -14,6 +14,8 @@ test("JSON over several lines is the same JSON, and nothing but white space betw
     }),
   );
   expect(prettyJson('{"a":1.0,"a":12345678901234567890}')).toBe('{\n  "a": 1.0,\n  "a": 12345678901234567890\n}');
+  const rows = '[{"a":[1,2],"b":{}},{"a":[]}]';
+  expect(prettyJson(rows, 1)).toBe('[\n  {"a": [1, 2], "b": {}},\n  {"a": []}\n]');
   expect(prettyJson("[".repeat(100_000)).length).toBeLessThan(100_000 * 50);
 });
 
