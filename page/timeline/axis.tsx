@@ -1,12 +1,27 @@
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { TimeScale } from "./time-scale.ts";
 
+export interface AxisProps {
+  readonly scale: TimeScale;
+  /** Called with its width in pixels, whenever that changes. */
+  readonly onWidth: (width: number) => void;
+}
+
 /** The times above the bars of calls, and what was drawn shorter. The rows tell their times in words. */
-export function Axis({ scale }: { readonly scale: TimeScale }) {
+export function Axis({ scale, onWidth }: AxisProps) {
   const { ticks, pauses, place } = scale;
+  const drawing = useRef<SVGSVGElement>(null);
+  useLayoutEffect(() => {
+    const element = drawing.current;
+    if (!element) return;
+    const observer = new ResizeObserver(() => onWidth(element.clientWidth));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
   return (
     <div class="axis" aria-hidden="true">
       <div class="call-line">
-        <svg>
+        <svg ref={drawing}>
           {pauses.map(({ from, until, text }, index) => (
             <g key={`pause-${index}`}>
               <title>{`Nothing ran for ${text}. It is drawn shorter.`}</title>

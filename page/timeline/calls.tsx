@@ -32,23 +32,23 @@ const ROW_HEIGHT = 30;
 const NARROW_ROW_HEIGHT = 50;
 /** Rows that are in sight at once. */
 const ROWS = 14;
-/** Times on the axis. */
-const TICKS = 8;
-const NARROW_TICKS = 4;
+/** Pixels that a time on the axis takes. */
+const TICK_WIDTH = 64;
 
 /** The calls over time. Equal calls are one row, which is opened on demand. The chosen call is shown whole beside them. */
 export function Calls({ execution, calls, events, left = 0, from, until, kept, aside, children }: CallsProps) {
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const [active, setActive] = useState(0);
   const [chosen, setChosen] = useState<string>();
+  const [width, setWidth] = useState(500);
   const isNarrow = useNarrow();
   const rows = useMemo(() => callRows(calls, open), [calls, open]);
   const scale = useMemo(
     () => ({
-      ...timeScale({ from, until, calls, events, ticks: isNarrow ? NARROW_TICKS : TICKS }),
+      ...timeScale({ from, until, calls, events, ticks: Math.max(2, Math.floor(width / TICK_WIDTH)) }),
       bytes: streamScale(calls),
     }),
-    [from, until, calls, events, isNarrow],
+    [from, until, calls, events, width],
   );
   const at = Math.min(active, rows.length - 1);
   const act = (index: number) => {
@@ -86,7 +86,7 @@ export function Calls({ execution, calls, events, left = 0, from, until, kept, a
           {children}
           <div class={`calls-body ${call ? "chosen" : ""}`}>
             <div class={`timeline ${rows.length > ROWS ? "scrolls" : ""}`}>
-              <Axis scale={scale} />
+              <Axis scale={scale} onWidth={setWidth} />
               <div
                 class="calls-tree"
                 role="tree"

@@ -65,15 +65,16 @@ export function timeScale({ from, until: last, calls, events = [], ticks }: Scal
     ticks:
       pauses.length === 0
         ? ticksOf({ from, until }, ticks).map(({ at, text }) => ({ share: place(at), text }))
-        : ticksBeside(pauses, { from, until, place }, active / ticks),
+        : ticksBeside(pauses, { from, until, place }, active / ticks, ticks + 1),
   };
 }
 
-/** Times between pauses, at round distances of at least this. */
+/** Times between pauses, at round distances of at least `least`, each of which has its share of the width. */
 function ticksBeside(
   pauses: readonly Time[],
   { from, until, place }: Pick<TimeScale, "from" | "until" | "place">,
   least: number,
+  most: number,
 ): readonly Tick[] {
   const ticks: Tick[] = [];
   const [first, second] = ticksOf({ from, until: from + 4 * least }, 5);
@@ -83,15 +84,12 @@ function ticksBeside(
     const pause = pausedAt(at);
     if (pause) at = from + Math.ceil((pause.until - from) / every) * every;
     const share = place(at);
-    if (at > until || pausedAt(at) || share - shown < NARROW) continue;
+    if (at > until || pausedAt(at) || share - shown < 1 / most) continue;
     ticks.push({ share, text: at === from ? "0" : elapsed(at - from, every) });
     shown = share;
   }
   return ticks;
 }
-
-/** Times closer to each other than this share of the width are not both written. */
-const NARROW = 0.06;
 
 /** The times that calls may wait, or that no host has the execution, without another call that runs. */
 function pausesOf(
