@@ -25,6 +25,21 @@ export const program = new PortcullisCommand("portcullis")
     "\nExit codes: 0 completed, 1 the program failed, 2 wrong usage, 3 refused, 4 stopped by a limit, 5 this machine or the tools cannot run it, 6 waiting for decisions or results, 130 cancelled (143 by SIGTERM, 129 by SIGHUP; serve and mcp --http end so with 0).",
   );
 
+program.commandsGroup("Start:");
+program
+  .command("init")
+  .example(`portcullis init my-tools`)
+  .description("write a folder to start from: tools, a program that calls them, and its task; overwrites nothing")
+  .argument("[folder]", "folder to write to, which is made if there is none", ".")
+  .runs(options.INIT, async (given, folder) => (await import("./commands/init/init.ts")).init(folder, given));
+
+program
+  .command("demo")
+  .example(`portcullis demo flights`)
+  .description("run the examples on real data and check their answers")
+  .argument("[example...]", "any folder of examples/ (default: flights and licenses)")
+  .runs(options.DEMO, async (given, examples) => (await import("./commands/measure/demo.ts")).demo(examples, given));
+
 program.commandsGroup("Run programs:");
 program
   .command("run")
@@ -96,13 +111,6 @@ program
   .description("measure the tokens that programs save against direct calls, without a request to a provider")
   .argument("[task...]", "tasks of the package (the examples); by default all but streams, which takes minutes")
   .runs(options.BENCH, async (given, tasks) => (await import("./commands/measure/bench.ts")).bench(tasks, given));
-
-program
-  .command("demo")
-  .example(`portcullis demo flights`)
-  .description("run the examples on real data and check their answers")
-  .argument("[example...]", "any folder of examples/ (default: flights and licenses)")
-  .runs(options.DEMO, async (given, examples) => (await import("./commands/measure/demo.ts")).demo(examples, given));
 
 program.commandsGroup("Look at executions:");
 program
@@ -183,13 +191,6 @@ program
   .runs(options.RECOVER, async (given) => (await import("./commands/run/resume.ts")).recover(given));
 
 program.commandsGroup("Set up:");
-program
-  .command("init")
-  .example(`portcullis init my-tools`)
-  .description("write a folder to start from: tools, a program that calls them, and its task; overwrites nothing")
-  .argument("[folder]", "folder to write to, which is made if there is none", ".")
-  .runs(options.INIT, async (given, folder) => (await import("./commands/init/init.ts")).init(folder, given));
-
 program
   .command("doctor")
   .example(`portcullis doctor`)

@@ -9,7 +9,7 @@ async function helpOfAll(): Promise<ReadonlyMap<string, string>> {
   const take = async (above: readonly string[]) => {
     const { stdout } = await portcullis([...above, "--help"]);
     if (above.length > 0) all.set(above.join(" "), stdout);
-    const [, commands = ""] = /\n(?:Commands|Run programs):\n([^]*?)\n(?:Example|Exit codes):/.exec(stdout) ?? [];
+    const [, commands = ""] = /\n(?:Commands|Start):\n([^]*?)\n(?:Example|Exit codes):/.exec(stdout) ?? [];
     for (const name of namesIn(commands)) if (name !== "help") await take([...above, name]);
   };
   await take([]);
@@ -20,6 +20,7 @@ test("the help of the program has the commands in groups with an example each, a
   const root = (await portcullis(["--help"])).stdout;
   expect([...root.matchAll(/^([A-Z][a-z ]+):$/gm)].map(([, group]) => group)).toEqual(
     expect.arrayContaining([
+      "Start",
       "Run programs",
       "Tools",
       "Serve",
@@ -30,7 +31,9 @@ test("the help of the program has the commands in groups with an example each, a
     ]),
   );
   const all = await helpOfAll();
-  expect([...all.keys()]).toEqual(expect.arrayContaining(["run", "watch", "key add", "journal prune", "image"]));
+  expect([...all.keys()]).toEqual(
+    expect.arrayContaining(["init", "run", "watch", "key add", "journal prune", "image"]),
+  );
   expect(all.size).toBeGreaterThan(20);
   for (const [name, help] of all) {
     const [, example = ""] = /\nExample:\n {2}(.+)\n/.exec(help) ?? [];

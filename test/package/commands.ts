@@ -63,6 +63,7 @@ export const COMMANDS: readonly CommandCase[] = [
   { name: "resume", args: ["resume", PAYS, ...TOOLS, ...JOURNAL], stdout: /^\{"paid":4\}\n$/ },
   { name: "recover", args: ["recover", ...TOOLS, ...JOURNAL] },
   { name: "show --follow", args: ["show", PAYS, "--follow", ...JOURNAL] },
+  { name: "watch", args: ["watch", PAYS, ...JOURNAL] },
   { name: "journal check", args: ["journal", "check", ...JOURNAL] },
   { name: "journal export", args: ["journal", "export", ...JOURNAL], stdout: /bank\.pay/ },
   { name: "journal prune", args: ["journal", "prune", "--older-than", "30d", ...JOURNAL] },

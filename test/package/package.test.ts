@@ -98,11 +98,11 @@ await compare(runtime, { name: "x", question: "x", program: "return 1;" });`,
 describe.skipIf(!ALL_TESTS)("the installed package", { timeout: 300_000 }, () => {
   beforeAll(() => installed.install(), 600_000);
 
-  test("the line of the README installs it, in less than 47 MB on disk", () => {
+  test("the line of the README installs it, in less than 48 MB on disk", () => {
     expect(INSTALLATION).toContain("npm install ./portcullis-");
     const bytes = bytesOnDisk(join(installed.bare, "node_modules"));
     expect(bytes).toBeGreaterThan(20 * 1024 * 1024);
-    expect(bytes).toBeLessThan(47 * 1024 * 1024);
+    expect(bytes).toBeLessThan(48 * 1024 * 1024);
   });
 
   test("it loads a few files, and of zod none: to be imported, to run a program, to print its help", async () => {
@@ -238,10 +238,10 @@ describe.skipIf(!ALL_TESTS)("the installed package", { timeout: 300_000 }, () =>
 
     test("none is left out here", async () => {
       const { stdout } = await portcullis(["--help"]);
-      const [, listed = ""] = /^Commands:\n([^]*?)\n\n/m.exec(stdout) ?? [];
-      const names = [...listed.matchAll(/^ {2}([a-z]+)/gm)]
+      const names = [...stdout.matchAll(/^ {2}([a-z]+) {2}/gm)]
         .map(([, name = ""]) => name)
         .filter((name) => name !== "help");
+      expect(names).toContain("run");
       const tried = new Set([...COMMANDS.map(({ args }) => args[0]), ...FINISHED]);
       expect(names.filter((name) => !tried.has(name))).toEqual([]);
     });

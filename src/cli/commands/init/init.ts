@@ -94,7 +94,7 @@ function textOf(folder: string, written: readonly string[], installing: readonly
   const kept = ["package.json", "tsconfig.json"].filter((name) => !written.includes(name));
   const open = [...(folder === "." ? [] : [`cd ${quoted(folder)}`]), ...installing].join(" && ");
   const steps: readonly (readonly [command: string, what: string])[] = [
-    ...(open === "" ? [] : [[open, installing.length === 0 ? "" : "installs what it needs, about 90 MB"] as const]),
+    ...(open === "" ? [] : [[open, installing.length === 0 ? "" : "installs what it needs, about 80 MB"] as const]),
     [RUN, "runs the program, and prints what a model would read"],
     ["npx tsc", "checks the types"],
     [`npx portcullis tools --tools ./tools.ts --stubs`, "prints your tools as a model reads them"],

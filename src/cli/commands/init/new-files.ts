@@ -1,9 +1,10 @@
-import { lstatSync, mkdirSync, readlinkSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { lstatSync, readlinkSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { EXIT } from "../../exit-code.ts";
 import { causeOf, Failure } from "../../failure.ts";
 import { quoted } from "../../terminal/executions/waiting-hints.ts";
 import { oneLine } from "../../terminal/one-line.ts";
+import { makeFolder } from "../../write-out.ts";
 
 export interface NewFile {
   readonly name: string;
@@ -21,7 +22,7 @@ export function writeNewFiles(folder: string, files: readonly NewFile[]): readon
   if (folder === "" || folder !== oneLine(folder))
     throw new Failure(EXIT.usage, "init: expected a folder, whose name has no characters that cannot be printed.");
   refuseLinks(folder);
-  makeFolder(folder);
+  openFolder(folder);
   const there = files.filter(({ name, mayExist }) => mayExist !== true && exists(join(folder, name)));
   if (there.length > 0) throw areThere(folder, there);
   const written: string[] = [];
@@ -80,29 +81,12 @@ function realOf(link: string): string {
   }
 }
 
-/** Makes one folder after the other: `mkdir` with `recursive` never ends in places like `/proc`. */
-function makeFolder(folder: string): void {
-  const whole = resolve(folder);
-  const paths = [whole];
-  for (let path = dirname(whole); path !== paths[0]; path = dirname(path)) paths.unshift(path);
+function openFolder(folder: string): void {
   try {
-    for (const path of paths) if (!isFolder(path)) makeOne(path);
+    makeFolder(folder);
   } catch (error) {
-    throw (error as NodeJS.ErrnoException).code === "ENOTDIR" ? isNoFolder(folder) : notWritable(folder, error);
-  }
-  if (!isFolder(whole)) throw isNoFolder(folder);
-}
-
-function isFolder(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
-}
-
-/** Another process may have made it meanwhile. */
-function makeOne(path: string): void {
-  try {
-    mkdirSync(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    const { code = "" } = error as NodeJS.ErrnoException;
+    throw ["EEXIST", "ENOTDIR"].includes(code) ? isNoFolder(folder) : notWritable(folder, error);
   }
 }
 
