@@ -21,14 +21,13 @@ test("run prints the result on standard output and everything else on standard e
   const { code, stdout, stderr } = await ownProcess(["run", "-", ...TOOLS], "return (await tools.echo({ n: 1 })).n;");
   expect(code).toBe(0);
   expect(stdout).toBe("1\n");
-  // On a busy machine its progress is shown first.
-  expect(stderr).toMatch(/^(?:\d+ calls? done, .*\n)*completed: 1 call, 7 B in, 1 B out, \d+\.\d s\n$/);
+  expect(stderr).toMatch(/^completed: 1 call, 7 B in, 1 B out, \d+\.\d s\n$/);
 });
 
 test("run tells how a program ended that made no call, too", async () => {
   const { code, stderr } = await portcullis(["run", "-"], "return 'x'.repeat(70);");
   expect(code).toBe(0);
-  expect(stderr).toMatch(/^(?:0 calls done, .*\n)*completed: 0 calls, 0 B in, 72 B out, \d+\.\d s\n$/);
+  expect(stderr).toMatch(/^completed: 0 calls, 0 B in, 72 B out, \d+\.\d s\n$/);
 });
 
 test("run --json prints the whole report as one document, and nothing else", async () => {

@@ -25,7 +25,7 @@ function openJournal() {
 
 /** Starts the command. `until` resolves with all lines so far, once one of them has the text. */
 function following(args: readonly string[]) {
-  const { child } = start([...args, "--follow"]);
+  const { child } = start(args[0] === "watch" ? args : [...args, "--follow"]);
   onTestFinished(() => void child.kill("SIGKILL"));
   const lines: string[] = [];
   let wake = () => {};
@@ -53,6 +53,21 @@ test("an execution is waited for before there is a journal", async () => {
   await runtime.execute("return 7;", { execution: "order-1" });
   expect(await ended).toBe(0);
   expect(lines.at(-1)).toBe("ended as completed: 7");
+});
+
+test.each([
+  ["show --follow", ["watch", "order-1"], 1],
+  ["executions --follow", ["watch"], 0],
+])("watch is short for %s", async (_, args, place) => {
+  const { journal, path } = openJournal();
+  await using runtime = await createRuntime({ tools: [], journal, sandbox: createMemorySandbox() });
+  await runtime.execute("// Adds two numbers.\nreturn 3 + 4;", { execution: "order-1" });
+  const { child, ended, until } = following([...args, "--journal", path]);
+  const lines = await until("completed");
+  expect(lines[0]).toMatch(/^program order-1 of default:? completed/);
+  if (place === 0) child.kill("SIGINT");
+  expect(await ended).toBe(place === 0 ? 130 : 0);
+  if (place > 0) expect(lines.slice(1)).toEqual(["Adds two numbers.", "ended as completed: 7"]);
 });
 
 test("one execution is shown as lines while it runs, and the command ends with it", async () => {

@@ -64,6 +64,18 @@ test("show prints the program, its calls, its outcome and what it returned", asy
   expect(stdout).toContain("output:\n  1\n");
 });
 
+test("show has one row for many equal calls, and one for each with --calls", async () => {
+  const own = ["--journal", join(folder, "equal.db")];
+  const program = "await Promise.all(Array.from({ length: 20 }, (_, n) => tools.echo({ n })));";
+  const { stdout: ran } = await portcullis(["run", "-", "--tools", `${fixtures}tools.ts`, ...own, "--json"], program);
+  const id = (JSON.parse(ran) as { execution: string }).execution;
+  const grouped = (await portcullis(["show", id, ...own])).stdout;
+  expect(grouped).toMatch(/^20[×x] +echo +done /m);
+  expect(grouped).not.toMatch(/^7 +echo /m);
+  const apart = (await portcullis(["show", id, "--calls", ...own])).stdout;
+  expect(apart.match(/^\d+ +echo +object /gm)).toHaveLength(20);
+});
+
 test("show counts the one call that a host has made", async () => {
   const file = join(folder, "call.db");
   using journal = createSqliteJournal({ path: file });
