@@ -6,7 +6,7 @@ import { EXIT } from "../../exit-code.ts";
 import { quoted } from "../../terminal/executions/waiting-hints.ts";
 import { writeStdout } from "../../terminal/standard-streams.ts";
 import { type NewFile, writeNewFiles } from "./new-files.ts";
-import { missingIn, type Needs, needsOf, type PackageSource, sourceOf } from "./start-package.ts";
+import { isCommonjs, missingIn, type Needs, needsOf, type PackageSource, sourceOf } from "./start-package.ts";
 
 /** What each file is, for the text that the command ends with. */
 const FILES: Readonly<Record<string, string>> = {
@@ -47,7 +47,11 @@ export async function init(folder: string, { mcp = false }: CommandOptions<typeo
   const source = sourceOf(dirname(fileURLToPath(import.meta.resolve("portcullis/package.json"))), folder);
   const needs = needsOf(source, mcp);
   const written = writeNewFiles(folder, filesOf(needs, mcp));
-  writeStdout(`${textOf(folder, written, installation(folder, source, needs, written)).join("\n")}\n`);
+  const preparing = [
+    ...(isCommonjs(folder) ? ["npm pkg set type=module"] : []),
+    ...installation(folder, source, needs, written),
+  ];
+  writeStdout(`${textOf(folder, written, preparing).join("\n")}\n`);
   return EXIT.completed;
 }
 
@@ -90,11 +94,18 @@ function installation(
 }
 
 /** At most ten lines. */
-function textOf(folder: string, written: readonly string[], installing: readonly string[]): readonly string[] {
+function textOf(folder: string, written: readonly string[], preparing: readonly string[]): readonly string[] {
   const kept = ["package.json", "tsconfig.json"].filter((name) => !written.includes(name));
-  const open = [...(folder === "." ? [] : [`cd ${quoted(folder)}`]), ...installing].join(" && ");
+  const open = [...(folder === "." ? [] : [`cd ${quoted(folder)}`]), ...preparing].join(" && ");
   const steps: readonly (readonly [command: string, what: string])[] = [
-    ...(open === "" ? [] : [[open, installing.length === 0 ? "" : "installs what it needs, about 80 MB"] as const]),
+    ...(open === ""
+      ? []
+      : [
+          [
+            open,
+            preparing.some((one) => one.startsWith("npm install")) ? "installs what it needs, about 80 MB" : "",
+          ] as const,
+        ]),
     [RUN, "runs the program, and prints what a model would read"],
     ["npx tsc", "checks the types"],
     [`npx portcullis tools --tools ./tools.ts --stubs`, "prints your tools as a model reads them"],

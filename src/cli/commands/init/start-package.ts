@@ -74,3 +74,12 @@ function isFound(folder: string, name: string): boolean {
     return false;
   }
 }
+
+/** Whether node takes the modules of this folder for CommonJS, as `npm init` has it, so that tools.ts would not load. */
+export function isCommonjs(folder: string): boolean {
+  try {
+    return fieldOf(JSON.parse(readFileSync(join(folder, "package.json"), "utf8")), "type") === "commonjs";
+  } catch {
+    return false;
+  }
+}

@@ -62,6 +62,13 @@ test("in a project it leaves package.json and tsconfig.json as they are, and say
   for (const name of ["package.json", "tsconfig.json"]) expect(readFileSync(join(project, name), "utf8")).toBe("{}\n");
 });
 
+test("where npm init has made a package of CommonJS, whose modules node would not load, it says what to change", async () => {
+  const project = mkdtempSync(join(folder, "project-"));
+  writeFileSync(join(project, "package.json"), '{ "type": "commonjs" }\n');
+  const { stdout } = await portcullis(["init"], "", project);
+  expect(stdout).toMatch(/^ {2}npm pkg set type=module && npm pack /m);
+});
+
 test("its program gives the answer of its task, by the calls that its README names", async () => {
   const start = join(root, "examples/start");
   const args = ["run", `${start}/program.js`, "--tools", `${start}/tools.ts`, "--json"];
