@@ -103,6 +103,12 @@ describe("docs/options.md", () => {
     expect(read(PAGE) === made, "Error: docs/options.md is stale. `make options` writes it anew.").toBe(true);
   });
 
+  test("says of an option that is in several objects what it is in each", async () => {
+    const [, ofPolicies = ""] = /^### A policy$([^]*?)^##/m.exec(await optionsPage()) ?? [];
+    expect(ofPolicies).toContain("- **`name`**: Replaces a name that is not a valid tool name. Takes a name.");
+    expect(ofPolicies).toContain("- **`approval`**: Whether a call needs approval; by default the library's own rule.");
+  });
+
   test("has every record of rules in the sources, but those that no caller writes", () => {
     const code = filesIn("src").filter((file) => file.endsWith(".ts"));
     const declared = code.flatMap((file) =>

@@ -11,6 +11,8 @@ export interface OptionsObject {
   readonly rules: string;
   /** The interface whose fields have the sentences, if the rules have none. */
   readonly sentencesIn?: string;
+  /** Whether what is left out is decided elsewhere, as the sentences say, and not by the rules' defaults. */
+  readonly hasOwnDefaults?: true;
   /** A sentence below the heading. */
   readonly about?: string;
 }
@@ -58,6 +60,7 @@ export const OPTIONS_OBJECTS: Readonly<Record<string, readonly OptionsObject[]>>
       title: "A policy",
       file: "src/sources/tool-policy.ts",
       rules: "POLICY_RULES",
+      hasOwnDefaults: true,
       about: "The second argument of `fromMcp`, `fromOpenApi` and of the functions that take over tools of other SDKs.",
     },
   ],
@@ -174,7 +177,12 @@ export const OPTIONS_OBJECTS: Readonly<Record<string, readonly OptionsObject[]>>
 type Rules = Readonly<Record<string, OptionEntry["rule"]>>;
 
 /** The options of an object, in the order of their rules. Throws if one has no sentence. */
-export async function entriesOf({ file, rules, sentencesIn = rules }: OptionsObject): Promise<readonly OptionEntry[]> {
+export async function entriesOf({
+  file,
+  rules,
+  sentencesIn = rules,
+  hasOwnDefaults,
+}: OptionsObject): Promise<readonly OptionEntry[]> {
   const module = (await import(join(root, file))) as Readonly<Record<string, Rules>>;
   const found = module[rules];
   if (found === undefined) throw new Error(`${file} does not export ${rules}.`);
@@ -182,6 +190,7 @@ export async function entriesOf({ file, rules, sentencesIn = rules }: OptionsObj
   return Object.entries(found).map(([name, rule]) => {
     const sentence = sentences.get(name);
     if (sentence === undefined) throw new Error(`${file}: ${rules}.${name} has no JSDoc that says what it is.`);
-    return { name, sentence, rule };
+    const isOptional = hasOwnDefaults && rule.presence === "default";
+    return { name, sentence, rule: isOptional ? { ...rule, presence: "optional" } : rule };
   });
 }

@@ -7,7 +7,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 /** JSDoc before a field of a record of rules (`name: rule,`) or of an interface (`readonly name?: Type;`). */
 const FIELD = /^ {2}\/\*\*((?:(?!\*\/)[^])*)\*\/\n(?: {2}\/\/.*\n)*(?= {2}(?:readonly )?([\w$]+)\??[:,])/gm;
 /** `...RULES` and `...pick(RULES, "name")`. */
-const SPREAD = /^ {2}\.\.\.(?:pick\()?(\w+)/gm;
+const SPREAD = /^ {2}\.\.\.(?:(\w+)|pick\((\w+), ([^)]*)\)),$/gm;
 
 /**
  * The sentences of an options object's rules, by the options' names: the JSDoc that stands before each rule. Rules that are
@@ -15,13 +15,14 @@ const SPREAD = /^ {2}\.\.\.(?:pick\()?(\w+)/gm;
  */
 export function sentencesOf(file: string, name: string): ReadonlyMap<string, string> {
   const source = readFileSync(join(root, file), "utf8");
-  const body = new RegExp(`\\b(?:const|interface) ${name} =? ?\\{\\n([^]*?)\\n\\}`).exec(source)?.[1];
+  const body = new RegExp(`\\b(?:const|interface) ${name} =? ?\\{\\n([^]*?\\n)\\}`).exec(source)?.[1];
   if (body === undefined) throw new Error(`${file} has no ${name}.`);
-  const spread = [...body.matchAll(SPREAD)].flatMap(([, part = ""]) => {
-    const whole = wholeOf(source, part);
-    return [...sentencesOf(fileWith(file, source, whole), whole)];
+  const spread = [...body.matchAll(SPREAD)].flatMap(([, part, picked = "", names]) => {
+    const whole = part === undefined ? picked : wholeOf(source, part);
+    const all = [...sentencesOf(fileWith(file, source, whole), whole)];
+    return names === undefined ? all : all.filter(([field]) => names.includes(`"${field}"`));
   });
-  const own = [...`${body}\n`.matchAll(FIELD)].map(
+  const own = [...body.matchAll(FIELD)].map(
     ([, text = "", field = ""]) => [field, text.replaceAll(/\s*\n \* ?|\s*\n {3}\* ?/g, " ").trim()] as const,
   );
   return new Map([...spread, ...own]);
