@@ -1,5 +1,5 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
-import type { TimeScale } from "./time-scale.ts";
+import type { TimeScale } from "../../src/views/time-scale.ts";
 
 export interface AxisProps {
   readonly scale: TimeScale;

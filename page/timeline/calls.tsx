@@ -9,7 +9,7 @@ import { Axis } from "./axis.tsx";
 import { CallDetails } from "./call-details.tsx";
 import { type CallRow, callRows, streamScale } from "../../src/views/call-groups.ts";
 import { CallLine } from "./call-line.tsx";
-import { timeScale } from "./time-scale.ts";
+import { timeScale } from "../../src/views/time-scale.ts";
 
 export interface CallsProps {
   readonly execution: string;

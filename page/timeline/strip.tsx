@@ -2,7 +2,7 @@ import type { CallView } from "../../src/views/view.ts";
 import { percent } from "./axis.tsx";
 import type { CallRow } from "../../src/views/call-groups.ts";
 import { density, spansOf, type Time } from "../../src/views/timeline.ts";
-import type { TimeScale } from "./time-scale.ts";
+import type { TimeScale } from "../../src/views/time-scale.ts";
 
 export interface StripScale extends TimeScale {
   /** Bytes that the full bar of a stream stands for. */

@@ -1,4 +1,5 @@
 import type { CallView, ExecutionView } from "./view.ts";
+import { elapsed } from "./words.ts";
 
 /*
  * Calls over time, as the page and the terminal draw them. Times are milliseconds since 1970.
@@ -91,16 +92,6 @@ export function ticksOf({ from, until }: Time, most: number): readonly Tick[] {
   const step = STEPS.find((one) => one >= atLeast) ?? Math.ceil(atLeast / day) * day;
   return Array.from({ length: Math.floor(all / step) + 1 }, (_, index) => ({
     at: from + index * step,
-    text: tickText(index * step, step, all),
+    text: index === 0 ? "0" : elapsed(index * step, step),
   })).slice(0, Math.max(1, most));
-}
-
-function tickText(ms: number, step: number, all: number): string {
-  if (all < SECOND) return `${ms} ms`;
-  if (step < MINUTE && all < 5 * MINUTE) {
-    const decimals = step >= SECOND ? 0 : step >= 100 ? 1 : step >= 10 ? 2 : 3;
-    return `${(ms / SECOND).toFixed(decimals)} s`;
-  }
-  if (all < 5 * HOUR) return `${Math.round((ms / MINUTE) * 10) / 10} min`;
-  return `${Math.round((ms / HOUR) * 10) / 10} h`;
 }

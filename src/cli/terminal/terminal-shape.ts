@@ -25,6 +25,7 @@ function showsUnicode(env: NodeJS.ProcessEnv, platform = process.platform): bool
 /** What stands for each character that this package draws, in as many cells. */
 const PLAIN: Readonly<Record<string, string>> = {
   "─": "-",
+  "╌": "~",
   "┬": "+",
   "█": "#",
   "▓": "=",

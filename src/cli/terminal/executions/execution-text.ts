@@ -21,7 +21,7 @@ import type { SameOptions } from "../../command-options.ts";
 import { oneLine, shortLine } from "../one-line.ts";
 import { table } from "../print.ts";
 import { plainText, type TerminalShape } from "../terminal-shape.ts";
-import { callTable, funnelLines, legendLines } from "./timeline-text.ts";
+import { callTable, funnelLines, legendLines, type Times } from "./timeline-text.ts";
 import { nextCommand, restsText, resumeCommand } from "./waiting-hints.ts";
 
 /*
@@ -53,7 +53,7 @@ export function executionText(view: ExecutionView, same: SameOptions, as = ANYWH
   const parts = [
     [...headLines(view), `${oneLine(byText(view))}, started ${timeText(view.startedAt)}:`, "", workText(view)],
     turnLines(view, 0),
-    [...callTable(rows, timeOf(view), as), ...legendLines(rows, timeOf(view))],
+    [...callTable(rows, timesOf(view), as), ...legendLines(rows, timesOf(view))],
     view.callsLeft === undefined ? [] : [`${counted(view.callsLeft, "later call")} are not listed.`],
     decisionLines(view.calls),
     [...waitingLines(view, same, oneLine), ...view.calls.filter((call) => call.state === "open").map(openLine)],
@@ -86,7 +86,7 @@ export function executionFrame(view: ExecutionView, rows: number, same: SameOpti
   const calls = callRows(view.calls, new Set());
   const earlier = callsIn(calls.slice(0, -room));
   const more = earlier > 0 ? [`… ${counted(earlier, "earlier call")}`] : [];
-  const lines = [...head, ...callTable(calls.slice(-room), timeOf(view), as), ...more, ...shown];
+  const lines = [...head, ...callTable(calls.slice(-room), timesOf(view), as), ...more, ...shown];
   return as.isPlain ? lines.map(plainText) : lines;
 }
 
@@ -147,6 +147,10 @@ function callNews(call: CallView, before: CallView | undefined, isDue: boolean):
 
 function isOpen({ state }: CallView): boolean {
   return state === "open" || state === "waiting";
+}
+
+function timesOf(view: ExecutionView): Times {
+  return { ...timeOf(view), calls: view.calls, events: view.events };
 }
 
 /** What ran, and how it stands. */

@@ -1,7 +1,8 @@
 import { byteText } from "../../../output/byte-text.ts";
 import { count, counted } from "../../../output/count-text.ts";
 import type { CallRow } from "../../../views/call-groups.ts";
-import { density, spansOf, ticksOf, type Time } from "../../../views/timeline.ts";
+import { type ScaleFacts, timeScale, type TimeScale } from "../../../views/time-scale.ts";
+import { density, spansOf } from "../../../views/timeline.ts";
 import type { CallView, FunnelView } from "../../../views/view.ts";
 import { callText, duration, FUNNEL } from "../../../views/words.ts";
 import { fitLine, oneLine } from "../one-line.ts";
@@ -27,6 +28,7 @@ const SHORT = 8;
 const RUNS = "█";
 const STREAMS = "▓";
 const WAITS = "░";
+const PAUSE = "╌";
 const LEVELS = "▁▂▃▄▅▆▇█";
 
 interface Column {
@@ -55,15 +57,18 @@ function sizeText(row: CallRow): string {
   return bytes === 0 ? "" : byteText(bytes);
 }
 
+/** The time of an execution, and what was called in it. */
+export type Times = Omit<ScaleFacts, "ticks">;
+
 /** A table of calls, with a bar for each over the time of the axis. A narrow terminal has fewer columns. */
-export function callTable(rows: readonly CallRow[], time: Time, { columns }: TerminalShape): readonly string[] {
+export function callTable(rows: readonly CallRow[], times: Times, { columns }: TerminalShape): readonly string[] {
   if (rows.length === 0) return [];
   for (let shown = COLUMNS; ; shown = shown.slice(0, -1)) {
     const lines = tableOf(rows, shown, columns);
     const used = lines.reduce((most, line) => Math.max(most, line.length), 0) + GAP;
     const room = columns === undefined ? USUAL : Math.min(MOST, columns - used - 1);
     if (room >= LEAST || shown.length <= 2) {
-      const all = room >= LEAST ? besideBars(lines, used, barsOf(rows, time, room)) : lines;
+      const all = room >= LEAST ? besideBars(lines, used, barsOf(rows, times, room)) : lines;
       return columns === undefined ? all : all.map((line) => fitLine(line, columns - 1));
     }
   }
@@ -88,51 +93,62 @@ function besideBars(lines: readonly string[], used: number, bars: readonly strin
 }
 
 /** The texts of the axis, its marks, and a bar for each row. */
-function barsOf(rows: readonly CallRow[], time: Time, width: number): readonly string[] {
-  const cellOf = (at: number) => ((at - time.from) / (time.until - time.from)) * width;
-  const ticks = ticksOf(time, Math.max(3, Math.floor(width / TICK)));
-  let free = 0;
-  const texts = Array.from({ length: width }, () => " ");
-  const marks = Array.from({ length: width }, () => "─");
-  for (const { at, text } of ticks) {
-    const cell = Math.min(width - 1, Math.floor(cellOf(at)));
-    marks[cell] = "┬";
-    // A text that has no room is left out.
-    if (cell < free || cell + text.length > width) continue;
-    texts.splice(cell, text.length, ...text.split(""));
-    free = cell + text.length + 1;
-  }
-  return [texts.join(""), marks.join(""), ...rows.map((row) => barOf(row, time, width))];
+function barsOf(rows: readonly CallRow[], times: Times, width: number): readonly string[] {
+  const scale = timeScale({ ...times, ticks: Math.max(3, Math.floor(width / TICK)) });
+  return [...axisOf(scale, width), ...rows.map((row) => barOf(row, scale, width))];
 }
 
-function barOf(row: CallRow, time: Time, width: number): string {
+function axisOf({ ticks, pauses, place }: TimeScale, width: number): readonly string[] {
+  const texts = Array.from({ length: width }, () => " ");
+  const marks = Array.from({ length: width }, () => "─");
+  const write = (text: string, cell: number) => {
+    // A text that has no room is left out, with a cell on each side.
+    const around = texts.slice(Math.max(0, cell - 1), cell + text.length + 1);
+    if (cell < 0 || cell + text.length > width || around.some((one) => one !== " ")) return;
+    texts.splice(cell, text.length, ...text.split(""));
+  };
+  for (const { from, until, text } of pauses) {
+    const [begin, end] = [Math.floor(place(from) * width), Math.ceil(place(until) * width)];
+    marks.fill(PAUSE, begin, end);
+    write(text, Math.max(0, Math.floor((begin + end - text.length) / 2)));
+  }
+  for (const { share, text } of ticks) {
+    const cell = Math.min(width - 1, Math.floor(share * width));
+    marks[cell] = "┬";
+    write(text, cell);
+  }
+  return [texts.join(""), marks.join("")];
+}
+
+function barOf(row: CallRow, scale: TimeScale, width: number): string {
   if (row.type === "group" && row.group.state !== "waiting")
-    return density(row.group.calls, time, width)
+    return density(row.group.calls, scale, width, scale.place)
       .map((share) => (share === 0 ? " " : (LEVELS[Math.ceil(share * LEVELS.length) - 1] ?? RUNS)))
       .join("");
   const bar = Array.from({ length: width }, () => " ");
-  for (const call of row.type === "call" ? [row.call] : row.group.calls) drawCall(bar, call, time);
+  for (const call of row.type === "call" ? [row.call] : row.group.calls) drawCall(bar, call, scale);
   return bar.join("");
 }
 
-function drawCall(bar: string[], call: CallView, { from, until }: Time): void {
-  const cellOf = (at: number) => ((at - from) / (until - from)) * bar.length;
+function drawCall(bar: string[], call: CallView, { place, until }: TimeScale): void {
   const drawn = call.items === undefined ? RUNS : STREAMS;
   for (const span of spansOf(call, until)) {
-    const begin = Math.max(0, Math.min(bar.length - 1, Math.floor(cellOf(span.from))));
-    const end = Math.max(begin + 1, Math.min(bar.length, Math.ceil(cellOf(span.until))));
+    const begin = Math.min(bar.length - 1, Math.floor(place(span.from) * bar.length));
+    const end = Math.max(begin + 1, Math.ceil(place(span.until) * bar.length));
     bar.fill(span.does === "waits" ? WAITS : drawn, begin, end);
   }
 }
 
 /** What the characters of the bars mean, if some of them need to be told. */
-export function legendLines(rows: readonly CallRow[], { until }: Time): readonly string[] {
+export function legendLines(rows: readonly CallRow[], times: Times): readonly string[] {
+  const { until } = times;
   const calls = rows.flatMap((row) => (row.type === "call" ? [row.call] : []));
   const waits = calls.some((call) => spansOf(call, until).some(({ does }) => does === "waits"));
   const isHeld = rows.some((row) => row.type === "group" && row.group.state === "waiting");
   const parts = [
     ...(waits || isHeld ? [`${WAITS} waits`] : []),
     ...(calls.some(({ items }) => items !== undefined) ? [`${STREAMS} streams`] : []),
+    ...(timeScale({ ...times, ticks: 1 }).pauses.length > 0 ? [`${PAUSE} a pause, drawn shorter`] : []),
     ...(rows.some(({ type }) => type === "group") ? [`${LEVELS[0]}${LEVELS.at(-1)} few or many calls at once`] : []),
   ];
   return parts.length === 0 ? [] : [[`${RUNS} runs`, ...parts].join("   ")];

@@ -17,20 +17,21 @@ const call = (id: string, at: number, ms: number | undefined, more: Partial<Call
   ...more,
 });
 const rowsOf = (calls: readonly CallView[]) => callRows(calls, new Set());
-const TIME = { from: 0, until: 10_000 };
+const timesOf = (calls: readonly CallView[]) => ({ from: 0, until: 10_000, calls });
 const NARROW = { columns: 80, isPlain: false };
 /** The bar of each row. */
 const barsOf = (calls: readonly CallView[]) =>
-  callTable(rowsOf(calls), TIME, NARROW)
+  callTable(rowsOf(calls), timesOf(calls), NARROW)
     .slice(2)
     .map((line) => /[█▓░▁-▇].*$/.exec(line)?.[0]);
 
 test("a table of calls has a bar for each, at its place below an axis", () => {
-  const lines = callTable(rowsOf([call("1", 0, 5000), call("2", 5000, 5000)]), TIME, NARROW);
+  const calls = [call("1", 0, 5000), call("2", 5000, 5000)];
+  const lines = callTable(rowsOf(calls), timesOf(calls), NARROW);
   const [axis = "", marks = "", first = "", second = ""] = lines;
-  expect(axis).toMatch(/^call +tool +state +took +size +0 s +5 s +10 s$|^call +tool +state +took +size +0 s +5 s$/);
-  expect(marks.indexOf("┬")).toBe(axis.indexOf("0 s"));
-  expect(first.indexOf("█")).toBe(axis.indexOf("0 s"));
+  expect(axis).toMatch(/^call +tool +state +took +size +0 +5 s$/);
+  expect(marks.indexOf("┬")).toBe(axis.search(/\b0 /));
+  expect(first.indexOf("█")).toBe(axis.search(/\b0 /));
   expect(second.indexOf("█")).toBe(axis.indexOf("5 s"));
   expect(first).toMatch(/^1 +crm\.find +object +5\.00 s +█+$/);
 });
@@ -42,17 +43,32 @@ test("a wait is drawn as a wait, before the part in which the call ran, and a st
   expect(barsOf([call("1", 0, undefined, { items: 5, bytes: 9 })])[0]).toMatch(/^▓+$/);
 });
 
+test("a day of waiting leaves room for the seconds of work beside it, and the axis says how long it was", () => {
+  const day = 86_400_000;
+  const decision = { decision: "allowed", at: day } as const;
+  const calls = [call("1", 0, 4000), call("2", 4000, day, { decision })];
+  const lines = callTable(rowsOf(calls), { from: 0, until: day + 4000, calls }, NARROW);
+  expect(lines[0]).toMatch(/^call .* 0 +2 s .*(?:23 h 59 min|1 d)/);
+  expect(lines[1]).toMatch(/┬─+┬.*╌{3,}/);
+  expect(lines[2]).toMatch(/ █{6,}$/);
+  expect(lines[3]).toMatch(/ ░{3,}█{6,}$/);
+});
+
 test("many equal calls are one row, whose bar shows when most of them ran", () => {
   const early = Array.from({ length: 20 }, (_, n) => call(`${n}`, 0, 2000));
-  const lines = callTable(rowsOf([...early, call("20", 9000, 1000)]), TIME, NARROW);
+  const calls = [...early, call("20", 9000, 1000)];
+  const lines = callTable(rowsOf(calls), timesOf(calls), NARROW);
   expect(lines).toHaveLength(3);
   expect(lines[2]).toMatch(/^21× +crm\.find +done +1\.95 s each +█+ +▁+$/);
 });
 
 test("what the characters mean is told where there is more than a run", () => {
-  expect(legendLines(rowsOf([call("1", 0, 1)]), TIME)).toEqual([]);
+  const one = [call("1", 0, 1)];
+  expect(legendLines(rowsOf(one), timesOf(one))).toEqual([]);
   const calls = [call("1", 0, undefined, { state: "waiting" }), call("2", 0, 1, { items: 3 })];
-  expect(legendLines(rowsOf(calls), TIME)).toEqual(["█ runs   ░ waits   ▓ streams"]);
+  expect(legendLines(rowsOf(calls), timesOf(calls))).toEqual([
+    "█ runs   ░ waits   ▓ streams   ╌ a pause, drawn shorter",
+  ]);
 });
 
 test.each([10, 20, 40, 60, 80, 120, 300])("on a terminal of %i columns no line is wider", (columns) => {
@@ -61,7 +77,7 @@ test.each([10, 20, 40, 60, 80, 120, 300])("on a terminal of %i columns no line i
     call("1", 0, 5000, { tool, detail: "handler_failed", state: "failed", bytes: 10 ** 9 }),
     call("call-漢漢漢漢漢漢漢漢漢漢/1", 1, undefined, { tool: "漢".repeat(60) }),
   ];
-  for (const line of callTable(rowsOf(calls), TIME, { columns, isPlain: false })) {
+  for (const line of callTable(rowsOf(calls), timesOf(calls), { columns, isPlain: false })) {
     const cells = line.length + line.split("漢").length - 1;
     expect(cells).toBeLessThan(columns);
   }
@@ -73,7 +89,8 @@ test.each([10, 20, 40, 60, 80, 120, 300])("on a terminal of %i columns no line i
 });
 
 test("a call of an attacker's has no line of its own and controls no terminal", () => {
-  const lines = callTable(rowsOf([call("1\n2", 0, 1, { tool: "\u001b[2J\nforged" })]), TIME, NARROW);
+  const calls = [call("1\n2", 0, 1, { tool: "\u001b[2J\nforged" })];
+  const lines = callTable(rowsOf(calls), timesOf(calls), NARROW);
   expect(lines).toHaveLength(3);
   expect(lines.join("")).not.toContain("\u001b");
 });

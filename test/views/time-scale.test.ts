@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { timeScale } from "../../page/timeline/time-scale.ts";
+import { timeScale } from "../../src/views/time-scale.ts";
 import type { CallView } from "../../src/views/view.ts";
 
 const call = (at: number, ms: number | undefined, more: Partial<CallView> = {}) =>
@@ -10,7 +10,7 @@ const allowed = (at: number) => ({ decision: { decision: "allowed", at } as cons
 test("without waits, places are in proportion to time, and the axis has round times", () => {
   const scale = timeScale({ from: 1000, until: 3000, calls: [call(1000, 900)], ticks: 8 });
   expect([1000, 1500, 2000, 3000, 9000, 0].map(scale.place)).toEqual([0, 0.25, 0.5, 1, 1, 0]);
-  expect(scale.ticks.map(({ text }) => text)).toEqual(["0.0 s", "0.5 s", "1.0 s", "1.5 s", "2.0 s"]);
+  expect(scale.ticks.map(({ text }) => text)).toEqual(["0", "500 ms", "1 s", "1.5 s", "2 s"]);
   expect(scale.pauses).toEqual([]);
 });
 

@@ -1,6 +1,6 @@
-import type { CallView, EventView } from "../../src/views/view.ts";
-import { elapsed } from "../../src/views/words.ts";
-import { spansOf, ticksOf, type Time } from "../../src/views/timeline.ts";
+import type { CallView, EventView } from "./view.ts";
+import { elapsed } from "./words.ts";
+import { spansOf, ticksOf, type Time } from "./timeline.ts";
 
 /** A time on the axis: its place, as a share of the width, and its words. */
 export interface Tick {
