@@ -89,10 +89,9 @@ export const RUN = {
   ...REPORT_JSON,
 };
 
-export const ASK = {
-  "--model <provider:name>": mandatory(
-    `the model: ${PROVIDER_NAMES}, a colon, its name; or a module whose default export is a model`,
-  ),
+const MODEL_TEXT = `the model: ${PROVIDER_NAMES}, a colon, its name; or a module whose default export is a model`;
+/** How a conversation with a model begins. */
+const CONVERSATION = {
   ...TOOLS,
   "--programs <where>": reading(
     "where its programs run: local, hosted (at the provider) or none",
@@ -106,10 +105,9 @@ export const ASK = {
     "a document that the model has before it begins, like AGENTS.md (repeatable)",
     readDocument,
   ),
-  "--tool-choice <choice>": reading(
-    "auto, none, required, or the name of a tool that the model has to call first",
-    toolChoice,
-  ),
+};
+/** How a model makes its turns. */
+const TURNS = {
   "--no-parallel-calls": "one call in a turn",
   "--reasoning <effort>": reading("how much the model reasons: low, medium or high", word(["low", "medium", "high"])),
   "--max-output-tokens <number>": reading(
@@ -117,6 +115,16 @@ export const ASK = {
     whole(SETTINGS_RULES.maxOutputTokens),
   ),
   ...FALLBACK,
+};
+
+export const ASK = {
+  "--model <provider:name>": mandatory(MODEL_TEXT),
+  ...CONVERSATION,
+  "--tool-choice <choice>": reading(
+    "auto, none, required, or the name of a tool that the model has to call first",
+    toolChoice,
+  ),
+  ...TURNS,
   "--answer <file>": reading("JSON Schema that the answer has to fit", readAnswerSchema),
   ...LIMIT,
   ...TENANT,
@@ -127,6 +135,21 @@ export const ASK = {
   ...NO_STREAM,
   ...ARTIFACTS,
   "--json": "print ending, answer, turns, calls and usage as one JSON document",
+};
+
+export const CHAT = {
+  "--model <provider:name>": `${MODEL_TEXT} (default with --conversation: the model that it has)`,
+  "--conversation <id>": "take up this conversation of the journal",
+  "--allow-changed-tools": "with --conversation, go on although tools are gone or changed",
+  ...CONVERSATION,
+  ...TURNS,
+  ...LIMIT,
+  ...TENANT,
+  ...JOURNAL,
+  ...APPROVE,
+  ...APPROVE_PROGRAM,
+  ...NO_STREAM,
+  ...ARTIFACTS,
 };
 
 export const LIST_TOOLS = {

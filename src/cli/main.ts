@@ -55,6 +55,12 @@ program
   .argument("<task>", "the task, as text")
   .runs(options.ASK, async (given, task) => (await import("./commands/run/ask.ts")).ask(task, given));
 
+program
+  .command("chat")
+  .example(`portcullis chat --model anthropic:claude-sonnet-4-5 --tools ./tools.js --journal portcullis.db`)
+  .description("talk with a model that may call the tools; each line of a pipe is a message")
+  .runs(options.CHAT, async (given) => (await import("./commands/chat/chat.ts")).chat(given));
+
 program.commandsGroup("Tools:");
 program
   .command("tools")

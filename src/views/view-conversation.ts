@@ -17,19 +17,11 @@ import { baseOf, outcomeView, waitingViews } from "./parts/base-view.ts";
 import { readRecords } from "../journal/reading/read-records.ts";
 import { CallViews } from "./parts/call-views.ts";
 import { EventViews } from "./parts/event-views.ts";
-import { partOf } from "./parts/funnel-view.ts";
+import { conversationFunnel } from "./parts/funnel-view.ts";
 import { endingHead } from "../programs/from-journal/ending-head.ts";
 import { Lane } from "../values/slice-scheduler.ts";
 import { TextAllowance, headOf, type TextBounds } from "./parts/text-allowance.ts";
-import type {
-  ConversationView,
-  FunnelView,
-  LimitView,
-  ModelTurnView,
-  ProgramCallView,
-  SaidView,
-  TextHead,
-} from "./view.ts";
+import type { ConversationView, LimitView, ModelTurnView, ProgramCallView, SaidView, TextHead } from "./view.ts";
 
 /** The view of one conversation. Rejects with `journal_invalid`, and as the journal does. */
 export async function viewConversation(
@@ -58,7 +50,10 @@ export async function viewConversation(
     waiting,
     calls: calls.all({ header, driven: base.driven, waiting }),
     limits: limitViews(past),
-    funnel: funnelOf(past),
+    funnel: conversationFunnel(
+      past.use.lines,
+      past.turns.flatMap(({ results }) => [...results.values()]),
+    ),
     events: events.all,
     notes: standing.state === "waiting" && standing.held ? [HELD_CONVERSATION] : (past.outcome?.notes ?? []),
     artifacts: past.artifacts.map(({ name, bytes, shape, call }) => ({ name, bytes, shape, call })),
@@ -151,14 +146,4 @@ function limitViews({ header, turns, usage, use }: PastConversation): readonly L
     { name: "calls", used: use.calls, allowed: calls },
     { name: "totalBytes", used: use.inputBytes + use.resultBytes, allowed: totalBytes },
   ].filter(({ allowed }) => Number.isFinite(allowed) && allowed > 0);
-}
-
-function funnelOf({ use, turns }: PastConversation): FunnelView {
-  const fetched = use.lines.reduce((sum, { bytes }) => sum + bytes, 0);
-  const returned = partOf(
-    turns.flatMap(({ results }) => [...results.values()].map(({ text }) => text)).join("\n"),
-    true,
-  );
-  const perByte = returned.bytes === 0 ? 1 / 4 : returned.tokens / returned.bytes;
-  return { fetched: { bytes: fetched, tokens: Math.round(fetched * perByte), estimated: true }, returned };
 }

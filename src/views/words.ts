@@ -209,6 +209,17 @@ function percent(share: number): string {
   return value < 0.01 ? "less than 0.01 %" : `${Number(value.toPrecision(2))} %`;
 }
 
+/** A funnel in a line, like `480 KiB (about 120,000 tokens) returned by tools → 64 B (20 tokens) given to the model`. */
+export function funnelInLine(funnel: FunnelView): string {
+  const parts = FUNNEL.flatMap(([name, what]) => {
+    const part = funnel[name];
+    if (!part) return [];
+    const tokens = `${part.estimated ? "about " : ""}${counted(part.tokens, "token")}`;
+    return [`${byteText(part.bytes)}${part.bytes === 0 ? "" : ` (${tokens})`} ${what}`];
+  });
+  return parts.join(" → ");
+}
+
 /** What a turn of a model did. */
 export function turnText({ calls, programs, inputTokens, outputTokens, end }: ModelTurnView): string {
   const tokens = `${count(inputTokens)} tokens in, ${count(outputTokens)} out`;

@@ -1,12 +1,11 @@
-import { spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test, vi } from "vitest";
 import { anthropicWire } from "../models/anthropic/wire.ts";
 import { serve } from "../models/wire.ts";
-import { fixtures, portcullis, root } from "./command.ts";
+import { fixtures, portcullis } from "./command.ts";
+import { hasScript, onTerminal } from "./on-terminal.ts";
 
 vi.stubEnv("ANTHROPIC_API_KEY", anthropicWire.key);
 
@@ -23,30 +22,6 @@ function scratch(program: string): string {
 const TOOLS = ["--tools", `${fixtures}approval-tools.ts`];
 const NO_TERMINAL =
   "portcullis: pay needs approval. There is no terminal to ask on, so its calls are denied. Start the command on a terminal, or with --approve all.\n";
-
-/** `script` of util-linux gives a command a pseudo-terminal; that of macOS takes other options. */
-const hasScript = spawnSync("script", ["--version"], { encoding: "utf8" }).stdout?.includes("util-linux") ?? false;
-
-/** Runs the command line on a pseudo-terminal. Each answer is typed once its text has been shown. */
-async function onTerminal(args: readonly string[], answers: readonly (readonly [string, string])[]) {
-  const command = [process.execPath, "--conditions=portcullis-source", `${root}src/cli.ts`, ...args];
-  const quoted = command.map((word) => `'${word.replaceAll("'", String.raw`'\''`)}'`).join(" ");
-  const child = spawn("script", ["-qec", `stty cols 80; ${quoted}`, "/dev/null"], { cwd: root });
-  let shown = "";
-  let place = 0;
-  let from = 0;
-  child.stdout.on("data", (chunk: Buffer) => {
-    shown += chunk.toString();
-    const [text, typed] = answers[place] ?? [];
-    const at = text === undefined ? -1 : shown.indexOf(text, from);
-    if (text === undefined || typed === undefined || at < 0) return;
-    place += 1;
-    from = at + text.length;
-    child.stdin.write(typed);
-  });
-  const [code] = (await once(child, "close")) as [number];
-  return { code, shown };
-}
 
 const ASKED = "n or Enter denies it: ";
 

@@ -1,12 +1,16 @@
 import { isModel } from "../../agent/agent-options.ts";
-import { describe, optionError } from "../../errors.ts";
+import { describe, optionError, PortcullisError } from "../../errors.ts";
 import type { Model } from "../../models/model.ts";
 import type { ProviderOptions } from "../../models/provider/provider-options.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import { loadModule } from "./load-module.ts";
 import { makeModel } from "../../models/provider/providers.ts";
+import { oneLine } from "../terminal/one-line.ts";
 import { MODEL_NAMES, readModelName } from "../../models/model-name.ts";
+
+/** Options of a provider's model, beside its name. */
+export type ModelOptions = Omit<ProviderOptions, "model">;
 
 /** The model that `--model`, or another `flag`, names: `PROVIDER:NAME`, or the path of a module whose default export is a model. */
 export async function loadModel(
@@ -40,4 +44,18 @@ export function parseModel(text: string, options: Omit<ProviderOptions, "model">
       `There is no key for ${name}: set ${keyVariable}${options.baseUrl === undefined ? "" : ", to any text if the server needs no key"}. portcullis demo runs without a key.`,
     );
   return makeModel(provider, { ...options, model });
+}
+
+/** The model that a journal names. The name of a module's model does not say where the module is. */
+export function recordedModel(name: string, options: Parameters<typeof parseModel>[1]): Model {
+  try {
+    // A journal may come from elsewhere: it may name a provider's model, but no file to be loaded.
+    return parseModel(name, options);
+  } catch (error) {
+    if (!PortcullisError.is(error) || error.code !== "option_invalid") throw error;
+    throw new Failure(
+      EXIT.usage,
+      `The conversation began with the model ${oneLine(name)}, which is none of a provider. Give the module that exports it with --model.`,
+    );
+  }
 }

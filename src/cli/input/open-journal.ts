@@ -26,6 +26,12 @@ export function checkExecution(execution: string | undefined, journal: string | 
     );
 }
 
+/** Refuses to take a conversation up without a journal that has it. */
+export function checkConversation(conversation: string | undefined, journal: string | undefined): void {
+  if (conversation !== undefined && journalPathOf(journal) === undefined)
+    throw new Failure(EXIT.usage, "--conversation needs the journal that has the conversation: add --journal FILE.");
+}
+
 /** The journal that a command writes; its file is created if it does not exist. Throws if none is named. */
 export function namedJournal(path?: string): SqliteJournal {
   const journal = optionalJournal(path);

@@ -13,17 +13,22 @@ export interface Cancelling extends Disposable {
   readonly exitCode: number;
 }
 
-/** Until disposed, aborts `signal` when the process is asked to end, so that engines and containers are ended before it. */
-export function cancelOnSignal(): Cancelling {
+/**
+ * Until disposed, aborts `signal` when the process is asked to end, so that engines and containers are ended before it.
+ * `interrupt` is asked at each SIGINT first: true if it has interrupted something, and the process goes on.
+ */
+export function cancelOnSignal(interrupt: () => boolean = () => false): Cancelling {
   const cancel = new AbortController();
   const { promise: asked, resolve } = Promise.withResolvers<void>();
   let exitCode: number = EXIT.cancelled;
   const onSignal = (name: NodeJS.Signals) => {
+    if (name === "SIGINT" && interrupt()) return;
+    process.off(name, onSignal);
     if (!cancel.signal.aborted) exitCode = CODES[name as keyof typeof CODES];
     cancel.abort();
     resolve();
   };
-  for (const name of SIGNALS) process.once(name, onSignal);
+  for (const name of SIGNALS) process.on(name, onSignal);
   return {
     signal: cancel.signal,
     asked,

@@ -9,8 +9,16 @@ export type Answer =
   /** The answer is not waited for any more. */
   | { readonly type: "withdrawn" };
 
+/** Where a question gets its answers from. */
+export interface AnswerLines {
+  readonly hasEnded: boolean;
+  /** Discards what was typed before a question: it cannot answer what the person had not read. */
+  discardTyped(): Promise<void>;
+  next(signal: AbortSignal): Promise<Answer>;
+}
+
 /** Lines that the person types. The terminal is not read before the first question, so that a command in the background is not stopped. */
-export class TerminalLines {
+export class TerminalLines implements AnswerLines {
   readonly #input: NodeJS.ReadStream;
   readonly #lines: string[] = [];
   #reader: Interface | undefined;
@@ -25,7 +33,6 @@ export class TerminalLines {
     return this.#input.readableEnded || (this.#hasEnded && this.#lines.length === 0);
   }
 
-  /** Discards what was typed before a question: it cannot answer what the person had not read. */
   async discardTyped(): Promise<void> {
     const isFirst = this.#reader === undefined;
     this.#reader ??= this.#read();
@@ -35,6 +42,7 @@ export class TerminalLines {
   }
 
   async next(signal: AbortSignal): Promise<Answer> {
+    this.#reader ??= this.#read();
     const wake = () => this.#wake?.();
     signal.addEventListener("abort", wake);
     // A question that is open keeps the process alive; the terminal alone does not.

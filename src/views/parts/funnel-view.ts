@@ -1,5 +1,5 @@
 import { countTokens } from "../../tools/count-tokens.ts";
-import type { FunnelPart } from "../view.ts";
+import type { FunnelPart, FunnelView } from "../view.ts";
 
 /** Characters of results whose tokens are counted. The tokens of further results are estimated. */
 const COUNTED = 64 * 1024;
@@ -40,4 +40,18 @@ export function partOf(text: string, isExact: boolean): FunnelPart {
   const count = new TokenCount();
   count.add(text, Buffer.byteLength(text));
   return isExact ? count.seen : { ...count.seen, estimated: true };
+}
+
+/** Bytes of results that tell how many tokens other JSON has. Four bytes a token are usual. */
+const SAMPLE_BYTES = 256;
+
+/** The funnel of a conversation, or of a part of it: what its calls returned, and the results that its model was given. */
+export function conversationFunnel(
+  calls: readonly { readonly bytes: number }[],
+  results: readonly { readonly text: string }[],
+): FunnelView {
+  const fetched = calls.reduce((sum, { bytes }) => sum + bytes, 0);
+  const returned = partOf(results.map(({ text }) => text).join("\n"), true);
+  const perByte = returned.bytes < SAMPLE_BYTES ? 1 / 4 : returned.tokens / returned.bytes;
+  return { fetched: { bytes: fetched, tokens: Math.round(fetched * perByte), estimated: true }, returned };
 }

@@ -25,14 +25,19 @@ export type OpenRuntime = Awaited<ReturnType<typeof openRuntime>>;
 /**
  * Opens tools and a runtime. Without a journal, decisions have to come at once. A terminal is shown how many calls are done
  * and open, unless the command tells of each call (`tellsCalls`).
+ * `interrupt` is asked at each SIGINT, as `cancelOnSignal` says.
  */
 export async function openRuntime(
   options: RunningOptions,
   journal: Journal | undefined,
   {
     tellsCalls = false,
+    interrupt,
     ...more
-  }: Partial<Parameters<typeof createRuntime>[0]> & { readonly tellsCalls?: boolean } = {},
+  }: Partial<Parameters<typeof createRuntime>[0]> & {
+    readonly tellsCalls?: boolean;
+    readonly interrupt?: () => boolean;
+  } = {},
 ) {
   const { json, sandbox, approve: mode, artifacts: folder } = options;
   const canWait = journal !== undefined;
@@ -41,7 +46,7 @@ export async function openRuntime(
   await using opening = new AsyncDisposableStack();
   const open = opening.use(await openAnyTools(options));
   tellUnassigned(open, options);
-  const cancelling = opening.use(cancelOnSignal());
+  const cancelling = opening.use(cancelOnSignal(interrupt));
   const screen = new Screen();
   const operator = new OperatorLog();
   const { stdin, stderr } = standardStreams();

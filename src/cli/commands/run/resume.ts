@@ -5,13 +5,12 @@ import type { AgentReport } from "../../../agent/agent-report.ts";
 import type { Journal } from "../../../journal/journal.ts";
 import { HOST, readHeader, readList } from "../../../journal/reading/read-records.ts";
 import type { Header } from "../../../journal/record.ts";
-import type { Model } from "../../../models/model.ts";
 import { leasedUntil } from "../../../programs/driven.ts";
 import type { Unrecovered } from "../../../executions/recover.ts";
 import type { RecoveredConversation, RecoveredExecution } from "../../../executions/recover-options.ts";
 import { findExecution } from "../../input/find-execution.ts";
-import { loadFallbacks, loadModel, parseModel } from "../../input/load-model.ts";
-import { Failure, reasonOf } from "../../failure.ts";
+import { loadFallbacks, loadModel, recordedModel } from "../../input/load-model.ts";
+import { reasonOf } from "../../failure.ts";
 import { existingJournal } from "../../input/open-journal.ts";
 import { oneLine } from "../../terminal/one-line.ts";
 import { printJson } from "../../terminal/print.ts";
@@ -58,20 +57,6 @@ function printWhole(
 ): number {
   if (!json && report.answer !== undefined) writeStdout(`${report.answer}\n`);
   return open.printAgent(report, header, rests);
-}
-
-/** The model that a journal names. The name of a module's model does not say where the module is. */
-function recordedModel(name: string, options: Parameters<typeof parseModel>[1]): Model {
-  try {
-    // A journal may come from elsewhere: it may name a provider's model, but no file to be loaded.
-    return parseModel(name, options);
-  } catch (error) {
-    if (!PortcullisError.is(error) || error.code !== "option_invalid") throw error;
-    throw new Failure(
-      EXIT.usage,
-      `The conversation began with the model ${oneLine(name)}, which is none of a provider. Give the module that exports it with --model.`,
-    );
-  }
 }
 
 /**

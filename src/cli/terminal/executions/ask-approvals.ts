@@ -2,11 +2,14 @@ import type { ApprovalDecision, ApprovalRequest, Approve } from "../../../gate/a
 import type { ApproveMode } from "../../input/option-values.ts";
 import { PROGRAM_CALL } from "../../../programs/from-journal/execution-state.ts";
 import { RUN_PROGRAM } from "../../../tools/tool-name.ts";
-import { foldText, shortInput, wholeInput } from "./input-text.ts";
+import { foldText, shortInput, type ShownInput, wholeInput } from "./input-text.ts";
+import { counted } from "../../../output/count-text.ts";
 import { oneLine } from "../one-line.ts";
 import type { Screen } from "../screen.ts";
-import { TerminalLines, type Answer } from "../terminal-lines.ts";
+import { TerminalLines, type Answer, type AnswerLines } from "../terminal-lines.ts";
 import { standardStreams } from "../standard-streams.ts";
+
+const DENIED: ApprovalDecision = { allow: false, by: "terminal", note: "The person who was asked denied it." };
 
 export interface Approver extends Disposable {
   readonly approve: Approve;
@@ -19,9 +22,13 @@ export interface ApproverOptions {
   readonly canWait?: boolean;
   readonly input?: NodeJS.ReadStream;
   /** The lines of `input`, if the command reads other lines too. The caller closes them. */
-  readonly lines?: TerminalLines;
+  readonly lines?: AnswerLines;
   /** The stream for the questions. */
   readonly output?: NodeJS.WriteStream;
+  /** Whether each question shows the whole input, in pages if it is longer than the terminal. */
+  readonly isWhole?: boolean;
+  /** Who makes a call, as the question begins; by default the model or the program. */
+  readonly callerOf?: (request: ApprovalRequest) => string;
 }
 
 /** Columns of a terminal that does not tell its width. */
@@ -39,6 +46,8 @@ export function createApprover({
   input = standardStreams().stdin,
   output = standardStreams().stderr,
   lines,
+  isWhole = false,
+  callerOf = ({ caller }) => (caller === "direct" ? "The model" : "The program"),
 }: ApproverOptions): Approver {
   const told = new Set<string>();
   const deny = (tool: string, why: string, note: string): ApprovalDecision => {
@@ -54,8 +63,9 @@ export function createApprover({
   };
   if (mode !== "ask") return { approve: fixed[mode], [Symbol.dispose]: () => {} };
 
-  const answers = lines ?? new TerminalLines(input);
-  const asker = new Asker(answers, output);
+  const own = new TerminalLines(input);
+  const answers = lines ?? own;
+  const asker = new Asker(answers, output, (request, columns) => shownRequest(request, columns, { isWhole, callerOf }));
   let last: Promise<unknown> = Promise.resolve();
   const ask = async (request: ApprovalRequest): Promise<ApprovalDecision | "later"> => {
     if (request.signal.aborted) return { allow: false };
@@ -76,17 +86,33 @@ export function createApprover({
       last = decision.catch(() => {});
       return decision;
     },
-    [Symbol.dispose]: () => (lines ? undefined : answers.close()),
+    [Symbol.dispose]: () => own.close(),
   };
 }
 
+interface ShownRequest extends ShownInput {
+  readonly question: string;
+  /** Whether more lines than the terminal has are shown page by page. */
+  readonly isPaged: boolean;
+}
+
 /** The text of a question. A program is shown whole: it is allowed with each of its lines. */
-function shownRequest({ callId, tool, caller, input }: ApprovalRequest, columns: number) {
+function shownRequest(
+  request: ApprovalRequest,
+  columns: number,
+  { isWhole, callerOf }: Required<Pick<ApproverOptions, "isWhole" | "callerOf">>,
+): ShownRequest {
+  const { callId, tool, input } = request;
   const source = callId === PROGRAM_CALL && tool === RUN_PROGRAM ? sourceOf(input) : undefined;
   if (source !== undefined)
-    return { question: "A program needs approval before it starts:", lines: foldText(source, columns), isWhole: true };
-  const who = caller === "direct" ? "The model" : "The program";
-  return { question: `${who} calls ${oneLine(tool)}, which needs approval:`, ...shortInput(input, columns) };
+    return {
+      question: "A program needs approval before it starts:",
+      lines: foldText(source, columns),
+      isWhole: true,
+      isPaged: isWhole,
+    };
+  const shown = isWhole ? { lines: wholeInput(input, columns), isWhole } : shortInput(input, columns);
+  return { question: `${callerOf(request)} calls ${oneLine(tool)}, which needs approval:`, ...shown, isPaged: isWhole };
 }
 
 function sourceOf(input: unknown): string | undefined {
@@ -94,14 +120,25 @@ function sourceOf(input: unknown): string | undefined {
   return typeof input.source === "string" ? input.source : undefined;
 }
 
+/** Rows of a page that are not the input's. */
+const PAGE_FRAME = 4;
+/** Rows of a terminal that does not tell its height. */
+const ROWS = 24;
+
 class Asker {
-  readonly #answers: TerminalLines;
+  readonly #answers: AnswerLines;
   readonly #output: NodeJS.WriteStream;
+  readonly #shown: (request: ApprovalRequest, columns: number) => ShownRequest;
   #wasWithdrawn = false;
 
-  constructor(answers: TerminalLines, output: NodeJS.WriteStream) {
+  constructor(
+    answers: AnswerLines,
+    output: NodeJS.WriteStream,
+    shown: (request: ApprovalRequest, columns: number) => ShownRequest,
+  ) {
     this.#answers = answers;
     this.#output = output;
+    this.#shown = shown;
   }
 
   /** Puts one question, and resolves when it is answered, withdrawn, or the terminal's input has ended. */
@@ -117,8 +154,11 @@ class Asker {
       if (type !== "line") return { allow: false };
     }
     const columns = output.columns > 0 ? output.columns : COLUMNS;
-    const { question, lines, isWhole } = shownRequest(request, columns);
-    output.write(`${question}\n${lines.join("\n")}\n`);
+    const { question, lines, isWhole, isPaged } = this.#shown(request, columns);
+    output.write(`${question}\n`);
+    if (!isPaged) output.write(`${lines.join("\n")}\n`);
+    const early = isPaged ? await this.#showPages(lines, signal) : undefined;
+    if (early) return early;
     for (;;) {
       const answer = await this.#answerTo(
         `Run it? y runs it, n or Enter denies it${isWhole ? "" : ", v shows the whole input"}: `,
@@ -126,10 +166,30 @@ class Asker {
       );
       if (answer.type !== "line") return { allow: false };
       if (/^y(?:es)?$/i.test(answer.text)) return { allow: true, by: "terminal" };
-      if (/^(?:no?)?$/i.test(answer.text))
-        return { allow: false, by: "terminal", note: "The person who was asked denied it." };
+      if (/^(?:no?)?$/i.test(answer.text)) return DENIED;
       if (/^v$/i.test(answer.text)) output.write(`${wholeInput(input, columns).join("\n")}\n`);
     }
+  }
+
+  /** Shows lines, page by page on request if they are more than the terminal has. A decision means that the rest was not wanted. */
+  async #showPages(lines: readonly string[], signal: AbortSignal): Promise<ApprovalDecision | undefined> {
+    const rows = this.#output.rows > 0 ? this.#output.rows : ROWS;
+    let page = Math.max(PAGE_FRAME, rows - PAGE_FRAME);
+    for (let from = 0; from < lines.length; from += page) {
+      this.#output.write(`${lines.slice(from, from + page).join("\n")}\n`);
+      const left = lines.length - from - page;
+      if (left <= 0) return undefined;
+      const more = `${counted(left, "more line")}. Enter shows more, a shows all, n denies it: `;
+      const answer = await this.#answerTo(more, signal);
+      if (answer.type !== "line") return { allow: false };
+      if (/^no?$/i.test(answer.text)) return DENIED;
+      if (/^a(?:ll)?$/i.test(answer.text)) {
+        from += page;
+        page = lines.length;
+        this.#output.write(`${lines.slice(from).join("\n")}\n`);
+      }
+    }
+    return undefined;
   }
 
   async #answerTo(question: string, signal: AbortSignal): Promise<Answer> {

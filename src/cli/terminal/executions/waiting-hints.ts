@@ -67,6 +67,15 @@ export function decideCommand(execution: string, callId: string, { tenant, journ
 
 /** The command that takes an execution up, with the tools of this command. */
 export function resumeCommand(execution: string, options: SameOptions): string {
+  return `portcullis resume ${shown(execution)}${sameFlags(options)}`;
+}
+
+/** The command that takes a conversation up on a terminal. */
+export function chatCommand(execution: string, options: SameOptions): string {
+  return `portcullis chat --conversation ${shown(execution)}${sameFlags(options)}`;
+}
+
+function sameFlags(options: SameOptions): string {
   const { tenant, journal, tools, mcp, openapi, allow, model, baseUrl, fallback, sandbox, approve, artifacts } =
     options;
   const asked = flags({
@@ -79,7 +88,7 @@ export function resumeCommand(execution: string, options: SameOptions): string {
     sandbox: sandbox === "isolate" ? undefined : sandbox,
     approve: approve === "ask" ? undefined : approve,
   });
-  return `portcullis resume ${shown(execution)}${flags({ tools, mcp, openapi, allow })}${asked}${streamed}${unusual}${flags({ artifacts, tenant, journal })}`;
+  return `${flags({ tools, mcp, openapi, allow })}${asked}${streamed}${unusual}${flags({ artifacts, tenant, journal })}`;
 }
 
 /** An address, or `URL` in place of an address that may hold a key. */

@@ -1,0 +1,148 @@
+import { writeFileSync } from "node:fs";
+import type { AgentReport } from "../../../agent/agent-report.ts";
+import type { ExecutionId } from "../../../journal/execution-id.ts";
+import { nearest } from "../../../option-rules/nearest.ts";
+import type { Runtime } from "../../../runtime.ts";
+import type { ConversationView } from "../../../views/view.ts";
+import { viewExecution } from "../../../views/view-execution.ts";
+import { causeOf } from "../../failure.ts";
+import { costText } from "../../terminal/chat/answer-text.ts";
+import { colouredLines } from "../../terminal/chat/code-lines.ts";
+import { savedText } from "../../terminal/chat/saved-text.ts";
+import { oneLine } from "../../terminal/one-line.ts";
+import { table } from "../../terminal/print.ts";
+import { factCells } from "../tools/tool-facts.ts";
+import { toolFacts } from "../../../tools/tool-facts.ts";
+
+/** What the commands of a conversation look at. */
+export interface ChatState {
+  readonly runtime: Runtime;
+  readonly execution: ExecutionId;
+  /** Whole name of the model. */
+  readonly model: string;
+  /** Ids of the calls of the programs that began, by which `/show` numbers them. */
+  readonly programs: readonly string[];
+  /** After the last answer; undefined before the first one. */
+  readonly report: AgentReport<unknown> | undefined;
+  readonly columns: number;
+  /** Whether the terminal has colours. */
+  readonly hasColours: boolean;
+}
+
+/** What a command gives: lines to print, or what the conversation does next. */
+export type ChatCommandResult = { readonly text: string; readonly isColoured?: boolean } | "exit" | "continue";
+
+interface ChatCommand {
+  readonly usage: string;
+  readonly what: string;
+  readonly run: (state: ChatState, argument: string) => ChatCommandResult | Promise<ChatCommandResult>;
+}
+
+const COMMANDS: ReadonlyMap<string, ChatCommand> = new Map([
+  ["/tools", { usage: "/tools", what: "lists the tools that the model has", run: listTools }],
+  ["/cost", { usage: "/cost", what: "what the conversation has taken so far", run: cost }],
+  ["/show", { usage: "/show [N]", what: "shows program N, or the last one, whole", run: showProgram }],
+  [
+    "/save",
+    {
+      usage: "/save FILE",
+      what: "writes the conversation to a new file: Markdown, or a transcript for .json",
+      run: save,
+    },
+  ],
+  ["/continue", { usage: "/continue", what: "goes on without a message, with calls that wait", run: () => "continue" }],
+  ["/help", { usage: "/help", what: "lists the commands", run: help }],
+  ["/exit", { usage: "/exit", what: "ends, as Ctrl-D and Ctrl-C twice do", run: () => "exit" }],
+] as const satisfies readonly (readonly [string, ChatCommand])[]);
+
+/** Whether a line is meant as a command. A message may begin with a slash after a space. */
+export function isCommand(line: string): boolean {
+  return /^\/[a-z]*(?:\s|$)/.test(line);
+}
+
+export async function runChatCommand(line: string, state: ChatState): Promise<ChatCommandResult> {
+  const [name = "", argument = ""] = line.trim().split(/\s(.*)/s);
+  const command = COMMANDS.get(name);
+  if (command) return command.run(state, argument.trim());
+  const [meant] = nearest(name, [...COMMANDS.keys()], 1);
+  const hint = meant === undefined ? "/help lists the commands" : `did you mean ${meant}?`;
+  return { text: `There is no command ${oneLine(name)}: ${hint}. To say it to the model, begin with a space.` };
+}
+
+/** The commands that a line may become, for the tab key. */
+export function completeCommand(line: string): [string[], string] {
+  return [line.startsWith("/") ? [...COMMANDS.keys()].filter((name) => name.startsWith(line)) : [], line];
+}
+
+function help(): ChatCommandResult {
+  const width = Math.max(...[...COMMANDS.values()].map(({ usage }) => usage.length));
+  const lines = [...COMMANDS.values()].map(({ usage, what }) => `${usage.padEnd(width)}  ${what}`);
+  return {
+    text: [
+      ...lines,
+      "",
+      "Ctrl-C interrupts the model; a second one, before anything else is typed, ends. A line that ends with \\ goes on",
+      "in the next one. The up arrow finds earlier messages.",
+    ].join("\n"),
+  };
+}
+
+function listTools({ runtime: { tools } }: ChatState): ChatCommandResult {
+  const all = tools.all;
+  if (all.length === 0) return { text: "There are no tools. --tools, --mcp and --openapi give some." };
+  return {
+    text: table(
+      ["tool", "callers", "effect", "approval"],
+      all.map((tool) => factCells(toolFacts(tool))),
+    ),
+  };
+}
+
+function cost({ report, model }: ChatState): ChatCommandResult {
+  return { text: report ? costText(report, model) : "Nothing was said yet." };
+}
+
+async function showProgram(state: ChatState, argument: string): Promise<ChatCommandResult> {
+  const { programs, columns, hasColours } = state;
+  const number = argument === "" ? programs.length : Number(argument);
+  const id = programs[number - 1];
+  if (id === undefined)
+    return {
+      text: programs.length === 0 ? "No program has run yet." : `/show takes a number from 1 to ${programs.length}.`,
+    };
+  const { turns } = await wholeView(state);
+  const found = turns.flatMap((turn) => turn.programs).find((program) => program.id === id);
+  const source = found?.source.text ?? "";
+  if (hasColours)
+    return {
+      text: colouredLines(source, "javascript", columns - 3)
+        .map((line) => `  ${line}`)
+        .join("\n"),
+      isColoured: true,
+    };
+  return { text: source.trimEnd().replaceAll(/^/gm, "  ") };
+}
+
+async function save(state: ChatState, file: string): Promise<ChatCommandResult> {
+  if (file === "") return { text: "/save needs the name of a file: /save talk.md, or talk.json for a transcript." };
+  const isTranscript = file.endsWith(".json");
+  if (isTranscript && !state.report) return { text: "Nothing was said yet. Without .json the file is Markdown." };
+  const text = isTranscript ? `${JSON.stringify(state.report?.transcript)}\n` : savedText(await wholeView(state));
+  try {
+    writeFileSync(file, text, { flag: "wx", mode: 0o600 });
+  } catch (error) {
+    const isThere = (error as NodeJS.ErrnoException).code === "EEXIST";
+    return {
+      text: isThere
+        ? `${file} is there already, and was left as it is.`
+        : `${file} was not written: ${causeOf(error)}.`,
+    };
+  }
+  return { text: `${file} has the conversation${isTranscript ? ", for runtime.converse({ continue })" : ""}.` };
+}
+
+/** The conversation with its whole texts. */
+async function wholeView({ runtime, execution }: ChatState): Promise<ConversationView> {
+  const whole = { each: Number.MAX_SAFE_INTEGER, all: Number.MAX_SAFE_INTEGER };
+  return (await viewExecution(runtime.journal, execution, whole)) as ConversationView;
+}

@@ -1,0 +1,75 @@
+import { standingOfConversation } from "../../../agent/from-journal/conversation-standing.ts";
+import { readPastConversation } from "../../../agent/from-journal/past-conversation.ts";
+import type { Journal } from "../../../journal/journal.ts";
+import type { Model } from "../../../models/model.ts";
+import { counted } from "../../../output/count-text.ts";
+import type { ConversationView, SaidView } from "../../../views/view.ts";
+import { viewExecution } from "../../../views/view-execution.ts";
+import { EXIT } from "../../exit-code.ts";
+import { Failure } from "../../failure.ts";
+import { findExecution } from "../../input/find-execution.ts";
+import { loadModel, type ModelOptions, recordedModel } from "../../input/load-model.ts";
+import { foldText } from "../../terminal/executions/input-text.ts";
+import { oneLine } from "../../terminal/one-line.ts";
+
+/** Messages that are shown of a conversation that is taken up. */
+const SHOWN = 6;
+
+/** A conversation of the journal that is taken up. */
+export interface PastChat {
+  readonly view: ConversationView;
+  /** The model that answers in it. */
+  readonly answering: string;
+  /** Whether it goes on without a new message: its host died, or its calls wait. */
+  readonly goesOn: boolean;
+}
+
+export async function readPastChat(journal: Journal, named: string, tenant: string): Promise<PastChat> {
+  const execution = await findExecution(journal, named, tenant);
+  const view = await viewExecution(journal, execution, { each: 2000, all: 2 * 1024 * 1024 });
+  if (view.kind !== "conversation")
+    throw new Failure(EXIT.usage, `--conversation: ${oneLine(named)} is a ${view.kind}, and no conversation.`);
+  const past = await readPastConversation(journal, execution, view.tenant);
+  const standing = standingOfConversation(past);
+  const rests = standing.state === "waiting" && standing.rests;
+  return { view, answering: past.answering.model, goesOn: standing.state !== "ended" && !rests };
+}
+
+/** The model of `--model`, or else the one that the conversation has. */
+export async function chatModel(
+  named: string | undefined,
+  past: PastChat | undefined,
+  options: ModelOptions,
+): Promise<Model> {
+  if (named !== undefined) return loadModel(named, options);
+  if (past) return recordedModel(past.answering, options);
+  throw new Failure(
+    EXIT.usage,
+    "chat needs --model PROVIDER:NAME, or --conversation ID, which takes a conversation of the journal up.",
+  );
+}
+
+/** The latest messages and answers of a conversation, as indented lines. */
+export function pastLines({ turns, said, state }: ConversationView, columns: number): readonly string[] {
+  const messages = [...turns.flatMap((turn) => [...turn.said.filter(isUsers), turn.text]), ...said.filter(isUsers)]
+    .map((one) => ("by" in one ? { who: "you", head: one.text } : { who: "model", head: one }))
+    .filter(({ head }) => head.text.trim() !== "");
+  const left = messages.length - SHOWN;
+  return [
+    ...(left > 0 ? [`… ${counted(left, "earlier message")}; /save FILE writes them all`] : []),
+    ...messages
+      .slice(-SHOWN)
+      .flatMap(({ who, head }) => [`${who}:`, ...foldText(head.cut ? `${head.text}…` : head.text.trim(), columns)]),
+    ...(state === "ended" ? ["It has ended, so it goes on as a new conversation."] : []),
+  ];
+}
+
+/** What the user has said, the latest first, for the up arrow. */
+export function pastMessages({ turns, said }: ConversationView): readonly string[] {
+  const all = [...turns.flatMap((turn) => turn.said), ...said].filter(isUsers);
+  return all.flatMap(({ text: { text, cut } }) => (cut || text.includes("\n") ? [] : [oneLine(text)])).toReversed();
+}
+
+function isUsers({ by }: SaidView): boolean {
+  return by === "user";
+}

@@ -1,0 +1,93 @@
+import type { AgentEvent } from "../../../agent/event.ts";
+import { outcomeText } from "../../../gate/answer.ts";
+import type { CallLine } from "../../../gate/call-line.ts";
+import { counted } from "../../../output/count-text.ts";
+import { insetText } from "../../../output/foreign-text.ts";
+import { RUN_PROGRAM } from "../../../tools/tool-name.ts";
+import { StreamCleaner } from "../chat/streamed-text.ts";
+import { oneLine } from "../one-line.ts";
+import type { Screen } from "../screen.ts";
+import { statusLine } from "../status-line.ts";
+import { standardStreams, writeStderr, writeStdout } from "../standard-streams.ts";
+
+/**
+ * Shows a conversation while it goes on, as lines: the model's text on standard output, calls and programs on standard error.
+ * Its id is that of the first event, if it is not known.
+ *
+ * The text comes from the model, a tool or a program: it may contain terminal control sequences, or imitate the lines
+ * printed here. So names stay within their line, and programs are indented.
+ */
+export function showConversation(screen: Screen, known?: string): (event: AgentEvent) => void {
+  let conversation = known;
+  let inLine = false;
+  const cleaner = new StreamCleaner();
+  const showWriting = createWriting(standardStreams().stderr, screen);
+  const show = (event: AgentEvent) => {
+    conversation ??= event.execution;
+    if (event.execution === conversation) showWriting(event);
+    // Text of agents that are tools is not part of the answer, and several may write at once.
+    if (event.type === "text" && event.execution !== conversation) return;
+    if (event.type === "text" && event.text !== "") {
+      writeStdout(cleaner.add(event.text));
+      inLine = !event.text.endsWith("\n");
+    } else if (ENDS_TEXT.has(event.type) && inLine) {
+      writeStdout(`${cleaner.end()}\n`);
+      inLine = false;
+    } else showWork(event);
+  };
+  return (event) => screen.show(() => show(event));
+}
+
+/** After these, no more of the model's text follows in its line. */
+const ENDS_TEXT: ReadonlySet<AgentEvent["type"]> = new Set([
+  "turn_ended",
+  "conversation_ended",
+  "conversation_resting",
+]);
+
+function showWork(event: AgentEvent): void {
+  const note = (text: string) => writeStderr(`${text}\n`);
+  switch (event.type) {
+    case "model_changed":
+      note(`${oneLine(event.model)} goes on: the model before it failed`);
+      break;
+    case "program_started":
+      note(`\n── program${event.hosted ? " at the provider" : ""} ──\n${insetText(event.source.trimEnd())}\n──`);
+      break;
+    case "program_ended":
+      note(`program ${event.isError ? "failed" : "done"}`);
+      break;
+    case "call_ended":
+      note(`${event.caller === "direct" ? "call" : "  call from the program"}: ${endedCallText(event)}`);
+      break;
+    default:
+  }
+}
+
+/** How a call has ended, like `orders.find → array of 3, 12 ms`. */
+export function endedCallText({ tool, outcome, ms, items }: CallLine): string {
+  const after = items === undefined || outcome.type === "value" ? "" : ` after ${counted(items, "item")}`;
+  return `${oneLine(tool)} → ${oneLine(outcomeText(outcome))}${after}, ${Math.round(ms)} ms`;
+}
+
+/** Text that is kept of what a model writes, and shown of it, in UTF-16 code units. */
+const KEPT_LENGTH = 2000;
+const SHOWN_LENGTH = 60;
+
+/**
+ * Shows on a terminal, in one line that changes, the line of a program that its model is writing. The line is removed
+ * once the program is whole, which is then shown when it runs.
+ */
+function createWriting(stream: NodeJS.WriteStream, screen: Screen): (event: AgentEvent) => void {
+  let written = "";
+  // The input is JSON while it is written: its line breaks are written as `\\n`.
+  const lineOf = () => (written === "" ? "" : `… ${(written.split(/\n|\\n/).at(-1) ?? "").slice(-SHOWN_LENGTH)}`);
+  const line = statusLine(lineOf, { stream, screen });
+  return (event) => {
+    if (event.type === "conversation_ended") line[Symbol.dispose]();
+    const isWriting = event.type === "argument" && event.tool === RUN_PROGRAM;
+    if (!isWriting && (written === "" || event.type === "argument")) return;
+    written = isWriting ? (written + event.text).slice(-KEPT_LENGTH) : "";
+    line.draw();
+  };
+}
