@@ -1,5 +1,5 @@
 import type { CallView } from "../../src/views/view.ts";
-import { callText, streamText } from "../../src/views/words.ts";
+import { callText, codeText, streamText } from "../../src/views/words.ts";
 import { bytes, count, duration } from "../format.ts";
 import { Text } from "../text.tsx";
 import { visibleText } from "../visible-text.ts";
@@ -60,7 +60,7 @@ export function CallLine({ id, row, scale, isActive, isChosen, isOpen, place, on
 function groupFacts({ group }: CallRow & { readonly type: "group" }) {
   const { tool, state, detail, calls, ms, bytes: size } = group;
   const mean = ms / Math.max(1, calls.length);
-  const word = callText({ state, detail });
+  const word = codeText(callText({ state, detail }));
   return {
     tool,
     state,
@@ -74,7 +74,7 @@ function groupFacts({ group }: CallRow & { readonly type: "group" }) {
 
 function callFacts({ call }: CallRow & { readonly type: "call" }) {
   const { id, tool, state, ms, items, bytes: size } = call;
-  const word = callText(call);
+  const word = codeText(callText(call));
   const took = ms === undefined ? "" : duration(ms);
   const hasSize = state === "value" || items !== undefined;
   const sizeText = items === undefined ? bytes(size) : streamText({ items, bytes: size }, state === "open");
@@ -85,7 +85,7 @@ function callFacts({ call }: CallRow & { readonly type: "call" }) {
     times: "",
     ms: took,
     size: hasSize ? bytes(size) : "",
-    name: `call ${id} of ${tool}, ${items === undefined ? word : stateOf(call)}${took === "" ? "" : `, ${took}`}${hasSize ? `, ${sizeText}` : ""}`,
+    name: `call ${id} of ${tool}, ${items === undefined ? word : codeText(stateOf(call))}${took === "" ? "" : `, ${took}`}${hasSize ? `, ${sizeText}` : ""}`,
   };
 }
 

@@ -64,6 +64,11 @@ export function callText({ state, detail = "", items }: Pick<CallView, "state" |
     : `${text} after ${counted(items, "item")}`;
 }
 
+/** A code of a refusal or failure as people say it. */
+export function codeText(code: string): string {
+  return code.replaceAll("_", " ");
+}
+
 /** How far a stream is, like `stream of 12,000 items, 2.4 MiB so far`; of one that has ended, without `so far`. */
 export function streamText({ items, bytes }: StreamView, isOpen: boolean): string {
   return `stream of ${counted(items, "item")}, ${byteText(bytes)}${isOpen ? " so far" : ""}`;
@@ -131,8 +136,8 @@ export function leadText(view: ExecutionView): string {
     return `${name}${line === undefined ? "" : ` in line ${line}`}: ${beginning(message)}`;
   }
   if (outcome) {
-    const given = output ? `, with ${byteText(output.bytes)} for the model` : "";
-    return `${capital(endingText({ ...outcome, limit: limitOf(outcome) }))} after ${counted(made, "call")}${view.kind === "call" ? "" : given}.`;
+    const given = output && view.kind === "program" ? `, with ${byteText(output.bytes)} for the model` : "";
+    return `${capital(endingText({ ...outcome, limit: limitOf(outcome) }))} after ${counted(made, "call")}${given}.`;
   }
   if (view.kind === "conversation" && view.rests) return RESTS;
   if (state === "waiting") return waiting.length === 0 ? "It waits." : `It waits for ${waitingFor(waiting)}.`;
