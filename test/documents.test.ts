@@ -39,6 +39,12 @@ describe("every link of a document leads to a file, and to a heading where it na
   });
 });
 
+test("the README leads to every document, by what its reader wants to do", () => {
+  const [, list = ""] = /^## I want to …$([^]*?)^## /m.exec(read("README.md")) ?? [];
+  const docs = documents.filter((document) => document.startsWith("docs/"));
+  expect(docs.filter((document) => !list.includes(`](${document}`))).toEqual([]);
+});
+
 /** Every file of the sources, by its own name too: a document may say "each adapter has its `content.ts`". */
 const sources = new Set(filesIn("src").flatMap((file) => [file, posix.basename(file)]));
 
