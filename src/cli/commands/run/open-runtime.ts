@@ -86,7 +86,7 @@ export async function openRuntime(
       if (json) printAgentJson(report, operator);
       else {
         const hints = waitingHints(execution, ending, sameOr(options, header));
-        printAgentReport(report, rests ? [`portcullis: ${restsText(execution)}`] : hints);
+        printAgentReport(report, rests ? [`portcullis: ${restsText(execution, sameOr(options, header))}`] : hints);
       }
       return agentExitCodeOf(ending);
     },

@@ -66,6 +66,8 @@ export class MessageEditor implements AnswerLines, Disposable {
     input.on("data", this.#onData);
     input.on("end", this.#onEnd);
     output.write(PASTES_ON);
+    // A command that fails ends its process without disposing of what it holds.
+    process.once("exit", this.#restore);
   }
 
   get hasEnded(): boolean {
@@ -97,14 +99,17 @@ export class MessageEditor implements AnswerLines, Disposable {
   }
 
   [Symbol.dispose](): void {
-    const { input, output } = this.#options;
+    const { input } = this.#options;
     input.off("data", this.#onData);
     input.off("end", this.#onEnd);
     this.#readline.close();
     input.setRawMode(false);
     input.pause();
-    output.write(PASTES_OFF);
+    process.off("exit", this.#restore);
+    this.#restore();
   }
+
+  readonly #restore = (): void => void this.#options.output.write(PASTES_OFF);
 
   readonly #onData = (chunk: Buffer): void => {
     this.#typed.take(chunk);

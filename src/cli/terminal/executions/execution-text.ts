@@ -229,7 +229,7 @@ function driverLine(view: ExecutionView, same: SameOptions): string {
   if (drivenUntil !== undefined) return `A driver holds it until at least ${timeText(drivenUntil)}.`;
   if (driven) return "A driver has it.";
   if (kind === "call") return "It has no driver, and cannot be taken up.";
-  if (kind === "conversation" && view.rests) return restsText(execution);
+  if (kind === "conversation" && view.rests) return restsText(execution, same);
   const within = parent ? `, and goes on with ${oneLine(parent.execution)}` : "";
   const first = waiting.length > 0 ? "Decide or answer what waits, then take it up" : "Take it up";
   return `It has no driver${within}. ${first}, with the tools it began with: ${resumeCommand(parent?.execution ?? execution, same)}`;

@@ -98,8 +98,9 @@ function withoutKey(address: string): string {
 }
 
 /** How a conversation goes on that rests. No command answers the calls with which it rests. */
-export function restsText(execution: string): string {
-  return `${RESTS} Continue it with runtime.converse({ continue: ${JSON.stringify(oneLine(execution))} }).`;
+export function restsText(execution: string, options: SameOptions): string {
+  const call = `runtime.converse({ continue: ${JSON.stringify(oneLine(execution))} })`;
+  return `${RESTS} Continue it with ${call}, or with:\n  ${chatCommand(execution, options)}`;
 }
 
 /** Options as they are written after a command, without the missing ones. */

@@ -74,6 +74,22 @@ describe.skipIf(!hasScript)("on a terminal", () => {
     expect(screen.indexOf("  Well.")).toBeGreaterThan(screen.indexOf("› two"));
   });
 
+  test("a program is shown in its colours while the model writes it, and nothing of it is left if it is interrupted", async () => {
+    const program = "const late = await tools.rows.list({});\nreturn late.length;";
+    await using served = await serve(anthropicWire, [{ calls: [{ program }], sent: "open", end: "cut_off" }]);
+    const { code, shown } = await onTerminal(
+      ["chat", "--model", "anthropic:claude-test", "--base-url", served.url, ...TOOLS],
+      [
+        [PROMPT, `one${ENTER}`],
+        ["\u001b[35mreturn\u001b[39m late.length;", CTRL_C],
+        ["Interrupted.", CTRL_C],
+      ],
+    );
+    expect(code).toBe(130);
+    expect(shown).toContain("\u001b[35mconst\u001b[39m late = \u001b[35mawait\u001b[39m");
+    expect(screenOf(shown).slice(2, 4)).toEqual(["› one", "Interrupted. Your next message goes on from here."]);
+  });
+
   test("Ctrl-C interrupts a call, and twice ends with 130; the conversation is taken up where it was", async () => {
     const journal = ["--journal", join(folder, "twice.db")];
     const { code, shown } = await onTerminal(

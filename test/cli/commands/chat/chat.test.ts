@@ -59,6 +59,14 @@ test("the journal names the model of a provider, and what it keeps is not chosen
   expect(chosen.stderr).toContain("has not ended, and keeps what it began with");
 });
 
+test("a conversation of ask that has ended goes on as a new one, which is told", async () => {
+  const journal = ["--journal", join(folder, "ended.db")];
+  await portcullis(["ask", "one", ...CHAT.slice(1), "--execution", "first", ...journal]);
+  const { code, stdout, stderr } = await portcullis([...CHAT, ...journal, "--conversation", "first"], "two\n");
+  expect([code, stdout]).toEqual([0, "Message 2: two\n"]);
+  expect(ID.exec(stderr)?.[1]).toMatch(/^[\da-f-]{36}$/);
+});
+
 test("a call that waits for a decision ends a pipe with 6, and goes on once it was decided", async () => {
   const journal = ["--journal", join(folder, "waits.db")];
   const first = await portcullis([...CHAT, ...journal], 'program {"amount":5}\nnot said\n');

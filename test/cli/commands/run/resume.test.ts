@@ -162,8 +162,9 @@ test("a conversation that rests with calls of its host has no command that answe
   const resume = ["resume", "rests", "--model", model, "--allow-changed-tools", "--journal", path];
   const told = await portcullis(resume);
   expect(told.code).toBe(6);
-  const next = 'It waits for the user to say more. Continue it with runtime.converse({ continue: "rests" }).';
-  expect(told.stderr).toContain(`portcullis: ${next}\n`);
+  const next =
+    'It waits for the user to say more. Continue it with runtime.converse({ continue: "rests" }), or with:\n  portcullis chat --conversation rests ';
+  expect(told.stderr).toContain(`portcullis: ${next}`);
   expect(told.stderr).not.toContain("--result");
   const shown = await portcullis(["show", "rests", "--journal", path]);
   expect(shown.stdout).toContain(next);
