@@ -1,181 +1,232 @@
+import type { ComponentChildren } from "preact";
 import type { CallView, ExecutionView, ProgramView } from "../../src/views/view.ts";
-import { limitText, outcomeText } from "../../src/views/words.ts";
+import { callText } from "../../src/views/words.ts";
 import { useExecution } from "../data/use-source.ts";
-import { amount, bytes, count, duration } from "../format.ts";
+import { count, counted, duration, time } from "../format.ts";
 import { Problem } from "../parts/problem.tsx";
+import { Section } from "../parts/section.tsx";
+import { State } from "../parts/state.tsx";
 import { TextBlock } from "../parts/text-block.tsx";
 import { linkTo } from "../route.ts";
 import { Text } from "../text.tsx";
+import { type Difference, firstDifference, type Measure, measuresOf } from "./differences.ts";
 
 /** Two executions of one program beside each other. */
 export function Compare({ one, other }: { readonly one: string; readonly other: string }) {
   const left = useExecution(one);
   const right = useExecution(other);
   const error = left.error ?? right.error;
-  if (error !== undefined)
-    return (
-      <main>
-        <Problem error={error} />
-      </main>
-    );
   if (!left.value || !right.value)
-    return (
-      <main>
-        <p>Loading …</p>
-      </main>
-    );
+    return <main>{error === undefined ? <p>Loading …</p> : <Problem error={error} />}</main>;
   if (!isProgram(left.value) || !isProgram(right.value))
     return (
       <main>
         <p class="problem">Only executions of programs can be compared.</p>
       </main>
     );
-  return <Comparison left={left.value} right={right.value} />;
+  return <Comparison views={[left.value, right.value]} error={error} />;
 }
 
 function isProgram(view: ExecutionView): view is ProgramView {
   return view.kind === "program";
 }
 
-function Comparison({ left, right }: { readonly left: ProgramView; readonly right: ProgramView }) {
-  const tools = [...new Set([...left.calls, ...right.calls].map(({ tool }) => tool))];
+type Both<Value> = readonly [Value, Value];
+
+interface ComparisonProps {
+  readonly views: Both<ProgramView>;
+  readonly error: unknown;
+}
+
+function Comparison({ views, error }: ComparisonProps) {
+  const [left, right] = views;
+  const difference = firstDifference(left, right);
+  const measures = measuresOf(left, right);
+  const differing = measures.filter((measure) => measure.texts[0] !== measure.texts[1]);
+  const same = measures.filter((measure) => !differing.includes(measure));
   return (
     <main class="compare-screen" data-compare>
-      <h1>Two executions of {left.source === right.source ? "one program" : "different programs"}</h1>
-      <p class="hint" data-first-difference>
-        <Text text={firstDifference(left.calls, right.calls)} />
-      </p>
-      <div class="table-box" tabIndex={0} role="region" aria-label="Comparison">
-        <table>
-          <thead>
-            <tr>
-              <td />
-              {[left, right].map(({ execution }, index) => (
-                <th scope="col" key={index}>
-                  <a href={linkTo("execution", execution)}>
-                    <Text text={execution} />
-                  </a>
-                </th>
-              ))}
-              <th scope="col">difference</th>
-            </tr>
-          </thead>
-          <tbody>
-            <Line
-              name="outcome"
-              texts={[left, right].map(({ outcome, state }) => (outcome ? outcomeText(outcome.type) : state))}
-            />
-            <NumberLine
-              name="time"
-              values={[left, right].map(({ lastAt, startedAt }) => lastAt - startedAt)}
-              as={duration}
-            />
-            <NumberLine name="calls" values={[left, right].map(({ calls }) => calls.length)} as={count} />
-            <NumberLine name="turns" values={[left, right].map(({ turns }) => turns.length)} as={count} />
-            <NumberLine
-              name="returned by tools"
-              values={[left, right].map(({ funnel }) => funnel.fetched.bytes)}
-              as={bytes}
-            />
-            <NumberLine
-              name="given to the model"
-              values={[left, right].map(({ funnel }) => funnel.returned?.bytes ?? 0)}
-              as={bytes}
-            />
-            {left.limits.map(({ name, used }) => {
-              const there = right.limits.find((limit) => limit.name === name)?.used;
-              return used === undefined || there === undefined ? null : (
-                <NumberLine
-                  key={name}
-                  name={limitText(name)}
-                  values={[used, there]}
-                  as={(value) => amount(name, value)}
-                />
-              );
-            })}
-            {tools.map((tool) => (
-              <ToolLines key={tool} tool={tool} calls={[left.calls, right.calls]} />
+      <header class="head">
+        <h1>Two executions of {left.source === right.source ? "one program" : "different programs"}</h1>
+        <p class="lead" data-first-difference>
+          <Text text={difference.text} />
+        </p>
+      </header>
+      {error !== undefined && <Problem error={error} />}
+      <div class="panels">
+        <Sides>
+          {views.map((view, index) => (
+            <Who key={index} view={view} index={index} />
+          ))}
+        </Sides>
+        <DifferentLine sources={difference.sources} />
+        <Section title="What differs" note={counted(differing.length, "measure")} part="differences">
+          {differing.length === 0 ? <p class="empty">No measure differs.</p> : <Table measures={differing} />}
+        </Section>
+        <DifferentCall calls={difference.calls} />
+        <Section title="Given to the model">
+          <Sides isText>
+            {views.map(({ execution, output }, index) => (
+              <div class="side" key={index} data-part="output">
+                <Letter index={index} />
+                {output ? <TextBlock head={output} name={`Output of ${execution}`} /> : <p class="empty">Nothing.</p>}
+              </div>
             ))}
-          </tbody>
-        </table>
-      </div>
-      <div class="beside">
-        {[left, right].map(({ execution, output }, index) => (
-          <section class="section output" key={index} data-part="output">
-            <h2>
-              Given to the model by <Text text={execution} />
-            </h2>
-            {output ? <TextBlock head={output} name={`Output of ${execution}`} /> : <p class="hint">Nothing.</p>}
-          </section>
-        ))}
+          </Sides>
+        </Section>
+        {same.length > 0 && (
+          <details class="same">
+            <summary>
+              {counted(same.length, "measure")} {same.length === 1 ? "is" : "are"} the same
+            </summary>
+            <Table measures={same} />
+          </details>
+        )}
       </div>
     </main>
   );
 }
 
-function ToolLines({ tool, calls }: { readonly tool: string; readonly calls: readonly (readonly CallView[])[] }) {
-  const own = calls.map((all) => all.filter((call) => call.tool === tool));
-  const sum = (of: (call: CallView) => number) => own.map((all) => all.reduce((total, call) => total + of(call), 0));
-  const isBad = ({ state }: CallView) => (state === "failed" || state === "refused" ? 1 : 0);
+/** What the two executions are called here: their ids are long. */
+const LETTERS = ["A", "B"] as const;
+
+function Letter({ index }: { readonly index: number }) {
+  return <b class="letter">{LETTERS[index]}</b>;
+}
+
+interface SidesProps {
+  readonly children: ComponentChildren;
+  /** Text stands below the other on a narrow screen: it needs the width. */
+  readonly isText?: boolean;
+}
+
+function Sides({ children, isText = false }: SidesProps) {
+  return <div class={`beside ${isText ? "text" : ""}`}>{children}</div>;
+}
+
+function Who({ view, index }: { readonly view: ProgramView; readonly index: number }) {
+  const { execution, title, state, driven, outcome, startedAt, lastAt } = view;
   return (
-    <>
-      <NumberLine name={`${tool}: calls`} values={own.map((all) => all.length)} as={count} />
-      <NumberLine name={`${tool}: time`} values={sum(({ ms = 0 }) => ms)} as={duration} />
-      <NumberLine name={`${tool}: bytes`} values={sum((call) => call.bytes)} as={bytes} />
-      <NumberLine name={`${tool}: without a value`} values={sum(isBad)} as={count} />
-    </>
+    <div class="side">
+      <p class="head-line">
+        <Letter index={index} />
+        <State state={state} driven={driven} outcome={outcome?.type} />
+        <span>{duration(Math.max(0, lastAt - startedAt))}</span>
+        <span class="quiet">{time(startedAt)}</span>
+      </p>
+      <h2>
+        <a href={linkTo("execution", execution)}>
+          <Text text={title} />
+        </a>
+      </h2>
+      <p class="quiet">
+        <code>
+          <Text text={execution} />
+        </code>
+      </p>
+    </div>
   );
 }
 
-interface NumberLineProps {
-  readonly name: string;
-  readonly values: readonly number[];
-  readonly as: (value: number) => string;
-}
-
-function NumberLine({ name, values, as }: NumberLineProps) {
-  const [one = 0, other = 0] = values;
-  const difference = other - one;
-  const sign = difference > 0 ? "+ " : difference < 0 ? "− " : "";
+function DifferentLine({ sources }: { readonly sources: Difference["sources"] }) {
+  if (!sources) return null;
+  const { line, texts } = sources;
   return (
-    <Line name={name} texts={values.map(as)} difference={difference === 0 ? "" : sign + as(Math.abs(difference))} />
+    <Section title="The first line that differs" note={`line ${count(line)}`}>
+      <Sides isText>
+        {texts.map((text, index) => (
+          <div class="side" key={index}>
+            <Letter index={index} />
+            <pre class="box" tabIndex={0} role="region" aria-label={`Line ${line} of ${LETTERS[index]}`}>
+              <Text text={text === undefined ? "(It has no such line.)" : text.trim()} />
+            </pre>
+          </div>
+        ))}
+      </Sides>
+    </Section>
   );
 }
 
-interface LineProps {
-  readonly name: string;
-  readonly texts: readonly string[];
-  readonly difference?: string;
-}
-
-function Line({ name, texts, difference = texts[0] === texts[1] ? "" : "differs" }: LineProps) {
+function DifferentCall({ calls }: { readonly calls: Difference["calls"] }) {
+  if (!calls) return null;
+  const { number, both } = calls;
+  const [one, other] = both;
+  // Where the inputs differ, it says nothing that the results do.
+  const isAnswer = one?.tool === other?.tool && one?.input.text === other?.input.text;
   return (
-    <tr class={difference === "" ? "" : "differs"}>
-      <th scope="row">
-        <Text text={name} />
-      </th>
-      {texts.map((text, index) => (
-        <td key={index}>
-          <Text text={text} />
-        </td>
-      ))}
-      <td>{difference}</td>
-    </tr>
+    <Section title="The first call that differs" note={`call ${count(number)}`}>
+      <Sides isText>
+        {both.map((call, index) => (
+          <CallSide key={index} call={call} index={index} isAnswer={isAnswer} />
+        ))}
+      </Sides>
+    </Section>
   );
 }
 
-/** Where the calls of two executions part: they are compared in the order in which they were made. */
-function firstDifference(left: readonly CallView[], right: readonly CallView[]): string {
-  const length = Math.max(left.length, right.length);
-  for (let index = 0; index < length; index += 1) {
-    const one = left[index];
-    const other = right[index];
-    if (!one || !other) return `From call ${index + 1} on, only ${one ? "the first" : "the second"} makes calls.`;
-    if (one.tool !== other.tool) return `Call ${index + 1} differs: ${one.tool}, and ${other.tool}.`;
-    if (one.input.text !== other.input.text)
-      return `The input of call ${index + 1} of ${one.tool} differs: ${one.input.text}, and ${other.input.text}.`;
-    if (one.state !== other.state || one.result?.text !== other.result?.text)
-      return `The answer to call ${index + 1} of ${one.tool} differs.`;
-  }
-  return "Both made the same calls, with the same inputs and the same answers, as far as they are shown.";
+interface CallSideProps {
+  readonly call: CallView | undefined;
+  readonly index: number;
+  /** The answer is shown, and not the input. */
+  readonly isAnswer: boolean;
+}
+
+function CallSide({ call, index, isAnswer }: CallSideProps) {
+  const letter = LETTERS[index] ?? "";
+  if (!call)
+    return (
+      <div class="side">
+        <Letter index={index} /> <span class="empty">It makes no such call.</span>
+      </div>
+    );
+  return (
+    <div class="side">
+      <h3>
+        <Letter index={index} />{" "}
+        <code>
+          <Text text={call.tool} />
+        </code>{" "}
+        <small>
+          <span class={`call-state ${call.state}`}>
+            <Text text={callText(call)} />
+          </span>
+          {call.ms === undefined ? "" : ` · ${duration(call.ms)}`}
+        </small>
+      </h3>
+      {!isAnswer && <TextBlock head={call.input} name={`Input in ${letter}`} isJson />}
+      {isAnswer && call.result && (
+        <TextBlock head={call.result} name={`Result in ${letter}`} isJson={call.state === "value"} />
+      )}
+    </div>
+  );
+}
+
+function Table({ measures }: { readonly measures: readonly Measure[] }) {
+  return (
+    <table class="measures">
+      <thead>
+        <tr>
+          <td />
+          <th scope="col">A</th>
+          <th scope="col">B</th>
+          <th scope="col">B to A</th>
+        </tr>
+      </thead>
+      <tbody>
+        {measures.map(({ name, texts, difference }) => (
+          <tr key={name} class={difference === "" ? "" : "differs"}>
+            <th scope="row">
+              <Text text={name} />
+            </th>
+            {texts.map((text, index) => (
+              <td key={index}>
+                <Text text={text} />
+              </td>
+            ))}
+            <td>{difference}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
 }

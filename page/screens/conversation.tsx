@@ -1,67 +1,74 @@
 import { useState } from "preact/hooks";
-import type { CallView, ConversationView, ModelTurnView, ProgramCallView, SaidView } from "../../src/views/view.ts";
-import { callText, RESTS, turnText } from "../../src/views/words.ts";
-import { useExecution } from "../data/use-source.ts";
-import { bytes, duration } from "../format.ts";
-import { CallDetails } from "../timeline/call-details.tsx";
 import { callsAt } from "../../src/views/call-groups.ts";
+import type {
+  CallView,
+  ConversationView,
+  ModelTurnView,
+  ProgramCallView,
+  SaidView,
+  TextHead,
+} from "../../src/views/view.ts";
+import { callText, programText, RESTS, turnText } from "../../src/views/words.ts";
+import { useExecution } from "../data/use-source.ts";
+import { bytes, count, counted, duration } from "../format.ts";
 import { Funnel } from "../parts/funnel.tsx";
 import { Limits } from "../parts/limits.tsx";
-import { Notes, Output } from "../parts/panels.tsx";
+import { Notes } from "../parts/panels.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { Replay, ReplayText } from "../parts/replay.tsx";
+import { Section } from "../parts/section.tsx";
 import { TextBlock } from "../parts/text-block.tsx";
 import { linkTo } from "../route.ts";
 import { Text } from "../text.tsx";
+import { CallDetails } from "../timeline/call-details.tsx";
 import { ProgramPanels } from "./program.tsx";
 
-/** One conversation: its turns, with their direct calls and programs inside. */
+/** One conversation: its answer and its funnel, then what was said, with the model's calls and programs folded. */
 export function ConversationPanels({ view }: { readonly view: ConversationView }) {
   const [turn, setTurn] = useState<number>();
-  const { turns, said, task, rests, outcome } = view;
-  const shown = turn === undefined ? turns : turns.slice(0, turn + 1);
-  const calls = new Map(
-    (turn === undefined ? view.calls : callsAt({ calls: view.calls, turns: [] }, turn)).map((call) => [call.id, call]),
-  );
-  const at = turn ?? turns.length - 1;
+  const { turns } = view;
+  const at = turns[turn ?? turns.length - 1];
+  const text = at ? turnText(at) : "The model has not answered yet.";
   return (
     <div class="panels">
-      <Replay
-        turns={turns.length}
-        turn={turn}
-        onTurn={setTurn}
-        text={turns[at] ? turnText(turns[at]) : "The model has not answered yet."}
-      />
-      <ReplayText turn={turn} text={turns[at] ? turnText(turns[at]) : "The model has not answered yet."} />
-      <section class="section turns" aria-label="Turns" data-count={turns.length}>
-        <h2>Turns</h2>
-        <ol>
-          {task !== "" && (
-            <li class="said user">
-              <b>The task</b>
-              <TextBlock head={{ text: task, bytes: task.length }} name="The task" />
-            </li>
-          )}
-          {shown.map((one, index) => (
-            <Turn key={index} view={view} turn={one} number={index + 1} calls={calls} isLast={index === turn} />
-          ))}
-          {turn === undefined && said.map((one, index) => <Said key={index} said={one} />)}
-          {turn === undefined && rests && <li class="hint">{RESTS}</li>}
-        </ol>
-      </section>
-      <Funnel funnel={view.funnel} />
-      <Limits view={view} />
-      {outcome?.fault && (
-        <p class="fault">
-          <b>
-            <Text text={outcome.fault.code ?? outcome.fault.name} />
-          </b>{" "}
-          <Text text={outcome.fault.message} />
-        </p>
+      {turn === undefined && view.output && (
+        <Section class="output" part="output" title="Answer">
+          <Spoken head={view.output} />
+        </Section>
       )}
-      <Output output={turn === undefined ? view.output : undefined} />
+      <Funnel funnel={view.funnel} />
+      <Section
+        class="turns"
+        title="Conversation"
+        note={counted(turns.length, "turn")}
+        count={turns.length}
+        aside={<Replay turns={turns.length} turn={turn} onTurn={setTurn} text={text} />}
+      >
+        <ReplayText turn={turn} text={text} />
+        <Thread view={view} until={turn} />
+      </Section>
+      <Limits view={view} />
       <Notes view={view} />
     </div>
+  );
+}
+
+/** `until`: the turn after which the thread ends, if the replay is at one. */
+function Thread({ view, until }: { readonly view: ConversationView; readonly until: number | undefined }) {
+  const { turns, said, task, rests, state, driven } = view;
+  const shown = until === undefined ? turns : turns.slice(0, until + 1);
+  const calls = until === undefined ? view.calls : callsAt({ calls: view.calls, turns: [] }, until);
+  const byId = new Map(calls.map((call) => [call.id, call]));
+  return (
+    <ol class="thread">
+      {task !== "" && <Said by="user" text={{ text: task, bytes: task.length }} />}
+      {shown.map((one, index) => (
+        <Turn key={index} view={view} turn={one} number={index + 1} calls={byId} isLast={index === until} />
+      ))}
+      {until === undefined && said.map((one, index) => <Said key={index} by={one.by} text={one.text} />)}
+      {until === undefined && rests && <li class="hint">{RESTS}</li>}
+      {until === undefined && state === "running" && driven && <li class="hint">The model goes on …</li>}
+    </ol>
   );
 }
 
@@ -75,46 +82,86 @@ interface TurnProps {
 }
 
 function Turn({ view, turn, number, calls, isLast }: TurnProps) {
+  const { model, at, inputTokens, outputTokens, end, text, programs } = turn;
+  const facts = [
+    `turn ${number}`,
+    `after ${duration(Math.max(0, at - view.startedAt))}`,
+    `${count(inputTokens)} tokens in, ${count(outputTokens)} out`,
+    ...(end === "called" || end === "answered" ? [] : [end.replaceAll("_", " ")]),
+  ];
   return (
     <>
       {turn.said.map((one, index) => (
-        <Said key={index} said={one} />
+        <Said key={index} by={one.by} text={one.text} />
       ))}
       <li class="turn" data-turn={number}>
-        <header>
-          <b>Turn {number}</b> <small>{turnText(turn)}</small>
-          {turn.model !== view.model && (
-            <small>
-              {" "}
-              by <Text text={turn.model} />
-            </small>
-          )}
-        </header>
-        {turn.text.text !== "" && <TextBlock head={turn.text} name={`Text of turn ${number}`} />}
+        <p class="who">
+          <b>
+            <Text text={model} />
+          </b>{" "}
+          <Facts facts={facts} />
+        </p>
+        {text.text !== "" && <Spoken head={text} />}
         {turn.calls.map((id) => {
           const call = calls.get(id);
           return call && <DirectCall key={id} execution={view.execution} call={call} />;
         })}
-        {turn.programs.map((program) => (
-          <NestedProgram key={program.id} program={program} isLast={isLast} />
+        {programs.map((program) => (
+          <NestedProgram key={program.id} program={isLast ? unanswered(program) : program} />
         ))}
       </li>
     </>
   );
 }
 
-function Said({ said }: { readonly said: SaidView }) {
+/** Facts in small words, none of which is broken. */
+function Facts({ facts }: { readonly facts: readonly string[] }) {
   return (
-    <li class={`said ${said.by}`}>
-      <b>{said.by === "user" ? "The user" : "The host"}</b>
-      <TextBlock head={said.text} name={`Said by the ${said.by}`} />
+    <small>
+      {facts.map((fact, index) => (
+        <span key={fact}>
+          {index > 0 && " · "}
+          <span class="number">
+            <Text text={fact} />
+          </span>
+        </span>
+      ))}
+    </small>
+  );
+}
+
+/** The program before its result was there. */
+function unanswered({ result: _result, isError: _isError, ...program }: ProgramCallView): ProgramCallView {
+  return program;
+}
+
+const WHO = { user: "User", host: "Host" } as const;
+
+function Said({ by, text }: SaidView) {
+  return (
+    <li class={`said ${by}`}>
+      <p class="who">
+        <b>{WHO[by]}</b>
+      </p>
+      <Spoken head={text} />
     </li>
+  );
+}
+
+/** Prose of a person or a model. */
+function Spoken({ head }: { readonly head: TextHead }) {
+  return (
+    <div class="spoken">
+      <Text text={head.text} />
+      {head.cut && <p class="hint">Only the beginning of {bytes(head.bytes)} is shown.</p>}
+    </div>
   );
 }
 
 function DirectCall({ execution, call }: { readonly execution: string; readonly call: CallView }) {
   const { id, tool, state, ms, bytes: size } = call;
   const [isOpen, setOpen] = useState(false);
+  const facts = [...(ms === undefined ? [] : [duration(ms)]), ...(state === "value" ? [bytes(size)] : [])];
   return (
     <details
       class="nested"
@@ -123,21 +170,28 @@ function DirectCall({ execution, call }: { readonly execution: string; readonly 
       onToggle={({ currentTarget }) => setOpen(currentTarget.open)}
     >
       <summary>
-        <Text text={tool} />{" "}
-        <span class={`call-state ${state}`}>
-          <Text text={callText(call)} />
-        </span>{" "}
+        <span class="nested-kind">Call</span>{" "}
+        <code class="nested-title">
+          <Text text={tool} />
+        </code>{" "}
         <small>
-          {ms === undefined ? "" : duration(ms)} {state === "value" ? bytes(size) : ""}
-        </small>
+          <span class={`call-state ${state}`}>
+            <Text text={callText(call)} />
+          </span>
+        </small>{" "}
+        <Facts facts={facts} />
       </summary>
-      {isOpen && <CallDetails execution={execution} call={call} />}
+      {isOpen && (
+        <div class="nested-body">
+          <CallDetails execution={execution} call={call} />
+        </div>
+      )}
     </details>
   );
 }
 
-function NestedProgram({ program, isLast }: { readonly program: ProgramCallView; readonly isLast: boolean }) {
-  const { id, execution, source, result, isError } = program;
+function NestedProgram({ program }: { readonly program: ProgramCallView }) {
+  const { id, execution, title, source, result, isError } = program;
   const [isOpen, setOpen] = useState(false);
   return (
     <details
@@ -147,27 +201,25 @@ function NestedProgram({ program, isLast }: { readonly program: ProgramCallView;
       onToggle={({ currentTarget }) => setOpen(currentTarget.open)}
     >
       <summary>
-        run_program{" "}
-        <small>
-          {bytes(source.bytes)} of source
-          {result && !isLast ? `, ${bytes(result.bytes)} given back` : ""}
-        </small>
-        {isError && !isLast && <span class="call-state failed"> no value</span>}
+        <span class="nested-kind">Program</span>{" "}
+        <span class="nested-title">
+          <Text text={title} />
+        </span>{" "}
+        <small class={isError ? "call-state failed" : ""}>{programText(program)}</small>
       </summary>
       {isOpen && (
-        <>
+        <div class="nested-body">
           {execution === undefined ? (
             <TextBlock head={source} name={`Program ${id}`} />
           ) : (
             <Nested execution={execution} program={program} />
           )}
-          {result && !isLast && (
-            <>
-              <h4>Given to the model</h4>
+          {result && execution === undefined && (
+            <Section title="Given to the model">
               <TextBlock head={result} name={`Result of program ${id}`} />
-            </>
+            </Section>
           )}
-        </>
+        </div>
       )}
     </details>
   );
@@ -179,14 +231,23 @@ function Nested({ execution, program }: { readonly execution: string; readonly p
   if (value?.kind === "program")
     return (
       <>
-        <a href={linkTo("execution", execution)}>Open it alone</a>
+        <p>
+          <a href={linkTo("execution", execution)}>Open it alone</a>
+        </p>
         <ProgramPanels view={value} />
       </>
     );
+  if (error === undefined) return <p class="empty">Loading …</p>;
   return (
     <>
       <TextBlock head={program.source} name={`Program ${program.id}`} />
-      {error !== undefined && <Problem error={error} />}
+      {program.result ? (
+        <Section title="Given to the model">
+          <TextBlock head={program.result} name={`Result of program ${program.id}`} />
+        </Section>
+      ) : (
+        <Problem error={error} />
+      )}
     </>
   );
 }

@@ -220,21 +220,24 @@ function Line({ row, longest }: { readonly row: Row; readonly longest: number })
         <span class="list-title">
           <Text text={title === "" ? kind : title} />
         </span>{" "}
-        <span class="list-took">
-          <svg class="bar-line" viewBox={`0 0 ${BAR_WIDTH} 10`} preserveAspectRatio="none" aria-hidden="true">
-            {took !== undefined && (
-              <rect
-                class={`bar ${state === "running" ? "open" : barKind(outcome)}`}
-                width={Math.max(1, (took / longest) * BAR_WIDTH)}
-                height={10}
-              />
-            )}
-          </svg>
-          <span class="number">{took === undefined ? "" : duration(took)}</span>
-        </span>{" "}
+        {took !== undefined && (
+          <>
+            <span class="list-took">
+              <svg class="bar-line" viewBox={`0 0 ${BAR_WIDTH} 10`} preserveAspectRatio="none" aria-hidden="true">
+                <rect
+                  class={`bar ${state === "running" ? "open" : barKind(outcome)}`}
+                  width={Math.max(1, (took / longest) * BAR_WIDTH)}
+                  height={10}
+                />
+              </svg>
+              <span class="number">{duration(took)}</span>
+            </span>{" "}
+          </>
+        )}
         <span class="list-facts">
           <Text text={facts.join(" · ")} />
         </span>
+        {state === "waiting" && <span class="list-act">{waitsFor.length > 0 ? "Look and decide" : "Look"}</span>}
       </a>
     </div>
   );

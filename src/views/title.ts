@@ -19,15 +19,19 @@ export function titleOf(header: Header): string {
       return shortened(firstLine(header.task)) || `Conversation with ${header.model}`;
     case "call":
       return header.tool;
-    case "program": {
-      const source = header.source.slice(0, LOOKED_THROUGH);
-      return shortened(headComment(source) || toolsText(header) || firstLine(source)) || "An empty program";
-    }
+    case "program":
+      return titleOfProgram(header.source, new Set(header.tools.map(({ name }) => name)));
   }
 }
 
-function toolsText({ source, tools }: Header & { readonly kind: "program" }): string {
-  const written = [...writtenTools(source, new Set(tools.map(({ name }) => name)))];
+/** What a program is called that may call these tools. */
+export function titleOfProgram(source: string, tools: ReadonlySet<string>): string {
+  const beginning = source.slice(0, LOOKED_THROUGH);
+  return shortened(headComment(beginning) || toolsText(source, tools) || firstLine(beginning)) || "An empty program";
+}
+
+function toolsText(source: string, tools: ReadonlySet<string>): string {
+  const written = [...writtenTools(source, tools)];
   const more = written.length - TOOLS;
   return `${written.slice(0, TOOLS).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }

@@ -1,6 +1,6 @@
 import { clientEnding } from "../agent/ending-text.ts";
 import { childExecution } from "../agent/calls/child-execution.ts";
-import { type KeptTurn, toldResult } from "../agent/from-journal/conversation-state.ts";
+import { toldResult } from "../agent/from-journal/conversation-state.ts";
 import { readPastConversation, type PastConversation } from "../agent/from-journal/past-conversation.ts";
 import {
   HELD_CONVERSATION,
@@ -20,6 +20,7 @@ import { EventViews } from "./parts/event-views.ts";
 import { conversationFunnel } from "./parts/funnel-view.ts";
 import { endingHead } from "../programs/from-journal/ending-head.ts";
 import { Lane } from "../values/slice-scheduler.ts";
+import { titleOfProgram } from "./title.ts";
 import { TextAllowance, headOf, type TextBounds } from "./parts/text-allowance.ts";
 import type { ConversationView, LimitView, ModelTurnView, ProgramCallView, SaidView, TextHead } from "./view.ts";
 
@@ -59,7 +60,7 @@ export async function viewConversation(
     artifacts: past.artifacts.map(({ name, bytes, shape, call }) => ({ name, bytes, shape, call })),
     model: past.answering.model,
     task: header.task,
-    turns: past.turns.map((turn) => turnView(header, turn, room)),
+    turns: turnViews(past, room),
     said: past.said.map((said) => saidView(said, room)),
     rests: standing.state === "waiting" && standing.rests && standing.held === undefined,
   };
@@ -90,37 +91,49 @@ async function readCalls(journal: Journal, past: PastConversation, room: TextAll
   return { calls, events, lastAt };
 }
 
-function turnView(
-  header: ConversationHeader,
-  { said, turn, model, results }: KeptTurn,
-  room: TextAllowance,
-): ModelTurnView {
-  const { calls, hosted, end, usage, text } = turn;
-  const own = calls.flatMap((call): ProgramCallView[] => {
-    if (call.type !== "program_call") return [];
-    const result = results.get(call.id);
-    return [
-      {
-        id: call.id,
-        execution: childExecution(header.execution, call.id),
-        source: room.head(call.source ?? ""),
-        ...(result && { result: room.head(result.text), isError: result.isError }),
-      },
-    ];
+function turnViews({ header, turns, use }: PastConversation, room: TextAllowance): readonly ModelTurnView[] {
+  const tools = new Set(header.tools.map(({ name }) => name));
+  const made = new Map<string, { calls: number; fetched: number }>();
+  for (const { callId, bytes } of use.lines) {
+    const [program = "", own] = callId.split("/");
+    if (own === undefined) continue;
+    const { calls, fetched } = made.get(program) ?? { calls: 0, fetched: 0 };
+    made.set(program, { calls: calls + 1, fetched: fetched + bytes });
+  }
+  const programView = (id: string, source: string): ProgramCallView => ({
+    id,
+    title: titleOfProgram(source, tools),
+    source: room.head(source),
   });
-  const atProvider = hosted.flatMap((news): ProgramCallView[] =>
-    news.type === "hosted_program_started" ? [{ id: news.program, source: room.head(news.source) }] : [],
-  );
-  return {
-    said: said.map((one) => saidView(one, room)),
-    text: room.head(text),
-    model,
-    end: end.type,
-    inputTokens: usage.inputTokens,
-    outputTokens: usage.outputTokens,
-    calls: calls.flatMap(({ type, id }) => (type === "tool_call" ? [id] : [])),
-    programs: [...own, ...atProvider],
-  };
+  return turns.map(({ said, turn, model, results, at }) => {
+    const { calls, hosted, end, usage, text } = turn;
+    const own = calls.flatMap((call): ProgramCallView[] => {
+      if (call.type !== "program_call") return [];
+      const result = results.get(call.id);
+      return [
+        {
+          ...programView(call.id, call.source ?? ""),
+          execution: childExecution(header.execution, call.id),
+          ...(made.get(call.id) ?? { calls: 0, fetched: 0 }),
+          ...(result && { result: room.head(result.text), isError: result.isError }),
+        },
+      ];
+    });
+    const atProvider = hosted.flatMap((news) =>
+      news.type === "hosted_program_started" ? [programView(news.program, news.source)] : [],
+    );
+    return {
+      said: said.map((one) => saidView(one, room)),
+      text: room.said(text),
+      model,
+      at,
+      end: end.type,
+      inputTokens: usage.inputTokens,
+      outputTokens: usage.outputTokens,
+      calls: calls.flatMap(({ type, id }) => (type === "tool_call" ? [id] : [])),
+      programs: [...own, ...atProvider],
+    };
+  });
 }
 
 function saidView({ by, message }: SaidMessage, room: TextAllowance): SaidView {
@@ -128,7 +141,7 @@ function saidView({ by, message }: SaidMessage, room: TextAllowance): SaidView {
     typeof message === "string"
       ? message
       : message.map((part) => (part.type === "text" ? part.text : `(${part.type} ${part.name ?? ""})`)).join("\n");
-  return { by, text: room.head(text) };
+  return { by, text: room.said(text) };
 }
 
 /** The model's answer. */

@@ -273,7 +273,12 @@ const PROGRAM_CALL_VIEW = objectSchema({
   id: z.string(),
   /** Its execution; missing if the program ran at the provider, or was never begun. */
   execution: z.string().exactOptional(),
+  /** What it is called, in one line. */
+  title: z.string(),
   source: TEXT_HEAD,
+  /** Number of its calls that have ended, and UTF-8 bytes of their results. Missing if it ran at the provider. */
+  calls: count.exactOptional(),
+  fetched: count.exactOptional(),
   /** The result that the model got; missing until there is one. */
   result: TEXT_HEAD.exactOptional(),
   isError: z.boolean().exactOptional(),
@@ -287,6 +292,8 @@ const MODEL_TURN_VIEW = objectSchema({
   /** The model's text. */
   text: TEXT_HEAD,
   model: z.string(),
+  /** When it came, in milliseconds since 1970. */
+  at: count,
   /** `called`, `answered`, `cut_off` … */
   end: z.string(),
   inputTokens: count,

@@ -8,6 +8,7 @@ import type {
   FunnelView,
   LimitView,
   ModelTurnView,
+  ProgramCallView,
   StreamView,
   WaitingView,
 } from "./view.ts";
@@ -130,7 +131,7 @@ export function limitOf(outcome: ExecutionView["outcome"]): string | undefined {
 /** What came out of an execution so far, in a sentence. */
 export function leadText(view: ExecutionView): string {
   const { state, driven, waiting, outcome, calls, callsLeft = 0, output } = view;
-  const made = calls.length + callsLeft;
+  const made = calls.length + callsLeft + callsOfPrograms(view);
   if (outcome?.fault) {
     const { name, message, line } = outcome.fault;
     return `${name}${line === undefined ? "" : ` in line ${line}`}: ${beginning(message)}`;
@@ -144,6 +145,11 @@ export function leadText(view: ExecutionView): string {
   if (!driven) return "Its host is gone, and it can be taken up again.";
   const open = calls.filter((call) => call.state === "open").length;
   return `${counted(made, "call")} so far${open === 0 ? "" : `, ${count(open)} open`}.`;
+}
+
+function callsOfPrograms(view: ExecutionView): number {
+  if (view.kind !== "conversation") return 0;
+  return view.turns.flatMap(({ programs }) => programs).reduce((sum, { calls = 0 }) => sum + calls, 0);
 }
 
 /** Tools that a sentence names. */
@@ -223,6 +229,14 @@ export function funnelInLine(funnel: FunnelView): string {
     return [`${byteText(part.bytes)}${part.bytes === 0 ? "" : ` (${tokens})`} ${what}`];
   });
   return parts.join(" → ");
+}
+
+/** What a program of a conversation did, in a line: its calls, what they fetched, and what the model was given. */
+export function programText({ calls, fetched = 0, result, isError = false, source }: ProgramCallView): string {
+  if (calls === undefined) return `ran at the provider, ${byteText(source.bytes)} of source`;
+  const made = `${counted(calls, "call")}${calls === 0 ? "" : ` fetched ${byteText(fetched)}`}`;
+  if (!result) return `${made} so far`;
+  return `${made}, ${isError ? "no value, " : ""}${byteText(result.bytes)} given to the model`;
 }
 
 /** What a turn of a model did. */

@@ -129,12 +129,31 @@ test("a conversation's view has its turns with direct calls and programs, and wh
   expect(view.turns).toHaveLength(2);
   expect(view.calls).toMatchObject([{ tool: "shop.rows", state: "value", made: 0, told: 1, bytes: 19 }]);
   const [program] = view.turns[1]?.programs ?? [];
-  expect(program).toMatchObject({ source: { text: "return tools.pay({ n: 1 });" } });
+  expect(program).toMatchObject({ title: "pay", calls: 0, source: { text: "return tools.pay({ n: 1 });" } });
+  expect(view.turns.map(({ at }) => at)).toEqual(view.turns.map(() => expect.closeTo(Date.now(), -5)));
   const [waiting] = view.waiting;
   expect(waiting).toMatchObject({ id: `${program?.id}/1`, tool: "pay", input: { text: '{"n":1}' } });
   expect(await viewCall(one.journal, execution, waiting?.id ?? "")).toMatchObject({ tool: "pay", input: '{"n":1}' });
   const below = await viewExecution(one.journal, program?.execution ?? "");
   expect(below).toMatchObject({ parent: { execution }, state: "waiting" });
+});
+
+test("what was said in a conversation is whole up to 16 Ki characters, and its programs tell their calls and bytes", async () => {
+  await using one = await open();
+  const long = "a".repeat(16 * 1024);
+  const program = "// Two lists\nawait tools.shop.rows({ n: 1 }); return (await tools.shop.rows({ n: 2 })).length;";
+  const model = scriptedModel([{ text: `${long}b`, programs: [program] }, () => ({ text: long })]);
+  const { execution } = await one.runtime.agent({ model, task: "Count.", programs: "local" });
+  const view = (await viewExecution(one.journal, execution)) as ConversationView;
+  expect(view.turns.map(({ text }) => text)).toEqual([
+    { text: long, bytes: long.length + 1, cut: true },
+    { text: long, bytes: long.length },
+  ]);
+  const [{ execution: child = "" } = {}] = view.turns[0]?.programs ?? [];
+  const below = await viewExecution(one.journal, child);
+  expect(view.turns[0]?.programs).toMatchObject([
+    { title: "Two lists", calls: 2, fetched: below.funnel.fetched.bytes, result: { text: "2" } },
+  ]);
 });
 
 test("a conversation whose host is to answer a turn's calls waits for them, as its list and its status say", async () => {

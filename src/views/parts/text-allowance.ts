@@ -12,6 +12,9 @@ export interface TextBounds {
   readonly forClient?: true;
 }
 
+/** Length of what was said in a conversation, in UTF-16 code units. */
+const SAID_LENGTH = 16 * 1024;
+
 /** Cuts texts to what a view may hold of them. */
 export class TextAllowance {
   readonly #bounds: TextBounds;
@@ -32,14 +35,19 @@ export class TextAllowance {
     return this.#bounds.only === id;
   }
 
+  /** Like `head`, for what was said in a conversation: people read it whole. */
+  said(text: string): TextHead {
+    return this.head(text, Math.max(this.#bounds.each, SAID_LENGTH));
+  }
+
   /** Like `head`, for a text of a call. */
   headOfCall(id: string, text: string): TextHead {
     return this.#bounds.only === undefined || this.isMeant(id) ? this.head(text) : headOf(text, 0);
   }
 
   /** The beginning of a text, within the bound of one text and what is left for all. */
-  head(text: string): TextHead {
-    const head = headOf(text, Math.min(this.#bounds.each, this.#left));
+  head(text: string, each = this.#bounds.each): TextHead {
+    const head = headOf(text, Math.min(each, this.#left));
     this.#left -= head.text.length;
     return head;
   }

@@ -1,0 +1,69 @@
+import { expect, test } from "vitest";
+import { firstDifference, measuresOf } from "../../page/screens/differences.ts";
+import type { CallView, ProgramView } from "../../src/views/view.ts";
+
+const call = (id: number, changes: Partial<CallView> = {}): CallView => ({
+  id: String(id),
+  tool: "rows",
+  caller: "programmatic",
+  state: "value",
+  made: 0,
+  at: 0,
+  ms: 10,
+  input: { text: "{}", bytes: 2 },
+  result: { text: "1", bytes: 1 },
+  bytes: 1,
+  started: true,
+  ...changes,
+});
+
+const view = (calls: readonly CallView[], changes: Partial<ProgramView> = {}) =>
+  ({
+    source: "return 1;",
+    state: "ended",
+    outcome: { type: "completed" },
+    startedAt: 0,
+    lastAt: 100,
+    calls,
+    turns: [],
+    limits: [],
+    funnel: { fetched: { bytes: 10, tokens: 1 } },
+    ...changes,
+  }) as unknown as ProgramView;
+
+test.each([
+  ["another tool", call(2, { tool: "other" }), "Call 2 differs: rows, and other."],
+  ["another input", call(2, { input: { text: "[]", bytes: 2 } }), "The input of call 2 of rows differs."],
+  ["another answer", call(2, { result: { text: "2", bytes: 1 } }), "The answer to call 2 of rows differs."],
+  ["another end", call(2, { state: "failed" }), "The answer to call 2 of rows differs."],
+])("two executions part at the first call with %s, and both calls are there", (_, other, text) => {
+  const difference = firstDifference(view([call(1), call(2), call(3)]), view([call(1), other, call(3)]));
+  expect(difference).toEqual({ text, calls: { text, number: 2, both: [call(2), other] } });
+});
+
+test("an execution that makes fewer calls parts where it ends, and equal ones do not part", () => {
+  expect(firstDifference(view([call(1)]), view([]))).toMatchObject({ text: "From call 1 on, only A makes calls." });
+  expect(firstDifference(view([call(1)]), view([call(1)])).calls).toBeUndefined();
+});
+
+test("of two programs the first line that differs is told, also if one ends there", () => {
+  const of = (one: string, other: string) =>
+    firstDifference(view([], { source: one }), view([], { source: other })).sources;
+  expect(of("a\nb\nc", "a\nx\nc")).toEqual({ line: 2, texts: ["b", "x"] });
+  expect(of("a\nb", "a")).toEqual({ line: 2, texts: ["b", undefined] });
+  expect(of("a", "a")).toBeUndefined();
+});
+
+test("measures tell how the second differs from the first, by amount and share", () => {
+  const measures = measuresOf(
+    view([call(1)], { lastAt: 100 }),
+    view([call(1), call(2)], { lastAt: 150, outcome: { type: "failed" } }),
+  );
+  const of = (name: string) => measures.find((measure) => measure.name === name);
+  expect(of("outcome")).toMatchObject({ texts: ["completed", "failed"], difference: "differs" });
+  expect(of("time")).toMatchObject({ texts: ["100 ms", "150 ms"], difference: "+50 ms (+50\u00a0%)" });
+  expect(of("rows: calls")).toMatchObject({ texts: ["1", "2"], difference: "+1 (+100\u00a0%)" });
+  expect(of("returned by tools")).toMatchObject({ difference: "" });
+  // Neither was given anything.
+  expect(of("given to the model")).toBeUndefined();
+});

@@ -1,0 +1,104 @@
+/// <reference lib="dom" />
+import type { Page } from "puppeteer-core";
+import { expect } from "vitest";
+import { scriptedModel } from "../../src/testing.ts";
+import { shoot, textOf, untilText, useBrowser, withBrowser } from "./browser.ts";
+import { startPage } from "./start-page.ts";
+
+const { open } = useBrowser();
+
+const isWide = (page: Page) =>
+  page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
+
+const LONG = `${"Flights are late. ".repeat(200)}That is all.`;
+
+/** A conversation with a direct call, a program and a long answer. */
+async function talk(one: Awaited<ReturnType<typeof startPage>>): Promise<string> {
+  const model = scriptedModel([
+    {
+      text: "I count the orders.",
+      programs: [
+        "// Orders of two days\nlet n = 0;\nfor (const day of [1, 2]) n += (await tools.crm.orders({ n: day })).length;\nreturn n;",
+      ],
+    },
+    () => ({ text: LONG }),
+  ]);
+  return (await one.runtime.agent({ model, task: "How many orders?", programs: "local" })).execution;
+}
+
+withBrowser(
+  "a conversation has its answer and funnel first, then what was said in its order, whole, with programs in a line each",
+  async () => {
+    await using one = await startPage(open);
+    const { page, problems } = await one.show(await talk(one));
+    expect(
+      await page.$$eval(".panels > section h2", (titles) => titles.map((title) => title.firstChild?.textContent)),
+    ).toEqual(["Answer", "What reached the model", "Conversation"]);
+    expect(await textOf(page, '[data-part="output"]')).toContain("That is all.");
+    const said = await page.$$eval(".thread .spoken", (texts) => texts.map((text) => text.textContent));
+    expect(said).toEqual(["How many orders?", "I count the orders.", LONG]);
+    const program = "details[data-execution] > summary";
+    expect(await textOf(page, program)).toMatch(
+      /^Program Orders of two days 2 calls fetched [\d.]+ \w+, 2 B given to the model$/,
+    );
+    expect(await page.$("details[data-execution] .panels")).toBeNull();
+    await page.locator(program).click();
+    await untilText(page, 'details [data-part="program"]', /crm\.orders/);
+    expect(problems).toEqual([]);
+  },
+);
+
+for (const [width, scheme] of [
+  [320, "light"],
+  [360, "dark"],
+] as const)
+  withBrowser(
+    `the list, a conversation and a comparison are not wider than ${width} pixels, in the ${scheme} scheme`,
+    async () => {
+      await using one = await startPage(open);
+      const program = (n: number) =>
+        `// ${"A program with a long title ".repeat(4)}\nreturn (await tools.echo({ n: ${n}, text: "${"x".repeat(200)}" })).n;`;
+      await one.runtime.execute(program(1), {
+        execution: "a-rather-long-id-of-an-execution-without-any-spaces-in-it-0123456789",
+      });
+      await one.runtime.execute(program(22), { execution: "b" });
+      await one.runtime.execute("await tools.bank.pay({ n: 1 });", { execution: "pay" });
+      const conversation = await talk(one);
+      const { page, problems } = await open(one.url, { width, height: 640, scheme });
+      await page.waitForSelector(".list-row.waiting");
+      expect(await isWide(page)).toBe(false);
+      await shoot(page, `list-${width}`);
+      await page.evaluate(`location.hash = "#/execution/${conversation}"`);
+      await page.waitForSelector(".thread");
+      expect(await isWide(page)).toBe(false);
+      await page.locator("details[data-execution] > summary").click();
+      await page.waitForSelector("details .panels");
+      expect(await isWide(page)).toBe(false);
+      await shoot(page, `conversation-${width}`);
+      await page.evaluate(
+        'location.hash = "#/compare/a-rather-long-id-of-an-execution-without-any-spaces-in-it-0123456789/b"',
+      );
+      await untilText(page, "[data-first-difference]", /The input of call 1 of echo differs/);
+      expect(await isWide(page)).toBe(false);
+      await shoot(page, `comparison-${width}`);
+      expect(problems).toEqual([]);
+    },
+  );
+
+withBrowser("a comparison has what differs first, and what is the same is folded", async () => {
+  await using one = await startPage(open);
+  const program = (n: number) => `const rows = await tools.crm.orders({ n: ${n} });\nreturn rows.length;`;
+  await one.runtime.execute(program(1), { execution: "a" });
+  await one.runtime.execute(program(2), { execution: "b" });
+  const { page, problems } = await one.show("a");
+  await page.evaluate('location.hash = "#/compare/a/b"');
+  await untilText(page, "[data-first-difference]", /^The input of call 1 of crm\.orders differs\.$/);
+  await untilText(page, "section", /The first line that differs line 1/);
+  const measures = await page.$$eval('[data-part="differences"] tbody tr', (rows) =>
+    rows.every((row) => row.className === "differs"),
+  );
+  expect(measures).toBe(true);
+  await page.locator("details.same > summary").click();
+  await untilText(page, "details.same tbody tr", /crm\.orders: calls11/);
+  expect(problems).toEqual([]);
+});
