@@ -32,6 +32,8 @@ type Work<Value> = (signal: AbortSignal) => Promise<Value>;
 export class ServerRuns {
   readonly #parts: ServerRunsParts;
   readonly #runs = new Map<ExecutionId, Set<Run>>();
+  /** Resolve once the last message of each conversation is in the journal. */
+  readonly #saying = new Map<ExecutionId, Promise<void>>();
   /** Failed recoveries that the operator was told of: each sweep fails with them again. */
   readonly #told = new Set<string>();
   /** When executions could not be taken up, in milliseconds since 1970. */
@@ -59,6 +61,25 @@ export class ServerRuns {
     } finally {
       runs.delete(run);
       if (runs.size === 0) this.#runs.delete(id);
+    }
+  }
+
+  /**
+   * Says something in a conversation once what was to be said before it was said, or has failed: otherwise two requests
+   * would take the conversation from each other. `work` calls its second argument once the journal has the message.
+   */
+  async say<Value>(id: ExecutionId, work: (signal: AbortSignal, onSaid: () => void) => Promise<Value>): Promise<Value> {
+    const before = this.#saying.get(id);
+    const { promise: said, resolve: onSaid } = Promise.withResolvers<void>();
+    this.#saying.set(id, said);
+    try {
+      return await this.run(id, async (signal) => {
+        await before;
+        return work(signal, onSaid);
+      });
+    } finally {
+      onSaid();
+      if (this.#saying.get(id) === said) this.#saying.delete(id);
     }
   }
 

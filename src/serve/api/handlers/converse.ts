@@ -75,9 +75,14 @@ async function say(
   const release = takePlace(parts, key);
   const said = Promise.withResolvers<void>();
   const { onEvent } = parts;
-  const running = parts.runs
-    .run(id, (signal) => runtime.say<unknown>(id, message, { ...options, signal, onEvent, onSaid: said.resolve }))
-    .finally(release);
+  const saying = (signal: AbortSignal, next: () => void) => {
+    const onSaid = () => {
+      said.resolve();
+      next();
+    };
+    return runtime.say<unknown>(id, message, { ...options, signal, onEvent, onSaid });
+  };
+  const running = parts.runs.say(id, saying).finally(release);
   if (!wait)
     running.catch((error: unknown) => {
       if (isOperators(problemOf(error))) parts.onError(error);

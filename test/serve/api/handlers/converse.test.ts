@@ -98,6 +98,21 @@ test("a conversation that is begun again by its id is the same, and another mess
   ]);
 });
 
+test("the same beginning several times at once begins one conversation, and its message is said once", async () => {
+  let asked = 0;
+  const model = scriptedModel([
+    () => {
+      asked += 1;
+      return { text: "so" };
+    },
+  ]);
+  await using door = await open({ server: { model } });
+  const body = { message: "one", execution: "chat" };
+  const all = await Promise.all(Array.from({ length: 5 }, () => door.begin(body)));
+  for (const { status, json } of all) expect([status, json.conversation]).toMatchObject([200, { said: 1, turns: 1 }]);
+  expect(asked).toBe(1);
+});
+
 test("a message with its number is said once, and of two messages at once one is refused", async () => {
   const { model, asked, release } = slowModel();
   await using door = await open({ server: { model } });
