@@ -31,7 +31,8 @@ const ENDED_ROWS = 20;
 /** Shows an execution until it ends, even if it or its journal does not exist yet. Ctrl-C ends the command, and changes nothing. */
 export async function followExecution(
   named: string,
-  options: Pick<CommandOptions<typeof SHOW>, "journal" | "tenant">,
+  options: Pick<CommandOptions<typeof SHOW>, "journal" | "tenant"> &
+    Partial<Pick<CommandOptions<typeof SHOW>, "calls">>,
 ): Promise<number> {
   using cancelling = cancelOnSignal();
   const { signal } = cancelling;
@@ -44,7 +45,8 @@ export async function followExecution(
   const id = await untilFound(find, `execution ${named}`, signal);
   if (id === undefined) return cancelling.exitCode;
   const same = sameAs(await readResumedHeader(journal, id), options.journal);
-  return await lookAgain(cancelling, (display) => executionLook(journal, display, id, same));
+  const shown = { same, allCalls: options.calls };
+  return await lookAgain(cancelling, (display) => executionLook(journal, display, id, shown));
 }
 
 /** Shows the executions of a journal as they go on, until Ctrl-C. */
@@ -102,14 +104,19 @@ async function pause(since: number, signal: AbortSignal): Promise<void> {
 /** Looks at the journal once and shows the news. Resolves with true if there will be no more news. */
 type Look = () => Promise<boolean>;
 
-function executionLook(journal: Journal, display: LiveDisplay, id: ExecutionId, same: SameOptions): Look {
+function executionLook(
+  journal: Journal,
+  display: LiveDisplay,
+  id: ExecutionId,
+  { same, allCalls }: { readonly same: SameOptions; readonly allCalls: boolean | undefined },
+): Look {
   let before: ExecutionView | undefined;
   return async () => {
     const summary = await journal.find(id);
     const isNew = before?.records !== summary.records || before.driven !== isDriven(journal, summary);
     const view = before && !isNew ? before : await viewExecution(journal, id);
     if (display.rows !== undefined)
-      display.draw(executionFrame(view, display.rows, same, shapeOf(standardStreams().stdout)));
+      display.draw(executionFrame(view, display.rows, same, { ...shapeOf(standardStreams().stdout), allCalls }));
     else if (isNew) await display.print(executionNews(view, before, same));
     before = view;
     return view.outcome !== undefined;

@@ -83,7 +83,7 @@ export function executionFrame(view: ExecutionView, rows: number, same: SameOpti
   );
   const shown = foot.length > 0 ? ["", ...foot] : [];
   const room = Math.max(1, rows - head.length - shown.length - TABLE_HEAD - 1);
-  const calls = callRows(view.calls, new Set());
+  const calls = callRows(view.calls, new Set(), as.allCalls);
   const earlier = callsIn(calls.slice(0, -room));
   const more = earlier > 0 ? [`… ${counted(earlier, "earlier call")}`] : [];
   const lines = [...head, ...callTable(calls.slice(-room), timesOf(view), as), ...more, ...shown];
