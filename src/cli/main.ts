@@ -224,6 +224,7 @@ export async function main(args: readonly string[], streams: Streams): Promise<n
   [PortcullisCommand.exitCode, given] = [EXIT.completed, {}];
   try {
     await guarded(() => program.parseAsync(args, { from: "user" }), strayFailure);
+    endStatusLines();
     return PortcullisCommand.exitCode;
   } catch (error) {
     endStatusLines();

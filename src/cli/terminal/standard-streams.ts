@@ -17,6 +17,7 @@ let write = writeToProcess;
 /** From here on, commands read and write these streams. */
 export function useStreams(streams: Streams): void {
   current = streams;
+  isWithinLine = false;
   write = streams.stdout === process.stdout ? writeToProcess : streams.stdout.write.bind(streams.stdout);
 }
 
@@ -27,8 +28,17 @@ export function hideBeforeWriting(hide: () => void): void {
   remove = hide;
 }
 
-function makeRoom({ isTTY }: NodeJS.WriteStream): void {
-  if (isTTY) remove();
+let isWithinLine = false;
+
+/** Whether the command has written a part of a line to the terminal, in whose place nothing else may be drawn. */
+export function hasBegunLine(): boolean {
+  return isWithinLine;
+}
+
+function makeRoom({ isTTY }: NodeJS.WriteStream, text: string): void {
+  if (!isTTY || text === "") return;
+  remove();
+  isWithinLine = !text.endsWith("\n");
 }
 
 /** The streams of the command that runs. */
@@ -41,19 +51,19 @@ export function standardStreams(): Streams {
  * controls a terminal.
  */
 export function writeStdout(text: string): void {
-  makeRoom(current.stdout);
+  makeRoom(current.stdout, text);
   write(cleanText(text));
 }
 
 /** Like `writeStdout`, with a style, which is the only control of a terminal that it writes. */
 export function writeStyled(style: Parameters<typeof styleText>[0], text: string): void {
-  makeRoom(current.stdout);
+  makeRoom(current.stdout, text);
   write(styleText(style, cleanText(text)));
 }
 
 /** Writes what is said about the command's work. No character of the text controls a terminal. */
 export function writeStderr(text: string): void {
-  makeRoom(current.stderr);
+  makeRoom(current.stderr, text);
   current.stderr.write(cleanText(text));
 }
 
@@ -94,6 +104,6 @@ function flushed(writeTo: NodeJS.WriteStream["write"]): Promise<void> {
 
 /** Writes to standard output, and resolves when the text has been passed on: a slow reader does not fill the memory. */
 export function writeInTime(text: string): Promise<void> {
-  makeRoom(current.stdout);
+  makeRoom(current.stdout, text);
   return new Promise((resolve) => void write(text, () => resolve()));
 }

@@ -1,6 +1,6 @@
 import { fitLine } from "./one-line.ts";
 import { Screen } from "./screen.ts";
-import { hideBeforeWriting, standardStreams } from "./standard-streams.ts";
+import { hasBegunLine, hideBeforeWriting, standardStreams } from "./standard-streams.ts";
 import { plainText, shapeOf } from "./terminal-shape.ts";
 
 /** How often the line is drawn, in milliseconds. Work that takes less shows nothing. */
@@ -48,7 +48,7 @@ class Line implements StatusLine {
   }
 
   draw(): void {
-    if (this.#screen.isTaken || lines.at(-1) !== this) return;
+    if (this.#screen.isTaken || hasBegunLine() || lines.at(-1) !== this) return;
     const took = `${((performance.now() - this.#since) / 1000).toFixed(1)} s`;
     const columns = this.#stream.columns > 0 ? this.#stream.columns : COLUMNS;
     const text = fitLine(this.#lineOf(took), Math.max(20, columns - 1));

@@ -69,6 +69,17 @@ test("what the command writes takes the place of the line, which comes again bel
   expect(shown()).toBe(`${CLEAR}working${CLEAR}one\ntwo\n${CLEAR}working`);
 });
 
+test("a line that the command has begun is not written over", () => {
+  const { shown } = use();
+  using _ = statusLine(() => "working");
+  writeStdout("The answer");
+  vi.advanceTimersByTime(500);
+  expect(shown()).toBe("The answer");
+  writeStdout(" is 7.\n");
+  vi.advanceTimersByTime(100);
+  expect(shown()).toBe(`The answer is 7.\n${CLEAR}working`);
+});
+
 test("of two lines the later is shown, and then the earlier again", () => {
   const { shown } = use();
   using _ = statusLine(() => "outer");

@@ -75,15 +75,23 @@ const KEPT_LENGTH = 2000;
 const SHOWN_LENGTH = 60;
 
 /**
- * Shows on a terminal, in one line that changes, the line of a program that its model is writing. The line is removed
- * once the program is whole, which is then shown when it runs.
+ * Shows on a terminal, in one line that changes, that a model is at work, or the line of a program that it is writing. That
+ * line is removed once the program is whole, which is then shown when it runs.
  */
 function createWriting(stream: NodeJS.WriteStream, screen: Screen): (event: AgentEvent) => void {
   let written = "";
+  let model = "";
+  let isAtWork = false;
   // The input is JSON while it is written: its line breaks are written as `\\n`.
-  const lineOf = () => (written === "" ? "" : `… ${(written.split(/\n|\\n/).at(-1) ?? "").slice(-SHOWN_LENGTH)}`);
+  const lineOf = (took: string) => {
+    if (written !== "") return `… ${(written.split(/\n|\\n/).at(-1) ?? "").slice(-SHOWN_LENGTH)}`;
+    return isAtWork && model !== "" ? `${model} is at work, ${took}` : "";
+  };
   const line = statusLine(lineOf, { stream, screen });
   return (event) => {
+    if (event.type === "conversation_started" || event.type === "model_changed") model = event.model;
+    // It waits for a person.
+    isAtWork = event.type !== "conversation_waiting" && event.type !== "conversation_resting";
     if (event.type === "conversation_ended") line[Symbol.dispose]();
     const isWriting = event.type === "argument" && event.tool === RUN_PROGRAM;
     if (!isWriting && (written === "" || event.type === "argument")) return;
