@@ -17,6 +17,7 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u\{[0-9a-fA-F]+\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|c[a-zA-Z]|[pP]\{[^}]*\}|[^])/uy`,
     String.raw`/^(?:[0-9]+|0x[0-9a-f]*)$/`,
     String.raw`/^(?:json)?\s*\n/`,
+    String.raw`/^(?:\/\/+|#+)/`,
     String.raw`/^([A-Za-z]{1,40})=(.*)$/`,
     String.raw`/^(.*?)[\\/](?:dist[\\/])?src[\\/]cli\.[jt]s$/s`,
     String.raw`/^([^:]*)(:(.*))?$/s`,
@@ -70,7 +71,6 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/^name '(\w+)' is not defined$/`,
     String.raw`/^globalThis\.(\w+) is not a (?:function|constructor)$/`,
     String.raw`/^tools(?:\.([\w.]+))? has no tool '(\w+)'$/`,
-    String.raw`/^tools\.([\w.]+) is not a function$/`,
   ],
   "what it repeats cannot begin again within itself": [
     String.raw`/\s+/`,

@@ -66,6 +66,8 @@ export interface Handling {
   beside: Beside;
   /** Of a tool that streams: the stream, once the handler has given its iterable. */
   stream?: OpenStream;
+  /** Of a stream that another driver had begun: whether the handler was told where to go on. */
+  wasTold?: boolean;
   /** What another driver has given of the stream. */
   streamed?: StreamPast | undefined;
 }

@@ -5,6 +5,7 @@ import type { CallLedger } from "./call-ledger.ts";
 import { CallWaits } from "./approve/call-waits.ts";
 import { type CallIdentity, OpenCall } from "./open-call.ts";
 import type { Handled } from "./run/handled.ts";
+import { OpenStreams } from "./streams/open-streams.ts";
 import type { UnreadAnswers } from "./run/unread-answers.ts";
 
 export interface OpenCallsParts {
@@ -18,12 +19,11 @@ export interface OpenCallsParts {
 /** The calls of a session that have no answer yet. Each gets at most one answer, and none after the session has closed. */
 export class OpenCalls {
   readonly waits: CallWaits;
+  readonly streams = new OpenStreams();
   readonly #parts: OpenCallsParts;
   readonly #open = new Map<string, OpenCall>();
   readonly #givenUp = new Set<string>();
   #closed = false;
-  /** Open calls whose callers read streams. */
-  #streams = 0;
 
   constructor(parts: OpenCallsParts) {
     this.#parts = parts;
@@ -32,10 +32,6 @@ export class OpenCalls {
 
   get size(): number {
     return this.#open.size;
-  }
-
-  get streams(): number {
-    return this.#streams;
   }
 
   get isClosed(): boolean {
@@ -57,7 +53,7 @@ export class OpenCalls {
 
   add(call: OpenCall): void {
     this.#open.set(call.identity.callId, call);
-    if (call.reader) this.#streams += 1;
+    this.streams.add(call);
   }
 
   /** The answer of a call whose handler has run, or whose result came from outside; undefined if it has ended. */
@@ -143,7 +139,8 @@ export class OpenCalls {
 
   #remove(callId: string): boolean {
     this.waits.remove(callId);
-    if (this.#open.get(callId)?.reader) this.#streams -= 1;
+    const call = this.#open.get(callId);
+    if (call) this.streams.remove(call);
     return this.#open.delete(callId);
   }
 

@@ -53,6 +53,15 @@ export function budgetSpent(tool: string, overdraft: Overdraft) {
   return refusal("budget_spent", tool, overdraftText(tool, overdraft));
 }
 
+/** As many streams of a tool are open in one program as the tool may have calls. */
+export function streamsAtOnce(tool: string, concurrency: number) {
+  return refusal(
+    "budget_spent",
+    tool,
+    `${tool} may have ${concurrency} ${concurrency === 1 ? "call" : "calls"} at once, and as many of its streams are open in this program. Read one to its end, or leave its loop, before you open another.`,
+  );
+}
+
 /** The handler ran, and its result exceeds the bytes that the execution may hold or move. */
 export function resultOverBudget(tool: string, overdraft: Overdraft) {
   return failure("result_over_budget", tool, overdraftText(tool, overdraft));
@@ -71,7 +80,7 @@ function overdraftText(tool: string, { limit, allowed, seen }: Overdraft): strin
     case "inputValues":
       return `The input of ${tool} holds ${seen} values, at most ${allowed} are allowed for one call (limit inputValues). Pass less, or split it into several calls.`;
     case "streams":
-      return `At most ${allowed} streams may be open at once (limit streams). Read one to its end, or leave its loop, before you open another.`;
+      return `At most ${allowed} ${allowed === 1 ? "stream" : "streams"} may be open at once (limit streams). Read one to its end, or leave its loop, before you open another.`;
     case "streamBytes":
       return `The items of one stream may take ${allowed} bytes in all (limit streamBytes), and ${tool} has more. Leave the loop earlier, or ask for less: fewer fields, or a filter.`;
     case "totalBytes":
@@ -264,6 +273,11 @@ export function yieldedPromise(tool: string, index: number): Error {
   return new Error(`Item ${index} of the stream of ${tool} is a promise: await it before you yield it.`);
 }
 
+/** For the operator. */
+export function yieldedNothing(tool: string, index: number): Error {
+  return new Error(`Item ${index} of the stream of ${tool} is undefined: yield null for an item without a value.`);
+}
+
 /** For the operator: the handler of a stream has ended with a value. */
 export function returnedNotYielded(tool: string): Error {
   return new Error(`The handler of ${tool} returned a value at its end: yield each item, and return nothing.`);
@@ -306,7 +320,7 @@ export function streamSilent({ name, timeoutMs }: Tool, items: number) {
   return failure(
     "handler_timed_out",
     name,
-    `The stream of ${name} gave nothing for ${timeoutMs} ms after ${items} items, and was ended.`,
+    `The stream of ${name} gave nothing for ${timeoutMs} ms after ${items} ${items === 1 ? "item" : "items"}, and was ended.`,
   );
 }
 
@@ -314,7 +328,14 @@ export function streamChanged(tool: string) {
   return failure(
     "stream_changed",
     tool,
-    `The host stopped while the stream of ${tool} was read. It was begun anew, and its first items are not those that the program has read. Begin again with a new program.`,
+    `The host stopped while the stream of ${tool} was read. Its items were given again from the first, and they are not those that the program has read. Begin again with a new program.`,
+  );
+}
+
+/** For the operator: a stream that did not go on has other items than before. */
+export function givenAgain(tool: string): Error {
+  return new Error(
+    `The stream of ${tool} was given again from its first item, with other items than the journal has. Have its handler read \`after\` of its context and yield what follows, or give all items again, in their order.`,
   );
 }
 

@@ -220,11 +220,11 @@ export class GateSession implements ParentSession, WorkBelow {
     const refusal = this.#admission.takeInput(request, inputBytes);
     if (refusal) return this.#calls.refuse(request, refusal);
 
-    const { streams = Number.POSITIVE_INFINITY } = this.limits;
     // A call that an earlier driver has let in stays in: the streams beside it may have ended there.
     const isLetIn = past.decided !== undefined && past.decided.decision !== "refused";
-    if (found.stream && request.reader && !isLetIn && this.#calls.streams >= streams)
-      return this.#calls.refuse(request, this.#admission.overStreams(found.name, streams));
+    const overStreams =
+      found.stream && request.reader && !isLetIn ? this.#admission.overStreams(found, this.#calls.streams) : undefined;
+    if (overStreams) return this.#calls.refuse(request, overStreams);
 
     const span = this.#options.spans?.begin(request);
     return this.#answer(new OpenCall(found, request, { isCounted: true, span, inputBytes }), past);
@@ -279,6 +279,12 @@ export class GateSession implements ParentSession, WorkBelow {
   /** The owner can take one more batch of a call's stream. */
   more(callId: string): void {
     this.#calls.get(callId)?.more();
+  }
+
+  /** The owner has left a call's stream, and says so by `stopReading` soon. Streams that it begins meanwhile find the place free. */
+  noteLeft(callId: string): void {
+    const call = this.#calls.get(callId);
+    if (call) this.#calls.streams.remove(call);
   }
 
   /** The owner reads no more of a call's stream. Of any other call the owner cannot do without the answer. */

@@ -65,6 +65,16 @@ export function hintFor(fault: Fault, tools: ToolSet, called: readonly string[] 
   return hint === undefined || AWAIT_IT.test(hint) ? unawaited : `${hint} ${unawaited}`;
 }
 
+/** V8's sentence for a name that is no function, also where its result was to be iterated. */
+const NOT_FUNCTION = /^tools\.([\w.]{1,256}) is not a function( or its return value is not (?:async )?iterable)?$/;
+
+/** The tool that gives a stream and is named in the line of the fault, if it is the only tool there. */
+function usedStream({ excerpt = "" }: Fault, tools: ToolSet): string | undefined {
+  const named = [...new Set(excerpt.match(/\btools\.[\w.]{1,256}/g))];
+  const [only] = named;
+  return named.length === 1 && only !== undefined && tools.get(only.slice("tools.".length))?.stream ? only : undefined;
+}
+
 const AWAIT_IT = /^A call returns a promise/;
 
 function hintForMessage(fault: Fault, tools: ToolSet): string | undefined {
@@ -74,8 +84,15 @@ function hintForMessage(fault: Fault, tools: ToolSet): string | undefined {
   if (missingField !== undefined) return ABSENT.get(missingField);
   const inPython = hintForPython(fault, tools);
   if (inPython !== undefined) return inPython;
-  const notFunction = /^tools\.([\w.]+) is not a function$/.exec(fault.message)?.[1];
+  const [, notFunction, orItsResult] = NOT_FUNCTION.exec(fault.message) ?? [];
+  if (notFunction !== undefined && orItsResult !== undefined && tools.get(notFunction))
+    return `tools.${notFunction} gives one result and no stream. Await it: const result = await tools.${notFunction}(…).`;
   if (notFunction !== undefined) return meantTool(notFunction, tools) ?? listTools(tools);
+  const notCalled = /^tools\.([\w.]{1,256}) is not (?:async )?iterable$/.exec(fault.message)?.[1];
+  if (notCalled !== undefined && tools.get(notCalled)) return `Call it: tools.${notCalled}({ … }).`;
+  const used = usedStream(fault, tools);
+  if (used !== undefined && / is not (a function|iterable|async iterable)/.test(fault.message))
+    return `A stream is read item by item: for await (const item of ${used}(…)).`;
   const onPromise = /^(tools\.[\w.]+\(\.\.\.\))\.(\w+) is not a function$/.exec(fault.message);
   if (onPromise) return `A call returns a promise: (await ${onPromise[1]}).${onPromise[2]}.`;
   const undefinedPart = /^Cannot read properties of undefined \(reading '(\w+)'\)$/.exec(fault.message)?.[1];
@@ -93,7 +110,10 @@ function hintForMessage(fault: Fault, tools: ToolSet): string | undefined {
 function hintForField(fault: Fault, tools: ToolSet, called: readonly string[]): string | undefined {
   const field = missingFieldOf(fault);
   if (field === undefined) return undefined;
-  const results = [...new Set(called)].flatMap((name) => tools.get(name) ?? []);
+  // The name of a variable is no field of an item.
+  const isField = fault.excerpt?.includes(`.${field}`) ?? false;
+  const read = [...new Set(called)].flatMap((name) => tools.get(name) ?? []);
+  const results = read.filter(({ stream }) => isField || !stream);
   return missingFieldAdvice(field, results.slice(0, RESULTS_READ));
 }
 

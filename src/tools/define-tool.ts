@@ -86,8 +86,9 @@ export const TOOL_RULES = {
   stream: flag(),
   /**
    * How a stream goes on whose host died. `"after"` (default): the handler is called with `after`, which has the number
-   * of items that are journalled and the last of them, and yields the items that follow. `"from-start"`: it yields all
-   * items again, and the stream fails with `stream_changed` if the first are not those that are journalled.
+   * of items that are journalled and the last of them, and yields the items that follow. `"from-start"`, or if the handler
+   * does not read `after`: it yields all items again, and the stream fails with `stream_changed` if the first are not those
+   * that are journalled.
    */
   resumes: oneOf(RESUMES),
   /** Which callers may call the tool. There is no default. */
@@ -119,7 +120,8 @@ export const TOOL_RULES = {
   /**
    * Calls at once over all executions of a runtime; unlimited by default. It counts calls, not handlers: a call counts
    * from when its input is read until it has an answer, also between attempts. A call that was given up, or took too
-   * long, counts no longer, even if its handler ignores the signal and still runs.
+   * long, counts no longer, even if its handler ignores the signal and still runs. A stream counts until it ends: a program
+   * that reads two of one tool side by side needs 2.
    */
   concurrency: wholeNumberOrInfinity({ min: 1, default: Number.POSITIVE_INFINITY }),
   /**
@@ -178,7 +180,7 @@ interface TypedOptions<Input extends Schema, Output extends Schema | undefined, 
   readonly enabled: (audience: ToolAudience<Context>) => boolean;
   readonly approval: "never" | "always" | ((input: StandardSchemaV1.InferOutput<Input>) => Awaitable<boolean>);
   readonly handler:
-    | "client"
+    | (Stream extends true ? never : "client")
     | ((
         input: StandardSchemaV1.InferOutput<Input>,
         context: CallContext<Context>,
@@ -186,7 +188,8 @@ interface TypedOptions<Input extends Schema, Output extends Schema | undefined, 
   readonly stream: Stream;
 }
 
-type Items<Item> = AsyncIterable<Item> | Iterable<Item>;
+/** A generator that returns something has nothing to give it to. */
+type Items<Item> = AsyncIterable<Item, void | null> | Iterable<Item, void | null>;
 
 /** Mapped from the rules, whose JSDoc it keeps. */
 export type ToolOptions<

@@ -86,7 +86,7 @@ export const HOSTILE_TOOLS: readonly Tool[] = [
     }),
     output: z.any(),
     stream: true,
-    handler: ({ how }) => (how === "text" ? "no rows" : goWrong(how)),
+    handler: ({ how }) => (how === "text" ? "no rows" : (goWrong(how) as Iterable<unknown>)),
   }),
   defineTool({
     ...programmatic,

@@ -249,3 +249,31 @@ test.each([
 ])("a field is no fault of the program where that cannot be told: %s", (_name, excerpt, called) => {
   expect(fieldHint("Cannot read properties of undefined (reading 'length')", excerpt, ...called)).toBeUndefined();
 });
+
+test.each([
+  ["tools.shop.order is not a function or its return value is not async iterable", "Did you mean tools.shop.orders?"],
+  [
+    "tools.shop.orders(...).then is not a function",
+    "A stream is read item by item: for await (const item of tools.shop.orders(…)).",
+  ],
+  ["rows.map is not a function", "A stream is read item by item: for await (const item of tools.shop.orders(…))."],
+  ["tools.shop.orders is not async iterable", "Call it: tools.shop.orders({ … })."],
+  [
+    "tools.shop.list is not a function or its return value is not async iterable",
+    "tools.shop.list gives one result and no stream. Await it: const result = await tools.shop.list(…).",
+  ],
+  ["Cannot read properties of undefined (reading 'customer')", undefined],
+])("of a stream: %s", (message, expected) => {
+  const base = { description: "Gives", input: z.object({}), allowedCallers: ["programmatic"], effect: "read" } as const;
+  const orders = defineTool({
+    ...base,
+    name: "shop.orders",
+    output: z.object({ id: z.string() }),
+    stream: true,
+    handler: () => [],
+  });
+  const list = defineTool({ ...base, name: "shop.list", handler: () => [] });
+  const excerpt = message.includes("customer") ? "found.customer" : "const rows = tools.shop.orders({}); rows.map(f)";
+  const fault = { name: "TypeError", message, excerpt };
+  expect(hintFor(fault, new ToolSet([orders, list]), ["shop.orders"])).toBe(expected);
+});

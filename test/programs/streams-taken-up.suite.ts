@@ -223,7 +223,7 @@ export function streamsTakenUpSuite({ makeJournal, sandbox, step }: StreamPlaces
       bytesIn: usage.bytesIn,
       calls: calls.map(({ callId, items, bytes, outcome }) => ({ callId, items, bytes, outcome })),
     });
-    expect(told(live).calls[0]?.items).toBeGreaterThan(0);
+    expect(live.calls.find(({ tool }) => tool === "rows")?.items).toBeGreaterThan(0);
     expect(told(await runtime.resume(ID))).toEqual(told(live));
   });
 
@@ -277,7 +277,8 @@ export function streamsTakenUpSuite({ makeJournal, sandbox, step }: StreamPlaces
     expect([done.report.outcome, done.runs]).toEqual([{ type: "completed", value: all }, []]);
     expect(done.report.calls).toMatchObject([{ items: 9, outcome: { type: "value", shape: "stream of 9" } }]);
     const short = await decided({ done: { value: rowsOf("pay", 1) } });
-    expect(short.report.outcome).toEqual({ type: "completed", value: all.slice(0, 2 * items - 1) });
+    // It lacks items that the program has read.
+    expect(short.report.outcome).toMatchObject({ type: "failed", fault: { code: "stream_changed" } });
     const allowed = await decided({ allow: true });
     expect(allowed.report.outcome).toEqual({ type: "completed", value: all });
     expect(allowed.runs).toMatchObject([{ after: { items } }]);

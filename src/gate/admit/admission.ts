@@ -10,6 +10,7 @@ import type { CallIdentity, CallRequest, OpenCall } from "../open-call.ts";
 import { type ReadInput, readInput } from "./read-input.ts";
 import type { SessionArtifacts } from "../artifacts/session-artifacts.ts";
 import * as sentences from "../sentences.ts";
+import type { OpenStreams } from "../streams/open-streams.ts";
 
 export interface AdmissionParts {
   readonly tools: ToolSet;
@@ -62,8 +63,11 @@ export class Admission {
     return overdraft && this.#overdrawn(name, overdraft);
   }
 
-  overStreams(tool: string, allowed: number): Refusal {
-    return this.#overdrawn(tool, { limit: "streams", allowed, seen: allowed + 1 });
+  /** The refusal of one more stream of a tool. It would wait for the ends of the others, which its program may read only with it. */
+  overStreams({ name, concurrency }: Tool, open: OpenStreams): Refusal | undefined {
+    const { streams: allowed = Number.POSITIVE_INFINITY } = this.#parts.limits;
+    if (open.count >= allowed) return this.#overdrawn(name, { limit: "streams", allowed, seen: allowed + 1 });
+    return open.of(name) >= concurrency ? sentences.streamsAtOnce(name, concurrency) : undefined;
   }
 
   /** Reserves the text of an input, of so many bytes of UTF-8. Returns the refusal if it exceeds the budget. */

@@ -16,7 +16,7 @@ import type { OpenCalls, OpenCallsParts } from "../open-calls.ts";
 import type { Handled } from "./handled.ts";
 import { readOutside, readResult, Returned, runHandler, toText } from "./run-handler.ts";
 import { GatheredItems } from "../streams/gathered-items.ts";
-import { StreamRun } from "../streams/stream-run.ts";
+import { type StreamParts, StreamRun } from "../streams/stream-run.ts";
 import * as sentences from "../sentences.ts";
 import { StoredText } from "../artifacts/session-artifacts.ts";
 import type { ToolQueues } from "../queues/tool-queues.ts";
@@ -86,8 +86,8 @@ export class CallRunner {
     const items = await readOutside(call, text, { ...limits, resultBytes: Number.POSITIVE_INFINITY }, share);
     if (calls.isGone(call)) return undefined;
     if (items instanceof Returned && Array.isArray(items.value)) {
-      const left = (items.value as unknown[]).slice(call.given?.items ?? 0);
-      const handled = await inContext(() => this.#give(call, left, { isRest: true }));
+      const all = items.value as unknown[];
+      const handled = await inContext(() => this.#give(call, all));
       return handled && calls.finish(call, handled);
     }
     const { name } = call.tool;
@@ -146,23 +146,18 @@ export class CallRunner {
   }
 
   /** Gives items to the reader of a call, or gathers them for a caller that has none. */
-  #give(
-    call: OpenCall,
-    items: AsyncIterable<unknown> | Iterable<unknown>,
-    { isRest = false } = {},
-  ): Promise<Handled | undefined> {
+  #give(call: OpenCall, items: AsyncIterable<unknown> | Iterable<unknown>): Promise<Handled | undefined> {
     const { ledger, limits, share, unread } = this.#parts;
     const { handling, reader } = call;
-    const parts = { call, items, isRest, limits, share };
+    const parts = { call, items, limits, share };
+    const begin = (more: Pick<StreamParts, "reader" | "unread" | "onNews">): StreamRun => {
+      const run = new StreamRun({ ...parts, ...more }, handling.streamed);
+      handling.stream = run;
+      return run;
+    };
+    if (reader) return begin({ reader, unread, onNews: () => ledger.streamed(call) }).run();
     const gathered = new GatheredItems(call, limits, share);
-    const run = new StreamRun(
-      reader
-        ? { ...parts, reader, unread, onNews: () => ledger.streamed(call) }
-        : { ...parts, reader: gathered, unread: undefined },
-      handling.streamed,
-    );
-    handling.stream = run;
-    return reader ? run.run() : gathered.read(run);
+    return gathered.read(begin({ reader: gathered, unread: undefined }));
   }
 
   #answer(call: OpenCall, ran: Answer | Ran): Answer | undefined | Promise<Answer | undefined> {

@@ -52,6 +52,7 @@ export class HandlerContext implements CallContext {
     const { handling, tool } = this.#call;
     const { items = 0, last } = handling.streamed ?? {};
     if (items === 0 || tool.resumes === "from-start") return undefined;
+    handling.wasTold = true;
     return { items, last: last === undefined ? undefined : (JSON.parse(last) as unknown) };
   }
 

@@ -95,7 +95,7 @@ export class HostItems implements StreamReader, AsyncIterable<unknown> {
     this.#leave();
   }
 
-  [Symbol.asyncIterator](): AsyncIterator<unknown, undefined> {
+  [Symbol.asyncIterator](): AsyncIterableIterator<unknown, undefined> {
     const { tool } = this.#parts;
     if (this.#isRead)
       throw new PortcullisError(
@@ -107,6 +107,9 @@ export class HostItems implements StreamReader, AsyncIterable<unknown> {
     const items = this.#read();
     return {
       next: () => items.next(),
+      [Symbol.asyncIterator]() {
+        return this;
+      },
       // Not the generator's own: it would wait for the item that a `next` before it waits for.
       return: async () => {
         this.#stop();

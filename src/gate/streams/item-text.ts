@@ -67,6 +67,7 @@ function validated(parts: ItemParts, index: number, value: unknown, output: Sche
 }
 
 function encoded(parts: ItemParts, index: number, value: unknown): Read | Promise<Read> {
+  if (value === undefined) return notRead(parts, sentences.yieldedNothing(parts.call.tool.name, index));
   return serialiseResult(value, parts.limits, parts.share, (text) => {
     if (text.type !== "text") return refused(parts, index, text);
     const { bytes, values } = text;

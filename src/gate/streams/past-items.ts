@@ -1,5 +1,4 @@
 import { createHash, type Hash } from "node:crypto";
-import type { Tool } from "../../tools/tool.ts";
 import type { Streamed } from "./stream-news.ts";
 
 /** What the journal holds of a stream that another driver has left open. */
@@ -27,15 +26,18 @@ export class ItemsDigest {
   }
 }
 
-/** The items of a stream that are in the journal, if its handler yields them again. */
+/** The items of a stream that are in the journal, if they are given again. */
 export class PastItems {
   readonly #past: StreamPast | undefined;
-  readonly #digest: ItemsDigest | undefined;
+  readonly #goesOn: () => boolean;
+  #digest: ItemsDigest | undefined;
+  #isDecided = false;
   #skipped = 0;
 
-  constructor({ resumes }: Pick<Tool, "resumes">, past: StreamPast | undefined) {
+  /** `goesOn`: whether the handler has asked where to go on. It is asked once there is an item. */
+  constructor(past: StreamPast | undefined, goesOn: () => boolean) {
     this.#past = past;
-    if (past && past.items > 0 && resumes === "from-start") this.#digest = new ItemsDigest();
+    this.#goesOn = goesOn;
   }
 
   /** Number of items that were yielded again so far. */
@@ -44,6 +46,10 @@ export class PastItems {
   }
 
   get isSkipping(): boolean {
+    if (!this.#isDecided) {
+      this.#isDecided = true;
+      if (this.#past && this.#past.items > 0 && !this.#goesOn()) this.#digest = new ItemsDigest();
+    }
     return this.#digest !== undefined && this.#skipped < (this.#past?.items ?? 0);
   }
 

@@ -29,8 +29,6 @@ export const STOPPED = "The program reads no more of the stream.";
 export interface StreamParts {
   readonly call: OpenCall;
   readonly items: AsyncIterable<unknown> | Iterable<unknown>;
-  /** Whether the items are those after the past, whatever the tool says of its handler. */
-  readonly isRest?: boolean;
   readonly reader: StreamReader;
   readonly limits: ResultLimits & { readonly streamBytes?: number | undefined };
   readonly share: Share;
@@ -69,7 +67,7 @@ export class StreamRun implements OpenStream {
 
   constructor(parts: StreamParts, past: StreamPast | undefined) {
     this.#parts = parts;
-    this.#past = new PastItems(parts.isRest ? {} : parts.call.tool, past);
+    this.#past = new PastItems(past, () => parts.call.handling.wasTold === true);
     this.#given = { items: past?.items ?? 0, bytes: past?.bytes ?? 0 };
     const onLate = () => this.#inContext(() => this.#goOn());
     this.#batch = new NextBatch(parts.limits.resultBytes, this.#given.items === 0, onLate);
@@ -217,8 +215,10 @@ export class StreamRun implements OpenStream {
   #complete(returned: unknown): void {
     const { name } = this.#parts.call.tool;
     this.#iterator = undefined;
-    if (returned !== undefined) this.#end({ answer: this.#handlerFailed(), error: sentences.returnedNotYielded(name) });
-    else if (this.#past.isSkipping) this.#end({ answer: sentences.streamChanged(name) });
+    // Iterators of node:sqlite end with null.
+    if (returned !== undefined && returned !== null)
+      this.#end({ answer: this.#handlerFailed(), error: sentences.returnedNotYielded(name) });
+    else if (this.#past.isSkipping) this.#end(this.#changed());
     else {
       this.#state = "idle";
       this.#last = () => streamEnded(this.#given, true);
@@ -249,7 +249,7 @@ export class StreamRun implements OpenStream {
 
   /** Takes an item that the program was given by another driver. */
   #skip(text: string): void {
-    if (!this.#past.skip(text)) return this.#end({ answer: sentences.streamChanged(this.#parts.call.tool.name) });
+    if (!this.#past.skip(text)) return this.#end(this.#changed());
     if (this.#past.skipped % BATCH_ITEMS > 0) return;
     // A handler that yields at once would else keep the thread until its last item.
     this.#state = "making";
@@ -277,6 +277,11 @@ export class StreamRun implements OpenStream {
     unread?.add(call.identity.callId, batch.heldBytes);
     reader.take(batch);
     this.tell();
+  }
+
+  #changed(): Failed {
+    const { name } = this.#parts.call.tool;
+    return { answer: sentences.streamChanged(name), error: sentences.givenAgain(name) };
   }
 
   #handlerFailed(): Failure {

@@ -324,7 +324,7 @@ export class Driver {
         else if (command.kind === "call" && !settled && !this.#end.stopping) {
           const isAscii = sizes[index] === texts[index]?.length;
           this.#call(command, isAscii ? command.body.length : undefined);
-        }
+        } else if (command.kind === "cancel") this.#session.noteLeft(String(command.id));
         yield;
       }
     }

@@ -152,8 +152,14 @@ test.each([
   expect(isEnded).toBe(true);
 });
 
-test("items without a value are null, and ten thousand of them arrive", async () => {
-  const { answer, items } = await readOf(() => Array.from({ length: 10_000 }));
+test("an item that is undefined ends the stream after the items before it", async () => {
+  const { answer, items } = await readOf(() => [1, undefined, 3]);
+  expect(answer).toMatchObject({ ok: false, code: "handler_failed" });
+  expect(items).toEqual([1]);
+});
+
+test("ten thousand items that are null arrive", async () => {
+  const { answer, items } = await readOf(() => Array.from({ length: 10_000 }, () => null));
   expect(answer).toMatchObject({ ok: true, items: 10_000 });
   expect(new Set(items)).toEqual(new Set([null]));
 });
@@ -320,7 +326,7 @@ const BUSY: Readonly<Record<string, readonly [() => unknown, Partial<Tool>?]>> =
   ],
   "an endless async list of nothing": [
     async function* () {
-      for (;;) yield undefined;
+      for (;;) yield null;
     },
   ],
   "an item of a gigabyte": [() => after(Array.from({ length: 10 }, () => "x".repeat(100_000_000)))],

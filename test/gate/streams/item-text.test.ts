@@ -19,12 +19,12 @@ async function read(value: unknown, output?: Schema) {
   return item;
 }
 
-test.each([
-  ["a value", { ä: [1] }, '{"ä":[1]}', 10],
-  ["undefined", undefined, "null", 4],
-])("%s becomes text, and nothing is held for it yet", async (_what, value, text, bytes) => {
-  expect(await read(value)).toMatchObject({ text, bytes });
-});
+test.each([["a value", { ä: [1] }, '{"ä":[1]}', 10]])(
+  "%s becomes text, and nothing is held for it yet",
+  async (_what, value, text, bytes) => {
+    expect(await read(value)).toMatchObject({ text, bytes });
+  },
+);
 
 test("an item is what its schema makes of it", async () => {
   const output = z.object({ n: z.number() });

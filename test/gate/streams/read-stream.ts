@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Answer } from "../../../src/gate/answer.ts";
-import type { Batch } from "../../../src/gate/streams/stream-reader.ts";
+import type { Batch, StreamReader } from "../../../src/gate/streams/stream-reader.ts";
 import type { Streamed } from "../../../src/gate/streams/stream-news.ts";
 import { defineTool } from "../../../src/tools/define-tool.ts";
 import type { CallContext, Tool } from "../../../src/tools/tool.ts";
@@ -13,7 +13,7 @@ export function streamTool(
   handler: (input: unknown, context: CallContext) => Items | Promise<Items>,
   changes: Partial<Tool> = {},
 ): Tool {
-  const { output, timeoutMs, resumes } = changes;
+  const { output, timeoutMs, resumes, concurrency } = changes;
   return defineTool({
     name: "t",
     description: "Gives items",
@@ -25,8 +25,12 @@ export function streamTool(
     ...(output && { output }),
     ...(timeoutMs && { timeoutMs }),
     ...(resumes && { resumes }),
+    ...(concurrency && { concurrency }),
   });
 }
+
+/** A reader whose program takes nothing. */
+export const deaf: StreamReader = { take: () => {}, handed: { items: 0, bytes: 0 } };
 
 /** Of a reader that is handed each batch as it arrives. */
 export function handedOf(batches: readonly Batch[]): Streamed {

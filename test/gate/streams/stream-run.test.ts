@@ -1,21 +1,20 @@
+import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import type { CallEvent, Untimed } from "../../../src/gate/call-event.ts";
-import type { Batch, StreamReader } from "../../../src/gate/streams/stream-reader.ts";
+import { ItemsDigest } from "../../../src/gate/streams/past-items.ts";
+import type { Batch } from "../../../src/gate/streams/stream-reader.ts";
 import { UnreadAnswers } from "../../../src/gate/run/unread-answers.ts";
 import { content } from "../../../src/tools/content.ts";
 import type { Schema } from "../../../src/tools/schema.ts";
 import type { CallContext, Tool } from "../../../src/tools/tool.ts";
 import { PortcullisError } from "../../../src/errors.ts";
 import { idle, makeTool, openSession, type SessionParts } from "../open-session.ts";
-import { type Items, read, streamTool } from "./read-stream.ts";
+import { deaf, type Items, read, streamTool } from "./read-stream.ts";
 
 const numbers = async function* (count: number) {
   for (let number = 0; number < count; number += 1) yield number;
 };
-
-/** A reader whose program takes nothing. */
-const deaf: StreamReader = { take: () => {}, handed: { items: 0, bytes: 0 } };
 
 test("the items of a handler arrive in their order, in batches of at most 500, and the answer counts them", async () => {
   const { answered, batches, items, records, session } = read(streamTool(() => numbers(2500)));
@@ -236,6 +235,7 @@ test.each<[string, () => unknown, Schema | undefined, string]>([
     undefined,
     "returned what content() makes: make it an async generator",
   ],
+  ["an item that is undefined", () => [undefined], undefined, "Item 0 of the stream of t is undefined: yield null"],
   ["a text in place of items", () => "abc", undefined, 'returned "abc": make it an async generator'],
 ])("the operator is told of %s", async (_, handler, output, sentence) => {
   const { events, answered } = read(streamTool(handler as () => Items, output && { output }));
@@ -386,4 +386,44 @@ test("a stream that fails or is given up has the items that were given in its li
     ["call_streamed", 3, 6],
     ["call_ended", 3, 6],
   ]);
+});
+
+test("rows of a database that ends with null are read to their end", async () => {
+  using database = new DatabaseSync(":memory:");
+  database.exec("CREATE TABLE t (id INTEGER); INSERT INTO t VALUES (1), (2), (3)");
+  const { answered, items } = read(streamTool(() => database.prepare("SELECT id FROM t").iterate()));
+  expect(await answered).toMatchObject({ ok: true, items: 3 });
+  expect(items()).toEqual([{ id: 1 }, { id: 2 }, { id: 3 }]);
+});
+
+test("a handler that does not look where to go on gives its items again, and they are compared and left out", async () => {
+  const digest = new ItemsDigest();
+  digest.add("1,2");
+  const streamed = { items: 2, bytes: 4, batches: 1, asked: 1, last: "2", digest: digest.hex };
+  const goOn = async (items: readonly number[]) => {
+    const { call } = openSession({ tools: [streamTool(() => items)] });
+    const taken: string[] = [];
+    const answer = await call({}, { reader: { ...deaf, take: ({ body }) => taken.push(body) } }, { streamed });
+    return { answer, taken };
+  };
+  expect((await goOn([1, 2, 3])).taken).toEqual(["[3]"]);
+  expect((await goOn([2, 1, 3])).answer).toMatchObject({ ok: false, code: "stream_changed" });
+  expect((await goOn([1])).answer).toMatchObject({ ok: false, code: "stream_changed" });
+});
+
+test("a stream that waits for the end of another one of its program is refused, until the program has left that one", async () => {
+  const { session, call } = openSession({ tools: [streamTool(() => numbers(5000), { concurrency: 1 })] });
+  const begin = (callId: string) => call({}, { callId, reader: deaf });
+  void begin("1");
+  expect(await begin("2")).toMatchObject({
+    ok: false,
+    code: "budget_spent",
+    message: expect.stringContaining("t may have 1 call at once, and as many of its streams are open") as string,
+  });
+  session.noteLeft("1");
+  const third = begin("3");
+  await session.stopReading("1");
+  session.close();
+  // It was let in.
+  expect(await third).toBeUndefined();
 });
