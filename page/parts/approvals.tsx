@@ -147,13 +147,12 @@ function Approval({ execution, waiting, isOpen, isShort }: ApprovalProps) {
         {!isShort && decide && why !== "result" && (
           <div class="decide">
             <label>
-              Note{" "}
+              Note for the journal; a denied program reads it{" "}
               <input
                 type="text"
                 value={note}
                 maxLength={1000}
                 onInput={({ currentTarget }) => setNote(currentTarget.value)}
-                placeholder="for the journal; a denied program reads it"
               />
             </label>
             <button

@@ -10,9 +10,15 @@ const HEIGHT = 64;
 /** The least height: what is there can be seen. */
 const LEAST = 2;
 
+export interface FunnelProps {
+  readonly funnel: FunnelView;
+  /** Its place is kept while no tool has returned anything. */
+  readonly isKept?: boolean;
+}
+
 /** What tools returned, what the program was handed, what the model gets. Missing if no tool has returned anything. */
-export function Funnel({ funnel }: { readonly funnel: FunnelView }) {
-  if (funnel.fetched.bytes === 0 && funnel.returned) return null;
+export function Funnel({ funnel, isKept = true }: FunnelProps) {
+  if (funnel.fetched.bytes === 0 && (funnel.returned || !isKept)) return null;
   const parts = FUNNEL.filter(([name]) => name !== "seen" || funnel.seen);
   const most = Math.max(1, ...parts.map(([name]) => funnel[name]?.bytes ?? 0));
   const heights = parts.map(([name]) => {

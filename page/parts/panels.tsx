@@ -42,7 +42,7 @@ export function Output({ output, title = "Given to the model", isKept = false, h
           write={valueInLines}
         />
       ) : (
-        <p class="empty">Nothing yet.</p>
+        <p class="box empty">Nothing yet.</p>
       )}
     </Section>
   );

@@ -73,6 +73,8 @@ interface Cost {
   ms: number;
   bytes: number;
   failed: number;
+  /** Number of those that have no answer yet. */
+  open: number;
   /** Other lines write the tool too, so the calls may be theirs. */
   isShared: boolean;
 }
@@ -83,9 +85,10 @@ function costsOf(places: ProgramView["places"], calls: readonly CallView[]): Rea
   for (const { tool, ms = 0, bytes: size, state } of calls) {
     const lines = linesOf.get(tool) ?? [];
     for (const line of lines) {
-      const cost = costs.get(line) ?? { calls: 0, ms: 0, bytes: 0, failed: 0, isShared: false };
+      const cost = costs.get(line) ?? { calls: 0, ms: 0, bytes: 0, failed: 0, open: 0, isShared: false };
       cost.calls += 1;
       cost.ms += ms;
+      cost.open += state === "open" || state === "waiting" ? 1 : 0;
       cost.bytes += size;
       cost.failed += state === "failed" || state === "refused" ? 1 : 0;
       cost.isShared ||= lines.length > 1;
@@ -116,7 +119,7 @@ function SourceLine({ number, tokens, cost, slowest, fault }: SourceLineProps) {
             <span class="heat" aria-hidden="true" style={{ width: `${(cost.ms / slowest) * 100}%` }} />
             <span class="cost" aria-hidden="true">
               <b>{`${cost.isShared ? "≤ " : ""}${count(cost.calls)}×`}</b>
-              <span>{duration(cost.ms / cost.calls)}</span>
+              <span>{meanText(cost)}</span>
               <span>{bytes(cost.bytes)}</span>
             </span>
           </>
@@ -141,8 +144,13 @@ function SourceLine({ number, tokens, cost, slowest, fault }: SourceLineProps) {
   );
 }
 
-function costTitle({ calls, ms, bytes: size, failed, isShared }: Cost): string {
+function meanText({ calls, open, ms }: Cost): string {
+  return open === calls ? "open" : duration(ms / (calls - open));
+}
+
+function costTitle(cost: Cost): string {
+  const { calls, bytes: size, failed, isShared } = cost;
   const where = isShared ? " made by this line or another one that writes the same tool" : " made by this line";
   const wrong = failed === 0 ? "" : `, ${count(failed)} without a value`;
-  return `${counted(calls, "call")}${where}, ${duration(ms / calls)} on average, ${bytes(size)} returned${wrong}`;
+  return `${counted(calls, "call")}${where}, ${cost.open === calls ? "open" : `${meanText(cost)} on average`}, ${bytes(size)} returned${wrong}`;
 }

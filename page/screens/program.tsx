@@ -27,7 +27,7 @@ export function ProgramPanels({ view }: { readonly view: ProgramView }) {
   const text = turnText(view, turn ?? turns.length - 1);
   return (
     <div class={`panels ${isGrowing ? "growing" : ""}`}>
-      <Funnel funnel={view.funnel} />
+      <Funnel funnel={view.funnel} isKept={isGrowing} />
       <Pair>
         <Output
           output={isReplay ? undefined : view.output}

@@ -69,7 +69,7 @@ export function Calls({ execution, calls, events, left = 0, from, until, kept, a
     event.preventDefault();
   };
   const rowHeight = isNarrow ? NARROW_ROW_HEIGHT : ROW_HEIGHT;
-  const height = rowHeight * Math.min(ROWS, Math.max(rows.length, kept));
+  const height = rowHeight * Math.min(ROWS, Math.max(rows.length, isNarrow ? Math.ceil(kept / 2) : kept));
   const call = calls.find((one) => one.id === chosen);
   if (calls.length === 0 && kept === 0) return null;
   return (

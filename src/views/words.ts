@@ -78,7 +78,9 @@ export function streamText({ items, bytes }: StreamView, isOpen: boolean): strin
 /** How an execution has ended, with the limit that stopped it. */
 export function endingText({ type, limit }: { readonly type: string; readonly limit?: string | undefined }): string {
   const ending = outcomeText(type);
-  return limit === undefined ? ending : `${ending} by the limit of ${limitText(limit)} (${limit})`;
+  if (limit === undefined) return ending;
+  const what = limitText(limit);
+  return `${ending} by the limit of ${what}${what === limit ? "" : ` (${limit})`}`;
 }
 
 const LIMITS = new Map([
@@ -137,7 +139,10 @@ export function leadText(view: ExecutionView): string {
     return `${name}${line === undefined ? "" : ` in line ${line}`}: ${beginning(message)}`;
   }
   if (outcome) {
-    const given = output && view.kind === "program" ? `, with ${byteText(output.bytes)} for the model` : "";
+    const given =
+      output && view.kind === "program" && outcome.type === "completed"
+        ? `, with ${byteText(output.bytes)} for the model`
+        : "";
     return `${capital(endingText({ ...outcome, limit: limitOf(outcome) }))} after ${counted(made, "call")}${given}.`;
   }
   if (view.kind === "conversation" && view.rests) return RESTS;

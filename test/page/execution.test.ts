@@ -32,17 +32,44 @@ withBrowser(
     );
     expect(allow).toBe(deny);
     // The last line of the input is above the buttons once it is scrolled to.
-    await page.$eval(".approvals-list", (list) => list.scrollTo(0, list.scrollHeight));
-    const [end, buttonsTop] = await page.$eval(".approvals-list", (list) =>
-      [".whole", ".approval-foot"].map((part, index) => {
-        const box = list.querySelector(part)?.getBoundingClientRect();
-        return index === 0 ? (box?.bottom ?? Infinity) : (box?.top ?? 0);
-      }),
-    );
-    expect(Math.floor(end ?? Infinity)).toBeLessThanOrEqual(buttonsTop ?? 0);
+    await page.$eval(".whole", (input) => input.scrollTo(0, input.scrollHeight));
+    const { left, room, isAbove } = await page.$eval(".approval", (approval) => {
+      const input = approval.querySelector(".whole");
+      const foot = approval.querySelector(".approval-foot");
+      const { scrollHeight = 0, scrollTop = 0, clientHeight = 0 } = input ?? {};
+      const bottom = input?.getBoundingClientRect().bottom ?? Infinity;
+      return {
+        left: Math.round(scrollHeight - scrollTop - clientHeight),
+        room: clientHeight,
+        isAbove: bottom <= (foot?.getBoundingClientRect().top ?? 0),
+      };
+    });
+    expect({ left, isAbove }).toEqual({ left: 0, isAbove: true });
+    expect(room).toBeGreaterThan(120);
     expect(await buttons()).toEqual([true, true]);
   },
 );
+
+withBrowser("of several calls that wait, the buttons in sight are below the input that they decide", async () => {
+  await using one = await startPage(open);
+  const lines = "Array.from({ length: 40 }, (_, n) => `line ${n}`)";
+  const program = `await Promise.all([1, 2, 3].map((n) => tools.bank.pay({ n, lines: ${lines} })));`;
+  await one.runtime.execute(program, { execution: "three" });
+  const { page } = await one.show("three", { width: 360, height: 640 });
+  await page.waitForSelector("[data-approval='3']");
+  const inSightOf = () =>
+    page.$$eval("[data-approval]", (all) =>
+      all.flatMap((one) => {
+        const [title, foot] = ["h3", ".decide button"].map((part) => one.querySelector(part)?.getBoundingClientRect());
+        const list = one.parentElement?.getBoundingClientRect();
+        const isIn = (box?: DOMRect) => box && list && box.top >= list.top - 1 && box.bottom <= innerHeight;
+        return isIn(foot) ? [[one.getAttribute("data-approval"), isIn(title)]] : [];
+      }),
+    );
+  expect(await inSightOf()).toEqual([["1", true]]);
+  await page.$eval("[data-approval='2']", (one) => one.scrollIntoView());
+  expect(await inSightOf()).toEqual([["2", true]]);
+});
 
 withBrowser(
   "at 320 pixels nothing is wider than the page, and a line of code has at least 20 columns in sight",
