@@ -6,8 +6,8 @@ export type OptionPresence = "required" | "optional" | "default";
 
 /**
  * The rule of an option. Types, checks and defaults are derived from the rules of an options object, so an option exists
- * as soon as it has a rule. The JSDoc of a rule documents the option: editors show it, and a test compares the tables of
- * the documentation with it.
+ * as soon as it has a rule. The JSDoc of a rule documents the option: editors show it, and `make options` writes it to
+ * docs/options.md.
  */
 export interface OptionRule<Value, Presence extends OptionPresence> {
   /** The expected value, for the error message: `a whole number from 1 to 100`. */

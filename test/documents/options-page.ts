@@ -90,7 +90,7 @@ function inUnits(name: string, value: unknown): string {
 }
 
 /** Text that is no markup. */
-const escaped = (text: string) => text.replaceAll(/[*_<\\`]/g, "\\$&");
+const escaped = (text: string) => text.replaceAll(/[*<\\`]|(?<!\w)_|_(?!\w)/g, "\\$&");
 
 /** How many commands have an option before it stands once for all of them. */
 const SHARED = 3;
