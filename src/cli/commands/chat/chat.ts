@@ -22,7 +22,7 @@ import { openRuntime, type OpenRuntime } from "../run/open-runtime.ts";
 import { type ChatCommandResult, completeCommand, isCommand, runChatCommand } from "./chat-commands.ts";
 import { type ChatInput, openChatInput } from "./chat-input.ts";
 import { type ChatScreen, openChatScreen } from "./chat-screen.ts";
-import { ControlC } from "./control-c.ts";
+import { ControlC, type Pressed } from "./control-c.ts";
 import { chatModel, pastLines, pastMessages, readPastChat } from "./past-chat.ts";
 
 type ChatOptions = CommandOptions<typeof CHAT>;
@@ -47,7 +47,7 @@ export async function chat(options: ChatOptions): Promise<number> {
   let approve: Approve = () => false;
   await using open = await openRuntime({ ...options, json: false }, journal, {
     tellsCalls: true,
-    interrupt: () => opened.input?.isPerson === true && control.press() !== "ended",
+    interrupt: () => opened.input?.isPerson === true && pressed(control, opened.screen) !== "ended",
     limits: options.limit,
     approvePrograms: approveProgram,
     approve: (request) => approve(request),
@@ -59,7 +59,7 @@ export async function chat(options: ChatOptions): Promise<number> {
   using messages = openChatInput({
     completer: completeCommand,
     history: past ? pastMessages(past.view) : [],
-    onInterrupt: (hasDiscarded) => pressed(hasDiscarded, control, opened.screen),
+    onInterrupt: (hasDiscarded) => hasDiscarded || pressed(control, opened.screen),
   });
   opened.input = messages;
   using shown = openChatScreen(open.screen, messages.canDraw, programs);
@@ -111,11 +111,12 @@ export async function chat(options: ChatOptions): Promise<number> {
   }
 }
 
-/** Tells what a Ctrl-C at a terminal has done. */
-function pressed(hasDiscarded: boolean, control: ControlC, screen: ChatScreen | undefined): void {
-  if (hasDiscarded) return;
-  if (control.press() === "armed")
+/** Takes a Ctrl-C at a terminal, and tells what the next one does. */
+function pressed(control: ControlC, screen: ChatScreen | undefined): Pressed {
+  const what = control.press();
+  if (what === "armed")
     screen?.above(() => writeStderr("Ctrl-C once more ends the conversation; so do /exit and Ctrl-D.\n"));
+  return what;
 }
 
 interface ChatParts {

@@ -16,7 +16,7 @@ export interface MessageEditorOptions {
   /** Earlier messages, the latest first. */
   readonly history: readonly string[];
   /** Called for each Ctrl-C, with whether a line that was begun was thrown away by it. */
-  readonly onInterrupt: (hasDiscarded: boolean) => void;
+  readonly onInterrupt: (hasDiscarded: boolean) => unknown;
 }
 
 /**
@@ -31,6 +31,10 @@ export class MessageEditor implements AnswerLines, Disposable {
   readonly #readline: Interface;
   /** What is read now: a message, or an answer so far; undefined if nothing is asked. */
   #reading: "message" | { answer: string } | undefined;
+  /** What a message is asked for with. */
+  #prompt = "";
+  /** Whether the cursor stands at the left edge, below a prompt that was left. */
+  #isAtEdge = false;
   /** Whether the editor has been given keys that it has not read yet. */
   #isFed = false;
   #settle: ((answer: Answer) => void) | undefined;
@@ -78,15 +82,19 @@ export class MessageEditor implements AnswerLines, Disposable {
   async message(prompt: string, more: string, signal: AbortSignal): Promise<Answer> {
     let text = "";
     for (;;) {
-      const answer = await this.#read("message", signal, () => {
-        this.#readline.setPrompt(text === "" ? prompt : more);
-        this.#readline.prompt(true);
-      });
+      this.#prompt = text === "" ? prompt : more;
+      const answer = await this.#read("message", signal, () => this.#ask());
       if (answer.type !== "line") return answer;
       text += answer.text;
       if (!text.endsWith("\\")) return { type: "line", text };
       text = `${text.slice(0, -1)}\n`;
     }
+  }
+
+  #ask(): void {
+    if (this.#reading !== "message") return;
+    this.#readline.setPrompt(this.#prompt);
+    this.#readline.prompt(true);
   }
 
   async discardTyped(): Promise<void> {
@@ -142,7 +150,7 @@ export class MessageEditor implements AnswerLines, Disposable {
 
   #settled(answer: Answer): void {
     // What is edited when nothing more is read is no message.
-    if (answer.type === "withdrawn" && this.#reading === "message") this.#options.output.write("\n");
+    if (answer.type === "withdrawn" && this.#reading === "message" && !this.#isAtEdge) this.#options.output.write("\n");
     this.#reading = undefined;
     this.#settle?.(answer);
     this.#settle = undefined;
@@ -182,11 +190,17 @@ export class MessageEditor implements AnswerLines, Disposable {
   }
 
   #interrupt(): void {
-    const hasBegun = this.#reading === "message" && this.#readline.line !== "";
-    if (hasBegun) {
+    if (this.#reading !== "message") return void this.#options.onInterrupt(false);
+    if (this.#readline.line !== "") {
       this.#readline.write(null, { ctrl: true, name: "e" });
       this.#readline.write(null, { ctrl: true, name: "u" });
+      return void this.#options.onInterrupt(true);
     }
-    this.#options.onInterrupt(hasBegun);
+    // What is told stands in a line of its own, and the person is asked again below it.
+    this.#options.output.write("\n");
+    this.#isAtEdge = true;
+    this.#options.onInterrupt(false);
+    this.#isAtEdge = false;
+    this.#ask();
   }
 }

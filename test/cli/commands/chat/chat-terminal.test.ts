@@ -127,6 +127,8 @@ describe.skipIf(!hasScript)("on a terminal", () => {
     ]);
     expect(code).toBe(130);
     expect(shown).not.toContain("Message 1: nonsense");
+    const told = "Ctrl-C once more ends the conversation; so do /exit and Ctrl-D.";
+    expect(screenOf(shown).slice(2, 6)).toEqual(["›", told, "› hello", "  Message 1: hello"]);
   });
 
   test("a question shows the whole input, page by page, and who asks; y runs the call, n denies it, and neither is a message", async () => {
@@ -163,6 +165,20 @@ describe.skipIf(!hasScript)("on a terminal", () => {
     expect(screen.filter((line) => line.startsWith("  It came to ToolError"))).toHaveLength(1);
     // The up arrow finds the messages, and no answer to a question: the second one before is the first message.
     expect(screen.filter((line) => line.startsWith("› pay "))).toHaveLength(2);
+  });
+
+  test("Ctrl-C at a question gives the call up, and the conversation goes on", async () => {
+    const { code, shown } = await onTerminal(CHAT, [
+      [PROMPT, `pay {"amount":3}${ENTER}`],
+      [ASKED, CTRL_C],
+      [ANSWERED, `y${ENTER}`],
+      [ANSWERED, `/exit${ENTER}`],
+    ]);
+    expect(code).toBe(0);
+    const screen = screenOf(shown);
+    expect(screen).toContain("This call is no longer waiting.");
+    expect(screen.join("\n")).toMatch(/· pay → aborted/);
+    expect(screen.join("\n")).not.toContain("paid");
   });
 
   test("a call that waits in the journal is asked about when its conversation is taken up and goes on", async () => {
@@ -263,17 +279,19 @@ describe.skipIf(!hasScript)("on a terminal", () => {
     expect(shown).not.toMatch(/\u001b\[[1-9]\d*m/);
   });
 
-  test("a terminal that cannot move its cursor gets lines, and can be asked", async () => {
+  test("a terminal that cannot move its cursor gets lines, can be asked, and is interrupted and ended by Ctrl-C", async () => {
     const { code, shown } = await onTerminal(
       CHAT,
       [
         [PROMPT, 'pay {"amount":3}\n'],
         [ASKED, "y\n"],
-        [ANSWERED, "/exit\n"],
+        [ANSWERED, "hang\n"],
+        ["hanging", CTRL_C],
+        ["Interrupted.", CTRL_C],
       ],
       { env: { TERM: "dumb" } },
     );
-    expect(code).toBe(0);
+    expect(code).toBe(130);
     expect(shown).toContain('It came to {"paid":3}');
     expect(shown).not.toMatch(/\u001b\[[1-9]\d*m|\u001b\[\?/);
   });
