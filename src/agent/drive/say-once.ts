@@ -99,7 +99,7 @@ function refuseOther(
 function ended(execution: ExecutionId): PortcullisError {
   return new PortcullisError(
     "conversation_ended",
-    `say: the conversation ${JSON.stringify(execution)} has ended. Begin another one that continues it.`,
+    `say: the conversation ${JSON.stringify(execution)} has ended. Begin another one.`,
   );
 }
 
