@@ -178,7 +178,8 @@ function DirectCall({ execution, call }: { readonly execution: string; readonly 
           <span class={`call-state ${state}`}>
             <Text text={callText(call)} />
           </span>
-        </small>{" "}
+          {facts.length > 0 && " · "}
+        </small>
         <Facts facts={facts} />
       </summary>
       {isOpen && (

@@ -237,7 +237,7 @@ function Line({ row, longest }: { readonly row: Row; readonly longest: number })
         <span class="list-facts">
           <Text text={facts.join(" · ")} />
         </span>
-        {state === "waiting" && <span class="list-act">{waitsFor.length > 0 ? "Look and decide" : "Look"}</span>}
+        {state === "waiting" && <span class="list-act">{waitsFor.length > 0 ? "Decide" : "Look"}</span>}
       </a>
     </div>
   );
