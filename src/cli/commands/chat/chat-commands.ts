@@ -57,11 +57,13 @@ const COMMANDS: ReadonlyMap<string, ChatCommand> = new Map([
 
 /** Whether a line is meant as a command. A message may begin with a slash after a space. */
 export function isCommand(line: string): boolean {
-  return /^\/[a-z]*(?:\s|$)/.test(line);
+  return /^\/[a-z]{0,20}(?:\s|$)/.test(line);
 }
 
 export async function runChatCommand(line: string, state: ChatState): Promise<ChatCommandResult> {
-  const [name = "", argument = ""] = line.trim().split(/\s(.*)/s);
+  const text = line.trim();
+  const end = /\s/.exec(text)?.index ?? text.length;
+  const [name, argument] = [text.slice(0, end), text.slice(end)];
   const command = COMMANDS.get(name);
   if (command) return command.run(state, argument.trim());
   const [meant] = nearest(name, [...COMMANDS.keys()], 1);
