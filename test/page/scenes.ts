@@ -47,7 +47,7 @@ export async function startScenes() {
     { text: "I look at the airports first.", calls: [{ tool: "airports.get", input: { iata: "SFO" } }] },
     { text: "Now all flights, in a program.", programs: [`// Pairs of states by mean delay\n${DELAYS}`] },
     () => ({
-      text: "Flights are delayed most from Delaware to Illinois and between the small states of the east: the mean of the worst pair is above half an hour. Only pairs with at least 50 flights are counted.",
+      text: "Flights from Georgia to New York are delayed most, by 22.8 minutes on average. Only pairs of states with at least 50 flights are counted.",
     }),
   ]);
   const { execution: conversation } = await runtime.agent({ model, task: QUESTION, programs: "local" });

@@ -52,7 +52,7 @@ for (const [name, [hash, shown, before]] of Object.entries(SCREENS).filter(
       await page.screenshot(
         TYPE === "png"
           ? { path: `${path}.png`, fullPage: whole }
-          : { path: `${path}.webp`, type: "webp", quality: 8, fullPage: whole },
+          : { path: `${path}.webp`, type: "webp", quality: 6, fullPage: whole },
       );
       await context.close();
     }
