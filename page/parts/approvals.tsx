@@ -147,7 +147,7 @@ function Approval({ execution, waiting, isOpen, isShort }: ApprovalProps) {
         {!isShort && decide && why !== "result" && (
           <div class="decide">
             <label>
-              Note for the journal; a denied program reads it{" "}
+              Note (a denied program reads it){" "}
               <input
                 type="text"
                 value={note}
