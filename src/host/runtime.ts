@@ -40,7 +40,6 @@ import type { ToolSet } from "../tools/tool-set.ts";
 import { CurrentTools } from "../tools/current-tools.ts";
 import { HeldBytes } from "../values/held-bytes.ts";
 import { jsonTextOf } from "../values/json/json-text.ts";
-import type { SlicedWork } from "../values/slice-scheduler.ts";
 import {
   CALL_RULES,
   type CallOptions,
@@ -60,6 +59,8 @@ import { endWarmUp } from "./warm-up.ts";
 import { WorkUnderWay } from "./work-under-way.ts";
 
 export { warmUp } from "./warm-up.ts";
+
+const SEARCH_CALL = { tool: SEARCH_TOOLS, caller: "programmatic" } as const;
 
 export interface RuntimeParts extends ScopeParts, ObserverParts {
   readonly ownsSandbox: boolean;
@@ -217,11 +218,8 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     checkValue("answer(id, results)", results, RESULTS);
     const { answer } = await import("../executions/decide.ts");
     const own = tenant ?? this.#scopes.base.tenant;
-    await answer(
-      { journal: this.journal, tenant: own, tools: this.#scopes.gateFor({ tenant: own }).tools },
-      id,
-      results,
-    );
+    const { tools } = this.#scopes.gateFor({ tenant: own });
+    await answer({ journal: this.journal, tenant: own, tools }, id, results);
   }
 
   /**
@@ -319,13 +317,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
       { given: options, read },
       {
         untilEnded: (running) => this.#work.untilEnded(running),
-        inPlace: async (signal, work) => {
-          try {
-            return await this.#work.inPlace({ ...scope, signal }, work);
-          } finally {
-            await flush();
-          }
-        },
+        inPlace: (signal, work) => this.#work.inPlace({ ...scope, signal }, work).finally(flush),
         selectTools: (tools) =>
           this.#scopes.gateFor(read, this.#parts.gate.beside(this.tools.select(tools, "setTools(tools)"))).tools,
         onDisposed: end,
@@ -382,18 +374,15 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     ...given: ContextArguments<AsToolOptions<Context>, Context>
   ): LoopTools[Loop] {
     const [options = {}] = given;
-    const approves = this.#parts.approve !== undefined;
-    const { tenant } = this.#parts;
+    const { tenant, limits } = this;
     const gate = this.#scopes.gateFor({ context: (options as { readonly context?: unknown }).context });
     const host: ProgramHost = {
       tools: gate.tools,
-      programs: declarePrograms(gate.search, "javascript", { tenant, limits: this.limits, shares: false }),
-      approves,
+      programs: declarePrograms(gate.search, "javascript", { tenant, limits, shares: false }),
+      approves: this.#parts.approve !== undefined,
       execute: (program, own) => this.execute(program, own as ExecuteOptions<Context>),
-      search: (input, context, signal) => {
-        const call = { tool: SEARCH_TOOLS, caller: "programmatic", input, context, ...(signal && { signal }) } as const;
-        return this.call(call as unknown as CallOptions<Context>);
-      },
+      search: (input, context, signal) =>
+        this.call({ ...SEARCH_CALL, input, context, ...(signal && { signal }) } as unknown as CallOptions<Context>),
     };
     return toolsFor(loop, options, host);
   }
@@ -429,19 +418,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     checkValue("searchTools(query)", query, required(words()));
     if (limit !== undefined) checkValue("searchTools(query, limit)", limit, wholeNumber({ min: 1, max: FOUND_MAX }));
     const read = readOptions("searchTools", options, SEARCH_TOOLS_RULES);
-    const { caller, language, tenant = this.#scopes.base.tenant } = read;
-    const share = this.#parts.gate.held.share(tenant, 0);
-    try {
-      const work = <Value>(slices: SlicedWork<Value>) => share.lane.work(slices);
-      const onError = (error: unknown) => {
-        throw error;
-      };
-      return await this.#scopes
-        .gateFor({ tenant })
-        .search.find({ query, limit, caller, tenant, language, work, onError });
-    } finally {
-      share.end();
-    }
+    return this.#scopes.findTools(query, limit, read);
   }
 
   /** The tools that exist for the runtime's tenant, of those that it was given. */

@@ -9,6 +9,9 @@ import { optionsIn, type Resolved } from "../option-rules/options.ts";
 import { EXECUTE_RULES } from "../programs/execute-options.ts";
 import { resolveLimits } from "../programs/limits.ts";
 import type { CurrentTools } from "../tools/current-tools.ts";
+import type { FoundTool } from "../tools/search/tool-search.ts";
+import type { SlicedWork } from "../values/slice-scheduler.ts";
+import type { SEARCH_TOOLS_RULES } from "./method-options.ts";
 import type { HostObservers } from "./observers.ts";
 
 const LANGUAGE_HINTS: ReadonlyMap<string, string> = new Map([
@@ -69,6 +72,25 @@ export class RuntimeScopes {
     gate = this.gate,
   ): Gate {
     return gate.for({ tenant, context, model: model?.name }, this.base.onSwitchFailed);
+  }
+
+  /** The tools that fit a query best, of those that the caller may call. */
+  async findTools(
+    query: string,
+    limit: number | undefined,
+    { caller, language, tenant = this.base.tenant }: Resolved<typeof SEARCH_TOOLS_RULES>,
+  ): Promise<readonly FoundTool[]> {
+    const share = this.gate.held.share(tenant, 0);
+    try {
+      const work = <Value>(slices: SlicedWork<Value>) => share.lane.work(slices);
+      const onError = (error: unknown) => {
+        throw error;
+      };
+      const { search } = this.gateFor({ tenant });
+      return await search.find({ query, limit, caller, tenant, language, work, onError });
+    } finally {
+      share.end();
+    }
   }
 
   /** The scope for the options of a method. `subject` is the method, for errors. */

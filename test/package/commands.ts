@@ -64,6 +64,13 @@ export const COMMANDS: readonly CommandCase[] = [
   { name: "recover", args: ["recover", ...TOOLS, ...JOURNAL] },
   { name: "show --follow", args: ["show", PAYS, "--follow", ...JOURNAL] },
   { name: "watch", args: ["watch", PAYS, ...JOURNAL] },
+  {
+    name: "chat: a provider whose SDK is missing",
+    args: ["chat", "--model", "anthropic:m", ...TOOLS],
+    env: { ANTHROPIC_API_KEY: "none" },
+    code: 5,
+    stderr: /npm install @anthropic-ai\/sdk/,
+  },
   { name: "journal check", args: ["journal", "check", ...JOURNAL] },
   { name: "journal export", args: ["journal", "export", ...JOURNAL], stdout: /bank\.pay/ },
   { name: "journal prune", args: ["journal", "prune", "--older-than", "30d", ...JOURNAL] },

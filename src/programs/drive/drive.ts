@@ -13,7 +13,7 @@ import { memoryOf } from "../../values/held-bytes.ts";
 import type { SlicedWork } from "../../values/slice-scheduler.ts";
 import { isAnswered } from "../from-journal/call-history.ts";
 import { Clocks } from "./limit-clocks.ts";
-import { DIED_STOPPING, endingUnreplayable, keptNote, NEVER_SETTLES } from "./endings.ts";
+import { DIED_STOPPING, endingByOutput, endingUnreplayable, keptNote, NEVER_SETTLES } from "./endings.ts";
 import { EventQueue } from "./event-queue.ts";
 import { FirstEnding } from "./first-ending.ts";
 import {
@@ -59,6 +59,8 @@ export interface Work {
   /** A sentence for the reader of the report. */
   readonly note?: string | undefined;
 }
+
+type ProgramCall = OpenCall & Pick<CallRequest, "inputBytes">;
 
 function openLine({ tool, decided, started }: OpenCall): LeftCall {
   // A client may have done what it was asked for.
@@ -164,12 +166,8 @@ export class Driver {
       this.#endWith({ type: "cancelled" });
       await this.#guests[Symbol.asyncDispose]();
     }
-    const {
-      turns,
-      restarts,
-      unreplayable,
-      used: { connections, seenBytes },
-    } = this.#state;
+    const { turns, restarts, unreplayable, used } = this.#state;
+    const { connections, seenBytes } = used;
     const { notEvicted } = this.#guests;
     const { logs } = this.#logs;
     const ending = await this.#end.told;
@@ -272,7 +270,7 @@ export class Driver {
     // before its handlers start.
     const begin = () => {
       carriedOut = log.flush(() => {
-        this.#noteStored(begun);
+        this.#held.noteStored(begun, this.#session);
         this.#showPrinted();
         if (settled?.kind === "settled") {
           // While its value is read in slices, no event is sent and its time does not count.
@@ -297,21 +295,6 @@ export class Driver {
     this.#isTaking = false;
     this.#waitIfIdle();
     this.#offerGuest();
-  }
-
-  /** The journal holds these turns, and the program has read their answers. With a durable journal the host holds them no more. */
-  #noteStored(begun: readonly (readonly [GuestEvent, GuestTurn])[]): void {
-    const { share } = this.#session;
-    this.#held.noteStored();
-    for (const [{ head, heldBytes = 0, recorded }] of begun) {
-      if (head.kind === "items") {
-        this.#session.noteRead(String(head.id), heldBytes);
-        if (this.#log.isDurable || recorded) share.giveBack(heldBytes);
-      }
-      if (head.kind !== "answer") continue;
-      const bytes = this.#session.noteRead(String(head.id));
-      if (this.#log.isDurable) share.giveBack(bytes);
-    }
   }
 
   /** Passes the calls of turns to the gate, and reads what they print. A program that has settled makes no calls. */
@@ -356,21 +339,10 @@ export class Driver {
   }
 
   /** `past` is what the journal says of a call that the last driver has left open. */
-  #makeCall(
-    { id, tool, inputText, artifact, inputBytes }: OpenCall & Pick<CallRequest, "inputBytes">,
-    past?: OpenCall,
-  ): void {
+  #makeCall({ id, tool, inputText, artifact, inputBytes }: ProgramCall, past?: OpenCall): void {
     const reader = this.#streams(tool) ? this.#readerOf(id) : undefined;
-    const request = {
-      callId: String(id),
-      tool,
-      caller: "programmatic",
-      inputText,
-      artifact,
-      inputBytes,
-      reader,
-    } as const;
-    this.#session.call(request, past).then(
+    const request = { callId: String(id), tool, inputText, artifact, inputBytes, reader };
+    this.#session.call({ ...request, caller: "programmatic" }, past).then(
       (answer) => {
         if (!answer || this.#end.stopping) return;
         if (this.#state.calls.has(id)) this.#push(answerEvent(this.#now(), id, answer));
@@ -410,13 +382,8 @@ export class Driver {
 
   #print(frame: GuestFrame & { readonly kind: "output" }): void {
     const printed = this.#logs.take(frame);
-    if (printed.type === "text") return void this.#printed.push(printed.text);
-    if (printed.type === "malformed") {
-      const detail = "The guest sent an output frame whose body is not a JSON string.";
-      return this.#endWith({ type: "crashed", code: "bridge_broken", detail });
-    }
-    const allowed = this.#scope.limits.logBytes;
-    this.#endWith({ type: "stopped", limit: "logBytes", allowed, seen: this.#logs.bytes });
+    if (printed.type === "text") this.#printed.push(printed.text);
+    else this.#endWith(endingByOutput(printed.type, this.#scope.limits.logBytes, this.#logs.bytes));
   }
 
   #showPrinted(): void {
@@ -429,9 +396,8 @@ export class Driver {
     const { limits, gate } = this.#scope;
     const { map, result } = this.#work;
     // Of a stream the guest notes whether the program has read it.
-    const openCalls = [...this.#state.calls.values()].flatMap((call) =>
-      isAnswered(call) || this.#streams(call.tool) ? [] : [openLine(call)],
-    );
+    const isOpen = (call: OpenCall) => !isAnswered(call) && !this.#streams(call.tool);
+    const openCalls = this.#state.calls.values().filter(isOpen).map(openLine).toArray();
     const { overdraft, lines, share, usage } = this.#session;
     const calls = usage.calls + turn.filter(({ kind }) => kind === "call").length;
     const settling = settle(frame, {

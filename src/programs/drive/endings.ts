@@ -27,6 +27,13 @@ export function endingOfGuest(
   return mayReplay ? undefined : engineDied(detailOf(end));
 }
 
+/** The ending of a program whose output is more than an honest guest sends (`seen` bytes), or is no text. */
+export function endingByOutput(refused: "overflow" | "malformed", allowed: number, seen: number): Ending {
+  if (refused === "overflow") return { type: "stopped", limit: "logBytes", allowed, seen };
+  const detail = "The guest sent an output frame whose body is not a JSON string.";
+  return { type: "crashed", code: "bridge_broken", detail };
+}
+
 /** The ending of an execution that got no guest within the `limit`, after `turns`. `wasEvicted`: it gave one up. */
 export function endingUnopened(
   turns: number,

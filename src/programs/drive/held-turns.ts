@@ -1,4 +1,5 @@
 import type { GuestTurn } from "../../../bridge/turn-reader.ts";
+import type { GateSession } from "../../gate/session.ts";
 import type { HeldOverdraft, Share } from "../../values/held-bytes.ts";
 import type { SlicedWork } from "../../values/slice-scheduler.ts";
 import type { GuestEvent } from "../guest/guest-event.ts";
@@ -48,9 +49,22 @@ export class HeldTurns {
     return this.#share.hold(heldBytes);
   }
 
-  noteStored(): void {
+  /**
+   * The journal holds these turns, and the program has read their answers. With a durable journal the host holds them no
+   * more.
+   */
+  noteStored(turns: readonly (readonly [GuestEvent, GuestTurn])[], session: Pick<GateSession, "noteRead">): void {
     this.#share.giveBack(this.#storedBytes);
     this.#storedBytes = 0;
+    for (const [{ head, heldBytes = 0, recorded }] of turns) {
+      if (head.kind === "items") {
+        session.noteRead(String(head.id), heldBytes);
+        if (this.#isDurable || recorded) this.#share.giveBack(heldBytes);
+      }
+      if (head.kind !== "answer") continue;
+      const bytes = session.noteRead(String(head.id));
+      if (this.#isDurable) this.#share.giveBack(bytes);
+    }
   }
 
   #close(id: number): number {
