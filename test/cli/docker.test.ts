@@ -99,7 +99,7 @@ describe.skipIf(skipped)("with a daemon", () => {
       [...IN_DOCKER, "--limit", "memoryBytes=64MiB"],
       "const kept = [];\nfor (;;) kept.push(new Array(1e6).fill(kept.length));",
     );
-    expect(stderr).toContain("stopped by memoryBytes: ");
+    expect(stderr).toContain("stopped by the limit of memory (memoryBytes): ");
     expect(code).toBe(4);
   });
 

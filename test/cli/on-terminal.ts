@@ -8,6 +8,9 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 export const hasScript =
   spawnSync("script", ["--version"], { encoding: "utf8" }).stdout?.includes("util-linux") ?? false;
 
+/** A terminal with colours, wherever the tests run: node shows none where `CI` is set. */
+const TERMINAL = { TERM: "xterm-256color", CI: undefined, NO_COLOR: undefined, FORCE_COLOR: undefined };
+
 /** Bound for a command, which takes a few seconds. */
 const LATE_MS = 50_000;
 
@@ -26,7 +29,7 @@ export async function onTerminal(
   const quoted = command.map((word) => `'${word.replaceAll("'", String.raw`'\''`)}'`).join(" ");
   const child = spawn("script", ["-qec", `stty cols 80 rows ${rows}; ${quoted}`, "/dev/null"], {
     cwd: root,
-    env: { ...process.env, ...env },
+    env: { ...process.env, ...TERMINAL, ...env },
   });
   let shown = "";
   let place = 0;

@@ -1,6 +1,6 @@
 /*
  * Runs one program against tools that give it much to hold, in a host with a small heap, and prints by how many bytes
- * the host had grown at most. A second argument is the file of a journal. With a third one, `replay`, the program is replayed
+ * the host's heap had grown at most, and the buffers beside it. A second argument is the file of a journal. With a third one, `replay`, the program is replayed
  * too, and `residentBytes` is by how much the host's process has grown meanwhile. Started with --expose-gc and
  * --max-old-space-size.
  */
@@ -10,17 +10,24 @@ import { createRuntime, createSqliteJournal, defineTool, PortcullisError } from 
 const collectGarbage = globalThis.gc as () => void;
 const heldNow = () => {
   collectGarbage();
+  // The buffers that a collection frees are counted until its sweeping has ended: the next one waits for that.
+  collectGarbage();
   const { heapUsed, external } = process.memoryUsage();
-  return heapUsed + external;
+  return { heap: heapUsed, buffers: external };
 };
 
-let before = 0;
-let most = 0;
+let before = heldNow();
+const most = { heap: 0, buffers: 0 };
+const look = () => {
+  const { heap, buffers } = heldNow();
+  most.heap = Math.max(most.heap, heap - before.heap);
+  most.buffers = Math.max(most.buffers, buffers - before.buffers);
+};
 let sampled = 0;
 /** Called where much is held. Looks at every 16th time only, for looking takes long. */
 const sample = () => {
   sampled += 1;
-  if (sampled % 16 === 0) most = Math.max(most, heldNow() - before);
+  if (sampled % 16 === 0) look();
 };
 
 const programmatic = { allowedCallers: ["programmatic"], effect: "read" } as const;
@@ -74,7 +81,7 @@ const tools = [
       await new Promise((resolve) => {
         setTimeout(resolve, 1500);
       });
-      most = Math.max(most, heldNow() - before);
+      look();
       return null;
     },
   }),
@@ -143,8 +150,8 @@ const runtime = await createRuntime({ tools, ...(journal ? { journal } : {}) });
 await runtime.execute("await tools.tick({}); return 1");
 before = heldNow();
 const { outcome, execution } = await runtime.execute(program);
-most = Math.max(most, heldNow() - before);
-const told = { grownBytes: most, outcome, heldBefore: before };
+look();
+const told = { grownBytes: most.heap, bufferBytes: most.buffers, outcome };
 if (then === "replay") {
   collectGarbage();
   const residentBefore = process.memoryUsage.rss();

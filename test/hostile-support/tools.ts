@@ -159,7 +159,7 @@ function* goWrong(how: string): Generator<unknown, unknown> {
             ? new Promise(() => {})
             : how === "promise"
               ? Promise.reject(new Error(HOST_SECRET))
-              : undefined;
+              : null;
   } finally {
     if (how === "finally") failWithHostData("error");
   }
