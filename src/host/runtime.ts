@@ -317,7 +317,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
       { given: options, read },
       {
         untilEnded: (running) => this.#work.untilEnded(running),
-        inPlace: (signal, work) => this.#work.inPlace({ ...scope, signal }, work).finally(flush),
+        inPlace: (signal, work) => settledThen(this.#work.inPlace({ ...scope, signal }, work), flush),
         selectTools: (tools) =>
           this.#scopes.gateFor(read, this.#parts.gate.beside(this.tools.select(tools, "setTools(tools)"))).tools,
         onDisposed: end,
@@ -506,6 +506,15 @@ function handleOf(id: ExecutionId, { journal, sandbox, signal, tenant, gate }: A
       return replay(records, sandbox, signal, 0, (bytes) => gate.held.count(bytes));
     },
   };
+}
+
+/** What the work settles with, once `after` is done too. */
+async function settledThen<Value>(work: Promise<Value>, after: () => Promise<void>): Promise<Value> {
+  try {
+    return await work;
+  } finally {
+    await after();
+  }
 }
 
 export function openGate(tools: CurrentTools, heldBytes: number | undefined, search: SearchSettings): Gate {
