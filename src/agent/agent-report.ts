@@ -51,8 +51,8 @@ export interface AgentReport<Answer = string> {
   /** Undefined unless the ending is `answered`. The model's text, or its value if there is a schema. */
   readonly answer: Answer | undefined;
   /**
-   * All calls: the model's own calls, and calls of its programs and of agents that it called. The id of a call that a
-   * local program or an agent made begins with the id of the call that started it, like `call_2/17`.
+   * All calls of tools that have ended: the model's own calls, and calls of its programs and of agents that it called. The
+   * id of a call that a local program or an agent made begins with the id of the call that started it, like `call_2/17`.
    */
   readonly calls: readonly CallLine[];
   readonly usage: AgentUsage;
@@ -67,8 +67,6 @@ export interface ReportFacts {
   /** The value of the answer, if it has a schema. */
   readonly value: unknown;
   readonly lines: readonly CallLine[];
-  /** Number of calls, including the calls of its programs and agents. */
-  readonly calls: number;
   readonly usage: ModelUsage;
   readonly artifacts: ArtifactSpace;
 }
@@ -76,7 +74,7 @@ export interface ReportFacts {
 /** The report of a conversation in this state. Throws `journal_invalid` for a header that no conversation has. */
 export function agentReport<Answer = string>(
   state: KnownState,
-  { ending, value, lines, calls, usage, artifacts }: ReportFacts,
+  { ending, value, lines, usage, artifacts }: ReportFacts,
 ): AgentReport<Answer> {
   const { header, turns, said } = state;
   return {
@@ -86,7 +84,7 @@ export function agentReport<Answer = string>(
       | Answer
       | undefined,
     calls: lines,
-    usage: { ...usage, turns: turns.length - copiedTurns(state), calls },
+    usage: { ...usage, turns: turns.length - copiedTurns(state), calls: lines.length },
     artifacts: reportArtifacts(artifacts),
     transcript: {
       format: 1,

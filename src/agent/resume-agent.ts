@@ -206,7 +206,7 @@ export async function undrivenReport<Answer = string>(
       schema && ending.type === "answered" ? await checkAnswer(ending.answer, schema, share.lane) : undefined;
     const value = checked?.ok ? checked.value : undefined;
     const artifacts = new ArtifactSpace(journal, header.execution, past.artifacts);
-    return agentReport<Answer>(past.state, { ending, value, lines: use.lines, calls: use.calls, usage, artifacts });
+    return agentReport<Answer>(past.state, { ending, value, lines: use.lines, usage, artifacts });
   } finally {
     share.end();
   }

@@ -37,7 +37,7 @@ export const QUEUED = wholeNumber({ min: 0, max: 1_000_000, default: 1000 });
 // Options that several commands have.
 const LIMIT = {
   "--limit <name=value>": collecting<Partial<Limits>>(
-    `change a limit (repeatable); values may end in KiB, MiB, ms, s, min, h, d (${Object.keys(LIMIT_RULES).join(", ")})`,
+    `change a limit (repeatable); values may end in KiB, MiB, ms, s, min, h, d; calls counts calls of tools, and each program of a conversation as one more (${Object.keys(LIMIT_RULES).join(", ")})`,
     {},
     addLimit,
   ),

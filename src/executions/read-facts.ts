@@ -70,7 +70,7 @@ async function conversationStatus(
     task,
     turns: turns.length,
     said: userMessages(state).length,
-    usage: { ...past.usage, turns: turns.length - copiedTurns(state), calls: use.calls },
+    usage: { ...past.usage, turns: turns.length - copiedTurns(state), calls: use.lines.length },
     calls: use.lines,
     artifacts,
   };

@@ -117,7 +117,7 @@ export class CallLedger {
   }
 
   /** Tells how far the stream of a call is. */
-  streamed({ identity: { callId, tool, caller }, reader }: ToldCall, streamed = reader?.handed): void {
+  streamed({ identity: { callId, tool, caller }, reader }: AnyCall, streamed = reader?.handed): void {
     const { execution, onEvent } = this.#parts;
     if (streamed) onEvent({ type: "call_streamed", execution, callId, tool, caller, ...streamed });
   }
@@ -145,14 +145,14 @@ export class CallLedger {
     );
     // The text of a stream's answer is not its items.
     call.span?.end({ outcome: "value", bytes, items, text: items === undefined ? text : undefined });
-    this.#list(line, call.noticed, call);
+    this.#list(line, call);
   }
 
   failed(call: ToldCall, { code }: Failure, error: unknown): void {
     const line = lineOf(call, { bytes: 0, outcome: { type: "failed", code }, started: true, streamed: call.given });
     this.#answered(line, { ok: false, code, ...(line.items === undefined ? {} : { items: line.items }) });
     call.span?.end({ outcome: "failed", code, bytes: line.bytes, items: line.items });
-    this.#list(line, error ?? call.noticed, call);
+    this.#list(line, call, error);
   }
 
   refused(call: AnyCall, { code }: Refusal, error?: unknown): void {
@@ -163,14 +163,14 @@ export class CallLedger {
     else this.#parts.spans?.refused({ ...call.identity, ...end });
     // The name of an unknown tool may be any text.
     const isForeign = code === "tool_unknown" && this.#parts.scope?.redactor !== undefined;
-    this.#list(isForeign ? { ...line, tool: UNKNOWN_TOOL } : line, error ?? call.noticed);
+    this.#list(isForeign ? { ...line, tool: UNKNOWN_TOOL } : line, call, error);
   }
 
   aborted(call: ToldCall): void {
     const { started } = call.handling;
     const line = lineOf(call, { bytes: 0, outcome: { type: "aborted" }, started, streamed: call.reader?.handed });
     call.span?.end({ outcome: "aborted", bytes: line.bytes, items: line.items });
-    this.#list(line, call.noticed, call);
+    this.#list(line, call);
   }
 
   /** Adds a call to the report. A call of a nested execution has both ids, like `call_2/17`. */
@@ -187,12 +187,14 @@ export class CallLedger {
     this.#parts.log.defer({ type: "answered", call: callId, ...facts, ms, bytes, at: Date.now() });
   }
 
-  #list(line: CallLine, error?: unknown, call?: ToldCall): void {
-    this.note(line);
+  #list(line: CallLine, call: AnyCall, thrown?: unknown): void {
+    const error = thrown ?? call.noticed;
+    // The approval of a program itself is none of the calls.
+    if (call.isCounted !== false) this.note(line);
     if (line.items !== undefined) this.#streamedBytes += line.bytes;
     const { items, bytes } = line;
-    const news = items === undefined ? undefined : call?.handling.stream?.takeLastNews({ items, bytes });
-    if (call && news) this.streamed(call, news);
+    const news = items === undefined ? undefined : call.handling?.stream?.takeLastNews({ items, bytes });
+    if (news) this.streamed(call, news);
     const { execution, onEvent } = this.#parts;
     onEvent({ type: "call_ended", execution, ...line, ...(error === undefined ? {} : { error }) });
   }

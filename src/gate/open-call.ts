@@ -87,7 +87,7 @@ const NOTHING: Beside = {};
 /** A call as the journal, reports and spans read it. */
 export type ToldCall = Pick<
   OpenCall,
-  "identity" | "since" | "tool" | "given" | "reader" | "inputDigest" | "span" | "noticed"
+  "identity" | "since" | "tool" | "given" | "reader" | "inputDigest" | "span" | "noticed" | "isCounted"
 > & {
   readonly decided: Readonly<Decided>;
   readonly handling: Readonly<Handling>;

@@ -10,13 +10,14 @@ const TOOLS = 3;
 const DIRECTIVES = ["!", "@", "eslint", "oxlint", "prettier", "biome", "tslint", "noqa", "pylint", "type:", "mypy:"];
 
 /**
- * What an execution is called, in one line: the task of a conversation, the tool of a call. A program is called by the
- * comment at its head; without one by the tools that it names, and without tools by its first line.
+ * What an execution is called, in one line: the task of a conversation, or what its user said first (`first`), the tool of
+ * a call. A program is called by the comment at its head; without one by the tools that it names, and without tools by
+ * its first line.
  */
-export function titleOf(header: Header): string {
+export function titleOf(header: Header, first = ""): string {
   switch (header.kind) {
     case "conversation":
-      return shortened(firstLine(header.task)) || `Conversation with ${header.model}`;
+      return shortened(firstLine(header.task)) || shortened(firstLine(first)) || `Conversation with ${header.model}`;
     case "call":
       return header.tool;
     case "program":

@@ -1,13 +1,13 @@
 import { clientEnding } from "../agent/ending-text.ts";
 import { childExecution } from "../agent/calls/child-execution.ts";
-import { toldResult } from "../agent/from-journal/conversation-state.ts";
+import { toldResult, userMessages } from "../agent/from-journal/conversation-state.ts";
 import { readPastConversation, type PastConversation } from "../agent/from-journal/past-conversation.ts";
 import {
   HELD_CONVERSATION,
   standingOfConversation,
   waitingCallsOf,
 } from "../agent/from-journal/conversation-standing.ts";
-import type { SaidMessage } from "../agent/prompt/said-message.ts";
+import { messageText, type SaidMessage } from "../agent/prompt/said-message.ts";
 import type { ExecutionSummary, Journal } from "../journal/journal.ts";
 import type { ConversationHeader } from "../journal/record.ts";
 import { limitsOf } from "../programs/limits.ts";
@@ -20,7 +20,7 @@ import { EventViews } from "./parts/event-views.ts";
 import { conversationFunnel } from "./parts/funnel-view.ts";
 import { endingHead } from "../programs/from-journal/ending-head.ts";
 import { Lane } from "../values/slice-scheduler.ts";
-import { titleOfProgram } from "./title.ts";
+import { titleOf, titleOfProgram } from "./title.ts";
 import { TextAllowance, headOf, type TextBounds } from "./parts/text-allowance.ts";
 import type { ConversationView, LimitView, ModelTurnView, ProgramCallView, SaidView, TextHead } from "./view.ts";
 
@@ -40,9 +40,11 @@ export async function viewConversation(
   const outcome = ending && outcomeView(bounds.forClient ? clientEnding(ending) : ending);
   const output = answerOf(past, bounds);
   const base = baseOf(journal, summary, header);
+  const [first = ""] = userMessages(past);
   return {
     ...base,
     kind: "conversation",
+    title: titleOf(header, messageText(first)),
     state: standing.state,
     lastAt,
     records: past.records,
@@ -137,11 +139,7 @@ function turnViews({ header, turns, use }: PastConversation, room: TextAllowance
 }
 
 function saidView({ by, message }: SaidMessage, room: TextAllowance): SaidView {
-  const text =
-    typeof message === "string"
-      ? message
-      : message.map((part) => (part.type === "text" ? part.text : `(${part.type} ${part.name ?? ""})`)).join("\n");
-  return { by, text: room.said(text) };
+  return { by, text: room.said(messageText(message)) };
 }
 
 /** The model's answer. */

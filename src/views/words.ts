@@ -132,8 +132,8 @@ export function limitOf(outcome: ExecutionView["outcome"]): string | undefined {
 
 /** What came out of an execution so far, in a sentence. */
 export function leadText(view: ExecutionView): string {
-  const { state, driven, waiting, outcome, calls, callsLeft = 0, output } = view;
-  const made = calls.length + callsLeft + callsOfPrograms(view);
+  const { state, driven, waiting, outcome, calls, output } = view;
+  const made = callsMade(view);
   if (outcome?.fault) {
     const { name, message, line } = outcome.fault;
     return `${name}${line === undefined ? "" : ` in line ${line}`}: ${beginning(message)}`;
@@ -152,9 +152,10 @@ export function leadText(view: ExecutionView): string {
   return `${counted(made, "call")} so far${open === 0 ? "" : `, ${count(open)} open`}.`;
 }
 
-function callsOfPrograms(view: ExecutionView): number {
-  if (view.kind !== "conversation") return 0;
-  return view.turns.flatMap(({ programs }) => programs).reduce((sum, { calls = 0 }) => sum + calls, 0);
+/** Number of calls of tools. A program of a conversation is none: the calls that it made are. */
+export function callsMade(view: ExecutionView): number {
+  const programs = view.kind === "conversation" ? view.turns.flatMap((turn) => turn.programs) : [];
+  return programs.reduce((sum, { calls = 0 }) => sum + calls, view.calls.length + (view.callsLeft ?? 0));
 }
 
 /** Tools that a sentence names. */

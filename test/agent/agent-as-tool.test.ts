@@ -59,7 +59,7 @@ test("an agent's tokens and calls are in its caller's report, and its turns are 
     { text: "x", usage },
   ];
   const talked = await talk(script, { tools: [clerk] });
-  expect(talked.usage).toEqual({ turns: 2, calls: 3, inputTokens: 120, outputTokens: 80, cachedInputTokens: 0 });
+  expect(talked.usage).toEqual({ turns: 2, calls: 2, inputTokens: 120, outputTokens: 80, cachedInputTokens: 0 });
   expect(talked.calls.map(({ callId, tool }) => [callId, tool])).toEqual([
     ["call-1/1/call-1", "t"],
     ["call-1/1", "clerk"],

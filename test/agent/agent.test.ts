@@ -89,7 +89,7 @@ test("a model's program runs in the runtime's sandbox, and only its result is se
     },
   ]);
   expect(talked.ending).toEqual({ type: "answered", answer: "3" });
-  expect(talked.usage.calls).toBe(2);
+  expect(talked.usage.calls).toBe(1);
   expect(talked.calls).toMatchObject([{ callId: "call-1/1", tool: "numbers", caller: "programmatic" }]);
   expect(talked.model.conversations[0]?.[0]?.opening.runProgram?.description).toContain("tools.numbers(input:");
 });

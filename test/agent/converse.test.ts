@@ -306,7 +306,7 @@ describe("interrupting", () => {
     await runtime.decide(talk.execution, { p: { allow: true }, "call-2/1": { allow: true } });
     const report = await talk.say();
     expect(report.answer).toBe("Pay.|1|1");
-    expect(report.usage.calls).toBe(3);
+    expect(report.usage.calls).toBe(2);
   });
 
   test("does nothing where nothing is under way", async () => {

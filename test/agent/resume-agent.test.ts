@@ -150,7 +150,7 @@ describe("a conversation that waits", () => {
     expect(ended.calls.map(({ callId }) => callId).toSorted()).toEqual(
       ["pay-9", `${program1}/1`, `${program1}/2`, `${program1}/3`].toSorted(),
     );
-    expect(ended.usage).toMatchObject({ calls: 5 });
+    expect(ended.usage).toMatchObject({ calls: 4 });
     expect([...paid.values()]).toEqual([1, 1]);
     expect(await Array.fromAsync(journal.list({ open: true }))).toEqual([]);
   });

@@ -102,7 +102,7 @@ describe("a conversation with a program that waits while another call runs", () 
     release();
     const { answer, usage } = await running;
     expect(answer).toContain('{"paid":1}');
-    expect(usage.calls).toBe(3);
+    expect(usage.calls).toBe(2);
   });
 
   test("ends with its program when it is cancelled", async () => {

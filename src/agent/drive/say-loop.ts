@@ -283,8 +283,7 @@ export class SayLoop {
   }
 
   report<Answer>(ending: AgentEnding): AgentReport<Answer> {
-    const { calls } = this.#session.usage;
-    return this.#live.report<Answer>({ ending, calls, lines: [...this.#session.lines], value: this.#value });
+    return this.#live.report<Answer>({ ending, lines: [...this.#session.lines], value: this.#value });
   }
 
   #emit(event: Untimed<AgentEvent>): void {

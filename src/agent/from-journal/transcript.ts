@@ -47,6 +47,6 @@ export interface Transcript {
 export interface AgentUsage extends ModelUsage {
   /** Turns of the conversation's own model. */
   readonly turns: number;
-  /** A local program counts as one call, in addition to the calls that it makes. */
+  /** Calls of tools that have ended, as many as `report.calls`. A program is none: the calls that it makes are. */
   readonly calls: number;
 }

@@ -17,6 +17,12 @@ export function isNoticed(said: readonly SaidMessage[], notice: Notice): boolean
   return said.slice(since).some(({ why }) => why === notice);
 }
 
+/** The text of a message, with a line for each image, file or link in it. */
+export function messageText(message: UserMessage): string {
+  if (typeof message === "string") return message;
+  return message.map((part) => (part.type === "text" ? part.text : `(${part.type} ${part.name ?? ""})`)).join("\n");
+}
+
 export function saidByUser(messages: readonly UserMessage[]): readonly SaidMessage[] {
   return messages.map((message) => ({ by: "user", message }));
 }

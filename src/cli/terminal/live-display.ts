@@ -1,3 +1,5 @@
+import { movesCursor } from "./terminal-shape.ts";
+
 export type LiveDisplay = ReturnType<typeof liveDisplay>;
 
 const HOME = "\u001b[H";
@@ -20,7 +22,7 @@ export function liveDisplay(
   return {
     /** Rows that a frame may have; undefined if lines are printed. */
     get rows(): number | undefined {
-      return stream.isTTY ? stream.rows : undefined;
+      return movesCursor(stream) ? stream.rows : undefined;
     },
     /** Draws a frame in place of the one before. */
     draw(lines: readonly string[]): void {

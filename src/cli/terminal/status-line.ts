@@ -1,7 +1,7 @@
 import { fitLine } from "./one-line.ts";
 import { Screen } from "./screen.ts";
 import { hasBegunLine, hideBeforeWriting, standardStreams } from "./standard-streams.ts";
-import { plainText, shapeOf } from "./terminal-shape.ts";
+import { movesCursor, plainText, shapeOf } from "./terminal-shape.ts";
 
 /** How often the line is drawn, in milliseconds. Work that takes less shows nothing. */
 const DRAW_MS = 100;
@@ -91,7 +91,7 @@ const NOTHING: StatusLine = { draw: () => {}, hide: () => {}, [Symbol.dispose]: 
  */
 export function statusLine(lineOf: LineOf, where: Where = {}): StatusLine {
   const { stream = standardStreams().stderr } = where;
-  return stream.isTTY ? new Line(lineOf, where) : NOTHING;
+  return movesCursor(stream) ? new Line(lineOf, where) : NOTHING;
 }
 
 /** Does work, and shows meanwhile what it is and how long it has taken. */

@@ -13,6 +13,14 @@ export function shapeOf(
   return { columns: isTTY && columns > 0 ? columns : undefined, isPlain: !showsUnicode(env) };
 }
 
+/** Whether output is a terminal whose cursor can be moved, so that what it shows can be drawn again. */
+export function movesCursor(
+  { isTTY }: Pick<NodeJS.WriteStream, "isTTY">,
+  env: NodeJS.ProcessEnv = process.env,
+): boolean {
+  return isTTY && env["TERM"] !== "dumb";
+}
+
 /** Whether the user's locale has UTF-8. On Windows, whether the terminal is one of those that have it. */
 function showsUnicode(env: NodeJS.ProcessEnv, platform = process.platform): boolean {
   if (platform === "win32") return env["WT_SESSION"] !== undefined || env["TERM_PROGRAM"] !== undefined;

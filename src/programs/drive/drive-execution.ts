@@ -7,7 +7,7 @@ import { approveProgram } from "./approve-program.ts";
 import { type Driven, type Execution, NOT_DRIVEN } from "../execution.ts";
 import { heldAllowance } from "../limits.ts";
 import type { Ending } from "../outcome.ts";
-import { approverOfProgram, PROGRAM_CALL, usageOf } from "../from-journal/execution-state.ts";
+import { approverOfProgram, usageOf } from "../from-journal/execution-state.ts";
 import type { TrackedLog } from "../from-journal/tracked-log.ts";
 import type { Scope } from "../scope.ts";
 import { Driver, type Work } from "./drive.ts";
@@ -36,8 +36,7 @@ export async function driveExecution(scope: Scope, log: TrackedLog, work: Work):
   return {
     execution,
     limits,
-    // The program's own approval is none of its calls.
-    calls: session.lines.filter(({ callId }) => callId !== PROGRAM_CALL),
+    calls: [...session.lines],
     resultBytes: session.usage.resultBytes + session.streamedBytes,
     approvedBy: approverOfProgram(log.state),
     kept: { place, value },

@@ -121,7 +121,12 @@ export const NO_BODY = z.strictObject({});
 export const LIST_QUERY = z.strictObject({
   state: z.enum(["running", "waiting", "ended", "unread", "unreadable"]).optional(),
   tool: z.string().min(1).max(NAME_LENGTH).optional().meta({ description: "name of a tool, or a part of one" }),
-  text: z.string().min(1).max(TEXT_LENGTH).optional().meta({ description: "part of the id, the program or the task" }),
+  text: z
+    .string()
+    .min(1)
+    .max(TEXT_LENGTH)
+    .optional()
+    .meta({ description: "part of the id, the program, the task or the first message" }),
   cursor: z
     .string()
     .regex(/^\d{1,15}$/, "expected the cursor of the page before")

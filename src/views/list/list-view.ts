@@ -3,6 +3,7 @@ import type { ExecutionSummary, Journal } from "../../journal/journal.ts";
 import { readHeader, ReadingBudget, readList } from "../../journal/reading/read-records.ts";
 import type { Header } from "../../journal/record.ts";
 import { listExecution } from "../../executions/list-executions.ts";
+import { firstMessage } from "../parts/first-message.ts";
 import { writtenTools } from "../parts/tool-places.ts";
 import { titleOf } from "../title.ts";
 import { given } from "../../option-rules/given.ts";
@@ -58,7 +59,8 @@ async function lookAt(
   budget.take(ROW_LENGTH);
   const onLength = (more: number) => budget.take(more);
   const header = await readable(readHeader(journal, summary.execution, { tenant: summary.tenant, onLength }));
-  const { title, by, tools, text } = header ? factsOf(header) : UNREADABLE;
+  const first = (header && (await readable(firstMessage(journal, header, { onLength })))) ?? "";
+  const { title, by, tools, text } = header ? factsOf(header, first) : UNREADABLE;
   if (!fits(filter, tools, `${summary.execution}\n${text}`)) return undefined;
   const listed = await listExecution(journal, summary, budget);
   if (listed.state !== "unread" && filter.state !== undefined && filter.state !== listed.state) return undefined;
@@ -76,7 +78,8 @@ interface Facts extends Pick<ListRow, "title" | "by" | "tools"> {
 
 const UNREADABLE: Facts = { title: "", by: "", tools: [], text: "" };
 
-function factsOf(header: Header): Facts {
+/** `first`: what the user of a conversation said first. */
+function factsOf(header: Header, first: string): Facts {
   const tools = header.tools.map(({ name }) => name);
   switch (header.kind) {
     case "program": {
@@ -86,7 +89,7 @@ function factsOf(header: Header): Facts {
       return { title: titleOf(header), by: language, tools: own, text: source };
     }
     case "conversation":
-      return { title: titleOf(header), by: header.model, tools, text: header.task };
+      return { title: titleOf(header, first), by: header.model, tools, text: header.task || first };
     case "call":
       return { title: titleOf(header), by: header.caller, tools: [header.tool], text: header.input };
   }

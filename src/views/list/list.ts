@@ -21,7 +21,7 @@ export interface ListFilter {
   /** Name of a tool, or a part of one. */
   readonly tool?: string | undefined;
   readonly tenant?: string | undefined;
-  /** Part of an id, of a program's source or of a task; upper and lower case are the same. */
+  /** Part of an id, of a program's source, or of a task or a first message; upper and lower case are the same. */
   readonly text?: string | undefined;
   /** Only executions that started before this time, in milliseconds since 1970. */
   readonly before?: number | undefined;

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { createMemoryJournal } from "../../../src/journal/index.ts";
 import { createRuntime, defineTool } from "../../../src/index.ts";
 import { createMemorySandbox } from "../../../src/testing.ts";
@@ -10,6 +10,8 @@ import { listFrame, listNews } from "../../../src/cli/terminal/executions/list-t
 import { z } from "zod";
 import { tool } from "../../support/tools.ts";
 import { pay } from "../../telemetry/fixtures/pay.ts";
+
+beforeEach(() => void vi.stubEnv("TERM", "xterm"));
 
 function displayOf(stream: { readonly isTTY: boolean; readonly rows: number }) {
   let written = "";
@@ -29,8 +31,12 @@ test("a terminal gets frames in place of each other, no longer than its rows, an
   expect(written().split("\u001b[?1049h")).toHaveLength(2);
 });
 
-test("another stream gets lines, and no sequence of a terminal", async () => {
-  const { display, written } = displayOf({ isTTY: false, rows: 0 });
+test.each([
+  ["another stream", { isTTY: false, rows: 0 }, "xterm"],
+  ["a terminal that cannot move its cursor", { isTTY: true, rows: 24 }, "dumb"],
+])("%s gets lines, and no sequence of a terminal", async (_, stream, term) => {
+  vi.stubEnv("TERM", term);
+  const { display, written } = displayOf(stream);
   expect(display.rows).toBeUndefined();
   await display.print(["one", "two"]);
   await display.print([]);

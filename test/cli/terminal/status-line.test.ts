@@ -7,7 +7,10 @@ import { endStatusLines, showing, statusLine } from "../../../src/cli/terminal/s
 
 const CLEAR = "\r\u001b[2K";
 
-beforeEach(() => void vi.useFakeTimers());
+beforeEach(() => {
+  vi.useFakeTimers();
+  vi.stubEnv("TERM", "xterm");
+});
 afterEach(() => {
   endStatusLines();
   useStreams(process);
@@ -40,8 +43,12 @@ test("work of more than a moment shows what it is and how long it has taken, and
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("no pipe and no file gets anything", async () => {
-  const { written } = use({ isTTY: false });
+test.each([
+  ["a pipe or a file", false, "xterm"],
+  ["a terminal that cannot move its cursor", true, "dumb"],
+])("%s gets nothing", async (_, isTTY, term) => {
+  vi.stubEnv("TERM", term);
+  const { written } = use({ isTTY });
   const done = showing("Reading", () => new Promise((resolve) => void setTimeout(resolve, 5000)));
   vi.advanceTimersByTime(5000);
   await done;

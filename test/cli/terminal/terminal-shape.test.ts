@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { plainText, shapeOf } from "../../../src/cli/terminal/terminal-shape.ts";
+import { movesCursor, plainText, shapeOf } from "../../../src/cli/terminal/terminal-shape.ts";
 
 const terminal = { isTTY: true, columns: 100 };
 
@@ -25,4 +25,13 @@ test("what is drawn has plain characters in as many cells", () => {
   expect(plainText(drawn)).toMatch(/^[ -~]+$/);
   expect(plainText(drawn)).toHaveLength(drawn.length);
   expect(plainText("Ünïcode")).toBe("Ünïcode");
+});
+
+test("the cursor of a terminal can be moved, unless TERM says that it cannot", () => {
+  expect([{}, { TERM: "xterm" }, { TERM: "dumb" }].map((env) => movesCursor(terminal, env))).toEqual([
+    true,
+    true,
+    false,
+  ]);
+  expect(movesCursor({ isTTY: false }, { TERM: "xterm" })).toBe(false);
 });

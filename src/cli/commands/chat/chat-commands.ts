@@ -13,6 +13,7 @@ import { oneLine } from "../../terminal/one-line.ts";
 import { table } from "../../terminal/print.ts";
 import { factCells } from "../tools/tool-facts.ts";
 import { toolFacts } from "../../../tools/tool-facts.ts";
+import { chatHelp, type ChatCommandName } from "./chat-help.ts";
 
 /** What the commands of a conversation look at. */
 export interface ChatState {
@@ -32,28 +33,18 @@ export interface ChatState {
 /** What a command gives: lines to print, or what the conversation does next. */
 export type ChatCommandResult = { readonly text: string; readonly isColoured?: boolean } | "exit" | "continue";
 
-interface ChatCommand {
-  readonly usage: string;
-  readonly what: string;
-  readonly run: (state: ChatState, argument: string) => ChatCommandResult | Promise<ChatCommandResult>;
-}
+type ChatCommand = (state: ChatState, argument: string) => ChatCommandResult | Promise<ChatCommandResult>;
 
-const COMMANDS: ReadonlyMap<string, ChatCommand> = new Map([
-  ["/tools", { usage: "/tools", what: "lists the tools that the model has", run: listTools }],
-  ["/cost", { usage: "/cost", what: "what the conversation has taken so far", run: cost }],
-  ["/show", { usage: "/show [N]", what: "shows program N, or the last one, whole", run: showProgram }],
-  [
-    "/save",
-    {
-      usage: "/save FILE",
-      what: "writes the conversation to a new file: Markdown, or a transcript for .json",
-      run: save,
-    },
-  ],
-  ["/continue", { usage: "/continue", what: "goes on without a message, with calls that wait", run: () => "continue" }],
-  ["/help", { usage: "/help", what: "lists the commands", run: help }],
-  ["/exit", { usage: "/exit", what: "ends, as Ctrl-D and Ctrl-C twice do", run: () => "exit" }],
-] as const satisfies readonly (readonly [string, ChatCommand])[]);
+const COMMANDS: Readonly<Record<ChatCommandName, ChatCommand>> = {
+  "/tools": listTools,
+  "/cost": cost,
+  "/show": showProgram,
+  "/save": save,
+  "/continue": () => "continue",
+  "/help": ({ columns }) => ({ text: chatHelp(columns) }),
+  "/exit": () => "exit",
+};
+const NAMES = Object.keys(COMMANDS);
 
 /** Whether a line is meant as a command. A message may begin with a slash after a space. */
 export function isCommand(line: string): boolean {
@@ -64,29 +55,19 @@ export async function runChatCommand(line: string, state: ChatState): Promise<Ch
   const text = line.trim();
   const end = /\s/.exec(text)?.index ?? text.length;
   const [name, argument] = [text.slice(0, end), text.slice(end)];
-  const command = COMMANDS.get(name);
-  if (command) return command.run(state, argument.trim());
-  const [meant] = nearest(name, [...COMMANDS.keys()], 1);
+  if (isName(name)) return COMMANDS[name](state, argument.trim());
+  const [meant] = nearest(name, NAMES, 1);
   const hint = meant === undefined ? "/help lists the commands" : `did you mean ${meant}?`;
   return { text: `There is no command ${oneLine(name)}: ${hint}. To say it to the model, begin with a space.` };
 }
 
 /** The commands that a line may become, for the tab key. */
 export function completeCommand(line: string): [string[], string] {
-  return [line.startsWith("/") ? [...COMMANDS.keys()].filter((name) => name.startsWith(line)) : [], line];
+  return [line.startsWith("/") ? NAMES.filter((name) => name.startsWith(line)) : [], line];
 }
 
-function help(): ChatCommandResult {
-  const width = Math.max(...[...COMMANDS.values()].map(({ usage }) => usage.length));
-  const lines = [...COMMANDS.values()].map(({ usage, what }) => `${usage.padEnd(width)}  ${what}`);
-  return {
-    text: [
-      ...lines,
-      "",
-      "Ctrl-C interrupts the model; a second one, before anything else is typed, ends. A line that ends with \\ goes on",
-      "in the next one. The up arrow finds earlier messages.",
-    ].join("\n"),
-  };
+function isName(name: string): name is ChatCommandName {
+  return Object.hasOwn(COMMANDS, name);
 }
 
 function listTools({ runtime: { tools } }: ChatState): ChatCommandResult {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { PortcullisError } from "../../../errors.ts";
 import { readLines } from "../../../journal/reading/read-lines.ts";
 import { EXIT } from "../../exit-code.ts";
@@ -5,6 +6,7 @@ import { Failure } from "../../failure.ts";
 import { MessageEditor, type MessageEditorOptions } from "../../terminal/chat/message-editor.ts";
 import { standardStreams, writeStderr } from "../../terminal/standard-streams.ts";
 import { type AnswerLines, TerminalLines } from "../../terminal/terminal-lines.ts";
+import { movesCursor } from "../../terminal/terminal-shape.ts";
 
 /** Longest message of a pipe, in bytes. */
 const MESSAGE_BYTES = 4 * 1024 * 1024;
@@ -21,19 +23,22 @@ export interface ChatInput extends Disposable {
   readonly lines: AnswerLines | undefined;
   /** The next message that is not empty; undefined once there is none, or if the signal is aborted. */
   next(signal: AbortSignal): Promise<string | undefined>;
+  /** Number of the messages that are there and were not asked for. Nothing can be asked for after it. */
+  left(): Promise<number>;
 }
 
 /** Messages from an editor on a terminal, from the lines of a terminal that cannot move its cursor, or from a pipe. */
 export function openChatInput(options: Omit<MessageEditorOptions, "input" | "output">): ChatInput {
   const { stdin, stderr } = standardStreams();
   if (!stdin.isTTY) return pipeInput(stdin);
-  if (!stderr.isTTY || process.env.TERM === "dumb") return lineInput(stdin);
+  if (!movesCursor(stderr)) return lineInput(stdin);
   const editor = new MessageEditor({ ...options, input: stdin, output: stderr });
   return {
     isPerson: true,
     canDraw: true,
     lines: editor,
     next: (signal) => nextMessage(() => editor.message(PROMPT, MORE, signal)),
+    left: () => Promise.resolve(0),
     [Symbol.dispose]: () => editor[Symbol.dispose](),
   };
 }
@@ -49,6 +54,7 @@ function lineInput(stdin: NodeJS.ReadStream): ChatInput {
         writeStderr(PROMPT);
         return lines.next(signal);
       }),
+    left: () => Promise.resolve(0),
     [Symbol.dispose]: () => lines.close(),
   };
 }
@@ -62,33 +68,69 @@ async function nextMessage(read: () => ReturnType<AnswerLines["next"]>): Promise
 }
 
 function pipeInput(stdin: NodeJS.ReadStream): ChatInput {
-  const lines = readLines(stdin as AsyncIterable<Uint8Array>, MESSAGE_BYTES);
+  const messages = new PipedMessages(stdin);
   return {
     isPerson: false,
     canDraw: false,
     lines: undefined,
-    next: async (signal) => {
-      const aborted = Promise.withResolvers<undefined>();
-      const onAbort = () => aborted.resolve(undefined);
-      signal.addEventListener("abort", onAbort);
-      try {
-        for (;;) {
-          if (signal.aborted) return undefined;
-          const line = await Promise.race([lines.next(), aborted.promise]);
-          if (line === undefined || line.done) return undefined;
-          if (line.value.trim() !== "") return line.value;
-        }
-      } catch (error) {
-        if (!PortcullisError.is(error)) throw error;
-        throw new Failure(
-          EXIT.usage,
-          `A message on standard input is longer than ${MESSAGE_BYTES} bytes, or is not UTF-8. Each line is a message.`,
-          { cause: error },
-        );
-      } finally {
-        signal.removeEventListener("abort", onAbort);
-      }
-    },
+    next: (signal) => messages.next(signal),
+    left: () => messages.left(),
     [Symbol.dispose]: () => void stdin.destroy(),
   };
+}
+
+/** How long messages of a pipe are waited for that are only counted, in milliseconds: its writer may never end. */
+const COUNT_MS = 200;
+/** Messages that are counted at most: a pipe may be endless. */
+const COUNTED = 10_000;
+
+class PipedMessages {
+  readonly #lines: AsyncGenerator<string>;
+  /** A line that is read. It is kept if its reader was not waited for. */
+  #reading: Promise<IteratorResult<string>> | undefined;
+
+  constructor(stdin: NodeJS.ReadStream) {
+    this.#lines = readLines(stdin as AsyncIterable<Uint8Array>, MESSAGE_BYTES);
+  }
+
+  async next(signal: AbortSignal): Promise<string | undefined> {
+    const aborted = Promise.withResolvers<undefined>();
+    const onAbort = () => aborted.resolve(undefined);
+    signal.addEventListener("abort", onAbort);
+    try {
+      return signal.aborted ? undefined : await this.#message(aborted.promise);
+    } catch (error) {
+      if (!PortcullisError.is(error)) throw error;
+      throw new Failure(
+        EXIT.usage,
+        `A message on standard input is longer than ${MESSAGE_BYTES} bytes, or is not UTF-8. Each line is a message.`,
+        { cause: error },
+      );
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+    }
+  }
+
+  async left(): Promise<number> {
+    let left = 0;
+    try {
+      while (left < COUNTED && (await this.#message(sleep(COUNT_MS, undefined, { ref: false }))) !== undefined)
+        left += 1;
+    } catch {
+      // What is no message is not counted, and nothing behind it.
+    }
+    return left;
+  }
+
+  /** The next line that is not empty; undefined if there is none, or none before `given` resolves. */
+  async #message(given: Promise<undefined>): Promise<string | undefined> {
+    for (;;) {
+      this.#reading ??= this.#lines.next();
+      const line = await Promise.race([this.#reading, given]);
+      if (line === undefined) return undefined;
+      this.#reading = undefined;
+      if (line.done) return undefined;
+      if (line.value.trim() !== "") return line.value;
+    }
+  }
 }

@@ -48,12 +48,12 @@ function drawn(stream: NodeJS.WriteStream, programs: readonly string[]): ChatScr
 function plain(screen: Screen, programs: readonly string[]): ChatScreen {
   let show: ((event: AgentEvent) => void) | undefined;
   return {
-    columns: standardStreams().stderr.columns || 80,
+    columns: standardStreams().stderr.columns || Number.POSITIVE_INFINITY,
     hasColours: false,
     onEvent: (event) => show?.(event),
-    callerOf: ({ caller }) => (caller === "direct" ? "The model" : `The program ${programs.length}`),
+    callerOf: ({ caller }) => (caller === "direct" ? "The model" : `Program ${programs.length}`),
     begin: (conversation) => {
-      show ??= showConversation(screen, conversation);
+      show ??= showConversation(screen, { conversation, isInset: standardStreams().stdout.isTTY });
     },
     rest: () => {},
     above: (write) => screen.show(write),

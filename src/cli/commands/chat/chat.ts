@@ -4,6 +4,7 @@ import { agentEndingText } from "../../../agent/ending-text.ts";
 import type { AgentReport } from "../../../agent/agent-report.ts";
 import type { AgentEvent } from "../../../agent/event.ts";
 import type { Talk } from "../../../agent/converse.ts";
+import type { ExecutionId } from "../../../journal/execution-id.ts";
 import type { Approve } from "../../../gate/approve/approval.ts";
 import { counted } from "../../../output/count-text.ts";
 import { given } from "../../../option-rules/given.ts";
@@ -15,7 +16,8 @@ import { answerFacts, turnsDone } from "../../terminal/chat/answer-text.ts";
 import { styled } from "../../terminal/chat/code-lines.ts";
 import { createApprover } from "../../terminal/executions/ask-approvals.ts";
 import { printFailures } from "../../terminal/executions/operator-log.ts";
-import { chatCommand, sameOr, waitingHints } from "../../terminal/executions/waiting-hints.ts";
+import { laidOut } from "../../terminal/chat/streamed-text.ts";
+import { chatCommand, resumeCommand, sameOr, waitingHints } from "../../terminal/executions/waiting-hints.ts";
 import { oneLine } from "../../terminal/one-line.ts";
 import { standardStreams, writeStderr } from "../../terminal/standard-streams.ts";
 import { openRuntime, type OpenRuntime } from "../run/open-runtime.ts";
@@ -23,7 +25,7 @@ import { type ChatCommandResult, completeCommand, isCommand, runChatCommand } fr
 import { type ChatInput, openChatInput } from "./chat-input.ts";
 import { type ChatScreen, openChatScreen } from "./chat-screen.ts";
 import { ControlC, type Pressed } from "./control-c.ts";
-import { chatModel, pastLines, pastMessages, readPastChat } from "./past-chat.ts";
+import { chatModel, type PastChat, pastLines, pastMessages, readPastChat } from "./past-chat.ts";
 
 type ChatOptions = CommandOptions<typeof CHAT>;
 
@@ -35,8 +37,7 @@ export async function chat(options: ChatOptions): Promise<number> {
   const { stream, baseUrl, conversation, tenant, approveProgram = false } = options;
   checkConversation(conversation, options.journal);
   using journal = conversation === undefined ? optionalJournal(options.journal) : existingJournal(options.journal);
-  const past =
-    conversation === undefined || !journal ? undefined : await readPastChat(journal, conversation, tenant ?? "default");
+  const past = conversation === undefined || !journal ? undefined : await readPastChat(journal, conversation, options);
   const models = { stream, ...given({ baseUrl }) };
   const model = await chatModel(options.model, past, models);
   const fallbacks = await loadFallbacks(options.fallback, models);
@@ -100,14 +101,15 @@ export async function chat(options: ChatOptions): Promise<number> {
     screen: shown,
     model: model.name,
     programs,
+    past,
     isKept: journal !== undefined,
   });
-  if (messages.isPerson) loop.greet(past ? pastLines(past.view, shown.columns) : [], past?.goesOn === true);
+  if (messages.isPerson) loop.greet();
   try {
-    return await loop.run(messages, past ? past.view.turns.length - (past.goesOn ? 1 : 0) : 0);
+    return await loop.run(messages);
   } finally {
     // With a journal it is left, so that it can be taken up under its id.
-    await (journal && loop.wasSaid(past !== undefined) ? talk.leave() : talk[Symbol.asyncDispose]());
+    await (journal && (past || loop.wasSaid) ? talk.leave() : talk[Symbol.asyncDispose]());
   }
 }
 
@@ -129,41 +131,54 @@ interface ChatParts {
   readonly screen: ChatScreen;
   readonly model: string;
   readonly programs: readonly string[];
+  /** What it was when it was taken up. */
+  readonly past: PastChat | undefined;
   /** Whether a journal keeps it. */
   readonly isKept: boolean;
 }
+
+const NOT_KEPT = "Nothing of it is kept: with --journal FILE it is, and can be taken up again.";
+const NO_MESSAGE =
+  "Nothing was said: standard input had no message. Each of its lines that is not empty is one; on a terminal you are asked for them.";
 
 /** Takes messages, one after the other, and says what came of each. */
 class ChatLoop {
   readonly #parts: ChatParts;
   #report: AgentReport<unknown> | undefined;
-  #turnsDone = 0;
+  #turnsDone: number;
 
   constructor(parts: ChatParts) {
+    const { past } = parts;
     this.#parts = parts;
+    this.#turnsDone = past ? past.view.turns.length - (past.goesOn ? 1 : 0) : 0;
   }
 
-  /** Whether there is something to be taken up again. */
-  wasSaid(isTakenUp: boolean): boolean {
-    return isTakenUp || this.#report !== undefined;
+  get wasSaid(): boolean {
+    return this.#report !== undefined;
   }
 
-  greet(past: readonly string[], goesOn: boolean): void {
-    const { model, open, talk } = this.#parts;
+  greet(): void {
+    const { model, open, talk, past, isKept, screen } = this.#parts;
     const tools = open.runtime.tools.all.length;
-    const lines = [
-      `${oneLine(model)}, ${counted(tools, "tool")}. /help lists the commands.`,
-      `Conversation ${oneLine(talk.execution)}`,
-      ...past,
-      ...(goesOn ? ["It has not come to its end: /continue goes on. A message gives its open calls up."] : []),
-    ];
-    writeStderr(`${lines.join("\n")}\n`);
+    this.#note(`${oneLine(model)}, ${counted(tools, "tool")}. /help lists the commands.`);
+    this.#note(isKept ? `Conversation ${oneLine(talk.execution)}` : NOT_KEPT);
+    if (past)
+      writeStderr(
+        pastLines(past.view, screen.columns)
+          .map((line) => `${line}\n`)
+          .join(""),
+      );
+    if (past?.goesOn) this.#note("It has not come to its end: /continue goes on. A message gives its open calls up.");
   }
 
-  /** Resolves with the exit code. `turnsDone` is the number of turns that were done before. */
-  async run(input: ChatInput, turnsDoneBefore: number): Promise<number> {
-    const { control, over, open } = this.#parts;
-    this.#turnsDone = turnsDoneBefore;
+  /** Lines of the command's own, broken between words. */
+  #note(text: string): void {
+    writeStderr(`${laidOut(text, this.#parts.screen.columns)}\n`);
+  }
+
+  /** Resolves with the exit code. */
+  async run(input: ChatInput): Promise<number> {
+    const { control, over, open, past } = this.#parts;
     let code: number = EXIT.completed;
     for (;;) {
       const message = await input.next(over);
@@ -172,14 +187,39 @@ class ChatLoop {
       const command = input.isPerson && isCommand(message) ? await this.#command(message) : undefined;
       if (command === "exit") break;
       if (command !== undefined && command !== "continue") continue;
-      const ending = await this.#say(command === "continue" ? undefined : message);
+      if (!input.isPerson && past?.goesOn && !this.#report)
+        writeStderr("portcullis: the conversation had calls without answers: the message gives them up.\n");
+      const ending = await this.#say(command === "continue" ? undefined : message, input.isPerson);
       if (!ending) continue;
       // A script gets no further answer to a question that has none.
       code = input.isPerson ? code : agentExitCodeOf(ending);
       if (over.aborted || code !== EXIT.completed) break;
     }
-    if (this.#report) this.#tellHow(this.#report);
+    if (!input.isPerson) code = (await this.#endPipe(input)) ?? code;
+    if (this.#report) this.#tellHow(this.#report.execution);
     return open.end(over.aborted ? EXIT.cancelled : code, this.#report?.artifacts);
+  }
+
+  /** Says what a pipe has not done. Resolves with the exit code if nothing was said. */
+  async #endPipe(input: ChatInput): Promise<number | undefined> {
+    const { past, over, options } = this.#parts;
+    const left = await input.left();
+    if (left > 0)
+      writeStderr(
+        `portcullis: ${counted(left, "message")} of standard input ${left === 1 ? "was" : "were"} not sent.\n`,
+      );
+    if (this.#report || over.aborted) return undefined;
+    writeStderr(`portcullis: ${NO_MESSAGE}\n`);
+    if (!past?.goesOn) return undefined;
+    const { execution } = past.view;
+    const same = sameOr(options, undefined);
+    const hints = past.waits
+      ? waitingHints(execution, past.waits, same)
+      : [
+          `portcullis: the conversation has not come to its end. Take it up, with:\n  ${resumeCommand(execution, same)}`,
+        ];
+    writeStderr(`${hints.join("\n")}\n`);
+    return past.waits && EXIT.waiting;
   }
 
   async #command(line: string): Promise<ChatCommandResult> {
@@ -194,7 +234,7 @@ class ChatLoop {
   }
 
   /** Resolves with the ending; undefined if nothing was said. */
-  async #say(message: string | undefined): Promise<AgentEnding | undefined> {
+  async #say(message: string | undefined, isPerson: boolean): Promise<AgentEnding | undefined> {
     const { talk, control, over, screen } = this.#parts;
     const interrupt = () => talk.interrupt();
     control.interrupts = interrupt;
@@ -204,7 +244,7 @@ class ChatLoop {
     try {
       const report = await talk.say(message);
       screen.rest();
-      this.#tell(report, performance.now() - since);
+      this.#tell(report, performance.now() - since, isPerson);
       return report.ending;
     } catch (error) {
       if (message !== undefined || !PortcullisError.is(error) || error.code !== "option_invalid") throw error;
@@ -217,25 +257,31 @@ class ChatLoop {
     }
   }
 
-  #tell(report: AgentReport<unknown>, ms: number): void {
+  #tell(report: AgentReport<unknown>, ms: number, isPerson: boolean): void {
     const { ending } = report;
-    const { options, screen } = this.#parts;
-    if (ending.type === "cancelled") writeStderr("Interrupted. Your next message goes on from here.\n");
-    else if (ending.type !== "answered") writeStderr(`${ending.type}: ${oneLine(agentEndingText(ending))}\n`);
-    const facts = answerFacts(report, this.#turnsDone, ms);
+    const { options, screen, over } = this.#parts;
+    const goesOn = isPerson && !over.aborted ? " Your next message goes on from here." : "";
+    if (ending.type === "cancelled") this.#note(`Interrupted.${goesOn}`);
+    else if (ending.type !== "answered") this.#note(`${ending.type}: ${oneLine(agentEndingText(ending))}`);
+    const facts = answerFacts(report, this.#turnsDone, ms)
+      .split("\n")
+      .map((line) => laidOut(line, screen.columns))
+      .join("\n");
     standardStreams().stderr.write(screen.hasColours ? `${styled("gray", facts)}\n\n` : `${facts}\n`);
     if (ending.type === "waiting") {
       const hints = waitingHints(report.execution, ending, sameOr(options, undefined));
       // The last one takes it up elsewhere.
-      const own = ending.approvals.length > 0 ? hints.slice(0, -1) : hints;
-      writeStderr(`${own.join("\n")}\nportcullis: then /continue goes on.\n`);
+      const own = isPerson && ending.approvals.length > 0 ? hints.slice(0, -1) : hints;
+      writeStderr(
+        [...own, ...(isPerson ? ["portcullis: then /continue goes on."] : [])].map((hint) => `${hint}\n`).join(""),
+      );
     }
     this.#report = report;
     this.#turnsDone = turnsDone(report);
   }
 
   /** Says how the conversation is taken up again. */
-  #tellHow({ execution }: AgentReport<unknown>): void {
+  #tellHow(execution: ExecutionId): void {
     const { options, isKept } = this.#parts;
     if (isKept) writeStderr(`Take it up again with:\n  ${chatCommand(execution, sameOr(options, undefined))}\n`);
   }

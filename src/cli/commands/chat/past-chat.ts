@@ -3,13 +3,16 @@ import { readPastConversation } from "../../../agent/from-journal/past-conversat
 import type { Journal } from "../../../journal/journal.ts";
 import type { Model } from "../../../models/model.ts";
 import { counted } from "../../../output/count-text.ts";
+import type { Waiting } from "../../../programs/outcome.ts";
 import type { ConversationView, SaidView } from "../../../views/view.ts";
 import { viewExecution } from "../../../views/view-execution.ts";
+import type { SameOptions } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
 import { Failure } from "../../failure.ts";
 import { findExecution } from "../../input/find-execution.ts";
 import { loadModel, type ModelOptions, recordedModel } from "../../input/load-model.ts";
-import { foldText } from "../../terminal/executions/input-text.ts";
+import { laidOut } from "../../terminal/chat/streamed-text.ts";
+import { flags, shown } from "../../terminal/executions/waiting-hints.ts";
 import { oneLine } from "../../terminal/one-line.ts";
 
 /** Messages that are shown of a conversation that is taken up. */
@@ -22,17 +25,35 @@ export interface PastChat {
   readonly answering: string;
   /** Whether it goes on without a new message: its host died, or its calls wait. */
   readonly goesOn: boolean;
+  /** What its calls wait for. */
+  readonly waits: Waiting | undefined;
 }
 
-export async function readPastChat(journal: Journal, named: string, tenant: string): Promise<PastChat> {
-  const execution = await findExecution(journal, named, tenant);
+export async function readPastChat(journal: Journal, named: string, options: SameOptions): Promise<PastChat> {
+  const execution = await findExecution(journal, named, options.tenant ?? "default");
   const view = await viewExecution(journal, execution, { each: 2000, all: 2 * 1024 * 1024 });
   if (view.kind !== "conversation")
     throw new Failure(EXIT.usage, `--conversation: ${oneLine(named)} is a ${view.kind}, and no conversation.`);
+  if (view.drivenUntil !== undefined) throw heldElsewhere(execution, view.drivenUntil, options);
   const past = await readPastConversation(journal, execution, view.tenant);
   const standing = standingOfConversation(past);
   const rests = standing.state === "waiting" && standing.rests;
-  return { view, answering: past.answering.model, goesOn: standing.state !== "ended" && !rests };
+  return {
+    view,
+    answering: past.answering.model,
+    goesOn: standing.state !== "ended" && !rests,
+    waits: standing.state === "waiting" && !rests ? standing.waiting : undefined,
+  };
+}
+
+/** A conversation has one driver. Another one that has just died holds it for as long as its lease lasts. */
+function heldElsewhere(execution: string, until: number, { tenant, journal }: SameOptions): Failure {
+  const seconds = Math.max(1, Math.ceil((until - Date.now()) / 1000));
+  const watch = `portcullis watch ${shown(execution)}${flags({ tenant, journal })}`;
+  return new Failure(
+    EXIT.environment,
+    `--conversation: ${oneLine(execution)} is open in another process. End it there (/exit), then start this command again; if that process has died, wait ${counted(seconds, "second")}. This shows it meanwhile: ${watch}`,
+  );
 }
 
 /** The model of `--model`, or else the one that the conversation has. */
@@ -59,7 +80,7 @@ export function pastLines({ turns, said, state }: ConversationView, columns: num
     ...(left > 0 ? [`… ${counted(left, "earlier message")}; /save FILE writes them all`] : []),
     ...messages
       .slice(-SHOWN)
-      .flatMap(({ who, head }) => [`${who}:`, ...foldText(head.cut ? `${head.text}…` : head.text.trim(), columns)]),
+      .flatMap(({ who, head }) => [`${who}:`, laidOut(head.cut ? `${head.text}…` : head.text.trim(), columns, "  ")]),
     ...(state === "ended" ? ["It has ended, so it goes on as a new conversation."] : []),
   ];
 }

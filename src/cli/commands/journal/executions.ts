@@ -2,7 +2,7 @@ import { PortcullisError } from "../../../errors.ts";
 import type { ListedExecution } from "../../../executions/listed-execution.ts";
 import type { Journal } from "../../../journal/journal.ts";
 import { readHeader } from "../../../journal/reading/read-records.ts";
-import { titleOf } from "../../../views/title.ts";
+import { titleIn } from "../../../views/parts/first-message.ts";
 import { listExecutions } from "../../../executions/list-executions.ts";
 import { Failure } from "../../failure.ts";
 import type { CommandOptions, EXECUTIONS } from "../../command-options.ts";
@@ -31,17 +31,17 @@ export async function executions(options: CommandOptions<typeof EXECUTIONS>): Pr
     return EXIT.completed;
   }
   const rows = await showing("Reading the journal", () =>
-    Array.fromAsync(listed, async (row) => ({ ...row, ...given({ title: await titleIn(journal, row) }) })),
+    Array.fromAsync(listed, async (row) => ({ ...row, ...given({ title: await titleFor(journal, row) }) })),
   );
   writeStdout(`${listTable(rows)}\n`);
   return EXIT.completed;
 }
 
 /** What an execution is called; undefined if its header cannot be read. */
-async function titleIn(journal: Journal, { execution, tenant }: ListedExecution): Promise<string | undefined> {
+async function titleFor(journal: Journal, { execution, tenant }: ListedExecution): Promise<string | undefined> {
   try {
     const header = await readHeader(journal, execution, { tenant });
-    return header && titleOf(header);
+    return header && (await titleIn(journal, header));
   } catch (error) {
     if (PortcullisError.is(error)) return undefined;
     throw error;

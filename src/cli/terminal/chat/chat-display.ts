@@ -114,7 +114,8 @@ export class ChatDisplay implements Disposable {
   callerOf({ execution, caller }: Pick<CallLine, "caller"> & { readonly execution: string }): string {
     if (execution === this.#conversation && caller === "direct") return "The model";
     const { name, execution: own } = this.#program ?? {};
-    if (name !== undefined && (execution === own || execution === this.#conversation)) return `The ${name}`;
+    if (name !== undefined && (execution === own || execution === this.#conversation))
+      return `${name.slice(0, 1).toUpperCase()}${name.slice(1)}`;
     return `An agent or a program below a call (${oneLine(execution)})`;
   }
 

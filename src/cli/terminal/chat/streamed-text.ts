@@ -113,3 +113,10 @@ export class TextLayout {
     return out;
   }
 }
+
+/** A whole text, cleaned and laid out, without spaces and line breaks at its end. */
+export function laidOut(text: string, columns: number, indent = ""): string {
+  const layout = new TextLayout(() => columns, indent);
+  const lines = (layout.add(cleanText(text)) + layout.end()).trimEnd().split("\n");
+  return lines.map((line) => line.trimEnd()).join("\n");
+}

@@ -8,6 +8,7 @@ import { oneLine } from "../one-line.ts";
 import type { Screen } from "../screen.ts";
 import { TerminalLines, type Answer, type AnswerLines } from "../terminal-lines.ts";
 import { standardStreams } from "../standard-streams.ts";
+import { movesCursor } from "../terminal-shape.ts";
 
 const DENIED: ApprovalDecision = { allow: false, by: "terminal", note: "The person who was asked denied it." };
 
@@ -147,7 +148,7 @@ class Asker {
     const output = this.#output;
     await this.#answers.discardTyped();
     // Removes a line that shows progress.
-    output.write("\r\u001b[2K");
+    if (movesCursor(output)) output.write("\r\u001b[2K");
     // A program may withdraw a call while the person types, so that the answer would count for its next call.
     if (this.#wasWithdrawn) {
       const { type } = await this.#answerTo("The last question is no longer open. Enter shows the next one: ", signal);

@@ -2,9 +2,9 @@ import type { AgentEvent } from "../../../agent/event.ts";
 import { outcomeText } from "../../../gate/answer.ts";
 import type { CallLine } from "../../../gate/call-line.ts";
 import { counted } from "../../../output/count-text.ts";
-import { insetText } from "../../../output/foreign-text.ts";
+import { INSET, insetText } from "../../../output/foreign-text.ts";
 import { RUN_PROGRAM } from "../../../tools/tool-name.ts";
-import { StreamCleaner } from "../chat/streamed-text.ts";
+import { StreamCleaner, TextLayout } from "../chat/streamed-text.ts";
 import { oneLine } from "../one-line.ts";
 import type { Screen } from "../screen.ts";
 import { statusLine } from "../status-line.ts";
@@ -12,15 +12,21 @@ import { standardStreams, writeStderr, writeStdout } from "../standard-streams.t
 
 /**
  * Shows a conversation while it goes on, as lines: the model's text on standard output, calls and programs on standard error.
- * Its id is that of the first event, if it is not known.
+ * Its id is that of the first event, if it is not known. `isInset`: the text is indented, so that it stands apart from what
+ * the command line says.
  *
  * The text comes from the model, a tool or a program: it may contain terminal control sequences, or imitate the lines
  * printed here. So names stay within their line, and programs are indented.
  */
-export function showConversation(screen: Screen, known?: string): (event: AgentEvent) => void {
+export function showConversation(
+  screen: Screen,
+  { conversation: known, isInset = false }: { readonly conversation?: string; readonly isInset?: boolean } = {},
+): (event: AgentEvent) => void {
   let conversation = known;
   let inLine = false;
   const cleaner = new StreamCleaner();
+  const { stdout } = standardStreams();
+  const layout = isInset ? new TextLayout(() => stdout.columns || COLUMNS, INSET) : undefined;
   const showWriting = createWriting(standardStreams().stderr, screen);
   const show = (event: AgentEvent) => {
     conversation ??= event.execution;
@@ -28,15 +34,19 @@ export function showConversation(screen: Screen, known?: string): (event: AgentE
     // Text of agents that are tools is not part of the answer, and several may write at once.
     if (event.type === "text" && event.execution !== conversation) return;
     if (event.type === "text" && event.text !== "") {
-      writeStdout(cleaner.add(event.text));
+      const text = cleaner.add(event.text);
+      writeStdout(layout ? layout.add(text) : text);
       inLine = !event.text.endsWith("\n");
     } else if (ENDS_TEXT.has(event.type) && inLine) {
-      writeStdout(`${cleaner.end()}\n`);
+      writeStdout(layout ? layout.add(cleaner.end()) + layout.end() : `${cleaner.end()}\n`);
       inLine = false;
     } else showWork(event);
   };
   return (event) => screen.show(() => show(event));
 }
+
+/** Columns of a terminal that does not tell its width. */
+const COLUMNS = 80;
 
 /** After these, no more of the model's text follows in its line. */
 const ENDS_TEXT: ReadonlySet<AgentEvent["type"]> = new Set([

@@ -5,6 +5,7 @@ import { insetText } from "../../../output/foreign-text.ts";
 import type { CallView, ExecutionView, ModelTurnView, SaidView, TextHead, WaitingView } from "../../../views/view.ts";
 import {
   byText,
+  callsMade,
   callText,
   decisionText,
   duration,
@@ -175,9 +176,9 @@ function inset({ text, bytes, cut }: TextHead): string {
   return `${insetText(text)}${cut ? `\n(cut: it has ${byteText(bytes)})` : ""}`;
 }
 
-function madeText({ calls, callsLeft = 0 }: ExecutionView): string {
-  const open = calls.filter(isOpen).length;
-  const made = `${counted(calls.length + callsLeft, "call")} made`;
+function madeText(view: ExecutionView): string {
+  const open = view.calls.filter(isOpen).length;
+  const made = `${counted(callsMade(view), "call")} made`;
   return open === 0 ? made : `${made}, ${count(open)} open`;
 }
 

@@ -7,8 +7,8 @@ import { serve } from "../../../models/wire.ts";
 import { fixtures } from "../../command.ts";
 import { hasScript, onTerminal, screenOf } from "../../on-terminal.ts";
 
-// Holds also src/cli/commands/chat/chat-commands.ts, src/cli/commands/chat/chat-input.ts, src/cli/commands/chat/chat-screen.ts,
-// src/cli/commands/chat/control-c.ts, src/cli/commands/chat/past-chat.ts, src/cli/terminal/chat/message-editor.ts and
+// Holds also src/cli/commands/chat/chat-commands.ts, src/cli/commands/chat/chat-help.ts, src/cli/commands/chat/chat-input.ts,
+// src/cli/commands/chat/chat-screen.ts, src/cli/commands/chat/control-c.ts, src/cli/commands/chat/past-chat.ts, src/cli/terminal/chat/message-editor.ts and
 // src/cli/terminal/executions/conversation-lines.ts.
 
 vi.stubEnv("ANTHROPIC_API_KEY", anthropicWire.key);
@@ -44,9 +44,9 @@ describe.skipIf(!hasScript)("on a terminal", () => {
       "▸ program 1 done (3 lines, 1 call, TIME; /show 1)",
       "  · rows.list → array of 500, TIME, 11.5 KiB",
       "  It came to 100",
-      "11.5 KiB (about 2,948 tokens) returned by tools → 3 B (1 token) given to the mod",
-      "el",
-      "2 turns, 1 call, 100 tokens in, 20 out, TIME",
+      "11.5 KiB (about 2,948 tokens) returned by tools → 3 B (1 token) given to the",
+      "model",
+      "2 turns, 1 program, 1 call, 100 tokens in, 20 out, TIME",
       "",
     ]);
     expect(screen.join("\n")).not.toContain("Late rows");
@@ -161,7 +161,7 @@ describe.skipIf(!hasScript)("on a terminal", () => {
     const asked = question.replaceAll(/^\d+ more lines.*$/gm, "");
     expect(asked.replaceAll(/\s/g, "")).toContain(JSON.stringify(long.to).replaceAll(" ", ""));
     expect(text).toContain('It came to {"paid":1}');
-    expect(text).toContain("The program 1 calls pay, which needs approval:");
+    expect(text).toContain("Program 1 calls pay, which needs approval:");
     expect(screen.filter((line) => line.startsWith("  It came to ToolError"))).toHaveLength(1);
     // The up arrow finds the messages, and no answer to a question: the second one before is the first message.
     expect(screen.filter((line) => line.startsWith("› pay "))).toHaveLength(2);
@@ -232,6 +232,7 @@ describe.skipIf(!hasScript)("on a terminal", () => {
       ["Nothing was said yet", `count${ENTER}`],
       [ANSWERED, `/tools${ENTER}`],
       ["rows.list", `/cost${ENTER}`],
+      ["2 turns, 1 program, 1 call, 100 tokens in, 20 out", ""],
       ["has no price of scripted:chat", `/show 1${ENTER}`],
       ["return", `/show 2${ENTER}`],
       ["from 1 to 1", `/save ${talk}${ENTER}`],
@@ -239,7 +240,7 @@ describe.skipIf(!hasScript)("on a terminal", () => {
       ["left as it is", `/save ${transcript}${ENTER}`],
       ["for runtime.converse", ` /exit${ENTER}`],
       ["Message 2:", `/help${ENTER}`],
-      ["up arrow", `/exit${ENTER}`],
+      ["earlier messages", `/exit${ENTER}`],
     ]);
     expect(code).toBe(0);
     expect(screenOf(shown).join("\n")).toMatch(/\n {2}return rows\.filter/);
@@ -275,8 +276,20 @@ describe.skipIf(!hasScript)("on a terminal", () => {
       { env: { NO_COLOR: "1" } },
     );
     expect(code).toBe(0);
-    expect(screenOf(shown)).toContain("── program ──");
+    const screen = screenOf(shown);
+    for (const line of ["── program ──", "program done", "  I count.", "  It came to 100"])
+      expect(screen).toContain(line);
     expect(shown).not.toMatch(/\u001b\[[1-9]\d*m/);
+  });
+
+  test("without a journal the greeting says once that nothing is kept, and with one what the conversation is called", async () => {
+    const kept = "Nothing of it is kept: with --journal FILE it is, and can be taken up again.";
+    const { shown } = await onTerminal(CHAT, [[PROMPT, `/exit${ENTER}`]]);
+    expect(screenOf(shown).filter((line) => line.includes("kept"))).toEqual([kept]);
+    const journal = ["--journal", join(folder, "greeting.db")];
+    const named = screenOf((await onTerminal([...CHAT, ...journal], [[PROMPT, `/exit${ENTER}`]])).shown);
+    expect(named[1]).toMatch(/^Conversation [\da-f-]{36}$/);
+    expect(named.join("")).not.toContain("Nothing of it");
   });
 
   test("a terminal that cannot move its cursor gets lines, can be asked, and is interrupted and ended by Ctrl-C", async () => {
@@ -292,7 +305,8 @@ describe.skipIf(!hasScript)("on a terminal", () => {
       { env: { TERM: "dumb" } },
     );
     expect(code).toBe(130);
-    expect(shown).toContain('It came to {"paid":3}');
-    expect(shown).not.toMatch(/\u001b\[[1-9]\d*m|\u001b\[\?/);
+    expect(shown).toContain('  It came to {"paid":3}');
+    // Nothing but the characters of lines: no sequence, and no return to the edge within a line.
+    expect(shown.replaceAll("\r\n", "\n")).not.toMatch(/[\u001b\r]/);
   });
 });

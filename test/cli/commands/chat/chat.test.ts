@@ -21,7 +21,7 @@ test("each line of a pipe is a message, also one with a slash; answers go to sta
   expect(stderr).toContain("\n── program ──\n  // Late rows\n");
   expect(stderr).toMatch(/call from the program: rows\.list → array of 500, \d+ ms\nprogram done\n/);
   expect(stderr).toMatch(
-    /KiB \(about .* tokens\) returned by tools → 3 B \(1 token\) given to the model\n2 turns, 1 call, /,
+    /KiB \(about .* tokens\) returned by tools → 3 B \(1 token\) given to the model\n2 turns, 1 program, 1 call, /,
   );
   expect(stdout + stderr).not.toMatch(/[\u001b\r]/);
 });
@@ -67,16 +67,102 @@ test("a conversation of ask that has ended goes on as a new one, which is told",
   expect(ID.exec(stderr)?.[1]).toMatch(/^[\da-f-]{36}$/);
 });
 
-test("a call that waits for a decision ends a pipe with 6, and goes on once it was decided", async () => {
+test("a call that waits for a decision ends a pipe with 6 and the commands that go on, and goes on once it was decided", async () => {
   const journal = ["--journal", join(folder, "waits.db")];
-  const first = await portcullis([...CHAT, ...journal], 'program {"amount":5}\nnot said\n');
+  const first = await portcullis([...CHAT, ...journal], 'program {"amount":5}\nnot said\n\nnor this');
   expect([first.code, first.stdout]).toEqual([6, ""]);
+  expect(first.stderr).toContain("portcullis: 2 messages of standard input were not sent.\n");
+  expect(first.stderr).not.toContain("/continue");
   const [, id = ""] = ID.exec(first.stderr) ?? [];
+  const commands = new RegExp(
+    `with:\\n {2}portcullis decide ${id} \\S+ --allow .*\\n.*with:\\n {2}portcullis resume ${id} `,
+  );
+  expect(first.stderr).toMatch(commands);
+  const idle = await portcullis([...CHAT, ...journal, "--conversation", id], "\n");
+  expect([idle.code, idle.stdout]).toEqual([6, ""]);
+  expect(idle.stderr).toContain("Nothing was said: standard input had no message.");
+  expect(idle.stderr).toMatch(commands);
   const decide = /portcullis decide (\S+) (\S+) --allow/.exec(first.stderr);
   expect(decide?.[1]).toBe(id);
   await portcullis(["decide", id, decide?.[2] ?? "", "--allow", ...journal]);
   const resumed = await portcullis(["resume", id, ...CHAT.slice(1), ...journal]);
   expect(resumed.stdout).toContain('It came to {"paid":5}');
+});
+
+test("a pipe without a message says so, and a message that gives waiting calls up says that", async () => {
+  const journal = ["--journal", join(folder, "given-up.db")];
+  const none = await portcullis(CHAT, "");
+  expect([none.code, none.stdout]).toEqual([0, ""]);
+  expect(none.stderr).toContain("portcullis: Nothing was said: standard input had no message. Each of its lines");
+  const first = await portcullis([...CHAT, ...journal], 'pay {"amount":5}\n');
+  const [, id = ""] = ID.exec(first.stderr) ?? [];
+  const again = await portcullis([...CHAT, ...journal, "--conversation", id], "two\nthree\n");
+  expect(again.code).toBe(0);
+  expect(again.stderr.match(/calls without answers: the message gives them up/g)).toHaveLength(1);
+});
+
+test("what is said first is the title of a conversation, and calls are counted alike wherever they are told", async () => {
+  const journal = ["--journal", join(folder, "counted.db")];
+  const { stderr } = await portcullis([...CHAT, ...journal], 'calls 3\npay {"amount":1}\n');
+  const [, id = ""] = ID.exec(stderr) ?? [];
+  const [, call = ""] = /portcullis decide \S+ (\S+) --allow/.exec(stderr) ?? [];
+  await portcullis(["decide", id, call, "--deny", ...journal]);
+  const resumed = await portcullis(["resume", id, ...CHAT.slice(1), ...journal]);
+  expect(stderr).toMatch(/^2 turns, 1 program, 3 calls, /m);
+  expect(resumed.stderr.replaceAll(/ +/g, " ").split("\n").slice(-8)).toEqual([
+    " tokens in tokens out programs calls",
+    expect.stringContaining("─"),
+    "turn 1 0 0 1 3",
+    "turn 2 0 0 0 0",
+    "turn 3 0 0 0 1",
+    "turn 4 0 0 0 0",
+    "all 0 0 1 4",
+    "",
+  ]);
+  const shown = await portcullis(["show", id, ...journal]);
+  expect(shown.stdout).toContain("\ncalls 3\n");
+  expect(shown.stdout).toContain("4 calls made");
+  const listed = await portcullis(["executions", ...journal]);
+  expect(listed.stdout).toContain("calls 3");
+  expect(listed.stdout).not.toContain("Conversation with");
+});
+
+test("a second chat on one conversation is told what to do, and changes nothing", async () => {
+  const journal = ["--journal", join(folder, "two.db")];
+  const { child, finished } = start([...CHAT, ...journal]);
+  const done = finished();
+  child.stdin.write("hang\n");
+  await new Promise<void>((resolve) =>
+    child.stderr.on("data", (chunk: Buffer) => chunk.toString().includes("hanging") && resolve()),
+  );
+  const listed = await portcullis(["executions", "--json", ...journal]);
+  const { execution } = JSON.parse(listed.stdout) as { readonly execution: string };
+  const second = await portcullis([...CHAT, ...journal, "--conversation", execution], "two\n");
+  expect([second.code, second.stdout]).toEqual([5, ""]);
+  expect(second.stderr).toMatch(
+    new RegExp(
+      `^portcullis: --conversation: ${execution} is open in another process\\. End it there \\(/exit\\), .* wait \\d+ seconds?\\. .*: portcullis watch ${execution} --journal \\S+two\\.db\n$`,
+    ),
+  );
+  child.kill("SIGTERM");
+  expect((await done).code).toBe(143);
+});
+
+test("the help has every command of a conversation and its keys, at most as wide as the terminal", async () => {
+  const { stdout } = await portcullis(["chat", "--help"]);
+  for (const word of ["/tools", "/cost", "/show [N]", "/save FILE", "/continue", "/help", "/exit", "Ctrl-C", "Ctrl-D"])
+    expect(stdout).toContain(`\n  ${word} `);
+  expect(stdout.replaceAll(/\s+/g, " ")).toContain(
+    "calls counts calls of tools, and each program of a conversation as one more",
+  );
+  expect(
+    Math.max(
+      ...stdout
+        .slice(stdout.indexOf("In the conversation"))
+        .split("\n", 13)
+        .map((line) => line.length),
+    ),
+  ).toBeLessThan(80);
 });
 
 test.each<[string, readonly string[], string]>([

@@ -44,7 +44,7 @@ test.each(MODELS)(
     expect([code, served.refusals, stdout]).toEqual([0, [], "I look.\nIt is New York.\n"]);
     expect(stderr).toContain(PROGRAM);
     expect(stderr).toContain("call from the program: airports.get → object");
-    expect(stderr).toMatch(/^all +2\d\d +40 +2$/m);
+    expect(stderr).toMatch(/^all +2\d\d +40 +1 +1$/m);
   },
 );
 
@@ -83,7 +83,7 @@ test("--json prints one document, and --no-stream asks for turns in one piece", 
     answer: "It is New York.",
     turns: [{ turn: { type: "turn" }, results: [{ text: '"New York"' }] }, { results: [] }],
     calls: [{ callId: "toolu_1_0/1", tool: "airports.get", caller: "programmatic" }],
-    usage: { turns: 2, calls: 2 },
+    usage: { turns: 2, calls: 1 },
   });
   expect(served.asked.every(({ body }) => body.stream === false)).toBe(true);
   expect(stdout).not.toContain(anthropicWire.key);
@@ -135,7 +135,7 @@ test("the text of an agent that is a tool is not part of the answer", async () =
   const options = ["--model", "anthropic:claude-test", "--tools", agentTools, "--base-url", served.url];
   const { stdout, stderr } = await portcullis(["ask", "2 + 2?", ...options]);
   expect(stdout).toBe("I ask.\n4\n");
-  expect(stderr).toMatch(/^all +227 +40 +1$/m);
+  expect(stderr).toMatch(/^agents and failed replies +7 +0 +0 +0\nall +227 +40 +0 +1$/m);
 });
 
 test("SIGINT ends ask, which still prints its JSON document", async () => {

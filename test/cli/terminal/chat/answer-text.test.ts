@@ -27,7 +27,7 @@ test("the facts of an answer are those of its own turns, and the cost is that of
   await using talk = await runtime.converse({ model });
   const one = await talk.say("1");
   expect(answerFacts(one, 0, 20)).toBe(
-    "2 KiB (about 512 tokens) returned by tools → 4 B (2 tokens) given to the model\n2 turns, 2 calls, 2,000 tokens in, 20 out, 20 ms",
+    "2 KiB (about 512 tokens) returned by tools → 4 B (2 tokens) given to the model\n2 turns, 1 program, 2 calls, 2,000 tokens in, 20 out, 20 ms",
   );
   const two = await talk.say("2");
   expect(answerFacts(two, turnsDone(one), 20)).toMatch(
@@ -36,7 +36,7 @@ test("the facts of an answer are those of its own turns, and the cost is that of
   const three = await talk.say("3");
   expect(answerFacts(three, turnsDone(two), 20)).toBe("1 turn, 0 calls, 1,000 tokens in, 10 out, 20 ms");
   expect(costText(three, "anthropic:claude-haiku-4-5")).toMatch(
-    /^3 KiB .*\n5 turns, 4 calls, 5,000 tokens in, 50 out\nThey cost at most \$0\.0065 at the list prices of /,
+    /^3 KiB .*\n5 turns, 1 program, 3 calls, 5,000 tokens in, 50 out\nThey cost at most \$0\.0065 at the list prices of /,
   );
   expect(costText(three, "scripted:constructor")).toContain("has no price of scripted:constructor");
 });

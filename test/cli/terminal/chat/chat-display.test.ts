@@ -114,7 +114,7 @@ test("who asks is told: the model, a program by its number, or what is below a c
   const { tell, display } = terminal();
   tell({ type: "program_started", callId: "p1", source: "1", hosted: false });
   expect(display.callerOf({ execution: "talk", caller: "direct" })).toBe("The model");
-  expect(display.callerOf({ execution: PROGRAM, caller: "programmatic" })).toBe("The program 1");
+  expect(display.callerOf({ execution: PROGRAM, caller: "programmatic" })).toBe("Program 1");
   expect(display.callerOf({ execution: "x\u001b", caller: "direct" })).toBe(
     String.raw`An agent or a program below a call (x\u001b)`,
   );

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { fitted, StreamCleaner, TextLayout } from "../../../../src/cli/terminal/chat/streamed-text.ts";
+import { fitted, laidOut, StreamCleaner, TextLayout } from "../../../../src/cli/terminal/chat/streamed-text.ts";
 import { cleanText } from "../../../../src/output/clean-text.ts";
 
 const characters = fc.constantFrom(
@@ -75,4 +75,8 @@ test("a text is broken between words, and a word that is longer than a line with
     `  ${"y".repeat(10)}`,
     "",
   ]);
+});
+
+test("a whole text is laid out without spaces at the ends of its lines, and steers nothing", () => {
+  expect(laidOut(`${"word ".repeat(6)}\n\u001b[2J \n`, 24)).toBe("word word word word\nword word\n\\u001b[2J");
 });

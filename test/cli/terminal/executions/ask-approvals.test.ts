@@ -1,13 +1,15 @@
 import { PassThrough } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import * as fc from "fast-check";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { ApproveMode } from "../../../../src/cli/input/option-values.ts";
 import { createApprover, type Approver } from "../../../../src/cli/terminal/executions/ask-approvals.ts";
 import { Screen } from "../../../../src/cli/terminal/screen.ts";
 
 const approvers: Approver[] = [];
 afterEach(() => approvers.splice(0).forEach((one) => one[Symbol.dispose]()));
+
+beforeEach(() => void vi.stubEnv("TERM", "xterm"));
 
 function terminal({ mode = "ask", isTTY = true }: { readonly mode?: ApproveMode; readonly isTTY?: boolean } = {}) {
   const input = Object.assign(new PassThrough(), { isTTY, ref: () => {}, unref: () => {} });

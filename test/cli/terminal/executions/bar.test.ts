@@ -1,7 +1,10 @@
 import { beforeEach, expect, test, vi } from "vitest";
 import { showBar } from "../../../../src/cli/terminal/executions/progress.ts";
 
-beforeEach(() => void vi.stubEnv("LC_ALL", "C.UTF-8"));
+beforeEach(() => {
+  vi.stubEnv("LC_ALL", "C.UTF-8");
+  vi.stubEnv("TERM", "xterm");
+});
 
 function stream(isTTY: boolean, columns = 80) {
   const written: string[] = [];

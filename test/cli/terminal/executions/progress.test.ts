@@ -2,7 +2,10 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { showProgress } from "../../../../src/cli/terminal/executions/progress.ts";
 import { Screen } from "../../../../src/cli/terminal/screen.ts";
 
-beforeEach(() => void vi.useFakeTimers());
+beforeEach(() => {
+  vi.useFakeTimers();
+  vi.stubEnv("TERM", "xterm");
+});
 afterEach(() => void vi.useRealTimers());
 
 function stream(isTTY: boolean) {

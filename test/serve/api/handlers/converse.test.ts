@@ -74,7 +74,8 @@ test("a conversation is begun, continued and shown, and rests between its messag
   expect(more.json.conversation).toMatchObject({ said: 3, turns: 2, ending: { answer: "heard three" } });
   expect(await door.status("chat")).toEqual(more.json);
   const listed = await door.asked("GET", "/v1/executions");
-  expect(listed.json.executions).toMatchObject([{ execution: "chat", kind: "conversation", state: "waiting" }]);
+  const about = { execution: "chat", kind: "conversation", state: "waiting", title: "one" };
+  expect(listed.json.executions).toMatchObject([about]);
   const { text } = await door
     .asked("POST", "/v1/conversations/chat/end", { body: {} })
     .then(() => door.asked("GET", "/v1/conversations/chat/events"));
@@ -422,6 +423,24 @@ test("a conversation has the tools of its key alone, of which the client may cho
     "option_invalid",
   ]);
   expect(seen).toEqual([["crm.find", "crm.list"], ["crm.list"]]);
+});
+
+test("the usage counts the calls of tools that are listed, those of programs included, and no program", async () => {
+  const look = defineTool({
+    name: "look",
+    description: "looks",
+    input: z.object({}),
+    allowedCallers: ["direct", "programmatic"],
+    effect: "read",
+    handler: () => 1,
+  });
+  const model = scriptedModel([
+    { programs: ["return (await tools.look({})) + (await tools.look({}))"], calls: [{ tool: "look" }] },
+    heard,
+  ]);
+  await using door = await open({ server: { model }, runtime: { tools: [look] } });
+  const { conversation } = (await door.begin({ message: "one" })).json;
+  expect([conversation.usage.calls, conversation.calls.length]).toEqual([3, 3]);
 });
 
 test("what a provider says of its failure stays on the server, and the message is tried again without being said again", async () => {
