@@ -102,9 +102,9 @@ export async function loadPackage<Package>(
   }
 }
 
-/** An `option_invalid` error that names the option, the expected value and the given one. */
-export function optionError(option: string, expected: string, got: unknown): PortcullisError {
-  return new PortcullisError("option_invalid", `${option}: expected ${expected}, got ${describe(got)}.`);
+/** An `option_invalid` error that names the option, the expected value and the given one, in the words of `tell`. */
+export function optionError(option: string, expected: string, got: unknown, tell = describe): PortcullisError {
+  return new PortcullisError("option_invalid", `${option}: expected ${expected}, got ${tell(got)}.`);
 }
 
 /** An error of this package with a place before its message; any other error as it is. */
@@ -125,6 +125,15 @@ export function describe(value: unknown): string {
   const text = jsonOrNothing(value);
   if (text !== undefined && text.length <= 60) return text;
   return Array.isArray(value) ? `an array of ${value.length}` : "an object";
+}
+
+/** Describes a value that is secret, or has secrets: by its type, and by the length of a text or a list. */
+export function describeSecret(value: unknown): string {
+  if (typeof value === "string") return `a string of ${value.length} character${value.length === 1 ? "" : "s"}`;
+  if (typeof value === "function") return "a function";
+  if (Array.isArray(value)) return `an array of ${value.length}`;
+  if (typeof value === "object" && value !== null) return "an object";
+  return value === undefined || value === null ? String(value) : `a ${typeof value}`;
 }
 
 function jsonOrNothing(value: object): string | undefined {

@@ -2,6 +2,9 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { posix } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import { content, defineTool, fromAnthropic, jsonSchema, PortcullisError } from "../src/index.ts";
+import { createMemoryJournal } from "../src/journal/memory-journal.ts";
+import { scriptedModel } from "../src/models/scripted.ts";
 import { anchorOf } from "./documents/anchor-of.ts";
 import { OPTIONS_OBJECTS } from "./documents/option-tables.ts";
 import { formatted } from "./documents/formatted.ts";
@@ -113,6 +116,38 @@ describe("docs/options.md", () => {
     const [, ofPolicies = ""] = /^### A policy$([^]*?)^##/m.exec(await optionsPage()) ?? [];
     expect(ofPolicies).toContain("- **`name`**: Replaces a name that is not a valid tool name. Takes a name.");
     expect(ofPolicies).toContain("- **`approval`**: Whether a call needs approval; by default the library's own rule.");
+  });
+
+  const codeOf = (work: () => unknown) => {
+    try {
+      work();
+    } catch (error) {
+      return PortcullisError.is(error) ? error.code : String(error);
+    }
+    return "nothing";
+  };
+  test("tells the code with which the functions of its sections refuse an option", async () => {
+    const page = await optionsPage();
+    const tool = { name: "a.b", description: "d", input: jsonSchema({ type: "object" }), allowedCallers: ["direct"] };
+    const define = (more: object) => () => defineTool({ ...tool, effect: "read", handler: () => 1, ...more } as never);
+    const given: readonly (readonly [section: string, refused: () => unknown])[] = [
+      ["`defineTool(options)`", define({ timeoutMs: "soon" })],
+      ["`defineTool({ retry })`", define({ retry: { time: 3 } })],
+      ["`defineTool({ rate })`", define({ rate: { calls: 0 } })],
+      ["`content(options)`", () => content({ parts: 5 } as never)],
+      [
+        "A policy",
+        () => fromAnthropic([{ name: "a", input_schema: {}, run: () => 1 }] as never, { effect: "no" } as never),
+      ],
+      ["`scriptedModel(script, options)`", () => scriptedModel([], { none: 1 } as never)],
+      ["`createMemoryJournal(options)`", () => createMemoryJournal({ none: 1 } as never)],
+    ];
+    for (const [section, refused] of given) {
+      const [, text = ""] = page.split(`\n### ${section}\n`);
+      const [own = ""] = text.split("\n### ");
+      const code = /Errors have the code `(\w+)`/.exec(own)?.[1] ?? "option_invalid";
+      expect([section, codeOf(refused)]).toEqual([section, code]);
+    }
   });
 
   test("has every record of rules in the sources, but those that no caller writes", () => {

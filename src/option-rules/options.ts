@@ -1,4 +1,4 @@
-import { optionError, PortcullisError } from "../errors.ts";
+import { describe, describeSecret, optionError, PortcullisError } from "../errors.ts";
 import { nearest } from "./nearest.ts";
 
 /** Whether an option must be given, may be left out, or has a default. */
@@ -16,6 +16,8 @@ export interface OptionRule<Value, Presence extends OptionPresence> {
   readonly presence: Presence;
   /** A sentence for a value that is refused: what to write in its place. */
   readonly advice?: (given: unknown) => string | undefined;
+  /** Whether its value is secret, or may have secrets in it: errors show its type and its length, and nothing else. */
+  readonly isSecret?: true;
   /** Value of an option that is left out. */
   readonly default?: Value;
   /** Carries the type; never set. */
@@ -66,6 +68,13 @@ export function advised<Rule extends OptionRule<unknown, OptionPresence>>(
   advice: (given: unknown) => string | undefined,
 ): Rule {
   return { ...rule, advice };
+}
+
+/** A rule whose value no error shows: a token, a key, a password, or an object that has some. */
+export function secret<Rule extends OptionRule<unknown, OptionPresence>>(
+  rule: Rule,
+): Rule & { readonly isSecret: true } {
+  return { ...rule, isSecret: true };
 }
 
 /** Some of these rules. Types that are made of them keep the JSDoc. */
@@ -209,7 +218,9 @@ export function checkOptions<Rules extends OptionRules>(
   rules: Rules,
 ): OptionsOf<Rules> {
   const { object: whole, subject, at } = typeof place === "string" ? placeOf(place) : place;
-  if (typeof options !== "object" || options === null) throw optionError(whole, "an object", options);
+  // What stands in the place of the options may be the secret that belongs into them.
+  const tell = Object.values(rules).some(({ isSecret }) => isSecret) ? describeSecret : describe;
+  if (typeof options !== "object" || options === null) throw optionError(whole, "an object", options, tell);
   refuseUnknownNames(subject, options, Object.keys(rules));
   const checked: Record<string, unknown> = {};
   for (const [name, rule] of Object.entries(rules)) {
@@ -224,7 +235,7 @@ export function checkOptions<Rules extends OptionRules>(
 /** Throws `option_invalid` if the rule does not accept the value. `label` is the option as the reader wrote it, like `--max-turns`. */
 export function checkValue(label: string, value: unknown, rule: OptionRule<unknown, OptionPresence>): void {
   if (rule.accepts(value)) return;
-  const error = optionError(label, rule.expected, value);
+  const error = optionError(label, rule.expected, value, rule.isSecret ? describeSecret : describe);
   const advice = rule.advice?.(value);
   throw advice === undefined ? error : new PortcullisError(error.code, `${error.message} ${advice}`);
 }

@@ -9,6 +9,7 @@ import {
   oneOf,
   option,
   type OptionsOf,
+  secret,
   text,
   wholeNumber,
   withDefault,
@@ -42,12 +43,14 @@ export const SERVER_RULES = {
    * The keys of clients: the content of a key file, `{ "keys": [ … ] }`, as text or parsed (docs/http.md). Without keys
    * there is one token, for this machine only.
    */
-  keys: option<string | object>(
-    '{ "keys": [ … ] }, as text or parsed',
-    (given) => typeof given === "string" || (typeof given === "object" && given !== null),
+  keys: secret(
+    option<string | object>(
+      '{ "keys": [ … ] }, as text or parsed',
+      (given) => typeof given === "string" || (typeof given === "object" && given !== null),
+    ),
   ),
   /** The token if there are no keys, of at least 16 characters; a new one by default. Its tenant is that of the runtime. */
-  token: text({ minLength: 16, maxLength: 1024, expected: "at least 16 characters" }),
+  token: secret(text({ minLength: 16, maxLength: 1024, expected: "a text of 16 to 1024 characters" })),
   /**
    * The model of conversations that clients begin: a model, or its name, like `anthropic:NAME`. Of a list, clients may
    * choose, and the first is the default. Without it, clients begin none.

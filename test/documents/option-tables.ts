@@ -26,6 +26,8 @@ export interface OptionEntry {
 const HOST = "src/host/options.ts";
 const METHODS = "src/host/method-options.ts";
 const AGENT = "src/agent/agent-options.ts";
+const DEFINE_TOOL = "src/tools/define-tool.ts";
+const OF_TOOLS = "Errors have the code `tool_invalid`.";
 const FILES = "JSON, checked in the same way.";
 
 /** All options objects of the public functions, in the order of the page. What an option is, its rule says. */
@@ -52,9 +54,9 @@ export const OPTIONS_OBJECTS: Readonly<Record<string, readonly OptionsObject[]>>
     { title: "runtime.asTool(loop, options)", file: "src/frameworks/loops.ts", rules: "AS_TOOL_RULES" },
   ],
   Tools: [
-    { title: "defineTool(options)", file: "src/tools/define-tool.ts", rules: "TOOL_RULES" },
-    { title: "defineTool({ retry })", file: "src/tools/define-tool.ts", rules: "RETRY_RULES" },
-    { title: "defineTool({ rate })", file: "src/tools/define-tool.ts", rules: "RATE_RULES" },
+    { title: "defineTool(options)", file: DEFINE_TOOL, rules: "TOOL_RULES", about: OF_TOOLS },
+    { title: "defineTool({ retry })", file: DEFINE_TOOL, rules: "RETRY_RULES", about: `Also in a policy. ${OF_TOOLS}` },
+    { title: "defineTool({ rate })", file: DEFINE_TOOL, rules: "RATE_RULES", about: `Also in a policy. ${OF_TOOLS}` },
     { title: "content(options)", file: "src/tools/content.ts", rules: "CONTENT_RULES" },
     {
       title: "A policy",

@@ -49,9 +49,9 @@ function head(): readonly string[] {
     "<!-- Made by `make options` from the rules in the sources. Changes belong there. -->",
     "Every option of the package and of the command line, with its default and what it takes. An option is optional unless it says otherwise, and `undefined` counts as left out.",
     "## Errors",
-    "A wrong option is refused where it is given: the function throws (an asynchronous one rejects with) a `PortcullisError` whose `code` is `option_invalid`. Nothing has been begun then. The message names the option, what it takes and what was given:",
+    "A wrong option is refused where it is given: the function throws (an asynchronous one rejects with) a `PortcullisError` whose `code` is `option_invalid`, except where this page says otherwise. Nothing has been begun then. The message names the option, what it takes and what was given; of a secret, like a token, it tells the length alone:",
     `\`\`\`\n${[{ tools: [], leaseMs: 5 }, {}, { tools: [], leasMs: 30_000 }].map(refusal).join("\n")}\n\`\`\``,
-    "A definition of a tool that is wrong in another way than a single option has the code `tool_invalid`, and a model without a key or an SDK `model_unavailable`. [All codes](operating.md#errors). On the command line a wrong option ends the command with exit code 2 ([exit codes](command-line.md#exit-codes)) and a sentence that names it. In a request over HTTP it is answered with the status 400.",
+    "What is wrong in a definition of a tool has the code `tool_invalid`, and so has a name that no tool can have; a model without a key or an SDK has `model_unavailable`. [All codes](operating.md#errors). On the command line a wrong option ends the command with exit code 2 ([exit codes](command-line.md#exit-codes)) and a sentence that names it. In a request over HTTP it is answered with the status 400.",
   ];
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { listTable } from "../../src/cli/terminal/executions/list-text.ts";
+import { listLines } from "../../src/cli/terminal/executions/list-text.ts";
 import { adviceText } from "../../src/comparison/accounting/advice.ts";
 import { differenceText } from "../../src/comparison/conversations/difference.ts";
 import { count, counted } from "../../src/output/count-text.ts";
@@ -11,7 +11,7 @@ test("numbers for people have thousands apart, and the noun agrees with them", (
 
 test("lists and reports write their numbers so", () => {
   const at = { kind: "program", state: "running", tenant: "t", startedAt: 0, driven: false, waitsFor: [] } as const;
-  expect(listTable([{ ...at, execution: "one", records: 12_345 }])).toContain("12,345");
+  expect(listLines([{ ...at, execution: "one", records: 12_345 }]).join("\n")).toContain("12,345");
   expect(adviceText("find", 2500, 1001)).toBe(
     "One result of find has about 2,500 tokens: for up to 1,000 calls it is better called directly, from 1,001 on by a program.",
   );

@@ -1,5 +1,5 @@
 import { basename, dirname, resolve } from "node:path";
-import { describe, errorAt, PortcullisError } from "../../errors.ts";
+import { describeSecret, errorAt, PortcullisError } from "../../errors.ts";
 import {
   checkOptions,
   fieldsOf,
@@ -9,6 +9,7 @@ import {
   type OptionPlace,
   type OptionsOf,
   required,
+  secret,
   words,
 } from "../../option-rules/options.ts";
 import { expandVariables } from "../../sources/mcp/config/expand-variables.ts";
@@ -28,11 +29,11 @@ export const OPENAPI_FILE_RULES = {
   /** Path of the document, from the folder of this file. */
   spec: required(words("the path of an OpenAPI document, from the folder of this file")),
   /** The address before the document's paths. Servers that the document names are not used. */
-  baseUrl: required(words("the address of the API, like https://api.example.com/v1")),
+  baseUrl: secret(required(words("the address of the API, like https://api.example.com/v1"))),
   /** How requests say who sends them, as `fromOpenApi` takes it. `${VAR}` stands for a variable of the environment. */
-  auth: object<object>("an object with bearer, basic or apiKey"),
+  auth: secret(object<object>("an object with bearer, basic or apiKey")),
   /** Headers of every request, besides. `${VAR}` stands for a variable of the environment. */
-  headers: object<object>("an object of headers"),
+  headers: secret(object<object>("an object of headers")),
   /** Whether a result that does not fit the document's schema fails its call; true by default. */
   checkResults: flag(),
   /** Who may call its tools, and what they change. */
@@ -99,7 +100,7 @@ function expanded(place: OptionPlace, path: string, value: unknown, at = ""): un
       throw invalid(place.at(at), (error as Error).message);
     }
   if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) throw invalid(place.at(at), `it is ${describe(value)}, not an object`);
+  if (Array.isArray(value)) throw invalid(place.at(at), `it is ${describeSecret(value)}, not an object`);
   return Object.fromEntries(
     Object.entries(value).map(([name, field]) => [
       name,

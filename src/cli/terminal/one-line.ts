@@ -24,6 +24,13 @@ export function fitLine(text: string, cells: number): string {
 /** Longest text that is looked at for one line, in UTF-16 code units. */
 const LINE_LENGTH = 4096;
 
+/** Cells of a line that this package draws. */
+export function widthOf(line: string): number {
+  let cells = 0;
+  for (const character of line) cells += ownCells(character);
+  return cells;
+}
+
 /** Cells of a character. Lines, blocks and punctuation take one, as this package draws them. */
 function ownCells(character: string): number {
   const code = character.codePointAt(0) ?? 0;

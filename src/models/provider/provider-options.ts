@@ -8,6 +8,7 @@ import {
   readOptions,
   required,
   type Resolved,
+  secret,
   text,
   wholeNumber,
   withDefault,
@@ -19,10 +20,10 @@ export const PROVIDER_RULES = {
   /** The provider's name of the model. */
   model: required(text({ expected: "the model's name" })),
   /** The value of the provider's environment variable by default. */
-  // Checked apart from this rule, because an error must not show the key.
-  apiKey: option<string>("the provider's key", () => true),
+  apiKey: secret(option<string>("the provider's key", (value) => typeof value === "string")),
   /** URL of a compatible server, with or without a path. */
-  baseUrl: option<string>("an origin like https://example.com", (value) => /^https?:$/.test(protocolOf(value))),
+  // It may have a password in it.
+  baseUrl: secret(option<string>("an origin like https://example.com", (value) => /^https?:$/.test(protocolOf(value)))),
   /** Whether turns are streamed; true by default. */
   stream: withDefault(flag(), true),
   /** Whether the provider holds calls to the schemas of their tools, if it can express them; false by default. */
@@ -100,7 +101,7 @@ export function resolveOptions(
       "option_invalid",
       `${maker}({ baseUrl }): the URL contains a user name or a password, which errors would show. Remove it, and pass the key as apiKey.`,
     );
-  if (typeof apiKey !== "string" || apiKey === "")
+  if (apiKey === "")
     throw new PortcullisError("model_unavailable", `There is no key for ${maker}: set ${keyVariable}, or pass apiKey.`);
   if (!/^[\x21-\x7e]+$/.test(apiKey.trim()))
     throw new PortcullisError(

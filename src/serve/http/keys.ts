@@ -9,6 +9,7 @@ import {
   option,
   type OptionsOf,
   required,
+  secret,
   wholeNumber,
 } from "../../option-rules/options.ts";
 import { idText, TENANT } from "../../programs/execute-options.ts";
@@ -20,9 +21,6 @@ import { OWN_IDS, type Principal, TOKEN_ID } from "../principal.ts";
 /** Characters of a key. */
 const MIN_LENGTH = 16;
 const MAX_LENGTH = 1024;
-
-/** Errors of options show the given value. Keys are therefore checked in `readKey`, whose errors do not show them. */
-const SECRET = option<string>("text", () => true);
 
 export const RATE_RULES = {
   /** Requests in that time. */
@@ -47,9 +45,9 @@ export const KEY_RULES = {
   /** Name of the key: in the journal, and for the operator. */
   id: required(idText("a name")),
   /** The key itself. */
-  key: SECRET,
+  key: secret(option<string>(`a text of ${MIN_LENGTH} to ${MAX_LENGTH} characters without spaces`, isKey)),
   /** SHA-256 of the key in hex, in place of the key. */
-  hash: SECRET,
+  hash: secret(option<string>("a SHA-256 in hex, in small letters", isDigest)),
   /** The tenant of its executions. */
   tenant: required(TENANT),
   /** As which callers it may call tools; all by default. */
@@ -176,9 +174,6 @@ function readKey(place: string, written: unknown): Key {
   } = checkOptions(fieldsOf(place), written, KEY_RULES);
   if (OWN_IDS.has(principal.id)) throw invalid(place, `the id ${principal.id} is reserved: choose another`);
   if ((key === undefined) === (hashed === undefined)) throw invalid(place, "expected either key or hash");
-  if (key !== undefined && !isKey(key))
-    throw invalid(`${place}.key`, `expected ${MIN_LENGTH} to ${MAX_LENGTH} characters without spaces`);
-  if (hashed !== undefined && !isDigest(hashed)) throw invalid(`${place}.hash`, "expected a SHA-256 in hex");
   return {
     ...principal,
     scopes,

@@ -8,6 +8,7 @@ import {
   readOptions,
   required,
   type Resolved,
+  secret,
   wholeNumber,
   withDefault,
   words,
@@ -46,15 +47,17 @@ export const MCP_RULES = {
   /** Command of a server that speaks over its standard streams. It is started without a shell. */
   command: words("the command that starts the server"),
   /** Arguments of the command. */
-  args: option<readonly string[]>("an array of strings", (given) => Array.isArray(given) && given.every(isText)),
+  args: secret(
+    option<readonly string[]>("an array of strings", (given) => Array.isArray(given) && given.every(isText)),
+  ),
   /** Environment of the server: these variables, and the host's own `PATH` and `HOME`. */
-  env: option<TextMap>("variables with text as values", isTextMap),
+  env: secret(option<TextMap>("variables with text as values", isTextMap)),
   /** Folder that the server is started in; the host's own by default. */
   cwd: words("a folder"),
   /** Address of a server that speaks over Streamable HTTP. */
-  url: words("the address of the server"),
+  url: secret(words("the address of the server")),
   /** Headers of all requests to that address. They are sent to no other host. */
-  headers: option<TextMap>("headers with text as values", isTextMap),
+  headers: secret(option<TextMap>("headers with text as values", isTextMap)),
   /** Version of the protocol; by default the newest that both sides know. */
   protocol: withDefault(oneOf(PROTOCOLS), "auto"),
   /** How long the server may take until its tools are listed, in milliseconds; 10 seconds by default. */

@@ -7,6 +7,7 @@ import {
   type OptionsOf,
   readOptions,
   required,
+  secret,
   withDefault,
   words,
 } from "../../option-rules/options.ts";
@@ -42,11 +43,11 @@ export const SOURCE_RULES = {
   /** The document: its text, JSON or YAML, or the object parsed from it, which must not be changed afterwards. */
   spec: required(option<string | object>("a document, as text or as an object", isDocument)),
   /** The address before the document's paths. Servers that the document names are not used. */
-  baseUrl: required(words("the address of the API, like https://api.example.com/v1")),
+  baseUrl: secret(required(words("the address of the API, like https://api.example.com/v1"))),
   /** How requests say who sends them; nothing by default. */
-  auth: option<OpenApiAuth>("credentials", () => true),
+  auth: secret(option<OpenApiAuth>("credentials", () => true)),
   /** Headers of every request, besides; their values are kept as secrets. */
-  headers: object<Readonly<Record<string, Secret>>>("an object of headers"),
+  headers: secret(object<Readonly<Record<string, Secret>>>("an object of headers")),
   /** Whether a result that does not fit the document's schema fails its call; true by default. The schema is shown all the same. */
   checkResults: withDefault(flag(), true),
 };

@@ -1,11 +1,13 @@
 import { optionError, PortcullisError } from "../../errors.ts";
 import {
   checkOptions,
+  checkValue,
   oneOf,
   option,
   type OptionPlace,
   optionsIn,
   required,
+  secret,
   words,
 } from "../../option-rules/options.ts";
 import { isHeaderName, isHeaderValue } from "../request-text.ts";
@@ -19,15 +21,17 @@ export type OpenApiAuth =
   | { readonly basic: { readonly username: Secret; readonly password: Secret } }
   | { readonly apiKey: { readonly in: "header" | "query" | "cookie"; readonly name: string; readonly value: Secret } };
 
-const secret = option<Secret>(
-  "a secret without line breaks, or a function that returns one",
-  (value) => typeof value === "function" || isUsable(value),
+const SECRET = secret(
+  option<Secret>(
+    "a secret without line breaks, or a function that returns one",
+    (value) => typeof value === "function" || isUsable(value),
+  ),
 );
 export const BASIC_RULES = {
   /** The name of the user. */
-  username: required(secret),
+  username: required(SECRET),
   /** The password of the user. */
-  password: required(secret),
+  password: required(SECRET),
 };
 export const API_KEY_RULES = {
   /** Where requests have the key. */
@@ -35,7 +39,7 @@ export const API_KEY_RULES = {
   /** Name of the header, parameter or cookie that has the key. */
   name: required(words("the name of the header, parameter or cookie")),
   /** The key. */
-  value: required(secret),
+  value: required(SECRET),
 };
 
 export interface Credentials {
@@ -67,34 +71,17 @@ export function readAuthorization(place: OptionPlace | string, auth: unknown): A
     );
   const given = (auth as Readonly<Record<string, unknown>>)[kind];
   if (kind === "bearer") {
-    if (!secret.accepts(given))
-      throw new PortcullisError("option_invalid", `${within.at(kind)}: expected ${secret.expected}.`);
+    checkValue(within.at(kind), given, SECRET);
     return { header: "authorization", credentials: () => bearer(given as Secret) };
   }
   const own = optionsIn(within, kind);
   if (kind === "basic") {
-    const { username, password } = quietly(own, given, BASIC_RULES);
+    const { username, password } = checkOptions(own, given, BASIC_RULES);
     return { header: "authorization", credentials: () => basic(username, password) };
   }
-  const { in: where, name, value } = quietly(own, given, API_KEY_RULES);
+  const { in: where, name, value } = checkOptions(own, given, API_KEY_RULES);
   if (where !== "query" && !isHeaderName(name)) throw optionError(own.at("name"), `the name of a ${where}`, name);
   return { [where]: where === "header" ? name.toLowerCase() : name, credentials: () => key(where, name, value) };
-}
-
-/** Checks options without showing their values: they hold secrets. */
-function quietly<Rules extends typeof BASIC_RULES | typeof API_KEY_RULES>(
-  place: OptionPlace,
-  given: unknown,
-  rules: Rules,
-) {
-  const isHidden = (name: string, value: unknown) =>
-    typeof value === "string" && ["value", "username", "password"].includes(name) && !isUsable(value);
-  if (given === undefined) return checkOptions(place, given, rules);
-  const shown = Object.entries(typeof given === "object" && given !== null ? given : {}).map(([name, value]) => [
-    name,
-    isHidden(name, value) ? undefined : value,
-  ]);
-  return checkOptions(place, Object.fromEntries(shown), rules);
 }
 
 async function bearer(given: Secret): Promise<Credentials> {

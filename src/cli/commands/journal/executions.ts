@@ -9,10 +9,11 @@ import type { CommandOptions, EXECUTIONS } from "../../command-options.ts";
 import { given } from "../../../option-rules/given.ts";
 import { EXIT } from "../../exit-code.ts";
 import { existingJournal } from "../../input/open-journal.ts";
-import { listTable } from "../../terminal/executions/list-text.ts";
+import { listLines } from "../../terminal/executions/list-text.ts";
 import { printJson } from "../../terminal/print.ts";
 import { showing } from "../../terminal/status-line.ts";
-import { writeStdout } from "../../terminal/standard-streams.ts";
+import { standardStreams, writeStdout } from "../../terminal/standard-streams.ts";
+import { shapeOf } from "../../terminal/terminal-shape.ts";
 import { followList } from "./follow.ts";
 
 /** `portcullis executions`: lists what the journal holds, the latest first. With `--json`, one document a line. */
@@ -33,7 +34,8 @@ export async function executions(options: CommandOptions<typeof EXECUTIONS>): Pr
   const rows = await showing("Reading the journal", () =>
     Array.fromAsync(listed, async (row) => ({ ...row, ...given({ title: await titleFor(journal, row) }) })),
   );
-  writeStdout(`${listTable(rows)}\n`);
+  const { columns } = shapeOf(standardStreams().stdout);
+  writeStdout(`${listLines(rows, columns).join("\n")}\n`);
   return EXIT.completed;
 }
 

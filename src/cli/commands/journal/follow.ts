@@ -128,7 +128,7 @@ function listLook(journal: Journal, display: LiveDisplay, tenant: string | undef
   return async () => {
     const rows = await rowsOf(journal, tenant);
     if (display.rows === undefined) await display.print(listNews(rows, before));
-    else display.draw(listFrame(rows, display.rows));
+    else display.draw(listFrame(rows, display.rows, shapeOf(standardStreams().stdout).columns));
     before = rows;
     return false;
   };

@@ -19,8 +19,9 @@ import {
 import { callRows, callsIn } from "../../../views/call-groups.ts";
 import { timeOf } from "../../../views/timeline.ts";
 import type { SameOptions } from "../../command-options.ts";
+import { firstLine, foldLines } from "../fold-lines.ts";
 import { oneLine, shortLine } from "../one-line.ts";
-import { table } from "../print.ts";
+import { tableLines } from "../print.ts";
 import { plainText, type TerminalShape } from "../terminal-shape.ts";
 import { callTable, funnelLines, legendLines, type Times } from "./timeline-text.ts";
 import { nextCommand, restsText, resumeCommand } from "./waiting-hints.ts";
@@ -51,17 +52,18 @@ const ANYWHERE: ShownAs = { columns: undefined, isPlain: false };
 export function executionText(view: ExecutionView, same: SameOptions, as = ANYWHERE): string {
   const printed = printedLines(view);
   const rows = callRows(view.calls, new Set(), as.allCalls);
+  const folded = (...lines: readonly string[]) => foldLines(lines.map(cleanText), as.columns);
   const parts = [
-    [...headLines(view), `${oneLine(byText(view))}, started ${timeText(view.startedAt)}:`, "", workText(view)],
-    turnLines(view, 0),
-    [...callTable(rows, timesOf(view), as), ...legendLines(rows, timesOf(view))],
-    view.callsLeft === undefined ? [] : [`${counted(view.callsLeft, "later call")} are not listed.`],
-    decisionLines(view.calls),
-    [...waitingLines(view, same, oneLine), ...view.calls.filter((call) => call.state === "open").map(openLine)],
-    view.outcome ? [] : [driverLine(view, same)],
-    noteLines(view),
-    [...(view.outcome ? [endLine(view)] : []), ...usageLines(view, as)],
-    view.output ? ["output:", inset(view.output)] : printed.length > 0 ? ["printed:", ...printed] : [],
+    folded(...headLines(view), `${oneLine(byText(view))}, started ${timeText(view.startedAt)}:`, "", workText(view)),
+    folded(...turnLines(view, 0)),
+    [...callTable(rows, timesOf(view), as), ...folded(...legendLines(rows, timesOf(view)))],
+    view.callsLeft === undefined ? [] : folded(`${counted(view.callsLeft, "later call")} are not listed.`),
+    decisionLines(view.calls, as),
+    folded(...waitingLines(view, same, oneLine), ...view.calls.filter((call) => call.state === "open").map(openLine)),
+    view.outcome ? [] : folded(driverLine(view, same)),
+    folded(...noteLines(view)),
+    [...(view.outcome ? folded(endLine(view)) : []), ...usageLines(view, as)],
+    view.output ? folded("output:", inset(view.output)) : printed.length > 0 ? folded("printed:", ...printed) : [],
   ];
   const text = parts
     .filter((lines) => lines.length > 0)
@@ -75,19 +77,25 @@ const TALL = 20;
 
 /** Lines that fit on a terminal with this many rows: head, latest calls, waits, and the text that was printed last. */
 export function executionFrame(view: ExecutionView, rows: number, same: SameOptions, as = ANYWHERE): readonly string[] {
-  const usage = rows < TALL ? [usageLine(view)] : usageLines(view, as);
-  const head = [...(rows < TALL ? [headLine(view)] : headLines(view)), ...usage, ""];
+  const folded = (lines: readonly string[]) => foldLines(lines.map(cleanText), as.columns);
+  const facts =
+    rows < TALL
+      ? [headLine(view), usageLine(view)].map((line) => firstLine(line, as.columns))
+      : [...folded(headLines(view)), ...usageLines(view, as)];
+  const head = [...facts, ""];
   const below = [...waitingLines(view, same), ...printedLines(view).slice(-PRINTED), ...endLines(view)];
   const foot = fitted(
-    below.flatMap((line) => line.split("\n")),
-    Math.max(1, rows - head.length - 2),
+    folded(below).flatMap((line) => line.split("\n")),
+    Math.max(1, rows - head.length - 3),
   );
   const shown = foot.length > 0 ? ["", ...foot] : [];
-  const room = Math.max(1, rows - head.length - shown.length - TABLE_HEAD - 1);
   const calls = callRows(view.calls, new Set(), as.allCalls);
-  const earlier = callsIn(calls.slice(0, -room));
+  // What waits for a person comes before the table.
+  const room = Math.max(0, rows - head.length - shown.length - TABLE_HEAD - 1);
+  const hidden = Math.max(0, calls.length - room);
+  const earlier = callsIn(calls.slice(0, hidden));
   const more = earlier > 0 ? [`… ${counted(earlier, "earlier call")}`] : [];
-  const lines = [...head, ...callTable(calls.slice(-room), timesOf(view), as), ...more, ...shown];
+  const lines = [...head, ...callTable(calls.slice(hidden), timesOf(view), as), ...more, ...shown];
   return as.isPlain ? lines.map(plainText) : lines;
 }
 
@@ -197,11 +205,11 @@ function usageLines(view: ExecutionView, as: TerminalShape): readonly string[] {
   return [madeText(view), ...funnelLines(view.funnel, as)];
 }
 
-function decisionLines(calls: readonly CallView[]): readonly string[] {
+function decisionLines(calls: readonly CallView[], { columns }: TerminalShape): readonly string[] {
   const rows = calls.flatMap(({ id, decision }) =>
     decision ? [[id, decisionText(decision), decision.by ?? "", decision.note ?? "", timeText(decision.at)]] : [],
   );
-  return rows.length === 0 ? [] : table(["call", "decision", "by", "note", "at"], rows).split("\n");
+  return rows.length === 0 ? [] : tableLines(["call", "decision", "by", "note", "at"], rows, columns);
 }
 
 /** What an execution waits for, and the commands that bring it further. */
@@ -233,7 +241,7 @@ function driverLine(view: ExecutionView, same: SameOptions): string {
   if (kind === "conversation" && view.rests) return restsText(execution, same);
   const within = parent ? `, and goes on with ${oneLine(parent.execution)}` : "";
   const first = waiting.length > 0 ? "Decide or answer what waits, then take it up" : "Take it up";
-  return `It has no driver${within}. ${first}, with the tools it began with: ${resumeCommand(parent?.execution ?? execution, same)}`;
+  return `It has no driver${within}. ${first}, with the tools it began with:\n  ${resumeCommand(parent?.execution ?? execution, same)}`;
 }
 
 function noteLines({ notes, events, artifacts }: ExecutionView): readonly string[] {

@@ -1,7 +1,7 @@
 import { byteText } from "../../../output/byte-text.ts";
 import { cleanText } from "../../../output/clean-text.ts";
 import { counted } from "../../../output/count-text.ts";
-import { cellsOf } from "../one-line.ts";
+import { foldLine } from "../fold-lines.ts";
 
 /** Fields of an input that its short form names. */
 const FIELDS = 20;
@@ -67,21 +67,4 @@ export function foldText(text: string, columns: number, indent = "  "): readonly
   return cleanText(text)
     .split("\n")
     .flatMap((line) => foldLine(line, room).map((part) => indent + part));
-}
-
-function foldLine(line: string, room: number): readonly string[] {
-  const parts: string[] = [];
-  let part = "";
-  let width = 0;
-  for (const character of line) {
-    const own = cellsOf(character);
-    if (width + own > room) {
-      parts.push(part);
-      part = "";
-      width = 0;
-    }
-    part += character;
-    width += own;
-  }
-  return [...parts, part];
 }

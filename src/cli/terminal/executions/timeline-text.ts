@@ -40,7 +40,7 @@ interface Column {
 
 const COLUMNS: readonly Column[] = [
   { name: "call", of: (row) => (row.type === "call" ? row.call.id : `${count(row.group.calls.length)}×`), part: 8 },
-  { name: "tool", of: (row) => (row.type === "call" ? row.call.tool : row.group.tool), part: 5 },
+  { name: "tool", of: (row) => (row.type === "call" ? row.call.tool : row.group.tool), part: 2.5 },
   { name: "state", of: (row) => callText(row.type === "call" ? row.call : row.group), part: 5 },
   { name: "took", of: tookText },
   { name: "size", of: sizeText },

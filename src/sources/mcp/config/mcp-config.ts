@@ -12,7 +12,7 @@ import { FILE_RULES, FilePolicies } from "../../file-policies.ts";
 import { type McpServer, PROTOCOLS } from "../mcp-options.ts";
 import { realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { describe, optionError } from "../../../errors.ts";
+import { describe, describeSecret, optionError } from "../../../errors.ts";
 import type { Tool } from "../../../tools/tool.ts";
 import type { ToolPolicy } from "../../tool-policy.ts";
 import { invalid, readFileText, readJsonFile } from "../../json-file.ts";
@@ -206,7 +206,7 @@ function readEntry(
   beside: Message,
   variables: Variables,
 ): ConfiguredServer {
-  if (!isFields(entry)) throw invalid(place, `it is ${describe(entry)}, not an object`);
+  if (!isFields(entry)) throw invalid(place, `it is ${describeSecret(entry)}, not an object`);
   const { type, command, args, env, cwd, headers, portcullis } = entry;
   const url = entry.url ?? entry.serverUrl;
   if (type === "sse") throw invalid(place, `the transport "sse" is not supported: use "http", which has replaced it`);
@@ -219,7 +219,7 @@ function readEntry(
     portcullis ?? (Object.hasOwn(beside, name) ? beside[name] : undefined),
   );
   const text = (field: string, value: unknown): string => {
-    if (typeof value !== "string") throw invalid(place, `${field} is ${describe(value)}, not text`);
+    if (typeof value !== "string") throw invalid(place, `${field} is ${describeSecret(value)}, not text`);
     try {
       return expandVariables(value, variables);
     } catch (error) {
@@ -227,11 +227,11 @@ function readEntry(
     }
   };
   const texts = (field: string, value: unknown): Readonly<Record<string, string>> => {
-    if (!isFields(value)) throw invalid(place, `${field} is ${describe(value)}, not an object`);
+    if (!isFields(value)) throw invalid(place, `${field} is ${describeSecret(value)}, not an object`);
     return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, text(`${field}.${key}`, one)]));
   };
   const list = (value: unknown): readonly string[] => {
-    if (!Array.isArray(value)) throw invalid(place, `args is ${describe(value)}, not a list`);
+    if (!Array.isArray(value)) throw invalid(place, `args is ${describeSecret(value)}, not a list`);
     return value.map((one, index) => text(`args[${index}]`, one));
   };
   const own =

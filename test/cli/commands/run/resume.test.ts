@@ -48,7 +48,7 @@ test("a program waits, is decided and is taken up by three commands, each a proc
   expect(decided.stderr).toContain(goOn);
   const left = (await ownProcess(["show", "order-1", ...journal])).stdout;
   expect(left).toContain('call 1: pay with {"n":3} is decided, and goes on when the execution is taken up');
-  expect(left).toContain(`It has no driver. Take it up, with the tools it began with: ${goOn}`);
+  expect(left).toContain(`It has no driver. Take it up, with the tools it began with:\n  ${goOn}`);
   const asks = await ownProcess(["resume", "order-1", ...TOOLS, ...journal]);
   expect(asks.code).toBe(6);
   expect(asks.stderr).toContain(`portcullis resume order-1 ${TOOLS.join(" ")} ${journal.join(" ")} --result 2=JSON`);
