@@ -1,5 +1,6 @@
 import { byteText as bytes } from "../src/output/byte-text.ts";
 import { count, counted } from "../src/output/count-text.ts";
+import type { Took } from "../src/views/timeline.ts";
 import { duration } from "../src/views/words.ts";
 
 export { bytes, count, counted, duration };
@@ -10,6 +11,11 @@ export function time(at: number): string {
   return Number.isNaN(date.getTime())
     ? ""
     : date.toLocaleString(undefined, { dateStyle: "short", timeStyle: "medium" });
+}
+
+/** How long some calls took. */
+export function tookText({ inAll, each }: Took): string {
+  return `${duration(inAll)} in all, ${duration(each)} on average`;
 }
 
 /** A limit's value in the unit at the end of its name. */

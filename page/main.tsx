@@ -1,9 +1,10 @@
 import { render } from "preact";
-import { useErrorBoundary } from "preact/hooks";
+import { useErrorBoundary, useLayoutEffect, useRef } from "preact/hooks";
 import { fileSource, readFileData } from "./data/file-source.ts";
 import { serverSource } from "./data/server-source.ts";
 import { takeToken } from "./data/token.ts";
 import { SourceContext } from "./data/use-source.ts";
+import { Main } from "./parts/main.tsx";
 import { Problem } from "./parts/problem.tsx";
 import { Hatch } from "./timeline/axis.tsx";
 import { linkTo, type Route, useRoute } from "./route.ts";
@@ -19,6 +20,13 @@ const source = data ? fileSource(data) : serverSource(() => token);
 
 function App() {
   const route = useRoute();
+  const key = JSON.stringify(route);
+  const shown = useRef(key);
+  // What had the focus is gone with the screen before.
+  useLayoutEffect(() => {
+    if (shown.current !== key) document.querySelector("main")?.focus({ preventScroll: true });
+    shown.current = key;
+  }, [key]);
   return (
     <SourceContext.Provider value={source}>
       <Hatch />
@@ -30,7 +38,7 @@ function App() {
           </a>
         </div>
       </nav>
-      <Guarded key={JSON.stringify(route)} route={route} />
+      <Guarded key={key} route={route} />
     </SourceContext.Provider>
   );
 }
@@ -49,9 +57,9 @@ function Guarded({ route }: { readonly route: Route }) {
   const [error] = useErrorBoundary();
   if (error === undefined) return <Screen route={route} />;
   return (
-    <main>
+    <Main>
       <Problem error={error} />
-    </main>
+    </Main>
   );
 }
 

@@ -243,5 +243,4 @@ export const HELD_BY_SUITES: ReadonlySet<string> = new Set([
   "src/views/program-reader.ts",
   "src/views/view-conversation.ts",
   "src/views/view-host-call.ts",
-  "src/views/words.ts",
 ]);

@@ -1,43 +1,53 @@
 import { useState } from "preact/hooks";
 import type { ProgramView } from "../../src/views/view.ts";
 import type { Row } from "../data/source.ts";
-import { stateText } from "../../src/views/words.ts";
 import { useSource } from "../data/use-source.ts";
-import { time } from "../format.ts";
+import { duration, time } from "../format.ts";
 import { linkTo } from "../route.ts";
-import { visibleText } from "../visible-text.ts";
+import { Text } from "../text.tsx";
+import { Problem } from "./problem.tsx";
+import { State } from "./state.tsx";
 
 /** Characters of the source by which other executions of the program are looked for. */
 const SEARCHED = 200;
 
-/** Leads to the comparison with another execution of the same program. */
+/** Leads to the comparisons with other executions of the same program. */
 export function CompareWith({ view }: { readonly view: ProgramView }) {
   const source = useSource();
   const [others, setOthers] = useState<readonly Row[]>();
+  const [problem, setProblem] = useState<unknown>();
   const look = async () => {
-    if (others) return;
-    const text = view.source.slice(0, SEARCHED);
-    const { executions } = await source.list({ text }, new AbortController().signal);
-    setOthers(executions.filter(({ execution, kind }) => kind === "program" && execution !== view.execution));
+    try {
+      const text = view.source.slice(0, SEARCHED);
+      const { executions } = await source.list({ text }, new AbortController().signal);
+      setOthers(executions.filter(({ execution, kind }) => kind === "program" && execution !== view.execution));
+      setProblem(undefined);
+    } catch (error) {
+      setProblem(error);
+    }
   };
   return (
-    <label class="compare-with">
-      Compare with{" "}
-      <select
-        onFocus={() => void look()}
-        onPointerDown={() => void look()}
-        onChange={({ currentTarget }) => {
-          if (currentTarget.value !== "")
-            location.hash = linkTo("compare", view.execution, currentTarget.value).slice(1);
-        }}
-      >
-        <option value="">{others?.length === 0 ? "no other execution of it" : "another execution …"}</option>
-        {others?.map(({ execution, startedAt, outcome, state }) => (
-          <option key={execution} value={execution}>
-            {`${time(startedAt)}, ${stateText({ state, outcome })}, ${visibleText(execution)}`}
-          </option>
-        ))}
-      </select>
-    </label>
+    <details class="compare-with" onToggle={({ currentTarget }) => void (currentTarget.open && look())}>
+      <summary>Compare with …</summary>
+      {problem !== undefined && <Problem error={problem} />}
+      {others === undefined ? (
+        problem === undefined && <p class="empty">Looking …</p>
+      ) : others.length === 0 ? (
+        <p class="empty">No other execution of this program was found.</p>
+      ) : (
+        <ul>
+          {others.map(({ execution, startedAt, outcome, state, driven, ms }) => (
+            <li key={execution}>
+              <a href={linkTo("compare", view.execution, execution)}>{time(startedAt)}</a>{" "}
+              <State state={state} driven={driven} outcome={outcome} />{" "}
+              {ms !== undefined && <span class="number">{duration(ms)}</span>}{" "}
+              <code class="quiet">
+                <Text text={execution} />
+              </code>
+            </li>
+          ))}
+        </ul>
+      )}
+    </details>
   );
 }

@@ -1,12 +1,14 @@
 import type { FunnelPart, FunnelView } from "../../src/views/view.ts";
 import { FUNNEL, funnelText } from "../../src/views/words.ts";
-import { bytes, count } from "../format.ts";
+import { bytes, counted } from "../format.ts";
 import { Section } from "./section.tsx";
 
 /** Width of a part in the drawing, and the place at which it begins to become the next one. */
 const WIDTH = 100;
 const BEND = 55;
 const HEIGHT = 64;
+/** By which a part reaches into the next one, so that no line is seen between them. */
+const SEAM = 0.4;
 /** The least height: what is there can be seen. */
 const LEAST = 2;
 
@@ -54,7 +56,7 @@ export function Funnel({ funnel, isKept = true }: FunnelProps) {
 
 /** A part of the drawing, which becomes as high as the next part at its right end. */
 function shapeOf(x: number, height: number, next: number): string {
-  const [bend, end, middle] = [x + BEND, x + WIDTH, x + (BEND + WIDTH) / 2];
+  const [bend, end, middle] = [x + BEND, x + WIDTH + SEAM, x + (BEND + WIDTH) / 2];
   const top = (of: number) => (HEIGHT - of) / 2;
   const bottom = (of: number) => (HEIGHT + of) / 2;
   return [
@@ -76,7 +78,7 @@ function Part({ name, what, part, most }: PartProps) {
     <li class="funnel-part" data-funnel={name} data-value={part?.bytes}>
       <span class="funnel-what">{what}</span>
       <span class="funnel-size">{part ? bytes(part.bytes) : "–"}</span>
-      <span class="quiet">{part ? `${part.estimated ? "≈ " : ""}${count(part.tokens)} tokens` : "\u00a0"}</span>
+      <span class="quiet">{part ? `${part.estimated ? "≈ " : ""}${counted(part.tokens, "token")}` : "\u00a0"}</span>
       <svg class="bar-line" aria-hidden="true">
         <rect class="bar-ground" width="100%" height="100%" />
         <rect class="bar" width={`${share * 100}%`} height="100%" />

@@ -18,7 +18,7 @@ export interface OutputProps {
 const PRINTED = "\n\nPrinted:\n";
 
 /** A value begins the text, in one line. Its elements are given lines of their own. */
-function valueInLines(text: string): string {
+export function valueInLines(text: string): string {
   const end = text.indexOf("\n");
   const value = end < 0 ? text : text.slice(0, end);
   return /^[[{]/.test(value) ? prettyJson(value, 1) + text.slice(value.length) : text;

@@ -1,7 +1,9 @@
 import { useMemo } from "preact/hooks";
-import type { CallView, ProgramView } from "../../src/views/view.ts";
-import { bytes, count, counted, duration } from "../format.ts";
+import type { CallState, CallView, ProgramView } from "../../src/views/view.ts";
+import { bytes, count, counted, duration, tookText } from "../format.ts";
 import { highlight, type Token } from "../../src/views/highlight.ts";
+import { type Took, tookOf } from "../../src/views/timeline.ts";
+import { callText } from "../../src/views/words.ts";
 import { Text } from "../text.tsx";
 import { Rows } from "./rows.tsx";
 import { Section } from "./section.tsx";
@@ -22,18 +24,16 @@ export function Program({ view, calls, isGrowing }: ProgramProps) {
   const { source, language, places, outcome } = view;
   const lines = useMemo(() => highlight(source.replaceAll("\r\n", "\n"), language), [source, language]);
   const costs = useMemo(() => costsOf(places, calls), [places, calls]);
-  const slowest = Math.max(1, ...[...costs.values()].map(({ ms }) => ms));
+  const slowest = Math.max(0, ...[...costs.values()].map(({ took }) => took?.inAll ?? 0)) || 1;
   const fault = outcome?.fault;
   return (
     <Section class="program" part="program" title="Program" note={language}>
       <div
         class={`source ${costs.size === 0 && !isGrowing ? "bare" : ""}`}
-        tabIndex={0}
-        role="region"
-        aria-label="Source of the program, with its calls"
         style={{ height: `${heightOf(lines.length)}px` }}
       >
         <Rows
+          box={{ tabIndex: 0, role: "region", "aria-label": "Source of the program, with its calls" }}
           count={lines.length}
           rowHeight={LINE_HEIGHT}
           {...(fault?.line === undefined ? {} : { shown: Math.min(lines.length, fault.line + 2) - 1 })}
@@ -69,33 +69,49 @@ function heightOf(lines: number): number {
 const SCROLL_BAR = 18;
 
 interface Cost {
-  calls: number;
-  ms: number;
-  bytes: number;
-  failed: number;
-  /** Number of those that have no answer yet. */
-  open: number;
-  /** Other lines write the tool too, so the calls may be theirs. */
-  isShared: boolean;
+  readonly calls: number;
+  readonly bytes: number;
+  readonly failed: number;
+  /** Missing while none has ended. */
+  readonly took: Took | undefined;
+  /** How its first call stands. */
+  readonly state: CallState;
+  /** Other lines write a tool of this line too, so the calls may be theirs. */
+  readonly isShared: boolean;
 }
 
+/** What the calls of each line cost. Lines that write the same tools have the same calls, which are looked at once. */
 function costsOf(places: ProgramView["places"], calls: readonly CallView[]): ReadonlyMap<number, Cost> {
-  const linesOf = new Map(places.map(({ tool, lines }) => [tool, lines]));
+  const byTool = Map.groupBy(calls, ({ tool }) => tool);
+  const byLine = new Map<number, ProgramView["places"]>();
+  for (const place of places)
+    for (const line of byTool.has(place.tool) ? place.lines : [])
+      byLine.set(line, [...(byLine.get(line) ?? []), place]);
+  const known = new Map<string, Cost>();
   const costs = new Map<number, Cost>();
-  for (const { tool, ms = 0, bytes: size, state } of calls) {
-    const lines = linesOf.get(tool) ?? [];
-    for (const line of lines) {
-      const cost = costs.get(line) ?? { calls: 0, ms: 0, bytes: 0, failed: 0, open: 0, isShared: false };
-      cost.calls += 1;
-      cost.ms += ms;
-      cost.open += state === "open" || state === "waiting" ? 1 : 0;
-      cost.bytes += size;
-      cost.failed += state === "failed" || state === "refused" ? 1 : 0;
-      cost.isShared ||= lines.length > 1;
-      costs.set(line, cost);
-    }
+  for (const [line, written] of byLine) {
+    const key = JSON.stringify(written.map(({ tool }) => tool));
+    const cost =
+      known.get(key) ??
+      costOf(
+        written.flatMap(({ tool }) => byTool.get(tool) ?? []),
+        written.some(({ lines }) => lines.length > 1),
+      );
+    known.set(key, cost);
+    costs.set(line, cost);
   }
   return costs;
+}
+
+function costOf(calls: readonly CallView[], isShared: boolean): Cost {
+  return {
+    calls: calls.length,
+    bytes: calls.reduce((sum, { bytes: size }) => sum + size, 0),
+    failed: calls.filter(({ state }) => state === "failed" || state === "refused").length,
+    took: tookOf(calls),
+    state: calls[0]?.state ?? "open",
+    isShared,
+  };
 }
 
 interface SourceLineProps {
@@ -116,10 +132,10 @@ function SourceLine({ number, tokens, cost, slowest, fault }: SourceLineProps) {
         {cost && (
           <>
             <span class="visually-hidden">{costTitle(cost)}: </span>
-            <span class="heat" aria-hidden="true" style={{ width: `${(cost.ms / slowest) * 100}%` }} />
+            <span class="heat" aria-hidden="true" style={{ width: `${((cost.took?.inAll ?? 0) / slowest) * 100}%` }} />
             <span class="cost" aria-hidden="true">
               <b>{`${cost.isShared ? "≤ " : ""}${count(cost.calls)}×`}</b>
-              <span>{meanText(cost)}</span>
+              <span>{cost.took ? duration(cost.took.inAll) : callText({ state: cost.state })}</span>
               <span>{bytes(cost.bytes)}</span>
             </span>
           </>
@@ -144,13 +160,8 @@ function SourceLine({ number, tokens, cost, slowest, fault }: SourceLineProps) {
   );
 }
 
-function meanText({ calls, open, ms }: Cost): string {
-  return open === calls ? "open" : duration(ms / (calls - open));
-}
-
-function costTitle(cost: Cost): string {
-  const { calls, bytes: size, failed, isShared } = cost;
+function costTitle({ calls, bytes: size, failed, took, state, isShared }: Cost): string {
   const where = isShared ? " made by this line or another one that writes the same tool" : " made by this line";
   const wrong = failed === 0 ? "" : `, ${count(failed)} without a value`;
-  return `${counted(calls, "call")}${where}, ${cost.open === calls ? "open" : `${meanText(cost)} on average`}, ${bytes(size)} returned${wrong}`;
+  return `${counted(calls, "call")}${where}, ${took ? tookText(took) : callText({ state })}, ${bytes(size)} returned${wrong}`;
 }

@@ -1,4 +1,4 @@
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, HTMLAttributes } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 export interface RowsProps {
@@ -8,14 +8,18 @@ export interface RowsProps {
   readonly render: (index: number) => ComponentChildren;
   /** The row that has to be in sight; missing if none has. */
   readonly shown?: number | undefined;
-  readonly class?: string;
+  /**
+   * Of the element that scrolls. Browsers let the keyboard reach it, unless something in it can be reached: then it needs a
+   * role and a name.
+   */
+  readonly box?: HTMLAttributes<HTMLDivElement>;
 }
 
 /** Rows that are rendered beyond each edge. */
 const BEYOND = 8;
 
 /** Rows of equal height. Only rows in sight are in the document. When rows are added, no other row is laid out anew. */
-export function Rows({ count, rowHeight, render, shown, class: name = "" }: RowsProps) {
+export function Rows({ count, rowHeight, render, shown, box: attributes = {} }: RowsProps) {
   const box = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(600);
@@ -39,7 +43,13 @@ export function Rows({ count, rowHeight, render, shown, class: name = "" }: Rows
   const last = Math.min(count, Math.ceil((top + height) / rowHeight) + BEYOND);
   const rows = Array.from({ length: Math.max(0, last - first) }, (_, place) => first + place);
   return (
-    <div class={`rows ${name}`} ref={box} onScroll={({ currentTarget }) => setTop(currentTarget.scrollTop)} role="none">
+    <div
+      role="none"
+      {...attributes}
+      class="rows"
+      ref={box}
+      onScroll={({ currentTarget }) => setTop(currentTarget.scrollTop)}
+    >
       <div class="rows-all" style={{ height: `${count * rowHeight}px` }} role="none">
         {rows.map((index) => (
           <div

@@ -3,7 +3,9 @@ import type { CallView, ExecutionView, ProgramView } from "../../src/views/view.
 import { callText } from "../../src/views/words.ts";
 import { useExecution } from "../data/use-source.ts";
 import { count, counted, duration, time } from "../format.ts";
-import { Problem } from "../parts/problem.tsx";
+import { Main } from "../parts/main.tsx";
+import { valueInLines } from "../parts/panels.tsx";
+import { NotShown, Problem } from "../parts/problem.tsx";
 import { Section } from "../parts/section.tsx";
 import { State } from "../parts/state.tsx";
 import { TextBlock } from "../parts/text-block.tsx";
@@ -16,15 +18,29 @@ export function Compare({ one, other }: { readonly one: string; readonly other: 
   const left = useExecution(one);
   const right = useExecution(other);
   const error = left.error ?? right.error;
-  if (!left.value || !right.value)
-    return <main>{error === undefined ? <p>Loading …</p> : <Problem error={error} />}</main>;
-  if (!isProgram(left.value) || !isProgram(right.value))
-    return (
-      <main>
+  const views = [left.value, right.value].filter((view) => view !== undefined);
+  const titles = [...new Set(views.map(({ title }) => title))];
+  return (
+    <Main
+      tab={["Comparison", ...titles].join(" · ")}
+      class="compare-screen"
+      data-compare={areBothPrograms(views) || undefined}
+    >
+      {areBothPrograms(views) ? (
+        <Comparison views={views} error={error} />
+      ) : views.length === 2 ? (
         <p class="problem">Only executions of programs can be compared.</p>
-      </main>
-    );
-  return <Comparison views={[left.value, right.value]} error={error} />;
+      ) : error === undefined ? (
+        <p>Loading …</p>
+      ) : (
+        <NotShown executions={[one, other]} error={error} />
+      )}
+    </Main>
+  );
+}
+
+function areBothPrograms(views: readonly ExecutionView[]): views is Both<ProgramView> {
+  return views.length === 2 && views.every(isProgram);
 }
 
 function isProgram(view: ExecutionView): view is ProgramView {
@@ -45,7 +61,7 @@ function Comparison({ views, error }: ComparisonProps) {
   const differing = measures.filter((measure) => measure.texts[0] !== measure.texts[1]);
   const same = measures.filter((measure) => !differing.includes(measure));
   return (
-    <main class="compare-screen" data-compare>
+    <>
       <header class="head">
         <h1>Two executions of {left.source === right.source ? "one program" : "different programs"}</h1>
         <p class="lead" data-first-difference>
@@ -69,7 +85,11 @@ function Comparison({ views, error }: ComparisonProps) {
             {views.map(({ execution, output }, index) => (
               <div class="side" key={index} data-part="output">
                 <Letter index={index} />
-                {output ? <TextBlock head={output} name={`Output of ${execution}`} /> : <p class="empty">Nothing.</p>}
+                {output ? (
+                  <TextBlock head={output} name={`Output of ${execution}`} write={valueInLines} />
+                ) : (
+                  <p class="empty">Nothing.</p>
+                )}
               </div>
             ))}
           </Sides>
@@ -83,7 +103,7 @@ function Comparison({ views, error }: ComparisonProps) {
           </details>
         )}
       </div>
-    </main>
+    </>
   );
 }
 

@@ -8,9 +8,9 @@ import type {
   SaidView,
   TextHead,
 } from "../../src/views/view.ts";
-import { callText, programText, RESTS, turnText } from "../../src/views/words.ts";
+import { callText, programText, RESTS, tokensText, turnText } from "../../src/views/words.ts";
 import { useExecution } from "../data/use-source.ts";
-import { bytes, count, counted, duration } from "../format.ts";
+import { bytes, counted, duration } from "../format.ts";
 import { Funnel } from "../parts/funnel.tsx";
 import { Limits } from "../parts/limits.tsx";
 import { Notes } from "../parts/panels.tsx";
@@ -59,11 +59,20 @@ function Thread({ view, until }: { readonly view: ConversationView; readonly unt
   const shown = until === undefined ? turns : turns.slice(0, until + 1);
   const calls = until === undefined ? view.calls : callsAt({ calls: view.calls, turns: [] }, until);
   const byId = new Map(calls.map((call) => [call.id, call]));
+  const answered = until === undefined ? turns.findLast(({ text }) => isSame(text, view.output)) : undefined;
   return (
     <ol class="thread">
       {task !== "" && <Said by="user" text={{ text: task, bytes: task.length }} />}
       {shown.map((one, index) => (
-        <Turn key={index} view={view} turn={one} number={index + 1} calls={byId} isLast={index === until} />
+        <Turn
+          key={index}
+          view={view}
+          turn={one}
+          number={index + 1}
+          calls={byId}
+          isLast={index === until}
+          isAnswer={one === answered}
+        />
       ))}
       {until === undefined && said.map((one, index) => <Said key={index} by={one.by} text={one.text} />)}
       {until === undefined && rests && <li class="hint">{RESTS}</li>}
@@ -79,14 +88,21 @@ interface TurnProps {
   readonly calls: ReadonlyMap<string, CallView>;
   /** Whether the replay is at this turn: results of its calls are not there yet. */
   readonly isLast: boolean;
+  /** Its text is the answer, which stands above the conversation. */
+  readonly isAnswer: boolean;
 }
 
-function Turn({ view, turn, number, calls, isLast }: TurnProps) {
-  const { model, at, inputTokens, outputTokens, end, text, programs } = turn;
+/** Whether a text that was said is the same as the answer, as far as both are shown. */
+function isSame(said: TextHead, answer: TextHead | undefined): boolean {
+  return answer !== undefined && answer.bytes === said.bytes && answer.text.startsWith(said.text);
+}
+
+function Turn({ view, turn, number, calls, isLast, isAnswer }: TurnProps) {
+  const { model, at, end, text, programs } = turn;
   const facts = [
     `turn ${number}`,
     `after ${duration(Math.max(0, at - view.startedAt))}`,
-    `${count(inputTokens)} tokens in, ${count(outputTokens)} out`,
+    tokensText(turn),
     ...(end === "called" || end === "answered" ? [] : [end.replaceAll("_", " ")]),
   ];
   return (
@@ -101,7 +117,14 @@ function Turn({ view, turn, number, calls, isLast }: TurnProps) {
           </b>{" "}
           <Facts facts={facts} />
         </p>
-        {text.text !== "" && <Spoken head={text} />}
+        {isAnswer ? (
+          <details class="repeated">
+            <summary>The answer, as above</summary>
+            <Spoken head={text} />
+          </details>
+        ) : (
+          text.text !== "" && <Spoken head={text} />
+        )}
         {turn.calls.map((id) => {
           const call = calls.get(id);
           return call && <DirectCall key={id} execution={view.execution} call={call} />;

@@ -1,4 +1,5 @@
 import type { CallView, ProgramView } from "../../src/views/view.ts";
+import { tookOf } from "../../src/views/timeline.ts";
 import { limitText, outcomeText } from "../../src/views/words.ts";
 import { amount, bytes, count, duration } from "../format.ts";
 
@@ -16,7 +17,7 @@ export function firstDifference(left: ProgramView, right: ProgramView): Differen
   const calls = differentCall(left.calls, right.calls);
   if (calls) return { text: calls.text, calls, ...(sources && { sources }) };
   return {
-    text: "Both made the same calls, with the same inputs and the same answers, as far as they are shown.",
+    text: "Both made the same calls with the same inputs and got the same answers, as far as these are shown here.",
     ...(sources && { sources }),
   };
 }
@@ -39,12 +40,18 @@ function differentCall(left: readonly CallView[], right: readonly CallView[]) {
 }
 
 function differenceOf(number: number, one: CallView | undefined, other: CallView | undefined): string | undefined {
-  if (!one || !other) return `From call ${number} on, only ${one ? "A" : "B"} makes calls.`;
-  if (one.tool !== other.tool) return `Call ${number} differs: ${one.tool}, and ${other.tool}.`;
-  if (one.input.text !== other.input.text) return `The input of call ${number} of ${one.tool} differs.`;
+  if (!one || !other) return onlyText(number, one ? ["A", "B"] : ["B", "A"]);
+  if (one.tool !== other.tool)
+    return `The programs make different calls from call ${number} on: A calls ${one.tool}, and B calls ${other.tool}.`;
+  if (one.input.text !== other.input.text) return `Both make call ${number} to ${one.tool}, but with different inputs.`;
   if (one.state !== other.state || one.result?.text !== other.result?.text)
-    return `The answer to call ${number} of ${one.tool} differs.`;
+    return `Both make call ${number} to ${one.tool} with the same input, but get different answers.`;
   return undefined;
+}
+
+function onlyText(number: number, [more, fewer]: readonly [string, string]): string {
+  if (number === 1) return `Only ${more} makes calls.`;
+  return `Both make the same calls up to call ${number - 1}. Then ${more} makes further calls, and ${fewer} makes none.`;
 }
 
 /** One measure of both executions. */
@@ -92,7 +99,7 @@ function toolMeasures(tool: string, ...views: readonly ProgramView[]): readonly 
     ),
     ...measure(
       `${tool}: time`,
-      sum(({ ms = 0 }) => ms),
+      own.map((all) => tookOf(all)?.inAll),
       duration,
     ),
     ...measure(
@@ -109,7 +116,11 @@ function measure(
   [one, other]: readonly (number | undefined)[],
   as: (value: number) => string,
 ): readonly Measure[] {
-  if (one === undefined || other === undefined) return [];
+  if (one === undefined && other === undefined) return [];
+  if (one === undefined || other === undefined) {
+    const text = (value: number | undefined) => (value === undefined ? "none" : as(value));
+    return [{ name, texts: [text(one), text(other)], difference: "differs" }];
+  }
   const texts = [as(one), as(other)] as const;
   if (texts[0] === texts[1]) return [{ name, texts, difference: "" }];
   const by = other - one;

@@ -4,30 +4,33 @@ import { byText, leadText, stateText } from "../../src/views/words.ts";
 import { timeOf } from "../../src/views/timeline.ts";
 import { useExecution, useSource } from "../data/use-source.ts";
 import { duration, time } from "../format.ts";
-import { Approvals } from "../parts/approvals.tsx";
+import { Approvals } from "../parts/approvals/approvals.tsx";
 import { CompareWith } from "../parts/compare-with.tsx";
-import { Problem } from "../parts/problem.tsx";
+import { Main } from "../parts/main.tsx";
+import { NotShown, Problem } from "../parts/problem.tsx";
 import { State } from "../parts/state.tsx";
 import { useHasRun } from "../parts/has-run.ts";
 import { linkTo } from "../route.ts";
 import { Text } from "../text.tsx";
-import { visibleText } from "../visible-text.ts";
 import { ConversationPanels } from "./conversation.tsx";
 import { HostCallPanels, ProgramPanels } from "./program.tsx";
 
 export function Execution({ execution }: { readonly execution: string }) {
   const { value: view, error } = useExecution(execution);
-  useEffect(() => {
-    document.title = view ? `${visibleText(view.title)} · ${stateOf(view)}` : "Portcullis";
-  }, [view?.state, view?.title]);
-  if (!view) return <main>{error === undefined ? <p>Loading …</p> : <Problem error={error} />}</main>;
+  if (!view)
+    return <Main>{error === undefined ? <p>Loading …</p> : <NotShown executions={[execution]} error={error} />}</Main>;
   return (
-    <main data-execution={view.execution} data-state={view.state} data-records={view.records}>
+    <Main
+      tab={`${view.title} · ${stateOf(view)}`}
+      data-execution={view.execution}
+      data-state={view.state}
+      data-records={view.records}
+    >
       <Head view={view} />
       {error !== undefined && <Problem error={error} />}
       <Panels view={view} />
-      <Approvals execution={view.execution} waiting={view.waiting} />
-    </main>
+      <Approvals view={view} />
+    </Main>
   );
 }
 

@@ -4,6 +4,7 @@ import { useList } from "../data/use-source.ts";
 import { counted, duration, time } from "../format.ts";
 import { linkTo } from "../route.ts";
 import { useNarrow } from "../parts/narrow.ts";
+import { Main } from "../parts/main.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { Rows } from "../parts/rows.tsx";
 import { State } from "../parts/state.tsx";
@@ -16,7 +17,14 @@ const NARROW_HEIGHT = 92;
 /** Time from the last letter to the question, in milliseconds. */
 const TYPING_MS = 400;
 
-const STATES = ["waiting", "running", "ended", "unread", "unreadable"] as const;
+/** The states that can be asked for, in the words of the rows that have them. */
+const STATES = [
+  ["waiting", "waiting"],
+  ["running", "running or interrupted"],
+  ["ended", "ended"],
+  ["unread", "not read, because it is large"],
+  ["unreadable", "unreadable"],
+] as const;
 
 const NOTHING: Typed = { tool: "", text: "" };
 /** The filter of the list, for who comes back to it. */
@@ -33,7 +41,9 @@ export function List() {
   const [typed, setTyped] = useState<Typed>(lastFilter);
   const [filter, setFilter] = useState<Typed>(lastFilter);
   const [tenant, setTenant] = useState("");
-  const { rows: all = [], hasOlder = false, error, isStale, addOlder } = useList(filter);
+  const { rows: known, hasOlder = false, error, isStale: isOfBefore, addOlder } = useList(filter);
+  const all = known ?? [];
+  const isStale = isOfBefore || (known === undefined && error === undefined);
   const rowHeight = useNarrow() ? NARROW_HEIGHT : ROW_HEIGHT;
   const ask = (asked: Typed) => {
     lastFilter = asked;
@@ -54,21 +64,23 @@ export function List() {
     ask(NOTHING);
   };
   return (
-    <main class="list-screen">
+    <Main class="list-screen" tab="Executions · Portcullis">
       <h1 class="visually-hidden">Executions</h1>
       <Filters typed={typed} onTyped={setTyped} onAsked={ask} tenants={tenants} tenant={tenant} onTenant={setTenant} />
       <p id={id} class="list-count" role="status">
-        {isStale ? "Looking …" : countText(rows, hasOlder)}
+        {isStale ? "Looking …" : known && countText(rows, hasOlder)}
       </p>
       {error !== undefined && <Problem error={error} />}
-      {!isStale && error === undefined && rows.length === 0 && <Nothing filter={filter} onClear={clear} />}
+      {!isStale && error === undefined && rows.length === 0 && (
+        <Nothing filter={filter} tenant={tenant} hasOlder={hasOlder} onClear={clear} />
+      )}
       <div class="list" role="list" aria-describedby={id} aria-busy={isStale}>
         <Rows
           count={rows.length + (hasOlder ? 1 : 0)}
           rowHeight={rowHeight}
           render={(index) => {
             const row = rows[index];
-            if (row) return <Line row={row} longest={longest.get(row.kind) ?? 1} />;
+            if (row) return <Line row={row} longest={longest} />;
             return (
               <div class="list-older">
                 <button type="button" onClick={addOlder}>
@@ -79,7 +91,7 @@ export function List() {
           }}
         />
       </div>
-    </main>
+    </Main>
   );
 }
 
@@ -101,7 +113,7 @@ function Filters({ typed, onTyped, onAsked, tenants, tenant, onTenant }: Filters
   };
   return (
     <form class="filters" role="search" aria-label="Filter" onSubmit={onSubmit}>
-      <Field name="Text" typed={typed} field="text" maxLength={200} onTyped={onTyped} />
+      <Field name="Task, program or id" typed={typed} field="text" maxLength={200} onTyped={onTyped} />
       <Field name="Tool" typed={typed} field="tool" maxLength={256} onTyped={onTyped} />
       <label>
         State
@@ -109,13 +121,15 @@ function Filters({ typed, onTyped, onAsked, tenants, tenant, onTenant }: Filters
           data-filter="state"
           value={state ?? ""}
           onChange={({ currentTarget }) => {
-            const chosen = STATES.find((one) => one === currentTarget.value);
+            const [chosen] = STATES.find(([one]) => one === currentTarget.value) ?? [];
             onAsked({ ...others, ...(chosen && { state: chosen }) });
           }}
         >
           <option value="">all</option>
-          {STATES.map((one) => (
-            <option key={one}>{one}</option>
+          {STATES.map(([one, words]) => (
+            <option key={one} value={one}>
+              {words}
+            </option>
           ))}
         </select>
       </label>
@@ -142,11 +156,24 @@ function countText(rows: readonly Row[], hasOlder: boolean): string {
   return waiting === 0 ? what : `${what}, ${waiting === rows.length ? "all" : waiting} of them waiting`;
 }
 
-function Nothing({ filter, onClear }: { readonly filter: Typed; readonly onClear: () => void }) {
-  if (filter.tool + filter.text + (filter.state ?? "") !== "")
+interface NothingProps {
+  readonly filter: Typed;
+  readonly tenant: string;
+  readonly hasOlder: boolean;
+  readonly onClear: () => void;
+}
+
+function Nothing({ filter: { tool, text, state }, tenant, hasOlder, onClear }: NothingProps) {
+  const asked = [
+    ...(state === undefined ? [] : [`is ${STATES.find(([one]) => one === state)?.[1] ?? state}`]),
+    ...(text === "" ? [] : [`has “${text}” in its task, program or id`]),
+    ...(tool === "" ? [] : [`has a tool named like “${tool}”`]),
+    ...(tenant === "" ? [] : [`is of tenant ${tenant}`]),
+  ];
+  if (asked.length > 0)
     return (
       <p class="nothing">
-        No execution fits.{" "}
+        <Text text={`No execution ${asked.join(" and ")}${hasOlder ? ", of those that were looked at so far" : ""}.`} />{" "}
         <button type="button" onClick={onClear}>
           Show all
         </button>
@@ -187,11 +214,9 @@ function Field({ name, typed, field, maxLength, onTyped }: FieldProps) {
   );
 }
 
-/** The longest time of each kind, in milliseconds: programs are compared with programs. */
-function longestOf(rows: readonly Row[]): ReadonlyMap<string, number> {
-  const longest = new Map<string, number>();
-  for (const row of rows) longest.set(row.kind, Math.max(longest.get(row.kind) ?? 1, tookMs(row) ?? 0));
-  return longest;
+/** The longest time, in milliseconds. */
+function longestOf(rows: readonly Row[]): number {
+  return rows.reduce((longest, row) => Math.max(longest, tookMs(row) ?? 0), 1);
 }
 
 /** How long it took, or runs already; undefined for what waits: that is the time of people. */

@@ -17,6 +17,8 @@ import { Calls } from "../timeline/calls.tsx";
 export function ProgramPanels({ view }: { readonly view: ProgramView }) {
   const [turn, setTurn] = useState<number>();
   const isGrowing = useHasRun(view);
+  // Nothing comes any more of what has not come, so its place goes.
+  const mayCome = isGrowing && view.state !== "ended";
   const { turns } = view;
   const { isLive } = useSource();
   const time = useMemo(() => timeOf(view, isLive ? Date.now() : view.lastAt), [view]);
@@ -27,14 +29,10 @@ export function ProgramPanels({ view }: { readonly view: ProgramView }) {
   const text = turnText(view, turn ?? turns.length - 1);
   return (
     <div class={`panels ${isGrowing ? "growing" : ""}`}>
-      <Funnel funnel={view.funnel} isKept={isGrowing} />
+      <Funnel funnel={view.funnel} isKept={mayCome} />
       <Pair>
-        <Output
-          output={isReplay ? undefined : view.output}
-          isKept={isGrowing || isReplay}
-          hasPrinted={logs.length > 0}
-        />
-        <Logs logs={logs} isKept={isGrowing || view.logs.length > 0} />
+        <Output output={isReplay ? undefined : view.output} isKept={mayCome || isReplay} hasPrinted={logs.length > 0} />
+        <Logs logs={logs} isKept={mayCome || view.logs.length > 0} />
       </Pair>
       <Program view={isReplay ? unended : view} calls={calls} isGrowing={isGrowing} />
       <Calls
@@ -43,7 +41,7 @@ export function ProgramPanels({ view }: { readonly view: ProgramView }) {
         events={view.events}
         left={view.callsLeft}
         {...time}
-        kept={isGrowing ? GROWING_ROWS : view.calls.length > 0 ? 1 : 0}
+        kept={view.calls.length === 0 && !mayCome ? 0 : isGrowing ? GROWING_ROWS : 1}
         aside={<Replay turns={turns.length} turn={turn} onTurn={setTurn} text={text} />}
       >
         <ReplayText turn={turn} text={text} />
@@ -55,7 +53,7 @@ export function ProgramPanels({ view }: { readonly view: ProgramView }) {
 }
 
 /** Rows of calls whose place is kept while a program runs. */
-const GROWING_ROWS = 10;
+const GROWING_ROWS = 3;
 
 export function HostCallPanels({ view }: { readonly view: HostCallView }) {
   return (

@@ -1,20 +1,26 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
-import type { TimeScale } from "../../src/views/time-scale.ts";
+import { type AxisText, type TimeScale, withRoom } from "../../src/views/time-scale.ts";
 
 export interface AxisProps {
   readonly scale: TimeScale;
+  readonly width: number;
   /** Called with its width in pixels, whenever that changes. */
   readonly onWidth: (width: number) => void;
 }
 
+/** Pixels that a character takes at most, and that are between two texts. */
+const LETTER = 7;
+const GAP = 8;
+
 /** The times above the bars of calls, and what was drawn shorter. The rows tell their times in words. */
-export function Axis({ scale, onWidth }: AxisProps) {
+export function Axis({ scale, width, onWidth }: AxisProps) {
   const { ticks, pauses, place } = scale;
+  const texts = withRoom(textsOf(scale, width), GAP);
   const drawing = useRef<SVGSVGElement>(null);
   useLayoutEffect(() => {
     const element = drawing.current;
     if (!element) return;
-    const observer = new ResizeObserver(() => onWidth(element.clientWidth));
+    const observer = new ResizeObserver(() => onWidth(Math.max(1, element.clientWidth)));
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
@@ -26,23 +32,39 @@ export function Axis({ scale, onWidth }: AxisProps) {
             <g key={`pause-${index}`}>
               <title>{`Nothing ran for ${text}. It is drawn shorter.`}</title>
               <rect class="pause" x={percent(place(from))} width={percent(place(until) - place(from))} height="100%" />
-              <text class="pause-text" x={percent((place(from) + place(until)) / 2)} y="17" text-anchor="middle">
-                {text}
-              </text>
             </g>
           ))}
-          {ticks.map(({ share, text }, index) => (
-            <g key={index}>
-              <line x1={percent(share)} x2={percent(share)} y1="70%" y2="100%" />
-              <text x={percent(share)} y="15" text-anchor={share < 0.04 ? "start" : share > 0.94 ? "end" : "middle"}>
-                {text}
-              </text>
-            </g>
+          {ticks.map(({ share }, index) => (
+            <line key={`tick-${index}`} x1={percent(share)} x2={percent(share)} y1="70%" y2="100%" />
+          ))}
+          {texts.map(({ text, from, until, isPause }) => (
+            <text
+              key={`text-${from}`}
+              class={isPause ? "pause-text" : ""}
+              x={percent((from + until) / 2 / width)}
+              y={isPause ? 17 : 15}
+              text-anchor="middle"
+            >
+              {text}
+            </text>
           ))}
         </svg>
       </div>
     </div>
   );
+}
+
+/** The texts of the axis, in pixels. How long the pauses were comes first: nothing else tells it. */
+function textsOf({ ticks, pauses, place }: TimeScale, width: number) {
+  const textAt = (share: number, text: string, isPause: boolean): AxisText & { readonly isPause: boolean } => {
+    const room = text.length * LETTER;
+    const from = Math.max(0, Math.min(width - room, share * width - room / 2));
+    return { text, from, until: from + room, isPause };
+  };
+  return [
+    ...pauses.map(({ from, until, text }) => textAt((place(from) + place(until)) / 2, text, true)),
+    ...ticks.map(({ share, text }) => textAt(share, text, false)),
+  ];
 }
 
 /** What waits look like. One is in the document, for all bars. */

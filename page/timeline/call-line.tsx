@@ -1,6 +1,6 @@
 import type { CallView } from "../../src/views/view.ts";
 import { callText, codeText, streamText } from "../../src/views/words.ts";
-import { bytes, count, duration } from "../format.ts";
+import { bytes, count, duration, tookText } from "../format.ts";
 import { Text } from "../text.tsx";
 import { visibleText } from "../visible-text.ts";
 import type { CallRow } from "../../src/views/call-groups.ts";
@@ -44,8 +44,10 @@ export function CallLine({ id, row, scale, isActive, isChosen, isOpen, place, on
         {row.type === "group" ? (isOpen ? "▾" : "▸") : ""}
       </span>
       <span class="call-name">
-        <Text text={facts.tool} />
-        {facts.times !== "" && <b> {facts.times}</b>}
+        <span>
+          <Text text={facts.tool} />
+        </span>
+        {facts.times !== "" && <b>{facts.times}</b>}
       </span>
       <span class={`call-state ${facts.state}`}>
         <Text text={facts.word} />
@@ -58,17 +60,16 @@ export function CallLine({ id, row, scale, isActive, isChosen, isOpen, place, on
 }
 
 function groupFacts({ group }: CallRow & { readonly type: "group" }) {
-  const { tool, state, detail, calls, ms, bytes: size } = group;
-  const mean = ms / Math.max(1, calls.length);
+  const { tool, state, detail, calls, took, bytes: size } = group;
   const word = codeText(callText({ state, detail }));
   return {
     tool,
     state,
     word,
     times: `× ${count(calls.length)}`,
-    ms: `⌀ ${duration(mean)}`,
+    ms: took ? duration(took.inAll) : "",
     size: bytes(size),
-    name: `${count(calls.length)} calls of ${tool}, ${word}, ${duration(mean)} on average, ${bytes(size)}`,
+    name: `${count(calls.length)} calls of ${tool}, ${word}${took ? `, ${tookText(took)}` : ""}, ${bytes(size)}`,
   };
 }
 

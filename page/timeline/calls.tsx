@@ -86,18 +86,17 @@ export function Calls({ execution, calls, events, left = 0, from, until, kept, a
           {children}
           <div class={`calls-body ${call ? "chosen" : ""}`}>
             <div class={`timeline ${rows.length > ROWS ? "scrolls" : ""}`}>
-              <Axis scale={scale} onWidth={setWidth} />
-              <div
-                class="calls-tree"
-                role="tree"
-                tabIndex={0}
-                aria-labelledby={id}
-                aria-activedescendant={rows.length > 0 ? `${id}-${at}` : undefined}
-                onKeyDown={onKeyDown}
-                style={{ height: `${height}px` }}
-              >
+              <Axis scale={scale} width={width} onWidth={setWidth} />
+              <div class="calls-tree" style={{ height: `${height}px` }}>
                 {rows.length === 0 && <p class="empty">No call yet.</p>}
                 <Rows
+                  box={{
+                    role: "tree",
+                    tabIndex: 0,
+                    "aria-labelledby": id,
+                    "aria-activedescendant": rows.length > 0 ? `${id}-${at}` : undefined,
+                    onKeyDown,
+                  }}
                   count={rows.length}
                   rowHeight={rowHeight}
                   shown={at}

@@ -1,3 +1,4 @@
+import { type Took, tookOf } from "./timeline.ts";
 import type { CallState, CallView, ProgramView, StreamView, TurnView } from "./view.ts";
 
 /** So many equal calls are one row until it is opened. */
@@ -15,7 +16,8 @@ export interface CallGroup {
   readonly state: CallState;
   readonly detail: string;
   readonly calls: readonly CallView[];
-  readonly ms: number;
+  /** Missing while none of them has ended. */
+  readonly took?: Took | undefined;
   readonly bytes: number;
 }
 
@@ -64,7 +66,7 @@ function groupOf(key: string, calls: readonly CallView[]): CallGroup {
     state: first?.state ?? "open",
     detail: first ? codeOf(first) : "",
     calls,
-    ms: calls.reduce((sum, { ms = 0 }) => sum + ms, 0),
+    took: tookOf(calls),
     bytes: calls.reduce((sum, { bytes }) => sum + bytes, 0),
   };
 }

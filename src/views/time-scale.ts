@@ -1,6 +1,6 @@
 import type { CallView, EventView } from "./view.ts";
 import { elapsed } from "./words.ts";
-import { spansOf, ticksOf, type Time } from "./timeline.ts";
+import { joined, spansOf, ticksOf, type Time } from "./timeline.ts";
 
 /** A time on the axis: its place, as a share of the width, and its words. */
 export interface Tick {
@@ -115,16 +115,6 @@ function pausesOf(
   }));
 }
 
-function joined(spans: readonly Time[]): readonly Time[] {
-  const all: { from: number; until: number }[] = [];
-  for (const span of spans.toSorted((a, b) => a.from - b.from)) {
-    const last = all.at(-1);
-    if (last && span.from <= last.until) last.until = Math.max(last.until, span.until);
-    else all.push({ ...span });
-  }
-  return all;
-}
-
 /** Both are joined. */
 function without(spans: readonly Time[], others: readonly Time[]): readonly Time[] {
   const left: Time[] = [];
@@ -145,4 +135,19 @@ function without(spans: readonly Time[], others: readonly Time[]): readonly Time
 
 function lengthOf({ from, until }: Time): number {
   return until - from;
+}
+
+/** A text of the axis, with the place that it takes. */
+export interface AxisText {
+  readonly text: string;
+  readonly from: number;
+  readonly until: number;
+}
+
+/** Texts of the axis that stand apart by at least a gap. One that has no room beside those before it is left out. */
+export function withRoom<One extends AxisText>(texts: readonly One[], gap: number): readonly One[] {
+  const shown: One[] = [];
+  for (const one of texts)
+    if (shown.every(({ from, until }) => one.from >= until + gap || one.until <= from - gap)) shown.push(one);
+  return shown;
 }

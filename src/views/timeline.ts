@@ -47,9 +47,39 @@ export function spansOf(call: CallView, until: number): readonly Span[] {
 /** Until when a call has waited; its beginning if it has not. */
 function waitedUntil({ at, state, detail, decision, started }: CallView, end: number): number {
   if (state === "waiting" || detail === "approval_expired") return end;
-  if (decision) return decision.remembered === undefined ? decision.at : at;
-  // Nothing here has run it: a client has given its result.
-  return !started && (state === "value" || state === "failed") ? end : at;
+  // Nothing here has run it: a client has given its result, or it was given up while it waited.
+  if (!started && state !== "open" && state !== "refused") return end;
+  return decision && decision.remembered === undefined ? decision.at : at;
+}
+
+/** How long some calls took, in milliseconds. */
+export interface Took {
+  /** The time in which at least one of them went on: calls beside each other take it once. */
+  readonly inAll: number;
+  /** The mean of their times. */
+  readonly each: number;
+}
+
+/** How long those of some calls took that have ended; undefined if none has. */
+export function tookOf(calls: readonly CallView[]): Took | undefined {
+  const times = calls.flatMap(({ at, ms }) => (ms === undefined ? [] : [{ from: at, until: at + ms }]));
+  if (times.length === 0) return undefined;
+  return { inAll: lengthOfAll(joined(times)), each: lengthOfAll(times) / times.length };
+}
+
+function lengthOfAll(times: readonly Time[]): number {
+  return times.reduce((sum, { from, until }) => sum + until - from, 0);
+}
+
+/** The times that are in any of these, in their order and without overlaps. */
+export function joined(times: readonly Time[]): readonly Time[] {
+  const all: { from: number; until: number }[] = [];
+  for (const { from, until } of times.toSorted((a, b) => a.from - b.from)) {
+    const last = all.at(-1);
+    if (last && from <= last.until) last.until = Math.max(last.until, until);
+    else all.push({ from, until });
+  }
+  return all;
 }
 
 /**

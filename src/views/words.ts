@@ -29,6 +29,7 @@ export function stateText({
   readonly outcome?: string | undefined;
 }): string {
   if (state === "running" && !driven) return "interrupted";
+  if (state === "unread") return "not read";
   return state === "ended" && outcome !== undefined ? outcomeText(outcome) : state;
 }
 
@@ -75,12 +76,19 @@ export function streamText({ items, bytes }: StreamView, isOpen: boolean): strin
   return `stream of ${counted(items, "item")}, ${byteText(bytes)}${isOpen ? " so far" : ""}`;
 }
 
-/** How an execution has ended, with the limit that stopped it. */
-export function endingText({ type, limit }: { readonly type: string; readonly limit?: string | undefined }): string {
-  const ending = outcomeText(type);
-  if (limit === undefined) return ending;
-  const what = limitText(limit);
-  return `${ending} by the limit of ${what}${what === limit ? "" : ` (${limit})`}`;
+interface Ending {
+  readonly type: string;
+  readonly limit?: string | undefined;
+}
+
+/** How an execution has ended, with the limit that stopped it, and the limit's name for those who set it. */
+export function endingText(ending: Ending): string {
+  const { limit } = ending;
+  return `${endingWords(ending)}${limit === undefined || limitText(limit) === limit ? "" : ` (${limit})`}`;
+}
+
+function endingWords({ type, limit }: Ending): string {
+  return `${outcomeText(type)}${limit === undefined ? "" : ` by the limit of ${limitText(limit)}`}`;
 }
 
 const LIMITS = new Map([
@@ -143,7 +151,7 @@ export function leadText(view: ExecutionView): string {
       output && view.kind === "program" && outcome.type === "completed"
         ? `, with ${byteText(output.bytes)} for the model`
         : "";
-    return `${capital(endingText({ ...outcome, limit: limitOf(outcome) }))} after ${counted(made, "call")}${given}.`;
+    return `${capital(endingWords({ ...outcome, limit: limitOf(outcome) }))} after ${counted(made, "call")}${given}.`;
   }
   if (view.kind === "conversation" && view.rests) return RESTS;
   if (state === "waiting") return waiting.length === 0 ? "It waits." : `It waits for ${waitingFor(waiting)}.`;
@@ -181,7 +189,7 @@ function beginning(message: string): string {
   return line.length < message.length ? `${line.trimEnd().toWellFormed()} …` : line;
 }
 
-function capital(text: string): string {
+export function capital(text: string): string {
   return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
@@ -247,8 +255,13 @@ export function programText({ calls, fetched = 0, result, isError = false, sourc
 
 /** What a turn of a model did. */
 export function turnText({ calls, programs, inputTokens, outputTokens, end }: ModelTurnView): string {
-  const tokens = `${count(inputTokens)} tokens in, ${count(outputTokens)} out`;
-  return `${end}, ${counted(calls.length, "direct call")}, ${counted(programs.length, "program")}, ${tokens}`;
+  const what = `${counted(calls.length, "direct call")}, ${counted(programs.length, "program")}`;
+  return `${end}, ${what}, ${tokensText({ inputTokens, outputTokens })}`;
+}
+
+/** The tokens of a turn of a model. */
+export function tokensText({ inputTokens, outputTokens }: Pick<ModelTurnView, "inputTokens" | "outputTokens">): string {
+  return `${counted(inputTokens, "token")} in, ${count(outputTokens)} out`;
 }
 
 export function duration(ms: number): string {

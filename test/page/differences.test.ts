@@ -31,18 +31,31 @@ const view = (calls: readonly CallView[], changes: Partial<ProgramView> = {}) =>
     ...changes,
   }) as unknown as ProgramView;
 
+const ANSWER = "Both make call 2 to rows with the same input, but get different answers.";
+
 test.each([
-  ["another tool", call(2, { tool: "other" }), "Call 2 differs: rows, and other."],
-  ["another input", call(2, { input: { text: "[]", bytes: 2 } }), "The input of call 2 of rows differs."],
-  ["another answer", call(2, { result: { text: "2", bytes: 1 } }), "The answer to call 2 of rows differs."],
-  ["another end", call(2, { state: "failed" }), "The answer to call 2 of rows differs."],
+  [
+    "another tool",
+    call(2, { tool: "other" }),
+    "The programs make different calls from call 2 on: A calls rows, and B calls other.",
+  ],
+  [
+    "another input",
+    call(2, { input: { text: "[]", bytes: 2 } }),
+    "Both make call 2 to rows, but with different inputs.",
+  ],
+  ["another answer", call(2, { result: { text: "2", bytes: 1 } }), ANSWER],
+  ["another end", call(2, { state: "failed" }), ANSWER],
 ])("two executions part at the first call with %s, and both calls are there", (_, other, text) => {
   const difference = firstDifference(view([call(1), call(2), call(3)]), view([call(1), other, call(3)]));
   expect(difference).toEqual({ text, calls: { text, number: 2, both: [call(2), other] } });
 });
 
 test("an execution that makes fewer calls parts where it ends, and equal ones do not part", () => {
-  expect(firstDifference(view([call(1)]), view([]))).toMatchObject({ text: "From call 1 on, only A makes calls." });
+  expect(firstDifference(view([call(1)]), view([]))).toMatchObject({ text: "Only A makes calls." });
+  expect(firstDifference(view([call(1)]), view([call(1), call(2)])).text).toBe(
+    "Both make the same calls up to call 1. Then B makes further calls, and A makes none.",
+  );
   expect(firstDifference(view([call(1)]), view([call(1)])).calls).toBeUndefined();
 });
 
@@ -64,6 +77,20 @@ test("measures tell how the second differs from the first, by amount and share",
   expect(of("time")).toMatchObject({ texts: ["100 ms", "150 ms"], difference: "+50 ms (+50\u00a0%)" });
   expect(of("rows: calls")).toMatchObject({ texts: ["1", "2"], difference: "+1 (+100\u00a0%)" });
   expect(of("returned by tools")).toMatchObject({ difference: "" });
+  // The calls are at the same time.
+  expect(of("rows: time")).toMatchObject({ texts: ["10 ms", "10 ms"] });
   // Neither was given anything.
   expect(of("given to the model")).toBeUndefined();
+});
+
+test("what only one of two executions has is told, and calls that are open have no time yet", () => {
+  const open = { state: "open", ms: undefined as never } as const;
+  const measures = measuresOf(
+    view([call(1)], { funnel: { fetched: { bytes: 1, tokens: 1 }, returned: { bytes: 2, tokens: 1 } } }),
+    view([call(1, open), call(2, { ...open, tool: "other" })]),
+  );
+  const of = (name: string) => measures.find((measure) => measure.name === name);
+  expect(of("rows: time")).toMatchObject({ texts: ["10 ms", "none"], difference: "differs" });
+  expect(of("other: time")).toBeUndefined();
+  expect(of("given to the model")).toMatchObject({ texts: ["2 B", "none"], difference: "differs" });
 });

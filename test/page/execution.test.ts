@@ -132,3 +132,148 @@ withBrowser("the wait for a person is drawn as a wait, and the axis tells how lo
   await page.waitForSelector('.call-line[data-state="value"] .bar.value');
   expect(await textOf(page, ".axis .pause-text")).toMatch(/^[\d.]+ m?s$/);
 });
+
+withBrowser(
+  "a call that was given up while it waited is drawn as a wait, and the page says why it waits no more",
+  async () => {
+    await using one = await startPage(open);
+    const program =
+      "const paid = tools.bank.pay({ n: 1 });\npaid.catch(() => {});\nawait tools.slow({ n: 1 });\nthrow new Error('Enough.');";
+    const running = one.runtime.execute(program, { execution: "left" });
+    const { page, problems } = await one.show("left");
+    await page.waitForSelector('[data-approval="1"][data-state="waiting"]');
+    await page.waitForSelector('[data-call="2"][data-state="open"]');
+    one.gate.open();
+    await running;
+    await page.waitForSelector('main[data-state="ended"]');
+    await untilText(page, '[data-approval="1"] [role=status]', /^Not decided: the program ended\.$/);
+    await page.waitForSelector('.call-line[data-call="1"][data-state="aborted"] .bar.waits');
+    expect(await page.$('.call-line[data-call="1"] .bar.aborted')).toBeNull();
+    expect(problems).toEqual([]);
+  },
+);
+
+withBrowser(
+  "each of several calls that wait has a way to it in the header, and one that is decided says so",
+  async () => {
+    await using one = await startPage(open);
+    const lines = "Array.from({ length: 40 }, (_, n) => `line ${n}`)";
+    await one.runtime.execute(`await Promise.all([1, 2, 3].map((n) => tools.bank.pay({ n, lines: ${lines} })));`, {
+      execution: "three",
+    });
+    const { page, problems } = await one.show("three", { width: 320, height: 640 });
+    await page.waitForSelector("[data-approval='3']");
+    expect(await inSight(page, ".approvals-ways button")).toEqual([true, true, true]);
+    await page.locator(".approvals-ways li:nth-child(3) button").click();
+    await page.waitForFunction(() => document.activeElement?.getAttribute("aria-label") === "Input of call 3");
+    expect(await inSight(page, "[data-approval='3'] .decide button")).toEqual([true, true]);
+    await page.locator("[data-approval='3'] .deny").click();
+    await page.waitForSelector('[data-approval="3"][data-state="decided"]');
+    const names = await page.$$eval(".approvals-ways button", (all) =>
+      all.map((way) => way.getAttribute("aria-label")),
+    );
+    expect(names).toEqual([
+      "Call 1 of bank.pay, waits",
+      "Call 2 of bank.pay, waits",
+      "Call 3 of bank.pay, waits no more",
+    ]);
+    expect(problems).toEqual([]);
+  },
+);
+
+withBrowser("the digest of an input that waits is behind the id of its call", async () => {
+  await using one = await startPage(open);
+  await one.runtime.execute("await tools.bank.pay({ n: 1 });", { execution: "digest" });
+  const { page } = await one.show("digest");
+  const digest = "[data-approval] details";
+  await page.waitForSelector(digest);
+  expect(await page.$eval(`${digest} p`, (text) => text.checkVisibility())).toBe(false);
+  await page.locator(`${digest} summary`).click();
+  await untilText(page, `${digest} p`, /^SHA-256 of its input: [0-9a-f]{64}$/);
+  expect(await page.$eval(`${digest} p`, (text) => text.checkVisibility())).toBe(true);
+});
+
+withBrowser("calls beside each other are told with the time that they took together", async () => {
+  await using one = await startPage(open);
+  const program = "await Promise.all(Array.from({ length: 13 }, (_, n) => tools.slow({ n })));";
+  const running = one.runtime.execute(program, { execution: "beside" });
+  const { page } = await one.show("beside");
+  const group = '.call-line[data-count="13"]';
+  await page.waitForSelector(`${group}[data-state="open"]`);
+  expect(await textOf(page, `${group} .number`)).toBe("");
+  expect(await textOf(page, ".gutter .cost")).toBe("13×runs0 B");
+  one.gate.open();
+  await running;
+  await page.waitForSelector(`${group}[data-state="value"]`);
+  const [inAll, whole] = await page.evaluate(
+    (line) =>
+      [".gutter .cost span", `${line} .number`].map((selector) => document.querySelector(selector)?.textContent),
+    group,
+  );
+  expect(inAll).toMatch(/^[\d.]+ m?s$/);
+  expect(whole).toBe(inAll);
+  expect(await page.$eval(group, (line) => line.getAttribute("aria-label"))).toMatch(
+    /^13 calls of slow, done, [\d.]+ m?s in all, [\d.]+ m?s on average, \d+ B$/,
+  );
+});
+
+withBrowser("numbers and counts are whole, however long the names beside them", async () => {
+  await using one = await startPage(open);
+  await one.runtime.execute("for (let n = 0; n < 13; n += 1) await tools.echo({ n });", { execution: "long" });
+  const { page } = await one.show("long");
+  await page.waitForSelector(".gutter .cost");
+  const cut = await page.evaluate(() => {
+    const right = (element: Element | null | undefined) => element?.getBoundingClientRect().right ?? Infinity;
+    const left = (element: Element | null | undefined) => element?.getBoundingClientRect().left ?? -Infinity;
+    const cells = [...document.querySelectorAll(".gutter .cost > *")];
+    for (const [index, text] of ["≤ 12,000×", "59 min 59 s", "1023.9 KiB"].entries()) {
+      const [cell] = cells.slice(index, index + 1);
+      if (cell) cell.textContent = text;
+    }
+    const edges = cells.map((cell, index) => [
+      contentRight(cell),
+      index + 1 < cells.length ? left(cells[index + 1]) : right(cell.closest(".gutter")),
+    ]);
+    const name = document.querySelector(".call-name");
+    if (name?.firstElementChild) name.firstElementChild.textContent = "weather.forecast.by.hour.and.place";
+    edges.push([right(name?.lastElementChild), right(name)]);
+    return edges.filter(([end = Infinity, room = 0]) => end > room + 1);
+
+    function contentRight(element: Element): number {
+      const range = document.createRange();
+      range.selectNodeContents(element);
+      return range.getBoundingClientRect().right;
+    }
+  });
+  expect(cut).toEqual([]);
+});
+
+for (const width of [1280, 360])
+  withBrowser(`no two times on the axis overlap on a page of ${width} pixels`, async () => {
+    await using one = await startPage(open);
+    const program = `for (let n = 0; n < 3; n += 1) await tools.echo({ n });
+await tools.bank.pay({ n: 1 });
+await tools.bank.pay({ n: 2 });
+for (let n = 0; n < 3; n += 1) await tools.echo({ n });`;
+    await one.runtime.execute(program, { execution: "axis" });
+    const { page } = await one.show("axis", { width, height: 800 });
+    for (const id of ["4", "5"]) await page.locator(`[data-approval="${id}"] .allow`).click();
+    await page.waitForSelector('main[data-state="ended"]');
+    await page.waitForSelector(".axis .pause-text");
+    const overlaps = await page.$$eval(".axis text", (texts) => {
+      const boxes = texts.map((text) => text.getBoundingClientRect()).toSorted((a, b) => a.left - b.left);
+      return boxes.filter((box, index) => box.left < (boxes[index - 1]?.right ?? -Infinity) || box.right > innerWidth);
+    });
+    expect(overlaps).toEqual([]);
+  });
+
+withBrowser("what did not come has no place once a program has ended on the page", async () => {
+  await using one = await startPage(open);
+  await one.runtime.execute("return await tools.bank.pay({ n: 1 });", { execution: "quiet" });
+  const { page } = await one.show("quiet");
+  await page.locator("[data-approval] .allow").click();
+  await page.waitForSelector('main[data-state="ended"]');
+  await untilText(page, '[data-part="output"]', /paid/);
+  expect(await page.$('[data-part="logs"]')).toBeNull();
+  expect(await textOf(page, "main")).not.toContain("Nothing yet");
+});

@@ -37,6 +37,13 @@ withBrowser(
     expect(await textOf(page, '[data-part="output"]')).toContain("That is all.");
     const said = await page.$$eval(".thread .spoken", (texts) => texts.map((text) => text.textContent));
     expect(said).toEqual(["How many orders?", "I count the orders.", LONG]);
+    // The answer is above already.
+    expect(await textOf(page, ".thread details.repeated > summary")).toBe("The answer, as above");
+    expect(await page.$$eval(".thread details[open]", (all) => all.length)).toBe(0);
+    const [thread, panel] = await page.evaluate(() =>
+      [".thread", ".funnel"].map((part) => document.querySelector(part)?.getBoundingClientRect().width),
+    );
+    expect(thread).toBe(panel);
     const program = "details[data-execution] > summary";
     expect(await textOf(page, program)).toMatch(
       /^Program Orders of two days 2 calls fetched [\d.]+ \w+, 2 B given to the model$/,
@@ -78,7 +85,7 @@ for (const [width, scheme] of [
       await page.evaluate(
         'location.hash = "#/compare/a-rather-long-id-of-an-execution-without-any-spaces-in-it-0123456789/b"',
       );
-      await untilText(page, "[data-first-difference]", /The input of call 1 of echo differs/);
+      await untilText(page, "[data-first-difference]", /Both make call 1 to echo, but with different inputs/);
       expect(await isWide(page)).toBe(false);
       await shoot(page, `comparison-${width}`);
       expect(problems).toEqual([]);
@@ -92,7 +99,7 @@ withBrowser("a comparison has what differs first, and what is the same is folded
   await one.runtime.execute(program(2), { execution: "b" });
   const { page, problems } = await one.show("a");
   await page.evaluate('location.hash = "#/compare/a/b"');
-  await untilText(page, "[data-first-difference]", /^The input of call 1 of crm\.orders differs\.$/);
+  await untilText(page, "[data-first-difference]", /^Both make call 1 to crm\.orders, but with different inputs\.$/);
   await untilText(page, "section", /The first line that differs line 1/);
   const measures = await page.$$eval('[data-part="differences"] tbody tr', (rows) =>
     rows.every((row) => row.className === "differs"),
@@ -101,4 +108,31 @@ withBrowser("a comparison has what differs first, and what is the same is folded
   await page.locator("details.same > summary").click();
   await untilText(page, "details.same tbody tr", /crm\.orders: calls11/);
   expect(problems).toEqual([]);
+});
+
+withBrowser("a comparison gives what the models were given lines of its own, as JSON", async () => {
+  await using one = await startPage(open);
+  for (const n of [1, 2])
+    await one.runtime.execute(`return { n: ${n}, rows: await tools.crm.orders({ n: ${n} }) };`, { execution: `${n}` });
+  const { page } = await one.show("1");
+  await page.evaluate('location.hash = "#/compare/1/2"');
+  await untilText(page, '.compare-screen [data-part="output"] pre', /^\{\n {2}"n": 2,\n {2}"rows": /);
+});
+
+withBrowser("an address of an execution that is not there says so, and leads to those that are", async () => {
+  await using one = await startPage(open);
+  await one.runtime.execute("return 1;", { execution: "here" });
+  const { page, problems } = await one.show("here");
+  for (const [hash, title] of [
+    ["#/execution/gone", "This execution is not here"],
+    ["#/compare/here/gone", "One of these executions is not here"],
+  ]) {
+    await page.evaluate((to) => (location.hash = to ?? ""), hash);
+    await untilText(page, "h1", new RegExp(`^${title}$`));
+    expect(await textOf(page, "main")).not.toContain("runtime.");
+    await page.locator('main a[href="#/"]').click();
+    await page.waitForSelector('[data-execution="here"]');
+  }
+  // Chromium tells of each answer 404 itself.
+  expect(problems.filter((problem) => !problem.includes("404"))).toEqual([]);
 });

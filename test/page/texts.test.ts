@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { firstOpen } from "../../page/parts/first-open.ts";
+import { firstOpen } from "../../page/parts/approvals/first-open.ts";
 import { logPieces } from "../../page/parts/log-pieces.ts";
 import { prettyJson } from "../../page/pretty-json.ts";
 import { linkTo, routeOf } from "../../page/route.ts";

@@ -23,8 +23,16 @@ const some = (number: number, more: Partial<CallView> = {}, from = 0) =>
 test("twelve equal calls are one row with their sums, and eleven are eleven rows", () => {
   const [row, ...others] = callRows(some(12), new Set());
   expect(others).toEqual([]);
-  expect(row).toMatchObject({ type: "group", group: { tool: "crm.find", state: "value", ms: 12, bytes: 120 } });
+  expect(row).toMatchObject({
+    type: "group",
+    group: { tool: "crm.find", state: "value", took: { inAll: 12 }, bytes: 120 },
+  });
   expect(callRows(some(11), new Set())).toHaveLength(11);
+});
+
+test("a group of calls that have not ended has no time yet", () => {
+  const [row] = callRows(some(12, { state: "open", ms: undefined as never }), new Set());
+  expect(row?.type === "group" && row.group.took).toBeUndefined();
 });
 
 test("calls of one tool that failed with another code, or still run, are no equal calls", () => {

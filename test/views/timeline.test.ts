@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { density, spansOf, ticksOf, timeOf } from "../../src/views/timeline.ts";
+import { density, spansOf, ticksOf, timeOf, tookOf } from "../../src/views/timeline.ts";
 import type { CallView } from "../../src/views/view.ts";
 
 const call = (more: Partial<CallView>): CallView => ({
@@ -36,6 +36,13 @@ test.each<[string, Partial<CallView>, readonly [string, number, number][]]>([
     { state: "refused", detail: "approval_expired", started: false },
     [["waits", 100, 150]],
   ],
+  ["a call that was given up while it waited", { state: "aborted", started: false }, [["waits", 100, 150]]],
+  [
+    "a call that was given up while it waited, because its program ended",
+    { state: "aborted", started: false, ms: undefined as never },
+    [["waits", 100, 1000]],
+  ],
+  ["a call that was given up while it ran", { state: "aborted" }, [["runs", 100, 150]]],
   [
     "a call that was refused at once",
     { state: "refused", detail: "input_invalid", ms: 0, started: false },
@@ -49,6 +56,17 @@ test.each<[string, Partial<CallView>, readonly [string, number, number][]]>([
 ])("%s is drawn as that", (_, more, spans) => {
   const drawn = spansOf(call(more), 1000).map(({ does, from, until }) => [does, from, until]);
   expect(drawn).toEqual(spans);
+});
+
+test("calls beside each other take their time once, and calls without an end take none that is known", () => {
+  const open = call({ at: 0, ms: undefined as never, state: "open" });
+  expect(tookOf([call({ at: 0, ms: 100 }), call({ at: 50, ms: 100 }), call({ at: 400, ms: 10 }), open])).toEqual({
+    inAll: 160,
+    each: 70,
+  });
+  expect(tookOf([call({ at: 20, ms: 10 }), call({ at: 0, ms: 100 })])?.inAll).toBe(100);
+  expect(tookOf([open])).toBeUndefined();
+  expect(tookOf([])).toBeUndefined();
 });
 
 test("the time of an execution goes on while it waits or is driven, and ends with its last record", () => {

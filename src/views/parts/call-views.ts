@@ -151,7 +151,7 @@ function endText({ outcome }: CallEnd): string | undefined {
 
 /** Why a call that does not wait is open; undefined for a call that a driver goes on with. */
 function openText(call: KnownCall, { header, driven }: CallStanding): string | undefined {
-  if (isExpired(header, call)) return "has waited for too long (limit waitMs)";
+  if (isExpired(header, call)) return "has waited for longer than the limit of waiting time";
   if (isWaiting(call)) return "was held, and cannot go on: only the driver that is gone could have answered it";
   if (driven) return undefined;
   if (call.decision) return "is decided, and goes on when the execution is taken up";

@@ -1,7 +1,7 @@
 import { byteText } from "../../../output/byte-text.ts";
 import { count, counted } from "../../../output/count-text.ts";
 import type { CallRow } from "../../../views/call-groups.ts";
-import { type ScaleFacts, timeScale, type TimeScale } from "../../../views/time-scale.ts";
+import { type AxisText, type ScaleFacts, timeScale, type TimeScale, withRoom } from "../../../views/time-scale.ts";
 import { density, spansOf } from "../../../views/timeline.ts";
 import type { CallView, FunnelView } from "../../../views/view.ts";
 import { callText, duration, FUNNEL } from "../../../views/words.ts";
@@ -49,7 +49,7 @@ const RIGHT = ["took", "size"];
 
 function tookText(row: CallRow): string {
   if (row.type === "call") return row.call.ms === undefined ? "" : duration(row.call.ms);
-  return `${duration(row.group.ms / Math.max(1, row.group.calls.length))} each`;
+  return row.group.took ? `${duration(row.group.took.inAll)} in all` : "";
 }
 
 function sizeText(row: CallRow): string {
@@ -101,22 +101,20 @@ function barsOf(rows: readonly CallRow[], times: Times, width: number): readonly
 function axisOf({ ticks, pauses, place }: TimeScale, width: number): readonly string[] {
   const texts = Array.from({ length: width }, () => " ");
   const marks = Array.from({ length: width }, () => "─");
-  const write = (text: string, cell: number) => {
-    // A text that has no room is left out, with a cell on each side.
-    const around = texts.slice(Math.max(0, cell - 1), cell + text.length + 1);
-    if (cell < 0 || cell + text.length > width || around.some((one) => one !== " ")) return;
-    texts.splice(cell, text.length, ...text.split(""));
-  };
+  const all: AxisText[] = [];
+  const add = (text: string, from: number) => all.push({ text, from, until: from + text.length });
   for (const { from, until, text } of pauses) {
     const [begin, end] = [Math.floor(place(from) * width), Math.ceil(place(until) * width)];
     marks.fill(PAUSE, begin, end);
-    write(text, Math.max(0, Math.floor((begin + end - text.length) / 2)));
+    add(text, Math.max(0, Math.floor((begin + end - text.length) / 2)));
   }
   for (const { share, text } of ticks) {
     const cell = Math.min(width - 1, Math.floor(share * width));
     marks[cell] = "┬";
-    write(text, cell);
+    add(text, cell);
   }
+  const inside = all.filter(({ until }) => until <= width);
+  for (const { text, from } of withRoom(inside, 1)) texts.splice(from, text.length, ...text.split(""));
   return [texts.join(""), marks.join("")];
 }
 

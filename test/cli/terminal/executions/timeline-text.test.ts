@@ -59,7 +59,12 @@ test("many equal calls are one row, whose bar shows when most of them ran", () =
   const calls = [...early, call("20", 9000, 1000)];
   const lines = callTable(rowsOf(calls), timesOf(calls), NARROW);
   expect(lines).toHaveLength(3);
-  expect(lines[2]).toMatch(/^21× +crm\.find +done +1\.95 s each +█+ +▁+$/);
+  expect(lines[2]).toMatch(/^21× +crm\.find +done +3\.00 s in all +█+ +▁+$/);
+});
+
+test("many calls that still run have no time yet", () => {
+  const calls = Array.from({ length: 20 }, (_, n) => call(`${n}`, 0, undefined));
+  expect(callTable(rowsOf(calls), timesOf(calls), NARROW)[2]).toMatch(/^20× +crm\.find +runs +█+$/);
 });
 
 test("what the characters mean is told where there is more than a run", () => {

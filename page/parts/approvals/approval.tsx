@@ -1,0 +1,190 @@
+import { useId, useState } from "preact/hooks";
+import type { WaitingView } from "../../../src/views/view.ts";
+import { WAITS } from "../../../src/views/words.ts";
+import type { Decision } from "../../data/source.ts";
+import { useSource } from "../../data/use-source.ts";
+import { bytes, time } from "../../format.ts";
+import { prettyJson } from "../../pretty-json.ts";
+import { Text } from "../../text.tsx";
+
+export interface ApprovalProps {
+  readonly execution: string;
+  readonly waiting: WaitingView;
+  /** What became of it, if it waits no more. */
+  readonly fate: string | undefined;
+  /** Nothing waits any more: what is left is what was said. */
+  readonly isShort: boolean;
+}
+
+/** One call that waits, with its whole input, and what was said about it. */
+export function Approval({ execution, waiting, fate, isShort }: ApprovalProps) {
+  const { id, tool, why, input } = waiting;
+  const { decide, call } = useSource();
+  const [whole, setWhole] = useState(input.cut ? undefined : input.text);
+  const [said, setSaid] = useState<Said>();
+  const told = said?.text ?? fate;
+  const title = useId();
+  const names = `${title} ${title}-id`;
+  const fetchWhole = () => {
+    call?.(execution, id, new AbortController().signal).then(
+      (texts) => setWhole(texts.input),
+      (error: unknown) => setSaid({ text: String(error), isError: true }),
+    );
+  };
+  return (
+    <article
+      class="approval"
+      data-approval={id}
+      data-state={fate === undefined ? "waiting" : "decided"}
+      aria-labelledby={names}
+    >
+      <Name waiting={waiting} title={title} isShort={isShort} />
+      {!isShort && (
+        <>
+          <p class="hint">
+            It {WAITS[why]}.{why === "outcome_unknown" && UNKNOWN} Since {time(waiting.since)}.
+          </p>
+          <div class="approval-input">
+            <WholeInput tool={tool} text={whole ?? input.text} name={`Input of call ${id}`} />
+            {whole === undefined && (
+              <p class="hint">
+                Only the beginning of {bytes(input.bytes)} is shown. See all of it before you decide.{" "}
+                {call && (
+                  <button type="button" onClick={fetchWhole}>
+                    Show all
+                  </button>
+                )}
+              </p>
+            )}
+          </div>
+        </>
+      )}
+      <div class="approval-foot">
+        {!isShort && decide && why !== "result" && (
+          <Decide
+            names={names}
+            isReady={fate === undefined && whole !== undefined}
+            onDecided={(decision) => decide(execution, id, decision)}
+            onSaid={setSaid}
+          />
+        )}
+        <p role={said?.isError ? "alert" : "status"} class={said?.isError ? "problem" : "hint"}>
+          {told !== undefined && <Text text={told} />}
+        </p>
+      </div>
+    </article>
+  );
+}
+
+interface Said {
+  readonly text: string;
+  readonly isError: boolean;
+}
+
+interface NameProps {
+  readonly waiting: WaitingView;
+  /** Id of the tool's name in the document; that of the call's id begins so. */
+  readonly title: string;
+  readonly isShort: boolean;
+}
+
+/** The tool and the id of the call. The digest of its input is behind the id. */
+function Name({ waiting: { id, tool, inputDigest }, title, isShort }: NameProps) {
+  const name = (
+    <>
+      call <Text text={id} />
+    </>
+  );
+  return (
+    <div class="approval-head">
+      <h3 id={title}>
+        <Text text={tool} />
+      </h3>
+      {inputDigest === undefined || isShort ? (
+        <small id={`${title}-id`}>{name}</small>
+      ) : (
+        <details>
+          <summary id={`${title}-id`}>{name}</summary>
+          <p class="hint">
+            SHA-256 of its input: <code>{inputDigest}</code>
+          </p>
+        </details>
+      )}
+    </div>
+  );
+}
+
+interface DecideProps {
+  /** Ids of the elements that name the call. */
+  readonly names: string;
+  /** The call waits, and its whole input is shown. */
+  readonly isReady: boolean;
+  readonly onDecided: (decision: Decision) => Promise<void>;
+  readonly onSaid: (said: Said) => void;
+}
+
+function Decide({ names, isReady, onDecided, onSaid }: DecideProps) {
+  const [note, setNote] = useState("");
+  const [isSent, setSent] = useState(false);
+  const canDecide = isReady && !isSent;
+  const send = async (allow: boolean) => {
+    if (!canDecide) return;
+    setSent(true);
+    try {
+      await onDecided({ allow, ...(note === "" ? {} : { note }) });
+      onSaid({ text: allow ? "Allowed." : "Denied.", isError: false });
+    } catch (error) {
+      setSent(false);
+      onSaid({ text: error instanceof Error ? error.message : String(error), isError: true });
+    }
+  };
+  const button = (word: string, allow: boolean) => (
+    <button
+      type="button"
+      class={word.toLowerCase()}
+      aria-disabled={!canDecide}
+      aria-describedby={names}
+      onClick={() => void send(allow)}
+    >
+      {word}
+    </button>
+  );
+  return (
+    <div class="decide">
+      <label>
+        Note (a denied program reads it){" "}
+        <input
+          type="text"
+          value={note}
+          maxLength={1000}
+          onInput={({ currentTarget }) => setNote(currentTarget.value)}
+        />
+      </label>
+      {button("Allow", true)}
+      {button("Deny", false)}
+    </div>
+  );
+}
+
+const UNKNOWN = " Allow runs it again; Deny tells the program that its outcome is unknown.";
+
+/** All of an input is in the document, whatever its size: who decides has to be able to read it. */
+function WholeInput({ tool, text, name }: { readonly tool: string; readonly text: string; readonly name: string }) {
+  return (
+    <pre tabIndex={0} role="region" aria-label={name} class="whole">
+      <Text text={(tool === "run_program" && sourceIn(text)) || prettyJson(text)} />
+    </pre>
+  );
+}
+
+/** The source of a program that needs approval itself. Its language follows, so nothing of the input is left out. */
+function sourceIn(text: string): string | undefined {
+  try {
+    const input = JSON.parse(text) as Readonly<Record<string, unknown>>;
+    const { source, language, ...more } = input;
+    const isProgram = typeof source === "string" && Object.keys(more).length === 0;
+    return isProgram ? `${source}\n\n(${String(language)})` : undefined;
+  } catch {
+    return undefined;
+  }
+}

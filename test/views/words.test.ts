@@ -1,0 +1,20 @@
+import { expect, test } from "vitest";
+import type { ExecutionView } from "../../src/views/view.ts";
+import { endingText, leadText, stateText, tokensText } from "../../src/views/words.ts";
+
+test("the limit that stopped an execution is named for those who set it, and told in words to all others", () => {
+  const stopped = { type: "stopped", limit: "runningMs" };
+  expect(endingText(stopped)).toBe("stopped by the limit of running time (runningMs)");
+  const view = { kind: "program", state: "ended", driven: false, waiting: [], calls: [], outcome: stopped };
+  expect(leadText(view as unknown as ExecutionView)).toBe("Stopped by the limit of running time after 0 calls.");
+  expect(endingText({ type: "stopped", limit: "calls" })).toBe("stopped by the limit of calls");
+});
+
+test("an execution that a list does not read has a word for it", () => {
+  expect(stateText({ state: "unread" })).toBe("not read");
+  expect(stateText({ state: "ended", outcome: "answer_invalid" })).toBe("answer not valid");
+});
+
+test("one token is no tokens", () => {
+  expect(tokensText({ inputTokens: 1, outputTokens: 1200 })).toBe("1 token in, 1,200 out");
+});
