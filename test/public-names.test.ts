@@ -62,6 +62,12 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
       GuestFace MemorySandboxOptions ScriptedCall ScriptedModel ScriptedModelOptions ScriptedMoment
       ScriptedStep ScriptedTurn`,
   },
+  "portcullis/workspace": {
+    values: `
+      workspaceTools`,
+    types: `
+      WorkspaceOptions`,
+  },
 };
 
 /** Names of the main entry, types included. */

@@ -92,6 +92,8 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/[\w.]+/g`,
   ],
   "reads a text of bounded length": [
+    String.raw`/[\^$\\.*+?()[\]{}|/]/`,
+    String.raw`/[\^$\\.*+?()[\]{}|]/`,
     String.raw`/"id"\s*:\s*("[^"\\]{0,64}"|\d{1,15})\s*\}\s*$/`,
     String.raw`/^\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*("[^"\\]{0,64}"|\d{1,15})\s*,/`,
     String.raw`/^(?:env:)?(?<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?<fallback>.*))?$/s`,

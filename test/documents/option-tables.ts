@@ -59,6 +59,12 @@ export const OPTIONS_OBJECTS: Readonly<Record<string, readonly OptionsObject[]>>
     { title: "defineTool({ rate })", file: DEFINE_TOOL, rules: "RATE_RULES", about: `Also in a policy. ${OF_TOOLS}` },
     { title: "content(options)", file: "src/tools/content.ts", rules: "CONTENT_RULES" },
     {
+      title: "workspaceTools(options)",
+      file: "src/workspace/workspace-tools.ts",
+      rules: "WORKSPACE_RULES",
+      about: "Of `portcullis/workspace`: [the files of a folder](workspace.md).",
+    },
+    {
       title: "A policy",
       file: "src/sources/tool-policy.ts",
       rules: "POLICY_RULES",

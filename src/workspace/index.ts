@@ -1,0 +1,2 @@
+export { workspaceTools } from "./workspace-tools.ts";
+export type { WorkspaceOptions } from "./workspace-tools.ts";

@@ -1,0 +1,113 @@
+import { optionError } from "../errors.ts";
+import {
+  array,
+  type OptionsOf,
+  readOptions,
+  required,
+  withDefault,
+  wholeNumber,
+  words,
+} from "../option-rules/options.ts";
+import { ALLOWED_CALLERS, defineTool } from "../tools/define-tool.ts";
+import { PatternRefused } from "../tools/json-schema/patterns/parse-pattern.ts";
+import { jsonSchema } from "../tools/schema.ts";
+import type { Caller, Tool } from "../tools/tool.ts";
+import { Glob } from "./glob.ts";
+import { GREP_INPUT, GREP_OUTPUT, grepFiles, type GrepInput, type Matches } from "./grep-files.ts";
+import { LIST_INPUT, LIST_OUTPUT, type Listed, listFiles, type ListInput } from "./list-files.ts";
+import { READ_INPUT, READ_OUTPUT, type ReadInput, readPage, type ReadPage } from "./read-file.ts";
+import { VIEW_INPUT, VIEW_OUTPUT, viewImage } from "./view-image.ts";
+import { Workspace } from "./workspace.ts";
+
+const SUBJECT = "workspaceTools";
+const KIB = 1024;
+const MIB = 1024 * KIB;
+/** Patterns of `exclude` that the description of a tool names. */
+const EXCLUDED_NAMED = 12;
+
+export const WORKSPACE_RULES = {
+  /** The folder whose files the tools read. Nothing outside of it is reached; links are not followed. */
+  root: required(words("the path of a folder")),
+  /**
+   * Files and folders that do not exist for the tools, like `["dist", "*.pem", "docs/old"]`: `*` and `?` stand for what
+   * has no slash, `**` for any folders, `{a,b}` for a choice; a pattern without a slash is one of names at any depth. By
+   * default `.git`, `node_modules`, `.env` and `.env.*`.
+   */
+  exclude: withDefault(array<string>("an array of patterns"), [".git", "node_modules", ".env", ".env.*"]),
+  /** Which callers may call the tools; both by default. `view_image` is for direct calls alone, since programs see no images. */
+  allowedCallers: withDefault({ ...ALLOWED_CALLERS, presence: "optional" as const }, ["direct", "programmatic"]),
+  /** Bytes of the longest file that is read or searched; 16 MiB by default. */
+  fileBytes: wholeNumber({ min: KIB, max: 256 * MIB, default: 16 * MIB }),
+  /** Bytes that a direct call gives at once, as JSON; 12 KiB by default. Keep it below the limit `outputBytes`. */
+  pageBytes: wholeNumber({ min: KIB, max: 16 * MIB, default: 12 * KIB }),
+};
+
+export type WorkspaceOptions = OptionsOf<typeof WORKSPACE_RULES>;
+
+/**
+ * Tools that read the files below one folder: `read_file`, `grep_files`, `list_files` and `view_image`. All of them only
+ * read. Throws `option_invalid` for a wrong option, and for a root that is no folder.
+ */
+export function workspaceTools(options: WorkspaceOptions): readonly Tool[] {
+  const { root, exclude, allowedCallers, fileBytes, pageBytes } = readOptions(SUBJECT, options, WORKSPACE_RULES);
+  const workspace = new Workspace(root, exclude.map(excludedGlob));
+  const sizes = { fileBytes, pageBytes };
+  const except = exceptText(exclude);
+  const common = { allowedCallers: allowedCallers, effect: "read", concurrency: 16 } as const;
+  const tools: Tool[] = [
+    defineTool({
+      ...common,
+      name: "read_file",
+      description: `Reads a text file of the workspace, with numbered lines. If \`more\` says that lines are left, call again with its offset.${except}`,
+      input: jsonSchema<ReadInput>(READ_INPUT),
+      output: jsonSchema<ReadPage>(READ_OUTPUT),
+      handler: (input, context) => readPage(workspace, input, context, sizes),
+    }),
+    defineTool({
+      ...common,
+      name: "grep_files",
+      description: `Finds lines in the text files of the workspace by a regular expression.${except}`,
+      input: jsonSchema<GrepInput>(GREP_INPUT),
+      output: jsonSchema<Matches>(GREP_OUTPUT),
+      handler: (input, context) => grepFiles(workspace, input, context, sizes),
+    }),
+    defineTool({
+      ...common,
+      name: "list_files",
+      description: `Lists a folder of the workspace; with \`files\`, all files below it with such names.${except}`,
+      input: jsonSchema<ListInput>(LIST_INPUT),
+      output: jsonSchema<Listed>(LIST_OUTPUT),
+      handler: (input, context) => listFiles(workspace, input, context, sizes),
+    }),
+  ];
+  if (!allowedCallers.includes("direct")) return tools;
+  const viewer = defineTool({
+    ...common,
+    allowedCallers: ["direct"] as readonly Caller[],
+    name: "view_image",
+    description: "Shows you an image of the workspace: PNG, JPEG, GIF or WebP.",
+    input: jsonSchema<{ readonly path: string }>(VIEW_INPUT),
+    output: jsonSchema(VIEW_OUTPUT),
+    handler: (input) => viewImage(workspace, input),
+  });
+  return [...tools, viewer];
+}
+
+function excludedGlob(source: unknown, index: number): Glob {
+  const option = `${SUBJECT}({ exclude[${index}] })`;
+  const expected = "a pattern of paths, like dist or *.pem";
+  if (typeof source !== "string" || source.replace(/^\.?\/|\/$/g, "") === "")
+    throw optionError(option, expected, source);
+  try {
+    return new Glob(source);
+  } catch (error) {
+    throw error instanceof PatternRefused ? optionError(option, `${expected}; it ${error.message}`, source) : error;
+  }
+}
+
+/** What the tools do not have, so that a model does not look for it. */
+function exceptText(exclude: readonly string[]): string {
+  if (exclude.length === 0) return "";
+  const named = exclude.slice(0, EXCLUDED_NAMED).join(", ");
+  return ` Without ${named}${exclude.length > EXCLUDED_NAMED ? " and more" : ""}.`;
+}
