@@ -22,7 +22,10 @@ test.each([
 });
 
 test("a path without a special character matches itself and no other", () => {
-  const name = fc.string({ minLength: 1, unit: fc.constantFrom(..."ab.$^+|()[]\\- ") });
+  const name = fc.string({
+    minLength: 1,
+    unit: fc.constantFrom("a", "b", ".", "$", "^", "+", "|", "(", ")", "[", "]", "\\", "-", " "),
+  });
   fc.assert(
     fc.property(name, name, (one, other) => {
       const glob = new Glob(`x/${one}`);
