@@ -9,7 +9,6 @@ export const HELD_BY_SUITES: ReadonlySet<string> = new Set([
   "src/agent/calls/answer-calls.ts",
   "src/agent/calls/call-result.ts",
   "src/agent/calls/describe-namespaces.ts",
-  "src/agent/conversation-settings.ts",
   "src/agent/decide-conversation.ts",
   "src/agent/drive/ask-model.ts",
   "src/agent/drive/continue-conversation.ts",

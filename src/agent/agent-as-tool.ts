@@ -11,8 +11,7 @@ import { childExecution } from "./calls/child-execution.ts";
 import { INSTRUCTION_RULES, MAX_TOKENS, MAX_TURNS, MODEL, PROGRAMS, withModels } from "./agent-options.ts";
 import { isAgentScope } from "./agent-scope.ts";
 import { ownInstructions } from "./prompt/instructions.ts";
-import { modelSettings } from "./conversation-settings.ts";
-import { SETTINGS_RULES } from "../models/settings.ts";
+import { chosenSettings, CONVERSATION_SETTINGS, refuseUnmatched } from "./conversation-settings.ts";
 
 const SUBJECT = "agentAsTool";
 
@@ -28,7 +27,7 @@ export const AGENT_TOOL_RULES = {
   /** Which callers may call it. There is no default. */
   allowedCallers: ALLOWED_CALLERS,
   ...INSTRUCTION_RULES,
-  ...SETTINGS_RULES,
+  ...CONVERSATION_SETTINGS,
   /** Where programs run: `local` by default if a tool allows programs as callers, else `none`. */
   programs: PROGRAMS,
   /** Maximum of turns for one call; 20 by default. */
@@ -60,7 +59,8 @@ export function agentAsTool<Context = unknown>(options: AgentToolOptions<Context
   // An opening that the model does not support is an error of the definition, not of a call.
   checkOpening(model, tools, programs, SUBJECT);
   const instructions = ownInstructions(read, model.name, tools.visibleTo(ROLES[programs].visibleTo));
-  const settings = modelSettings(read);
+  const settings = chosenSettings(read);
+  refuseUnmatched(settings, [model.name], SUBJECT);
   const about = { programs, instructions, settings };
   const ask = async (task: string, context: CallContext): Promise<AgentReport> => {
     const origin = HandlerContext.originOf(context);

@@ -27,8 +27,7 @@ import type { AgentRequest, StopWhen } from "./agent-report.ts";
 import { answerInstructions } from "./prompt/answer-schema.ts";
 import type { Compact } from "./prompt/compact.ts";
 import { type ContextDocument, type Instructions, ownInstructions } from "./prompt/instructions.ts";
-import { LOOP_RULES, modelSettings } from "./conversation-settings.ts";
-import { SETTINGS_RULES } from "../models/settings.ts";
+import { chosenSettings, CONVERSATION_SETTINGS, LOOP_RULES, refuseUnmatched } from "./conversation-settings.ts";
 import { checkOpening, PROGRAMS_OPTIONS, programsFor, ROLES } from "./prompt/programs-option.ts";
 import type { Transcript } from "./from-journal/transcript.ts";
 import { RESUME_RULES } from "../programs/resume-options.ts";
@@ -77,7 +76,7 @@ const CONVERSATION_RULES = {
   /** The tools of the conversation: tools, or names of the runtime's, like `"crm.find"` or `"crm.*"`. All of the runtime's by default. */
   tools: array<Tool | string>("an array of tools made by defineTool, or of names of the runtime's tools"),
   ...INSTRUCTION_RULES,
-  ...SETTINGS_RULES,
+  ...CONVERSATION_SETTINGS,
   /** Schema of the answer, like `z.object({ … })`: the model answers in JSON, and `report.answer` is the value. */
   answer: RESULT,
   ...RUN_RULES,
@@ -209,7 +208,7 @@ export const KEPT_OPTIONS = [
   "limits",
   "answer",
   ...Object.keys(LOOP_RULES),
-  ...Object.keys(SETTINGS_RULES),
+  ...Object.keys(CONVERSATION_SETTINGS),
 ];
 
 /** The conversation to hold, of options that were read. `subject` is the function that was called, for errors. */
@@ -224,6 +223,12 @@ export function requestOf(
   const ofAnswer = answer ? answerInstructions(answer) : undefined;
   const instructionsFor = (name: string) =>
     ownInstructions({ ...options, answer: ofAnswer }, name, tools.visibleTo(ROLES[programs].visibleTo));
+  const settings = chosenSettings(options, answer?.json);
+  refuseUnmatched(
+    settings,
+    [model, ...(fallbacks ?? [])].map(({ name }) => name),
+    subject,
+  );
   for (const other of fallbacks ?? []) {
     checkOpening(other, tools, programs, subject);
     instructionsFor(other.name);
@@ -234,7 +239,7 @@ export function requestOf(
     maxTurns,
     maxTokens,
     instructions: instructionsFor(model.name),
-    settings: modelSettings(options, answer?.json),
+    settings,
     instructionsFor,
     answer,
     fallbacks,

@@ -1,9 +1,10 @@
 import type { CallLine } from "../gate/call-line.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
-import type { Model, ModelSettings, ModelUsage } from "../models/model.ts";
+import type { Model, ModelUsage } from "../models/model.ts";
 import type { ArtifactSpace } from "../journal/artifact-space.ts";
 import { type ReportArtifact, reportArtifacts } from "../output/artifacts.ts";
 import type { ResultSchema } from "../programs/drive/result-schema.ts";
+import type { ConversationSettings } from "./conversation-settings.ts";
 import type { Compact } from "./prompt/compact.ts";
 import type { AgentEnding } from "./ending.ts";
 import { copiedTurns, type KnownState } from "./from-journal/conversation-state.ts";
@@ -18,7 +19,7 @@ export interface AgentRequest extends LoopRules {
   readonly maxTokens: number;
   /** The developer's system text; missing if there is none. */
   readonly instructions?: string | undefined;
-  readonly settings?: ModelSettings | undefined;
+  readonly settings?: ConversationSettings | undefined;
 }
 
 /** What a developer decides about a conversation while it runs. None of it is in the journal. */

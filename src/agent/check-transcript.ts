@@ -65,7 +65,7 @@ function endsWith({ turns, ending, said }: Transcript): boolean {
     case "tokens_spent":
       return wentOn && Number.isFinite(ending.seen) && ending.seen >= ending.allowed;
     case "provider_failed":
-      return wentOn && typeof ending.failure?.message === "string";
+      return (wentOn || last.end.type === "invalid") && typeof ending.failure?.message === "string";
     case "cancelled":
       return wentOn;
     case "stuck":

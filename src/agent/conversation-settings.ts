@@ -1,8 +1,19 @@
 import { PortcullisError } from "../errors.ts";
 import type { ModelSettings } from "../models/model.ts";
 import { SETTINGS_RULES } from "../models/settings.ts";
-import { checkOptions, fieldsOf, flag, object, type OptionsOf, wholeNumber } from "../option-rules/options.ts";
+import { longestBeginning } from "../models/model-name.ts";
+import {
+  checkOptions,
+  fieldsOf,
+  flag,
+  object,
+  option,
+  type OptionRule,
+  type OptionsOf,
+  wholeNumber,
+} from "../option-rules/options.ts";
 import type { JsonSchema } from "../tools/json-schema/json-schema.ts";
+import { type Fields, isFields } from "../values/fields.ts";
 import type { AgentRequest } from "./agent-report.ts";
 
 /** How a conversation's loop ends, which its journal keeps. */
@@ -16,14 +27,89 @@ export const LOOP_RULES = {
   contextTokens: wholeNumber({ min: 1000 }),
 };
 
+/** A setting, or its values by the beginning of a model's name, like `{ default: 0.7, "openai:gpt-5": 1 }`. */
+export type PerModel<Value> = Value | { readonly [beginning: string]: Value };
+
+/** What can be asked of the models of a conversation. */
+export const CONVERSATION_SETTINGS = {
+  ...SETTINGS_RULES,
+  /**
+   * How much the model reasons, and whether summaries of it are shown as `reasoning` events; also by the beginning of a
+   * model's name, like `{ default: { effort: "low" }, "openai:gpt-5": { effort: "high" } }`.
+   */
+  reasoning: perModel(SETTINGS_RULES.reasoning),
+  /** How much chance there is in what the model writes, from 0; the model's own by default. Also by the beginning of its name. */
+  temperature: perModel(SETTINGS_RULES.temperature),
+  /** Maximum of output tokens of one turn, in place of the model's option; also by the beginning of the model's name. */
+  maxOutputTokens: perModel(SETTINGS_RULES.maxOutputTokens),
+  /** Texts at which the model stops; also by the beginning of its name. */
+  stop: perModel(SETTINGS_RULES.stop),
+};
+
+/** What is asked of the models of a conversation: `settingsFor` gives what is asked of one. */
+export interface ConversationSettings extends OptionsOf<typeof CONVERSATION_SETTINGS> {
+  readonly answer?: JsonSchema;
+}
+
+const DEFAULT = "default";
+
+function perModel<Value>(rule: OptionRule<Value, "optional">): OptionRule<PerModel<Value>, "optional"> {
+  return option<PerModel<Value>>(
+    `${rule.expected}, or such values by the beginning of a model's name, like { default: …, anthropic: … }`,
+    (value) => rule.accepts(value) || isByModel(value, rule),
+  );
+}
+
+function isByModel(value: unknown, rule: Pick<OptionRule<unknown, "optional">, "accepts">): value is Fields {
+  if (rule.accepts(value) || !isFields(value)) return false;
+  const entries = Object.entries(value);
+  return entries.length > 0 && entries.every(([beginning, one]) => beginning !== "" && rule.accepts(one));
+}
+
+/** The settings that have values by the beginning of a model's name, with the names of those beginnings. */
+function byModel(settings: ConversationSettings): readonly (readonly [setting: string, values: Fields])[] {
+  return Object.entries(settings).flatMap(([name, value]) => {
+    const rule = Object.hasOwn(SETTINGS_RULES, name) ? SETTINGS_RULES[name as keyof typeof SETTINGS_RULES] : undefined;
+    return rule && isByModel(value, rule) ? [[name, value] as const] : [];
+  });
+}
+
+/** What is asked of this model: of values by the beginning of a name the value of the longest, else the default, else none. */
+export function settingsFor(settings: ConversationSettings | undefined, model: string): ModelSettings | undefined {
+  if (!settings) return undefined;
+  const chosen = byModel(settings).map(([name, values]) => {
+    const beginnings = Object.keys(values).filter((key) => key !== DEFAULT);
+    return [name, values[longestBeginning(beginnings, model) ?? DEFAULT]] as const;
+  });
+  const whole = Object.entries({ ...settings, ...Object.fromEntries(chosen) });
+  return Object.fromEntries(whole.filter(([, value]) => value !== undefined)) as ModelSettings;
+}
+
+/** Throws `option_invalid` for a setting whose beginnings of names begin none of these models: one may be misspelt. */
+export function refuseUnmatched(
+  settings: ConversationSettings | undefined,
+  models: readonly string[],
+  subject: string,
+): void {
+  for (const [name, values] of byModel(settings ?? {})) {
+    const beginnings = Object.keys(values);
+    if (beginnings.includes(DEFAULT) || models.some((model) => longestBeginning(beginnings, model) !== undefined))
+      continue;
+    throw new PortcullisError(
+      "option_invalid",
+      `${subject}({ ${name} }): none of ${beginnings.join(", ")} begins the name of a model of this conversation (${models.join(", ")}). Add one that does, or \`default\`.`,
+    );
+  }
+}
+
 const ANSWER_RULE = { answer: object<JsonSchema>() };
-const KEPT_RULES = { ...SETTINGS_RULES, ...ANSWER_RULE, ...LOOP_RULES };
+const KEPT_RULES = { ...CONVERSATION_SETTINGS, ...ANSWER_RULE, ...LOOP_RULES };
 const NAMES = Object.keys({ ...SETTINGS_RULES, ...ANSWER_RULE });
 
-export function modelSettings(
-  options: OptionsOf<typeof SETTINGS_RULES>,
+export function chosenSettings(
+  options: OptionsOf<typeof CONVERSATION_SETTINGS>,
   answer?: JsonSchema,
-): ModelSettings | undefined {
+): ConversationSettings | undefined {
   const all = { ...options, ...(answer ? { answer } : {}) } as Readonly<Record<string, unknown>>;
   const chosen = NAMES.filter((name) => all[name] !== undefined);
   return chosen.length === 0 ? undefined : Object.fromEntries(chosen.map((name) => [name, all[name]]));
@@ -42,7 +128,7 @@ export function settingsOf({ settings }: { readonly settings?: string }): KeptSe
   if (settings === undefined) return {};
   try {
     const { wrapUp, contextTokens, ...read } = checkOptions(fieldsOf("settings"), JSON.parse(settings), KEPT_RULES);
-    return { settings: modelSettings(read, read.answer), wrapUp, contextTokens };
+    return { settings: chosenSettings(read, read.answer), wrapUp, contextTokens };
   } catch (cause) {
     throw new PortcullisError("journal_invalid", "The header of a conversation has settings that cannot be read.", {
       cause,

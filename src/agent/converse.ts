@@ -17,6 +17,7 @@ import type { AgentScope } from "./agent-scope.ts";
 import { answerByHand } from "./answer-by-hand.ts";
 import { driveConversation, inLoop } from "./drive/drive-conversation.ts";
 import { interrupted } from "./drive/interruption.ts";
+import { endingOfBadTurn } from "./drive/loop-rules.ts";
 import { giveUpOpenCalls, goOnFrom, refuseSilence } from "./drive/say-once.ts";
 import type { AgentEnding } from "./ending.ts";
 import type { LiveConversation } from "./drive/live-conversation.ts";
@@ -265,7 +266,8 @@ function stepOf(turn: ModelTurn | AgentEnding, holdsMessages: boolean): Step {
   );
   const step = { text, calls: called };
   if (end.type === "answered" && !holdsMessages) return { ...step, ending: { type: "answered", answer: text } };
-  return end.type === "refused" || end.type === "cut_off" ? { ...step, ending: end } : step;
+  const ending = endingOfBadTurn(end);
+  return ending ? { ...step, ending } : step;
 }
 
 /** As `Talk.setTools`. Throws `tools_conflict`, and `option_invalid` if the model cannot take other tools. */

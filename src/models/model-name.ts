@@ -26,3 +26,13 @@ export function modelOf(given: Model | ModelName): Model {
   if (!named) throw new TypeError("Names of models are checked before.");
   return makeModel(named.provider, { model: named.model });
 }
+
+/** The longest of these beginnings of the name of a model, like `openai` or `openai:gpt-5`; undefined if none begins it. */
+export function longestBeginning(beginnings: readonly string[], model: string): string | undefined {
+  return beginnings
+    .filter((one) => model.startsWith(one))
+    .reduce<string | undefined>(
+      (longest, one) => (longest === undefined || one.length > longest.length ? one : longest),
+      undefined,
+    );
+}

@@ -192,6 +192,11 @@ export type ModelTurn = SchemaType<typeof MODEL_TURN>;
 
 export type TurnEnd = SchemaType<typeof TURN_END>;
 
+/** Whether a turn that ended so counts: of another turn no call is made, and it is not sent to a model again. */
+export function isWholeEnd({ type }: TurnEnd): boolean {
+  return type !== "cut_off" && type !== "refused" && type !== "invalid";
+}
+
 export type ModelCall = ToolCall | ProgramCall;
 
 export type ToolCall = SchemaType<typeof TOOL_CALL>;

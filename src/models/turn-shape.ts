@@ -83,7 +83,21 @@ export const TURN_END = z.discriminatedUnion("type", [
   objectSchema({ type: z.literal("refused"), reason: text }),
   /** A limit of tokens or of the context cut the turn off; its calls may be incomplete. */
   objectSchema({ type: z.literal("cut_off"), reason: text }),
+  /** The calls of the turn cannot be read, or are too many to be made. */
+  objectSchema({ type: z.literal("invalid"), reason: text }),
 ]);
+
+/** Who made a turn, as far as it is known: what its provider can be asked about, and the code that read it. */
+export const TURN_ORIGIN = objectSchema({
+  /** The provider's id of the message or response. */
+  message: text.exactOptional(),
+  /** The provider's id of the request that was answered. */
+  request: text.exactOptional(),
+  /** Package and version of the provider's SDK, like `openai@7.55.0`. */
+  sdk: text.exactOptional(),
+  /** Version of this package. */
+  portcullis: text.exactOptional(),
+});
 
 export const MODEL_TURN = objectSchema({
   type: z.literal("turn"),
@@ -94,6 +108,8 @@ export const MODEL_TURN = objectSchema({
   hosted: z.array(HOSTED_PROGRAM_NEWS),
   end: TURN_END,
   usage,
+  /** Missing for a model that is not one of this package's adapters. */
+  origin: TURN_ORIGIN.exactOptional(),
 });
 
 export const PROVENANCE = objectSchema({

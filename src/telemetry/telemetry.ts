@@ -106,6 +106,15 @@ export interface ChatEnd {
   /** Code of the provider's failure. */
   readonly code?: string | undefined;
   readonly usage?: ChatUsage | undefined;
+  /** Whom the turn came from: ids of the provider, and versions of what read it. */
+  readonly origin?: ChatOrigin | undefined;
+}
+
+export interface ChatOrigin {
+  readonly message?: string;
+  readonly request?: string;
+  readonly sdk?: string;
+  readonly portcullis?: string;
 }
 
 export interface ChatUsage {

@@ -1,8 +1,8 @@
 import type { Attributes } from "@opentelemetry/api";
 import { failureAttributes, OtelCallSpans, type SpanParts } from "./call-span.ts";
 import { safely } from "./otel.ts";
-import { modelAttributes, SafeSpan } from "./span.ts";
-import type { ChatEnd, ChatUsage, ConversationSpan, WorkEnd, WorkSpan } from "./telemetry.ts";
+import { modelAttributes, SafeSpan, word } from "./span.ts";
+import type { ChatEnd, ChatOrigin, ChatUsage, ConversationSpan, WorkEnd, WorkSpan } from "./telemetry.ts";
 
 /** The span of an execution or a conversation, with the spans below it. */
 export class OtelWorkSpan extends OtelCallSpans implements WorkSpan {
@@ -78,8 +78,9 @@ export class OtelConversationSpan extends OtelWorkSpan implements ConversationSp
     }
   }
 
-  #endChat(span: SafeSpan, attributes: Attributes, { finish, code, usage }: ChatEnd): void {
+  #endChat(span: SafeSpan, attributes: Attributes, { finish, code, usage, origin }: ChatEnd): void {
     const { figures } = this.parts;
+    if (origin) span.set(originAttributes(origin));
     if (finish !== undefined) span.set({ "gen_ai.response.finish_reasons": [finish] });
     if (usage) {
       span.set(tokenAttributes(usage));
@@ -97,6 +98,15 @@ export class OtelConversationSpan extends OtelWorkSpan implements ConversationSp
     figures.note("tokenUsage", inputTokens, { ...attributes, "gen_ai.token.type": "input" });
     figures.note("tokenUsage", outputTokens, { ...attributes, "gen_ai.token.type": "output" });
   }
+}
+
+function originAttributes({ message, request, sdk, portcullis }: ChatOrigin): Attributes {
+  return {
+    ...(message === undefined ? {} : { "gen_ai.response.id": word(message) }),
+    ...(request === undefined ? {} : { "portcullis.request_id": word(request) }),
+    ...(sdk === undefined ? {} : { "portcullis.sdk": word(sdk) }),
+    ...(portcullis === undefined ? {} : { "portcullis.version": word(portcullis) }),
+  };
 }
 
 function tokenAttributes({ inputTokens, outputTokens, cachedInputTokens }: ChatUsage): Attributes {

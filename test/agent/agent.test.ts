@@ -588,18 +588,19 @@ test("programs count as calls: of four hundred in one turn the allowed number ru
   ).toHaveLength(390);
 });
 
-test("a turn with too many calls ends the conversation with their number, and none is made", async () => {
+test("a second turn with too many calls ends the conversation with their number, and none is made", async () => {
   const inputs: unknown[] = [];
   const tool = direct({ handler: (input: unknown) => inputs.push(input) });
   const calls = Array.from({ length: 200_000 }, () => ({ tool: "t" }));
-  const { ending, transcript } = await talk([{ calls }, { text: "4" }], { tools: [tool] });
+  const { ending, transcript } = await talk([{ calls }, { calls }], { tools: [tool] });
   expect(ending).toMatchObject({
     type: "provider_failed",
     failure: {
-      message: "The reply makes 200000 calls, more than the 1000 that one turn may make. None of them was made.",
+      message:
+        "A turn of the model could not be used, and nothing of it was done: it makes 200000 calls, more than the 1000 that one turn may make.",
     },
   });
-  expect([inputs, transcript.turns]).toEqual([[], []]);
+  expect([inputs, transcript.turns.map(({ turn }) => turn.calls)]).toEqual([[], [[], []]]);
 });
 
 test("if a model's own code throws, agent rejects and the journal has an outcome", async () => {

@@ -137,10 +137,36 @@ describe("a model that repeats itself", () => {
     expect(saidIn(report)).toEqual(["", "", "", "stuck"]);
   });
 
+  test.each([2, 3, 4])("in %i turns that it takes again and again is told after three times", async (length) => {
+    const cycle = Array.from({ length }, (_, at) => call(at));
+    const { report } = await run([...cycle, ...cycle, ...cycle, ...cycle, { text: "No." }]);
+    expect(report.ending).toEqual({ type: "stuck", tool: "look", times: 3, cycle: length });
+    expect(report.transcript.turns).toHaveLength(3 * length + 1);
+    expect(saidIn(report).at(-1)).toBe("stuck");
+  });
+
+  test("in five turns is not found, and neither is a cycle that was broken", async () => {
+    const five = Array.from({ length: 5 }, (_, at) => call(at));
+    const long = await run([...five, ...five, ...five, { text: "Yes." }]);
+    expect([long.report.answer, saidIn(long.report).join("")]).toEqual(["Yes.", ""]);
+    const two = [call(1), call(2)];
+    const broken = await run([...two, ...two, call(3), ...two, { text: "Yes." }]);
+    expect([broken.report.answer, saidIn(broken.report).join("")]).toEqual(["Yes.", ""]);
+  });
+
   test("goes on where it does something else", async () => {
     const { report } = await run([call(), call(), call(), call(1), call(), { text: "Yes." }]);
     expect(report.answer).toBe("Yes.");
   });
+});
+
+test("a turn with too many calls is told once, and a conversation that is taken up after it goes on alike", async () => {
+  const many = { calls: Array.from({ length: 1001 }, () => ({ tool: "look" })) };
+  const { report } = await run([call(1), ({ said }) => (said.length > 1 ? { text: "Fewer." } : many)]);
+  expect(report.answer).toBe("Fewer.");
+  expect(saidIn(report)).toEqual(["", "", "turn_invalid"]);
+  const twice = await run([many, many]);
+  expect(twice.report.ending).toMatchObject({ type: "provider_failed", failure: { code: "reply_invalid" } });
 });
 
 test("stopWhen ends a conversation after the calls of a turn", async () => {

@@ -39,6 +39,7 @@ export interface Loopback extends AsyncDisposable {
 /** A server on this machine, and on no other, that answers what it is told to. */
 export async function startLoopback(answer: (asked: Asked) => Given): Promise<Loopback> {
   const { promise: abandoned, resolve: onAbandoned } = Promise.withResolvers<void>();
+  let served = 0;
   const server = createServer((request, response) => {
     response.on("close", () => {
       if (!response.writableFinished) onAbandoned();
@@ -51,6 +52,8 @@ export async function startLoopback(answer: (asked: Asked) => Given): Promise<Lo
         body: JSON.parse(body === "" ? "{}" : body) as Record<string, unknown>,
         text: body,
       };
+      served += 1;
+      for (const name of ["request-id", "x-request-id"]) response.setHeader(name, `req_${served}`);
       give(response, answer(asked));
     });
   });

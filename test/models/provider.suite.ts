@@ -20,9 +20,12 @@ import { type Served, serve, type Wire, type WireModelOptions, type WireStep, ty
 import { runs } from "../support/all-tests.ts";
 
 const sandbox = createMemorySandbox();
+const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
+  readonly version: string;
+};
 const example = (file: string) => readFileSync(new URL(`../../examples/flights/${file}`, import.meta.url), "utf8");
 
-export interface Asking extends WireModelOptions, Omit<Partial<AgentOptions>, "model" | "tools"> {
+export interface Asking extends WireModelOptions, Omit<Partial<AgentOptions>, "model" | "tools" | "maxOutputTokens"> {
   readonly tools?: readonly Tool[];
   readonly apiKey?: string;
   readonly path?: string;
@@ -280,6 +283,34 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
       expect([ending, f.inputs]).toEqual([{ type: "answered", answer: "Short." }, [{ k: 2 }]]);
       expect(served.asked.at(-1)?.text).toContain("Your last turn was cut off");
       expect(served.asked.at(-1)?.text).not.toContain("I was");
+    });
+
+    test("a turn with too many calls is told to the model once, without the turn, and none of them is made", async () => {
+      const f = counted("f");
+      const many = {
+        calls: Array.from({ length: 1001 }, () => ({ tool: "f", input: { k: 1 } })),
+        isDropped: true,
+      } as const;
+      const script = [{ calls: [{ tool: "f", input: { k: 2 } }] }, many, { text: "Fewer." }];
+      const { ending, served, transcript } = await run(script, { tools: [f.tool] });
+      expect([ending, served.refusals, f.inputs]).toEqual([{ type: "answered", answer: "Fewer." }, [], [{ k: 2 }]]);
+      expect(transcript.turns[1]?.turn).toMatchObject({ calls: [], end: { type: "invalid" } });
+      expect(served.asked[2]?.text).toContain("it makes 1001 calls, more than the 1000 that one turn may make");
+    });
+
+    test("turns have the provider's ids, the versions of the SDK and of the package, and their model", async () => {
+      const { transcript } = await run([{ calls: [{ tool: "absent" }] }, { text: "4" }]);
+      expect(transcript.turns.map(({ model, turn }) => [model, turn.origin])).toEqual(
+        [1, 2].map((number) => [
+          transcript.model,
+          {
+            message: expect.stringMatching(new RegExp(`^\\w+[-_]${number}$`)) as string,
+            request: `req_${number}`,
+            sdk: expect.stringMatching(/^[@a-z/-]+@\d+\.\d+\.\d+$/) as string,
+            portcullis: version,
+          },
+        ]),
+      );
     });
 
     test("a refusal is an ending", async () => {

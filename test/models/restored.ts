@@ -5,6 +5,7 @@ import { readContent } from "../../src/agent/from-journal/parse-message.ts";
 import { programsFor } from "../../src/agent/prompt/programs-option.ts";
 import type { JournalRecord } from "../../src/journal/index.ts";
 import type { Conversation, Model } from "../../src/models/index.ts";
+import { isWholeEnd } from "../../src/models/model.ts";
 import { DEFAULT_LIMITS, limitsOf } from "../../src/programs/limits.ts";
 import { Lane } from "../../src/values/slice-scheduler.ts";
 import type { Tool } from "../../src/tools/tool.ts";
@@ -50,8 +51,8 @@ export async function expectSameRequests(
     for (const kept of turns.slice(0, count)) {
       const { said, turn, opaque } = kept;
       for (const { message } of said) conversation.say(message);
-      // What was cut off is not sent again.
-      if (turn.end.type === "cut_off") continue;
+      // What does not count is not sent again.
+      if (!isWholeEnd(turn.end)) continue;
       conversation.restore?.(turn, opaque);
       conversation.answer(resultsInOrder(kept));
     }

@@ -31,6 +31,7 @@ const turn: Required<ModelTurn> = {
   ],
   end: { type: "cut_off", reason: "long" },
   usage: { inputTokens: 3, outputTokens: 2, cachedInputTokens: 1 },
+  origin: { message: "msg_1", request: "req_1", sdk: "openai@7.55.0", portcullis: "0.1.0" },
 };
 
 const provenance: Required<CallResult["provenance"]> = {

@@ -18,6 +18,8 @@ export interface WireTurn {
   readonly reasoning?: string;
   readonly calls?: readonly WireCall[];
   readonly end?: "cut_off" | "refused";
+  /** None of its calls can be made, so that it is not sent again. */
+  readonly isDropped?: true;
   /** In the provider's own words, in place of everything else. */
   readonly raw?: Readonly<Record<string, unknown>>;
   /** How it is sent, if not whole: it breaks, ends too soon as if that were all, or never ends. */
@@ -109,7 +111,7 @@ export async function serve(
     const turn = typeof step === "function" ? step(one) : step;
     const reply = wire.json(turn, at);
     // What was cut off or refused is not sent again: its calls have no results.
-    if (turn.end === undefined) replies.push(reply);
+    if (turn.end === undefined && !turn.isDropped) replies.push(reply);
     if (!wire.isStreamed(one)) return { type: "json", status: 200, body: reply };
     const events = wire.events(turn, at);
     const shown = turn.sent === undefined ? events : events.slice(0, -wire.lastEvents);

@@ -10,6 +10,8 @@ import { PortcullisError } from "../../src/errors.ts";
 import { agentAsTool, createRuntime, createSqliteJournal, defineTool } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
+import { anthropicWire } from "../models/anthropic/wire.ts";
+import { serve } from "../models/wire.ts";
 import { pay } from "./fixtures/pay.ts";
 import { record, type Recording, tree } from "./recording.ts";
 
@@ -238,6 +240,20 @@ describe("spans of a conversation", () => {
       ["chat script", ["execute_tool helper", [["invoke_agent", ["chat gpt-test"]]]], "chat script"],
     ]);
     expect(recording.span("chat gpt-test").attributes["gen_ai.provider.name"]).toBe("openai");
+  });
+
+  test("a turn of a provider has its ids, and the versions of the SDK and of the package", async () => {
+    await using served = await serve(anthropicWire, [{ text: "4" }]);
+    await using runtime = await createRuntime({ tools: [], sandbox });
+    const { transcript } = await runtime.agent({ model: served.model(), task: "t" });
+    const { origin } = transcript.turns[0]?.turn ?? {};
+    expect(origin).toMatchObject({ message: "msg_1", request: "req_1" });
+    expect(recording.span("chat claude-test").attributes).toMatchObject({
+      "gen_ai.response.id": "msg_1",
+      "portcullis.request_id": "req_1",
+      "portcullis.sdk": origin?.sdk,
+      "portcullis.version": origin?.portcullis,
+    });
   });
 
   test("each message of one that its developer holds has a span, which leads back to the one before", async () => {

@@ -17,6 +17,7 @@ import type { AgentEnding } from "../ending.ts";
 import { turnsOfSay } from "../from-journal/conversation-state.ts";
 import { MAX_TURN_CALLS } from "../from-journal/transcript.ts";
 import { compacted, dropOldResults } from "../prompt/compact.ts";
+import { ownVersion } from "../../programs/from-journal/changed-since.ts";
 import { isNoticed } from "../prompt/said-message.ts";
 import type { LiveConversation } from "./live-conversation.ts";
 import { isNearlyFull, noticeOf, whyWrapUp } from "./loop-rules.ts";
@@ -64,8 +65,8 @@ export class ModelAsker {
     const { execution, state, log } = this.#live;
     const conversation = await this.#live.conversation();
     const toolChoice = this.#toolChoice(isLast);
-    const turn = () =>
-      conversation.turn({
+    const turn = async () => {
+      const given = await conversation.turn({
         signal,
         maxTokens: budget.tokensLeft,
         ...(toolChoice === undefined ? {} : { toolChoice }),
@@ -75,6 +76,8 @@ export class ModelAsker {
         onRetry: ({ attempt, reason, delayMs }) =>
           log.append({ type: "retry", attempt, reason: cleanText(reason), delayMs, at: Date.now() }),
       });
+      return withOwnVersion(given);
+    };
     const reply = await (this.#span ? this.#span.chat(this.#live.model.name, turn, endOfTurn) : turn());
     if (reply.type === "aborted") return reply;
     const usage = reply.usage ?? NO_USAGE;
@@ -83,10 +86,7 @@ export class ModelAsker {
     const about = calls.map((call) => ({ callId: call.id, tool: call.type === "tool_call" ? call.tool : RUN_PROGRAM }));
     this.#scope.onEvent({ type: "turn_ended", execution, turn: state.turns.length + 1, text, calls: about, usage });
     if (reply.type !== "turn") return reply;
-    if (reply.calls.length > MAX_TURN_CALLS) {
-      this.#live.forget();
-      return tooManyCalls(reply);
-    }
+    if (reply.calls.length > MAX_TURN_CALLS) return tooManyCalls(reply);
     this.#emitHosted(reply);
     return reply;
   }
@@ -185,9 +185,15 @@ function isOfProgram({ calls, end }: ModelTurn): boolean {
   return end.type === "unfinished" || calls.some((call) => call.type === "tool_call" && call.caller === "programmatic");
 }
 
-function tooManyCalls({ calls, usage }: ModelTurn): TurnReply {
-  const message = `The reply makes ${calls.length} calls, more than the ${MAX_TURN_CALLS} that one turn may make. None of them was made.`;
-  return { type: "failed", failure: { code: "reply_invalid", message }, usage };
+function withOwnVersion(reply: TurnReply): TurnReply {
+  const portcullis = ownVersion();
+  if (reply.type !== "turn" || !reply.origin || portcullis === undefined) return reply;
+  return { ...reply, origin: { ...reply.origin, portcullis } };
+}
+
+function tooManyCalls(turn: ModelTurn): ModelTurn {
+  const reason = `it makes ${turn.calls.length} calls, more than the ${MAX_TURN_CALLS} that one turn may make`;
+  return { ...turn, calls: [], hosted: [], end: { type: "invalid", reason } };
 }
 
 const FINISH_OF_EACH_END: Readonly<Record<TurnEnd["type"], string>> = {
@@ -196,12 +202,13 @@ const FINISH_OF_EACH_END: Readonly<Record<TurnEnd["type"], string>> = {
   unfinished: "unfinished",
   refused: "content_filter",
   cut_off: "length",
+  invalid: "error",
 };
 
 function endOfTurn(reply: TurnReply): ChatEnd {
   switch (reply.type) {
     case "turn":
-      return { finish: FINISH_OF_EACH_END[reply.end.type], usage: reply.usage };
+      return { finish: FINISH_OF_EACH_END[reply.end.type], usage: reply.usage, origin: reply.origin };
     case "failed":
       return { code: reply.failure.code, usage: reply.usage };
     case "aborted":

@@ -85,9 +85,15 @@ export async function continueTranscript(
   const { task, model } = transcript;
   if (typeof task !== "string" || typeof model !== "string")
     throw optionError("converse({ continue })", "a transcript, with its task and its model", transcript);
-  const turns = transcript.turns.map(({ said = [], turn, results }): KeptTurn => {
+  const turns = transcript.turns.map(({ said = [], turn, results, model: own }): KeptTurn => {
     const kept = new Map(readResults(results).map((result) => [result.callId, result]));
-    return { said: readSaid(said), turn: readTurn(turn), opaque: undefined, model, results: kept };
+    return {
+      said: readSaid(said),
+      turn: readTurn(turn),
+      opaque: undefined,
+      model: typeof own === "string" ? own : model,
+      results: kept,
+    };
   });
   return { live: await copied(scope, { task, turns, said: readSaid(transcript.said ?? []) }, work) };
 }

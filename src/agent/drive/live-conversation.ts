@@ -8,6 +8,7 @@ import { ArtifactSpace } from "../../journal/artifact-space.ts";
 import {
   type CallResult,
   type Conversation,
+  isWholeEnd,
   type Model,
   type ModelCall,
   type ModelTurn,
@@ -214,7 +215,8 @@ export class LiveConversation {
 
   /** Takes a turn of the model. `isLast`: nothing goes on after it before the user says more. */
   async takeTurn(turn: ModelTurn, isLast = false): Promise<KeptTurn> {
-    const { opaque } = await this.conversation();
+    // A turn that does not count is never restored.
+    const { opaque } = isWholeEnd(turn.end) ? await this.conversation() : {};
     const taken = this.log.append(...recordOf({ turn }, opaque));
     // Both records are written together.
     await (isLast ? this.log.append({ type: "rest", at: Date.now() }) : taken);

@@ -1,11 +1,14 @@
-import type { ModelTurn } from "../../models/model.ts";
+import type { ModelTurn, TurnEnd } from "../../models/model.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import type { AgentEnding } from "../ending.ts";
 import { inOneLine } from "../../models/turn/content-parts.ts";
+import { cleanText } from "../../output/clean-text.ts";
 import type { KeptTurn } from "../from-journal/conversation-state.ts";
 import type { Notice, SaidMessage } from "../prompt/said-message.ts";
 
 const MAX_SAME = 3;
+/** Longest sequence of turns whose repetition is found. */
+const MAX_CYCLE = 4;
 
 const COMPACT_SHARE = 0.8;
 /** Share of `contextTokens` after which the model is asked to answer with what it has. */
@@ -20,6 +23,8 @@ const TEXTS: Readonly<Record<Notice, (why: string) => string>> = {
   stuck: (why) => `${why} It will not be different next time. Do something else, or answer with what you have.`,
   cut_off: (why) =>
     `Your last turn was cut off, and nothing of it was done (${why}). Do less in one turn: a shorter program, fewer calls, or a brief answer.`,
+  turn_invalid: (why) =>
+    `Your last turn could not be used, and nothing of it was done: ${why}. Call only tools that are declared, each with input as its schema says, and make fewer calls in one turn.`,
   answer_invalid: (why) => `Your answer does not fit the schema: ${why} Give the whole answer again, as JSON alone.`,
 };
 
@@ -27,13 +32,11 @@ export function noticeOf(notice: Notice, why: string): SaidMessage {
   return { by: "host", message: `[host] ${TEXTS[notice](why)}`, why: notice };
 }
 
-/** How often the model has made the same calls in a row with the same answers, up to the last of these turns. */
-function timesInRow(turns: readonly KeptTurn[]): number {
-  const last = turns.at(-1);
-  if (!last || last.turn.calls.length === 0) return 0;
-  const wanted = signatureOf(last);
-  const before = turns.findLastIndex((one) => signatureOf(one) !== wanted);
-  return turns.length - 1 - before;
+/** How often the last `length` turns were taken in a row, up to now. `signature` gives that of a turn by its place. */
+function timesInRow(count: number, length: number, signature: (place: number) => string): number {
+  let place = count - length - 1;
+  while (place >= 0 && signature(place) === signature(place + length)) place -= 1;
+  return Math.floor((count - 1 - place) / length);
 }
 
 /** What a turn asked and was answered, without ids and times, which differ from turn to turn. */
@@ -46,17 +49,42 @@ function signatureOf(one: KeptTurn): string {
   return JSON.stringify([...new Set(calls)].toSorted());
 }
 
-/** Whether a model that repeats itself is told, or its conversation ends; undefined if it does not repeat itself. */
-export function repeated(turns: readonly KeptTurn[]): { readonly times: number; readonly tool: string } | undefined {
-  const times = timesInRow(turns);
-  if (times < MAX_SAME) return undefined;
-  const [call] = turns.at(-1)?.turn.calls ?? [];
-  // A model may write anything as the name of a tool.
-  return { times, tool: inOneLine(call?.type === "tool_call" ? call.tool : RUN_PROGRAM, NAME_LENGTH) };
+/** Turns of a model that repeats itself: how many make up what is repeated, and how often it was done. */
+export interface Repeated {
+  readonly cycle: number;
+  readonly times: number;
+  /** Of the first call of the last turn. */
+  readonly tool: string;
 }
 
-export function stuckText({ times, tool }: { readonly times: number; readonly tool: string }): string {
-  return `You have made the same call of ${JSON.stringify(tool)} ${times} times in a row, with the same answer each time.`;
+/** Whether a model that repeats itself is told, or its conversation ends; undefined if it does not repeat itself. */
+export function repeated(turns: readonly KeptTurn[]): Repeated | undefined {
+  const [call] = turns.at(-1)?.turn.calls ?? [];
+  if (!call) return undefined;
+  const known = new Map<number, string>();
+  const signature = (place: number) => {
+    const text = known.get(place) ?? signatureOf(turns[place] as KeptTurn);
+    known.set(place, text);
+    return text;
+  };
+  for (let cycle = 1; cycle <= Math.min(MAX_CYCLE, turns.length); cycle += 1) {
+    const times = timesInRow(turns.length, cycle, signature);
+    // A model may write anything as the name of a tool.
+    const tool = inOneLine(call.type === "tool_call" ? call.tool : RUN_PROGRAM, NAME_LENGTH);
+    if (times >= MAX_SAME) return { cycle, times, tool };
+  }
+  return undefined;
+}
+
+export function stuckText({ cycle, times, tool }: Repeated): string {
+  const name = JSON.stringify(tool);
+  return cycle === 1
+    ? `You have made the same call of ${name} ${times} times in a row, with the same answer each time.`
+    : `You have taken the same ${cycle} turns, the last with a call of ${name}, ${times} times in a row, with the same answers each time.`;
+}
+
+export function stuckEnding({ cycle, times, tool }: Repeated): AgentEnding {
+  return { type: "stuck", tool: cleanText(tool), times, ...(cycle === 1 ? {} : { cycle }) };
 }
 
 /** Tokens that the next turn will read at least: what the last turn read and wrote. */
@@ -83,8 +111,20 @@ export function whyWrapUp(last: ModelTurn | undefined, left: Left): string | und
   return tokens > left.contextTokens * FULL_SHARE ? "your context is nearly full" : undefined;
 }
 
-/** Whether an ending can be mended by telling the model what was wrong. */
-export function mendable(ending: AgentEnding): { readonly notice: Notice; readonly why: string } | undefined {
-  if (ending.type === "cut_off") return { notice: "cut_off", why: ending.reason };
+/** The ending with a turn that does not count; undefined for a turn that does. */
+export function endingOfBadTurn(end: TurnEnd): AgentEnding | undefined {
+  if (end.type === "refused" || end.type === "cut_off") return end;
+  if (end.type !== "invalid") return undefined;
+  const message = `A turn of the model could not be used, and nothing of it was done: ${end.reason}.`;
+  return { type: "provider_failed", failure: { code: "reply_invalid", message } };
+}
+
+/** What was wrong with a turn, if the model can mend it once it is told. */
+export function mendable(
+  end: TurnEnd,
+  ending: AgentEnding,
+): { readonly notice: Notice; readonly why: string } | undefined {
+  if (end.type === "cut_off") return { notice: "cut_off", why: end.reason };
+  if (end.type === "invalid") return { notice: "turn_invalid", why: end.reason };
   return ending.type === "answer_invalid" ? { notice: "answer_invalid", why: ending.reason } : undefined;
 }

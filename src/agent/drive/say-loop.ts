@@ -4,8 +4,7 @@
  */
 import type { GateSession } from "../../gate/session.ts";
 import { leavesOpen } from "../../journal/execution-log.ts";
-import type { CallResult, ModelTurn, ProgramCall } from "../../models/model.ts";
-import { cleanText } from "../../output/clean-text.ts";
+import { type CallResult, isWholeEnd, type ModelTurn, type ProgramCall } from "../../models/model.ts";
 import { reportOf } from "../../output/report.ts";
 import { shownWaiting } from "../../programs/redact-execution.ts";
 import { executeOnce } from "../../programs/resume.ts";
@@ -22,7 +21,7 @@ import type { AgentEvent } from "../event.ts";
 import type { LiveConversation } from "./live-conversation.ts";
 import { transcriptTurns } from "../from-journal/transcript.ts";
 import { cancelled, checkOwned, ModelAsker, tokensSpent } from "./ask-model.ts";
-import { mendable, noticeOf, repeated, stuckText } from "./loop-rules.ts";
+import { endingOfBadTurn, mendable, noticeOf, repeated, stuckEnding, stuckText } from "./loop-rules.ts";
 import { standingOfConversation } from "../from-journal/conversation-standing.ts";
 import { cancelPrograms } from "../from-journal/past-conversation.ts";
 import { standingOf } from "../../programs/from-journal/standing.ts";
@@ -113,7 +112,7 @@ export class SayLoop {
       if (ending) {
         this.#live.takeUnmade(this.#notDone(ending));
         await this.#live.closeTurn();
-        if (await this.#isMended(ending)) continue;
+        if (await this.#isMended(open.turn, ending)) continue;
         return ending;
       }
       const waiting = await this.#answerer.answerAll(this.#live.openCalls, this.#live.leftOpen);
@@ -133,13 +132,13 @@ export class SayLoop {
   }
 
   /** Tells the model once what was wrong with its turn, if another turn is left. */
-  async #isMended(ending: AgentEnding): Promise<boolean> {
-    const found = mendable(ending);
+  async #isMended({ end }: ModelTurn, ending: AgentEnding): Promise<boolean> {
+    const found = mendable(end, ending);
     const { request, state } = this.#live;
     if (!found || this.#scope.signal.aborted || isNoticed(saidInSay(state), found.notice)) return false;
     if (turnsOfSay(state).length >= request.maxTurns || this.#session.budget.tokensLeft <= 0) return false;
-    // A turn that was cut off is taken out of what the model is sent.
-    if (ending.type === "cut_off" && !(await this.#live.conversation()).restore) return false;
+    // A turn that does not count is taken out of what the model is sent.
+    if (!isWholeEnd(end) && !(await this.#live.conversation()).restore) return false;
     await this.#live.say([noticeOf(found.notice, found.why)]);
     return true;
   }
@@ -148,8 +147,7 @@ export class SayLoop {
     if (this.#scope.signal.aborted) return undefined;
     const { state, request, execution } = this.#live;
     const found = repeated(turnsOfSay(state));
-    if (found && isNoticed(saidInSay(state), "stuck"))
-      return { type: "stuck", tool: cleanText(found.tool), times: found.times };
+    if (found && isNoticed(saidInSay(state), "stuck")) return stuckEnding(found);
     if (found) await this.#live.say([noticeOf("stuck", stuckText(found))]);
     if (!request.stopWhen) return undefined;
     const usage = this.#session.budget.tokenUsage;
@@ -201,7 +199,8 @@ export class SayLoop {
         return this.#answered(text, isNoticed(said, "wrap_up"));
       case "refused":
       case "cut_off":
-        return end;
+      case "invalid":
+        return endingOfBadTurn(end);
       case "called":
       case "unfinished":
         return this.#limitReached();

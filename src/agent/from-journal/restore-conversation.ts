@@ -1,6 +1,6 @@
 import { PortcullisError } from "../../errors.ts";
 import { idText } from "../../models/turn/result-text.ts";
-import type { Conversation, Model, Opening } from "../../models/model.ts";
+import { type Conversation, isWholeEnd, type Model, type Opening } from "../../models/model.ts";
 import { insetText as inset } from "../../output/foreign-text.ts";
 import type { SaidMessage } from "../prompt/said-message.ts";
 import { type KeptTurn, type KnownState, resultsInOrder } from "./conversation-state.ts";
@@ -60,13 +60,14 @@ function withUsedIds(opening: Opening, turns: readonly KeptTurn[]): Opening {
   return usedIds.length === 0 ? opening : { ...opening, usedIds };
 }
 
-function isForeign({ model: maker, opaque }: KeptTurn, { name }: Model): boolean {
-  return maker !== name || opaque === undefined;
+/** Whether a turn is told to this model without its own form, if it is told. */
+function isForeign(one: KeptTurn, { name }: Model): boolean {
+  return isSent(one) && (one.model !== name || one.opaque === undefined);
 }
 
-/** A turn that was cut off or refused is not sent again: providers do not take calls without results. */
+/** A turn that does not count is not sent again: providers do not take calls without results. */
 export function isSent({ turn }: KeptTurn): boolean {
-  return turn.end.type !== "cut_off" && turn.end.type !== "refused";
+  return isWholeEnd(turn.end);
 }
 
 function tell(conversation: Conversation, { task, turns, said, isOpen }: History, take: (one: KeptTurn) => void): void {

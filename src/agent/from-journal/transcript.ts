@@ -12,6 +12,8 @@ export interface TranscriptTurn {
   /** What was said to the model since the turn before; missing if nothing was said. The first turn also has the task. */
   readonly said?: readonly SaidMessage[];
   readonly turn: ModelTurn;
+  /** The model that made the turn, which may be a fallback. Always there in transcripts of reports. */
+  readonly model?: string;
   /**
    * A result for each call, in the same order; also for calls that were not made. In the last turn of a conversation
    * that waits, only the results that are there.
@@ -23,6 +25,7 @@ export function transcriptTurns(turns: readonly KeptTurn[]): readonly Transcript
   return turns.map((one) => ({
     ...(one.said.length > 0 ? { said: one.said } : {}),
     turn: one.turn,
+    model: one.model,
     results: resultsInOrder(one),
   }));
 }

@@ -1,4 +1,5 @@
 import { PortcullisError } from "../../errors.ts";
+import { longestBeginning } from "../../models/model-name.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { ProgramsOption } from "../prompt/programs-option.ts";
 
@@ -62,9 +63,10 @@ export function ownInstructions(
  */
 function textFor(instructions: Instructions | undefined, model: string): string | undefined {
   if (instructions === undefined || typeof instructions === "string") return instructions?.trim();
-  const [family] = Object.keys(instructions)
-    .filter((key) => key !== DEFAULT && model.startsWith(key))
-    .toSorted((one, other) => other.length - one.length);
+  const family = longestBeginning(
+    Object.keys(instructions).filter((key) => key !== DEFAULT),
+    model,
+  );
   const keys = [...(Object.hasOwn(instructions, DEFAULT) ? [DEFAULT] : []), ...(family === undefined ? [] : [family])];
   if (keys.length === 0)
     throw new PortcullisError(

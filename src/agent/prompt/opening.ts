@@ -5,6 +5,7 @@ import type { Tool } from "../../tools/tool.ts";
 import { inputSchemaOf, outputSchemaOf } from "../../tools/tool-schemas.ts";
 import type { ToolSearch } from "../../tools/search/tool-search.ts";
 import { isVisible } from "../../tools/tool-set.ts";
+import { settingsFor } from "../conversation-settings.ts";
 import { without } from "../../values/fields.ts";
 import { callBoundaries } from "./limit-sentences.ts";
 import { checkOpening } from "./programs-option.ts";
@@ -26,6 +27,7 @@ export function openingFor(
 ): Opening {
   const { tools } = search;
   checkOpening(model, tools, programs, subject);
+  const asked = settingsFor(settings, model.name);
   // With hosted programs all tools are declared, each with its callers.
   const told = tools.visibleTo(programs === "hosted" ? ["direct", "programmatic"] : ["direct"]);
   const local = programs === "local" ? declarePrograms(search, language, { tenant, limits, shares: true }) : undefined;
@@ -38,7 +40,7 @@ export function openingFor(
   const searched = local?.search ?? (deferred.length > 0 ? SEARCH_DIRECT : undefined);
   return {
     instructions: instructionsFor(programs, { boundaries: callBoundaries(limits, told), own: instructions }),
-    ...(settings === undefined ? {} : { settings }),
+    ...(asked === undefined ? {} : { settings: asked }),
     tools: [...shown, ...(searched ? [searched] : [])],
     ...(deferred.length > 0 ? { deferred, searchesPrograms: local?.search !== undefined } : {}),
     ...(local ? { runProgram: local.runProgram } : {}),

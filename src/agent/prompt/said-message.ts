@@ -1,7 +1,7 @@
 import type { UserMessage } from "../../models/model.ts";
 
 /** What the host tells a model in the place of a user. */
-export const NOTICES = ["wrap_up", "stuck", "cut_off", "answer_invalid"] as const;
+export const NOTICES = ["wrap_up", "stuck", "cut_off", "turn_invalid", "answer_invalid"] as const;
 export type Notice = (typeof NOTICES)[number];
 
 export interface SaidMessage {

@@ -40,6 +40,7 @@ export function readMessage(message: unknown, inputTexts: InputTexts = new Map()
     stopReason: textOf(message, "stop_reason"),
     stopDetails: fieldOf(message, "stop_details"),
     container: containerOf(message),
+    messageId: textOf(message, "id"),
     usage: usageOf(fieldOf(message, "usage")),
   };
 }
@@ -57,12 +58,14 @@ export class AnthropicStream extends ReplyStream<AnthropicReply> {
   #stopReason: string | undefined;
   #stopDetails: unknown;
   #container: AnthropicReply["container"];
+  #messageId: string | undefined;
   #isOver = false;
 
   take(event: unknown): void {
     switch (textOf(event, "type")) {
       case "message_start": {
         const message = fieldOf(event, "message");
+        this.#messageId = textOf(message, "id");
         this.#container = containerOf(message) ?? this.#container;
         this.#count(fieldOf(message, "usage"));
         break;
@@ -112,6 +115,7 @@ export class AnthropicStream extends ReplyStream<AnthropicReply> {
       stop_details: this.#stopDetails,
       container: this.#container,
       usage: this.#usage,
+      id: this.#messageId,
     };
     return readMessage(message, new Map(places.map((place, index) => [index, this.#inputTexts.get(place)])));
   }

@@ -53,6 +53,7 @@ export function joinChunks(chunks: readonly unknown[]): GeminiReply {
     reasoning: textOfParts(parts, true),
     finishReason,
     blockReason: last((chunk) => textOf(fieldOf(chunk, "promptFeedback"), "blockReason")),
+    messageId: last((chunk) => textOf(chunk, "responseId")),
     usage: usageOf(last((chunk) => fieldOf(chunk, "usageMetadata"))),
   };
 }
@@ -69,12 +70,20 @@ const REFUSALS = new Set([
   "LANGUAGE",
 ]);
 
-/** How the turn ends; undefined if the reply broke off or has a call that Gemini reports as malformed. */
-export function endOf(finishReason: string | undefined): TurnEnd | undefined {
+/** Why the calls of a reply cannot be made, by the finish reason that says so. */
+const INVALID: ReadonlyMap<string, string> = new Map([
+  ["MALFORMED_FUNCTION_CALL", "a call of it is malformed"],
+  ["UNEXPECTED_TOOL_CALL", "it calls a tool that is not declared"],
+  ["TOO_MANY_TOOL_CALLS", "it makes too many calls one after the other"],
+]);
+
+/** How the turn ends; undefined if the reply broke off. */
+export function endOf(finishReason = ""): TurnEnd | undefined {
   if (finishReason === "STOP") return { type: "answered" };
+  const why = INVALID.get(finishReason);
+  if (why !== undefined) return { type: "invalid", reason: `${why} (${finishReason})` };
   if (finishReason === "MAX_TOKENS") return { type: "cut_off", reason: finishReason };
-  if (finishReason !== undefined && REFUSALS.has(finishReason))
-    return { type: "refused", reason: `Gemini stopped the reply: ${finishReason}.` };
+  if (REFUSALS.has(finishReason)) return { type: "refused", reason: `Gemini stopped the reply: ${finishReason}.` };
   return undefined;
 }
 

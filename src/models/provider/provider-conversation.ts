@@ -16,6 +16,7 @@ import {
   type Conversation,
   type DeclaredTools,
   type HostedProgramNews,
+  isWholeEnd,
   type ModelCall,
   type ModelTurn,
   type ModelSettings,
@@ -33,7 +34,7 @@ import {
 } from "../model.ts";
 import { failedReply, failure, type FailedProvider, shownEnd } from "./provider-failure.ts";
 import type { ProviderTraits, ResolvedOptions } from "./provider-options.ts";
-import type { ProviderRequests } from "./provider-requests.ts";
+import { plainId, type ProviderRequests } from "./provider-requests.ts";
 import { parsedJson } from "../../values/json/json-text.ts";
 import { sizeFault } from "../../values/size-fault.ts";
 import { checkToolChoice, type SettingsPlace } from "../settings.ts";
@@ -56,6 +57,8 @@ export interface ProviderReply {
   /** The summaries of the model's reasoning. */
   readonly reasoning: string;
   readonly usage: ModelUsage;
+  /** The provider's id of the reply. */
+  readonly messageId: string | undefined;
 }
 
 /** Puts the events of a streamed reply together. `take` throws a `SyntaxError` for events that break the protocol. */
@@ -120,6 +123,8 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
   protected readonly client: Client;
   readonly #place: SettingsPlace;
   readonly #requests: ProviderRequests;
+  /** Name of the SDK's package. */
+  readonly #sdk: string;
   readonly #content = new ContentBudget();
   #toolChoice: ToolChoice = "auto";
   readonly #failed: FailedProvider;
@@ -133,7 +138,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
 
   constructor(parts: ConversationParts, client: Client) {
     const { model, provider, options, opening, requests } = parts;
-    const { title, keyVariable, media, takes } = provider;
+    const { title, keyVariable, media, takes, sdk } = provider;
     this.opening = opening;
     this.names = this.namesFor(opening);
     this.options = options;
@@ -141,6 +146,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     this.client = client;
     this.#place = { model, takes };
     this.#requests = requests;
+    this.#sdk = sdk;
     for (const id of opening.usedIds ?? []) this.#ids.take(id);
     this.#failed = { provider: title, keyVariable, key: options.apiKey, requests };
   }
@@ -316,8 +322,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     const read = this.read(reply);
     if ("type" in read) return read;
     const { text = reply.text, end, hosted = [], calls: readCalls } = read;
-    const isWhole = end.type !== "cut_off" && end.type !== "refused";
-    const calls = isWhole ? allowedCalls(readCalls(), this.#toolChoice, this.settings) : [];
+    const calls = isWholeEnd(end) ? allowedCalls(readCalls(), this.#toolChoice, this.settings) : [];
     return {
       type: "turn",
       text,
@@ -325,6 +330,17 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
       hosted,
       end: calls.length > 0 ? { type: "called" } : shownEnd(end, this.#failed),
       usage: reply.usage,
+      origin: this.#originOf(reply),
+    };
+  }
+
+  #originOf({ messageId }: Reply): NonNullable<ModelTurn["origin"]> {
+    const { requestId: request, sdkVersion } = this.#requests;
+    const message = plainId(messageId);
+    return {
+      ...(message === undefined ? {} : { message }),
+      ...(request === undefined ? {} : { request }),
+      ...(sdkVersion === undefined ? {} : { sdk: `${this.#sdk}@${sdkVersion}` }),
     };
   }
 

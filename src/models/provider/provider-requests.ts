@@ -28,6 +28,10 @@ export class ProviderRequests {
   readonly #bounds: Pick<RequestBounds, "retries" | "retryMs">;
   #onRetry: OnRetry = () => {};
   attempts = 0;
+  /** The provider's id of the last request. */
+  requestId: string | undefined;
+  /** Version of the SDK that made the last request. */
+  sdkVersion: string | undefined;
   /** Whether a request got a reply without an error status, since this was set to false. */
   isAnswered = false;
   #until = 0;
@@ -54,8 +58,11 @@ export class ProviderRequests {
     for (;;) {
       this.attempts += 1;
       this.isAnswered = false;
+      this.requestId = undefined;
+      this.sdkVersion = sdkVersionIn(new Headers(init?.headers));
       try {
         const response = await this.#send(input, sent);
+        this.requestId = plainId(response.headers.get("request-id") ?? response.headers.get("x-request-id"));
         this.isAnswered = response.ok;
         const waitMs = response.ok ? undefined : retryWaitMs(response.status, response.headers, this.attempts);
         if (waitMs === undefined || !this.#mayRepeat(waitMs)) return response;
@@ -89,6 +96,21 @@ export class ProviderRequests {
     }
     await setTimeout(waitMs, undefined, signal ? { signal } : {});
   }
+}
+
+/** Longest id of a provider that is kept, in UTF-16 code units. */
+const ID_LENGTH = 128;
+
+/** An id that a provider sent; undefined if it has characters that ids do not have, or is long. */
+export function plainId(id: string | null | undefined): string | undefined {
+  return id && id.length <= ID_LENGTH && /^[\w.:/-]+$/.test(id) ? id : undefined;
+}
+
+/** All SDKs name their version in the headers of requests. */
+function sdkVersionIn(headers: Headers): string | undefined {
+  const named = headers.get("x-stainless-package-version");
+  const [, google] = /^google-genai-sdk\/(\S{1,40})/.exec(headers.get("x-goog-api-client") ?? "") ?? [];
+  return plainId(named ?? google);
 }
 
 /**

@@ -1,5 +1,6 @@
 import { PROTOCOL_VERSION } from "../../../bridge/frames.ts";
 import { PortcullisError } from "../../errors.ts";
+import { packageVersion } from "../../sandboxes/package-files.ts";
 import type { Header, ProgramHeader } from "../../journal/record.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { toolDigest } from "../../tools/tool-digest.ts";
@@ -38,6 +39,22 @@ const VERSION_LENGTH = 40;
 /** Versions that affect what a program does, beside node's own. */
 export function programVersions(): Readonly<Record<string, string>> {
   return { v8: process.versions.v8, protocol: String(PROTOCOL_VERSION) };
+}
+
+let own: { readonly version: string | undefined } | undefined;
+
+/** The version of this package; undefined where a bundler has packed it, which leaves `package.json` behind. */
+export function ownVersion(): string | undefined {
+  own ??= { version: versionIfThere() };
+  return own.version;
+}
+
+function versionIfThere(): string | undefined {
+  try {
+    return packageVersion();
+  } catch {
+    return undefined;
+  }
 }
 
 /** A sentence for the report if the execution began with other versions. The replay shows whether they matter. */

@@ -131,15 +131,42 @@ describe.each([
     expect(answer).toBe("4");
   });
 
-  test.each(["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "SOMETHING_NEW"])(
-    "%s is a failure, and no call is made",
-    async (finishReason) => {
+  const bad = (finishReason: string) =>
+    ({ raw: { parts: [call("f", { k: 1 })], finishReason }, isDropped: true }) as const;
+
+  test("an unknown finish reason is a failure, and no call is made", async () => {
+    const f = counted("f");
+    const { ending } = await run([bad("SOMETHING_NEW")], { tools: [f.tool] });
+    expect(ending).toMatchObject({ type: "provider_failed", failure: { code: "reply_invalid" } });
+    expect(f.inputs).toEqual([]);
+  });
+
+  describe.each(["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"])("%s", (reason) => {
+    test("is told to the model once, without the turn, and no call of it is made", async () => {
       const f = counted("f");
-      const { ending } = await run([{ raw: { parts: [call("f", { k: 1 })], finishReason } }], { tools: [f.tool] });
-      expect(ending).toMatchObject({ type: "provider_failed", failure: { code: "reply_invalid" } });
-      expect(f.inputs).toEqual([]);
-    },
-  );
+      const script = [bad(reason), { calls: [{ tool: "f", input: { k: 2 } }] }, { text: "4" }];
+      const { answer, served, transcript } = await run(script, { tools: [f.tool] });
+      expect([answer, served.refusals, f.inputs]).toEqual(["4", [], [{ k: 2 }]]);
+      expect(transcript.turns.map(({ turn, said = [] }) => [turn.end.type, said.map(({ why }) => why)])).toEqual([
+        ["invalid", []],
+        ["called", ["turn_invalid"]],
+        ["answered", []],
+      ]);
+      expect(served.asked[1]?.text).toContain("Your last turn could not be used");
+      expect(served.asked[1]?.text).toContain(`(${reason})`);
+      expect(served.asked[1]?.text).not.toContain('"functionCall"');
+    });
+
+    test("ends the conversation when it comes again", async () => {
+      const f = counted("f");
+      const { ending, served } = await run([bad(reason), bad(reason)], { tools: [f.tool] });
+      expect(ending).toMatchObject({
+        type: "provider_failed",
+        failure: { code: "reply_invalid", message: expect.stringContaining(reason) as string },
+      });
+      expect([served.asked.length, f.inputs]).toEqual([2, []]);
+    });
+  });
 
   test("a blocked prompt is a refusal", async () => {
     const { ending } = await run([{ raw: { parts: [], candidates: [], promptFeedback: { blockReason: "SAFETY" } } }]);

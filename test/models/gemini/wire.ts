@@ -45,13 +45,14 @@ export const geminiWire: Wire = {
 
 // ---- replies ---------------------------------------------------------------------------------------------------
 
-function replyOf(turn: WireTurn): Record<string, unknown> {
+function replyOf(turn: WireTurn, number: number): Record<string, unknown> {
   const finishReason = turn.end === "cut_off" ? "MAX_TOKENS" : turn.end === "refused" ? "SAFETY" : "STOP";
   const { parts: _, finishReason: raw = finishReason, ...others } = turn.raw ?? {};
   return {
     candidates: [{ content: { role: "model", parts: partsOf(turn) }, finishReason: raw, index: 0 }],
     usageMetadata: USAGE,
     modelVersion: "gemini-test",
+    responseId: `response_${number}`,
     ...others,
   };
 }
@@ -82,8 +83,8 @@ function argsOf(text: string): unknown {
 }
 
 /** Each part comes in a chunk of its own, texts in several, and the reason to stop at the end. */
-function eventsOf(turn: WireTurn): ServerEvent[] {
-  const reply = replyOf(turn);
+function eventsOf(turn: WireTurn, number: number): ServerEvent[] {
+  const reply = replyOf(turn, number);
   const [first] = reply.candidates as [{ content: Content }?];
   if (!first) return [{ data: JSON.stringify(reply) }];
   const { content, ...candidate } = first;

@@ -14,13 +14,16 @@ export function readCompletion(completion: unknown): ChatReply | undefined {
   const choice = firstChoice(completion);
   const message = fieldOf(choice, "message");
   if (!isFields(message)) return undefined;
-  return replyOf(message, textOf(choice, "finish_reason"), fieldOf(completion, "usage"));
+  return replyOf(message, textOf(choice, "finish_reason"), completion);
 }
 
-function replyOf(message: Fields, finishReason: string | undefined, usage: unknown): ChatReply {
+/** `about` has the id of the completion, and its usage. */
+function replyOf(message: Fields, finishReason: string | undefined, about: unknown): ChatReply {
+  const usage = fieldOf(about, "usage");
   return {
     message,
     finishReason,
+    messageId: textOf(about, "id"),
     text: wordsOf(message),
     // The protocol has no place for summaries.
     reasoning: "",
@@ -59,8 +62,10 @@ export class ChatStream extends ReplyStream<ChatReply> {
   readonly #message: Record<string, unknown> = { role: "assistant", content: null };
   #finishReason: string | undefined;
   #usage: unknown;
+  #id: string | undefined;
 
   take(chunk: unknown): void {
+    this.#id ??= textOf(chunk, "id");
     if (isFields(fieldOf(chunk, "usage"))) this.#usage = fieldOf(chunk, "usage");
     const choice = firstChoice(chunk);
     this.#finishReason = decisiveReason(this.#finishReason, textOf(choice, "finish_reason"), WHOLE_REASONS);
@@ -77,7 +82,7 @@ export class ChatStream extends ReplyStream<ChatReply> {
     if (this.#finishReason === undefined) return undefined;
     if (this.#calls.some(({ name }) => name === "")) throw new SyntaxError("A call of the reply has no name.");
     const calls = this.#calls.length === 0 ? {} : { tool_calls: this.#calls.map(written) };
-    return replyOf({ ...this.#message, ...calls }, this.#finishReason, this.#usage);
+    return replyOf({ ...this.#message, ...calls }, this.#finishReason, { id: this.#id, usage: this.#usage });
   }
 
   #takeFragment(fragment: unknown): void {

@@ -80,19 +80,22 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply, OpenAiC
     return readResponse(body);
   }
 
-  protected bodyOf({ id, items, status, incompleteReason, error }: ResponsesReply): Fields {
+  protected bodyOf({ messageId: id, items, status, incompleteReason, error }: ResponsesReply): Fields {
     const details = incompleteReason === undefined ? undefined : { reason: incompleteReason };
     return { id, output: items, status, incomplete_details: details, error };
   }
 
   protected read(reply: ResponsesReply) {
-    const { id, items, status, error, usage } = reply;
+    const { messageId: id, status, error, usage } = reply;
     if (status === "failed" || isFields(error)) {
       const code = textOf(error, "code") === "rate_limit_exceeded" ? "rate_limited" : "server_failed";
       return this.fail(code, textOf(error, "message") ?? "", usage);
     }
     const end = endOf(reply);
     if (!end) return this.fail("reply_invalid", `Its status is ${JSON.stringify(status ?? null)}.`, usage);
+    const items = withCallIds(reply.items);
+    if (!items)
+      return this.fail("reply_invalid", "A call, or a program, has no id by which it could be answered.", usage);
     if (this.#isStored) {
       this.#input = [];
       this.#previousId = id;
@@ -106,13 +109,13 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply, OpenAiC
 
   #callOf(item: Fields): ModelCall {
     if (item.type === "tool_search_call") {
-      const id = this.openCall(textOf(item, "call_id") ?? "", (result) => searchOutput(item, result, this.#tools));
+      const id = this.openCall(callIdOf(item), (result) => searchOutput(item, result, this.#tools));
       const input = item.arguments;
       const inputText = typeof input === "string" ? input : (JSON.stringify(input) ?? "");
       return { type: "tool_call", id, tool: SEARCH_TOOLS, caller: "direct", inputText };
     }
     const caller = callerOf(item.caller);
-    const id = this.openCall(textOf(item, "call_id") ?? "", (result) => {
+    const id = this.openCall(callIdOf(item), (result) => {
       const found = this.foundFirst(result);
       if (found.length > 0) this.#additional.push(additionalTools(found, this.#tools));
       return caller === "direct" ? outputItem(item, result, this.partsOf(result)) : programOutputItem(item, result);
@@ -141,15 +144,34 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply, OpenAiC
   }
 
   #newsOf(item: Fields): HostedProgramNews[] {
-    const program = textOf(item, "call_id") ?? "";
+    const program = callIdOf(item);
     if (item.type === "program") return [this.startProgram(program, textOf(item, "code") ?? "")];
     if (item.type !== "program_output") return [];
     return [this.endProgram(program, textOf(item, "result"), item.status !== "completed")];
   }
 }
 
-/** We answer no search without a call id, and none that the provider makes itself. */
-function isCall({ type, execution, call_id: callId }: Fields): boolean {
-  if (type === "tool_search_call") return execution === "client" && typeof callId === "string";
+/** Every call has one: `withCallIds` has seen to it. */
+function callIdOf(item: Fields): string {
+  return textOf(item, "call_id") ?? "";
+}
+
+/** We answer no search that the provider makes itself. */
+function isCall({ type, execution }: Fields): boolean {
+  if (type === "tool_search_call") return execution === "client";
   return type === "function_call" || type === "custom_tool_call";
+}
+
+/**
+ * The items with a call id for each call and program: some compatible servers send the item's own id alone. Undefined if
+ * one has no id: its result would belong to no call. The end of a program has an id of its own, which names no program.
+ */
+function withCallIds(items: readonly Fields[]): readonly Fields[] | undefined {
+  const named = items.map((item) => {
+    const isEnd = item.type === "program_output";
+    if (!(isCall(item) || isEnd || item.type === "program") || textOf(item, "call_id")) return item;
+    const id = isEnd ? undefined : textOf(item, "id");
+    return id ? { ...item, call_id: id } : undefined;
+  });
+  return named.every((item) => item !== undefined) ? named : undefined;
 }

@@ -5,7 +5,6 @@ import type { TurnDisplay } from "../../turn/turn-display.ts";
 
 /** A whole response, as its items go back in the next request. */
 export interface ResponsesReply extends ProviderReply {
-  readonly id: string | undefined;
   readonly items: readonly Fields[];
   readonly status: string | undefined;
   readonly incompleteReason: string | undefined;
@@ -18,7 +17,7 @@ export function readResponse(response: unknown, items = fieldOf(response, "outpu
   if (!Array.isArray(items) || !items.every(isFields)) return undefined;
   const usage = fieldOf(response, "usage");
   return {
-    id: textOf(response, "id"),
+    messageId: textOf(response, "id"),
     items,
     text: wordsOf(items),
     reasoning: reasoningOf(items),

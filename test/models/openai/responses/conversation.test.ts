@@ -85,6 +85,47 @@ describe.each([
     });
   });
 
+  test("a call without a call id, or with an empty one, is answered by the item's own id", async () => {
+    const f = counted("f");
+    const { call_id: _, ...bare } = call("c_1", "f", { k: 1 });
+    const { served, answer } = await here(
+      [output(bare, { ...call("c_2", "f", { k: 2 }), call_id: "" }), { text: "4" }],
+      {
+        tools: [f.tool],
+      },
+    );
+    expect([answer, served.refusals, f.inputs]).toEqual(["4", [], [{ k: 1 }, { k: 2 }]]);
+    const outputs = inputOf(served, 1).filter(({ type }) => type === "function_call_output");
+    expect(outputs.map(({ call_id }) => call_id)).toEqual(["fc_c_1", "fc_c_2"]);
+  });
+
+  test("a hosted program without a call id is known by the item's own id", async () => {
+    const { call_id: _, ...bare } = program;
+    const by = { type: "program", caller_id: "prog_1" };
+    const ended = { ...programOutput("8"), call_id: "prog_1" };
+    const { served, answer, transcript } = await hosted([
+      output(bare, call("c_1", "depot", { id: 1 }, by)),
+      output(ended, message("8")),
+    ]);
+    expect([answer, served.refusals]).toEqual(["8", []]);
+    expect(transcript.turns.flatMap(({ turn }) => turn.hosted.map(({ program: id }) => id))).toEqual([
+      "prog_1",
+      "prog_1",
+    ]);
+  });
+
+  test.each<[string, object]>([
+    ["function call", { ...call("", "f", { k: 1 }), id: "" }],
+    ["custom call", { type: "custom_tool_call", name: "run_program", input: "return 1", status: "completed" }],
+    ["program", { ...program, id: undefined, call_id: undefined }],
+    ["end of a program", { ...programOutput("1"), call_id: undefined }],
+  ])("a %s without any id makes the reply invalid, and nothing of it runs", async (__, item) => {
+    const f = counted("f");
+    const { ending } = await here([output(call("c_1", "f", { k: 1 }), item)], { tools: [f.tool] });
+    expect(ending).toMatchObject({ type: "provider_failed", failure: { code: "reply_invalid" } });
+    expect(f.inputs).toEqual([]);
+  });
+
   test("R2: sealed reasoning is sent back in order, before its calls and their outputs", async () => {
     const reasoning = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "c2VhbGVk" };
     const { served, answer } = await here(

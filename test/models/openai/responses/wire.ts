@@ -259,7 +259,7 @@ function inputFault(
   if (added.some(({ role, tools }) => role !== "developer" || !Array.isArray(tools)))
     return "input: additional_tools is malformed";
   const echoed = input.filter((item) => item.role !== "user" && !outputs.includes(item) && !added.includes(item));
-  const given = replies.flatMap(({ output }) => output).map((item) => without(item, "created_by") as Item);
+  const given = replies.flatMap(({ output }) => output).map((item) => named(without(item, "created_by") as Item));
   if (!isDeepStrictEqual(echoed, stored ? [] : given)) return "input: items of the model were changed, or are missing";
   const calls = (stored ? (replies.at(-1)?.output ?? []) : given).filter(({ type }) =>
     /^(function|custom_tool|tool_search)_call$/.test(type ?? ""),
@@ -282,6 +282,12 @@ function inputFault(
       return "input: tools must be deferred functions, or namespaces of them";
   }
   return undefined;
+}
+
+/** A call that lacks its call id, as compatible servers send it, is known by its own. */
+function named(item: Item): Item {
+  const isCalled = /^(?:(?:function|custom_tool|tool_search)_call|program)$/.test(item.type ?? "");
+  return isCalled && !item.call_id ? { ...item, call_id: item.id } : item;
 }
 
 /** The functions of a tool, which may be a namespace. */
