@@ -14,7 +14,6 @@ import {
 } from "../option-rules/options.ts";
 import type { JsonSchema } from "../tools/json-schema/json-schema.ts";
 import { type Fields, isFields } from "../values/fields.ts";
-import type { AgentRequest } from "./agent-report.ts";
 
 /** How a conversation's loop ends, which its journal keeps. */
 export const LOOP_RULES = {
@@ -82,7 +81,7 @@ export function settingsFor(settings: ConversationSettings | undefined, model: s
     return [name, values[longestBeginning(beginnings, model) ?? DEFAULT]] as const;
   });
   const whole = Object.entries({ ...settings, ...Object.fromEntries(chosen) });
-  return Object.fromEntries(whole.filter(([, value]) => value !== undefined)) as ModelSettings;
+  return Object.fromEntries(whole.filter(([, value]) => value !== undefined));
 }
 
 /** Throws `option_invalid` for a setting whose beginnings of names begin none of these models: one may be misspelt. */
@@ -121,7 +120,11 @@ export function headerSettings({ settings, wrapUp, contextTokens }: KeptSettings
   return text === "{}" ? {} : { settings: text };
 }
 
-type KeptSettings = Pick<AgentRequest, "settings" | "wrapUp" | "contextTokens">;
+interface KeptSettings {
+  readonly settings?: ConversationSettings | undefined;
+  readonly wrapUp?: boolean | undefined;
+  readonly contextTokens?: number | undefined;
+}
 
 /** The settings in a header. Throws `journal_invalid`. */
 export function settingsOf({ settings }: { readonly settings?: string }): KeptSettings {
