@@ -11,6 +11,11 @@ import { eachSliced, type PastTurn, readTurn, readTurnSliced } from "./read-turn
 /** Id of the call by which a program itself is approved. Ids of a program's own calls are numbers. */
 export const PROGRAM_CALL = "program";
 
+/** Whether this is the call by which a program itself is approved, and none that it made. */
+export function isApprovalOfProgram({ callId, tool }: { readonly callId: string; readonly tool: string }): boolean {
+  return callId === PROGRAM_CALL && tool === RUN_PROGRAM;
+}
+
 /** Records that a replay gives to a program, or begins with. */
 const REPLAYED: ReadonlySet<string> = new Set(["header", "turn", "decision", "result"]);
 

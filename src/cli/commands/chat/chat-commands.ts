@@ -9,6 +9,8 @@ import { causeOf } from "../../failure.ts";
 import { costText } from "../../terminal/chat/answer-text.ts";
 import { colouredLines } from "../../terminal/chat/code-lines.ts";
 import { savedText } from "../../terminal/chat/saved-text.ts";
+import { laidOut } from "../../terminal/chat/streamed-text.ts";
+import { foldText } from "../../terminal/executions/input-text.ts";
 import { oneLine } from "../../terminal/one-line.ts";
 import { table } from "../../terminal/print.ts";
 import { factCells } from "../tools/tool-facts.ts";
@@ -30,8 +32,8 @@ export interface ChatState {
   readonly hasColours: boolean;
 }
 
-/** What a command gives: lines to print, or what the conversation does next. */
-export type ChatCommandResult = { readonly text: string; readonly isColoured?: boolean } | "exit" | "continue";
+/** What a command gives: a text, lines that fit the terminal and do not steer it, or what the conversation does next. */
+export type ChatCommandResult = { readonly text: string } | { readonly lines: readonly string[] } | "exit" | "continue";
 
 type ChatCommand = (state: ChatState, argument: string) => ChatCommandResult | Promise<ChatCommandResult>;
 
@@ -41,7 +43,7 @@ const COMMANDS: Readonly<Record<ChatCommandName, ChatCommand>> = {
   "/show": showProgram,
   "/save": save,
   "/continue": () => "continue",
-  "/help": ({ columns }) => ({ text: chatHelp(columns) }),
+  "/help": ({ columns }) => ({ lines: [chatHelp(columns)] }),
   "/exit": () => "exit",
 };
 const NAMES = Object.keys(COMMANDS);
@@ -70,16 +72,16 @@ function isName(name: string): name is ChatCommandName {
   return Object.hasOwn(COMMANDS, name);
 }
 
-function listTools({ runtime: { tools } }: ChatState): ChatCommandResult {
-  const all = tools.all;
-  if (all.length === 0) return { text: "There are no tools. --tools, --mcp and --openapi give some." };
-  return {
-    text: table(
-      ["tool", "callers", "effect", "approval"],
-      all.map((tool) => factCells(toolFacts(tool))),
-    ),
-  };
+function listTools({ runtime: { tools }, columns }: ChatState): ChatCommandResult {
+  const rows = tools.all.map((tool) => factCells(toolFacts(tool)));
+  if (rows.length === 0) return { text: "There are no tools. --tools, --mcp and --openapi give some." };
+  const lines = table(FACTS, rows).split("\n");
+  if (lines.every(({ length }) => length < columns)) return { lines };
+  const facts = (cells: readonly string[]) => cells.map((cell, at) => `${FACTS[at + 1]}: ${cell}`).join("; ");
+  return { lines: rows.flatMap(([name = "", ...cells]) => [oneLine(name), laidOut(facts(cells), columns, "  ")]) };
 }
+
+const FACTS = ["tool", "callers", "effect", "approval"];
 
 function cost({ report, model }: ChatState): ChatCommandResult {
   return { text: report ? costText(report, model) : "Nothing was said yet." };
@@ -96,14 +98,8 @@ async function showProgram(state: ChatState, argument: string): Promise<ChatComm
   const { turns } = await wholeView(state);
   const found = turns.flatMap((turn) => turn.programs).find((program) => program.id === id);
   const source = found?.source.text ?? "";
-  if (hasColours)
-    return {
-      text: colouredLines(source, "javascript", columns - 3)
-        .map((line) => `  ${line}`)
-        .join("\n"),
-      isColoured: true,
-    };
-  return { text: source.trimEnd().replaceAll(/^/gm, "  ") };
+  if (!hasColours) return { lines: foldText(source.trimEnd(), columns) };
+  return { lines: colouredLines(source, "javascript", columns - 3).map((line) => `  ${line}`) };
 }
 
 async function save(state: ChatState, file: string): Promise<ChatCommandResult> {

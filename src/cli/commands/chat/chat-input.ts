@@ -50,9 +50,11 @@ function lineInput(stdin: NodeJS.ReadStream): ChatInput {
     canDraw: false,
     lines,
     next: (signal) =>
-      nextMessage(() => {
+      nextMessage(async () => {
         writeStderr(PROMPT);
-        return lines.next(signal);
+        const answer = await lines.next(signal);
+        if (answer.type === "ended") writeStderr("\n");
+        return answer;
       }),
     left: () => Promise.resolve(0),
     [Symbol.dispose]: () => lines.close(),

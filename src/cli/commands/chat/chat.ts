@@ -48,7 +48,12 @@ export async function chat(options: ChatOptions): Promise<number> {
   let approve: Approve = () => false;
   await using open = await openRuntime({ ...options, json: false }, journal, {
     tellsCalls: true,
-    interrupt: () => opened.input?.isPerson === true && pressed(control, opened.screen) !== "ended",
+    interrupt: () => {
+      if (opened.input?.isPerson !== true) return false;
+      // The terminal has shown `^C` in the line.
+      writeStderr("\n");
+      return pressed(control, opened.screen) !== "ended";
+    },
     limits: options.limit,
     approvePrograms: approveProgram,
     approve: (request) => approve(request),
@@ -88,7 +93,9 @@ export async function chat(options: ChatOptions): Promise<number> {
     ...(parallelCalls ? {} : { parallelCalls }),
     ...given({ programs: where, maxTurns, instructions, maxOutputTokens, reasoning: effort && { effort } }),
     onEvent: (event: AgentEvent) => {
-      if (event.type === "program_started" && event.execution === talk.execution) programs.push(event.callId);
+      const began = event.type === "program_started" && event.execution === talk.execution ? event.callId : undefined;
+      // A program that goes on after a wait begins again.
+      if (began !== undefined && !programs.includes(began)) programs.push(began);
       shown.onEvent(event);
     },
   });
@@ -228,8 +235,9 @@ class ChatLoop {
     const { runtime } = open;
     const state = { runtime, execution: talk.execution, model, programs, report: this.#report, columns, hasColours };
     const result = await runChatCommand(line, state);
-    if (typeof result === "object" && result.isColoured) standardStreams().stderr.write(`${result.text}\n`);
-    else if (typeof result === "object") writeStderr(`${result.text}\n`);
+    if (typeof result === "string") return result;
+    if ("lines" in result) standardStreams().stderr.write(`${result.lines.join("\n")}\n`);
+    else this.#note(result.text);
     return result;
   }
 

@@ -2,19 +2,20 @@ import type { AgentEvent } from "../../../agent/event.ts";
 import { childExecution } from "../../../agent/calls/child-execution.ts";
 import type { CallLine } from "../../../gate/call-line.ts";
 import { byteText } from "../../../output/byte-text.ts";
-import { counted } from "../../../output/count-text.ts";
+import { count, counted } from "../../../output/count-text.ts";
+import { isApprovalOfProgram } from "../../../programs/from-journal/execution-state.ts";
 import { RUN_PROGRAM } from "../../../tools/tool-name.ts";
 import { duration, endingText, streamText } from "../../../views/words.ts";
 import { endedCallText } from "../executions/conversation-lines.ts";
-import { foldText } from "../executions/input-text.ts";
 import { oneLine, shortLine } from "../one-line.ts";
 import { CodeLines, styled } from "./code-lines.ts";
 import { LiveRegion, type RegionStream } from "./live-region.ts";
-import { fitted, StreamCleaner, TextLayout } from "./streamed-text.ts";
+import { fitted, laidOut, StreamCleaner, TextLayout } from "./streamed-text.ts";
 
 /** Calls of a program that stay listed when it is done, and open calls that are listed meanwhile. */
 const LISTED = 10;
 const INDENT = "  ";
+const WORKS = "the model works";
 /** Length of a fault's message, in UTF-16 code units. */
 const FAULT_LENGTH = 1000;
 /** Shortest time between two drawings, in milliseconds. */
@@ -68,7 +69,7 @@ export class ChatDisplay implements Disposable {
   /** Shows that the model of this conversation works, until `rest`. */
   begin(conversation: string): void {
     this.#conversation = conversation;
-    this.#status = { text: "the model works", since: Date.now() };
+    this.#status = { text: WORKS, since: Date.now() };
     this.#ticking ??= setInterval(() => this.#drawSoon(), TICK_MS).unref();
     this.#drawSoon();
   }
@@ -125,6 +126,7 @@ export class ChatDisplay implements Disposable {
   };
 
   #show(event: AgentEvent): void {
+    if ("tool" in event && "callId" in event && isApprovalOfProgram(event)) return;
     const isOwn = event.execution === this.#conversation;
     switch (event.type) {
       case "text":
@@ -135,6 +137,7 @@ export class ChatDisplay implements Disposable {
       case "turn_ended":
         if (!isOwn) return;
         this.#writing = undefined;
+        if (this.#status) this.#status.text = WORKS;
         // What others print from here on is no part of the text.
         if (this.#layout.isInLine) this.#endText();
         break;
@@ -206,8 +209,10 @@ export class ChatDisplay implements Disposable {
     this.#program = undefined;
     const facts = [counted(code.count, "line"), counted(calls, "call"), duration(Date.now() - since)].join(", ");
     const left = calls - ended.length;
+    const told = `(${facts}; /show ${number})`;
+    const isNarrow = `▸ ${name} ${how} ${told}`.length >= this.#region.columns;
     const lines = [
-      `${mark} ${styled("bold", name)} ${how} ${styled("gray", `(${facts}; /show ${number})`)}`,
+      `${mark} ${styled("bold", name)} ${how}${isNarrow ? `\n${INDENT}` : " "}${styled("gray", told)}`,
       ...(fault === "" ? [] : this.#inset(shortLine(fault, FAULT_LENGTH)).map((line) => styled("red", line))),
       ...(left > 0 ? [styled("gray", `${INDENT}… ${counted(left, "earlier call")}`)] : []),
       ...ended.flatMap((line) => this.#inset(line)).map((line) => styled("gray", line)),
@@ -228,7 +233,7 @@ export class ChatDisplay implements Disposable {
 
   /** A line with foreign words in it, none of whose parts begins at the left edge. */
   #inset(line: string): readonly string[] {
-    return foldText(line, this.#region.columns, INDENT);
+    return laidOut(line, this.#region.columns, INDENT).split("\n");
   }
 
   #line(text: string): void {
@@ -248,7 +253,8 @@ export class ChatDisplay implements Disposable {
     if (work.length > 0) this.#endText();
     else if (this.#layout.isInLine) return;
     const { text, since } = this.#status;
-    const what = this.#program ? `${this.#program.name} runs` : text;
+    const calls = this.#open.size === 1 ? "a call runs" : `${count(this.#open.size)} calls run`;
+    const what = this.#program ? `${this.#program.name} runs` : this.#open.size > 0 ? calls : text;
     const status = `… ${what}, ${Math.floor((Date.now() - since) / 1000)} s. Ctrl-C interrupts.`;
     this.#region.draw([...work, styled("gray", fitted(status, this.#region.columns - 1))]);
   }

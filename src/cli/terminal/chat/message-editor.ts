@@ -149,8 +149,8 @@ export class MessageEditor implements AnswerLines, Disposable {
   }
 
   #settled(answer: Answer): void {
-    // What is edited when nothing more is read is no message.
-    if (answer.type === "withdrawn" && this.#reading === "message" && !this.#isAtEdge) this.#options.output.write("\n");
+    // What is edited when nothing more is read is no message. What follows stands below it.
+    if (answer.type !== "line" && this.#reading === "message" && !this.#isAtEdge) this.#options.output.write("\n");
     this.#reading = undefined;
     this.#settle?.(answer);
     this.#settle = undefined;

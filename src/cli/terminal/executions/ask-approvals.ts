@@ -1,9 +1,9 @@
 import type { ApprovalDecision, ApprovalRequest, Approve } from "../../../gate/approve/approval.ts";
 import type { ApproveMode } from "../../input/option-values.ts";
-import { PROGRAM_CALL } from "../../../programs/from-journal/execution-state.ts";
-import { RUN_PROGRAM } from "../../../tools/tool-name.ts";
+import { isApprovalOfProgram } from "../../../programs/from-journal/execution-state.ts";
 import { foldText, shortInput, type ShownInput, wholeInput } from "./input-text.ts";
 import { counted } from "../../../output/count-text.ts";
+import { laidOut } from "../chat/streamed-text.ts";
 import { oneLine } from "../one-line.ts";
 import type { Screen } from "../screen.ts";
 import { TerminalLines, type Answer, type AnswerLines } from "../terminal-lines.ts";
@@ -103,8 +103,8 @@ function shownRequest(
   columns: number,
   { isWhole, callerOf }: Required<Pick<ApproverOptions, "isWhole" | "callerOf">>,
 ): ShownRequest {
-  const { callId, tool, input } = request;
-  const source = callId === PROGRAM_CALL && tool === RUN_PROGRAM ? sourceOf(input) : undefined;
+  const { tool, input } = request;
+  const source = isApprovalOfProgram(request) ? sourceOf(input) : undefined;
   if (source !== undefined)
     return {
       question: "A program needs approval before it starts:",
@@ -156,7 +156,7 @@ class Asker {
     }
     const columns = output.columns > 0 ? output.columns : COLUMNS;
     const { question, lines, isWhole, isPaged } = this.#shown(request, columns);
-    output.write(`${question}\n`);
+    output.write(`${laidOut(question, columns)}\n`);
     if (!isPaged) output.write(`${lines.join("\n")}\n`);
     const early = isPaged ? await this.#showPages(lines, signal) : undefined;
     if (early) return early;

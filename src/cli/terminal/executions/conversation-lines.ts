@@ -3,6 +3,7 @@ import { outcomeText } from "../../../gate/answer.ts";
 import type { CallLine } from "../../../gate/call-line.ts";
 import { counted } from "../../../output/count-text.ts";
 import { INSET, insetText } from "../../../output/foreign-text.ts";
+import { isApprovalOfProgram } from "../../../programs/from-journal/execution-state.ts";
 import { RUN_PROGRAM } from "../../../tools/tool-name.ts";
 import { StreamCleaner, TextLayout } from "../chat/streamed-text.ts";
 import { oneLine } from "../one-line.ts";
@@ -68,6 +69,7 @@ function showWork(event: AgentEvent): void {
       note(`program ${event.isError ? "failed" : "done"}`);
       break;
     case "call_ended":
+      if (isApprovalOfProgram(event)) break;
       note(`${event.caller === "direct" ? "call" : "  call from the program"}: ${endedCallText(event)}`);
       break;
     default:

@@ -2,6 +2,7 @@ import { count, counted } from "../../../output/count-text.ts";
 import { byteText } from "../../../output/byte-text.ts";
 import type { ExecutionEvent } from "../../../programs/event.ts";
 import type { Streamed } from "../../../gate/streams/stream-news.ts";
+import { isApprovalOfProgram } from "../../../programs/from-journal/execution-state.ts";
 import { streamText } from "../../../views/words.ts";
 import { oneLine } from "../one-line.ts";
 import { quoted } from "./waiting-hints.ts";
@@ -34,6 +35,7 @@ export function showProgress(stream: NodeJS.WriteStream, screen = new Screen()) 
   );
   return {
     onEvent: (event: ExecutionEvent): void => {
+      if ("tool" in event && isApprovalOfProgram(event)) return;
       if (event.type === "call_started") {
         open.add(event.callId);
       } else if (event.type === "call_streamed") {

@@ -7,8 +7,8 @@ import { serve } from "../../../models/wire.ts";
 import { fixtures } from "../../command.ts";
 import { hasScript, onTerminal, screenOf } from "../../on-terminal.ts";
 
-// Holds also src/cli/commands/chat/chat-commands.ts, src/cli/commands/chat/chat-help.ts, src/cli/commands/chat/chat-input.ts,
-// src/cli/commands/chat/chat-screen.ts, src/cli/commands/chat/control-c.ts, src/cli/commands/chat/past-chat.ts, src/cli/terminal/chat/message-editor.ts and
+// Holds also src/cli/commands/chat/chat-help.ts, src/cli/commands/chat/chat-input.ts, src/cli/commands/chat/chat-screen.ts,
+// src/cli/commands/chat/control-c.ts, src/cli/commands/chat/past-chat.ts, src/cli/terminal/chat/message-editor.ts and
 // src/cli/terminal/executions/conversation-lines.ts.
 
 vi.stubEnv("ANTHROPIC_API_KEY", anthropicWire.key);
@@ -181,28 +181,37 @@ describe.skipIf(!hasScript)("on a terminal", () => {
     expect(screen.join("\n")).not.toContain("paid");
   });
 
-  test("a call that waits in the journal is asked about when its conversation is taken up and goes on", async () => {
-    const journal = ["--journal", join(folder, "waits.db")];
-    const first = await onTerminal(
-      [...CHAT, ...journal, "--approve", "later"],
-      [
-        [PROMPT, `program {"amount":7}${ENTER}`],
-        ["/continue goes on", `/exit${ENTER}`],
-      ],
-    );
-    const [, id = ""] = /--conversation ([\w-]+)/.exec(first.shown) ?? [];
-    const again = await onTerminal(
-      [...CHAT, ...journal, "--conversation", id],
-      [
-        ["/continue goes on", `/continue${ENTER}`],
-        [ASKED, `y${ENTER}`],
-        [ANSWERED, `/continue${ENTER}`],
-        ["nothing to go on with", `/exit${ENTER}`],
-      ],
-    );
-    expect([first.code, again.code]).toEqual([0, 0]);
-    expect(screenOf(again.shown)).toContain('  It came to {"paid":7}');
-  });
+  test.each([
+    ["drawn", {}],
+    ["plain", { NO_COLOR: "1" }],
+  ])(
+    "a call that waits is asked about when its conversation is taken up and goes on, and Ctrl-D leaves its line: %s",
+    async (how, env) => {
+      const journal = ["--journal", join(folder, `waits-${how}.db`)];
+      const first = await onTerminal(
+        [...CHAT, ...journal, "--approve", "later"],
+        [
+          [PROMPT, `program {"amount":7}${ENTER}`],
+          ["/continue goes on", `/exit${ENTER}`],
+        ],
+      );
+      const [, id = ""] = /--conversation ([\w-]+)/.exec(first.shown) ?? [];
+      const again = await onTerminal(
+        [...CHAT, ...journal, "--conversation", id],
+        [
+          ["/continue goes on", `/continue${ENTER}`],
+          ["Program 1 calls pay, which", ""],
+          [ASKED, `y${ENTER}`],
+          [ANSWERED, `/continue${ENTER}`],
+          ["nothing to go on with", "\u0004"],
+        ],
+        { env },
+      );
+      expect([first.code, again.code]).toEqual([0, 0]);
+      expect(screenOf(again.shown)).toContain('  It came to {"paid":7}');
+      expect(screenOf(again.shown)).toContain("Take it up again with:");
+    },
+  );
 
   test("neither text, nor a program, nor its fault steers the terminal or begins a line at its left edge", async () => {
     const { shown } = await onTerminal(CHAT, [
@@ -233,12 +242,12 @@ describe.skipIf(!hasScript)("on a terminal", () => {
       [ANSWERED, `/tools${ENTER}`],
       ["rows.list", `/cost${ENTER}`],
       ["2 turns, 1 program, 1 call, 100 tokens in, 20 out", ""],
-      ["has no price of scripted:chat", `/show 1${ENTER}`],
+      ["What they cost is not known", `/show 1${ENTER}`],
       ["return", `/show 2${ENTER}`],
       ["from 1 to 1", `/save ${talk}${ENTER}`],
       ["has the conversation", `/save ${there}${ENTER}`],
-      ["left as it is", `/save ${transcript}${ENTER}`],
-      ["for runtime.converse", ` /exit${ENTER}`],
+      ["is there already", `/save ${transcript}${ENTER}`],
+      ["runtime.converse", ` /exit${ENTER}`],
       ["Message 2:", `/help${ENTER}`],
       ["earlier messages", `/exit${ENTER}`],
     ]);

@@ -10,10 +10,10 @@ afterEach(() => void vi.useRealTimers());
 const PROGRAM = childExecution("talk", "p1");
 type Told = AgentEvent extends infer Event ? (Event extends unknown ? Omit<Event, "at" | "execution"> : never) : never;
 
-function terminal(rows = 24) {
+function terminal(rows = 24, columns = 80) {
   let written = "";
   const programs: string[] = [];
-  const stream = { columns: 80, rows, write: (text: string) => (written += text.replaceAll("\n", "\r\n")) };
+  const stream = { columns, rows, write: (text: string) => (written += text.replaceAll("\n", "\r\n")) };
   const display = new ChatDisplay(stream, programs);
   const tell = (event: Told, execution = "talk") => {
     if (event.type === "program_started") programs.push(event.callId);
@@ -144,4 +144,48 @@ test("a program that was interrupted is folded, and nothing is drawn after that"
     "▸ program 1 waits (1 line, 0 calls, TIME; /show 1)",
     "",
   ]);
+});
+
+test("on a narrow terminal lines are broken between words, and none is wider than it", () => {
+  const { tell, screen } = terminal(24, 40);
+  tell({ type: "program_started", callId: "p1", source: "1", hosted: false });
+  tell(ended("1", "warehouse.stock.list"), PROGRAM);
+  tell({ type: "program_ended", callId: "p1", isError: false, hosted: false });
+  const lines = screen().map((line) => line.replace(/[\d.]+ m?s;/, "TIME;"));
+  expect(lines.slice(0, 4)).toEqual([
+    "▸ program 1 done",
+    "  (1 line, 1 call, TIME; /show 1)",
+    "  · warehouse.stock.list → array of",
+    "  500, 3 ms, 2 KiB",
+  ]);
+});
+
+test("while calls run that the model made itself, the last line says so", () => {
+  const { tell, screen } = terminal();
+  const direct = { ...called, caller: "direct" } as const;
+  tell({ type: "argument", index: 0, tool: "rows.list", text: "{}" });
+  expect(screen().at(-1)).toContain("the model writes a call of rows.list");
+  tell({
+    type: "turn_ended",
+    turn: 1,
+    text: "",
+    calls: [],
+    usage: { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 },
+  });
+  tell({ ...direct, type: "call_started", callId: "1" });
+  expect(screen().at(-1)).toContain("… a call runs");
+  tell({ ...direct, type: "call_started", callId: "2" });
+  expect(screen().at(-1)).toContain("… 2 calls run");
+  for (const id of ["1", "2"]) tell(ended(id));
+  expect(screen().at(-1)).toContain("… the model works");
+});
+
+test("the approval of a program itself is none of its calls", () => {
+  const { tell, screen } = terminal();
+  tell({ type: "program_started", callId: "p1", source: "1", hosted: false });
+  tell({ ...called, type: "call_started", callId: "program", tool: "run_program" }, PROGRAM);
+  tell(ended("program", "run_program"), PROGRAM);
+  tell({ type: "program_ended", callId: "p1", isError: false, hosted: false });
+  expect(screen()[0]).toMatch(/\(1 line, 0 calls, /);
+  expect(screen().join("")).not.toContain("run_program");
 });
