@@ -6,7 +6,8 @@ import { EXIT } from "../../exit-code.ts";
 import { quoted } from "../../terminal/executions/waiting-hints.ts";
 import { writeStdout } from "../../terminal/standard-streams.ts";
 import { type NewFile, writeNewFiles } from "./new-files.ts";
-import { isCommonjs, missingIn, type Needs, needsOf, type PackageSource, sourceOf } from "./start-package.ts";
+import { type Lack, lacksOf } from "./project-tsconfig.ts";
+import { lacksModuleType, missingIn, type Needs, needsOf, type PackageSource, sourceOf } from "./start-package.ts";
 
 /** What each file is, for the text that the command ends with. */
 const FILES: Readonly<Record<string, string>> = {
@@ -37,7 +38,8 @@ const SERVER = {
   mcpServers: {
     portcullis: {
       command: "npx",
-      args: ["portcullis", "mcp", "--tools", "./tools.ts", "--journal", "./portcullis.db"],
+      // Where the package is not installed, npx would fetch whatever the registry has under its name.
+      args: ["--no", "portcullis", "mcp", "--tools", "./tools.ts", "--journal", "./portcullis.db"],
     },
   },
 };
@@ -47,11 +49,15 @@ export async function init(folder: string, { mcp = false }: CommandOptions<typeo
   const source = sourceOf(dirname(fileURLToPath(import.meta.resolve("portcullis/package.json"))), folder);
   const needs = needsOf(source, mcp);
   const written = writeNewFiles(folder, filesOf(needs, mcp));
-  const preparing = [
-    ...(isCommonjs(folder) ? ["npm pkg set type=module"] : []),
-    ...installation(folder, source, needs, written),
-  ];
-  writeStdout(`${textOf(folder, written, preparing).join("\n")}\n`);
+  const hasOwnConfig = !written.includes("tsconfig.json");
+  const text = textOf({
+    folder,
+    written,
+    installing: installation(folder, source, needs, written),
+    isCommonjs: lacksModuleType(folder),
+    lacks: hasOwnConfig ? await lacksOf(folder) : [],
+  });
+  writeStdout(`${text.join("\n")}\n`);
   return EXIT.completed;
 }
 
@@ -93,21 +99,26 @@ function installation(
   ];
 }
 
-/** At most ten lines. */
-function textOf(folder: string, written: readonly string[], preparing: readonly string[]): readonly string[] {
+interface Written {
+  readonly folder: string;
+  readonly written: readonly string[];
+  /** Commands that install what is missing. */
+  readonly installing: readonly string[];
+  readonly isCommonjs: boolean;
+  readonly lacks: readonly Lack[];
+}
+
+/** At most ten lines in a new folder, and in a project one more for each thing that it has to change. */
+function textOf({ folder, written, installing, isCommonjs, lacks }: Written): readonly string[] {
   const kept = ["package.json", "tsconfig.json"].filter((name) => !written.includes(name));
-  const open = [...(folder === "." ? [] : [`cd ${quoted(folder)}`]), ...preparing].join(" && ");
+  const open = [...(folder === "." ? [] : [`cd ${quoted(folder)}`]), ...installing].join(" && ");
   const steps: readonly (readonly [command: string, what: string])[] = [
-    ...(open === ""
-      ? []
-      : [
-          [
-            open,
-            preparing.some((one) => one.startsWith("npm install")) ? "installs what it needs, about 80 MB" : "",
-          ] as const,
-        ]),
+    ...(open === "" ? [] : [[open, installing.length > 0 ? "installs what it needs, about 80 MB" : ""] as const]),
+    ...(isCommonjs ? [["npm pkg set type=module", "or node and tsc take tools.ts for CommonJS"] as const] : []),
+    ...lacks.map(({ add, why }) => [`in tsconfig.json: ${add}`, why] as const),
     [RUN, "runs the program, and prints what a model would read"],
-    ["npx tsc", "checks the types"],
+    // A project's own settings may have tsc write files.
+    [kept.includes("tsconfig.json") ? "npx tsc --noEmit" : "npx tsc", "checks the types"],
     [`npx portcullis tools --tools ./tools.ts --stubs`, "prints your tools as a model reads them"],
     [`npx portcullis ask "Who owes most?" --model PROVIDER:NAME --tools ./tools.ts`, "lets a model write the program"],
   ];

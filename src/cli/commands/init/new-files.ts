@@ -1,5 +1,5 @@
 import { lstatSync, readlinkSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { EXIT } from "../../exit-code.ts";
 import { causeOf, Failure } from "../../failure.ts";
 import { quoted } from "../../terminal/executions/waiting-hints.ts";
@@ -95,8 +95,17 @@ function areThere(folder: string, files: readonly { readonly name: string }[]): 
   const they = files.length === 1 ? "is there already" : "are there already";
   return new Failure(
     EXIT.usage,
-    `init: ${names} ${they}, in ${folder}. Nothing was written. Name another folder: portcullis init my-tools`,
+    `init: ${names} ${they}, in ${folder}. Nothing was written. Name another folder: portcullis init ${quoted(freeFolder(folder))}`,
   );
+}
+
+/** A folder that is not there yet, beside this one or in it. */
+function freeFolder(folder: string): string {
+  const named = /^\.{0,2}$/.test(basename(folder)) ? join(folder, "my-tools") : join(dirname(folder), basename(folder));
+  for (let number = 1; ; number += 1) {
+    const free = number === 1 ? named : `${named}-${number}`;
+    if (!exists(free)) return free;
+  }
 }
 
 function isNoFolder(folder: string): Failure {

@@ -3,7 +3,7 @@ import { findPackageJSON } from "node:module";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import { dependencies, devDependencies, peerDependencies, version } from "../../package-json.ts";
-import { fieldOf } from "../../../values/fields.ts";
+import { fieldOf, isFields } from "../../../values/fields.ts";
 
 /** Where npm gets this package from, for a folder that is to depend on it. */
 export interface PackageSource {
@@ -75,10 +75,11 @@ function isFound(folder: string, name: string): boolean {
   }
 }
 
-/** Whether node takes the modules of this folder for CommonJS, as `npm init` has it, so that tools.ts would not load. */
-export function isCommonjs(folder: string): boolean {
+/** Whether the folder's package does not say that its files are modules: node and tsc then take them for CommonJS. */
+export function lacksModuleType(folder: string): boolean {
   try {
-    return fieldOf(JSON.parse(readFileSync(join(folder, "package.json"), "utf8")), "type") === "commonjs";
+    const read: unknown = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+    return isFields(read) && fieldOf(read, "type") !== "module";
   } catch {
     return false;
   }

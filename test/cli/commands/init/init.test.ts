@@ -29,7 +29,7 @@ test("a second time it writes nothing, and says which files are there", async ()
   const { code, stdout, stderr } = await init("my-tools", "--mcp");
   expect([code, stdout]).toEqual([2, ""]);
   expect(stderr).toBe(
-    "portcullis: init: tools.ts, program.js, task.json are there already, in my-tools. Nothing was written. Name another folder: portcullis init my-tools\n",
+    "portcullis: init: tools.ts, program.js, task.json are there already, in my-tools. Nothing was written. Name another folder: portcullis init my-tools-2\n",
   );
   expect(readFileSync(changed, "utf8")).toBe("return 1;");
   expect(existsSync(join(folder, "my-tools/.mcp.json"))).toBe(false);
@@ -43,8 +43,8 @@ test("--mcp writes the configuration of a client, which names a command of this 
     readonly mcpServers: { readonly portcullis: { readonly command: string; readonly args: readonly string[] } };
   };
   const { command, args } = written.mcpServers.portcullis;
-  expect([command, args[0]]).toEqual(["npx", "portcullis"]);
-  const checked = await portcullis([...args.slice(1), "--check"], "", join(root, "examples/start"));
+  expect([command, args.slice(0, 2)]).toEqual(["npx", ["--no", "portcullis"]]);
+  const checked = await portcullis([...args.slice(2), "--check"], "", join(root, "examples/start"));
   expect(checked).toMatchObject({ code: 0, stdout: expect.stringContaining("customers.list") as string });
   const { dependencies } = JSON.parse(readFileSync(join(folder, "served/package.json"), "utf8")) as {
     readonly dependencies: object;
@@ -62,11 +62,27 @@ test("in a project it leaves package.json and tsconfig.json as they are, and say
   for (const name of ["package.json", "tsconfig.json"]) expect(readFileSync(join(project, name), "utf8")).toBe("{}\n");
 });
 
-test("where npm init has made a package of CommonJS, whose modules node would not load, it says what to change", async () => {
+test.each([
+  ["is one of CommonJS", '{ "type": "commonjs" }', 1],
+  ["says nothing of modules", '{ "name": "mine" }', 1],
+  ["has modules", '{ "type": "module" }', 0],
+  ["is no JSON", "{", 0],
+])("in a package that %s it says whether to change that, and why", async (_, text, said) => {
   const project = mkdtempSync(join(folder, "project-"));
-  writeFileSync(join(project, "package.json"), '{ "type": "commonjs" }\n');
+  writeFileSync(join(project, "package.json"), text);
   const { stdout } = await portcullis(["init"], "", project);
-  expect(stdout).toMatch(/^ {2}npm pkg set type=module && npm pack /m);
+  const lines = stdout.split("\n").filter((line) => line.includes("npm pkg set"));
+  expect(lines).toEqual(
+    Array.from({ length: said }, () => "  npm pkg set type=module   # or node and tsc take tools.ts for CommonJS"),
+  );
+});
+
+test("it says what a project's tsconfig.json lacks, and has tsc write nothing", async () => {
+  const project = mkdtempSync(join(folder, "project-"));
+  writeFileSync(join(project, "tsconfig.json"), '{ "compilerOptions": { "strict": true, /* for the tests */ } }');
+  const { stdout } = await portcullis(["init"], "", project);
+  expect(stdout).toContain('\n  in tsconfig.json: "types": ["node"] in "compilerOptions"   # ');
+  expect(stdout).toMatch(/^ {2}npx tsc --noEmit {3}#/m);
 });
 
 test("its program gives the answer of its task, by the calls that its README names", async () => {

@@ -42,11 +42,24 @@ test("names each file that is there already, and writes none, also for a link th
   expect(failure(() => writeNewFiles(folder, FILES))).toEqual({
     exitCode: 2,
     message:
-      "init: tools.ts, program.js are there already, in FOLDER. Nothing was written. Name another folder: portcullis init my-tools",
+      "init: tools.ts, program.js are there already, in FOLDER. Nothing was written. Name another folder: portcullis init FOLDER-2",
   });
   expect(readdirSync(folder).toSorted()).toEqual(["program.js", "tools.ts"]);
   expect(readFileSync(join(folder, "program.js"), "utf8")).toBe("mine");
   expect(existsSync(join(folder, "nowhere"))).toBe(false);
+});
+
+test.each([
+  ["mine", "mine-4"],
+  ["mine/", "mine-4"],
+  ["mine/.", "mine/my-tools"],
+  ["other", "other-2"],
+])("the folder that is suggested in place of %s is not there yet", (path, suggested) => {
+  for (const name of ["mine", "mine-2", "mine-3", "other"]) mkdirSync(join(folder, name), { recursive: true });
+  const taken = `${folder}/${path}`;
+  writeFileSync(join(taken, "tools.ts"), "theirs");
+  expect(failure(() => writeNewFiles(taken, FILES)).message).toContain(`: portcullis init FOLDER/${suggested}`);
+  expect(writeNewFiles(join(folder, suggested), FILES)).toContain("tools.ts");
 });
 
 test("keeps a file that may be there", () => {
