@@ -13,6 +13,14 @@ export function time(at: number): string {
     : date.toLocaleString(undefined, { dateStyle: "short", timeStyle: "medium" });
 }
 
+/** Like `time`, today without the date. */
+export function timeToday(at: number): string {
+  const date = new Date(at);
+  return date.toDateString() === new Date().toDateString()
+    ? date.toLocaleTimeString(undefined, { timeStyle: "medium" })
+    : time(at);
+}
+
 /** How long some calls took. */
 export function tookText({ inAll, each }: Took): string {
   return `${duration(inAll)} in all, ${duration(each)} on average`;

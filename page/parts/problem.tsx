@@ -30,11 +30,16 @@ export function NotShown({ executions, error }: { readonly executions: readonly 
   );
 }
 
+/** Whether the server shows nothing without a key, or another one. */
+export function needsKey(error: unknown): boolean {
+  return error instanceof Refused && error.status === UNAUTHORIZED;
+}
+
 /** What went wrong, and what to do about it. */
 export function Problem({ error }: { readonly error: unknown }) {
   const message = error instanceof Error ? error.message : String(error);
   const [key, setKey] = useState("");
-  if (!(error instanceof Refused) || error.status !== UNAUTHORIZED)
+  if (!needsKey(error))
     return (
       <p role="alert" class="problem">
         <Text text={message} />

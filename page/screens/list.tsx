@@ -1,15 +1,17 @@
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { AskedList, Row } from "../data/source.ts";
 import { useList } from "../data/use-source.ts";
-import { counted, duration, time } from "../format.ts";
+import { counted, duration, timeToday } from "../format.ts";
 import { linkTo } from "../route.ts";
 import { useNarrow } from "../parts/narrow.ts";
 import { Main } from "../parts/main.tsx";
-import { Problem } from "../parts/problem.tsx";
+import { needsKey, Problem } from "../parts/problem.tsx";
 import { Rows } from "../parts/rows.tsx";
 import { State } from "../parts/state.tsx";
 import { Text } from "../text.tsx";
 import { visibleText } from "../visible-text.ts";
+
+const TAB = "Executions · Portcullis";
 
 /** Heights of a row, in pixels: on a narrow screen its parts stand below each other. */
 const ROW_HEIGHT = 62;
@@ -63,8 +65,14 @@ export function List() {
     setTenant("");
     ask(NOTHING);
   };
+  if (needsKey(error))
+    return (
+      <Main tab={TAB}>
+        <Problem error={error} />
+      </Main>
+    );
   return (
-    <Main class="list-screen" tab="Executions · Portcullis">
+    <Main class="list-screen" tab={TAB}>
       <h1 class="visually-hidden">Executions</h1>
       <Filters typed={typed} onTyped={setTyped} onAsked={ask} tenants={tenants} tenant={tenant} onTenant={setTenant} />
       <p id={id} class="list-count" role="status">
@@ -235,7 +243,7 @@ function Line({ row, longest }: { readonly row: Row; readonly longest: number })
     ...(state === "waiting" ? [tools === "" ? "waits for the user" : `waits for ${tools}`] : []),
     kind === "call" ? "call of a host" : kind,
     ...[by, tenant === "default" ? undefined : tenant].filter((part) => part !== undefined && part !== ""),
-    startText(startedAt),
+    timeToday(startedAt),
     execution,
   ];
   return (
@@ -270,12 +278,4 @@ function Line({ row, longest }: { readonly row: Row; readonly longest: number })
 
 function barKind(outcome: string | undefined): string {
   return outcome === "completed" || outcome === "answered" ? "value" : "failed";
-}
-
-/** When it began: today without the date. */
-function startText(at: number): string {
-  const date = new Date(at);
-  return date.toDateString() === new Date().toDateString()
-    ? date.toLocaleTimeString(undefined, { timeStyle: "medium" })
-    : time(at);
 }

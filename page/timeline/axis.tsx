@@ -9,7 +9,7 @@ export interface AxisProps {
 }
 
 /** Pixels that a character takes at most, and that are between two texts. */
-const LETTER = 7;
+const LETTER = 8;
 const GAP = 8;
 
 /** The times above the bars of calls, and what was drawn shorter. The rows tell their times in words. */
@@ -54,16 +54,22 @@ export function Axis({ scale, width, onWidth }: AxisProps) {
   );
 }
 
-/** The texts of the axis, in pixels. How long the pauses were comes first: nothing else tells it. */
-function textsOf({ ticks, pauses, place }: TimeScale, width: number) {
-  const textAt = (share: number, text: string, isPause: boolean): AxisText & { readonly isPause: boolean } => {
+interface PlacedText extends AxisText {
+  readonly isPause: boolean;
+}
+
+/** The texts of the axis, in pixels. How long the pauses were comes first: nothing else tells it. No time stands in a pause. */
+function textsOf({ ticks, pauses, place }: TimeScale, width: number): readonly PlacedText[] {
+  const textAt = (share: number, text: string, isPause: boolean): PlacedText => {
     const room = text.length * LETTER;
     const from = Math.max(0, Math.min(width - room, share * width - room / 2));
     return { text, from, until: from + room, isPause };
   };
+  const isInPause = (text: PlacedText) =>
+    pauses.some((pause) => text.from < place(pause.until) * width && text.until > place(pause.from) * width);
   return [
     ...pauses.map(({ from, until, text }) => textAt((place(from) + place(until)) / 2, text, true)),
-    ...ticks.map(({ share, text }) => textAt(share, text, false)),
+    ...ticks.map(({ share, text }) => textAt(share, text, false)).filter((text) => !isInPause(text)),
   ];
 }
 

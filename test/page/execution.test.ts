@@ -167,7 +167,7 @@ withBrowser(
     await page.locator(".approvals-ways li:nth-child(3) button").click();
     await page.waitForFunction(() => document.activeElement?.getAttribute("aria-label") === "Input of call 3");
     expect(await inSight(page, "[data-approval='3'] .decide button")).toEqual([true, true]);
-    await page.locator("[data-approval='3'] .deny").click();
+    await page.locator("[data-approval='3'] .allow").click();
     await page.waitForSelector('[data-approval="3"][data-state="decided"]');
     const names = await page.$$eval(".approvals-ways button", (all) =>
       all.map((way) => way.getAttribute("aria-label")),
@@ -265,6 +265,12 @@ for (let n = 0; n < 3; n += 1) await tools.echo({ n });`;
       return boxes.filter((box, index) => box.left < (boxes[index - 1]?.right ?? -Infinity) || box.right > innerWidth);
     });
     expect(overlaps).toEqual([]);
+    const inPauses = await page.$$eval(".axis text:not(.pause-text)", (texts) => {
+      const pauses = [...document.querySelectorAll(".axis .pause")].map((pause) => pause.getBoundingClientRect());
+      const boxes = texts.map((text) => text.getBoundingClientRect());
+      return boxes.filter(({ left, right }) => pauses.some((pause) => left < pause.right && right > pause.left));
+    });
+    expect(inPauses).toEqual([]);
   });
 
 withBrowser("what did not come has no place once a program has ended on the page", async () => {

@@ -3,7 +3,7 @@ import type { WaitingView } from "../../../src/views/view.ts";
 import { WAITS } from "../../../src/views/words.ts";
 import type { Decision } from "../../data/source.ts";
 import { useSource } from "../../data/use-source.ts";
-import { bytes, time } from "../../format.ts";
+import { bytes, timeToday } from "../../format.ts";
 import { prettyJson } from "../../pretty-json.ts";
 import { Text } from "../../text.tsx";
 
@@ -22,7 +22,7 @@ export function Approval({ execution, waiting, fate, isShort }: ApprovalProps) {
   const { decide, call } = useSource();
   const [whole, setWhole] = useState(input.cut ? undefined : input.text);
   const [said, setSaid] = useState<Said>();
-  const told = said?.text ?? fate;
+  const told = said?.isError ? fate : (said?.text ?? fate);
   const title = useId();
   const names = `${title} ${title}-id`;
   const fetchWhole = () => {
@@ -39,25 +39,28 @@ export function Approval({ execution, waiting, fate, isShort }: ApprovalProps) {
       aria-labelledby={names}
     >
       <Name waiting={waiting} title={title} isShort={isShort} />
-      {!isShort && (
-        <>
-          <p class="hint">
-            It {WAITS[why]}.{why === "outcome_unknown" && UNKNOWN} Since {time(waiting.since)}.
+      <div class="approval-said">
+        {!isShort && (
+          <p class={`hint ${told === undefined ? "" : "past"}`}>
+            It {WAITS[why]}.{why === "outcome_unknown" && UNKNOWN} Since {timeToday(waiting.since)}.
           </p>
-          <div class="approval-input">
-            <WholeInput tool={tool} text={whole ?? input.text} name={`Input of call ${id}`} />
-            {whole === undefined && (
-              <p class="hint">
-                Only the beginning of {bytes(input.bytes)} is shown. See all of it before you decide.{" "}
-                {call && (
-                  <button type="button" onClick={fetchWhole}>
-                    Show all
-                  </button>
-                )}
-              </p>
-            )}
-          </div>
-        </>
+        )}
+        <p role="status">{told !== undefined && <Text text={told} />}</p>
+      </div>
+      {!isShort && (
+        <div class="approval-input">
+          <WholeInput tool={tool} text={whole ?? input.text} name={`Input of call ${id}`} />
+          {whole === undefined && (
+            <p class="hint">
+              Only the beginning of {bytes(input.bytes)} is shown. See all of it before you decide.{" "}
+              {call && (
+                <button type="button" onClick={fetchWhole}>
+                  Show all
+                </button>
+              )}
+            </p>
+          )}
+        </div>
       )}
       <div class="approval-foot">
         {!isShort && decide && why !== "result" && (
@@ -68,9 +71,11 @@ export function Approval({ execution, waiting, fate, isShort }: ApprovalProps) {
             onSaid={setSaid}
           />
         )}
-        <p role={said?.isError ? "alert" : "status"} class={said?.isError ? "problem" : "hint"}>
-          {told !== undefined && <Text text={told} />}
-        </p>
+        {said?.isError && (
+          <p role="alert" class="problem">
+            <Text text={said.text} />
+          </p>
+        )}
       </div>
     </article>
   );

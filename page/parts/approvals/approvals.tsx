@@ -54,16 +54,17 @@ export function Approvals({ view }: ApprovalsProps) {
               : `${counted(waiting.length, "call")} wait${waiting.length === 1 ? "s" : ""}`}
           </h2>
           {shown.length > 1 && !isOver && !isHidden && <Ways shown={shown} open={open} onWay={goTo} />}
-          <button type="button" aria-expanded={!isHidden} onClick={() => setHidden(!isHidden)}>
-            {isHidden ? "Show" : "Hide"}
-          </button>
-          {isOver && (
+          {isOver ? (
             <button type="button" ref={close} onClick={() => setKept([])}>
               Close
             </button>
+          ) : (
+            <button type="button" aria-expanded={!isHidden} onClick={() => setHidden(!isHidden)}>
+              {isHidden ? "Show" : "Hide"}
+            </button>
           )}
         </header>
-        {!isHidden && (
+        {(isOver || !isHidden) && (
           <div class="approvals-list" ref={list}>
             {shown.map((one) => (
               <Approval
