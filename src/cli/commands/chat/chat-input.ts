@@ -23,7 +23,7 @@ export interface ChatInput extends Disposable {
   readonly lines: AnswerLines | undefined;
   /** The next message that is not empty; undefined once there is none, or if the signal is aborted. */
   next(signal: AbortSignal): Promise<string | undefined>;
-  /** Number of the messages that are there and were not asked for. Nothing can be asked for after it. */
+  /** Number of the messages that are there and were not asked for, `COUNTED` at most. Nothing can be asked for after it. */
   left(): Promise<number>;
 }
 
@@ -84,7 +84,7 @@ function pipeInput(stdin: NodeJS.ReadStream): ChatInput {
 /** How long messages of a pipe are waited for that are only counted, in milliseconds: its writer may never end. */
 const COUNT_MS = 200;
 /** Messages that are counted at most: a pipe may be endless. */
-const COUNTED = 10_000;
+export const COUNTED = 10_000;
 
 class PipedMessages {
   readonly #lines: AsyncGenerator<string>;

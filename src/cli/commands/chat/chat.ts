@@ -22,7 +22,7 @@ import { oneLine } from "../../terminal/one-line.ts";
 import { standardStreams, writeStderr } from "../../terminal/standard-streams.ts";
 import { openRuntime, type OpenRuntime } from "../run/open-runtime.ts";
 import { type ChatCommandResult, completeCommand, isCommand, runChatCommand } from "./chat-commands.ts";
-import { type ChatInput, openChatInput } from "./chat-input.ts";
+import { type ChatInput, COUNTED, openChatInput } from "./chat-input.ts";
 import { type ChatScreen, openChatScreen } from "./chat-screen.ts";
 import { ControlC, type Pressed } from "./control-c.ts";
 import { chatModel, type PastChat, pastLines, pastMessages, readPastChat } from "./past-chat.ts";
@@ -195,7 +195,7 @@ class ChatLoop {
       if (command === "exit") break;
       if (command !== undefined && command !== "continue") continue;
       if (!input.isPerson && past?.goesOn && !this.#report)
-        writeStderr("portcullis: the conversation had calls without answers: the message gives them up.\n");
+        this.#note("portcullis: the conversation had calls without answers: the message gives them up.");
       const ending = await this.#say(command === "continue" ? undefined : message, input.isPerson);
       if (!ending) continue;
       // A script gets no further answer to a question that has none.
@@ -203,7 +203,8 @@ class ChatLoop {
       if (over.aborted || code !== EXIT.completed) break;
     }
     if (!input.isPerson) code = (await this.#endPipe(input)) ?? code;
-    if (this.#report) this.#tellHow(this.#report.execution);
+    // What brings a pipe with a call that waits further was told: a new message would give the call up.
+    if (this.#report && code !== EXIT.waiting) this.#tellHow(this.#report.execution);
     return open.end(over.aborted ? EXIT.cancelled : code, this.#report?.artifacts);
   }
 
@@ -211,12 +212,10 @@ class ChatLoop {
   async #endPipe(input: ChatInput): Promise<number | undefined> {
     const { past, over, options } = this.#parts;
     const left = await input.left();
-    if (left > 0)
-      writeStderr(
-        `portcullis: ${counted(left, "message")} of standard input ${left === 1 ? "was" : "were"} not sent.\n`,
-      );
+    const atLeast = left < COUNTED ? "" : "at least ";
+    if (left > 0) this.#note(`portcullis: ${atLeast}${counted(left, "message")} of standard input not sent.`);
     if (this.#report || over.aborted) return undefined;
-    writeStderr(`portcullis: ${NO_MESSAGE}\n`);
+    this.#note(`portcullis: ${NO_MESSAGE}`);
     if (!past?.goesOn) return undefined;
     const { execution } = past.view;
     const same = sameOr(options, undefined);

@@ -14,6 +14,8 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const CHAT = ["chat", "--model", `${fixtures}chat-model.ts`, "--tools", `${fixtures}chat-tools.ts`];
 const ID = /--conversation ([\w-]+)/;
+/** A call that waits, and its conversation. */
+const DECIDE = /portcullis decide ([\w-]+) (\S+) --allow/;
 
 test("each line of a pipe is a message, also one with a slash; answers go to standard output, all else to standard error", async () => {
   const { code, stdout, stderr } = await portcullis(CHAT, "hello\n\n/tools\r\ncount");
@@ -30,6 +32,9 @@ test("a pipe ends at the first message without an answer, with the exit code of 
   const failed = await portcullis(CHAT, "one\nfail\ntwo\n");
   expect([failed.code, failed.stdout]).toEqual([5, "Message 1: one\n"]);
   expect(failed.stderr).toMatch(/^provider_failed: The provider failed\.$/m);
+  expect(failed.stderr).toContain("portcullis: 1 message of standard input not sent.\n");
+  const endless = await portcullis(CHAT, `fail\n${"two\n".repeat(20_000)}`);
+  expect(endless.stderr).toContain("portcullis: at least 10,000 messages of standard input not sent.\n");
   const denied = await portcullis(CHAT, 'pay {"amount":1}\nafter\n');
   expect([denied.code, denied.stdout.split("\n").at(-2)]).toEqual([0, "Message 2: after"]);
   expect(denied.stderr).toContain("pay needs approval. There is no terminal to ask on");
@@ -71,9 +76,10 @@ test("a call that waits for a decision ends a pipe with 6 and the commands that 
   const journal = ["--journal", join(folder, "waits.db")];
   const first = await portcullis([...CHAT, ...journal], 'program {"amount":5}\nnot said\n\nnor this');
   expect([first.code, first.stdout]).toEqual([6, ""]);
-  expect(first.stderr).toContain("portcullis: 2 messages of standard input were not sent.\n");
+  expect(first.stderr).toContain("portcullis: 2 messages of standard input not sent.\n");
   expect(first.stderr).not.toContain("/continue");
-  const [, id = ""] = ID.exec(first.stderr) ?? [];
+  const [, id = "", call = ""] = DECIDE.exec(first.stderr) ?? [];
+  expect(first.stderr).not.toContain("Take it up again");
   const commands = new RegExp(
     `with:\\n {2}portcullis decide ${id} \\S+ --allow .*\\n.*with:\\n {2}portcullis resume ${id} `,
   );
@@ -82,9 +88,7 @@ test("a call that waits for a decision ends a pipe with 6 and the commands that 
   expect([idle.code, idle.stdout]).toEqual([6, ""]);
   expect(idle.stderr).toContain("Nothing was said: standard input had no message.");
   expect(idle.stderr).toMatch(commands);
-  const decide = /portcullis decide (\S+) (\S+) --allow/.exec(first.stderr);
-  expect(decide?.[1]).toBe(id);
-  await portcullis(["decide", id, decide?.[2] ?? "", "--allow", ...journal]);
+  await portcullis(["decide", id, call, "--allow", ...journal]);
   const resumed = await portcullis(["resume", id, ...CHAT.slice(1), ...journal]);
   expect(resumed.stdout).toContain('It came to {"paid":5}');
 });
@@ -95,7 +99,7 @@ test("a pipe without a message says so, and a message that gives waiting calls u
   expect([none.code, none.stdout]).toEqual([0, ""]);
   expect(none.stderr).toContain("portcullis: Nothing was said: standard input had no message. Each of its lines");
   const first = await portcullis([...CHAT, ...journal], 'pay {"amount":5}\n');
-  const [, id = ""] = ID.exec(first.stderr) ?? [];
+  const [, id = ""] = DECIDE.exec(first.stderr) ?? [];
   const again = await portcullis([...CHAT, ...journal, "--conversation", id], "two\nthree\n");
   expect(again.code).toBe(0);
   expect(again.stderr.match(/calls without answers: the message gives them up/g)).toHaveLength(1);
@@ -104,8 +108,7 @@ test("a pipe without a message says so, and a message that gives waiting calls u
 test("what is said first is the title of a conversation, and calls are counted alike wherever they are told", async () => {
   const journal = ["--journal", join(folder, "counted.db")];
   const { stderr } = await portcullis([...CHAT, ...journal], 'calls 3\npay {"amount":1}\n');
-  const [, id = ""] = ID.exec(stderr) ?? [];
-  const [, call = ""] = /portcullis decide \S+ (\S+) --allow/.exec(stderr) ?? [];
+  const [, id = "", call = ""] = DECIDE.exec(stderr) ?? [];
   await portcullis(["decide", id, call, "--deny", ...journal]);
   const resumed = await portcullis(["resume", id, ...CHAT.slice(1), ...journal]);
   expect(stderr).toMatch(/^2 turns, 1 program, 3 calls, /m);

@@ -40,3 +40,15 @@ test("the facts of an answer are those of its own turns, and the cost is that of
   );
   expect(costText(three, "scripted:constructor")).toContain("has no price of scripted:constructor");
 });
+
+test("of a conversation that goes on after one that has ended, only its own turns cost something", async () => {
+  await using runtime = await createRuntime({ tools: [rows], sandbox: createMemorySandbox() });
+  const model = scriptedModel([
+    { calls: [{ tool: "rows" }], usage },
+    { text: "One.", usage },
+    { text: "Two.", usage },
+  ]);
+  const first = await runtime.agent({ model, task: "1" });
+  await using talk = await runtime.converse({ model, continue: first.execution });
+  expect(costText(await talk.say("2"), "m:m")).toMatch(/^1 turn, 0 calls, 1,000 tokens in, 10 out\n/);
+});
