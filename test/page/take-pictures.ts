@@ -1,6 +1,6 @@
 /*
  * Takes the pictures of the page that README and docs show, of the examples: `make page-pictures`. They are looked at before
- * they are committed. `FOLDER` and `TYPE=png` take them to another place; `ONLY` selects by name, `WIDTHS` by width.
+ * they are committed. `FOLDER` and `TYPE=png` take them to another place; `ONLY` names others, `WIDTHS` selects by width.
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { startScenes } from "./scenes.ts";
 const {
   FOLDER = join(import.meta.dirname, "../../docs/pictures"),
   TYPE = "webp",
-  ONLY = "",
+  ONLY = "execution,list,conversation,comparison,approval",
   WIDTHS,
   CHROMIUM,
 } = process.env;
@@ -33,9 +33,7 @@ const SCREENS: Readonly<
 };
 
 const widths = (WIDTHS ?? "1280,768,360").split(",").map(Number);
-for (const [name, [hash, shown, before]] of Object.entries(SCREENS).filter(
-  ([one]) => ONLY === "" || ONLY.split(",").includes(one),
-))
+for (const [name, [hash, shown, before]] of Object.entries(SCREENS).filter(([one]) => ONLY.split(",").includes(one)))
   for (const width of widths)
     for (const scheme of ["light", "dark"]) {
       const context = await browser.createBrowserContext();
