@@ -14,8 +14,10 @@ export type Language = "javascript" | "python";
 export interface GuestLimits {
   /** Calls in the whole execution. The guest sends at most one more, which the gate refuses. */
   readonly calls: number;
-  /** Bytes, as UTF-8, of printed text that are kept from the start, and again from the end. */
+  /** Bytes, as UTF-8, of the printed text that is kept from the end, once `printedBytes` are spent. */
   readonly logBytes: number;
+  /** Bytes, as UTF-8, of printed text that are sent as they are. Missing in journals of before there was this limit. */
+  readonly printedBytes?: number;
   /** Bytes of the largest frame the guest may send. */
   readonly frameBytes: number;
 }

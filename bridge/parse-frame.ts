@@ -88,12 +88,12 @@ function plainFrame(text: string): GuestFrame | undefined {
 }
 
 const seed: Field = (value) => typeof value === "string" && /^[0-9a-f]{32}$/.test(value);
-const limits: Field = (value) =>
-  typeof value === "object" &&
-  value !== null &&
-  ["calls", "logBytes", "frameBytes"].every(
-    (key) => Object.hasOwn(value, key) && count(value[key as keyof typeof value]),
-  );
+const limits: Field = (value) => {
+  if (typeof value !== "object" || value === null) return false;
+  const named = value as Readonly<Record<string, unknown>>;
+  const isCount = (key: string) => Object.hasOwn(named, key) && count(named[key]);
+  return ["calls", "logBytes", "frameBytes"].every(isCount) && (!("printedBytes" in named) || isCount("printedBytes"));
+};
 
 const HOST_FORMS = new Map([
   ["start", form("required", { protocol: oneOf(PROTOCOL_VERSION), now: count, seed, limits })],

@@ -17,6 +17,8 @@
   const SEPARATOR = "\u001e";
   const DEPTH = 100;
   const LINE_BYTES = 16_384;
+  /** Characters of printed text in one frame: it fits into the smallest frame, however many of them are escaped. */
+  const PIECE_LENGTH = 8_192;
   const TIMERS_AT_ONCE = 10_000;
   /** Bytes of a frame that are reserved for its header. The host accepts shorter headers only. */
   const HEADER_BYTES = 16_384;
@@ -141,6 +143,8 @@
   let outbox = "";
   let settled = false;
   let limits = { __proto__: null, calls: 0, logBytes: 0, frameBytes: 0 };
+  /** Undefined in a journal of before there was this limit: then a guest prints as it did at the time. */
+  let printedBytes = undefined;
 
   function emit(header, body) {
     if (settled) return;
@@ -186,6 +190,7 @@
   function start(header, body) {
     startedAt = header.now;
     limits = header.limits;
+    printedBytes = limits.printedBytes;
     seedRandom(header.seed);
     streamingTools = body.streams;
     defineProperty(globalThis, "tools", { value: toolTree(body.tools), enumerable: true });
@@ -1009,14 +1014,32 @@
     return length;
   }
 
-  /** Sends lines at once until `logBytes` are spent. After that it keeps the latest lines, which are sent at the end. */
+  /** Prints a text, which may be several lines. */
   function print(stream, text) {
+    if (printedBytes === undefined) return printLine(stream, text);
+    let from = 0;
+    for (let end = indexOf(text, "\n"); end >= 0; end = indexOf(text, "\n", from)) {
+      printLine(stream, slice(text, from, end));
+      from = end + 1;
+    }
+    printLine(stream, slice(text, from));
+  }
+
+  /** Sends lines whole and at once until `printedBytes` are spent. After that it keeps the latest lines, shortened, which are sent at the end. */
+  function printLine(stream, text) {
     if (settled) return;
+    const isHead = tailFirst === null && dropped === 0;
+    const room = printedBytes === undefined || !isHead ? -1 : printedBytes - headBytes - 1;
+    if (room >= 0 && fittingLength(text, room) === text.length) {
+      headBytes += fittingBytes + 1;
+      send(stream, `${text}\n`, 0);
+      return;
+    }
     const length = fittingLength(text, min(LINE_BYTES, max(0, limits.logBytes - 64)));
     const leftOut = length === text.length ? "" : `… [${text.length - length} more characters of this line left out]`;
     const line = `${leftOut === "" ? text : slice(text, 0, length)}${leftOut}\n`;
     const bytes = fittingBytes + utf8Length(leftOut) + 1;
-    if (tailFirst === null && dropped === 0 && headBytes + bytes <= limits.logBytes) {
+    if (printedBytes === undefined && isHead && headBytes + bytes <= limits.logBytes) {
       headBytes += bytes;
       send(stream, line, 0);
       return;
@@ -1034,11 +1057,19 @@
     if (tailFirst === null) tailLast = null;
   }
 
-  function send(stream, line, droppedBefore) {
+  function send(stream, text, droppedBefore) {
     if (pending !== "" && (stream !== pendingStream || droppedBefore > 0)) flushOutput();
     pendingStream = stream;
     pendingDropped += droppedBefore;
-    pending += line;
+    pending += text;
+    if (printedBytes === undefined) return;
+    while (pending.length > PIECE_LENGTH) {
+      const isPair = charCodeAt(pending, PIECE_LENGTH - 1) >>> 10 === 0xd800 >>> 10;
+      const rest = slice(pending, isPair ? PIECE_LENGTH - 1 : PIECE_LENGTH);
+      pending = slice(pending, 0, pending.length - rest.length);
+      flushOutput();
+      pending = rest;
+    }
   }
 
   function flushTail() {

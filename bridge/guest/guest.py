@@ -67,6 +67,8 @@ assert queue
 PROTOCOL_VERSION = 1
 DEPTH = 100
 LINE_LENGTH = 16_384
+# Characters of printed text in one frame: it fits into the smallest frame, however many of them are escaped.
+PIECE_LENGTH = 4_096
 TIMERS_AT_ONCE = 10_000
 LONGEST_TIMER_MS = 2**31 - 1
 # Bytes of a frame that are reserved for its header: more than the host accepts.
@@ -452,12 +454,19 @@ class Bridge:
 
 
 class Log:
-    """Printed text. The first `logBytes` are sent at once; after them the latest lines are kept and sent at the end."""
+    """Printed text.
+
+    Lines are sent whole and at once until `printedBytes` are spent. After that the latest lines, shortened, are kept and
+    sent at the end.
+    """
 
     def __init__(self, append):
         self._append = append
         self.log_bytes = 0
+        # None in a journal of before there was this limit: then a guest prints as it did at the time.
+        self.printed_bytes = None
         self._pending = []
+        self._pending_length = 0
         self._pending_stream = "stdout"
         self._pending_dropped = 0
         self._head_bytes = 0
@@ -469,15 +478,31 @@ class Log:
     def longest_line(self):
         return min(LINE_LENGTH, max(0, self.log_bytes - 64))
 
+    def room(self):
+        """Bytes that a line may have, with its line break, to be sent whole."""
+        is_head = not self._tail and self._dropped == 0
+        return self.printed_bytes - self._head_bytes if is_head and self.printed_bytes is not None else 0
+
+    def held_length(self):
+        """Characters of a line that are held until its end. A line that is longer is not sent whole."""
+        return max(LINE_LENGTH, self.room()) + 1
+
     def add(self, stream, text, left_out):
         """Adds a line without its line break. `left_out` counts the characters that were cut from it already."""
+        if left_out == 0 and len(text) < self.room():
+            size = utf8_size(text) + 1
+            if size <= self.room():
+                self._head_bytes += size
+                self._send(stream, f"{text}\n", 0)
+                return
         longest = self.longest_line()
         if 4 * len(text) > longest and utf8_size(text) > longest:
             kept = utf8_start(text, longest)
             text, left_out = kept, left_out + units(text) - units(kept)
         line = f"{text}… [{left_out} more characters of this line left out]\n" if left_out > 0 else f"{text}\n"
         size = utf8_size(line)
-        if not self._tail and self._dropped == 0 and self._head_bytes + size <= self.log_bytes:
+        is_head = self.printed_bytes is None and not self._tail and self._dropped == 0
+        if is_head and self._head_bytes + size <= self.log_bytes:
             self._head_bytes += size
             self._send(stream, line, 0)
             return
@@ -492,7 +517,17 @@ class Log:
             self.flush()
         self._pending_stream = stream
         self._pending_dropped += dropped_before
+        if self.printed_bytes is None:
+            self._pending.append(line)
+            return
+        while len(line) > PIECE_LENGTH - self._pending_length:
+            room = PIECE_LENGTH - self._pending_length
+            self._pending.append(line[:room])
+            self.flush()
+            self._pending_stream = stream
+            line = line[room:]
         self._pending.append(line)
+        self._pending_length += len(line)
 
     def flush_tail(self):
         for stream in self.streams:
@@ -513,6 +548,7 @@ class Log:
         header = {"kind": "output", "stream": self._pending_stream, "dropped": self._pending_dropped}
         self._append(header, json_bytes("".join(self._pending)))
         self._pending = []
+        self._pending_length = 0
         self._pending_dropped = 0
 
 
@@ -551,7 +587,7 @@ class Printed(io.TextIOBase):
         return written
 
     def _hold(self, text):
-        room = LINE_LENGTH + 1 - self._length
+        room = self._log.held_length() - self._length
         self._left_out += max(0, len(text) - room)
         text = text[: max(0, room)]
         self._parts.append(text)
@@ -1585,6 +1621,7 @@ class Guest:
         self.started_at = header["now"]
         self._limits = header["limits"]
         self.log.log_bytes = self._limits["logBytes"]
+        self.log.printed_bytes = self._limits.get("printedBytes")
         seed_chance(header["seed"])
         module = types.ModuleType("__main__")
         tools = tool_tree(body["tools"], self.call, set(body.get("streams", ())), self.stream)

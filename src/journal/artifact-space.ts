@@ -79,12 +79,12 @@ export class ArtifactSpace {
     return undefined;
   }
 
-  /** A name for a value that is kept without one: the same call's earlier name, or a new name like `result-3`. */
-  nameFor(call: string): string {
+  /** A name for a value that is kept without one: the same call's earlier name, or a new one like `result-3`, or `printed`, `printed-2`. */
+  nameFor(call: string, kind: "result" | "printed" = "result"): string {
     const before = this.#byCall.get(call)?.name;
     if (before !== undefined) return before;
     for (let number = 1; ; number += 1) {
-      const name = `result-${number}`;
+      const name = kind === "printed" && number === 1 ? kind : `${kind}-${number}`;
       if (!this.#entries.has(name) && !this.#reserved.has(name)) return name;
     }
   }

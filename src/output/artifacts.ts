@@ -28,8 +28,9 @@ const LISTED = 10;
 /** What a program has kept under names of its own, for the model: name, size, shape and first row. Empty if nothing. */
 export function keptText(kept: Kept | undefined): string {
   if (!kept) return "";
-  const { place, value } = kept;
-  const own = place.space.all.filter(({ name, call }) => isOwn(call, place.prefix) && name !== value?.name);
+  const { place, value, printed } = kept;
+  const told = new Set([value?.name, printed?.name]);
+  const own = place.space.all.filter(({ name, call }) => isOwn(call, place.prefix) && !told.has(name));
   if (own.length === 0) return "";
   const more = own.length > LISTED ? `\nand ${own.length - LISTED} more.` : "";
   // A name has plain characters only.

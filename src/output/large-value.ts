@@ -1,3 +1,5 @@
+import { betweenText, endsOf, type Ends, type LongText } from "../values/cut-middle.ts";
+import type { CutTexts, TextRest } from "../values/json/value-head.ts";
 import { weigh } from "../values/json/weigh.ts";
 import { entryCount, cut, FIELDS_SHOWN, shapeOf } from "../values/value-shape.ts";
 import { cleanText } from "./clean-text.ts";
@@ -14,8 +16,12 @@ export interface Stub {
   readonly shape: string;
   /** Rows of an array, or fields of an object. */
   readonly count?: number;
-  /** As much of the value's beginning as fits: rows, fields or characters. */
+  /** As much of the value's beginning as fits: rows, fields or characters. Of a text within it, both ends are shown. */
   readonly first?: unknown;
+  /** Of a text: the characters that are left out after `first`. */
+  readonly between?: number;
+  /** Of a text: as much of its end as fits. */
+  readonly last?: string;
 }
 
 const SHAPE_LENGTHS = [2000, 400, 100, 20];
@@ -28,6 +34,8 @@ export interface LargeValue {
   readonly bytes: number;
   /** Full number of entries of the containers that are truncated in `value`. */
   readonly counts: ReadonlyMap<object, number>;
+  /** What is missing of texts that are cut in `value`. */
+  readonly texts?: CutTexts | undefined;
 }
 
 /** A stub whose cleaned JSON has at most `allowedBytes`. If no stub is so short, the shortest, of about 200 bytes. */
@@ -38,32 +46,45 @@ export function stubOf(large: LargeValue, allowedBytes: number, advice: string, 
   const shape = cleanText(shapeOf(value, large.counts));
   for (const length of SHAPE_LENGTHS) {
     const bare: Stub = { ...known, shape: cut(shape, length), ...count };
-    if (cleanSize(bare) <= allowedBytes) return withFirst(bare, value, allowedBytes);
+    if (cleanSize(bare) <= allowedBytes) return withFirst(bare, large, allowedBytes);
   }
   return { ...known, shape: Array.isArray(value) ? "array" : typeof value, ...count };
 }
 
-/** Adds as much of the value's beginning as fits. Retries with less room, because cleaning makes text longer. */
-function withFirst(bare: Stub, value: unknown, allowedBytes: number): Stub {
+/** Adds as much of the value as fits. Retries with less room, because cleaning makes text longer. */
+function withFirst(bare: Stub, large: LargeValue, allowedBytes: number): Stub {
   for (let room = allowedBytes - cleanSize(bare) - ',"first":'.length; room > 0; room = Math.floor(room / 2)) {
-    const first = sample(value, room);
-    if (first === undefined) return bare;
-    const stub = { ...bare, first };
+    const shown = shownPart(large, room);
+    if (shown === undefined) return bare;
+    const stub = { ...bare, ...shown };
     if (cleanSize(stub) <= allowedBytes) return stub;
   }
   return bare;
 }
 
-/** The beginning of a value, of at most `room` bytes of JSON; undefined if nothing fits. */
-function sample(value: unknown, room: number): unknown {
+function shownPart({ value, texts = NONE }: LargeValue, room: number): Partial<Stub> | undefined {
+  const ends = typeof value === "string" ? endsWithin(value, room, restIn(texts, undefined, "")) : undefined;
+  if (ends) return ends;
+  const first = sample(value, room, texts);
+  return first === undefined ? undefined : { first };
+}
+
+const NONE: CutTexts = new Map();
+
+function restIn(texts: CutTexts, container: object | undefined, name: string): TextRest | undefined {
+  return texts.get(container)?.get(name);
+}
+
+/** The beginning of a value, of at most `room` bytes of JSON; undefined if nothing fits. `rest` is what is missing of a text. */
+function sample(value: unknown, room: number, texts: CutTexts, rest?: TextRest): unknown {
   if (room < 2) return undefined;
-  if (typeof value === "string") return room < 16 ? undefined : fitText(value, room);
-  if (Array.isArray(value)) return sampleRows(value, room);
-  if (typeof value === "object" && value !== null) return sampleFields(value, room);
+  if (typeof value === "string") return room < 16 ? undefined : fitText(value, room, rest);
+  if (Array.isArray(value)) return sampleRows(value, room, texts);
+  if (typeof value === "object" && value !== null) return sampleFields(value, room, texts);
   return sizeWithin(value, room) === undefined ? undefined : value;
 }
 
-function sampleRows(rows: readonly unknown[], room: number): unknown[] | undefined {
+function sampleRows(rows: readonly unknown[], room: number, texts: CutTexts): unknown[] | undefined {
   const taken: unknown[] = [];
   let left = room - 2;
   for (const row of rows) {
@@ -73,17 +94,18 @@ function sampleRows(rows: readonly unknown[], room: number): unknown[] | undefin
     taken.push(row);
   }
   if (taken.length > 0 || rows.length === 0) return taken;
-  const part = sample(rows[0], room - 3);
+  const part = sample(rows[0], room - 3, texts, restIn(texts, rows, "0"));
   return part === undefined ? undefined : [part];
 }
 
-function sampleFields(value: object, room: number): object | undefined {
+function sampleFields(value: object, room: number, texts: CutTexts): object | undefined {
   const fields = Object.entries(value).slice(0, FIELDS_SHOWN);
   const taken: [string, unknown][] = [];
   let left = room - 2;
   fields.forEach(([name, field], index) => {
     const share = Math.floor(left / (fields.length - index)) - sizeOf(name) - 2;
-    const part = sizeWithin(field, share) === undefined ? sample(field, share) : field;
+    const part =
+      sizeWithin(field, share) === undefined ? sample(field, share, texts, restIn(texts, value, name)) : field;
     if (part === undefined) return;
     taken.push([name, part]);
     left -= sizeOf(name) + sizeOf(part) + 2;
@@ -91,12 +113,36 @@ function sampleFields(value: object, room: number): object | undefined {
   return taken.length > 0 || fields.length === 0 ? Object.fromEntries(taken) : undefined;
 }
 
-/** The longest beginning of a text whose JSON fits. */
-function fitText(text: string, room: number): string {
+/** A text whose JSON fits: both ends of a longer one, or its beginning if there is too little room for both. */
+function fitText(text: string, room: number, rest: TextRest | undefined): string {
+  if (!rest && sizeOf(text) <= room) return text;
+  const ends = endsWithin(text, room, rest);
+  if (ends) return `${ends.first}${betweenText(ends.between)}${ends.last}`;
   for (let length = room; ; length = Math.floor(length / 2)) {
     const beginning = cut(text, length);
     if (sizeOf(beginning) <= room) return beginning;
   }
+}
+
+/** Room in which both ends of a text are more than a few words, in bytes of JSON. */
+const ROOM_FOR_ENDS = 200;
+/** Bytes of what stands around and between the ends: names, quotes, a number. */
+const BETWEEN_BYTES = 60;
+
+/** Both ends of a text that is longer than the room, as JSON; undefined if there is too little room. */
+function endsWithin(text: string, room: number, rest: TextRest | undefined): Ends | undefined {
+  const long: LongText = rest ? { first: text, ...rest } : { first: text, last: text, length: text.length };
+  const allowed = room - BETWEEN_BYTES;
+  let bytes = room < ROOM_FOR_ENDS ? 0 : allowed;
+  while (bytes > 0) {
+    const ends = endsOf(long, bytes);
+    const size = sizeOf(ends.first) + sizeOf(ends.last);
+    if (ends.between <= 0) return undefined;
+    if (size <= allowed) return ends;
+    // Escaped characters take more room than their bytes.
+    bytes = Math.min(bytes - 1, Math.floor((bytes * allowed) / size));
+  }
+  return undefined;
 }
 
 /** UTF-8 bytes of a value's JSON, or undefined if more than `max`. Stops reading the value about there. */

@@ -46,7 +46,7 @@ export function reportOf<Value = unknown>(execution: Execution, tools: ToolSet):
   const notes = execution.notes.map(cleanText);
   const remarks = execution.remarks.map(cleanText);
   const value = ending.type === "completed" ? shownValue(ending, limits.outputBytes, execution.kept?.value) : undefined;
-  const printed = printedText(logs, limits);
+  const printed = printedText(logs, limits, execution.kept?.printed);
   const parts =
     ending.type === "completed"
       ? [value?.text ?? "The program returned nothing."]
@@ -55,7 +55,7 @@ export function reportOf<Value = unknown>(execution: Execution, tools: ToolSet):
   if (remarks.length > 0) parts.push(`Remarks from the sandbox:\n${remarks.map(insetText).join("\n")}`);
   const keptHere = keptText(execution.kept);
   if (keptHere !== "") parts.push(keptHere);
-  if (printed !== INSET) parts.push(`Printed:\n${printed}`);
+  if (printed !== undefined) parts.push(printed);
   const text = parts.join("\n\n");
   const cut = {
     ...(value?.cutBytes === undefined ? {} : { valueBytes: value.cutBytes }),
@@ -108,23 +108,36 @@ function endedText(
 }
 
 /**
- * Printed text, indented. All that the sandbox kept is shown, unless it takes too many bytes once it is escaped. A cut may
- * remove the line with the number of omitted lines, so the line of the cut gives this number too.
+ * Printed text, indented, under its heading. Both ends of it are shown as they are, unless they take too many bytes once they
+ * are escaped. A cut may remove the line with the number of omitted lines, so the line of the cut gives this number too.
  */
-function printedText({ text, bytes, lines, dropped }: Logs, { logBytes }: Limits): string {
+function printedText(
+  { text, bytes, lines, dropped }: Logs,
+  { logBytes }: Limits,
+  kept: KeptValue | undefined,
+): string | undefined {
+  if (text.trimEnd() === "") return undefined;
   const shownLines = lines - dropped + 2;
   const allowedBytes = Math.max(logBytes * 2, bytes) + INSET.length * shownLines;
   const besides = dropped === 0 ? "" : ` and ${dropped} ${dropped === 1 ? "line" : "lines"}`;
-  return cutMiddle(insetText(text.trimEnd()), allowedBytes, INSET, besides);
+  return `${printedHeading(kept)}\n${cutMiddle(insetText(text.trimEnd()), allowedBytes, INSET, besides)}`;
+}
+
+function printedHeading(kept: KeptValue | undefined): string {
+  if (!kept) return "Printed:";
+  return kept.isShared
+    ? `Printed, and kept: read it in a later program by await load("${kept.name}"). Its first and last lines:`
+    : `Printed, and kept for the host as ${kept.name}. Its first and last lines:`;
 }
 
 /** `cutBytes` are the bytes of the whole value, if a stub stands for it. */
-function shownValue({ value, counts, text }: Completed, outputBytes: number, kept: KeptValue | undefined) {
+function shownValue({ value, counts, texts, text }: Completed, outputBytes: number, kept: KeptValue | undefined) {
   if (text === undefined) return { value, text };
   const bytes = Buffer.byteLength(text);
   const shown = bytes <= outputBytes ? cleanText(text) : undefined;
   if (shown !== undefined && Buffer.byteLength(shown) <= outputBytes) return { value, text: shown };
-  const stub: Stub = stubOf({ value, bytes, counts: counts ?? new Map() }, outputBytes, adviceOf(kept), kept?.name);
+  const large = { value, bytes, counts: counts ?? new Map(), texts };
+  const stub: Stub = stubOf(large, outputBytes, adviceOf(kept), kept?.name);
   return { value: stub, text: cleanText(JSON.stringify(stub)), cutBytes: bytes };
 }
 

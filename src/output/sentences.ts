@@ -39,6 +39,7 @@ const STOPPED: Readonly<Record<StoppedBy, readonly [what: string, advice: string
     "Return the answer, not the data: select, aggregate or count in the program.",
   ],
   logBytes: ["it printed more than", "Print less."],
+  printedBytes: ["it printed more than", "Print less."],
   frameBytes: ["it sent a message larger than", "Pass or return less at once."],
 };
 

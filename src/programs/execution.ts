@@ -1,7 +1,8 @@
 import type { CallLine } from "../gate/call-line.ts";
 import type { ArtifactPlace } from "../gate/artifacts/session-artifacts.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
-import type { KeptValue } from "./drive/keep-value.ts";
+import type { KeptLarger } from "./drive/keep-value.ts";
+import type { Stretch } from "./drive/log-collector.ts";
 import type { Limits } from "./limits.ts";
 import type { ConnectionTotals, Ending, Logs, NotEvictedCause, Unreplayable } from "./outcome.ts";
 import { NO_CONNECTIONS, type Usage } from "./from-journal/execution-state.ts";
@@ -23,16 +24,16 @@ export interface Execution extends Driven {
 }
 
 /** The values that a program has kept outside of its result. */
-export interface Kept {
+export interface Kept extends KeptLarger {
   /** Its own artifacts, and those of its conversation. */
   readonly place: ArtifactPlace;
-  /** The artifact with its value, if the value is too large for a model. */
-  readonly value?: KeptValue | undefined;
 }
 
 export interface Driven extends Usage {
   readonly ending: Ending;
   readonly logs: Logs;
+  /** All that is kept of what was printed, if `logs` leaves some of it out. */
+  readonly printed?: readonly Stretch[] | undefined;
   /** Sentences for the reader of the result. */
   readonly notes: readonly string[];
   /** The guest's notes on the value. A program that has taken over its guest controls their text. */

@@ -41,7 +41,10 @@ export const LIMIT_RULES = {
    * with it. People take as long as they take, so there is no bound by default.
    */
   waitMs: wholeNumber({ min: 10, max: 31_536_000_000 }),
-  /** Calls of tools; in a conversation its programs count too. The largest of our examples makes 1,230. */
+  /**
+   * Calls of tools; in a conversation each program counts as one more, which `usage.calls` does not. The largest of our
+   * examples makes 1,230.
+   */
   calls: wholeNumber({ min: 0, max: 1_000_000, default: 10_000 }),
   /**
    * Calls that run or wait for their tool's `concurrency` or `rate` at the same time; further calls are queued. Enough to hide
@@ -91,8 +94,13 @@ export const LIMIT_RULES = {
   artifacts: wholeNumber({ min: 0, max: 10_000, default: 100 }),
   /** The returned value as sent to the model: about 5,000 tokens. Of a larger value the shape and the first rows are sent. */
   outputBytes: wholeNumber({ min: 64, max: 16 * MIB, default: 16 * KIB }),
-  /** Printed text, as UTF-8, that is kept from the start; the same amount is kept from the end. */
+  /** Printed text, as UTF-8, that is shown from the start; the same amount is shown from the end. */
   logBytes: wholeNumber({ min: 256, max: MIB, default: 8 * KIB }),
+  /**
+   * Printed text, as UTF-8, that is kept. If more is printed than is shown, a later program finds what is kept as the artifact
+   * `printed`. A program that prints without end fills the journal up to here.
+   */
+  printedBytes: wholeNumber({ min: 0, max: 8 * MIB, default: MIB }),
   /** Largest frame a program may send: a value that it returns or saves, or an input. The host holds it in memory as a whole. */
   frameBytes: wholeNumber({ min: 64 * KIB, max: 64 * MIB, default: 8 * MIB }),
 };

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { UNREPLAYABLE_CAUSES } from "../../bridge/frames.ts";
+import type { CutTexts } from "../values/json/value-head.ts";
 import type { SchemaType } from "../values/schema-type.ts";
 import { type Limits, LIMIT_RULES } from "./limits.ts";
 import { objectSchema } from "../values/object-schema.ts";
@@ -147,6 +148,8 @@ export type Outcome = SchemaType<typeof OUTCOME>;
 export interface Completed extends Extract<Outcome, { type: "completed" }> {
   /** Full number of entries of each list and record that is cut in `value`. */
   readonly counts?: ReadonlyMap<object, number>;
+  /** What is missing of texts that are cut in `value`. */
+  readonly texts?: CutTexts;
   /** The whole value, as the JSON text that crossed the bridge. */
   readonly text: string | undefined;
   /** The value as the schema of the result has transformed it, if there is a schema. */

@@ -1,7 +1,9 @@
 import { jsonTextOf } from "../values/json/json-text.ts";
 import type { Lane } from "../values/slice-scheduler.ts";
 import type { About, Redaction, Redactor } from "../redaction/redactor.ts";
+import { type ShownLogs, shownLogs } from "./drive/log-collector.ts";
 import type { Execution } from "./execution.ts";
+import type { Limits } from "./limits.ts";
 import type { Completed, Ending, Outcome, Waiting } from "./outcome.ts";
 import type { Scope } from "./scope.ts";
 import { readUpTo } from "../values/json/value-head.ts";
@@ -9,17 +11,37 @@ import { readUpTo } from "../values/json/value-head.ts";
 const TO_MODEL: About = { to: "model" };
 
 /** Redacts the texts of an execution that a model or the host's report shows, before they are shortened. */
-async function redactShown(shown: Execution, redactor: Redactor, outputBytes: number, lane: Lane): Promise<Execution> {
+async function redactShown(
+  shown: Execution,
+  redactor: Redactor,
+  { outputBytes, logBytes }: Limits,
+  lane: Lane,
+): Promise<Execution> {
   const redaction = redactor.for(TO_MODEL);
   const ending =
     shown.ending.type === "completed"
       ? await redactCompleted(shown.ending, redaction, outputBytes, lane)
       : await redactFailed(shown.ending, redaction);
-  const text = await redaction.text(shown.logs.text);
-  const logs = { ...shown.logs, text, bytes: Buffer.byteLength(text) };
+  const logs = await redactLogs(shown, redaction, logBytes);
   const notes = await Array.fromAsync(shown.notes, redaction.text);
   const remarks = await Array.fromAsync(shown.remarks, redaction.text);
-  return { ...shown, ending, logs, notes, remarks, redacted: redaction.taken };
+  return { ...shown, ...logs, ending, notes, remarks, redacted: redaction.taken };
+}
+
+async function redactLogs(
+  { logs, printed }: Pick<Execution, "logs" | "printed">,
+  redaction: Redaction,
+  logBytes: number,
+): Promise<ShownLogs> {
+  if (printed) {
+    const redacted = await Array.fromAsync(printed, async ({ dropped, text }) => ({
+      dropped,
+      text: await redaction.text(text),
+    }));
+    return shownLogs(redacted, logBytes);
+  }
+  const text = await redaction.text(logs.text);
+  return { logs: { ...logs, text, bytes: Buffer.byteLength(text) }, printed };
 }
 
 /** An execution that was read from its journal, as it may be shown. */
@@ -33,7 +55,7 @@ export async function shownExecution(
     const calls = await Array.fromAsync(execution.calls, async (line) =>
       line.display === undefined ? line : { ...line, display: await redactor.value(line.display, { to: "log" }) },
     );
-    return await redactShown({ ...execution, calls }, redactor, limits.outputBytes, share.lane);
+    return await redactShown({ ...execution, calls }, redactor, limits, share.lane);
   } finally {
     share.end();
   }

@@ -164,6 +164,8 @@ function limitViews(
   };
   const returned = past.state.end.settled?.body;
   const streamBytes = largestStream(past);
+  const limits = limitsOf(header);
+  const { printedBytes } = limits;
   const used: Readonly<Record<string, number | undefined>> = {
     runningMs,
     wallMs: wallMs ?? (past.outcome ? undefined : lastAt - header.startedAt),
@@ -174,13 +176,11 @@ function limitViews(
     totalBytes: past.inputBytes + past.resultBytes,
     ...given({ streamBytes }),
     outputBytes: output && returned !== undefined ? Buffer.byteLength(returned) : undefined,
-    logBytes: past.logs.bytes,
+    printedBytes: Math.min(past.logs.bytes, printedBytes),
   };
-  const limits = limitsOf(header);
   return Object.entries(used).map(([name, value]) => ({
     name,
     ...given({ used: value }),
-    // Printed text is kept from the start, and as much again from the end.
-    allowed: (limits[name as keyof typeof limits] ?? 0) * (name === "logBytes" ? 2 : 1),
+    allowed: limits[name as keyof typeof limits] ?? 0,
   }));
 }

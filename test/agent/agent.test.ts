@@ -300,7 +300,7 @@ test("a large result of a direct call is sent as its shape and beginning with it
   expect(result?.provenance).toEqual({
     tool: "rows",
     bytes,
-    cut: "of which only the beginning is shown",
+    cut: "of which only a part is shown",
     at: expect.any(Number),
   });
   expect(talked.calls).toMatchObject([{ bytes, outcome: { type: "value", shape: "array of 5000" } }]);

@@ -224,6 +224,43 @@ describe("a value that is too large for a model is kept by itself", () => {
     expect(await report.artifacts[0]?.read()).toBe(1);
   });
 
+  test.each(Object.entries(JOURNALS))(
+    "so is what was printed, of both streams, in order: %s",
+    async (_name, journal) => {
+      await using runtime = await start({ journal: journal(), limits: { logBytes: 256 } });
+      const program = `await save("printed", 1); for (let n = 0; n < 99; n += 1) { console.log("line " + n); console.error("x"); }`;
+      for (let time = 0; time < 2; time += 1) {
+        const report = await runtime.execute(program, { execution: "long" });
+        expect(report.artifacts.map(({ name }) => name)).toEqual(["printed", "printed-2"]);
+        expect(await report.artifacts[1]?.read()).toBe(Array.from({ length: 99 }, (_, n) => `line ${n}\nx\n`).join(""));
+        expect(report.output.text).toMatch(
+          /\n\nPrinted, and kept for the host as printed-2\. Its first and last lines:\n {2}line 0\n {2}x\n/,
+        );
+        expect(report.output.text).not.toContain("printed-2:");
+      }
+    },
+  );
+
+  test("so is what a program printed before it failed or was stopped, and what fits both ends is not", async () => {
+    await using runtime = await start({ limits: { logBytes: 256, runningMs: 500 } });
+    const lines = `console.log(Array.from({ length: 99 }, (_, n) => n).join("\\n"));`;
+    for (const end of ["throw new Error('no');", "await 0; await new Promise(() => {});"]) {
+      const { artifacts, outcome } = await runtime.execute(`${lines} ${end}`);
+      expect([outcome.type, artifacts.map(({ name }) => name)]).toEqual(["failed", []]);
+      const long = await runtime.execute(`${lines} ${lines} ${lines} ${end}`);
+      expect([long.outcome.type, long.artifacts.map(({ name }) => name)]).toEqual(["failed", ["printed"]]);
+      expect(String(await long.artifacts[0]?.read()).split("\n")).toHaveLength(298);
+    }
+  });
+
+  test("what was printed is not kept if no name is left, and its lines are counted as before", async () => {
+    await using runtime = await start({ limits: { artifacts: 0, logBytes: 256 } });
+    const { artifacts, output } = await runtime.execute(`console.log("line\\n".repeat(999));`);
+    expect(artifacts).toEqual([]);
+    expect(output.text).toMatch(/\n\nPrinted:\n {2}line\n/);
+    expect(output.cut).toEqual({ logLines: 897 });
+  });
+
   test("where no name is left it is shown as before", async () => {
     await using runtime = await start({ limits: { artifacts: 0 } });
     const report = await runtime.execute(`return "x".repeat(20_000);`);
@@ -297,6 +334,21 @@ describe.each(Object.entries(JOURNALS))(
       expect(texts[1]).toBe("3000");
     });
 
+    test("what a program has printed is read by a later one, and another program's has a name of its own", async () => {
+      await using runtime = await start({ journal: open(), limits: { logBytes: 256 } });
+      const prints = `for (let n = 0; n < 200; n += 1) console.log("line " + n);`;
+      const { texts } = await converse(runtime, [
+        prints,
+        `${prints} return (await load("printed")).split("\\n").indexOf("line 100");`,
+        `return [await load("printed"), await load("printed-2")].map(({ length }) => length);`,
+      ]);
+      expect(texts[0]).toMatch(
+        /^The program returned nothing\.\n\nPrinted, and kept: read it in a later program by await load\("printed"\)\. Its first and last lines:\n {2}line 0\n[^]*\n {2}… \d+ lines left out …\n[^]*\n {2}line 199$/,
+      );
+      expect(texts[1]).toMatch(/^100\n\nPrinted, and kept: .* await load\("printed-2"\)\./);
+      expect(texts[2]).toBe("[1690,1690]");
+    });
+
     test("what another conversation or tenant has kept is unknown", async () => {
       await using runtime = await start({ tools: [all], journal: open() });
       const { report } = await converse(runtime, [SAVES]);
@@ -351,6 +403,40 @@ describe.each(Object.entries(JOURNALS))(
       expect(await report.artifacts[1]?.read()).toBe(1);
       const again = await runtime.resumeAgent(id, { model });
       expect(await again.artifacts[0]?.read()).toHaveLength(3000);
+    });
+
+    test("what a program had printed before it waited is kept with the rest by the process that takes it up", async () => {
+      const journal = open();
+      const ask = defineTool({
+        name: "ask",
+        description: "Asks.",
+        input: z.object({}),
+        allowedCallers: ["programmatic"],
+        effect: "read",
+        approval: "always",
+        handler: () => "yes",
+      });
+      const prints = (from: number) => `for (let n = ${from}; n < ${from + 100}; n += 1) console.log("line " + n);`;
+      const script = [
+        { programs: [`${prints(100)} await tools.ask({}); ${prints(200)}`] },
+        { programs: [`return (await load("printed")).split("\\n").length;`] },
+        ({ results }: { readonly results: readonly { readonly text: string }[] }) => ({ text: results[0]?.text ?? "" }),
+      ];
+      const options: RuntimeOptions = { tools: [ask], journal, limits: { logBytes: 256 }, approve: () => "later" };
+      let id = "";
+      {
+        await using runtime = await start(options);
+        const waiting = await runtime.agent({ model: scriptedModel(script), task: "t" });
+        expect([waiting.ending.type, waiting.artifacts]).toEqual(["waiting", []]);
+        id = waiting.execution;
+      }
+      await using runtime = await start(options);
+      const model = scriptedModel(script);
+      const waiting = await runtime.resumeAgent(id, { model });
+      const [approval] = waiting.ending.type === "waiting" ? waiting.ending.approvals : [];
+      const report = await runtime.resumeAgent(id, { model, decisions: { [approval?.callId ?? ""]: { allow: true } } });
+      expect(report.answer).toBe("201");
+      expect(report.transcript.turns[0]?.results[0]?.text).toContain('await load("printed")');
     });
 
     test("a conversation that continues an ended one has what that one kept", async () => {

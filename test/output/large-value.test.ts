@@ -19,12 +19,21 @@ function stub(value: unknown, allowedBytes: number): { readonly stub: Stub; read
 /** Whether a part is what a value begins with: its first rows, some of its fields, the first characters. */
 function isBeginning(part: unknown, whole: unknown): boolean {
   if (typeof part === "string" && typeof whole === "string")
-    return part === whole || (part.endsWith("…") && whole.startsWith(part.slice(0, -1)));
+    return part === whole || (part.endsWith("…") && whole.startsWith(part.slice(0, -1))) || areEnds(part, whole);
   if (Array.isArray(part) && Array.isArray(whole))
     return part.length <= whole.length && part.every((row, index) => isBeginning(row, whole[index]));
   if (isObject(part) && isObject(whole))
     return Object.entries(part).every(([name, field]) => Object.hasOwn(whole, name) && isBeginning(field, whole[name]));
   return part === whole;
+}
+
+/** Whether a text is both ends of another, with the number of characters between. */
+function areEnds(part: string, whole: string): boolean {
+  const [, between = "0"] = /… (\d+) characters left out …/.exec(part) ?? [];
+  const [first = "", last = ""] = part.split(`… ${between} characters left out …`);
+  return (
+    whole.startsWith(first) && whole.endsWith(last) && first.length + Number(between) + last.length === whole.length
+  );
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
@@ -58,7 +67,11 @@ test("a stub is JSON of at most the allowed size, its figures are true, and `fir
       expect(made.bytes).toBe(Buffer.byteLength(JSON.stringify(value)));
       const count = Array.isArray(value) ? value.length : isObject(value) ? Object.keys(value).length : undefined;
       expect(made.count).toBe(count);
-      expect("first" in made ? isBeginning(made.first, value) : true).toBe(true);
+      if (made.last === undefined) expect("first" in made ? isBeginning(made.first, value) : true).toBe(true);
+      else
+        expect(
+          areEnds(`${String(made.first)}… ${made.between} characters left out …${made.last}`, value as string),
+        ).toBe(true);
     }),
     { numRuns: runs(500) },
   );
@@ -127,11 +140,45 @@ test("a shape is read off the first twenty rows", () => {
   expect(stub(rows.slice(1), 5000).stub.shape).toBe("(number | string)[]");
 });
 
-test("a long text is shown up to where it fits, with a sign that it goes on", () => {
-  const { stub: made, size } = stub("漢".repeat(10_000), 1000);
-  expect(made.first).toMatch(/^漢+…$/);
+test("of a long text both ends are shown, as much as fits, with the characters between", () => {
+  const { stub: made, size } = stub(`begin${"漢".repeat(10_000)}Error: out of it`, 1000);
+  expect(made.first).toMatch(/^begin漢+$/);
+  expect(made.last).toMatch(/^漢+Error: out of it$/);
+  expect(String(made.first).length + (made.between ?? 0) + (made.last?.length ?? 0)).toBe(10_021);
   expect(size).toBeLessThanOrEqual(1000);
-  expect(size).toBeGreaterThan(500);
+  expect(size).toBeGreaterThan(800);
+});
+
+test("no pair is halved where a text is cut, and escaped characters count as their escapes", () => {
+  for (const unit of ["😀", '"', "\n", "\ud800"]) {
+    const { stub: made, size } = stub(`x${unit.repeat(10_000)}`, 1000);
+    expect(size).toBeLessThanOrEqual(1000);
+    expect(size).toBeGreaterThan(600);
+    expect(`${String(made.first)}${made.last}`.replaceAll(unit, "")).toBe("x");
+  }
+});
+
+test("so are those of a long text within a value", () => {
+  const { stub: made } = stub(
+    { stdout: `begin${"x".repeat(50_000)}`, stderr: `${"y".repeat(50_000)}\nError: out of it`, code: 1 },
+    2000,
+  );
+  const { stdout, stderr, code } = made.first as Record<string, string>;
+  expect(stdout).toMatch(/^beginx+… \d+ characters left out …x+$/);
+  expect(stderr).toMatch(/^y+… \d+ characters left out …y+\nError: out of it$/);
+  expect(code).toBe(1);
+});
+
+test("the end of a text that was cut while it was read is shown too", () => {
+  const fields = { log: "x".repeat(5000) };
+  const texts = new Map([[fields, new Map([["log", { last: `${"z".repeat(5000)} the end`, length: 1_000_000 }]])]]);
+  const made = stubOf({ value: [fields], bytes: 1_000_012, counts: new Map(), texts }, 1000, ADVICE);
+  const [row] = made.first as { log: string }[];
+  expect(row?.log).toMatch(/^x+… \d{6} characters left out …z+ the end$/);
+  const root = new Map([[undefined, new Map([["", { last: "the end", length: 1_000_000 }]])]]);
+  const text = stubOf({ value: "x".repeat(5000), bytes: 1_000_002, counts: new Map(), texts: root }, 1000, ADVICE);
+  expect(String(text.first).length + (text.between ?? 0)).toBe(999_993);
+  expect(text.last).toBe("the end");
 });
 
 test.each([256, 1000, 5000])("of many small rows no more are shown than fit into %i bytes", (allowed) => {

@@ -154,12 +154,12 @@ test("what was printed is cut in its middle where writing it out makes it far lo
 });
 
 test("indented lines are not cut, and the number of lines that the sandbox left out is shown", () => {
-  const collector = new LogCollector(DEFAULT_LIMITS.logBytes);
+  const collector = new LogCollector(DEFAULT_LIMITS);
   const lines = (from: number) => Array.from({ length: 4096 }, (_, n) => (from + n) % 10).join("\n");
   collector.add(`${lines(0)}\n`, 0);
   collector.add(`${lines(5)}\n`, 98_334);
-  const { text } = report(completed(1), { logs: collector.logs }).output;
-  const shown = collector.logs.text
+  const { text } = report(completed(1), { logs: collector.shown.logs }).output;
+  const shown = collector.shown.logs.text
     .trimEnd()
     .split("\n")
     .map((line) => `  ${line}`);
@@ -169,10 +169,10 @@ test("indented lines are not cut, and the number of lines that the sandbox left 
 
 test("where the cut is over the line with the number of omitted lines, it gives that number", () => {
   const hidden = "\u200b".repeat(2000);
-  const collector = new LogCollector(DEFAULT_LIMITS.logBytes);
+  const collector = new LogCollector(DEFAULT_LIMITS);
   collector.add(`${hidden}\n`, 0);
   collector.add(`${hidden}\n`, 98_334);
-  const { text } = report(completed(1), { logs: collector.logs }).output;
+  const { text } = report(completed(1), { logs: collector.shown.logs }).output;
   expect(text).toMatch(/\n… \d+ bytes and 98334 lines left out …\n/);
 });
 

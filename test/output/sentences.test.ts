@@ -31,6 +31,7 @@ const STOPPED: { readonly [Name in StoppedBy]: string } = {
   outputBytes:
     "the value it returned was far larger than 16 KiB (limit outputBytes). Return the answer, not the data: select, aggregate or count in the program.",
   logBytes: "it printed more than 8 KiB (limit logBytes). Print less.",
+  printedBytes: "it printed more than 1 MiB (limit printedBytes). Print less.",
   partBytes:
     "the images and files of a result were larger than 8 MiB (limit partBytes). Ask for fewer or smaller ones.",
   artifactBytes:

@@ -159,7 +159,31 @@ export function executeSuite(
     expect(lines.logs.bytes).toBeLessThanOrEqual(2 * limits.logBytes + 40);
     const line = await runtime.execute(cases.printsLongLine, { language, limits });
     expect(line.outcome.type).toBe("completed");
-    expect(line.logs.text).toBe(`x${"😀".repeat(239)}… [${2 * (5000 - 239)} more characters of this line left out]\n`);
+    expect(line.logs.text).toBe(
+      `x${"😀".repeat(111)}… [${2 * (5000 - 111 - 112)} characters of this line left out] …${"😀".repeat(112)}\n`,
+    );
+    const [kept] = line.artifacts;
+    expect([kept?.name, await kept?.read()]).toEqual(["printed", `x${"😀".repeat(5000)}\n`]);
+  });
+
+  test("what is printed over logBytes is kept whole, and over printedBytes as its lines from both ends", async () => {
+    await using runtime = await start();
+    const limits = { logBytes: 512, printedBytes: 65_536 };
+    const whole = await runtime.execute(cases.printsTables(60), { language, limits });
+    expect(whole.logs).toMatchObject({ lines: 3000 });
+    expect(whole.output.text).toContain("Printed, and kept for the host as printed. Its first and last lines:\n  0 ");
+    expect(whole.output.cut).toEqual({ logLines: whole.logs.dropped });
+    const text = String(await whole.artifacts[0]?.read());
+    expect(text.split("\n").map((line) => line.split(" ")[0])).toEqual([
+      ...Array.from({ length: 3000 }, (_, n) => String(n % 50)),
+      "",
+    ]);
+    const long = await runtime.execute(cases.printsTables(600), { language, limits });
+    expect(long.outcome.type).toBe("completed");
+    expect(long.logs).toMatchObject({ lines: 30_000 });
+    const kept = String(await long.artifacts[0]?.read());
+    expect(kept).toMatch(/^0 [^]*\n… \d+ lines left out …\n[^]*\n49 x{10}\n$/);
+    expect(Buffer.byteLength(kept)).toBeGreaterThan(65_000);
   });
 
   test("a value over outputBytes is a stub, in the outcome too", async () => {

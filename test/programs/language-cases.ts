@@ -29,6 +29,8 @@ export interface LanguageCases {
   readonly printsLines: string;
   /** Prints a line of "x" and 5,000 characters of four bytes each. */
   readonly printsLongLine: string;
+  /** Prints as many texts of 50 lines each, numbered, with ten characters. */
+  readonly printsTables: (texts: number) => string;
   /** Returns a list of a thousand objects `{ n }`. */
   readonly returnsList: string;
   /** Programs that are stopped, with the limit. */
@@ -128,6 +130,8 @@ export const LANGUAGE_CASES: Readonly<Record<Language, LanguageCases>> = {
     callsBigForever: "for (;;) await tools.big();",
     printsLines: "for (let n = 0; n < 500; n += 1) console.log(`${n} 語語語語語語語語語語語 \\ud800`);",
     printsLongLine: "console.log('x' + '😀'.repeat(5000));",
+    printsTables: (texts) =>
+      `for (let n = 0; n < ${texts}; n += 1) console.log(Array.from({ length: 50 }, (_, line) => line + " xxxxxxxxxx").join("\\n"));`,
     returnsList: "return Array.from({ length: 1000 }, (_, n) => ({ n }));",
     stopped: [
       ["return 'x'.repeat(100000);", "outputBytes"],
@@ -150,6 +154,8 @@ export const LANGUAGE_CASES: Readonly<Record<Language, LanguageCases>> = {
     callsBigForever: "while True:\n    await tools.big()",
     printsLines: "for n in range(500):\n    print(n, '語語語語語語語語語語語', '\\ud800')",
     printsLongLine: "print('x' + '😀' * 5000)",
+    printsTables: (texts) =>
+      `for n in range(${texts}):\n    print("\\n".join(f"{line} xxxxxxxxxx" for line in range(50)))`,
     returnsList: "return [{'n': n} for n in range(1000)]",
     stopped: [
       ["async with asyncio.TaskGroup() as g:\n    for n in range(9):\n        g.create_task(tools.echo(n=n))", "calls"],

@@ -249,3 +249,23 @@ test("what a schema makes of a redacted result is left out if it is no JSON, and
   expect(events.map(({ type }) => type)).toEqual(["execution_started", "execution_ended"]);
   expect(await runtime.resume("with-result", { result })).toEqual(report);
 });
+
+test("what is printed is redacted before it is shortened, and what is kept of it is shown without", async () => {
+  await using runtime = await createRuntime({
+    tools: [],
+    sandbox,
+    redact: finding("hunter2", ["model"]),
+    limits: { logBytes: 256 },
+  });
+  const program = `console.log("x".repeat(60) + "hunter2" + "y".repeat(2000) + "hunter2" + "z".repeat(60));`;
+  const { logs, output, artifacts } = await runtime.execute(program, { execution: "printed" });
+  // A cut through the secret would leave a part of it that is not found.
+  for (const text of [logs.text, output.text]) {
+    expect(text).toMatch(/x+[^]*characters of this line left out[^]*z+\n?$/);
+    expect(text).not.toMatch(/h(?:u|$)|r2/);
+  }
+  expect(logs.lines).toBe(1);
+  expect(artifacts.map(({ name }) => name)).toEqual(["printed"]);
+  const again = await runtime.resume("printed");
+  expect(again.logs).toEqual(logs);
+});

@@ -18,6 +18,9 @@ function loadAdvice(name: string): string {
   return `The result is too large to be shown, and is kept: read it in a program by await load("${name}").`;
 }
 
+/** What is said of a value that is too large. */
+const OF_VALUE = "of which only a part is shown";
+
 /** What a result is made with. */
 export interface ResultWays {
   /** Maximum size of a result that a model reads, in bytes. */
@@ -82,7 +85,7 @@ async function resultOfValue(
   const kept = await keep(call.id, answer.text);
   const advice = kept && loads ? loadAdvice(kept.name) : TOO_LARGE;
   const stub = stubOf({ ...head, bytes: answer.bytes }, outputBytes, advice, kept?.name);
-  return valueResult(call, cleanJson(JSON.stringify(stub)), answer.bytes, "of which only the beginning is shown");
+  return valueResult(call, cleanJson(JSON.stringify(stub)), answer.bytes, OF_VALUE);
 }
 
 export function withFound(result: CallResult, answer: Answer, deferred: ReadonlySet<string>): CallResult {
@@ -109,9 +112,7 @@ export function resultOfReport(
 ): CallResult {
   const { text, isError, cut, redacted = 0 } = report.output;
   const left = [
-    ...(cut?.valueBytes === undefined
-      ? []
-      : [`a value of ${cut.valueBytes} bytes of which only the beginning is shown`]),
+    ...(cut?.valueBytes === undefined ? [] : [`a value of ${cut.valueBytes} bytes, ${OF_VALUE}`]),
     ...(cut?.logLines === undefined ? [] : [`${cut.logLines} printed lines left out`]),
   ].join(", ");
   const summary = summaryOf(report);

@@ -120,7 +120,7 @@ export class LiveConversation {
     return {
       outputBytes: limits.outputBytes,
       lane,
-      keep: (callId, text) => keepLarge(space, text, callId, limits, { lane, redactor }),
+      keep: (callId, text) => keepLarge({ place: space, limits, lane, redactor }, text, callId),
       redactor,
       loads: this.request.programs === "local",
     };

@@ -11,7 +11,7 @@ import { approverOfProgram, usageOf } from "../from-journal/execution-state.ts";
 import type { TrackedLog } from "../from-journal/tracked-log.ts";
 import type { Scope } from "../scope.ts";
 import { Driver, type Work } from "./drive.ts";
-import { keepReturned, type KeptValue } from "./keep-value.ts";
+import { keepLarger, type KeptLarger } from "./keep-value.ts";
 
 /** Drives an execution to its ending, or until it waits. Rejects if the journal or the sandbox fails, or if another driver has taken it over. */
 export async function driveExecution(scope: Scope, log: TrackedLog, work: Work): Promise<Execution> {
@@ -21,10 +21,10 @@ export async function driveExecution(scope: Scope, log: TrackedLog, work: Work):
   const place = artifacts ?? { space: new ArtifactSpace(journal, execution, work.past?.artifacts, log), prefix: "" };
   const session = openSession(scope, log, work, { share, artifacts: place });
   let driven: Driven;
-  let value: KeptValue | undefined;
+  let kept: KeptLarger;
   try {
     driven = await driveProgram(scope, log, work, session);
-    value = await keepReturned(driven.ending, place, limits, { lane: share.lane, redactor });
+    kept = await keepLarger(driven, { place, limits, lane: share.lane, redactor });
   } catch (error) {
     await leaveFailed(log, session, error);
     throw error;
@@ -39,7 +39,7 @@ export async function driveExecution(scope: Scope, log: TrackedLog, work: Work):
     calls: [...session.lines],
     resultBytes: session.usage.resultBytes + session.streamedBytes,
     approvedBy: approverOfProgram(log.state),
-    kept: { place, value },
+    kept: { place, ...kept },
     ...driven,
   };
 }

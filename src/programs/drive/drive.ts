@@ -118,7 +118,7 @@ export class Driver {
     this.#work = work;
     this.#before = usageOf(log.state);
     this.#held = new HeldTurns(session.share, log.isDurable);
-    this.#logs = work.past?.logs ?? new LogCollector(limits.logBytes);
+    this.#logs = work.past?.logs ?? new LogCollector(limits);
     this.#clocks = new Clocks(
       limits,
       ({ limit, allowed, seen }) => {
@@ -169,10 +169,10 @@ export class Driver {
     const { turns, restarts, unreplayable, used } = this.#state;
     const { connections, seenBytes } = used;
     const { notEvicted } = this.#guests;
-    const { logs } = this.#logs;
+    const { logs, printed } = this.#logs.shown;
     const ending = await this.#end.told;
     const counts = { turns, restarts, notEvicted, unreplayable };
-    return { ending, logs, ...this.#words, ...counts, ...this.#usage, connections, seenBytes };
+    return { ending, logs, printed, ...this.#words, ...counts, ...this.#usage, connections, seenBytes };
   }
 
   get #usage(): Usage {
@@ -383,7 +383,7 @@ export class Driver {
   #print(frame: GuestFrame & { readonly kind: "output" }): void {
     const printed = this.#logs.take(frame);
     if (printed.type === "text") this.#printed.push(printed.text);
-    else this.#endWith(endingByOutput(printed.type, this.#scope.limits.logBytes, this.#logs.bytes));
+    else this.#endWith(endingByOutput(printed.type, this.#scope.limits.printedBytes, this.#logs.bytes));
   }
 
   #showPrinted(): void {

@@ -29,7 +29,7 @@ export function endingOfGuest(
 
 /** The ending of a program whose output is more than an honest guest sends (`seen` bytes), or is no text. */
 export function endingByOutput(refused: "overflow" | "malformed", allowed: number, seen: number): Ending {
-  if (refused === "overflow") return { type: "stopped", limit: "logBytes", allowed, seen };
+  if (refused === "overflow") return { type: "stopped", limit: "printedBytes", allowed, seen };
   const detail = "The guest sent an output frame whose body is not a JSON string.";
   return { type: "crashed", code: "bridge_broken", detail };
 }

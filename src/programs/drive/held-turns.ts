@@ -10,8 +10,8 @@ const COMMAND_BYTES = 256;
 
 /**
  * Counts what an execution's turns make the host hold. A journal in memory holds every command until the execution has
- * ended. With a durable journal the host holds the commands that open a call or a timer, until it is closed, and the
- * value.
+ * ended. With a durable journal the host holds the commands that open a call or a timer, until it is closed, what was
+ * printed, and the value.
  */
 export class HeldTurns {
   readonly #share: Share;
@@ -40,7 +40,8 @@ export class HeldTurns {
         heldBytes += bytes;
         if (this.#isDurable) {
           if (command.kind === "call" || command.kind === "timer") this.#open.set(command.id, bytes);
-          else if (command.kind !== "settled") this.#storedBytes += bytes;
+          // What was printed is held to its end, to be kept.
+          else if (command.kind !== "settled" && command.kind !== "output") this.#storedBytes += bytes;
           if (command.kind === "clear" || command.kind === "cancel") this.#storedBytes += this.#close(command.id);
         }
         if (taken % COMMANDS_PER_SLICE === 0) yield;

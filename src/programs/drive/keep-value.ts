@@ -5,6 +5,7 @@ import { checkJson } from "../../values/json/check-json.ts";
 import type { Lane } from "../../values/slice-scheduler.ts";
 import type { Limits } from "../limits.ts";
 import type { Ending } from "../outcome.ts";
+import { printedText, type Stretch } from "./log-collector.ts";
 
 /** The artifact that holds a value which is too large for a model. */
 export interface KeptValue {
@@ -13,41 +14,64 @@ export interface KeptValue {
   readonly isShared: boolean;
 }
 
+/** What is kept of a program because it is more than a model is shown. */
+export interface KeptLarger {
+  /** The artifact with its value. */
+  readonly value?: KeptValue | undefined;
+  /** The artifact with what it has printed. */
+  readonly printed?: KeptValue | undefined;
+}
+
+/** Where values are kept, within which limits, and how they are read. */
+interface Keeping {
+  readonly place: ArtifactPlace;
+  readonly limits: Limits;
+  readonly lane: Lane;
+  readonly redactor?: Redactor | undefined;
+}
+
 /**
- * Keeps a value that is too large for a model as an artifact. A call that kept the value before keeps its name. `text`
- * is JSON. Resolves with undefined if the limits do not allow the artifact, or if the text is not plain JSON.
+ * Keeps a value that is too large for a model as an artifact. A call that kept the value before keeps its name; else the
+ * name is that of `name` which is free. `text` is JSON. Resolves with undefined if the limits do not allow the artifact, or if
+ * the text is not plain JSON.
  */
 export async function keepLarge(
-  { space, prefix }: ArtifactPlace,
+  { place: { space, prefix }, limits: { artifactBytes, artifacts }, lane, redactor }: Keeping,
   text: string,
   call: string,
-  { artifactBytes, artifacts }: Limits,
-  { lane, redactor }: { readonly lane: Lane; readonly redactor?: Redactor | undefined },
+  names?: "printed",
 ): Promise<KeptValue | undefined> {
   const bytes = Buffer.byteLength(text);
   if (bytes > artifactBytes || (await lane.work(checkJson(text))) !== undefined) return undefined;
   const described = await describeValue(text, lane, redactor);
-  const name = space.nameFor(prefix + call);
+  const name = space.nameFor(prefix + call, names);
   if (space.reserve(name, artifacts) !== undefined) return undefined;
   await space.save({ name, call: prefix + call, bytes, ...described }, text);
   return { name, isShared: prefix !== "" };
 }
 
-export async function keepReturned(
-  ending: Ending,
-  place: ArtifactPlace,
-  limits: Limits,
-  reading: { readonly lane: Lane; readonly redactor?: Redactor | undefined },
-): Promise<KeptValue | undefined> {
+/** Keeps what a program has returned and printed, as far as it is more than a model is shown. A program that waits goes on. */
+export async function keepLarger(
+  { ending, printed }: { readonly ending: Ending; readonly printed?: readonly Stretch[] | undefined },
+  keeping: Keeping,
+): Promise<KeptLarger> {
+  if (ending.type === "waiting") return {};
   const text = ending.type === "completed" ? ending.text : undefined;
-  if (text === undefined || Buffer.byteLength(text) <= limits.outputBytes) return undefined;
-  return keepLarge(place, text, VALUE_CALL, limits, reading);
+  const isLarge = text !== undefined && Buffer.byteLength(text) > keeping.limits.outputBytes;
+  return {
+    value: isLarge ? await keepLarge(keeping, text, VALUE_CALL) : undefined,
+    printed: printed && (await keepLarge(keeping, JSON.stringify(printedText(printed)), PRINTED, PRINTED)),
+  };
 }
 
 const VALUE_CALL = "value";
+const PRINTED = "printed";
 
-/** The artifact of a program's value that an earlier driver has kept. */
-export function keptBefore({ space, prefix }: ArtifactPlace): KeptValue | undefined {
-  const kept = space.savedBy(prefix + VALUE_CALL);
-  return kept && { name: kept.name, isShared: prefix !== "" };
+/** What an earlier driver has kept of what a program has returned and printed. */
+export function keptBefore({ space, prefix }: ArtifactPlace): KeptLarger {
+  const keptAs = (call: string): KeptValue | undefined => {
+    const kept = space.savedBy(prefix + call);
+    return kept && { name: kept.name, isShared: prefix !== "" };
+  };
+  return { value: keptAs(VALUE_CALL), printed: keptAs(PRINTED) };
 }

@@ -73,7 +73,7 @@ export class PastFold {
     const { made: calls, inputBytes, resultBytes, streamedBytes } = this.#calls;
     return {
       state,
-      logs: this.#logs ?? new LogCollector(0),
+      logs: this.#logs ?? new LogCollector({ logBytes: 0, printedBytes: 0 }),
       // The program's own approval is none of its calls.
       lines: this.#calls.lines.filter(({ callId }) => callId !== PROGRAM_CALL),
       resultBytes,
@@ -93,8 +93,10 @@ export class PastFold {
     if (record.type === "artifact") this.#artifacts.push(pastArtifact(record, state.records));
     applyRecord(state, record);
     this.#calls.note(record);
-    if (record.type === "header") this.#logs = new LogCollector(record.limits.logBytes ?? 0);
-    else if (record.type === "decision")
+    if (record.type === "header") {
+      const { logBytes = 0, printedBytes = 0 } = record.limits;
+      this.#logs = new LogCollector({ logBytes, printedBytes });
+    } else if (record.type === "decision")
       this.#remembered.push(...rememberedIn([record], (id) => state.calls.get(Number(id)), state.header?.tools ?? []));
     else if (record.type === "outcome") this.#outcome = record;
   }

@@ -33,7 +33,7 @@ export function recordedExecution(
     execution,
     limits: limitsOf(header),
     ending,
-    logs: logs.logs,
+    ...logs.shown,
     notes: outcome?.notes ?? [],
     remarks: end.settled?.notes ?? [],
     turns,
@@ -44,7 +44,7 @@ export function recordedExecution(
     calls: lines,
     resultBytes: resultBytes + streamedBytes,
     approvedBy: approverOfProgram(state),
-    kept: { place, value: keptBefore(place) },
+    kept: { place, ...keptBefore(place) },
   };
 }
 

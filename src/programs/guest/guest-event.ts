@@ -38,7 +38,7 @@ export function startEvent(
   tools: readonly Tool[],
   { limits, language }: { readonly limits: Limits; readonly language: Language },
 ): GuestEvent {
-  const { calls, logBytes, frameBytes } = limits;
+  const { calls, logBytes, printedBytes, frameBytes } = limits;
   const streams = tools.filter(({ stream }) => stream).map(({ name }) => name);
   const body: StartBody = {
     program,
@@ -51,7 +51,7 @@ export function startEvent(
     protocol: PROTOCOL_VERSION,
     now,
     seed: randomBytes(16).toString("hex"),
-    limits: { calls, logBytes, frameBytes },
+    limits: { calls, logBytes, printedBytes: Math.max(printedBytes, logBytes), frameBytes },
     body: JSON.stringify(body),
   });
   return { head: { kind: "start", now }, text, streams };

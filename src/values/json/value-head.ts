@@ -7,6 +7,17 @@ export interface ValueHead {
   readonly value: unknown;
   /** The full number of entries of each cut list or record. */
   readonly counts: ReadonlyMap<object, number>;
+  /** What is missing of texts that are cut. Missing if none is. */
+  readonly texts?: CutTexts;
+}
+
+/** The ends and lengths of cut texts, by what holds them, and their name or place in it. Nothing holds a value that is a text itself. */
+export type CutTexts = ReadonlyMap<object | undefined, ReadonlyMap<string, TextRest>>;
+
+export interface TextRest {
+  readonly last: string;
+  /** UTF-16 units of the whole text. */
+  readonly length: number;
 }
 
 /** Fields of a record that are read even without room, down to `FIELDS_DEPTH`, so that its shape is known. */
@@ -61,6 +72,9 @@ class HeadReader {
   /** The last mark: after a value, what follows it. */
   #mark = MORE;
   readonly #counts = new Map<object, number>();
+  readonly #texts = new Map<object | undefined, Map<string, TextRest>>();
+  /** Of the last value, if it is a text that was cut. */
+  #rest: TextRest | undefined;
 
   constructor(text: string, room: number) {
     this.#text = text;
@@ -70,9 +84,19 @@ class HeadReader {
   }
 
   *read(): SlicedWork<ValueHead> {
-    const value = yield* this.#value(0);
+    const value = yield* this.#entry(undefined, "", 0);
     if (this.#mark !== END) throw new NotJson();
-    return { value, counts: this.#counts };
+    return { value, counts: this.#counts, ...(this.#texts.size === 0 ? {} : { texts: this.#texts }) };
+  }
+
+  /** Reads the value of a name in a container. Notes what is missing if it is a text that was cut. */
+  *#entry(container: object | undefined, name: string, depth: number): SlicedWork<unknown> {
+    const value = yield* this.#value(depth);
+    if (typeof value !== "string" || !this.#rest) return value;
+    const known = this.#texts.get(container) ?? new Map<string, TextRest>();
+    this.#texts.set(container, known.set(name, this.#rest));
+    this.#rest = undefined;
+    return value;
   }
 
   *#value(depth: number): SlicedWork<unknown> {
@@ -80,7 +104,7 @@ class HeadReader {
     while (this.#isFar()) yield;
     if (this.#mark !== QUOTE && !isOpening(this.#mark)) return this.#word();
     this.#require();
-    const value = this.#mark === QUOTE ? this.#string() : yield* this.#container(depth);
+    const value = this.#mark === QUOTE ? yield* this.#long() : yield* this.#container(depth);
     while (this.#isFar()) yield;
     this.#require();
     return value;
@@ -97,8 +121,10 @@ class HeadReader {
     let count = 0;
     for (; this.#room > 0 || count < minEntries; count += 1) {
       yield;
-      if (Array.isArray(container)) container.push(yield* this.#value(depth + 1));
-      else container[yield* this.#name()] = yield* this.#value(depth + 1);
+      const name = Array.isArray(container) ? String(count) : yield* this.#name();
+      const entry = yield* this.#entry(container, name, depth + 1);
+      if (Array.isArray(container)) container.push(entry);
+      else container[name] = entry;
       if (this.#mark !== COMMA) return this.#closed(container, closing);
     }
     this.#counts.set(container, count + 1 + (yield* this.#passRest(outer)));
@@ -136,12 +162,19 @@ class HeadReader {
     return JSON.parse(word);
   }
 
-  /** Reads a text, or its beginning if it is long. */
+  /** Reads a text. Of a long one, it reads the beginning, and notes the end and the length. */
+  *#long(): SlicedWork<string> {
+    const { start, end } = this.#scanner;
+    if (end - start > this.#maxLength) this.#rest = yield* restOf(this.#text, start + 1, end - 1, this.#maxLength);
+    return this.#string();
+  }
+
+  /** Reads a text or a name, or its beginning if it is long. */
   #string(): string {
     const { start, end } = this.#scanner;
     this.#room -= end - start;
     return end - start > this.#maxLength
-      ? beginning(this.#text.slice(start, start + this.#maxLength))
+      ? beginning(this.#text.slice(start + 1, start + this.#maxLength)).text
       : (JSON.parse(this.#text.slice(start, end)) as string);
   }
 
@@ -168,12 +201,27 @@ class HeadReader {
   }
 }
 
-/** Parses the beginning of a string's JSON. An escape that was cut is omitted. */
-function beginning(json: string): string {
+/** Parses the beginning of what stands between the quotes of a string's JSON. An escape that was cut is omitted: `length` is what was read. */
+function beginning(json: string): { readonly text: string; readonly length: number } {
   for (let cut = 0; cut < ESCAPE_LENGTH; cut += 1) {
+    const length = json.length - cut;
     try {
-      return JSON.parse(`${json.slice(0, json.length - cut)}"`) as string;
+      return { text: JSON.parse(`"${json.slice(0, length)}"`) as string, length };
     } catch {}
   }
   throw new NotJson();
+}
+
+/** The end of a string, of about `room` characters, and its length. It stands between two quotes in the text. */
+function* restOf(text: string, start: number, end: number, room: number): SlicedWork<TextRest> {
+  let last = "";
+  let length = 0;
+  for (let at = start; at < end;) {
+    yield;
+    const piece = beginning(text.slice(at, Math.min(at + STEP_LENGTH, end)));
+    at += piece.length;
+    length += piece.text.length;
+    last = (last + piece.text).slice(-room);
+  }
+  return { last, length };
 }

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { Lane } from "../../../src/values/slice-scheduler.ts";
-import { readHead as readHeadIn } from "../../../src/values/json/value-head.ts";
+import { type CutTexts, readHead as readHeadIn } from "../../../src/values/json/value-head.ts";
 
 const lane = new Lane("test");
 const readHead = (text: string, room: number) => readHeadIn(text, room, lane);
@@ -152,4 +152,27 @@ test("white space takes no room: of numbers on lines of their own as many are re
     await readHead(JSON.stringify(numbers, null, 8), 200),
   ];
   expect(spaced?.value).toEqual(compact?.value);
+});
+
+test("of a long text the beginning, the end and the length are read, wherever it stands", async () => {
+  const long = `begin${'\\u00e9\n😀"'.repeat(40_000)} the end`;
+  const head = await readHead(JSON.stringify({ rows: [1, long], log: long, short: "x" }), 100);
+  const { value, texts } = head as { value: { rows: unknown[]; log: string }; texts: CutTexts };
+  expect(long.startsWith(value.log)).toBe(true);
+  for (const [holder, name] of [
+    [value, "log"],
+    [value.rows, "1"],
+  ] as const) {
+    const { last = "", length } = texts.get(holder)?.get(name) ?? {};
+    expect(length).toBe(long.length);
+    expect(last.length).toBeGreaterThan(1000);
+    expect(long.endsWith(last)).toBe(true);
+  }
+  const alone = await readHead(JSON.stringify(long), 100);
+  expect(alone?.texts?.get(undefined)?.get("")).toMatchObject({ length: long.length });
+  expect((await readHead(JSON.stringify("x".repeat(1000)), 100))?.texts).toBeUndefined();
+});
+
+test("a long text whose middle is no JSON is not read", async () => {
+  expect(await readHead(`"${"x".repeat(50_000)}\\q${"x".repeat(50_000)}"`, 100)).toBeUndefined();
 });
