@@ -49,7 +49,9 @@ export async function beginConversation(
   const log = await begunIn(span, () => ConversationLog.create(journal, header, { driver: randomUUID(), leaseMs }));
   onEvent({ type: "conversation_started", execution, model: model.name, task });
   if (task !== "") conversation.say(task);
-  return new LiveConversation({ scope, log, request, opening, conversation, rests, span });
+  const live = new LiveConversation({ scope, log, request, opening, conversation, rests, span });
+  live.tellLoose();
+  return live;
 }
 
 export function shownTo({ tools, runProgram }: Opening) {

@@ -28,6 +28,11 @@ export const CONVERSATION_EVENTS = eventSchemas({
   },
   /** The previous model has failed for good, and `model` goes on. */
   model_changed: { model: text },
+  /**
+   * The model was asked to hold calls to the schemas of their tools (`strict: true`), and `tools` are declared without, because its
+   * provider cannot express their schemas. The gate checks their inputs as ever.
+   */
+  tools_not_strict: { model: text, tools: z.array(text) },
   /** A turn of the model: its text, and its calls before they are made. */
   turn_ended: {
     turn: count,

@@ -137,10 +137,12 @@ export async function takeUp(
   const { fallbacks, stopWhen, compact, answer = recordedSchema(settings?.answer) } = work;
   const rules = { fallbacks, stopWhen, compact, answer, wrapUp, contextTokens };
   const request = { model, programs, maxTurns, maxTokens, instructions, settings, ...rules };
-  return new LiveConversation(
+  const live = new LiveConversation(
     { scope: own, log, request, opening, conversation, rests, allowChangedTools, asks, span },
     { ...past, use },
   );
+  live.tellLoose();
+  return live;
 }
 
 function claim(

@@ -132,6 +132,11 @@ export interface Conversation {
    */
   readonly opaque?: string | undefined;
   /**
+   * Names of tools that the provider does not hold to their schemas, although it was asked to hold all. Missing if it was
+   * not asked.
+   */
+  readonly notStrict?: readonly string[];
+  /**
    * Takes over a recorded turn with its `opaque`: the next request is the same as if the turn had been asked for here.
    * Throws `journal_invalid` if the two do not belong together. Another process cannot take up a conversation without
    * this method.

@@ -478,8 +478,8 @@ test("a result that cannot be written is reported with a sentence", async () => 
 test("tools lists callers and tokens of each tool", async () => {
   const { code, stdout } = await portcullis(["tools", "--tools", "examples/flights/tools.ts"]);
   expect(code).toBe(0);
-  expect(stdout).toMatch(/^tool +callers +effect +approval +tokens as JSON +tokens as stub\n─/);
-  expect(stdout).toMatch(/\nflights\.query +direct, programmatic +read +never +\d+ +\d+\n/);
+  expect(stdout).toMatch(/^tool +callers +effect +approval +strict +tokens as JSON +tokens as stub\n─/);
+  expect(stdout).toMatch(/\nflights\.query +direct, programmatic +read +never +(?:all|[a-z, -]+) +\d+ +\d+\n/);
   expect(stdout).toMatch(/\n2 tools +\d+ +\d+\n$/);
 });
 

@@ -131,9 +131,15 @@ export const OPTIONS_OBJECTS: Readonly<Record<string, readonly OptionsObject[]>>
       rules: "PROVIDER_RULES",
     },
     {
+      title: "anthropic",
+      file: "src/models/provider/providers.ts",
+      rules: "ANTHROPIC_OPTIONS",
+      about: "Besides those of all providers.",
+    },
+    {
       title: "openai",
       file: "src/models/provider/providers.ts",
-      rules: "OPENAI_FLAGS",
+      rules: "OPENAI_OPTIONS",
       about: "Besides those of all providers.",
     },
     { title: "scriptedModel(script, options)", file: "src/models/scripted.ts", rules: "SCRIPTED_RULES" },

@@ -1,9 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { anthropic } from "../../src/index.ts";
 import type { ArgumentPiece, Opening, TurnReply } from "../../src/models/model.ts";
 import { SourceReader } from "../../src/models/turn/source-reader.ts";
 import { anthropicWire } from "./anthropic/wire.ts";
-import { HOSTED, OPENING, requested } from "./converse.ts";
+import { declared, HOSTED, OPENING, requested } from "./converse.ts";
 import { chatWire } from "./openai/chat/wire.ts";
 import { responsesWire } from "./openai/responses/wire.ts";
 import { serve, type Served, type Wire, type WireStep } from "./wire.ts";
@@ -159,4 +160,26 @@ test("what is no JSON gives no more than it has", () => {
       expect(new SourceReader().read(text).length).toBeLessThanOrEqual(text.length);
     }),
   );
+});
+
+test.each([
+  [true, {}, true],
+  [true, { eagerInput: false }, undefined],
+  [false, {}, undefined],
+])("S6: Anthropic sends inputs as they are written in streamed replies (%j, %j)", async (stream, options, eager) => {
+  await using served = await serve(anthropicWire, [{ text: "4" }]);
+  const model = anthropic({ model: "claude-test", apiKey: anthropicWire.key, baseUrl: served.url, stream, ...options });
+  const conversation = await model.converse({ ...OPENING, deferred: [declared("late")] });
+  conversation.say("Do it.");
+  await conversation.turn(requested());
+  const tools = served.asked[0]?.body.tools as readonly Readonly<Record<string, unknown>>[];
+  expect([served.refusals, tools.map((tool) => tool.eager_input_streaming)]).toEqual([
+    [],
+    [eager, eager, eager, eager],
+  ]);
+  await using other = await serve(anthropicWire, [{ text: "4" }]);
+  const hosted = await other.model({ stream }).converse(HOSTED);
+  hosted.say("Do it.");
+  await hosted.turn(requested());
+  expect(other.refusals).toEqual([]);
 });

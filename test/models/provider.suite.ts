@@ -104,7 +104,7 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
       expect(JSON.stringify(served.asked[1]?.body)).toContain(JSON.stringify(result?.text).slice(1, -1));
       expect(words.join("")).toBe("I will write a program.The worst pair is GA>NY.");
       // The program, and what it called.
-      expect(usage).toMatchObject({ turns: 2, calls: 245, outputTokens: 40 });
+      expect(usage).toMatchObject({ turns: 2, calls: 244, outputTokens: 40 });
       expect(usage.inputTokens).toBeGreaterThan(0);
     });
 

@@ -56,7 +56,7 @@ export interface WireModelOptions {
   readonly retries?: number;
   readonly retryMs?: number;
   readonly maxOutputTokens?: number;
-  readonly strict?: boolean;
+  readonly strict?: boolean | "all";
   readonly fetch?: typeof globalThis.fetch;
   readonly timeoutMs?: number;
 }

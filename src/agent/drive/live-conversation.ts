@@ -162,6 +162,19 @@ export class LiveConversation {
   takeOpened(opening: Opening, conversation: Conversation): void {
     this.opening = opening;
     this.#conversation = conversation;
+    this.tellLoose();
+  }
+
+  /** Tells which tools the model's provider does not hold to their schemas, though it was asked to. */
+  tellLoose(): void {
+    const tools = this.#conversation?.notStrict ?? [];
+    if (tools.length === 0) return;
+    this.scope.onEvent({
+      type: "tools_not_strict",
+      execution: this.execution,
+      model: this.model.name,
+      tools: [...tools],
+    });
   }
 
   /** The model's side is opened anew before the next turn. */

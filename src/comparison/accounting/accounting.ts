@@ -16,6 +16,8 @@ export interface Spent {
   readonly results: number;
   /** Of `input`: the context of the turn before, which a cache can hold. */
   readonly cacheable: number;
+  /** The provider was not asked to keep anything, and does not by itself. */
+  readonly isUncached?: boolean;
 }
 
 /** Context before each turn, in tokens. */
@@ -30,7 +32,7 @@ export function contextsOf({ instructions, definitions, question, turns }: Excha
 }
 
 export function spentBy(exchange: Exchange): Spent {
-  const { instructions, definitions, turns } = exchange;
+  const { instructions, definitions, turns, isUncached = false } = exchange;
   const contexts = contextsOf(exchange);
   const isLast = (turn: number) => turns.length - 1 - turn;
   return {
@@ -40,22 +42,27 @@ export function spentBy(exchange: Exchange): Spent {
     peak: contexts.at(-1) ?? 0,
     definitions: turns.length * (instructions + definitions),
     results: sum(turns.map(({ calls }, turn) => isLast(turn) * sum(calls.map(({ read }) => read)))),
-    cacheable: sum(contexts.slice(0, -1)),
+    cacheable: isUncached ? 0 : sum(contexts.slice(0, -1)),
+    ...(isUncached ? { isUncached } : {}),
   };
 }
 
 /** Cost in tokens of uncached input. Other tokens are weighted by their price relative to that. */
 export interface Cost {
   readonly uncached: number;
-  /** With the whole context of the turn before read from a cache, and the rest written to it. */
+  /**
+   * With the whole context of the turn before read from a cache, and the rest written to it; as `uncached` if the requests
+   * ask for no cache and the provider has none of its own accord.
+   */
   readonly cached: number;
 }
 
 export function costOf(
-  { input, output, cacheable }: Spent,
+  { input, output, cacheable, isUncached = false }: Spent,
   { outputFactor, cacheWriteFactor, cacheReadFactor }: Factors,
 ): Cost {
   const written = output * outputFactor;
+  if (isUncached) return { uncached: input + written, cached: input + written };
   return {
     uncached: input + written,
     cached: cacheable * cacheReadFactor + (input - cacheable) * cacheWriteFactor + written,

@@ -9,6 +9,8 @@ export interface Exchange {
   readonly definitions: number;
   readonly question: number;
   readonly turns: readonly ExchangeTurn[];
+  /** Nothing of its requests is kept for the next: its cost is that without a cache. */
+  readonly isUncached?: boolean;
 }
 
 /** One turn of the model. The last turn calls nothing: its words are the answer. */
@@ -39,7 +41,7 @@ export function countOnce(count: TokenCounter): TokenCounter {
 
 /** Counts a conversation by its last request and the answer to it. Throws if a call has no result. */
 export function exchangeOf(
-  { instructions, definitions, parts }: RequestParts,
+  { instructions, definitions, parts, isCached }: RequestParts,
   answer: string,
   count: TokenCounter,
 ): Exchange {
@@ -62,6 +64,7 @@ export function exchangeOf(
     definitions: count(definitions),
     question: sum(parts.map((part) => (part.type === "said" ? count(part.text) : 0))),
     turns: [...turnsOf(parts).map(turnOf), { words: count(answer), calls: [] }],
+    ...(isCached ? {} : { isUncached: true }),
   };
 }
 

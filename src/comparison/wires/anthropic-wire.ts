@@ -1,4 +1,4 @@
-import { fieldOf, isFields, listOf, textOf } from "../../values/fields.ts";
+import { fieldOf, isFields, listOf, textOf, without } from "../../values/fields.ts";
 import { anthropic } from "../../models/provider/providers.ts";
 import {
   argumentsObject,
@@ -35,16 +35,23 @@ export const anthropicWire: Wire = {
     usage: { input_tokens: 0, output_tokens: 0 },
   }),
   partsOf(request) {
-    const instructions = textOf(request, "system");
+    const [system] = listOf(request, "system");
+    const instructions = textOf(request, "system") ?? textOf(system, "text");
     const messages = fieldOf(request, "messages");
     if (instructions === undefined || !Array.isArray(messages)) throw notSent("anthropic", "body", request);
     return {
       instructions,
-      definitions: definitionsOf(listOf(request, "tools")),
+      definitions: definitionsOf(listOf(request, "tools").map(asRead)),
       parts: messages.flatMap((message) => listOf(message, "content").flatMap((block) => partOf(message, block))),
+      isCached: listOf(messages.at(-1), "content").some((block) => fieldOf(block, "cache_control") !== undefined),
     };
   },
 };
+
+/** A declaration without what is for the API and not for the model. */
+function asRead(tool: unknown): unknown {
+  return isFields(tool) ? without(tool, "cache_control", "eager_input_streaming") : tool;
+}
 
 function partOf(message: unknown, block: unknown): RequestPart[] {
   const type = textOf(block, "type");

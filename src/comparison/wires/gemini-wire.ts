@@ -49,6 +49,7 @@ export const geminiWire: Wire = {
       parts: contents.flatMap((content) =>
         listOf(content, "parts").flatMap((part) => reader.read(textOf(content, "role"), part)),
       ),
+      isCached: true,
     };
   },
 };

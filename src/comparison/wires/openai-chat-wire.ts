@@ -51,6 +51,7 @@ export const openAiChatWire: Wire = {
       instructions,
       definitions: definitionsOf(listOf(request, "tools")),
       parts: messages.flatMap(partsOfMessage),
+      isCached: true,
     };
   },
 };

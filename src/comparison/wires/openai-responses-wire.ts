@@ -24,7 +24,12 @@ export const openAiResponsesWire: Wire = {
     const instructions = textOf(request, "instructions");
     const input = fieldOf(request, "input");
     if (instructions === undefined || !Array.isArray(input)) throw notSent("openai", "body", request);
-    return { instructions, definitions: definitionsOf(listOf(request, "tools")), parts: input.flatMap(partsOfItem) };
+    return {
+      instructions,
+      definitions: definitionsOf(listOf(request, "tools")),
+      parts: input.flatMap(partsOfItem),
+      isCached: true,
+    };
   },
 };
 

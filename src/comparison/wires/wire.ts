@@ -32,6 +32,8 @@ export interface RequestParts {
   /** JSON text of the declarations as they were sent; empty without declarations. */
   readonly definitions: string;
   readonly parts: readonly RequestPart[];
+  /** Whether the provider keeps the request for the next one: it is asked to, or does so by itself. */
+  readonly isCached: boolean;
 }
 
 export type RequestPart =

@@ -4,8 +4,9 @@ import { contentBlocks, type MessageContent } from "../turn/content-parts.ts";
 import type { CallResult, Conversation, HostedProgramNews, ModelCall, Opening } from "../model.ts";
 import { sourceOf } from "../turn/program-input.ts";
 import { type ConversationParts, ProviderConversation, type TurnAsked } from "../provider/provider-conversation.ts";
-import { type ToolNames, toolNamesOf } from "../turn/tool-names.ts";
+import { notStrictTools, type ToolNames, toolNamesOf } from "../turn/tool-names.ts";
 import type { TurnDisplay } from "../turn/turn-display.ts";
+import { cacheMark, markedMessages, markedSystem, markedTools } from "./cache.ts";
 import {
   type AnthropicReply,
   AnthropicStream,
@@ -19,6 +20,7 @@ import {
   type AnthropicClient,
   CONTENT,
   declareTools,
+  declaringOf,
   openClient,
   programResultBlock,
   resultBlock,
@@ -36,7 +38,7 @@ type Params = Parameters<AnthropicClient["messages"]["create"]>[0];
 export async function converseByAnthropic(parts: ConversationParts): Promise<Conversation> {
   const { opening, options } = parts;
   // Before the SDK is loaded: a schema that Anthropic refuses is told first.
-  const tools = declareTools(opening, namesFor(opening), options);
+  const tools = declareTools(opening, namesFor(opening), declaringOf(options));
   return new AnthropicConversation(parts, await openClient(parts), tools);
 }
 
@@ -63,7 +65,7 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply, Anthrop
 
   /** Tools that results refer to stay declared, as deferred: each request has the whole history. */
   protected prepareTools(opening: Opening, names: ToolNames): () => void {
-    const tools = declareTools(opening, names, this.options);
+    const tools = declareTools(opening, names, declaringOf(this.options));
     return () => {
       const isShown = ({ name, defer_loading: isDeferred }: Fields) =>
         isDeferred !== true && !this.#referenced.has(name);
@@ -91,20 +93,28 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply, Anthrop
     return tools.map(({ name }) => String(name));
   }
 
+  protected looseIn(opening: Opening): readonly string[] {
+    const names = namesFor(opening);
+    const declared = declareTools(opening, names, declaringOf(this.options));
+    const strict = new Set(declared.filter((tool) => tool.strict === true).map(({ name }) => name));
+    return notStrictTools(opening, ({ name }) => strict.has(names.given(name)));
+  }
+
   protected addInput(results: readonly Fields[], messages: readonly MessageContent[]): void {
     const content = [...results, ...messages.flatMap((message) => contentBlocks(message, this.media.byUrl, CONTENT))];
     if (content.length > 0) this.#messages.push({ role: "user", content });
   }
 
   protected send({ maxOutputTokens, toolChoice, signal }: TurnAsked): Promise<unknown> {
-    const { model, stream } = this.options;
+    const { model, stream, own } = this.options;
+    const mark = cacheMark(own.cache);
     const params = {
       model,
       max_tokens: maxOutputTokens,
-      system: this.opening.instructions,
-      messages: this.#messages,
+      system: markedSystem(this.opening.instructions, mark),
+      messages: markedMessages(this.#messages, mark),
       ...(this.#tools.length > 0 && {
-        tools: this.#tools,
+        tools: markedTools(this.#tools, mark),
         tool_choice: toolChoiceOf(toolChoice, this.settings, this.names),
       }),
       ...settingsFields(this.settings, this.opening),

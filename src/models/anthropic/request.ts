@@ -7,7 +7,7 @@ import { type ContentForms, fileName, type ResultParts } from "../turn/content-p
 import type { CallResult, Opening, ToolDeclaration, ModelSettings, ToolChoice } from "../model.ts";
 import { PROGRAM_SCHEMA } from "../turn/program-input.ts";
 import type { ConversationParts } from "../provider/provider-conversation.ts";
-import { loadSdk } from "../provider/provider-options.ts";
+import { loadSdk, type ResolvedOptions } from "../provider/provider-options.ts";
 import { NO_TIMEOUT_MS } from "../provider/provider-requests.ts";
 import { labelledText } from "../turn/result-text.ts";
 import type { ToolNames } from "../turn/tool-names.ts";
@@ -33,19 +33,33 @@ export async function openClient({ options, requests }: ConversationParts): Prom
   });
 }
 
+/** How a conversation's tools are declared. */
+export interface Declaring {
+  /** Hold calls to the schemas of their tools, where Anthropic can. */
+  readonly strict: boolean;
+  /** Stream inputs as the model writes them. */
+  readonly eager: boolean;
+}
+
+/** What the options of a model say of the declarations. Inputs come in pieces in streamed replies only. */
+export function declaringOf({ strict, stream, own }: ResolvedOptions): Declaring {
+  return { strict: strict !== false, eager: stream && own.eagerInput === true };
+}
+
 /** The declarations, the same in every request. Throws `option_invalid` for a schema that Anthropic refuses. */
 export function declareTools(
   { tools, deferred = [], runProgram, hosted }: Opening,
   names: ToolNames,
-  { strict }: { readonly strict: boolean },
+  { strict, eager }: Declaring,
 ): readonly Fields[] {
   const open = { left: strict ? MAX_OPEN : -1, tools: MAX_STRICT };
-  const declare = (tool: ToolDeclaration) => strictIfPossible(declareTool(tool, names, hosted), tool, open);
+  const streamed = eager ? { eager_input_streaming: true } : {};
+  const declare = (tool: ToolDeclaration) => ({ ...declareTool(tool, names, hosted), ...streamed });
   return [
     ...(hosted ? [{ type: CODE_EXECUTION_TYPE, name: CODE_EXECUTION_NAME }] : []),
-    ...(runProgram ? [{ ...runProgram, input_schema: PROGRAM_SCHEMA }] : []),
-    ...tools.map(declare),
-    ...deferred.map((tool) => ({ ...declareTool(tool, names, hosted), defer_loading: true })),
+    ...(runProgram ? [{ ...runProgram, input_schema: PROGRAM_SCHEMA, ...streamed }] : []),
+    ...tools.map((tool) => strictIfPossible(declare(tool), tool, open)),
+    ...deferred.map((tool) => ({ ...declare(tool), defer_loading: true })),
   ];
 }
 
@@ -77,7 +91,7 @@ const FORM: ClosedForm = {
  * A schema to which Anthropic can hold a model: objects have named fields only, and nothing bounds a number or a
  * length. Undefined for a schema that cannot be expressed so. Every value that fits the result fits the original.
  */
-function plainSchema(schema: JsonSchema): JsonSchema | undefined {
+export function plainSchema(schema: JsonSchema): JsonSchema | undefined {
   return schema.type === "object" && !hasCycle(schema) ? closedSchema(schema, FORM, "stay") : undefined;
 }
 

@@ -34,6 +34,11 @@ class GeminiConversation extends ProviderConversation<GeminiReply, GeminiClient>
     };
   }
 
+  /** The mode `VALIDATED` holds all calls. */
+  protected looseIn(): readonly string[] {
+    return [];
+  }
+
   protected addInput(results: readonly Fields[], messages: readonly MessageContent[]): void {
     const parts = [...results, ...messages.flatMap((message) => contentBlocks(message, this.media.byUrl, CONTENT))];
     if (parts.length > 0) this.#contents.push({ role: "user", parts });
@@ -42,7 +47,7 @@ class GeminiConversation extends ProviderConversation<GeminiReply, GeminiClient>
   protected send({ maxOutputTokens, toolChoice, signal }: TurnAsked): Promise<unknown> {
     const { model, stream, strict } = this.options;
     const hasTools = this.#declarations.length > 0;
-    const mode = callingMode(toolChoice, this.names, strict);
+    const mode = callingMode(toolChoice, this.names, strict !== false);
     const params = {
       model,
       // The SDK drops parts and fields that it does not know, signed ones too. It gets only the user's content, and the

@@ -33,7 +33,7 @@ import {
   type UserMessage,
 } from "../model.ts";
 import { failedReply, failure, type FailedProvider, shownEnd } from "./provider-failure.ts";
-import type { ProviderTraits, ResolvedOptions } from "./provider-options.ts";
+import { type ProviderTraits, refuseNotStrict, type ResolvedOptions } from "./provider-options.ts";
 import { plainId, type ProviderRequests } from "./provider-requests.ts";
 import { parsedJson } from "../../values/json/json-text.ts";
 import { sizeFault } from "../../values/size-fault.ts";
@@ -166,6 +166,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     if (toolChoice !== undefined) checkToolChoice(this.#place, opening, toolChoice, this.#found);
     const names = this.namesFor(opening);
     const declare = this.prepareTools(opening, names);
+    if (this.options.strict === "all") refuseNotStrict(this.#place.model, this.looseIn(opening));
     this.#next.redeclare = () => {
       this.opening = opening;
       this.names = names;
@@ -181,6 +182,10 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
       if (result) this.#next.results.push(toBlock(result));
     }
     this.#openCalls = [];
+  }
+
+  get notStrict(): readonly string[] {
+    return this.options.strict === false ? [] : this.looseIn(this.opening);
   }
 
   get holdsMessages(): boolean {
@@ -272,6 +277,8 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
   protected abstract addInput(results: readonly Fields[], messages: readonly MessageContent[]): void;
   /** Prepares the declaration of other tools, and returns the function that applies it. Throws `option_invalid`. */
   protected abstract prepareTools(opening: Opening, names: ToolNames): () => void;
+  /** Names of the tools that are declared without the schema that holds calls to it. */
+  protected abstract looseIn(opening: Opening): readonly string[];
   /** Sends the history. Resolves with the parsed body, or with its events if replies are streamed. */
   protected abstract send(asked: TurnAsked): Promise<unknown>;
   protected abstract openStream(display: TurnDisplay): ReplyStream<Reply>;

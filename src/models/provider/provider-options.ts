@@ -15,6 +15,7 @@ import {
 } from "../../option-rules/options.ts";
 import type { MediaTaken } from "../turn/content-parts.ts";
 import type { SettingsTaken } from "../settings.ts";
+import type { Fields } from "../../values/fields.ts";
 
 export const PROVIDER_RULES = {
   /** The provider's name of the model. */
@@ -26,8 +27,14 @@ export const PROVIDER_RULES = {
   baseUrl: secret(option<string>("an origin like https://example.com", (value) => /^https?:$/.test(protocolOf(value)))),
   /** Whether turns are streamed; true by default. */
   stream: withDefault(flag(), true),
-  /** Whether the provider holds calls to the schemas of their tools, if it can express them; false by default. */
-  strict: withDefault(flag(), false),
+  /**
+   * Whether the provider holds calls to the schemas of their tools, if it can express them; false by default. `"all"` refuses a
+   * conversation with a tool whose schema it cannot express; with true, the event `tools_not_strict` names such tools.
+   */
+  strict: withDefault(
+    option<boolean | "all">('true, false or "all"', (value) => typeof value === "boolean" || value === "all"),
+    false,
+  ),
   /** Maximum of output tokens per turn; 16,000 by default. */
   maxOutputTokens: wholeNumber({ min: 1, max: 10_000_000, default: 16_000 }),
   /**
@@ -51,8 +58,8 @@ export const PROVIDER_RULES = {
 /** Options that all providers share. */
 export type ProviderOptions = OptionsOf<typeof PROVIDER_RULES>;
 
-/** Options of one provider alone, each true or false. */
-export type FlagRules = Readonly<Record<string, DefaultRule<boolean>>>;
+/** Options of one provider alone. */
+export type OwnRules = Readonly<Record<string, DefaultRule<unknown>>>;
 
 /** What is known of a provider before a conversation with a model of it begins. */
 export interface ProviderTraits {
@@ -73,22 +80,19 @@ export interface ProviderTraits {
   /** Which content it takes beside text. */
   readonly media: MediaTaken;
   /** Rules of the options of this provider alone. */
-  readonly flags: FlagRules;
+  readonly own: OwnRules;
 }
 
 /** Options with defaults in place. */
 export type ResolvedOptions = Resolved<typeof PROVIDER_RULES> & {
   readonly apiKey: string;
-  /** The provider's own flags that are set. */
-  readonly flags: ReadonlySet<string>;
+  /** Values of the provider's own options. */
+  readonly own: Fields;
 };
 
 /** Checks a provider's options. Throws `option_invalid`, and `model_unavailable` if there is no key. */
-export function resolveOptions(
-  { maker, keyVariable, flags, takes }: ProviderTraits,
-  options: unknown,
-): ResolvedOptions {
-  const read = readOptions(maker, options, { ...PROVIDER_RULES, ...flags });
+export function resolveOptions({ maker, keyVariable, own, takes }: ProviderTraits, options: unknown): ResolvedOptions {
+  const read = readOptions(maker, options, { ...PROVIDER_RULES, ...own });
   if (read.maxOutputTokens < takes.minOutputTokens)
     throw optionError(
       `${maker}({ maxOutputTokens })`,
@@ -108,8 +112,26 @@ export function resolveOptions(
       "option_invalid",
       `${maker}({ apiKey }): the key contains a character that is not allowed in keys, like a space or a line break: check ${keyVariable}.`,
     );
-  const set = Object.keys(flags).filter((name) => (read as Readonly<Record<string, unknown>>)[name] === true);
-  return { ...read, apiKey: apiKey.trim(), flags: new Set(set) };
+  const given: Fields = read;
+  return {
+    ...read,
+    apiKey: apiKey.trim(),
+    own: Object.fromEntries(Object.keys(own).map((name) => [name, given[name]])),
+  };
+}
+
+/** Names of tools in the error about them. */
+const MAX_NAMED = 10;
+
+/** Throws `option_invalid` if there are tools that the provider does not hold to their schemas. */
+export function refuseNotStrict(model: string, tools: readonly string[] = []): void {
+  if (tools.length === 0) return;
+  const named = tools.slice(0, MAX_NAMED).join(", ");
+  const more = tools.length > MAX_NAMED ? ` and ${tools.length - MAX_NAMED} more` : "";
+  throw new PortcullisError(
+    "option_invalid",
+    `strict: "all": ${model} cannot hold calls to the schemas of ${named}${more}. Leave out what its strict tools do not have (docs/models.md), or choose strict: true.`,
+  );
 }
 
 /** Loads a provider's SDK, an optional peer dependency. Rejects with `model_unavailable` if it is not installed. */

@@ -1,8 +1,8 @@
-import { flag, type OptionsOf, withDefault } from "../../option-rules/options.ts";
+import { flag, oneOf, type OptionsOf, withDefault } from "../../option-rules/options.ts";
 import type { Conversation, Model } from "../model.ts";
 import { checkSettings } from "../settings.ts";
 import type { ConversationParts } from "./provider-conversation.ts";
-import { type ProviderOptions, type ProviderTraits, resolveOptions } from "./provider-options.ts";
+import { type ProviderOptions, type ProviderTraits, refuseNotStrict, resolveOptions } from "./provider-options.ts";
 import { ProviderRequests } from "./provider-requests.ts";
 
 export interface Provider extends ProviderTraits {
@@ -24,6 +24,19 @@ const TAKES = {
   forcesHosted: false,
 };
 
+export const ANTHROPIC_OPTIONS = {
+  /**
+   * How long Anthropic keeps what requests of a conversation have in common, so that reading it again costs a tenth: `"5m"` (the
+   * default) or `"1h"` from its last use; `"off"` asks for no cache.
+   */
+  cache: withDefault(oneOf(["5m", "1h", "off"]), "5m"),
+  /**
+   * Whether Anthropic streams inputs of calls as the model writes them, and does not wait for each field to be whole; true by
+   * default. A compatible server that refuses `eager_input_streaming` needs false.
+   */
+  eagerInput: withDefault(flag(), true),
+};
+
 const ANTHROPIC = {
   name: "anthropic",
   title: "Anthropic",
@@ -33,11 +46,11 @@ const ANTHROPIC = {
   hostsPrograms: true,
   takes: { ...TAKES, stops: Number.POSITIVE_INFINITY, maxTemperature: 1, whileReasoning: false },
   media: { inMessages: FILES, inResults: FILES, byUrl: DOCUMENTS },
-  flags: {},
+  own: ANTHROPIC_OPTIONS,
   converse: async (parts) => (await import("../anthropic/conversation.ts")).converseByAnthropic(parts),
 } as const satisfies Provider;
 
-export const OPENAI_FLAGS = {
+export const OPENAI_OPTIONS = {
   /** Whether OpenAI stores the conversation, so that each request sends only what is new; false by default. */
   store: withDefault(flag(), false),
 };
@@ -51,7 +64,7 @@ const OPENAI = {
   hostsPrograms: true,
   takes: { ...TAKES, minOutputTokens: 16, stops: 0, forcesFound: false, forcesHosted: true },
   media: { inMessages: FILES, inResults: FILES, byUrl: DOCUMENTS },
-  flags: OPENAI_FLAGS,
+  own: OPENAI_OPTIONS,
   converse: async (parts) => (await import("../openai/responses/conversation.ts")).converseByOpenAiResponses(parts),
 } as const satisfies Provider;
 
@@ -64,7 +77,7 @@ const OPENAI_CHAT = {
   hostsPrograms: false,
   takes: { ...TAKES, stops: 4, summaries: false },
   media: { inMessages: DOCUMENTS, inResults: DOCUMENTS, byUrl: IMAGES },
-  flags: {},
+  own: {},
   converse: async (parts) => (await import("../openai/chat/conversation.ts")).converseByOpenAiChat(parts),
 } as const satisfies Provider;
 
@@ -82,7 +95,7 @@ const GEMINI = {
     inResults: ["image/png", "image/jpeg", "image/webp", "application/pdf", "text/plain"],
     byUrl: [],
   },
-  flags: {},
+  own: {},
   converse: async (parts) => (await import("../gemini/conversation.ts")).converseByGemini(parts),
 } as const satisfies Provider;
 
@@ -95,12 +108,14 @@ export const PROVIDERS: ReadonlyMap<string, Provider & { readonly name: Provider
   ALL.map((provider) => [provider.name, provider]),
 );
 
+export type AnthropicOptions = ProviderOptions & OptionsOf<typeof ANTHROPIC_OPTIONS>;
+
 /** Models of Anthropic's Messages API, and of compatible servers. Programs run locally, or hosted by Anthropic. */
-export function anthropic(options: ProviderOptions): Model {
+export function anthropic(options: AnthropicOptions): Model {
   return makeModel(ANTHROPIC, options);
 }
 
-export type OpenAiOptions = ProviderOptions & OptionsOf<typeof OPENAI_FLAGS>;
+export type OpenAiOptions = ProviderOptions & OptionsOf<typeof OPENAI_OPTIONS>;
 
 /** Models of OpenAI's Responses API. Programs run locally, or hosted by OpenAI. */
 export function openai(options: OpenAiOptions): Model {
@@ -127,7 +142,9 @@ export function makeModel(provider: Provider, options: ProviderOptions): Model {
     async converse(opening) {
       checkSettings({ model: name, takes: provider.takes }, opening);
       const requests = new ProviderRequests(resolved);
-      return provider.converse({ model: name, provider, options: resolved, opening, requests });
+      const conversation = await provider.converse({ model: name, provider, options: resolved, opening, requests });
+      if (resolved.strict === "all") refuseNotStrict(name, conversation.notStrict);
+      return conversation;
     },
   };
 }

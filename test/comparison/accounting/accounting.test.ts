@@ -135,6 +135,7 @@ describe("an exchange", () => {
       { type: "call", callId: "c", name: "p", text: "code" },
       { type: "result", callId: "c", text: "out" },
     ],
+    isCached: true,
   } as const;
   const length = (text: string) => text.length;
 
@@ -155,6 +156,20 @@ describe("an exchange", () => {
         { words: 2, calls: [] },
       ],
     });
+  });
+
+  test("of requests that are not kept costs the same with a cache and without", () => {
+    const spent = spentBy(exchangeOf({ ...parts, isCached: false }, "42", length));
+    expect(spent.cacheable).toBe(0);
+    const { cached, uncached } = costOf(spent, { outputFactor: 5, cacheWriteFactor: 1.25, cacheReadFactor: 0.1 });
+    expect(cached).toBe(uncached);
+    const kept = costOf(spentBy(exchangeOf(parts, "42", length)), {
+      outputFactor: 5,
+      cacheWriteFactor: 1.25,
+      cacheReadFactor: 0.1,
+    });
+    expect(kept.uncached).toBe(uncached);
+    expect(kept.cached).toBeLessThan(uncached);
   });
 
   test("is undefined if a call has no result", () => {

@@ -4,7 +4,7 @@ import { createRuntime, defineTool, jsonSchema } from "../../../src/index.ts";
 import { AnthropicStream } from "../../../src/models/anthropic/reply.ts";
 import { createMemorySandbox } from "../../../src/testing.ts";
 import { makeTool } from "../../gate/open-session.ts";
-import { anthropicWire } from "./wire.ts";
+import { anthropicWire, unmarked } from "./wire.ts";
 import { UNSHOWN } from "../converse.ts";
 import { ask, type Asking, behavesAsModel, counted } from "../provider.suite.ts";
 import { serve, type Served, type WireStep } from "../wire.ts";
@@ -82,7 +82,7 @@ describe("direct calls", () => {
       ],
       { tools },
     );
-    expect(timeless(lastMessage(served, 1))).toEqual({
+    expect(unmarked(timeless(lastMessage(served, 1)))).toEqual({
       role: "user",
       content: [
         { type: "tool_result", tool_use_id: "toolu_a1", content: '"slow"' },
@@ -271,7 +271,7 @@ describe.each([
     expect(calls).toMatchObject(
       [1, 2, 3].map((n) => ({ callId: `toolu_d${n}`, caller: "programmatic", outcome: { type: "value" } })),
     );
-    expect(lastMessage(served, 1)?.content).toEqual([
+    expect(unmarked(lastMessage(served, 1)?.content)).toEqual([
       { type: "tool_result", tool_use_id: "toolu_d1", content: '{"n":8}' },
       { type: "tool_result", tool_use_id: "toolu_d2", content: '{"n":16}' },
     ]);
@@ -331,7 +331,7 @@ describe.each([
     await using one = await interruptedTalk(served);
     expect((await one.talk.say("Only one then.")).answer).toBe("Then only one.");
     expect(served.refusals).toEqual([]);
-    expect(lastMessage(served, 1)?.content).toEqual([
+    expect(unmarked(lastMessage(served, 1)?.content)).toEqual([
       {
         type: "tool_result",
         tool_use_id: "toolu_d1",
@@ -339,7 +339,7 @@ describe.each([
         is_error: true,
       },
     ]);
-    expect(lastMessage(served, 2)?.content).toEqual([{ type: "text", text: "Only one then." }]);
+    expect(unmarked(lastMessage(served, 2)?.content)).toEqual([{ type: "text", text: "Only one then." }]);
   });
 
   test("a step after an interrupted program is no ending before the model has read what was said", async () => {

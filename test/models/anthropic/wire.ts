@@ -159,6 +159,8 @@ function faultOf(
   if (messages[0]?.role !== "user") return "messages: first message must use the user role";
   return (
     settingFault(body) ??
+    cacheFault(body) ??
+    eagerFault(body) ??
     toolFault(body, redeclares ? [] : asked) ??
     historyFault(messages, replies) ??
     pairFault(messages) ??
@@ -232,6 +234,33 @@ function toolFault({ tools = [] }: Record<string, unknown>, asked: readonly Aske
       return "tools.0.custom.input_schema: Circular $ref detected";
   }
   return undefined;
+}
+
+/** At most four marks of a known form, none on a tool that a search loads, on thinking, or inside of a result. */
+function cacheFault({ system, tools = [], messages }: Record<string, unknown>): string | undefined {
+  const blocks = (messages as readonly Message[]).flatMap(({ content }) => content);
+  const marks: unknown[] = [];
+  for (const block of [...(Array.isArray(system) ? system : []), ...(tools as Block[]), ...blocks] as Block[]) {
+    if (block.cache_control === undefined) continue;
+    marks.push(block.cache_control);
+    if (block.defer_loading === true) return "tools.0.cache_control: cannot be set when defer_loading is true";
+    if (block.type === "thinking" || block.type === "redacted_thinking" || block.text === "")
+      return "cache_control cannot be set for empty text blocks and thinking blocks";
+  }
+  const all = JSON.stringify([system, tools, messages]).match(/"cache_control":/g) ?? [];
+  if (all.length !== marks.length) return "cache_control: Extra inputs are not permitted";
+  if (marks.length > 4) return `A maximum of 4 blocks with cache_control may be provided. Found ${marks.length}.`;
+  const isKnown = (mark: unknown) =>
+    isDeepStrictEqual(mark, { type: "ephemeral" }) || isDeepStrictEqual(mark, { type: "ephemeral", ttl: "1h" });
+  return marks.every(isKnown) ? undefined : "cache_control: Input tag does not match";
+}
+
+/** Only streamed replies have inputs in pieces, and only of tools of the client. */
+function eagerFault({ tools = [], stream }: Record<string, unknown>): string | undefined {
+  const eager = (tools as readonly Block[]).filter((tool) => tool.eager_input_streaming !== undefined);
+  if (eager.some((tool) => tool.type === "code_execution_20260120"))
+    return "tools.0.eager_input_streaming: Extra inputs are not permitted";
+  return eager.length > 0 && stream !== true ? "tools.0.eager_input_streaming: requires stream" : undefined;
 }
 
 /** What the model said must come back as it was. */
@@ -348,4 +377,9 @@ function pauseFault(
     if (!plain) return "messages: only text may answer programmatic tool calls";
   }
   return undefined;
+}
+
+/** A part of a request without the marks of what Anthropic is to keep. */
+export function unmarked(part: unknown): unknown {
+  return JSON.parse(JSON.stringify(part, (name, value: unknown) => (name === "cache_control" ? undefined : value)));
 }

@@ -5,7 +5,12 @@ import { writeStdout } from "../../terminal/standard-streams.ts";
 import { count, counted } from "../../../output/count-text.ts";
 import { declareTools } from "../../../tools/declarations/declarations.ts";
 import { countTokens } from "../../../tools/count-tokens.ts";
+import { PROVIDERS } from "../../../models/provider/providers.ts";
+import { strictProviders } from "../../../models/strict-providers.ts";
+import type { Tool } from "../../../tools/tool.ts";
+import { inputSchemaOf } from "../../../tools/tool-schemas.ts";
 import { ToolSet } from "../../../tools/tool-set.ts";
+import { without } from "../../../values/fields.ts";
 import { checkTools } from "./check-tools.ts";
 import type { CommandOptions, LIST_TOOLS } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
@@ -34,6 +39,7 @@ export async function listTools(words: readonly string[], options: CommandOption
   }
   const rows = tools.all.map((tool) => ({
     ...toolFacts(tool),
+    strict: tool.allowedCallers.includes("direct") ? strictOf(tool) : undefined,
     jsonTokens: tool.allowedCallers.includes("direct") ? directTokens(tool) : undefined,
     stubTokens: tool.allowedCallers.includes("programmatic") ? countTokens(declareTools([tool])) : undefined,
   }));
@@ -42,9 +48,15 @@ export async function listTools(words: readonly string[], options: CommandOption
     return EXIT.completed;
   }
   const sum = (tokens: readonly (number | undefined)[]) => tokens.reduce<number>((all, one) => all + (one ?? 0), 0);
-  const cells = rows.map((row) => [...factCells(row), tokensText(row.jsonTokens), tokensText(row.stubTokens)]);
+  const cells = rows.map((row) => [
+    ...factCells(row),
+    strictText(row.strict),
+    tokensText(row.jsonTokens),
+    tokensText(row.stubTokens),
+  ]);
   const total = [
     counted(rows.length, "tool"),
+    "",
     "",
     "",
     "",
@@ -52,8 +64,18 @@ export async function listTools(words: readonly string[], options: CommandOption
     count(sum(rows.map((row) => row.stubTokens))),
   ];
   const tokens = ["tokens as JSON", "tokens as stub"];
-  printTable(["tool", "callers", "effect", "approval", ...tokens], [...cells, total], tokens);
+  printTable(["tool", "callers", "effect", "approval", "strict", ...tokens], [...cells, total], tokens);
   return EXIT.completed;
+}
+
+/** The providers that can hold direct calls to the schema. */
+function strictOf(tool: Tool): readonly string[] {
+  return strictProviders(without(inputSchemaOf(tool), "$schema"));
+}
+
+function strictText(providers: readonly string[] | undefined): string {
+  if (providers === undefined) return "–";
+  return providers.length === PROVIDERS.size ? "all" : providers.join(", ");
 }
 
 function tokensText(tokens: number | undefined): string {

@@ -6,7 +6,7 @@ import { count, counted } from "../../../output/count-text.ts";
 import { isApprovalOfProgram } from "../../../programs/from-journal/execution-state.ts";
 import { RUN_PROGRAM } from "../../../tools/tool-name.ts";
 import { duration, endingText, streamText } from "../../../views/words.ts";
-import { endedCallText } from "../executions/conversation-lines.ts";
+import { endedCallText, looseText } from "../executions/conversation-lines.ts";
 import { oneLine, shortLine } from "../one-line.ts";
 import { CodeLines, styled } from "./code-lines.ts";
 import { LiveRegion, type RegionStream } from "./live-region.ts";
@@ -143,6 +143,8 @@ export class ChatDisplay implements Disposable {
         break;
       case "model_changed":
         return this.#line(styled("yellow", `${oneLine(event.model)} goes on: the model before it failed`));
+      case "tools_not_strict":
+        return this.#line(styled("yellow", looseText(event)));
       case "program_started":
         return isOwn ? this.#begins(event) : undefined;
       case "program_ended":

@@ -62,6 +62,9 @@ function showWork(event: AgentEvent): void {
     case "model_changed":
       note(`${oneLine(event.model)} goes on: the model before it failed`);
       break;
+    case "tools_not_strict":
+      note(looseText(event));
+      break;
     case "program_started":
       note(`\n── program${event.hosted ? " at the provider" : ""} ──\n${insetText(event.source.trimEnd())}\n──`);
       break;
@@ -111,3 +114,13 @@ function createWriting(stream: NodeJS.WriteStream, screen: Screen): (event: Agen
     line.draw();
   };
 }
+
+/** A sentence on tools that the model's provider does not hold to their schemas. */
+export function looseText({ model, tools }: { readonly model: string; readonly tools: readonly string[] }): string {
+  const names = tools.slice(0, NAMED_TOOLS).map(oneLine).join(", ");
+  const more = tools.length > NAMED_TOOLS ? ` and ${tools.length - NAMED_TOOLS} more` : "";
+  return `not strict at ${oneLine(model)}: ${names}${more}`;
+}
+
+/** Tools that a line names. */
+const NAMED_TOOLS = 10;

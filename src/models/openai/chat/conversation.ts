@@ -2,10 +2,10 @@ import { fieldOf, type Fields, isFields, listOf, textOf, without } from "../../.
 import type { MessageContent } from "../../turn/content-parts.ts";
 import type { CallResult, Conversation, ModelCall, Opening } from "../../model.ts";
 import { callFields, openOpenAiClient, type OpenAiClient, userMessage } from "../openai-request.ts";
-import { withoutNulls } from "../openai-strict-schema.ts";
+import { strictSchema, withoutNulls } from "../openai-strict-schema.ts";
 import { sourceOf } from "../../turn/program-input.ts";
 import { type ConversationParts, ProviderConversation, type TurnAsked } from "../../provider/provider-conversation.ts";
-import type { ToolNames } from "../../turn/tool-names.ts";
+import { notStrictTools, type ToolNames } from "../../turn/tool-names.ts";
 import type { TurnDisplay } from "../../turn/turn-display.ts";
 import { type ChatReply, ChatStream, endOf, readCompletion } from "./reply.ts";
 import {
@@ -45,6 +45,10 @@ class ChatConversation extends ProviderConversation<ChatReply, OpenAiClient> {
       const found = this.foundOf(opening).map((tool) => declareFunction(tool, names.given(tool.name), strict));
       this.#tools = [...declared, ...found];
     };
+  }
+
+  protected looseIn(opening: Opening): readonly string[] {
+    return notStrictTools(opening, ({ input }) => strictSchema(input) !== undefined);
   }
 
   protected addInput(results: readonly Fields[], messages: readonly MessageContent[]): void {

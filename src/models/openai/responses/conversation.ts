@@ -4,7 +4,7 @@ import type { Conversation, HostedProgramNews, ModelCall, Opening, ToolCall } fr
 import { RUN_PROGRAM, SEARCH_TOOLS } from "../../../tools/tool-name.ts";
 import { callFields, openOpenAiClient, type OpenAiClient, userMessage } from "../openai-request.ts";
 import { type ConversationParts, ProviderConversation, type TurnAsked } from "../../provider/provider-conversation.ts";
-import type { ToolNames } from "../../turn/tool-names.ts";
+import { notStrictTools, type ToolNames } from "../../turn/tool-names.ts";
 import type { TurnDisplay } from "../../turn/turn-display.ts";
 import { callerOf, endOf, readResponse, type ResponsesReply, ResponsesStream } from "./reply.ts";
 import {
@@ -17,7 +17,7 @@ import {
   settingsFields,
   toolChoiceOf,
 } from "./request.ts";
-import { withoutNulls } from "../openai-strict-schema.ts";
+import { strictSchema, withoutNulls } from "../openai-strict-schema.ts";
 
 type Params = Parameters<OpenAiClient["responses"]["create"]>[0];
 
@@ -26,8 +26,8 @@ export async function converseByOpenAiResponses(parts: ConversationParts): Promi
 }
 
 class ResponsesConversation extends ProviderConversation<ResponsesReply, OpenAiClient> {
-  #tools = declareTools(this.opening, this.names, this.options);
-  readonly #isStored = this.options.flags.has("store");
+  #tools = declareTools(this.opening, this.names, { strict: this.options.strict !== false });
+  readonly #isStored = this.options.own.store === true;
   /** Input of the next request: the whole history, or what is new if OpenAI stores the rest. */
   #input: Fields[] = [];
   #previousId: string | undefined;
@@ -35,10 +35,14 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply, OpenAiC
   readonly #additional: Fields[] = [];
 
   protected prepareTools(opening: Opening, names: ToolNames): () => void {
-    const tools = declareTools(opening, names, this.options);
+    const tools = declareTools(opening, names, { strict: this.options.strict !== false });
     return () => {
       this.#tools = tools;
     };
+  }
+
+  protected looseIn(opening: Opening): readonly string[] {
+    return notStrictTools(opening, ({ input }) => strictSchema(input) !== undefined);
   }
 
   protected addInput(results: readonly Fields[], messages: readonly MessageContent[]): void {

@@ -1,0 +1,103 @@
+import { describe, expect, test } from "vitest";
+import { cacheMark, markedMessages, markedSystem, markedTools } from "../../../src/models/anthropic/cache.ts";
+import { anthropic } from "../../../src/index.ts";
+import type { AnthropicOptions } from "../../../src/models/index.ts";
+import { declared, driveAndRestore, HOSTED, OPENING, requested } from "../converse.ts";
+import { serve, type Wire } from "../wire.ts";
+import { anthropicWire, unmarked } from "./wire.ts";
+
+function wireWith(options: Partial<AnthropicOptions>): Wire {
+  return { ...anthropicWire, model: (given) => anthropic({ model: "claude-test", ...given, ...options }) };
+}
+
+const CALL = { text: "I call.", calls: [{ tool: "f", input: { k: 1 } }] };
+const SCRIPT = [CALL, CALL, CALL, { text: "4" }];
+const STEPS = [{ say: "Do it." }, {}, { say: "And that." }, {}];
+
+type Body = Readonly<Record<"system" | "tools" | "messages", readonly Readonly<Record<string, unknown>>[]>>;
+
+async function bodies(options: Partial<AnthropicOptions>, opening = OPENING): Promise<readonly Body[]> {
+  const wire = wireWith(options);
+  await using served = await serve(wire, SCRIPT);
+  const { sent, again } = await driveAndRestore((fetch) => served.model({ fetch }), fetch, opening, STEPS);
+  expect([served.refusals, again]).toEqual([[], sent]);
+  return sent.map((text) => JSON.parse(text) as Body);
+}
+
+/** Places of marks in a request. */
+function marksIn({ system, tools, messages }: Body): readonly string[] {
+  const isMarked = (block: unknown) => (block as { readonly cache_control?: unknown }).cache_control !== undefined;
+  const places = (name: string, blocks: readonly unknown[]) =>
+    blocks.flatMap((block, place) => (isMarked(block) ? [`${name} ${place} of ${blocks.length}`] : []));
+  return [
+    ...(Array.isArray(system) ? places("system", system) : []),
+    ...places("tool", tools),
+    ...messages.flatMap(({ role, content }, at) => places(`${String(role)} ${at}, block`, content as unknown[])),
+  ];
+}
+
+describe("what Anthropic is asked to keep", () => {
+  test("is the system text, the tools, and what the user's last two messages end", async () => {
+    const [first, second, third, fourth] = (await bodies({})).map(marksIn);
+    expect(first).toEqual(["system 0 of 1", "tool 2 of 3", "user 0, block 0 of 1"]);
+    expect(second).toEqual(["system 0 of 1", "tool 2 of 3", "user 0, block 0 of 1", "user 2, block 0 of 1"]);
+    expect(third).toEqual(["system 0 of 1", "tool 2 of 3", "user 2, block 0 of 1", "user 4, block 1 of 2"]);
+    expect(fourth).toEqual(["system 0 of 1", "tool 2 of 3", "user 4, block 1 of 2", "user 6, block 0 of 1"]);
+  });
+
+  test("is kept for five minutes, which needs no word, or for an hour", async () => {
+    const marks = (all: readonly Body[]) => [...JSON.stringify(all).matchAll(/"cache_control":(\{[^}]*\})/g)];
+    expect(new Set(marks(await bodies({})).map(([, mark]) => mark))).toEqual(new Set(['{"type":"ephemeral"}']));
+    expect(new Set(marks(await bodies({ cache: "1h" })).map(([, mark]) => mark))).toEqual(
+      new Set(['{"type":"ephemeral","ttl":"1h"}']),
+    );
+  });
+
+  test("is nothing with cache: off, and the requests are otherwise the same", async () => {
+    const off = await bodies({ cache: "off" });
+    expect(off.flatMap(marksIn)).toEqual([]);
+    const kept = (await bodies({})).map((body) => unmarked({ ...body, system: body.system[0]?.text }));
+    expect(kept).toEqual(off);
+  });
+
+  test("is never a tool that a search loads", async () => {
+    const opening = { ...OPENING, tools: [declared("f")], deferred: [declared("d.one"), declared("d.two")] };
+    const [first] = await bodies({}, opening);
+    expect(first && marksIn(first)[1]).toBe("tool 1 of 4");
+  });
+
+  test("are results alone while a hosted program waits", async () => {
+    const caller = { type: "code_execution_20260120", tool_id: "srvtoolu_c" };
+    const used = { type: "server_tool_use", id: "srvtoolu_c", name: "code_execution", input: { code: "…" } };
+    const paused = [used, { type: "tool_use", id: "toolu_1", name: "a_b", input: { k: 1 }, caller }];
+    const container = { id: "c1", expires_at: "2999-01-01T00:00:00Z" };
+    await using served = await serve(anthropicWire, [{ raw: { content: paused, container } }, { text: "4" }]);
+    const conversation = await served.model().converse(HOSTED);
+    conversation.say("Do it.");
+    const turn = await conversation.turn(requested());
+    conversation.answer([
+      { callId: "toolu_1", text: "1", isJson: true, isError: false, provenance: { tool: "a.b", bytes: 1 } },
+    ]);
+    await conversation.turn(requested());
+    expect([turn.type, served.refusals]).toEqual(["turn", []]);
+    expect(served.asked[1] && marksIn(served.asked[1].body as Body).at(-1)).toBe("user 2, block 0 of 1");
+  });
+
+  test.each(["2h", true, ""])("cannot be %j", (cache) => {
+    expect(() => anthropic({ model: "m", apiKey: "k", cache: cache as never })).toThrow(
+      'anthropic({ cache }): expected "5m", "1h" or "off"',
+    );
+  });
+});
+
+test("marks change nothing that they are given, and none is set without a place", () => {
+  const mark = cacheMark("5m");
+  const messages = [{ role: "user", content: [{ type: "text", text: "a" }] }] as const;
+  const before = JSON.stringify(messages);
+  expect(markedMessages(messages, mark)[0]?.content).toEqual([{ type: "text", text: "a", cache_control: mark }]);
+  expect(JSON.stringify(messages)).toBe(before);
+  expect([markedTools([], mark), markedMessages([], mark)]).toEqual([[], []]);
+  const deferred = [{ name: "d", defer_loading: true }];
+  expect(markedTools(deferred, mark)).toEqual(deferred);
+  expect([markedSystem("s", cacheMark("off")), markedTools(deferred, undefined)]).toEqual(["s", deferred]);
+});

@@ -1,0 +1,76 @@
+import { describe, expect, test } from "vitest";
+import type { Opening } from "../../src/models/model.ts";
+import { unmarked } from "./anthropic/wire.ts";
+import { declared, driveAndRestore, OPENING } from "./converse.ts";
+import { serve } from "./wire.ts";
+import { WIRES } from "./wires.ts";
+
+/* Providers read what two requests have in common from their caches: only if its bytes are the same. */
+
+const CALL = (id: string) => ({ text: "I call.", calls: [{ id, tool: "f", input: { k: 1 } }] });
+
+/** The parts of a request in the order in which providers read them. Messages are an array, and what is before them is one text. */
+function partsOf(text: string) {
+  const body = unmarked(JSON.parse(text)) as Readonly<Record<string, unknown>>;
+  const { tools, system, instructions, systemInstruction, messages, input, contents } = body;
+  const before = JSON.stringify([tools, system, instructions, systemInstruction]);
+  return {
+    before,
+    messages: ((messages ?? input ?? contents) as readonly unknown[]).map((one) => JSON.stringify(one)),
+  };
+}
+
+describe.each(WIRES)("with %s", (name, wire) => {
+  const run = async (
+    opening: Opening,
+    script: Parameters<typeof serve>[1],
+    steps: Parameters<typeof driveAndRestore>[3],
+  ) => {
+    await using served = await serve(wire, script);
+    const { sent, again } = await driveAndRestore((fetch) => served.model({ fetch }), fetch, opening, steps);
+    expect([served.refusals, again]).toEqual([[], sent]);
+    return sent.map(partsOf);
+  };
+
+  test("each request begins with the bytes of the request before it, turn by turn, also when it is taken up", async () => {
+    const requests = await run(
+      { ...OPENING, settings: { reasoning: { effort: "low" }, maxOutputTokens: 88 } },
+      [
+        CALL("c1"),
+        { text: "Hm.", calls: [{ id: "c2", program: "return 1" }] },
+        { text: "Four." },
+        CALL("c3"),
+        { text: "4" },
+      ],
+      [{ say: "Do it." }, {}, {}, { say: "And that." }, {}],
+    );
+    expect(requests).toHaveLength(5);
+    for (const [place, { before, messages }] of requests.entries()) {
+      const earlier = requests[place - 1];
+      if (!earlier) continue;
+      expect(before).toBe(earlier.before);
+      expect(messages.slice(0, earlier.messages.length)).toEqual(earlier.messages);
+      expect(messages.length).toBeGreaterThan(earlier.messages.length);
+    }
+  });
+
+  test("tools that a search finds change the declarations only where the provider cannot load them later", async () => {
+    const search = { ...declared("search_tools"), input: { type: "object", properties: {} } };
+    const requests = await run(
+      {
+        instructions: "Work.",
+        tools: [search, declared("f")],
+        deferred: [declared("late")],
+        searchesPrograms: true,
+        hosted: false,
+      },
+      [{ calls: [{ id: "c1", tool: "search_tools", input: {} }] }, { text: "4" }],
+      [{ say: "Do it.", results: () => ({ found: ["late"] }) }, {}],
+    ).catch((error: unknown) => error as Error);
+    if (requests instanceof Error) throw requests;
+    const [first, second] = requests;
+    const isLater = name === "Anthropic Messages" || name === "OpenAI Responses";
+    expect(first?.before === second?.before).toBe(isLater);
+    expect(second?.messages.slice(0, first?.messages.length)).toEqual(first?.messages);
+  });
+});

@@ -1,0 +1,116 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { createRuntime, defineTool } from "../../src/index.ts";
+import type { AgentEvent } from "../../src/agent/event.ts";
+import { strictProviders } from "../../src/models/strict-providers.ts";
+import type { Opening } from "../../src/models/model.ts";
+import { createMemoryJournal } from "../../src/journal/index.ts";
+import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
+import { geminiWire } from "./gemini/wire.ts";
+import { anthropicWire } from "./anthropic/wire.ts";
+import { declared } from "./converse.ts";
+import { serve } from "./wire.ts";
+import { WIRES } from "./wires.ts";
+
+const LOOSE = { ...declared("loose"), input: { type: "object", additionalProperties: { type: "string" } } };
+const LATER = { ...LOOSE, name: "later" };
+const BARE: Opening = { instructions: "Work.", tools: [declared("f")], hosted: false };
+const SEARCH = { ...LOOSE, name: "search_tools" };
+
+const tool = (name: string, input: z.ZodType) =>
+  defineTool({ name, description: name, input, allowedCallers: ["direct"], effect: "read", handler: () => 1 });
+const strictTool = tool("f", z.object({ k: z.number() }));
+const looseTool = tool("loose", z.record(z.string(), z.string()));
+
+describe.each(WIRES)("with %s", (_, wire) => {
+  const model = (strict: boolean | "all") =>
+    wire.model({ apiKey: wire.key, baseUrl: "http://127.0.0.1:9", strict, fetch: () => Promise.reject() });
+  const looseOf = async (strict: boolean | "all", opening: Opening) =>
+    (await model(strict).converse(opening)).notStrict;
+  const holdsAll = wire === geminiWire;
+
+  test("the tools that are declared without are named, later ones too, and none without strict", async () => {
+    const opening = { ...BARE, tools: [declared("f"), LOOSE, SEARCH], deferred: [LATER] };
+    expect(await looseOf(true, opening)).toEqual(holdsAll ? [] : ["loose", "later"]);
+    expect([await looseOf(false, opening), await looseOf(true, BARE)]).toEqual([[], []]);
+  });
+
+  test('strict: "all" refuses a conversation with such a tool by its name, before any request', async () => {
+    await expect(model("all").converse(BARE)).resolves.toBeDefined();
+    for (const opening of [
+      { ...BARE, tools: [...BARE.tools, LOOSE] },
+      { ...BARE, tools: [...BARE.tools, SEARCH], deferred: [LOOSE] },
+    ]) {
+      const begun = model("all").converse(opening);
+      if (holdsAll) await expect(begun).resolves.toBeDefined();
+      else
+        await expect(begun).rejects.toMatchObject({
+          code: "option_invalid",
+          message: expect.stringMatching(/^strict: "all": .* cannot hold calls to the schemas of loose\. /) as string,
+        });
+    }
+  });
+
+  test('strict: "all" refuses such a tool when tools are changed, and the others stay', async () => {
+    const conversation = await model("all").converse(BARE);
+    const declare = () => conversation.declare?.({ tools: [LOOSE] });
+    if (holdsAll) expect(declare).not.toThrow();
+    else expect(declare).toThrow('strict: "all"');
+    expect(conversation.notStrict).toEqual([]);
+  });
+
+  test.each(["yes", 1, null])("strict cannot be %j", (strict) => {
+    expect(() => model(strict as never)).toThrow('({ strict }): expected true, false or "all"');
+  });
+
+  test("an event names them when a conversation begins, and again in a process that takes it up", async () => {
+    await using served = await serve(wire, [{ calls: [{ tool: "f", input: { k: 1 } }] }, { text: "4" }]);
+    const journal = createMemoryJournal();
+    const events: AgentEvent[] = [];
+    const options = {
+      model: served.model({ strict: true }),
+      onEvent: (event: AgentEvent) => event.type === "tools_not_strict" && events.push(event),
+    };
+    const tools = [strictTool, looseTool];
+    {
+      await using runtime = await createRuntime({ tools, journal, sandbox: createMemorySandbox() });
+      const talk = await runtime.converse({ ...options, programs: "none", execution: "one" });
+      await talk.step("Do it.");
+      await talk.leave();
+    }
+    await using runtime = await createRuntime({ tools, journal, sandbox: createMemorySandbox() });
+    await using talk = await runtime.converse({ ...options, continue: "one" });
+    expect((await talk.say()).answer).toBe("4");
+    const { name } = options.model;
+    const told = { type: "tools_not_strict", execution: "one", model: name, tools: ["loose"] };
+    expect(events.map(({ type, ...about }) => ({ type, ...about }))).toEqual(
+      holdsAll ? [] : [expect.objectContaining(told), expect.objectContaining(told)],
+    );
+  });
+});
+
+test("an event names them for a fallback that takes over", async () => {
+  await using served = await serve(anthropicWire, [{ text: "4" }]);
+  const events: unknown[] = [];
+  await using runtime = await createRuntime({ tools: [strictTool, looseTool], sandbox: createMemorySandbox() });
+  await runtime.agent({
+    model: scriptedModel([{ failure: { code: "server_failed", message: "down" } }]),
+    fallbacks: [served.model({ strict: true })],
+    task: "Do it.",
+    onEvent: (event) => event.type === "tools_not_strict" && events.push(event.tools),
+  });
+  expect(events).toEqual([["loose"]]);
+});
+
+test("the column of the list of tools has the providers that hold each tool", () => {
+  const object = (properties: object, more = {}) => ({ type: "object", properties, ...more });
+  expect(strictProviders(object({ k: { type: "number" } }))).toEqual(["anthropic", "openai", "openai-chat", "gemini"]);
+  expect(strictProviders(object({ k: { type: "number", minimum: 1 } }))).toEqual(["openai", "openai-chat", "gemini"]);
+  expect(strictProviders(object({}, { additionalProperties: { type: "string" } }))).toEqual(["gemini"]);
+});
+
+test("Anthropic holds twenty tools, and the others are named", async () => {
+  const tools = Array.from({ length: 22 }, (_, at) => declared(`t${at}`));
+  const model = anthropicWire.model({ apiKey: anthropicWire.key, baseUrl: "http://127.0.0.1:9", strict: true });
+  expect((await model.converse({ ...BARE, tools })).notStrict).toEqual(["t20", "t21"]);
+});
