@@ -29,7 +29,7 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
     values: `
       `,
     types: `
-      ArgumentPiece CallResult ContentPart Conversation DeclaredTools HostedProgramNews MessagePart Model ModelCall ModelSettings ModelTurn ModelUsage OpenAiOptions Opening
+      AnthropicOptions ArgumentPiece CallResult ContentPart Conversation DeclaredTools HostedProgramNews MessagePart Model ModelCall ModelSettings ModelTurn ModelUsage OpenAiOptions Opening
       ProgramCall ProgramDeclaration Provenance ProviderFailure ProviderFailureCode ProviderOptions Reasoning RequestRetry ToolCall ToolChoice
       ToolDeclaration TurnEnd TurnReply TurnRequest UserMessage`,
   },
