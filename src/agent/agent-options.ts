@@ -25,7 +25,7 @@ import type { AgentEvent } from "./event.ts";
 import type { Schema } from "../tools/schema.ts";
 import type { AgentRequest, StopWhen } from "./agent-report.ts";
 import { answerInstructions } from "./prompt/answer-schema.ts";
-import type { Compact } from "./prompt/compact.ts";
+import { type Compact, compactAtOf } from "./prompt/compact.ts";
 import { type ContextDocument, type Instructions, ownInstructions } from "./prompt/instructions.ts";
 import { chosenSettings, CONVERSATION_SETTINGS, LOOP_RULES, refuseUnmatched } from "./conversation-settings.ts";
 import { checkOpening, PROGRAMS_OPTIONS, programsFor, ROLES } from "./prompt/programs-option.ts";
@@ -63,8 +63,12 @@ export const RUN_RULES = {
   /**
    * Makes the history shorter if the context is nearly full: gets the turns and returns the turns to keep, in order,
    * with other results or messages if wanted. By default old results are dropped, with a handle in their place.
+   * `"provider"`: the provider itself makes it shorter (Anthropic, OpenAI's Responses); refused for models of others.
    */
-  compact: callback<Compact>(),
+  compact: option<Compact | "provider">(
+    'a function, or "provider"',
+    (value) => typeof value === "function" || value === "provider",
+  ),
 };
 
 const CONVERSATION_RULES = {
@@ -231,6 +235,7 @@ export function requestOf(
   );
   for (const other of fallbacks ?? []) {
     checkOpening(other, tools, programs, subject);
+    compactAtOf(other, options, subject);
     instructionsFor(other.name);
   }
   return {

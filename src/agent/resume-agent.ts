@@ -118,7 +118,12 @@ export async function takeUp(
   const { instructions } = past.answering;
   const programs = programsOf(header.programs);
   const { settings, wrapUp, contextTokens } = settingsOf(header);
-  const opening = openingFor(model, own, { programs, instructions, settings }, subject);
+  const opening = openingFor(
+    model,
+    own,
+    { programs, instructions, settings, compact: work.compact, contextTokens },
+    subject,
+  );
   const conversation = await restoreConversation(model, opening, past.state, hasOpenTurn(past.state));
 
   const records = recordsOfConversation(past, work);

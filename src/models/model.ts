@@ -26,6 +26,11 @@ export interface Model {
   readonly name: string;
   /** Whether the provider itself can run programs that call our tools. */
   readonly hostsPrograms: boolean;
+  /**
+   * Fewest tokens of context above which the provider itself can make the history of a conversation shorter. Missing if it
+   * cannot.
+   */
+  readonly compactsFrom?: number;
   /** Begins a conversation. Rejects with a `PortcullisError`, before any request, if the model does not support the opening. */
   converse(opening: Opening): Promise<Conversation>;
 }
@@ -35,6 +40,8 @@ export interface Opening {
   /** Written by this package and by the developer; never contains data from tools or users. */
   readonly instructions: string;
   readonly settings?: ModelSettings;
+  /** Tokens of context above which the provider itself is to make the history shorter. */
+  readonly compactAt?: number;
   readonly tools: readonly ToolDeclaration[];
   /**
    * Tools that the model may call once a search has found them (`CallResult.found`). The search is one of `tools`. An
@@ -55,8 +62,9 @@ export interface Opening {
 export type DeclaredTools = Pick<Opening, "tools" | "deferred" | "searchesPrograms" | "runProgram">;
 
 /** An opening with these tools in place of its own. */
-export function redeclared({ instructions, settings, hosted }: Opening, tools: DeclaredTools): Opening {
-  return { instructions, ...(settings && { settings }), hosted, ...tools };
+export function redeclared({ instructions, settings, compactAt, hosted }: Opening, tools: DeclaredTools): Opening {
+  const compacts = compactAt === undefined ? {} : { compactAt };
+  return { instructions, ...(settings && { settings }), ...compacts, hosted, ...tools };
 }
 
 /**

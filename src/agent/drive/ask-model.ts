@@ -16,7 +16,7 @@ import type { AgentScope } from "../agent-scope.ts";
 import type { AgentEnding } from "../ending.ts";
 import { turnsOfSay } from "../from-journal/conversation-state.ts";
 import { MAX_TURN_CALLS } from "../from-journal/transcript.ts";
-import { compacted, dropOldResults } from "../prompt/compact.ts";
+import { compacted, CONTEXT_TOKENS, dropOldResults } from "../prompt/compact.ts";
 import { ownVersion } from "../../programs/from-journal/changed-since.ts";
 import { isNoticed } from "../prompt/said-message.ts";
 import type { LiveConversation } from "./live-conversation.ts";
@@ -111,6 +111,7 @@ export class ModelAsker {
   /** Makes the history shorter if the context is nearly full, but not while a program at the provider waits. */
   async #compact(): Promise<void> {
     const { request, state } = this.#live;
+    if (request.compact === "provider") return;
     const { sent } = state;
     const last = sent.at(-1)?.turn;
     const { contextTokens = CONTEXT_TOKENS } = request;
@@ -134,7 +135,9 @@ export class ModelAsker {
     const turns = turnsOfSay(state);
     const { maxTurns, contextTokens = CONTEXT_TOKENS, wrapUp = true } = request;
     const last = turns.at(-1)?.turn;
-    const left = { turns: maxTurns - turns.length, tokens: this.#budget.tokensLeft, contextTokens };
+    // A provider that makes the history shorter keeps the context from being full.
+    const room = request.compact === "provider" ? Number.POSITIVE_INFINITY : contextTokens;
+    const left = { turns: maxTurns - turns.length, tokens: this.#budget.tokensLeft, contextTokens: room };
     const why = wrapUp && last && !isOfProgram(last) ? whyWrapUp(last, left) : undefined;
     if (why === undefined) return false;
     await this.#live.say([noticeOf("wrap_up", why)]);
@@ -175,8 +178,6 @@ export function checkOwned({ reason }: AbortSignal): void {
 export function tokensSpent({ tokens, tokensLeft }: Budget): AgentEnding {
   return { type: "tokens_spent", allowed: Math.max(0, tokens + tokensLeft), seen: tokens };
 }
-
-const CONTEXT_TOKENS = 200_000;
 
 const REFUSED: ReadonlySet<string> = new Set(["option_invalid", "model_unavailable"]);
 

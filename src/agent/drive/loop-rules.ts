@@ -4,13 +4,13 @@ import type { AgentEnding } from "../ending.ts";
 import { inOneLine } from "../../models/turn/content-parts.ts";
 import { cleanText } from "../../output/clean-text.ts";
 import type { KeptTurn } from "../from-journal/conversation-state.ts";
+import { COMPACT_SHARE } from "../prompt/compact.ts";
 import type { Notice, SaidMessage } from "../prompt/said-message.ts";
 
 const MAX_SAME = 3;
 /** Longest sequence of turns whose repetition is found. */
 const MAX_CYCLE = 4;
 
-const COMPACT_SHARE = 0.8;
 /** Share of `contextTokens` after which the model is asked to answer with what it has. */
 const FULL_SHARE = 0.95;
 

@@ -1,5 +1,5 @@
-import { optionError } from "../../errors.ts";
-import type { CallResult, ModelCall } from "../../models/model.ts";
+import { optionError, PortcullisError } from "../../errors.ts";
+import type { CallResult, Model, ModelCall } from "../../models/model.ts";
 import type { KeptTurn } from "../from-journal/conversation-state.ts";
 import { transcriptTurns } from "../from-journal/transcript.ts";
 import { isSame } from "./said-message.ts";
@@ -9,6 +9,38 @@ import type { TranscriptTurn } from "../from-journal/transcript.ts";
 export type Compact = (
   history: readonly TranscriptTurn[],
 ) => readonly TranscriptTurn[] | Promise<readonly TranscriptTurn[]>;
+
+/** Who makes a history shorter: a function of the developer's, or the model's provider. */
+export interface CompactRules {
+  readonly compact?: Compact | "provider" | undefined;
+  readonly contextTokens?: number | undefined;
+}
+
+/** Tokens of a model's context, unless the developer says otherwise. */
+export const CONTEXT_TOKENS = 200_000;
+/** Share of the context above which a history is made shorter. */
+export const COMPACT_SHARE = 0.8;
+
+/**
+ * Tokens of context at which the provider itself is to make the history shorter; undefined if it is not asked to. Throws
+ * `option_invalid` for a model whose provider does not, or not at so few tokens. `subject` is the function that was called.
+ */
+export function compactAtOf(
+  { name, compactsFrom }: Pick<Model, "name" | "compactsFrom">,
+  { compact, contextTokens = CONTEXT_TOKENS }: CompactRules,
+  subject: string,
+): number | undefined {
+  if (compact !== "provider") return undefined;
+  const at = Math.floor(contextTokens * COMPACT_SHARE);
+  const why =
+    compactsFrom === undefined
+      ? "does not make a history shorter by itself. Leave it out, or give a function"
+      : at < compactsFrom
+        ? `begins at ${compactsFrom} tokens or more. Choose contextTokens of at least ${Math.ceil(compactsFrom / COMPACT_SHARE)}`
+        : undefined;
+  if (why === undefined) return at;
+  throw new PortcullisError("option_invalid", `${subject}({ compact: "provider" }): ${name} ${why}.`);
+}
 
 const WHOLE_TURNS = 2;
 /** Results up to this size stay, in bytes: a handle would not be shorter by much. */

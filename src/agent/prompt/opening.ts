@@ -8,6 +8,7 @@ import { isVisible } from "../../tools/tool-set.ts";
 import { settingsFor } from "../conversation-settings.ts";
 import { without } from "../../values/fields.ts";
 import { callBoundaries } from "./limit-sentences.ts";
+import { compactAtOf } from "./compact.ts";
 import { checkOpening } from "./programs-option.ts";
 import { instructionsFor } from "./instructions.ts";
 import { declarePrograms, SEARCH_DIRECT } from "../calls/run-program.ts";
@@ -22,11 +23,13 @@ export type OpeningScope = Pick<AgentScope, "language" | "tenant" | "limits"> & 
 export function openingFor(
   model: Model,
   { gate: { search }, language, tenant, limits }: OpeningScope,
-  { programs, instructions, settings }: Pick<AgentRequest, "programs" | "instructions" | "settings">,
+  request: Pick<AgentRequest, "programs" | "instructions" | "settings" | "compact" | "contextTokens">,
   subject = "agent",
 ): Opening {
+  const { programs, instructions, settings } = request;
   const { tools } = search;
   checkOpening(model, tools, programs, subject);
+  const compactAt = compactAtOf(model, request, subject);
   const asked = settingsFor(settings, model.name);
   // With hosted programs all tools are declared, each with its callers.
   const told = tools.visibleTo(programs === "hosted" ? ["direct", "programmatic"] : ["direct"]);
@@ -41,6 +44,7 @@ export function openingFor(
   return {
     instructions: instructionsFor(programs, { boundaries: callBoundaries(limits, told), own: instructions }),
     ...(asked === undefined ? {} : { settings: asked }),
+    ...(compactAt === undefined ? {} : { compactAt }),
     tools: [...shown, ...(searched ? [searched] : [])],
     ...(deferred.length > 0 ? { deferred, searchesPrograms: local?.search !== undefined } : {}),
     ...(local ? { runProgram: local.runProgram } : {}),

@@ -18,6 +18,8 @@ import {
 } from "./reply.ts";
 import {
   type AnthropicClient,
+  COMPACTION_HEADERS,
+  compactionOf,
   CONTENT,
   declareTools,
   declaringOf,
@@ -119,9 +121,12 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply, Anthrop
       }),
       ...settingsFields(this.settings, this.opening),
       container: this.#container,
+      context_management: compactionOf(this.opening),
       stream,
     } as unknown as Params;
-    return this.client.messages.create(params, { signal });
+    // A history that was made shorter once is taken with the header alone.
+    const isCompacted = this.opening.compactAt !== undefined || this.#messages.some(isCompactedTurn);
+    return this.client.messages.create(params, { signal, ...(isCompacted && { headers: COMPACTION_HEADERS }) });
   }
 
   protected openStream(display: TurnDisplay): AnthropicStream {
@@ -187,6 +192,10 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply, Anthrop
     const { output, isError } = outputOf(block.content);
     return [this.endProgram(textOf(block, "tool_use_id") ?? "", output, isError)];
   }
+}
+
+function isCompactedTurn({ content }: { readonly content: readonly Fields[] }): boolean {
+  return content.some(({ type }) => type === "compaction");
 }
 
 function withoutReferences(block: Fields): Fields {

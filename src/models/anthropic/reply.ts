@@ -1,6 +1,6 @@
 import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../values/fields.ts";
 import { parsedJson } from "../../values/json/json-text.ts";
-import type { ModelUsage, ToolCall, TurnEnd } from "../model.ts";
+import { type ModelUsage, sumOfUsage, type ToolCall, type TurnEnd } from "../model.ts";
 import { type ProviderReply, ReplyStream } from "../provider/provider-conversation.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import { decisiveReason } from "../turn/stop-reason.ts";
@@ -150,6 +150,12 @@ export class AnthropicStream extends ReplyStream<AnthropicReply> {
       case "signature_delta":
         append("signature", textOf(delta, "signature"));
         break;
+      case "compaction_delta":
+        // The whole summary comes in one piece.
+        block.content = fieldOf(delta, "content");
+        if (fieldOf(delta, "encrypted_content") !== undefined)
+          block.encrypted_content = fieldOf(delta, "encrypted_content");
+        break;
       case "citations_delta":
         this.#citationsOf(block).push(fieldOf(delta, "citation"));
         break;
@@ -204,7 +210,13 @@ function containerOf(message: unknown): AnthropicReply["container"] {
   return id === undefined ? undefined : { id, expires_at: textOf(container, "expires_at") };
 }
 
+/** The counters of a reply are without what making its history shorter took, which is counted apart. */
 function usageOf(usage: unknown): ModelUsage {
+  const compactions = listOf(usage, "iterations").filter((one) => textOf(one, "type") === "compaction");
+  return sumOfUsage([usage, ...compactions].map(countsOf));
+}
+
+function countsOf(usage: unknown): ModelUsage {
   const cachedInputTokens = countOf(usage, "cache_read_input_tokens");
   return {
     inputTokens: countOf(usage, "input_tokens") + countOf(usage, "cache_creation_input_tokens") + cachedInputTokens,

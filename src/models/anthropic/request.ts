@@ -190,6 +190,14 @@ function blockOf(toolUseId: string, content: unknown, { isError }: CallResult): 
   return { type: "tool_result", tool_use_id: toolUseId, content, ...(isError ? { is_error: true } : {}) };
 }
 
+/** Anthropic's compaction is in beta. */
+export const COMPACTION_HEADERS = { "anthropic-beta": "compact-2026-01-12" };
+
+export function compactionOf({ compactAt }: Pick<Opening, "compactAt">): Fields | undefined {
+  if (compactAt === undefined) return undefined;
+  return { edits: [{ type: "compact_20260112", trigger: { type: "input_tokens", value: compactAt } }] };
+}
+
 export function settingsFields(settings: ModelSettings, { hosted }: Pick<Opening, "hosted">): Fields {
   const { reasoning, temperature, stop, answer } = settings;
   // Hosted programs exclude what holds a model to a schema.

@@ -75,6 +75,8 @@ export interface ProviderTraits {
   readonly sdk: string;
   /** Whether it can run programs that call our tools. */
   readonly hostsPrograms: boolean;
+  /** Fewest tokens of context above which it makes a history shorter by itself; missing if it does not. */
+  readonly compactsFrom?: number;
   /** What it takes of the settings of a conversation. */
   readonly takes: SettingsTaken;
   /** Which content it takes beside text. */

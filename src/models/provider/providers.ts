@@ -44,6 +44,7 @@ const ANTHROPIC = {
   keyVariable: "ANTHROPIC_API_KEY",
   sdk: "@anthropic-ai/sdk",
   hostsPrograms: true,
+  compactsFrom: 50_000,
   takes: { ...TAKES, stops: Number.POSITIVE_INFINITY, maxTemperature: 1, whileReasoning: false },
   media: { inMessages: FILES, inResults: FILES, byUrl: DOCUMENTS },
   own: ANTHROPIC_OPTIONS,
@@ -62,6 +63,7 @@ const OPENAI = {
   keyVariable: "OPENAI_API_KEY",
   sdk: "openai",
   hostsPrograms: true,
+  compactsFrom: 1000,
   takes: { ...TAKES, minOutputTokens: 16, stops: 0, forcesFound: false, forcesHosted: true },
   media: { inMessages: FILES, inResults: FILES, byUrl: DOCUMENTS },
   own: OPENAI_OPTIONS,
@@ -136,9 +138,11 @@ export function gemini(options: ProviderOptions): Model {
 export function makeModel(provider: Provider, options: ProviderOptions): Model {
   const resolved = resolveOptions(provider, options);
   const name = `${provider.name}:${resolved.model}`;
+  const { hostsPrograms, compactsFrom } = provider;
   return {
     name,
-    hostsPrograms: provider.hostsPrograms,
+    hostsPrograms,
+    ...(compactsFrom === undefined ? {} : { compactsFrom }),
     async converse(opening) {
       checkSettings({ model: name, takes: provider.takes }, opening);
       const requests = new ProviderRequests(resolved);

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { without } from "../../../src/values/fields.ts";
+import { type Fields, without } from "../../../src/values/fields.ts";
 import { anthropic } from "../../../src/index.ts";
 import type { Asked, ServerEvent } from "../loopback.ts";
 import { inputTextOf, pieces, type Wire, type WireState, type WireTurn } from "../wire.ts";
@@ -12,7 +12,7 @@ interface Message {
 
 const USAGE = { input_tokens: 100, output_tokens: 20, cache_creation_input_tokens: 7, cache_read_input_tokens: 3 };
 const FIELDS = new Set(
-  "model max_tokens system messages tools container stream tool_choice thinking output_config temperature stop_sequences".split(
+  "model max_tokens system messages tools container stream tool_choice thinking output_config temperature stop_sequences context_management".split(
     " ",
   ),
 );
@@ -103,7 +103,7 @@ function eventsOf(turn: WireTurn, number: number): ServerEvent[] {
     {
       type: "message_delta",
       delta: { stop_reason, stop_sequence: null, stop_details, container },
-      usage: { output_tokens: USAGE.output_tokens },
+      usage: { output_tokens: USAGE.output_tokens, iterations: (message.usage as typeof USAGE & Fields).iterations },
     },
     { type: "message_stop" },
   ];
@@ -129,6 +129,12 @@ function blockEvents(block: Block, index: number): { type: string }[] {
         ...pieces(String(block.thinking)).map((thinking) => delta({ type: "thinking_delta", thinking })),
         delta({ type: "signature_delta", signature: block.signature }),
       ]);
+    case "compaction": {
+      const { content, encrypted_content } = block;
+      return around({ ...block, content: null, encrypted_content: null }, [
+        delta({ type: "compaction_delta", content, encrypted_content }),
+      ]);
+    }
     case "tool_use":
     case "server_tool_use": {
       const text = typeof inputText === "string" ? inputText : JSON.stringify(block.input);
@@ -160,6 +166,7 @@ function faultOf(
   return (
     settingFault(body) ??
     cacheFault(body) ??
+    compactionFault(body, headers["anthropic-beta"]) ??
     eagerFault(body) ??
     toolFault(body, redeclares ? [] : asked) ??
     historyFault(messages, replies) ??
@@ -253,6 +260,23 @@ function cacheFault({ system, tools = [], messages }: Record<string, unknown>): 
   const isKnown = (mark: unknown) =>
     isDeepStrictEqual(mark, { type: "ephemeral" }) || isDeepStrictEqual(mark, { type: "ephemeral", ttl: "1h" });
   return marks.every(isKnown) ? undefined : "cache_control: Input tag does not match";
+}
+
+/** Compaction is in beta, also of a history that was shortened before. */
+function compactionFault({ context_management, messages }: Record<string, unknown>, beta: unknown): string | undefined {
+  const isCompacted = (messages as readonly Message[]).some(({ content }) =>
+    content.some(({ type }) => type === "compaction"),
+  );
+  if ((context_management !== undefined || isCompacted) && beta !== "compact-2026-01-12")
+    return "context_management: Extra inputs are not permitted";
+  if (context_management === undefined) return undefined;
+  const { edits, ...rest } = context_management as { readonly edits: readonly Record<string, unknown>[] };
+  const [{ type, trigger, ...others } = {}] = edits;
+  const { type: by, value } = (trigger ?? {}) as Record<string, unknown>;
+  const isKnown = type === "compact_20260112" && by === "input_tokens" && Number.isSafeInteger(value);
+  if (!isKnown || edits.length !== 1 || Object.keys({ ...rest, ...others }).length > 0)
+    return "context_management.edits: Input tag does not match";
+  return Number(value) < 50_000 ? "context_management.edits.0.trigger.value: must be at least 50000" : undefined;
 }
 
 /** Only streamed replies have inputs in pieces, and only of tools of the client. */

@@ -53,6 +53,7 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply, OpenAiC
 
   protected send({ maxOutputTokens, toolChoice, signal }: TurnAsked): Promise<unknown> {
     const { model, stream } = this.options;
+    const { compactAt } = this.opening;
     const params = {
       model,
       instructions: this.opening.instructions,
@@ -62,6 +63,7 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply, OpenAiC
         callFields(toolChoice, this.settings, (choice) => toolChoiceOf(choice, this.opening, this.names))),
       ...settingsFields(this.settings),
       store: this.#isStored,
+      context_management: compactAt === undefined ? undefined : [{ type: "compaction", compact_threshold: compactAt }],
       max_output_tokens: maxOutputTokens,
       include: this.#isStored ? undefined : ["reasoning.encrypted_content"],
       previous_response_id: this.#previousId,

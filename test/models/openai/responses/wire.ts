@@ -12,6 +12,7 @@ const FIELDS = new Set([
   "input",
   "tools",
   "store",
+  "context_management",
   "max_output_tokens",
   "include",
   "previous_response_id",

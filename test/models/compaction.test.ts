@@ -1,0 +1,179 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { compactAtOf } from "../../src/agent/prompt/compact.ts";
+import { createRuntime, defineTool, openai } from "../../src/index.ts";
+import { createMemoryJournal } from "../../src/journal/index.ts";
+import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
+import { anthropicWire } from "./anthropic/wire.ts";
+import { driveAndRestore, OPENING } from "./converse.ts";
+import { geminiWire } from "./gemini/wire.ts";
+import { chatWire } from "./openai/chat/wire.ts";
+import { responsesWire } from "./openai/responses/wire.ts";
+import { expectSameRequests } from "./restored.ts";
+import { serve, type Wire, type WireStep } from "./wire.ts";
+
+const COMPACTION_USAGE = { input_tokens: 5000, output_tokens: 300, cache_read_input_tokens: 20 };
+const SUMMARY = { type: "compaction", content: "So far: f gave 1.", encrypted_content: "c2VhbGVk" };
+const SEALED = { type: "compaction", id: "cmp_1", encrypted_content: "c2VhbGVk" };
+
+/** A turn in which the provider has made the history shorter, and then calls. */
+const anthropicTurn: WireStep = {
+  raw: {
+    content: [
+      SUMMARY,
+      { type: "text", text: "I go on.", citations: null },
+      { type: "tool_use", id: "toolu_9", name: "f", input: { k: 2 }, caller: { type: "direct" } },
+    ],
+    usage: {
+      input_tokens: 100,
+      output_tokens: 20,
+      cache_creation_input_tokens: 7,
+      cache_read_input_tokens: 3,
+      iterations: [
+        { type: "compaction", ...COMPACTION_USAGE },
+        { type: "message", input_tokens: 100, output_tokens: 20 },
+      ],
+    },
+  },
+};
+const responsesTurn: WireStep = {
+  raw: {
+    output: [
+      SEALED,
+      { type: "function_call", id: "fc_9", call_id: "call_9", name: "f", arguments: '{"k":2}', status: "completed" },
+    ],
+  },
+};
+
+const stored: Wire = { ...responsesWire, model: (given) => openai({ model: "gpt-test", ...given, store: true }) };
+const WITH: readonly (readonly [name: string, wire: Wire, turn: WireStep, asked: unknown])[] = [
+  [
+    "Anthropic Messages",
+    anthropicWire,
+    anthropicTurn,
+    { edits: [{ type: "compact_20260112", trigger: { type: "input_tokens", value: 160_000 } }] },
+  ],
+  ["OpenAI Responses", responsesWire, responsesTurn, [{ type: "compaction", compact_threshold: 160_000 }]],
+  ["OpenAI Responses, stored", stored, responsesTurn, [{ type: "compaction", compact_threshold: 160_000 }]],
+];
+
+const f = defineTool({
+  name: "f",
+  description: "f",
+  input: z.object({ k: z.number() }),
+  allowedCallers: ["direct"],
+  effect: "read",
+  handler: ({ k }) => k,
+});
+const first: WireStep = { calls: [{ tool: "f", input: { k: 1 } }] };
+
+describe.each(
+  WITH.flatMap(([name, ...rest]) => [
+    [name, true, ...rest] as const,
+    [`${name}, in one piece`, false, ...rest] as const,
+  ]),
+)("with %s", (_, stream, wire, turn, asked) => {
+  test("each request asks for it, and what it gave goes back unchanged, also when the conversation is taken up", async () => {
+    await using served = await serve(wire, [first, turn, { text: "4" }]);
+    const { sent, again } = await driveAndRestore(
+      (fetch) => served.model({ stream, fetch }),
+      fetch,
+      { ...OPENING, compactAt: 160_000 },
+      [{ say: "Do it." }, {}, {}],
+    );
+    expect([served.refusals, again]).toEqual([[], sent]);
+    for (const { body } of served.asked) expect(body.context_management).toEqual(asked);
+    const kept = wire === anthropicWire ? SUMMARY : SEALED;
+    if (wire !== stored) expect(sent[2]).toContain(JSON.stringify(kept).slice(1, -1));
+  });
+
+  test("a conversation leaves its history to the provider, keeps its transcript, and counts what it took", async () => {
+    await using served = await serve(wire, [first, turn, { text: "4" }]);
+    const journal = createMemoryJournal();
+    await using runtime = await createRuntime({ tools: [f], journal, sandbox: createMemorySandbox() });
+    const model = served.model({ stream });
+    const report = await runtime.agent({ model, task: "Do it.", programs: "none", compact: "provider" });
+    expect([report.ending, served.refusals]).toEqual([{ type: "answered", answer: "4" }, []]);
+    expect(report.transcript.turns.map(({ results }) => results.map(({ text }) => text))).toEqual([["1"], ["2"], []]);
+    expect(JSON.stringify(report.transcript)).not.toContain("c2VhbGVk");
+    if (wire === anthropicWire) {
+      const { usage } = report.transcript.turns[1]?.turn ?? {};
+      expect(usage).toEqual({ inputTokens: 110 + 5020, outputTokens: 320, cachedInputTokens: 23 });
+    }
+    // Without the option, a history that was made shorter once can still be sent.
+    const records = await Array.fromAsync(journal.read(report.execution));
+    const bare = served.asked.map(({ text }) =>
+      JSON.stringify(JSON.parse(text), (name, value: unknown) => (name === "context_management" ? undefined : value)),
+    );
+    await expectSameRequests(records, bare, (other) => served.model({ stream, fetch: other }), {
+      tools: [f],
+      programs: "none",
+    });
+  });
+});
+
+test("a history that was made shorter once is sent with the header alone by a process without the option", async () => {
+  const journal = createMemoryJournal();
+  await using served = await serve(anthropicWire, [anthropicTurn, { text: "4" }]);
+  {
+    await using runtime = await createRuntime({ tools: [f], journal, sandbox: createMemorySandbox() });
+    const options = { model: served.model(), programs: "none", compact: "provider", execution: "one" } as const;
+    const talk = await runtime.converse(options);
+    await talk.step("Do it.");
+    await talk.leave();
+  }
+  await using runtime = await createRuntime({ tools: [f], journal, sandbox: createMemorySandbox() });
+  await using talk = await runtime.converse({ model: served.model(), continue: "one" });
+  expect([(await talk.say()).answer, served.refusals]).toEqual(["4", []]);
+  expect(served.asked[1]?.body.context_management).toBeUndefined();
+});
+
+test("a full context asks for no last turn, because the provider makes room", async () => {
+  const usage = {
+    input_tokens: 199_000,
+    output_tokens: 20,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: 0,
+  };
+  const content = [{ type: "tool_use", id: "toolu_1", name: "f", input: { k: 1 }, caller: { type: "direct" } }];
+  await using served = await serve(anthropicWire, [{ raw: { content, usage } }, { text: "4" }]);
+  await using runtime = await createRuntime({ tools: [f], sandbox: createMemorySandbox() });
+  const options = { task: "Do it.", programs: "none", compact: "provider" } as const;
+  const { ending } = await runtime.agent({ model: served.model({ stream: false }), ...options });
+  expect(ending).toEqual({ type: "answered", answer: "4" });
+});
+
+describe("is refused by name", () => {
+  const model = (wire: Wire) => wire.model({ apiKey: wire.key, baseUrl: "http://127.0.0.1:9", retries: 0 });
+
+  test.each([
+    ["chat completions", model(chatWire)],
+    ["gemini", model(geminiWire)],
+    ["a script", scriptedModel([])],
+  ])("for %s, as a model and as a fallback, before any request", async (_, other) => {
+    await using runtime = await createRuntime({ tools: [f], sandbox: createMemorySandbox() });
+    const options = { task: "Do it.", programs: "none", compact: "provider" } as const;
+    const refusal = {
+      code: "option_invalid",
+      message: `agent({ compact: "provider" }): ${other.name} does not make a history shorter by itself. Leave it out, or give a function.`,
+    };
+    await expect(runtime.agent({ model: other, ...options })).rejects.toMatchObject(refusal);
+    const main = model(anthropicWire);
+    await expect(runtime.agent({ model: main, fallbacks: [other], ...options })).rejects.toMatchObject(refusal);
+  });
+
+  test("where the context is smaller than what the provider begins at", () => {
+    const named = { name: "anthropic:x", compactsFrom: 50_000 };
+    expect(() => compactAtOf(named, { compact: "provider", contextTokens: 60_000 }, "agent")).toThrow(
+      "begins at 50000 tokens or more. Choose contextTokens of at least 62500.",
+    );
+    expect(compactAtOf(named, { compact: "provider", contextTokens: 62_500 }, "agent")).toBe(50_000);
+    expect(compactAtOf(named, {}, "agent")).toBeUndefined();
+  });
+
+  test.each(["anthropic", true, {}])("and %j is no way to make a history shorter", async (compact) => {
+    await using runtime = await createRuntime({ tools: [f], sandbox: createMemorySandbox() });
+    const given = { model: scriptedModel([]), task: "Do it.", compact: compact as never };
+    await expect(runtime.agent(given)).rejects.toThrow('agent({ compact }): expected a function, or "provider"');
+  });
+});
