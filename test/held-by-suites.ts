@@ -19,7 +19,6 @@ export const HELD_BY_SUITES: ReadonlySet<string> = new Set([
   "src/agent/from-journal/restore-conversation.ts",
   "src/agent/from-journal/transcript.ts",
   "src/agent/prompt/answer-schema.ts",
-  "src/agent/prompt/compact.ts",
   "src/agent/prompt/said-message.ts",
   "src/agent/user-message.ts",
   "src/cli/command-options.ts",
