@@ -1,5 +1,6 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { type AxisText, type TimeScale, withRoom } from "../../src/views/time-scale.ts";
+import type { TimeScale } from "../../src/views/time-scale.ts";
+import { axisTexts } from "./axis-texts.ts";
 
 export interface AxisProps {
   readonly scale: TimeScale;
@@ -8,14 +9,10 @@ export interface AxisProps {
   readonly onWidth: (width: number) => void;
 }
 
-/** Pixels that a character takes at most, and that are between two texts. */
-const LETTER = 8;
-const GAP = 8;
-
 /** The times above the bars of calls, and what was drawn shorter. The rows tell their times in words. */
 export function Axis({ scale, width, onWidth }: AxisProps) {
   const { ticks, pauses, place } = scale;
-  const texts = withRoom(textsOf(scale, width), GAP);
+  const texts = axisTexts(scale, width);
   const drawing = useRef<SVGSVGElement>(null);
   useLayoutEffect(() => {
     const element = drawing.current;
@@ -52,25 +49,6 @@ export function Axis({ scale, width, onWidth }: AxisProps) {
       </div>
     </div>
   );
-}
-
-interface PlacedText extends AxisText {
-  readonly isPause: boolean;
-}
-
-/** The texts of the axis, in pixels. How long the pauses were comes first: nothing else tells it. No time stands in a pause. */
-function textsOf({ ticks, pauses, place }: TimeScale, width: number): readonly PlacedText[] {
-  const textAt = (share: number, text: string, isPause: boolean): PlacedText => {
-    const room = text.length * LETTER;
-    const from = Math.max(0, Math.min(width - room, share * width - room / 2));
-    return { text, from, until: from + room, isPause };
-  };
-  const isInPause = (text: PlacedText) =>
-    pauses.some((pause) => text.from < place(pause.until) * width && text.until > place(pause.from) * width);
-  return [
-    ...pauses.map(({ from, until, text }) => textAt((place(from) + place(until)) / 2, text, true)),
-    ...ticks.map(({ share, text }) => textAt(share, text, false)).filter((text) => !isInPause(text)),
-  ];
 }
 
 /** What waits look like. One is in the document, for all bars. */

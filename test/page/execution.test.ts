@@ -236,7 +236,7 @@ withBrowser("numbers and counts are whole, however long the names beside them", 
     ]);
     const name = document.querySelector(".call-name");
     if (name?.firstElementChild) name.firstElementChild.textContent = "weather.forecast.by.hour.and.place";
-    edges.push([right(name?.lastElementChild), right(name)]);
+    if (name?.lastElementChild) edges.push([contentRight(name.lastElementChild), right(name)]);
     return edges.filter(([end = Infinity, room = 0]) => end > room + 1);
 
     function contentRight(element: Element): number {
@@ -275,11 +275,29 @@ for (let n = 0; n < 3; n += 1) await tools.echo({ n });`;
 
 withBrowser("what did not come has no place once a program has ended on the page", async () => {
   await using one = await startPage(open);
-  await one.runtime.execute("return await tools.bank.pay({ n: 1 });", { execution: "quiet" });
+  await one.runtime.execute("await tools.bank.pay({ n: 1 });\nreturn await tools.slow({ n: 7 });", {
+    execution: "quiet",
+  });
   const { page } = await one.show("quiet");
   await page.locator("[data-approval] .allow").click();
+  await page.waitForSelector('[data-call="2"][data-state="open"]');
+  await untilText(page, '[data-part="logs"]', /Nothing yet/);
+  one.gate.open();
   await page.waitForSelector('main[data-state="ended"]');
-  await untilText(page, '[data-part="output"]', /paid/);
+  await untilText(page, '[data-part="output"]', /7/);
   expect(await page.$('[data-part="logs"]')).toBeNull();
   expect(await textOf(page, "main")).not.toContain("Nothing yet");
+});
+
+withBrowser("while a program runs, what is to come has small places", async () => {
+  await using one = await startPage(open);
+  const running = one.runtime.execute("return await tools.slow({ n: 1 });", { execution: "small" });
+  const { page } = await one.show("small");
+  await page.waitForSelector('[data-call="1"][data-state="open"]');
+  const heights = await page.$$eval('[data-part="output"] .box, [data-part="logs"] .box, .calls-tree', (all) =>
+    all.map((one) => one.getBoundingClientRect().height),
+  );
+  expect(heights).toEqual([78, 78, 90]);
+  one.gate.open();
+  await running;
 });

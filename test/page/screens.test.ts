@@ -92,6 +92,29 @@ for (const [width, scheme] of [
     },
   );
 
+withBrowser(
+  "the bars of the list stand below each other on a narrow page, and long times beside them are whole",
+  async () => {
+    await using one = await startPage(open);
+    await one.runtime.execute("return 1;", { execution: "good" });
+    await one.runtime.execute("throw new Error('No.');", { execution: "bad" });
+    const { page } = await open(one.url, { width: 320, height: 640 });
+    await page.waitForSelector('[data-execution="bad"][data-state="ended"]');
+    const bars = await page.$$eval(".list-took", (all) =>
+      all.map((took) => {
+        const number = took.querySelector(".number");
+        if (number) number.textContent = "59 min 59 s";
+        const { left, width } = took.querySelector("svg")?.getBoundingClientRect() ?? new DOMRect();
+        return { left, width, isWhole: number !== null && number.scrollWidth <= number.clientWidth };
+      }),
+    );
+    expect(bars).toHaveLength(2);
+    expect(bars[0]).toEqual(bars[1]);
+    expect(bars[0]).toMatchObject({ isWhole: true });
+    expect(await isWide(page)).toBe(false);
+  },
+);
+
 withBrowser("a comparison has what differs first, and what is the same is folded", async () => {
   await using one = await startPage(open);
   const program = (n: number) => `const rows = await tools.crm.orders({ n: ${n} });\nreturn rows.length;`;

@@ -4,6 +4,9 @@ import { firstOpen } from "../../page/parts/approvals/first-open.ts";
 import { logPieces } from "../../page/parts/log-pieces.ts";
 import { prettyJson } from "../../page/pretty-json.ts";
 import { linkTo, routeOf } from "../../page/route.ts";
+import { axisTexts } from "../../page/timeline/axis-texts.ts";
+import { timeScale } from "../../src/views/time-scale.ts";
+import type { CallView } from "../../src/views/view.ts";
 import { visibleParts } from "../../page/visible-text.ts";
 
 test("JSON over several lines is the same JSON, and nothing but white space between its parts changes", () => {
@@ -67,4 +70,28 @@ test("of thousands of calls that wait the first are shown to be decided, and wha
   expect(firstOpen(all, open).left).toBe(9950);
   open.delete("3");
   expect(ids(open)).toEqual(Array.from({ length: 51 }, (_, id) => id));
+});
+
+test("whatever the calls, no two texts of an axis overlap, no time stands in a pause, and none beyond the axis", () => {
+  const time = fc.integer({ min: 0, max: 100_000 });
+  const any = fc.record({ at: time, ms: time, decided: fc.option(time, { nil: undefined }) });
+  const call = ({ at, ms, decided }: { at: number; ms: number; decided: number | undefined }) =>
+    ({
+      ...{ at, ms, state: "value", started: true },
+      ...(decided === undefined ? {} : { decision: { decision: "allowed", at: decided } }),
+    }) as CallView;
+  const waited = Array.from({ length: 4 }, (_, n) => ({ at: n * 30_000, ms: 30_000, decided: n * 30_000 + 29_000 }));
+  fc.assert(
+    fc.property(fc.oneof(fc.array(any), fc.constant(waited)), fc.integer({ min: 200, max: 1200 }), (all, width) => {
+      const calls = all.map(call);
+      const scale = timeScale({ from: 0, until: 200_000, calls, ticks: Math.floor(width / 64) });
+      const texts = axisTexts(scale, width).toSorted((a, b) => a.from - b.from);
+      for (const [index, { from, until, isPause }] of texts.entries()) {
+        expect(from).toBeGreaterThanOrEqual(texts[index - 1]?.until ?? 0);
+        expect(until).toBeLessThanOrEqual(width);
+        for (const pause of isPause ? [] : scale.pauses)
+          expect(from >= scale.place(pause.until) * width || until <= scale.place(pause.from) * width).toBe(true);
+      }
+    }),
+  );
 });
