@@ -41,8 +41,9 @@ export function timeScale({ from, until: last, calls, events = [], ticks }: Scal
   const width = until - from;
   const long = pausesOf(calls, events, from, until).filter((pause) => lengthOf(pause) >= width * LONG);
   const paused = long.reduce((sum, pause) => sum + lengthOf(pause), 0);
-  const pauses = paused >= width * MUCH ? long : [];
-  const active = Math.max(1, width - (pauses.length > 0 ? paused : 0));
+  // Without work beside them there is nothing to make room for.
+  const pauses = paused >= width * MUCH && width - paused >= 1 ? long : [];
+  const active = pauses.length > 0 ? width - paused : width;
   const each = pauses.length === 0 ? 0 : Math.min(PAUSE, PAUSES / pauses.length);
   const perMs = (1 - each * pauses.length) / active;
   const place = (at: number) => {

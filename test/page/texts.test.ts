@@ -75,11 +75,10 @@ test("of thousands of calls that wait the first are shown to be decided, and wha
 test("whatever the calls, no two texts of an axis overlap, no time stands in a pause, and none beyond the axis", () => {
   const time = fc.integer({ min: 0, max: 100_000 });
   const any = fc.record({ at: time, ms: time, decided: fc.option(time, { nil: undefined }) });
-  const call = ({ at, ms, decided }: { at: number; ms: number; decided: number | undefined }) =>
-    ({
-      ...{ at, ms, state: "value", started: true },
-      ...(decided === undefined ? {} : { decision: { decision: "allowed", at: decided } }),
-    }) as CallView;
+  const call = ({ at, ms, decided }: { at: number; ms: number; decided: number | undefined }) => {
+    const decision = decided === undefined ? {} : { decision: { decision: "allowed", at: decided } };
+    return { at, ms, state: "value", started: true, ...decision } as CallView;
+  };
   const waited = Array.from({ length: 4 }, (_, n) => ({ at: n * 30_000, ms: 30_000, decided: n * 30_000 + 29_000 }));
   fc.assert(
     fc.property(fc.oneof(fc.array(any), fc.constant(waited)), fc.integer({ min: 200, max: 1200 }), (all, width) => {

@@ -30,6 +30,12 @@ test("a wait beside which another call runs is drawn as long as it was", () => {
   expect(timeScale({ from: 0, until: 10_000, calls, ticks: 8 }).pauses).toEqual([]);
 });
 
+test("a wait beside which nothing ran at all has the whole width", () => {
+  const scale = timeScale({ from: 0, until: 10_000, calls: [call(0, undefined, { state: "waiting" })], ticks: 8 });
+  expect(scale.pauses).toEqual([]);
+  expect([0, 5000, 10_000].map(scale.place)).toEqual([0, 0.5, 1]);
+});
+
 test("the time in which no host had the execution is drawn shorter", () => {
   const events = [{ type: "claim", text: "", at: 100_000 }];
   const scale = timeScale({ from: 0, until: 101_000, calls: [call(0, 1000), call(100_000, 900)], events, ticks: 8 });
