@@ -7,18 +7,21 @@ import { endStatusLines } from "../../../../src/cli/terminal/status-line.ts";
 
 const CLEAR = "\r\u001b[2K";
 
-beforeEach(() => void vi.useFakeTimers());
+beforeEach(() => {
+  vi.useFakeTimers();
+  vi.stubEnv("TERM", "xterm");
+});
 afterEach(() => {
   endStatusLines();
   useStreams(process);
   vi.useRealTimers();
 });
 
-function showing(isTTY: boolean) {
+function showing(isTTY: boolean, isInset = false) {
   const written: string[] = [];
   const stream = { isTTY, columns: 80, write: (text: string) => written.push(text) } as unknown as NodeJS.WriteStream;
   useStreams({ stdin: process.stdin, stdout: stream as never, stderr: stream as never });
-  const show = showConversation(new Screen());
+  const show = showConversation(new Screen(), { isInset });
   return {
     tell: (event: object) => show({ execution: "e", at: 0, ...event } as AgentEvent),
     shown: () => written.splice(0).join(""),
@@ -59,4 +62,28 @@ test("a pipe gets the lines alone", () => {
   tell({ type: "text", text: "Seven.\n" });
   tell({ type: "conversation_ended", ending: { type: "answered" } });
   expect(shown()).toBe("Seven.\n");
+});
+
+test("text that is to stand apart is indented and broken between words, and the lines about calls are not", () => {
+  const { tell, shown } = showing(false, true);
+  const call = { type: "call_ended", callId: "1", tool: "pay", caller: "direct", ms: 1, outcome: { type: "aborted" } };
+  for (const text of ["One ", "word ".repeat(20), "\ncall: pay"]) tell({ type: "text", text });
+  tell({ type: "turn_ended" });
+  tell(call);
+  const lines = shown().split("\n");
+  expect(lines.map((line) => line.slice(0, 10).trimEnd())).toEqual([
+    "  One word",
+    "  word wor",
+    "  call: pa",
+    "call: pay",
+    "",
+  ]);
+  for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
+});
+
+test("the approval of a program itself is not told as one of its calls", () => {
+  const { tell, shown } = showing(false);
+  const about = { callId: "program", tool: "run_program", caller: "programmatic", outcome: { type: "aborted" } };
+  tell({ type: "call_ended", ms: 1, ...about });
+  expect(shown()).toBe("");
 });
