@@ -3,6 +3,7 @@ import { type CommandOptions, collecting, defaulting, hidden, mandatory, reading
 import { APPROVE_MODES, callResult, duration, parseJson, toolChoice, whole, word } from "./input/option-values.ts";
 import { fileName, readAnswerSchema, readDocument, readResultSchema, readText } from "./input/option-files.ts";
 import { parseLimit } from "./input/units.ts";
+import type { Language } from "../../bridge/frames.ts";
 import { MAX_TOKENS, MAX_TURNS } from "../agent/agent-options.ts";
 import { PROGRAMS_OPTIONS } from "../agent/prompt/programs-option.ts";
 import { AT_ONCE, CUT_TOKENS, REPEAT, WINDOW_TOKENS } from "../comparison/compare-numbers.ts";
@@ -33,6 +34,8 @@ const APPROVE_TEXT = `how calls that need approval are decided: ${APPROVE_MODES.
 /** Executions that run at once, and executions that wait for a place. */
 export const RUNNING = wholeNumber({ min: 1, max: 100_000, default: 256 });
 export const QUEUED = wholeNumber({ min: 0, max: 1_000_000, default: 1000 });
+
+const LANGUAGES = ["javascript", "python"] as const satisfies readonly Language[];
 
 // Options that several commands have.
 const LIMIT = {
@@ -76,8 +79,10 @@ const JSON_LINES = { "--json": "print one JSON document a line" };
 export const RUN = {
   ...TOOLS,
   ...SANDBOX,
-  "--language <name>":
+  "--language <name>": reading(
     "language of the program: javascript, or python in docker (default: python for a .py file, else javascript)",
+    word(LANGUAGES),
+  ),
   ...LIMIT,
   ...APPROVE,
   ...APPROVE_PROGRAM,
@@ -260,7 +265,7 @@ export const BENCH = {
   "--language <name>": defaulting(
     "language of the programs: javascript, or python in docker",
     "javascript",
-    word(["javascript", "python"]),
+    word(LANGUAGES),
   ),
   ...LIMIT,
   ...APPROVE,

@@ -106,7 +106,7 @@ describe("portcullis tools --mcp", () => {
 describe("bad input is one sentence, and nothing is left running", () => {
   test.concurrent.each([
     ["no tools at all", 2, () => [], "expected --tools, a module with tools, or --mcp"],
-    ["no such file", 2, () => ["--mcp", "/no/such.json"], "/no/such.json: there is no such file."],
+    ["no such file", 2, () => ["--mcp", "/no/such.json"], "--mcp: there is no file /no/such.json."],
     ["no JSON", 2, () => ["--mcp", file("{")], "it is not JSON"],
     [
       "a variable that is not set",

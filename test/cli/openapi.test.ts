@@ -134,7 +134,7 @@ describe("portcullis run --openapi", () => {
   });
 
   test.each<[string, number, () => readonly string[], string]>([
-    ["a file that is not there", 2, () => [join(folder, "none.json")], "there is no such file"],
+    ["a file that is not there", 2, () => [join(folder, "none.json")], "--openapi: there is no file "],
     ["a file that is no JSON", 2, () => [file("{")], "it is not JSON"],
     [
       "a file in which a key stands twice",

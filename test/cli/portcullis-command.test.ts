@@ -64,5 +64,28 @@ test.each([
 test("what follows -- is no option, and asks for no help", async () => {
   const { code, stdout, stderr } = await portcullis(["run", "--", "--help"]);
   expect([code, stdout]).toEqual([2, ""]);
-  expect(stderr).toContain("The program --help cannot be read");
+  expect(stderr).toContain("there is no file --help");
+});
+
+test.each([
+  [["help", "chat"], "chat"],
+  [["help", "key", "add"], "key add"],
+  [["help", "key"], "key"],
+  [["key", "--help"], "key"],
+])("%j is the help of that command", async (args, name) => {
+  const { code, stdout, stderr } = await portcullis(args);
+  expect([code, stderr]).toEqual([0, ""]);
+  expect(stdout).toMatch(new RegExp(`^Usage: portcullis ${name} `));
+});
+
+test.each([
+  [["chta"], "chta", "chat"],
+  [["help", "chta"], "chta", "chat"],
+  [["chta", "--help"], "chta", "chat"],
+  [["help", "key", "ad"], "ad", "add"],
+  [["key", "revok", "-h"], "revok", "revoke"],
+])("%j is no command, and the one that was meant is named", async (args, given, meant) => {
+  const { code, stdout, stderr } = await portcullis(args);
+  expect([code, stdout]).toEqual([2, ""]);
+  expect(stderr).toContain(`unknown command '${given}'\n(Did you mean ${meant}?)`);
 });

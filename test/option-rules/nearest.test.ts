@@ -23,6 +23,12 @@ test("no more names are given than were asked for, three where nothing was said"
   expect(nearest("aa", known, 1)).toEqual(["aa1"]);
 });
 
+test("two characters in the other order are one mistake", () => {
+  expect(nearest("chta", ["chat", "tools"])).toEqual(["chat"]);
+  expect(nearest("taks_json", ["task_json"])).toEqual(["task_json"]);
+  expect(nearest("abdc", ["abxy"])).toEqual([]);
+});
+
 test("names equally near come in the order of the alphabet, whatever order they were known in", () => {
   expect(nearest("ab", ["az", "ay", "ax"])).toEqual(["ax", "ay", "az"]);
 });

@@ -5,7 +5,8 @@ import type { ProviderOptions } from "../../models/provider/provider-options.ts"
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import { loadModule } from "./load-module.ts";
-import { makeModel } from "../../models/provider/providers.ts";
+import { makeModel, PROVIDERS } from "../../models/provider/providers.ts";
+import { nearest } from "../../option-rules/nearest.ts";
 import { oneLine } from "../terminal/one-line.ts";
 import { MODEL_NAMES, readModelName } from "../../models/model-name.ts";
 
@@ -35,7 +36,7 @@ export function loadFallbacks(
 /** The model that `--model PROVIDER:NAME`, or another `flag`, names. If its key is missing, the error names a command that needs no key. */
 export function parseModel(text: string, options: Omit<ProviderOptions, "model">, flag = "--model"): Model {
   const named = readModelName(text);
-  if (!named) throw optionError(flag, MODEL_NAMES, text);
+  if (!named) throw noModel(flag, text);
   const { provider, model } = named;
   const { name, keyVariable } = provider;
   if (!process.env[keyVariable])
@@ -44,6 +45,22 @@ export function parseModel(text: string, options: Omit<ProviderOptions, "model">
       `There is no key for ${name}: set ${keyVariable}${options.baseUrl === undefined ? "" : ", to any text if the server needs no key"}. portcullis demo runs without a key.`,
     );
   return makeModel(provider, { ...options, model });
+}
+
+/** The error about a text that names no model, with the provider that was probably meant. */
+function noModel(flag: string, text: string): PortcullisError {
+  const colon = text.indexOf(":");
+  const [provider, model] = colon < 0 ? [text, "NAME"] : [text.slice(0, colon), text.slice(colon + 1) || "NAME"];
+  const meant = PROVIDERS.has(provider) ? provider : nearest(provider, [...PROVIDERS.keys()], 1)[0];
+  const { code, message } = optionError(
+    flag,
+    `${MODEL_NAMES}, or the path of a module whose default export is a model`,
+    text,
+  );
+  return new PortcullisError(
+    code,
+    meant === undefined ? message : `${message} Did you mean ${meant}:${oneLine(model)}?`,
+  );
 }
 
 /** The model that a journal names. The name of a module's model does not say where the module is. */

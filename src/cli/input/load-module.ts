@@ -1,14 +1,14 @@
 import { spawnSync } from "node:child_process";
-import { readdirSync, statSync } from "node:fs";
-import { basename, dirname, join, relative, resolve } from "node:path";
+import { statSync } from "node:fs";
+import { resolve } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
-import { nearest } from "../../option-rules/nearest.ts";
 import { keepStdout } from "../terminal/standard-streams.ts";
 import { EXIT } from "../exit-code.ts";
 import { causeOf, Failure, reasonOf } from "../failure.ts";
 import { guarded } from "../guarded.ts";
 import { describe } from "../../errors.ts";
+import { noFile } from "./no-file.ts";
 import type { Tool } from "../../tools/tool.ts";
 
 /**
@@ -19,7 +19,7 @@ import type { Tool } from "../../tools/tool.ts";
 export async function loadModule(option: string, path: string, wanted: string): Promise<unknown> {
   const file = resolve(path);
   const found = lookUp(option, path);
-  if (!found) throw new Failure(EXIT.usage, `${option}: there is no file ${path}.${similarFile(file)}`);
+  if (!found) throw new Failure(EXIT.usage, `${option}: ${noFile(path)}`);
   if (found.isDirectory()) throw new Failure(EXIT.usage, `${option}: ${path} is a folder. Name the file of a module.`);
   keepStdout();
   const notLoaded = (reason: string, cause?: unknown) =>
@@ -44,20 +44,6 @@ function lookUp(option: string, path: string) {
     return statSync(path, { throwIfNoEntry: false });
   } catch (error) {
     throw new Failure(EXIT.usage, `${option}: ${path} cannot be looked up: ${causeOf(error)}.`);
-  }
-}
-
-/** A hint at a file in the same folder that may have been meant. */
-function similarFile(file: string): string {
-  try {
-    const folder = dirname(file);
-    // Names are compared without dots: every extension would be a part of its own that all modules share.
-    const names = new Map(readdirSync(folder).map((name) => [name.replaceAll(".", "_"), name]));
-    const [meant = ""] = nearest(basename(file).replaceAll(".", "_"), [...names.keys()], 1);
-    const name = names.get(meant);
-    return name === undefined ? "" : ` Did you mean ${relative(process.cwd(), join(folder, name))}?`;
-  } catch {
-    return "";
   }
 }
 

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { createSqliteJournal, type SqliteJournal } from "../../journal/sqlite/sqlite-journal.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
+import { similarFile } from "./no-file.ts";
 
 /** Where the journal is if the option `--journal` is not given. */
 const VARIABLE = "PORTCULLIS_JOURNAL";
@@ -43,6 +44,9 @@ export function namedJournal(path?: string): SqliteJournal {
 export function existingJournal(given?: string): SqliteJournal {
   const path = journalPathOf(given);
   if (path !== undefined && !existsSync(path))
-    throw new Failure(EXIT.usage, `There is no journal ${path}. A run with --journal ${path} creates it.`);
+    throw new Failure(
+      EXIT.usage,
+      `There is no journal ${path}.${similarFile(path)} A run with --journal ${path} creates it.`,
+    );
   return namedJournal(path);
 }

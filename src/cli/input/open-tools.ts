@@ -9,6 +9,7 @@ import { flags } from "../terminal/executions/waiting-hints.ts";
 import { showing } from "../terminal/status-line.ts";
 import { keepStdout, writeStderr } from "../terminal/standard-streams.ts";
 import { loadTools } from "./load-module.ts";
+import { requireFile } from "./no-file.ts";
 import { readOpenApiFile } from "./openapi-file.ts";
 import { count } from "../../output/count-text.ts";
 import { nearest } from "../../option-rules/nearest.ts";
@@ -51,6 +52,8 @@ export async function openAnyTools({ tools: module, mcp, openapi, allow }: Tools
       EXIT.usage,
       "--allow goes with --mcp and --openapi: a module says itself who may call its tools.",
     );
+  for (const path of mcp) requireFile("--mcp", path);
+  for (const path of openapi) requireFile("--openapi", path);
   const allowed = new AllowList(allow);
   const own = module === undefined ? [] : await loadTools(module);
   // What a server's package prints is not the command's result.

@@ -5,6 +5,7 @@ import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
 import { jsonSchema, type Schema } from "../../tools/schema.ts";
 import { EXIT } from "../exit-code.ts";
 import { causeOf, Failure } from "../failure.ts";
+import { requireFile } from "./no-file.ts";
 
 /** Reads the name of a file. The option after a flag without a file is not its file. */
 export function fileName(flag: string, text: string): string {
@@ -14,6 +15,7 @@ export function fileName(flag: string, text: string): string {
 
 /** Reads the text of a file that is not empty. */
 export function readText(flag: string, path: string): string {
+  requireFile(flag, path);
   try {
     const text = readFileSync(path, "utf8");
     if (text.trim() !== "") return text;
@@ -43,6 +45,7 @@ export function readAnswerSchema(flag: string, path: string): Schema {
 
 /** Reads the JSON Schema of a file, as a schema of what a program returns. */
 export function readResultSchema(flag: string, path: string): Schema {
+  requireFile(flag, path);
   try {
     return jsonSchema(JSON.parse(readFileSync(path, "utf8")) as JsonSchema);
   } catch (error) {

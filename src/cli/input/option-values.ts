@@ -1,5 +1,6 @@
-import { optionError } from "../../errors.ts";
+import { optionError, PortcullisError } from "../../errors.ts";
 import type { ToolChoice } from "../../models/model.ts";
+import { didYouMean } from "../../option-rules/nearest.ts";
 import type { OptionPresence, OptionRule } from "../../option-rules/options.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
@@ -27,9 +28,15 @@ export function word<const Word extends string>(
 ): Reader<Word> {
   return (flag, text) => {
     const found = words.find((one) => one === text);
-    if (found === undefined) throw optionError(flag, expected, text);
+    if (found === undefined) throw wordError(flag, expected, text, words);
     return found;
   };
+}
+
+/** An error about a text that is none of some words, with the word that was probably meant. */
+export function wordError(flag: string, expected: string, text: string, words: readonly string[]): PortcullisError {
+  const { code, message } = optionError(flag, expected, text);
+  return new PortcullisError(code, `${message}${didYouMean(text, words)}`);
 }
 
 /** Reads one of the words for it, or else the name of a tool. */

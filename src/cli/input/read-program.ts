@@ -3,11 +3,13 @@ import { createReadStream, fstatSync, statSync, type Stats } from "node:fs";
 import { PROGRAM_BYTES } from "../../programs/prepare/refuse-text.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
+import { requireFile } from "./no-file.ts";
 import { standardStreams } from "../terminal/standard-streams.ts";
 
 /** The source in a file, or on standard input for `-`. Reading stops once the source exceeds the largest program. */
 export async function readProgram(file: string): Promise<string> {
   const what = file === "-" ? "on standard input" : file;
+  if (file !== "-") requireFile("run", file);
   const bytes = await readBytes(file).catch((cause: Error) => {
     throw new Failure(EXIT.usage, `The program ${what} cannot be read: ${cause.message}`, { cause });
   });

@@ -10,6 +10,7 @@ import { fieldOf, isFields, type Fields } from "../../values/fields.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import { loadTools } from "./load-module.ts";
+import { noFile } from "./no-file.ts";
 
 export interface LoadedTask {
   readonly task: ComparisonTask;
@@ -97,7 +98,7 @@ function nameOf(file: string): string {
 /** Text of a regular file. A directory has no text, and reading a device may never end. */
 function textOf(file: string, named: string): string {
   const found = statSync(file, { throwIfNoEntry: false });
-  if (!found) throw wrong(`there is no file ${named}.`);
+  if (!found) throw wrong(noFile(named));
   if (!found.isFile()) throw wrong(`${named} is not a regular file. Name one.`);
   if (found.size > FILE_BYTES)
     throw wrong(`${named} has ${found.size} bytes, at most ${FILE_BYTES} are allowed. Let the tools read the data.`);

@@ -50,15 +50,24 @@ export function parseLimit(text: string): { readonly name: string; readonly valu
   const [, name, rest = ""] = /^([A-Za-z]{1,40})=(.*)$/.exec(text) ?? [];
   if (name === undefined) return `Expected name=value, like memoryBytes=64MiB, got ${JSON.stringify(text)}.`;
   const amount = readAmount(rest);
-  if (!amount) return { name, value: rest };
-  const { number, unit } = amount;
   const units = unitsOf(name);
+  if (!amount) return noAmount(name, rest, units) ?? { name, value: rest };
+  const { number, unit } = amount;
   const factor = unit === "" ? 1 : Object.hasOwn(units, unit) ? units[unit] : undefined;
   if (factor === undefined)
     return units === NONE
       ? `${name} is a number without a unit, got the unit ${JSON.stringify(unit)}.`
       : `There is no unit ${JSON.stringify(unit)} for ${name}: use ${Object.keys(units).join(", ")}, or none.`;
   return { name, value: timesUnit(number, factor) };
+}
+
+/** What a limit with units takes, with an example; undefined for another limit, about which its rule speaks. */
+function noAmount(name: string, text: string, units: Units): string | undefined {
+  const rules: Readonly<Record<string, { readonly expected: string }>> = LIMIT_RULES;
+  const rule = Object.hasOwn(rules, name) ? rules[name] : undefined;
+  if (!rule || units === NONE) return undefined;
+  const [unit, example] = units === TIMES ? ["milliseconds", "30s"] : ["bytes", "64MiB"];
+  return `${name} takes ${rule.expected}, in ${unit} or with a unit, like ${example}, got ${JSON.stringify(text)}.`;
 }
 
 function unitsOf(name: string): Units {

@@ -19,6 +19,14 @@ test.each([
   ["runningMs=1MiB", 'There is no unit "MiB" for runningMs: use ms, s, min, h, d, or none.'],
   ["memoryBytes=5s", 'There is no unit "s" for memoryBytes: use B, KiB, MiB, GiB, or none.'],
   ["calls=5s", 'calls is a number without a unit, got the unit "s".'],
+  [
+    "wallMs=soon",
+    'wallMs takes a whole number from 10 to 2147483647, in milliseconds or with a unit, like 30s, got "soon".',
+  ],
+  [
+    "memoryBytes=",
+    'memoryBytes takes a whole number from 16777216 to 8589934592, in bytes or with a unit, like 64MiB, got "".',
+  ],
   ["callsAtOnce=5B", 'callsAtOnce is a number without a unit, got the unit "B".'],
 ])("%s is refused with a sentence", (text, sentence) => {
   expect(parseLimit(text)).toBe(sentence);

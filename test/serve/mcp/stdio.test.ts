@@ -356,7 +356,7 @@ describe("bad input is one sentence", () => {
       "a short key",
       2,
       () => http("--keys", keys({ keys: [{ ...key, key: "short" }] })),
-      "expected 16 to 1024 characters without spaces",
+      "expected a text of 16 to 1024 characters without spaces, got a string of 5 characters",
     ],
     [
       "a key twice",

@@ -17,7 +17,7 @@ import type { CommandOptions, BENCH } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
 import { Failure } from "../../failure.ts";
 import { parseModel } from "../../input/load-model.ts";
-import { whole, word } from "../../input/option-values.ts";
+import { whole, word, wordError } from "../../input/option-values.ts";
 import { REPEAT } from "../../../comparison/compare-numbers.ts";
 import { printJson, printTable } from "../../terminal/print.ts";
 import { version } from "../../package-json.ts";
@@ -32,7 +32,7 @@ export function readLiveModel({ provider = "", model: name = "" }: CommandOption
       "--live needs --provider and --model: the provider, and the name of the model there.",
     );
   const wire = WIRES.get(provider);
-  if (!wire) throw optionError("--provider", [...WIRES.keys()].join(", "), provider);
+  if (!wire) throw wordError("--provider", [...WIRES.keys()].join(", "), provider, [...WIRES.keys()]);
   return { provider, name, wire };
 }
 

@@ -1,4 +1,3 @@
-import type { Language } from "../../../../bridge/frames.ts";
 import { given } from "../../../option-rules/given.ts";
 import type { CommandOptions, RUN } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
@@ -11,7 +10,7 @@ import { openRuntime } from "./open-runtime.ts";
 export async function run(file: string, options: CommandOptions<typeof RUN>): Promise<number> {
   const { execution, tenant, result, approveProgram = false } = options;
   checkExecution(execution, options.journal);
-  const language = (options.language ?? (file.endsWith(".py") ? "python" : "javascript")) as Language;
+  const language = options.language ?? (file.endsWith(".py") ? "python" : "javascript");
   if (language === "python" && options.sandbox !== "docker")
     throw new Failure(
       EXIT.usage,

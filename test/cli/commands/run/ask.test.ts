@@ -172,10 +172,12 @@ test.each<[readonly WireStep[], readonly string[], number, string]>([
 test.each<[readonly string[], string]>([
   [
     ["--model", "claude"],
-    '--model: expected anthropic:NAME, openai:NAME, openai-chat:NAME, gemini:NAME, got "claude".',
+    '--model: expected anthropic:NAME, openai:NAME, openai-chat:NAME, gemini:NAME, or the path of a module whose default export is a model, got "claude".',
   ],
+  [["--model", "antropic:m"], 'got "antropic:m". Did you mean anthropic:m?'],
+  [["--model", "openai"], 'got "openai". Did you mean openai:NAME?'],
   [["--model", "anthropic:m", "--max-turns", "0"], '--max-turns: expected a whole number from 1 to 10000, got "0".'],
-  [["--model", "anthropic:m", "--instructions", "/nowhere.md"], "--instructions: /nowhere.md cannot be read: ENOENT."],
+  [["--model", "anthropic:m", "--instructions", "/nowhere.md"], "--instructions: there is no file /nowhere.md."],
   [["--model", "anthropic:m", "--reasoning", "much"], '--reasoning: expected low, medium or high, got "much".'],
   [
     ["--model", "anthropic:m", "--max-output-tokens", "0"],
