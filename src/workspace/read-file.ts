@@ -54,13 +54,23 @@ export const READ_OUTPUT = {
 /** Reads a page of a file: whole lines, as many as `limit` and the size of a page allow. */
 export async function readPage(
   workspace: Workspace,
-  { path, offset = 1, limit = PAGE_LINES, numbered = true }: ReadInput,
-  { caller, tenant, signal }: CallContext,
+  input: ReadInput,
+  context: CallContext,
   { fileBytes, pageBytes }: { readonly fileBytes: number; readonly pageBytes: number },
 ): Promise<ReadPage> {
-  const place = workspace.place(path);
-  const bytes = await workspace.read(place, fileBytes);
-  if (!isText(bytes)) throw failed(binaryText(place.path, bytes));
+  const { path, full } = workspace.place(input.path);
+  const bytes = await workspace.read({ path, full }, fileBytes);
+  if (!isText(bytes)) throw failed(binaryText(path, bytes));
+  return pageOf(bytes, { ...input, path }, context, pageBytes);
+}
+
+/** A page of a text. */
+export async function pageOf(
+  bytes: Buffer,
+  { path, offset = 1, limit = PAGE_LINES, numbered = true }: ReadInput,
+  { caller, tenant, signal }: Pick<CallContext, "caller" | "tenant" | "signal">,
+  pageBytes: number,
+): Promise<ReadPage> {
   const isDirect = caller === "direct";
   const page = new Page(isDirect ? pageBytes : PROGRAM_PAGE_BYTES, isDirect ? LINE_CHARACTERS : PROGRAM_PAGE_BYTES);
   const slices = new Slices(new Lane(tenant));
@@ -76,9 +86,9 @@ export async function readPage(
     page.add(numbered ? `${lines}\t` : "", line.bytes);
   }
   if (offset > Math.max(lines, 1))
-    throw failed(`${quoted(place.path)} has ${lines} lines: offset is from 1 to ${Math.max(lines, 1)}.`);
+    throw failed(`${quoted(path)} has ${lines} lines: offset is from 1 to ${Math.max(lines, 1)}.`);
   const more = page.moreOf(lines, offset);
-  return { path: place.path, lines, text: page.text, ...(more === "" ? {} : { more }) };
+  return { path, lines, text: page.text, ...(more === "" ? {} : { more }) };
 }
 
 /** Lines that are gathered until the next one does not fit. The first line is always taken, cut if need be. */

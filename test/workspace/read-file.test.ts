@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { pageOf } from "../../src/workspace/read-file.ts";
 import { isText, linesOf } from "../../src/workspace/text-lines.ts";
 import { Folder } from "./folder.ts";
 
@@ -86,20 +87,23 @@ test.each([
   expect(await folder.call("read_file", { path: "a", ...more })).toContain(name);
 });
 
-test("a file of newlines alone is read without holding the thread", async () => {
-  await using folder = new Folder({ a: Buffer.alloc(4 * 1024 * 1024, "\n"), b: Buffer.alloc(4 * 1024 * 1024, "x") });
-  // What a call costs besides.
-  expect(await folder.call("read_file", { path: "b" })).toMatchObject({ lines: 1 });
-  let turns = 0;
-  let isOver = false;
+test("a text of newlines alone is read while others have the thread, and no further once the call is given up", async () => {
+  const bytes = Buffer.alloc(4 * 1024 * 1024, "\n");
+  const given = new AbortController();
+  const context = { caller: "direct", tenant: "", signal: given.signal } as const;
+  const turns = { count: 0, until: Number.POSITIVE_INFINITY };
   const count = (): void => {
-    turns += 1;
-    if (!isOver) setImmediate(count);
+    turns.count += 1;
+    if (turns.count < turns.until) setImmediate(count);
   };
   count();
-  expect(await folder.call("read_file", { path: "a", limit: 1 })).toMatchObject({ lines: 4 * 1024 * 1024 });
-  isOver = true;
-  expect(turns).toBeGreaterThan(20);
+  const { lines } = await pageOf(bytes, { path: "a", limit: 1 }, context, 1024);
+  expect(lines).toBe(bytes.length);
+  expect(turns.count).toBeGreaterThan(10);
+  turns.until = 0;
+  const reading = pageOf(bytes, { path: "a" }, context, 1024);
+  given.abort(new Error("given up"));
+  await expect(reading).rejects.toThrow("given up");
 });
 
 test("lines are those of the text, with places at which others may have the thread", () => {
