@@ -22,10 +22,10 @@ export { createSqliteJournal } from "./journal/sqlite/sqlite-journal.ts";
 export type { SqliteJournal, SqliteJournalOptions } from "./journal/sqlite/sqlite-journal.ts";
 export type { ExecutionId } from "./journal/execution-id.ts";
 
-export { agentAsTool } from "./agent/agent-as-tool.ts";
+export { agentAsTool } from "./agent/as-tools/agent-as-tool.ts";
 export type { ResumeAgentOptions } from "./agent/agent-options.ts";
 export type { AgentReport } from "./agent/agent-report.ts";
-export type { AgentToolOptions } from "./agent/agent-as-tool.ts";
+export type { AgentToolOptions } from "./agent/as-tools/agent-as-tool.ts";
 export type { AgentOptions } from "./agent/agent-options.ts";
 export type { AgentEnding } from "./agent/ending.ts";
 export type { AgentEvent } from "./agent/event.ts";

@@ -12,6 +12,12 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
     types: `
       AgentEnding AgentEvent AgentOptions AgentReport AgentToolOptions ApprovalRequest Approve AsToolOptions CallAnswer CallContext CallOptions Caller ClientResult Content ConverseOptions Decision DeclarationOptions DeriveOptions Effect ErrorCode ExecuteOptions ExecutionEvent ExecutionHandle ExecutionId FoundTool JsonSchema Limits Logger LoopTools McpServer McpSource OpenApiOptions OpenApiPolicies OpenApiSource Outcome PartHandle PartInput RecoverOptions RecoveredConversation RecoveredExecution Redact RedactFinding RedactRequest Report ResumeAgentOptions ResumeOptions Runtime RuntimeOptions Schema SearchOptions SearchToolsOptions SqliteJournal SqliteJournalOptions Talk Tool ToolAudience ToolOptions ToolPolicies ToolPolicy ToolSet Unrecovered`,
   },
+  "portcullis/agents": {
+    values: `
+      loadAgents loadCommand taskTool`,
+    types: `
+      Command LoadAgentsOptions TaskToolOptions`,
+  },
   "portcullis/comparison": {
     values: `
       PRICES compare countTokens`,

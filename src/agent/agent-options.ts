@@ -215,12 +215,15 @@ export const KEPT_OPTIONS = [
   ...Object.keys(CONVERSATION_SETTINGS),
 ];
 
+/** What a conversation is held with. */
+type RequestOptions = OptionsOf<
+  typeof INSTRUCTION_RULES & typeof CONVERSATION_SETTINGS & typeof RUN_RULES & typeof LOOP_RULES
+> &
+  Pick<Resolved<typeof CONVERSATION_RULES>, "programs" | "answer" | "maxTurns" | "maxTokens"> &
+  GivenModels;
+
 /** The conversation to hold, of options that were read. `subject` is the function that was called, for errors. */
-export function requestOf(
-  options: WithModels<Resolved<typeof CONVERSATION_RULES> & GivenModels>,
-  tools: ToolSet,
-  subject: string,
-): AgentRequest {
+export function requestOf(options: WithModels<RequestOptions>, tools: ToolSet, subject: string): AgentRequest {
   const { model, maxTurns, maxTokens, fallbacks, stopWhen, compact, wrapUp, contextTokens } = options;
   const programs = programsFor(options.programs, tools);
   const answer = resultSchemaOf(options.answer, `${subject}({ answer })`);

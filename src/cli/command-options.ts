@@ -123,7 +123,9 @@ const TURNS = {
 };
 
 export const ASK = {
-  "--model <provider:name>": mandatory(MODEL_TEXT),
+  "--model <provider:name>": `${MODEL_TEXT} (default with --agent: the model that its file names)`,
+  "--agent <file>":
+    "Markdown file of an agent: its text as instructions, and those of the tools, and the model, that its fields name",
   ...CONVERSATION,
   "--tool-choice <choice>": reading(
     "auto, none, required, or the name of a tool that the model has to call first",

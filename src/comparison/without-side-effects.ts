@@ -1,6 +1,6 @@
 import { PortcullisError } from "../errors.ts";
 import type { Tool } from "../tools/tool.ts";
-import { isAgentTool } from "../agent/agent-as-tool.ts";
+import { isAgentTool } from "../agent/as-tools/agent-as-tool.ts";
 
 /**
  * The tool as a measurement declares it. A measurement makes every call several times, so a tool that changes something

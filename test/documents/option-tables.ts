@@ -122,7 +122,20 @@ export const OPTIONS_OBJECTS: Readonly<Record<string, readonly OptionsObject[]>>
     { title: "runtime.converse(options)", file: AGENT, rules: "CONVERSE_RULES" },
     { title: "runtime.say(id, message, options)", file: AGENT, rules: "SAY_RULES" },
     { title: "runtime.resumeAgent(execution, options)", file: AGENT, rules: "RESUME_AGENT_RULES" },
-    { title: "agentAsTool(options)", file: "src/agent/agent-as-tool.ts", rules: "AGENT_TOOL_RULES" },
+    { title: "agentAsTool(options)", file: "src/agent/as-tools/agent-as-tool.ts", rules: "AGENT_TOOL_RULES" },
+    {
+      title: "taskTool(agents, options)",
+      file: "src/agent/as-tools/task-tool.ts",
+      rules: "TASK_TOOL_RULES",
+      hasOwnDefaults: true,
+      about: "Of `portcullis/agents`.",
+    },
+    {
+      title: "loadAgents(folder, options)",
+      file: "src/agent/files/load-agents.ts",
+      rules: "LOAD_AGENTS_RULES",
+      about: "Of `portcullis/agents`.",
+    },
   ],
   Models: [
     {

@@ -43,7 +43,8 @@ export class SayLoop {
   #value: unknown;
 
   /** `scope` has the signal that ends this `say`. */
-  constructor(live: LiveConversation, scope: AgentScope, span?: ConversationSpan) {
+  constructor(live: LiveConversation, given: AgentScope, span?: ConversationSpan) {
+    const scope = { ...given, answering: () => live.model };
     const { log, execution, request, opening, use } = live;
     const { programs, maxTokens } = request;
     const { deferred = [] } = opening;

@@ -137,6 +137,11 @@ export async function readBelow(
   const usages = own.map(({ turn }) => turn.usage);
   const below: Record<ModelCall["type"], Below[]> = { program_call: [], tool_call: [] };
   const begun = new Map<string, Pick<OpenModelCall, "program" | "driven">>();
+  const take = (call: string, { use, usage, hasEnded }: PastAgent, isOpen: boolean) => {
+    below.tool_call.push({ call, calls: use.calls, lines: use.lines });
+    // The driver of an agent that goes on counts its tokens in all budgets.
+    if (hasEnded || !isOpen) usages.push(usage);
+  };
   for (const { type, id } of own.flatMap(({ turn }) => turn.calls)) {
     const child = childExecution(header.execution, id);
     if (type === "program_call") {
@@ -146,11 +151,11 @@ export async function readBelow(
       // No more is kept of programs that have ended: their values may be of any size.
       below[type].push({ call: id, calls: program.calls - program.openCalls, lines: program.lines });
       if (open.has(id)) begun.set(id, { program, driven: isDriven(journal, await journal.find(child)) });
-    } else if (agents && (await isChild(journal, child, "conversation", header, id))) {
-      const agent = await readBelow(journal, await readState(journal, child, ""));
-      below[type].push({ call: id, calls: agent.use.calls, lines: agent.use.lines });
-      // The driver of an agent that goes on counts its tokens in both budgets.
-      if (!open.has(id)) usages.push(agent.usage);
+      if (agents)
+        for (const { call, isOpen, agent } of await agentsOf(journal, past)) take(`${id}/${call}`, agent, isOpen);
+    } else if (agents) {
+      const agent = await readAgent(journal, header, id);
+      if (agent) take(id, agent, open.has(id));
     }
   }
   return Object.assign({}, state, {
@@ -159,6 +164,46 @@ export async function readBelow(
     use: useOf(state, own, [...below.program_call, ...below.tool_call]),
     usage: sumOfUsage(usages),
   });
+}
+
+/** An agent that a call has started. */
+interface PastAgent extends Pick<PastConversation, "use" | "usage"> {
+  readonly hasEnded: boolean;
+}
+
+/** Reads the agent that a call has started; undefined if the call has started none. */
+async function readAgent(
+  journal: Journal,
+  above: Pick<Header, "execution" | "tenant">,
+  call: string,
+): Promise<PastAgent | undefined> {
+  const child = childExecution(above.execution, call);
+  if (!(await isChild(journal, child, "conversation", above, call))) return undefined;
+  const { use, usage, outcome } = await readBelow(journal, await readState(journal, child, ""));
+  return { use, usage, hasEnded: outcome !== undefined };
+}
+
+/**
+ * The agents that calls of a program have started. Only calls of agents are looked up, of which a program may have made few
+ * among thousands: the first call of a tool that gave a value tells whether the tool is an agent.
+ */
+async function agentsOf(journal: Journal, { state, lines, outcome }: Past) {
+  const { header, calls } = state;
+  const found: { readonly call: string; readonly isOpen: boolean; readonly agent: PastAgent }[] = [];
+  if (!header) return found;
+  const areAgents = new Map<string, boolean>();
+  const look = async (call: string, tool: string, gaveValue: boolean, isOpen: boolean) => {
+    if (areAgents.get(tool) === false) return;
+    const agent = await readAgent(journal, header, call);
+    if (agent) found.push({ call, isOpen, agent });
+    if (agent || gaveValue) areAgents.set(tool, agent !== undefined);
+  };
+  const isOpen = (call: string) => outcome === undefined && calls.has(Number(call));
+  for (const { callId, tool, outcome: end } of lines) await look(callId, tool, end.type === "value", isOpen(callId));
+  const told = new Set(lines.map(({ callId }) => callId));
+  for (const { id, tool } of calls.values())
+    if (!told.has(String(id))) await look(String(id), tool, false, isOpen(String(id)));
+  return found;
 }
 
 const NOT_BEGUN = { program: undefined, driven: false };
@@ -175,7 +220,7 @@ async function isChild(
   journal: Journal,
   child: ExecutionId,
   kind: Header["kind"],
-  { execution, tenant }: ConversationHeader,
+  { execution, tenant }: Pick<Header, "execution" | "tenant">,
   call: string,
 ): Promise<boolean> {
   const header = await ifKnown(() => readHeader(journal, child, { tenant }));

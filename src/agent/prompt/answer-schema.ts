@@ -39,6 +39,12 @@ export async function checkAnswer(text: string, { schema }: ResultSchema, lane: 
   }
 }
 
+/** The JSON value of an answer that was checked, as the model gave it: a schema that changes values has not changed it. */
+export function answeredValue(text: string): unknown {
+  const read = readPlainData(jsonIn(text), MAX_VALUES);
+  return read.ok ? read.value : undefined;
+}
+
 /** Models like to put JSON into a block of code. */
 function jsonIn(text: string): string {
   const trimmed = text.trim();

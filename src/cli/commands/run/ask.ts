@@ -3,6 +3,10 @@ import { checkExecution, optionalJournal } from "../../input/open-journal.ts";
 import { loadFallbacks, loadModel } from "../../input/load-model.ts";
 import { showConversation } from "../../terminal/executions/conversation-lines.ts";
 import { given } from "../../../option-rules/given.ts";
+import { INHERIT } from "../../../agent/as-tools/agent-as-tool.ts";
+import { type AgentFile, readAgentFile } from "../../../agent/files/agent-file.ts";
+import { EXIT } from "../../exit-code.ts";
+import { Failure } from "../../failure.ts";
 import { openRuntime } from "./open-runtime.ts";
 
 /**
@@ -13,13 +17,15 @@ export async function ask(task: string, options: CommandOptions<typeof ASK>): Pr
   const { stream, baseUrl, execution, tenant, approveProgram = false } = options;
   checkExecution(execution, options.journal);
   const models = { stream, ...given({ baseUrl }) };
-  const model = await loadModel(options.model, models);
+  const file = await agentFile(options);
+  const instructions = file?.requiredText("what the agent is told before its task") ?? options.instructions;
+  const model = await loadModel(modelName(options.model, file), models);
   const fallbacks = await loadFallbacks(options.fallback, models);
   using journal = optionalJournal(options.journal);
   const more = { tellsCalls: true, limits: options.limit, approvePrograms: approveProgram, ...given({ tenant }) };
   await using open = await openRuntime(options, journal, more);
   const { runtime, signal, screen } = open;
-  const { context: documents, reasoning: effort, programs, maxTurns, instructions } = options;
+  const { context: documents, reasoning: effort, programs, maxTurns } = options;
   const { toolChoice, parallelCalls, maxOutputTokens, answer } = options;
   const report = await runtime.agent<unknown>({
     model,
@@ -29,7 +35,27 @@ export async function ask(task: string, options: CommandOptions<typeof ASK>): Pr
     ...(fallbacks.length === 0 ? {} : { fallbacks }),
     ...(parallelCalls ? {} : { parallelCalls }),
     ...given({ execution, programs, maxTurns, instructions, toolChoice, maxOutputTokens, answer }),
+    ...given({ tools: file?.narrow(open.tools) }),
     ...given({ reasoning: effort && { effort }, onEvent: options.json ? undefined : showConversation(screen) }),
   });
   return await open.end(open.printAgent(report), report.artifacts);
+}
+
+/** The file of `--agent`. A text for the model has one source. */
+async function agentFile({ agent, instructions }: CommandOptions<typeof ASK>): Promise<AgentFile | undefined> {
+  if (agent === undefined) return undefined;
+  if (instructions !== undefined)
+    throw new Failure(EXIT.usage, "--instructions: the file of --agent has the instructions. Leave one of them out.");
+  const file = await readAgentFile(agent);
+  file.required("name");
+  file.required("description");
+  return file;
+}
+
+/** The name in `--model`, or else in the agent's file. */
+function modelName(named: string | undefined, file: AgentFile | undefined): string {
+  const model = named ?? file?.modelFrom();
+  if (typeof model === "string" && model !== INHERIT) return model;
+  const missing = file ? `, because ${file.path} names none` : ", or --agent with a file that names one";
+  throw new Failure(EXIT.usage, `ask: expected --model${missing}: portcullis ask "…" --model PROVIDER:NAME.`);
 }

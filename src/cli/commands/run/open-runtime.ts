@@ -65,6 +65,8 @@ export async function openRuntime(
   const stack = opening.move();
   return {
     runtime,
+    /** The tools that there were when it was opened. */
+    tools: open.tools,
     screen,
     /** Aborted when the process is asked to end. */
     signal: cancelling.signal,

@@ -1,4 +1,6 @@
-import { expect, test, vi } from "vitest";
+import { join } from "node:path";
+import { describe, expect, test, vi } from "vitest";
+import { folderWith } from "../../../agent/files/files.ts";
 import { anthropicWire } from "../../../models/anthropic/wire.ts";
 import { chatWire } from "../../../models/openai/chat/wire.ts";
 import { geminiWire } from "../../../models/gemini/wire.ts";
@@ -213,4 +215,63 @@ test.each([
   expect(stderr).toBe(
     `portcullis: There is no key for ${provider}: set ${variable}. portcullis demo runs without a key.\n`,
   );
+});
+
+describe("--agent", () => {
+  const agent = (fields: string, text = "Answer in one word.") =>
+    join(
+      folderWith({ "flyer.md": `---\nname: flyer\ndescription: Knows airports\n${fields}---\n${text}\n` }),
+      "flyer.md",
+    );
+
+  test.each(MODELS)("%s: the file's text is told, and only its tools are declared", async (model, wire) => {
+    const call = { tool: "airports_get", input: { iata: "JFK" } };
+    await using served = await serve(wire, [{ calls: [call] }, { text: "New York." }]);
+    const given = [
+      "--agent",
+      agent(`tools: airports.get\nmodel: ${model}\n`),
+      "--programs",
+      "none",
+      "--base-url",
+      served.url,
+    ];
+    const { code, stdout } = await portcullis(["ask", "Where is JFK?", "--tools", tools, ...given]);
+    expect([code, stdout, served.refusals]).toEqual([0, "New York.\n", []]);
+    expect(served.asked[0]?.text).toContain("Answer in one word.");
+    expect(served.asked[0]?.text).not.toContain("flights");
+  });
+
+  test("--model goes before the model of the file", async () => {
+    await using served = await serve(chatWire, [{ text: "New York." }]);
+    const given = [
+      "--agent",
+      agent("model: anthropic:other\n"),
+      "--model",
+      "openai-chat:gpt-test",
+      "--base-url",
+      served.url,
+    ];
+    expect(await portcullis(["ask", "Where is JFK?", ...given])).toMatchObject({ code: 0, stdout: "New York.\n" });
+  });
+
+  test.each<[() => readonly string[], string]>([
+    [() => [], "ask: expected --model, or --agent with a file that names one"],
+    [() => ["--agent", agent("")], "flyer.md names none: portcullis ask"],
+    [() => ["--agent", agent("model: inherit\n")], "flyer.md names none"],
+    [() => ["--agent", agent("model: opus\n")], "flyer.md:4: expected a model, one of inherit, anthropic:NAME"],
+    [
+      () => ["--agent", agent("tools: airports.set\n"), "--model", "openai-chat:m", "--tools", tools],
+      "flyer.md:4: there is no tool",
+    ],
+    [() => ["--agent", agent("shell: yes\n"), "--model", "openai-chat:m"], 'flyer.md:4: there is no field "shell"'],
+    [() => ["--agent", agent("", " "), "--model", "openai-chat:m"], "flyer.md:5: there is no text below the fields"],
+    [() => ["--agent", "missing.md", "--model", "openai-chat:m"], "missing.md: there is no such file."],
+    [
+      () => ["--agent", agent(""), "--instructions", `${root}README.md`, "--model", "openai-chat:m"],
+      "--instructions: the file of --agent",
+    ],
+  ])("%s: %s is told, and no model is asked", async (options, message) => {
+    const { code, stderr } = await portcullis(["ask", "Where is JFK?", ...options()]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+  });
 });

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { agentAsTool, createRuntime } from "../../src/index.ts";
-import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
-import { makeTool } from "../gate/open-session.ts";
-import { resultsBefore, talk } from "./talk.ts";
+import { agentAsTool, createRuntime } from "../../../src/index.ts";
+import { createMemorySandbox, scriptedModel } from "../../../src/testing.ts";
+import { makeTool } from "../../gate/open-session.ts";
+import { resultsBefore, talk } from "../talk.ts";
 
 const describe = { name: "clerk", description: "Looks things up", allowedCallers: ["direct", "programmatic"] as const };
 const usage = { inputTokens: 30, outputTokens: 20 };
@@ -179,7 +179,7 @@ test("cancelling its caller cancels an agent", async () => {
 test.each<[object, string]>([
   [
     { model: {} },
-    "agentAsTool({ model }): expected a model, like anthropic({ model: … }), or its name: anthropic:NAME, openai:NAME, openai-chat:NAME, gemini:NAME, got {}.",
+    'agentAsTool({ model }): expected a model, like anthropic({ model: … }), or its name: anthropic:NAME, openai:NAME, openai-chat:NAME, gemini:NAME, or "inherit", got {}.',
   ],
   [{ maxTurns: 0 }, "agentAsTool({ maxTurns }): expected a whole number from 1 to 10000, got 0."],
   [{ tool: [] }, 'agentAsTool: there is no option "tool", did you mean tools?'],

@@ -1,0 +1,121 @@
+import { readFile } from "node:fs/promises";
+import { PortcullisError } from "../../errors.ts";
+import type { Model } from "../../models/model.ts";
+import { isModelName, MODEL_NAMES, type ModelName } from "../../models/model-name.ts";
+import { nearest } from "../../option-rules/nearest.ts";
+import { isMeantBy } from "../../tools/tool-name.ts";
+import type { Tool } from "../../tools/tool.ts";
+import { INHERIT } from "../as-tools/agent-as-tool.ts";
+import { type Field, fileError, type MarkdownFile, readMarkdown } from "./frontmatter.ts";
+
+/** Bytes of the longest file. */
+const FILE_BYTES = 256 * 1024;
+const FIELDS = ["name", "description", "tools", "model", "color"] as const;
+type FieldName = (typeof FIELDS)[number];
+
+/** Models by the names that files have for them. */
+export type AgentModels = Readonly<Record<string, Model | ModelName>>;
+
+/** A file of an agent or of a command: fields, and the text below them. */
+export class AgentFile {
+  readonly path: string;
+  readonly text: string;
+  readonly #file: MarkdownFile;
+
+  constructor(file: MarkdownFile) {
+    this.path = file.path;
+    this.text = file.text.trim();
+    this.#file = file;
+    this.field("color");
+  }
+
+  /** A field that is one text. Throws `option_invalid` for a list. */
+  field(name: FieldName): string | undefined {
+    const value = this.#file.fields.get(name)?.value;
+    if (value === undefined || typeof value === "string") return value;
+    throw this.at(name, `${name} is one text, and no list.`);
+  }
+
+  /** Throws `option_invalid` if the field is missing, or empty. */
+  required(name: FieldName): string {
+    const value = this.field(name);
+    if (value !== undefined && value.trim() !== "") return value;
+    throw this.at(name, `the file has no ${name}: write a line ${name}: … between the lines --- at its beginning.`);
+  }
+
+  /** The text below the fields. Throws `option_invalid` if there is none. */
+  requiredText(what: string): string {
+    if (this.text !== "") return this.text;
+    throw fileError(this.path, this.#file.textLine, `there is no text below the fields: ${what}.`);
+  }
+
+  /** The names in `tools`; undefined if the file does not say which. */
+  get toolNames(): readonly string[] | undefined {
+    const value: Field["value"] | undefined = this.#file.fields.get("tools")?.value;
+    const names = typeof value === "string" ? value.split(",").map((name) => name.trim()) : value;
+    if (names?.includes("")) throw this.at("tools", "an item of tools is empty.");
+    return names;
+  }
+
+  /** Those of the tools that the file names; all if it names none. Throws `option_invalid` for a name that no tool has. */
+  narrow(tools: readonly Tool[]): readonly Tool[] {
+    const names = this.toolNames;
+    if (names === undefined) return tools;
+    for (const name of names) {
+      if (tools.some((tool) => isMeantBy(name, tool.name))) continue;
+      const [meant] = nearest(
+        name,
+        tools.map((tool) => tool.name),
+        1,
+      );
+      throw this.at(
+        "tools",
+        `there is no tool ${JSON.stringify(name)} that an agent may have${meant === undefined ? "." : `, did you mean ${meant}?`} A file can only leave tools out.`,
+      );
+    }
+    return tools.filter((tool) => names.some((name) => isMeantBy(name, tool.name)));
+  }
+
+  /**
+   * The model that the file names: one of `models` if there are any, else a provider's; undefined if it names none. Throws
+   * `option_invalid` for another name.
+   */
+  modelFrom(models?: AgentModels): Model | ModelName | typeof INHERIT | undefined {
+    const model = this.field("model");
+    if (model === undefined || model === INHERIT) return model;
+    if (models && Object.hasOwn(models, model)) return models[model];
+    if (!models && isModelName(model)) return model;
+    const expected = models ? [INHERIT, ...Object.keys(models)].join(", ") : `${INHERIT}, ${MODEL_NAMES}`;
+    throw this.at("model", `expected a model, one of ${expected}; got ${JSON.stringify(model.slice(0, 200))}.`);
+  }
+
+  /** An error about a field, with its line. */
+  at(name: FieldName, what: string): PortcullisError {
+    return fileError(this.path, this.#file.fields.get(name)?.line ?? 1, what);
+  }
+
+  /** An error about a place in the text. */
+  inText(offset: number, what: string): PortcullisError {
+    const { text, textLine } = this.#file;
+    const begin = text.length - text.trimStart().length;
+    return fileError(this.path, textLine + text.slice(0, begin + offset).split("\n").length - 1, what);
+  }
+}
+
+/** Reads a file. Rejects with `option_invalid`, with the place in it. */
+export async function readAgentFile(path: string): Promise<AgentFile> {
+  let bytes: Buffer;
+  try {
+    bytes = await readFile(path);
+  } catch (cause) {
+    const { code = String(cause) } = cause as NodeJS.ErrnoException;
+    const why = code === "ENOENT" ? "there is no such file" : `it cannot be read: ${code}`;
+    throw new PortcullisError("option_invalid", `${path}: ${why}.`, { cause });
+  }
+  if (bytes.length > FILE_BYTES)
+    throw new PortcullisError(
+      "option_invalid",
+      `${path}: it has ${bytes.length} bytes, at most ${FILE_BYTES} are read.`,
+    );
+  return new AgentFile(readMarkdown(path, bytes.toString("utf8"), FIELDS));
+}

@@ -1,0 +1,68 @@
+import { basename } from "node:path";
+import { PortcullisError } from "../../errors.ts";
+import type { ModelName } from "../../models/model-name.ts";
+import { INHERIT } from "../as-tools/agent-as-tool.ts";
+import { type AgentFile, readAgentFile } from "./agent-file.ts";
+
+/** Longest text of arguments, in UTF-16 code units. */
+const ARGUMENTS_LENGTH = 1024 * 1024;
+const PLACE = /\$(?:(?<all>ARGUMENTS\b)|(?<number>[1-9]\d?))/g;
+
+/** A task from a file, with its arguments filled in. */
+export interface Command {
+  /** By default the name of the file. */
+  readonly name: string;
+  readonly description?: string;
+  /** Names of tools, as `tools` of `runtime.agent` takes them; all tools if it is missing. */
+  readonly tools?: readonly string[];
+  readonly model?: ModelName;
+  readonly task: string;
+}
+
+/**
+ * Reads a task from a Markdown file. `$ARGUMENTS` in its text stands for the arguments as they are given, `$1` and further for
+ * one of them, with white space between. What is filled in is not filled again. Rejects with `option_invalid`, with file and
+ * line, for a file that cannot be read, a place without an argument, and arguments without a place.
+ */
+export async function loadCommand(file: string, args: string | readonly string[] = ""): Promise<Command> {
+  const { list, text } = argumentsOf(args);
+  const read = await readAgentFile(file);
+  const description = read.field("description");
+  const tools = read.toolNames;
+  const model = read.modelFrom();
+  if (model === INHERIT || typeof model === "object")
+    throw read.at("model", `a command has no conversation to inherit a model from: name one, or leave the field out.`);
+  return {
+    name: read.field("name") ?? basename(file).replace(/\.md$/, ""),
+    ...(description === undefined ? {} : { description }),
+    ...(tools === undefined ? {} : { tools }),
+    ...(model === undefined ? {} : { model }),
+    task: filled(read, list, text),
+  };
+}
+
+function filled(file: AgentFile, list: readonly string[], text: string): string {
+  const source = file.requiredText("what is to be done");
+  let places = 0;
+  const task = source.replaceAll(PLACE, (place, all: string | undefined, number: string, offset: number) => {
+    places += 1;
+    if (all !== undefined) return text;
+    const given = list[Number(number) - 1];
+    if (given !== undefined) return given;
+    throw file.inText(offset, `${place} has no argument: ${list.length} ${list.length === 1 ? "was" : "were"} given.`);
+  });
+  if (places === 0 && list.length > 0)
+    throw file.inText(0, "arguments were given, and the text has no place for them: write $ARGUMENTS or $1 there.");
+  return task;
+}
+
+function argumentsOf(args: unknown): { readonly list: readonly string[]; readonly text: string } {
+  const isList = Array.isArray(args) && args.every((one) => typeof one === "string");
+  const text = isList ? args.join(" ") : args;
+  if (typeof text !== "string" || text.length > ARGUMENTS_LENGTH)
+    throw new PortcullisError(
+      "option_invalid",
+      `loadCommand(file, args): expected a text, or an array of texts, of up to ${ARGUMENTS_LENGTH} characters.`,
+    );
+  return { list: isList ? (args as string[]) : text.split(/\s+/).filter((word) => word !== ""), text: text.trim() };
+}

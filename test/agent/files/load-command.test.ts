@@ -1,0 +1,54 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { loadCommand } from "../../../src/agents.ts";
+import { folderWith } from "./files.ts";
+
+const load = (text: string, args?: string | readonly string[]) =>
+  loadCommand(join(folderWith({ "fix-issue.md": text }), "fix-issue.md"), args);
+
+test("the arguments are filled into the text", async () => {
+  const text =
+    "---\ndescription: Fixes an issue\ntools: files.*, pay\nmodel: anthropic:NAME\n---\nFix $1 in $2: $ARGUMENTS.\n";
+  expect(await load(text, " 123   main now ")).toEqual({
+    name: "fix-issue",
+    description: "Fixes an issue",
+    tools: ["files.*", "pay"],
+    model: "anthropic:NAME",
+    task: "Fix 123 in main: 123   main now.",
+  });
+  expect(await load("Fix $2 and $1.", ["a b", "c"])).toEqual({ name: "fix-issue", task: "Fix c and a b." });
+  expect(await load("---\nname: other\n---\nDo it.")).toEqual({ name: "other", task: "Do it." });
+});
+
+test("what is filled in is not filled again", async () => {
+  expect((await load("$1 | $ARGUMENTS | $2", ["$2 $ARGUMENTS", "$1 $& $$"])).task).toBe(
+    "$2 $ARGUMENTS | $2 $ARGUMENTS $1 $& $$ | $1 $& $$",
+  );
+});
+
+test("other dollars stand for themselves, and numbers have two digits at most", async () => {
+  const args = Array.from({ length: 12 }, (_, index) => `a${index + 1}`);
+  expect((await load("$12 $0 $ $x $ARGUMENTSX costs $ 5, ${1}", args)).task).toBe(
+    "a12 $0 $ $x $ARGUMENTSX costs $ 5, ${1}",
+  );
+});
+
+test("without arguments $ARGUMENTS is empty", async () => {
+  expect((await load("Look around. $ARGUMENTS")).task).toBe("Look around. ");
+});
+
+test.each([
+  ["Do\n\n  it in $2.", "a", "fix-issue.md:3: $2 has no argument: 1 was given."],
+  ["---\nname: x\n---\n\nDo $1.", "", "fix-issue.md:5: $1 has no argument: 0 were given."],
+  ["---\nname: x\n---\n\nDo it.", "a", "fix-issue.md:5: arguments were given, and the text has no place for them"],
+  ["---\nname: x\n---\n \n", "", "fix-issue.md:4: there is no text below the fields"],
+  ["---\nallowed-tools: x\n---\nDo.", "", 'fix-issue.md:2: there is no field "allowed-tools"'],
+  ["---\nmodel: inherit\n---\nDo.", "", "fix-issue.md:2: a command has no conversation to inherit a model from"],
+  ["---\nmodel: opus\n---\nDo.", "", "fix-issue.md:2: expected a model"],
+  ["Do.", 1, "loadCommand(file, args): expected a text, or an array of texts"],
+  ["Do.", ["a", 1], "loadCommand(file, args): expected"],
+  ["Do $1.", "x".repeat(1024 * 1024 + 1), "loadCommand(file, args): expected"],
+])("%j with %j is refused", async (text, args, message) => {
+  await expect(load(text, args as string)).rejects.toThrow(message);
+  await expect(load(text, args as string)).rejects.toMatchObject({ code: "option_invalid" });
+});
