@@ -63,7 +63,6 @@ export const HELD_BY_SUITES: ReadonlySet<string> = new Set([
   "src/comparison/wires/anthropic-wire.ts",
   "src/comparison/wires/gemini-wire.ts",
   "src/comparison/wires/openai-chat-wire.ts",
-  "src/comparison/without-side-effects.ts",
   "src/executions/conversation-status.ts",
   "src/executions/decide.ts",
   "src/executions/listed-execution.ts",

@@ -34,6 +34,9 @@ import { fitsFormat } from "../src/tools/json-schema/formats.ts";
 import type { JsonSchema } from "../src/tools/json-schema/json-schema.ts";
 import { jsonSchema, validate } from "../src/tools/schema.ts";
 import { nearest } from "../src/option-rules/nearest.ts";
+import { readMarkdown } from "../src/agent/files/frontmatter.ts";
+import { Glob } from "../src/workspace/glob.ts";
+import { linesOf } from "../src/workspace/text-lines.ts";
 import { REVIEWED_PATTERNS } from "./reviewed-patterns.ts";
 import { processorMs, slowness } from "./support/slowness.ts";
 import { ToolSet } from "../src/tools/tool-set.ts";
@@ -97,6 +100,15 @@ function conversationOf(records: readonly (readonly [object, object?])[]): Conve
   return state;
 }
 
+/** Reads the fields of a file, or refuses them. */
+function readField(source: string): unknown {
+  try {
+    return readMarkdown("a.md", source, ["name", "description", "tools"]);
+  } catch (error) {
+    return error;
+  }
+}
+
 /** A text that fits each format that is checked. */
 const FITTING: Readonly<Record<string, string>> = {
   date: "2026-02-28",
@@ -138,6 +150,20 @@ const CASES: Readonly<Record<string, Case>> = {
     ],
     run: conversationOf,
   },
+  "quotes of an agent's file": text((n) => `---\nname: '${"''".repeat(n)}\n---`, readField, 100_000),
+  "spaces before an item of an agent's file": text((n) => `---\ntools:\n${" ".repeat(n)}x\n---`, readField, 100_000),
+  "lines of an agent's file": text((n) => `---\ntools:\n${"-\n".repeat(n)}`, readField, 100_000),
+  "blank lines of an agent's file": text((n) => `---\ndescription: |\n${"  \n".repeat(n)}---`, readField, 100_000),
+  "places of a pattern of files": text(
+    (n) => "**/".repeat(n),
+    (pattern) => new Glob(pattern).matches("a/".repeat(100)),
+    300,
+  ),
+  "lines of a file": text(
+    (n) => "\n\r\n".repeat(n),
+    (lines) => [...linesOf(Buffer.from(lines))].length,
+    100_000,
+  ),
   "spaces behind a fence": text(
     (n) => `\`\`\`${" ".repeat(n)}\`\nreturn 1`,
     (source) => stripFence(source, "javascript"),

@@ -5,6 +5,9 @@
  */
 export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
   "tried at one place only, and what repeats there ends where the next part begins": [
+    String.raw`/^'(?:[^']|'')*'$/`,
+    String.raw`/^\s*-(?:\s|$)/`,
+    String.raw`/^[|>][+-]?$/`,
     String.raw`/(?:(?:\s|\\[nr])*[A-Z][A-Za-z-]{1,30}: [^\n\\]{0,200}){0,8}(?:(?:\s|\\[nr])*[A-Za-z0-9+/=]{20,})*(?:(?:\s|\\[nr])*[A-Za-z0-9+/=]{1,76}(?=[\s\\]*$))?/y`,
     String.raw`/(?:[*+?]|\{(\d+)(,(\d*))?\})\??/uy`,
     String.raw`/[ \n\r\t]*[\]}]/y`,
