@@ -157,7 +157,7 @@ const CASES: Readonly<Record<string, Case>> = {
   "places of a pattern of files": text(
     (n) => "**/".repeat(n),
     (pattern) => new Glob(pattern).matches("a/".repeat(100)),
-    300,
+    160,
   ),
   "lines of a file": text(
     (n) => "\n\r\n".repeat(n),

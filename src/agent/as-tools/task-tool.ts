@@ -49,15 +49,16 @@ export function taskTool<Context = unknown>(
       "option_invalid",
       `${SUBJECT}(agents): no caller may call all of these agents. Say who may call the tool: ${SUBJECT}(agents, { allowedCallers }).`,
     );
+  const output: Schema = TEXT;
   const tool = defineTool({
     name,
     description: descriptionOf(all),
     input: jsonSchema<TaskInput>(inputOf(all)),
-    ...(all.every(({ output }) => output === TEXT) ? { output: TEXT as Schema } : {}),
+    ...(all.every((agent) => agent.output === TEXT) ? { output } : {}),
     allowedCallers,
     effect: all.every(({ effect }) => effect === "read")
       ? "read"
-      : (input) => known.get((input as TaskInput).agent)?.effect ?? "write",
+      : (input) => known.get(input.agent)?.effect ?? "write",
     onUnknown: "retry",
     concurrency,
     timeoutMs,

@@ -64,5 +64,5 @@ function argumentsOf(args: unknown): { readonly list: readonly string[]; readonl
       "option_invalid",
       `loadCommand(file, args): expected a text, or an array of texts, of up to ${ARGUMENTS_LENGTH} characters.`,
     );
-  return { list: isList ? (args as string[]) : text.split(/\s+/).filter((word) => word !== ""), text: text.trim() };
+  return { list: isList ? args : text.split(/\s+/).filter((word) => word !== ""), text: text.trim() };
 }

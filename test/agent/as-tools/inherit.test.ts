@@ -154,7 +154,7 @@ function logged(): {
   const journal = createMemoryJournal();
   const done: ((to: Journal) => Promise<unknown>)[] = [];
   const past = <Record extends JournalRecord>(record: Record): Record =>
-    "at" in record ? { ...record, at: Number(record.at) - 3_600_000 } : record;
+    "at" in record ? { ...record, at: record.at - 3_600_000 } : record;
   return {
     journal: {
       ...journal,
