@@ -13,7 +13,7 @@ import { cutMiddle } from "../../values/cut-middle.ts";
 export const ID_LENGTH = 256 - PREFIX_LENGTH;
 const NAME_LENGTH = 256;
 const TEXT_LENGTH = 200;
-/** Calls that one request decides or answers. */
+/** Calls that one request decides or answers, and fields or entries of an object or a list around the values of a body. */
 const MOST_CALLS = 1000;
 /** Characters of the schema of a result, as JSON. */
 export const SCHEMA_LENGTH = 64 * 1024;
@@ -170,11 +170,21 @@ export function check<Schema extends z.ZodType>(schema: Schema, what: string, va
   throw new RequestProblem("request_invalid", cleanText(cutMiddle(faultText(schema, what, read.error), FAULT_BYTES)));
 }
 
-/** Checking hundreds of thousands of fields would hold up all clients of the server. */
+/** Checking tens of thousands of fields or entries would hold up all clients of the server. */
 function refuseWide(place: string, value: unknown, depth: number): void {
-  if (depth === 0 || !isFields(value)) return;
-  const names = Object.keys(value);
-  if (names.length > MOST_CALLS)
-    throw new RequestProblem("request_invalid", `${place}: at most ${MOST_CALLS} fields, and it has ${names.length}.`);
-  for (const name of names) refuseWide(`${place}.${name.slice(0, NAME_LENGTH)}`, value[name], depth - 1);
+  if (depth === 0) return;
+  // A list is as deep as what it is in: a message may be a list of lists.
+  if (Array.isArray(value)) {
+    refuseMore(place, "entries, with those of its lists,", value.flat().length);
+    for (const [index, one] of value.entries()) refuseWide(`${place}[${index}]`, one, depth);
+  } else if (isFields(value)) {
+    const names = Object.keys(value);
+    refuseMore(place, "fields,", names.length);
+    for (const name of names) refuseWide(`${place}.${name.slice(0, NAME_LENGTH)}`, value[name], depth - 1);
+  }
+}
+
+function refuseMore(place: string, what: string, count: number): void {
+  if (count > MOST_CALLS)
+    throw new RequestProblem("request_invalid", `${place}: at most ${MOST_CALLS} ${what} and it has ${count}.`);
 }

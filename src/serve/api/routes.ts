@@ -62,7 +62,7 @@ export interface Route<Body extends z.ZodType = z.ZodType, Query extends z.ZodTy
   ) => Response | Promise<Response>;
 }
 
-/** For a route that reads a journal. Keys may change while it waits for its turn. */
+/** For a route that reads a journal, or all tools. Keys may change while it waits for its turn. */
 function reading<Body, Query>(
   handle: (parts: ApiParts, request: ApiRequest<Body, Query>) => Response | Promise<Response>,
 ): typeof handle {
@@ -249,7 +249,7 @@ export const ROUTES: readonly Route[] = [
     query: TOOLS_QUERY,
     answers: { 200: TOOLS },
     problems: ["answer_too_large"],
-    handle: tools,
+    handle: reading(tools),
   }),
   route({
     method: "GET",

@@ -57,9 +57,11 @@ export const STATUS_OF = { ...RUNTIME_STATUS, ...DOOR_STATUS } as const;
 
 export type ProblemCode = keyof typeof STATUS_OF;
 
-/** Messages in place of the runtime's own, which may name files or options of the host. */
+/** Messages in place of the runtime's own, which may name files, options of the host, or tools that the client may not call. */
 const SENTENCES: Partial<Record<ProblemCode, string>> = {
   execution_unknown: "There is no such execution. GET /v1/executions lists the existing ones.",
+  tools_changed:
+    "This key does not have the tools that the execution began with, as they were then. Go on with a key that has them, or begin another one.",
   busy: "The server already runs and queues as many executions as it may. Nothing was started. Try again later.",
   queue_full: "Too many programs wait for an engine. Nothing was started. Try again later.",
   sandbox_unavailable: "The server cannot run this program: its sandbox is missing, or does not run the language.",

@@ -46,6 +46,8 @@ test("another name, another tenant's and a key without the scope get nothing", a
   const path = "/v1/executions/e/artifacts/rows";
   const codeFor = async (key: string, of = path) => (await door.ask("GET", of, { key: keyOf(key) })).json.error.code;
   expect(await codeFor("ann", "/v1/executions/e/artifacts/__proto__")).toBe("artifact_unknown");
+  const { json } = await door.ask("GET", "/v1/executions/e/artifacts/none");
+  expect(json.error.message).toMatch(/GET \/v1\/executions\/e$/);
   expect(await codeFor("bob")).toBe("execution_unknown");
   expect(await codeFor("run")).toBe("scope_missing");
 });

@@ -28,13 +28,37 @@ test.each(
   expect((await door.ask("GET", "/v1/executions/waits")).json.state).toBe("waiting");
 });
 
-test("a value may have as many fields as a body holds", async () => {
+const CONVERSATIONS = ROUTES.filter(({ scope, body }) => scope === "converse" && body);
+const texts = (count: number) => Array.from({ length: count }, () => "x");
+const LISTS = {
+  entries: texts(10_000),
+  "entries in lists": Array.from({ length: 10 }, () => texts(200)),
+  "entries in a list of a list": [[texts(10_000)]],
+};
+
+test.each(
+  CONVERSATIONS.flatMap(({ path, body }) =>
+    Object.entries(LISTS).flatMap(([which, list]) =>
+      ["message", "tools", "model"].map((name) => ({ path, body, which, list, name })),
+    ),
+  ),
+)("a $name with too many $which is refused at $path before it is checked", async ({ path, body, list, name }) => {
+  await using door = await openServer();
+  const checked = vi.spyOn(body as z.ZodType, "safeParse");
+  const answer = await door.ask("POST", path.replace(":id", "none"), { key: keyOf("con"), body: { [name]: list } });
+  expect([answer.status, answer.json.error.code]).toEqual([400, "request_invalid"]);
+  expect(answer.text).toContain("at most 1000 entries");
+  expect(checked).not.toHaveBeenCalled();
+  checked.mockRestore();
+});
+
+test("a value may have as many fields and entries as a body holds", async () => {
   await using door = await openServer();
   const program = "return await tools.desk.ask({})";
   await door.ask("POST", "/v1/executions", { body: { program, execution: "waits" } });
-  const value = { said: "x", ...wide(1) };
+  const value = { said: "x", ...wide(1), list: Array(10_000).fill(1) };
   const answer = await door.ask("POST", "/v1/executions/waits/results", { body: { results: { 1: { value } } } });
-  expect(answer.text).not.toContain("at most 1000 fields");
+  expect(answer.text).not.toContain("at most 1000");
 });
 
 test("clients that cancel and decide at the same time are told the outcome", async () => {

@@ -57,7 +57,7 @@ export async function artifact(parts: ApiParts, { key, id, name }: ApiRequest<un
   if (text === undefined)
     throw new RequestProblem(
       "artifact_unknown",
-      `This execution keeps no value of this name. The existing names are listed by: GET /v1/executions/${encodeURIComponent(own)}`,
+      `This execution keeps no value of this name. The existing names are listed by: GET /v1/executions/${encodeURIComponent(id)}`,
     );
   const found = textAnswer(text);
   // A browser saves it and does not show it.

@@ -4,7 +4,9 @@ import { SEARCH_INPUT } from "../../../tools/search/search-tool.ts";
 import { toolStub } from "../../../tools/search/tool-stub.ts";
 import type { Tool } from "../../../tools/tool.ts";
 import { toolFacts } from "../../../tools/tool-facts.ts";
+import { inSlices } from "../../../values/in-slices.ts";
 import type { SchemaType } from "../../../values/schema-type.ts";
+import { Lane } from "../../../values/slice-scheduler.ts";
 import type { LISTED_TOOL } from "../answers.ts";
 import type { SEARCH_QUERY, TOOLS_QUERY } from "../bodies.ts";
 import { jsonAnswer } from "../json-answer.ts";
@@ -21,6 +23,9 @@ export async function tools(
     .filter(({ name }) => name > cursor)
     .toSorted((one, other) => (one.name < other.name ? -1 : 1));
   const page = after.slice(0, limit);
+  const shown: SchemaType<typeof LISTED_TOOL>[] = [];
+  // A stub is made of the tool's whole schema.
+  for await (const tool of inSlices(page, new Lane(key.tenant))) shown.push(listed(tool));
   return jsonAnswer(key, {
     run_program: { name: program.name, description: program.config.description, input: PROGRAM_SCHEMA },
     ...(search && {
@@ -28,7 +33,7 @@ export async function tools(
     }),
     languages: runtime.sandbox.languages,
     scopes: key.scopes,
-    tools: page.map(listed),
+    tools: shown,
     ...(after.length > page.length ? { cursor: page.at(-1)?.name } : {}),
   });
 }

@@ -425,6 +425,31 @@ test("a conversation has the tools of its key alone, of which the client may cho
   expect(seen).toEqual([["crm.find", "crm.list"], ["crm.list"]]);
 });
 
+test("a key that lacks tools of a conversation cannot continue it, and is not told which they are", async () => {
+  const keys = {
+    keys: [
+      { id: "con", key: keyOf("con"), tenant: "acme", scopes: ["converse"] },
+      { id: "crm", key: keyOf("crm"), tenant: "acme", scopes: ["converse"], tools: ["crm.*"] },
+    ],
+  };
+  const tools = ["crm.find", "bank.pay"].map((name) =>
+    defineTool({
+      name,
+      description: "d",
+      input: z.object({}),
+      allowedCallers: ["programmatic"],
+      effect: "read",
+      handler: () => 1,
+    }),
+  );
+  await using door = await open({ server: { keys, model: echo }, runtime: { tools } });
+  await door.begin({ message: "one", execution: "wide" });
+  const refused = await door.say("wide", { message: "two" }, keyOf("crm"));
+  expect(codeOf(refused)).toEqual([409, "tools_changed"]);
+  expect(refused.text).not.toContain("bank");
+  expect((await door.say("wide", { message: "two" })).json.conversation).toMatchObject({ said: 2 });
+});
+
 test("the usage counts the calls of tools that are listed, those of programs included, and no program", async () => {
   const look = defineTool({
     name: "look",
