@@ -1,3 +1,4 @@
+import { PortcullisError } from "../errors.ts";
 import type { ProgramLanguage } from "../tools/declarations/declarations.ts";
 import type { SearchInput } from "../tools/search/search-tool.ts";
 import type { FoundTool, ToolSearch } from "../tools/search/tool-search.ts";
@@ -41,7 +42,7 @@ export class SessionSearch {
     const caller = forPrograms || among ? "programmatic" : "direct";
     const call = calls.get(callId);
     const onError = (error: unknown) => {
-      if (call) call.noticed = error;
+      if (call) call.noticed = withoutWords(error);
     };
     const work = <Value>(slices: SlicedWork<Value>) => share.lane.work(slices);
     const found = await search.find({ query, limit, among, caller, tenant, language, work, onError });
@@ -54,4 +55,14 @@ export class SessionSearch {
     this.#found ??= [...new Set([...(forPrograms ? tools.visibleTo(["programmatic"]) : []), ...deferred])];
     return this.#found;
   }
+}
+
+/** What the operator is told of the error of a host's `embed`: its message may quote what was searched for, which no log holds. */
+function withoutWords(error: unknown): PortcullisError {
+  if (PortcullisError.is(error)) return error;
+  const name = error instanceof Error && /^\w{1,60}$/.test(error.name) ? error.name : typeof error;
+  return new PortcullisError(
+    "option_invalid",
+    `search({ embed }): it failed with ${name}. The message is left out here, because it may quote what was searched for: catch errors in \`embed\` to read it.`,
+  );
 }

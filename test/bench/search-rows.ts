@@ -12,7 +12,7 @@ type AddRow = (what: string, value: number, unit: string, floor: number | undefi
 /** Searches among 4,000 tools. Where there is a second figure, it is that of plain BM25 (minisearch with its defaults) on the same texts. */
 export async function searchRows(row: AddRow): Promise<void> {
   const catalogue = readCatalogue();
-  const tools = catalogue.map(({ name, description, effect, tags, fields }): Tool =>
+  const tools = catalogue.map(({ name, description, effect, tags, fields, results }): Tool =>
     defineTool({
       name,
       // Some operations have none.
@@ -21,6 +21,7 @@ export async function searchRows(row: AddRow): Promise<void> {
         type: "object",
         properties: Object.fromEntries(fields.map(([field, about]) => [field, { type: "string", description: about }])),
       }),
+      output: jsonSchema({ type: "object", properties: Object.fromEntries(results.map((field) => [field, {}])) }),
       allowedCallers: ["programmatic"],
       effect,
       tags,

@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { inspect } from "node:util";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { agentAsTool, createRuntime, defineTool, PortcullisError } from "../../src/index.ts";
@@ -87,7 +88,10 @@ describe.each(LANGUAGES.filter(({ language }) => language !== "python" || !PYTHO
       await using runtime = await createRuntime({ tools: TOOLS, sandbox });
       const { outcome, calls, execution } = await runtime.execute(finds, { language });
       const description = "Invoices of a customer, the latest first.";
-      expect(outcome).toEqual({ type: "completed", value: [{ name: "billing.listInvoices", stub, description }] });
+      expect(outcome).toEqual({
+        type: "completed",
+        value: [{ name: "billing.listInvoices", stub, description, why: "invoices, customer" }],
+      });
       expect(calls).toMatchObject([{ tool: "search_tools", caller: "programmatic", outcome: { type: "value" } }]);
       expect(await runtime.execution(execution).replay()).toMatchObject({ type: "identical" });
       const records = await runtime.execution(execution).records();
@@ -241,8 +245,24 @@ test("with vectors a tool is found that has no word of the query; each tool's ve
     search: { embed: counted },
   });
   expect(await runtime.searchTools("do I need an umbrella in the rain", 1)).toMatchObject([{ name: weather.name }]);
-  expect(await runtime.searchTools("debt", 1)).toMatchObject([{ name: invoices.name }]);
+  expect(await runtime.searchTools("debt", 1)).toMatchObject([{ name: invoices.name, why: "by meaning" }]);
   expect(counted.mock.calls.map(([texts]) => texts.length)).toEqual([2, 1, 1]);
+});
+
+test("the words of a search are in no log, also where `embed` fails and quotes them", async () => {
+  const told: unknown[] = [];
+  const log = (...entry: readonly unknown[]) => void told.push(entry);
+  await using runtime = await createRuntime({
+    tools: TOOLS,
+    sandbox: createMemorySandbox(),
+    search: { embed: ([text = ""]) => Promise.reject(new TypeError(`no vector for ${text}`)) },
+    logger: { error: log, warn: log },
+  });
+  const { outcome } = await runtime.execute(`return (await searchTools("the invoices that Zanzibar owes", 1))[0].why;`);
+  expect(outcome).toEqual({ type: "completed", value: "invoices" });
+  const logged = inspect(told, { depth: 20, showHidden: true });
+  expect(logged).toContain("search({ embed }): it failed with TypeError.");
+  expect(logged).not.toMatch(/zanzibar|no vector for/i);
 });
 
 test.each([
@@ -293,7 +313,7 @@ test("an `embed` that does not answer holds up its own search for ten seconds, a
 const many = catalogueTools();
 
 test.each([
-  ["ten tools", many.slice(0, 10), false],
+  ["ten tools", many.slice(0, 10).map((one) => ({ ...one, output: undefined })), false],
   ["4,000 tools", many, true],
   ["4,000 tools of 4,000 namespaces", many.map((one, place) => ({ ...one, name: `space${place}.${one.name}` })), true],
   ["4,000 tools without a namespace", many.map((one, place) => ({ ...one, name: `tool${place}` })), true],

@@ -38,14 +38,14 @@ const STREAMS: Readonly<Record<ProgramLanguage, string>> = {
 
 const SEARCHED: Readonly<Record<ProgramLanguage, string>> = {
   javascript: `They are too many to be listed. Find them by ${SEARCH_TOOLS}, or in a program, and call them as their stubs say:
-const found = await searchTools("invoices of a customer", 5); // [{ name, stub, description }]`,
+const found = await searchTools("invoices of a customer", 5); // [{ name, stub, description, why }]`,
   python: `They are too many to be listed. Find them by ${SEARCH_TOOLS}, or in a program, and call them as their stubs say:
-found = await searchTools("invoices of a customer", 5)  # [{name, stub, description}]`,
+found = await searchTools("invoices of a customer", 5)  # [{name, stub, description, why}]`,
 };
 
 const SEARCH: ToolDeclaration = {
   name: SEARCH_TOOLS,
-  description: `Finds tools for programs by what they do, and gives back a JSON array of { name, stub, description }. The stub says how a program calls the tool. Search before you write a program with tools that you have not seen; search again in other words if nothing fits.`,
+  description: `Finds tools for programs by what they do, and gives back a JSON array of { name, stub, description, why }. The stub says how a program calls the tool. Search before you write a program with tools that you have not seen; search again in other words if nothing fits.`,
   input: SEARCH_INPUT,
   callers: ["direct"],
 };
@@ -54,7 +54,7 @@ const SEARCH: ToolDeclaration = {
 export const SEARCH_DIRECT: ToolDeclaration = {
   ...SEARCH,
   description:
-    "Finds tools by what they do, and gives back a JSON array of { name, description }. You can call them from then on. Search before you say that there is no tool; search again in other words if nothing fits.",
+    "Finds tools by what they do, and gives back a JSON array of { name, description, why }. You can call them from then on. Search before you say that there is no tool; search again in other words if nothing fits.",
 };
 
 /** Part of the tokens beside the rules that the stubs of pinned tools may take. The rest is for the namespaces. */

@@ -58,7 +58,14 @@ export const TOOLS = z.object({
 });
 
 export const FOUND_TOOLS = z.object({
-  tools: z.array(z.object({ name: z.string(), stub: z.string(), description: z.string() })),
+  tools: z.array(
+    z.object({
+      name: z.string(),
+      stub: z.string(),
+      description: z.string(),
+      why: z.string().meta({ description: "the words of the query that found it" }),
+    }),
+  ),
 });
 
 export const MODELS = z.object({

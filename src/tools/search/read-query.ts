@@ -1,28 +1,56 @@
-import { wordsOf } from "./words.ts";
+import { type Action, actionsAskedFor } from "./actions.ts";
+import { formsOf } from "./words.ts";
 
 /** Maximum of words of a query that count. */
 const MAX_WORDS = 32;
+/** Maximum characters in which a query may tell where a message begins. */
+const OPENING_LENGTH = 400;
+/** Weight of the words of a message that is to be sent. They say little about the tool. */
+const MESSAGE_WEIGHT = 0.3;
 
-export interface Query {
-  /** Stemmed, without words that say nothing, in their order. */
-  readonly words: readonly string[];
-  /** What the query asks for by its first word: to be told something, or to change something. */
-  readonly asksTo: "read" | "change" | undefined;
+export interface QueryWord {
+  /** As it was written, in lower case. */
+  readonly form: string;
+  /** Stemmed. */
+  readonly word: string;
+  readonly weight: number;
 }
 
-const READS = new Set(
-  "who what which when where how whose is are does did was were list show get find see view read search look lookup fetch retrieve query count check compare download browse display".split(
-    " ",
-  ),
-);
-const CHANGES = new Set(
-  "add create make new open post delete remove drop clear kick ban block send put give grant invite close resolve start launch trigger run rerun publish release mark protect lock cancel stop pause end pay refund charge log move attach upload tell notify remind email text pin set sign register scale resize store save turn enable disable share rename change update edit modify replace assign merge fork buy order book schedule restore undo approve reject accept decline empty archive move copy connect link subscribe unsubscribe follow unfollow".split(
-    " ",
-  ),
-);
+export interface Query {
+  /** Without words that say nothing, in their order. */
+  readonly words: readonly QueryWord[];
+  /** What it asks for; empty if it does not tell. */
+  readonly asked: ReadonlySet<Action>;
+}
 
 export function readQuery(text: string): Query {
-  const first = /\p{L}{1,32}/u.exec(text.slice(0, 200))?.[0].toLowerCase() ?? "";
-  const asksTo = READS.has(first) ? "read" : CHANGES.has(first) ? "change" : undefined;
-  return { words: wordsOf(text).slice(0, MAX_WORDS), asksTo };
+  const [begins, ends] = messageIn(text);
+  const weighed = (part: string, weight: number) => formsOf(part).map((one) => ({ ...one, weight }));
+  const words = [
+    ...weighed(text.slice(0, begins), 1),
+    ...weighed(text.slice(begins, ends), MESSAGE_WEIGHT),
+    ...weighed(text.slice(ends), 1),
+  ];
+  return { words: words.slice(0, MAX_WORDS), asked: actionsAskedFor(text) };
+}
+
+const TELLING = new Set(
+  "tell text message say write post email mail send notify announce reply answer sms remind".split(" "),
+);
+
+const QUOTES: Readonly<Record<string, string>> = { '"': '"', "“": "”" };
+
+/** Where the message of `tell the team that …`, `post in #general: …` or `remind me to …` begins and ends; none is at the text's end. */
+function messageIn(text: string): readonly [begins: number, ends: number] {
+  let verb: string | undefined;
+  for (const { 0: part, index } of text.slice(0, OPENING_LENGTH).matchAll(/\p{L}{1,32}|[:"“]/gu)) {
+    const word = part.toLowerCase();
+    verb ??= word;
+    if (!TELLING.has(verb)) break;
+    const quote = Object.hasOwn(QUOTES, part) ? text.indexOf(QUOTES[part] ?? part, index + 1) : -1;
+    if (quote !== -1) return [index, quote];
+    const begins = verb === "remind" ? word === "to" : word === "that" || word === "saying" || word === ":";
+    if (begins) return [index, text.length];
+  }
+  return [text.length, text.length];
 }

@@ -1,18 +1,24 @@
 import type { Tool } from "../tool.ts";
-import type { Query } from "./read-query.ts";
-import { synonymsOf } from "./synonyms.ts";
+import { type Action, actionFit } from "./actions.ts";
+import type { Query, QueryWord } from "./read-query.ts";
+import { formOf, synonymsOf } from "./synonyms.ts";
 import { toolWords } from "./tool-words.ts";
+import { stem } from "./words.ts";
 
 /*
  * Okapi BM25 over the weighted words of each tool, with three factors: how much of the query was met, how much of the
  * tool's name the query has named, and whether the tool does what the query asks for. Chosen on the queries of
- * test/tools/search/queries.ts. Halving or doubling a constant moves recall by one query in sixty.
+ * test/tools/search that are for this. Halving or doubling a constant moves recall by two queries in a hundred.
  */
 const SATURATION = 2;
-const LENGTH_SHARE = 0.15;
-const EFFECT_FACTOR = 0.25;
+const LENGTH_SHARE = 0.05;
+const NAME_FACTOR = 2.5;
+const COVERAGE_POWER = 1.5;
 /** Weight of each single word of an expression of two words, like "pull request". */
-const PART_WEIGHT = 0.7;
+const PART_WEIGHT = 0.9;
+/** Least characters of a word that two words make, or that is divided into two; least of each of the two. */
+const COMPOUND_LENGTH = 6;
+const COMPOUND_PART_LENGTH = 3;
 /** Weight of a word of the index that begins with a word of the query, or is its beginning. */
 const PREFIX_WEIGHT = 0.6;
 const PREFIX_LENGTH = 4;
@@ -26,11 +32,30 @@ const TOOLS_PER_SLICE = 8;
 /** The tools that have a word: place and weight in turn. */
 type Postings = number[];
 
-/** A word of the query and its synonyms, each with its weight. A tool needs one of them. */
+/** A word or expression of the query and its synonyms, each with its weight. A tool needs one of them. */
 interface Wanted {
+  /** As the query has it. */
+  readonly form: string;
   readonly words: ReadonlyMap<string, number>;
+  /** How much it counts: how rare it is, times its weight in the query. */
   readonly rarity: number;
 }
+
+/** For each tool, the best score of the words that are wanted, and the place of the word that has it. */
+interface Scores {
+  readonly wanted: Wanted;
+  readonly best: Float64Array;
+  readonly by: Uint16Array;
+}
+
+export interface Hit {
+  readonly tool: Tool;
+  /** The words of the query that found it, with the tool's own word where that is another: `bills (invoice), customer`. */
+  readonly why: string;
+}
+
+/** Words of a query that `why` names at most. */
+const REASONS = 3;
 
 /** Finds its tools by words. Neither the rarity of a word nor the time of a search depends on tools that it lacks. */
 export class ToolIndex {
@@ -39,6 +64,7 @@ export class ToolIndex {
   readonly #names: (readonly string[])[] = [];
   /** How rare each word of a name is. */
   readonly #rarities = new Map<string, number>();
+  readonly #actions: (Action | undefined)[] = [];
   readonly #lengths: number[] = [];
   #meanLength = 1;
 
@@ -59,8 +85,9 @@ export class ToolIndex {
   }
 
   #add(place: number, tool: Tool): void {
-    const { weights, name, length } = toolWords(tool);
+    const { weights, name, action, length } = toolWords(tool);
     this.#names.push(name);
+    this.#actions.push(action);
     this.#lengths.push(length);
     for (const [word, weight] of weights) {
       const postings = this.#postings.get(word);
@@ -70,36 +97,46 @@ export class ToolIndex {
   }
 
   /** The tools that have a word of the query or a synonym of it, the best first. Yields between slices. */
-  *search(query: Query, limit: number): Generator<undefined, readonly Tool[]> {
+  *search(query: Query, limit: number): Generator<undefined, readonly Hit[]> {
     const wanted = yield* this.#wanted(query.words);
     const total = wanted.reduce((sum, { rarity }) => sum + rarity, 0);
     const scores = new Float64Array(this.#tools.length);
     const met = new Float64Array(this.#tools.length);
-    for (const { words, rarity } of wanted) {
-      for (const [place, score] of this.#scoresOf(words).entries()) {
+    const reasons: Scores[] = [];
+    for (const one of wanted) {
+      const { rarity } = one;
+      const scored = this.#scoresOf(one);
+      for (const [place, score] of scored.best.entries()) {
         if (score === 0) continue;
         scores[place] = (scores[place] ?? 0) + rarity * score;
         met[place] = (met[place] ?? 0) + rarity * Math.min(1, score);
       }
+      reasons.push(scored);
       yield;
     }
     const shares = sharesOf(wanted);
     const found: { readonly place: number; readonly score: number }[] = [];
     for (const [place, score] of scores.entries()) {
-      if (score === 0) continue;
+      const tool = this.#tools[place];
+      if (score === 0 || !tool) continue;
       const coverage = (met[place] ?? 0) / total;
-      found.push({ place, score: score * coverage * (1 + this.#namedPart(place, shares)) * this.#fit(place, query) });
+      const named = 1 + NAME_FACTOR * this.#namedPart(place, shares);
+      const fit = actionFit(query.asked, this.#actions[place], tool.effect);
+      found.push({ place, score: score * coverage ** COVERAGE_POWER * named * fit });
     }
     return found
       .toSorted((a, b) => b.score - a.score || a.place - b.place)
       .slice(0, limit)
-      .flatMap(({ place }) => this.#tools[place] ?? []);
+      .flatMap(({ place }) => {
+        const tool = this.#tools[place];
+        return tool ? [{ tool, why: whyOf(place, reasons) }] : [];
+      });
   }
 
-  /** For each tool, the best score among these words. */
-  #scoresOf(words: ReadonlyMap<string, number>): Float64Array {
+  #scoresOf(wanted: Wanted): Scores {
     const best = new Float64Array(this.#tools.length);
-    for (const [word, share] of words) {
+    const by = new Uint16Array(this.#tools.length);
+    for (const [number, [word, share]] of [...wanted.words].entries()) {
       const postings = this.#postings.get(word) ?? [];
       for (let at = 0; at < postings.length; at += 2) {
         const place = postings[at] ?? 0;
@@ -107,10 +144,12 @@ export class ToolIndex {
         const length = (this.#lengths[place] ?? 0) / this.#meanLength;
         const saturation = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * length);
         const score = (share * weight * (SATURATION + 1)) / (weight + saturation);
-        if (score > (best[place] ?? 0)) best[place] = score;
+        if (score <= (best[place] ?? 0)) continue;
+        best[place] = score;
+        by[place] = number;
       }
     }
-    return best;
+    return { wanted, best, by };
   }
 
   /** Which part of a tool's name the query has named, from 0 to 1. */
@@ -125,12 +164,6 @@ export class ToolIndex {
     return whole === 0 ? 0 : named / whole;
   }
 
-  #fit(place: number, { asksTo }: Query): number {
-    if (asksTo === undefined) return 1;
-    const reads = this.#tools[place]?.effect === "read";
-    return reads === (asksTo === "read") ? 1 + EFFECT_FACTOR : 1 - EFFECT_FACTOR;
-  }
-
   #count(word: string): number {
     return (this.#postings.get(word)?.length ?? 0) / 2;
   }
@@ -140,34 +173,59 @@ export class ToolIndex {
     return Math.log(1 + (this.#tools.length - count + 0.5) / (count + 0.5));
   }
 
-  *#wanted(query: readonly string[]): Generator<undefined, readonly Wanted[]> {
+  *#wanted(query: readonly QueryWord[]): Generator<undefined, readonly Wanted[]> {
     const wanted: Wanted[] = [];
     const taken = new Set<string>();
-    for (const [place, word] of query.entries()) {
-      const next = query[place + 1] ?? "";
-      const synonyms = synonymsOf(`${word} ${next}`);
-      if (synonyms.size === 0) continue;
-      wanted.push(this.#wantedOf(new Map([...synonyms, [word, PART_WEIGHT], [next, PART_WEIGHT]])));
-      taken.add(word).add(next);
+    for (const [place, first] of query.entries()) {
+      const next = query[place + 1];
+      const expression = next && this.#expressionOf(first, next);
+      if (!next || !expression) continue;
+      const words = new Map([...expression, [first.word, PART_WEIGHT], [next.word, PART_WEIGHT]] as const);
+      wanted.push(this.#wantedOf(`${first.form} ${next.form}`, words, Math.min(first.weight, next.weight)));
+      taken.add(first.word).add(next.word);
     }
-    const others = [...new Set(query)].filter((word) => !taken.has(word));
-    const isKnown = (word: string) => this.#count(word) > 0 || synonymsOf(word).size > 0;
-    const alike = yield* this.#likeWords(others.filter((word) => !isKnown(word)));
-    for (const word of others) {
+    const others = [...new Map(query.toReversed().map((one) => [one.word, one])).values()].toReversed();
+    const single = others.filter(({ word }) => !taken.has(word)).flatMap((one) => this.#partsOf(one));
+    const unknown = single.map(({ word }) => word).filter((word) => !this.#isKnown(word));
+    const alike = yield* this.#likeWords(unknown);
+    for (const { form, word, weight } of single) {
       const like = (alike.get(word) ?? []).map((known) => [known, PREFIX_WEIGHT] as const);
-      wanted.push(this.#wantedOf(new Map([...synonymsOf(word), ...like, [word, 1]])));
+      wanted.push(this.#wantedOf(form, new Map([...synonymsOf(word), ...like, [word, 1]]), weight));
       yield;
     }
     return wanted;
   }
 
+  #isKnown(word: string): boolean {
+    return this.#count(word) > 0 || synonymsOf(word).size > 0;
+  }
+
+  /** What two words mean together: the synonyms of `pull request`, or `webhook` for `web hook`. Undefined if nothing. */
+  #expressionOf(first: QueryWord, next: QueryWord): ReadonlyMap<string, number> | undefined {
+    const synonyms = synonymsOf(`${first.word} ${next.word}`);
+    const whole = first.form + next.form;
+    const compound = whole.length >= COMPOUND_LENGTH && this.#count(stem(whole)) > 0 ? [[stem(whole), 1] as const] : [];
+    return synonyms.size + compound.length === 0 ? undefined : new Map([...synonyms, ...compound]);
+  }
+
+  /** The two words that make a word which the index does not have: `config` and `map` for `configmap`; else the word. */
+  #partsOf(one: QueryWord): readonly QueryWord[] {
+    const { form, weight } = one;
+    if (form.length < COMPOUND_LENGTH || this.#isKnown(one.word)) return [one];
+    for (let at = form.length - COMPOUND_PART_LENGTH; at >= COMPOUND_PART_LENGTH; at -= 1) {
+      const parts = [form.slice(0, at), form.slice(at)].map((part) => ({ form: part, word: stem(part), weight }));
+      if (parts.every(({ word }) => this.#count(word) > 0)) return parts;
+    }
+    return [one];
+  }
+
   /** The rarity of a group is the mean of two rarities: of its word, and of its most frequent word. */
-  #wantedOf(words: ReadonlyMap<string, number>): Wanted {
+  #wantedOf(form: string, words: ReadonlyMap<string, number>, weight: number): Wanted {
     const known = [...words].filter(([word]) => this.#count(word) > 0);
     const least = Math.min(...known.map(([word]) => this.#rarity(word)));
     const own = known.find(([, share]) => share === 1);
     const rarity = known.length === 0 ? 0 : own ? (least + this.#rarity(own[0])) / 2 : least;
-    return { words: new Map(known), rarity };
+    return { form, words: new Map(known), rarity: rarity * weight };
   }
 
   /** Words of the index for words that it does not have: `repos` for `reposit`. */
@@ -192,6 +250,26 @@ export class ToolIndex {
     }
     return alike;
   }
+}
+
+/** The words that counted most for a tool, in the order of the query. */
+function whyOf(place: number, reasons: readonly Scores[]): string {
+  const share = ({ wanted, best }: Scores) => wanted.rarity * (best[place] ?? 0);
+  const most = new Set(
+    reasons
+      .filter((one) => share(one) > 0)
+      .toSorted((a, b) => share(b) - share(a))
+      .slice(0, REASONS),
+  );
+  return reasons
+    .filter((one) => most.has(one))
+    .map(({ wanted: { form, words }, by }) => {
+      const word = [...words.keys()][by[place] ?? 0] ?? "";
+      const own = [...form.split(" "), form.replace(" ", "")].map(stem);
+      const other = own.includes(word) ? undefined : formOf(word);
+      return other === undefined ? form : `${form} (${other})`;
+    })
+    .join(", ");
 }
 
 function sharesOf(wanted: readonly Wanted[]): ReadonlyMap<string, number> {

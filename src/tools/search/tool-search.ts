@@ -6,7 +6,7 @@ import type { Caller, Tool } from "../tool.ts";
 import { areSame, type ToolSet } from "../tool-set.ts";
 import { readQuery } from "./read-query.ts";
 import { FOUND_DEFAULT } from "./search-tool.ts";
-import { ToolIndex } from "./tool-index.ts";
+import { type Hit, ToolIndex } from "./tool-index.ts";
 import { toolStub } from "./tool-stub.ts";
 import { ToolVectors, type Embed } from "./tool-vectors.ts";
 
@@ -49,7 +49,12 @@ export interface FoundTool {
   /** How a program calls it, with types, on one line. */
   readonly stub: string;
   readonly description: string;
+  /** The words of the query that found it, with the tool's own word where that is another: `bills (invoice), customer`. */
+  readonly why: string;
 }
+
+/** Why a tool was found whose words are not those of the query. */
+const BY_MEANING = "by meaning";
 
 /** Maximum characters of a description. */
 const DESCRIPTION_LENGTH = 240;
@@ -91,7 +96,9 @@ export class ToolSearch {
     // Searches that are made at once take turns with other work.
     const byWords = await work(index.search(readQuery(query), embed ? RANKED : limit));
     const byMeaning = embed && (await ToolVectors.of(embed).nearest(query, tools, RANKED).catch(onError));
-    const found = byMeaning ? joined([byWords, byMeaning]).slice(0, limit) : byWords.slice(0, limit);
+    const whys = new Map(byWords.map(({ tool, why }) => [tool, why]));
+    const ranked = byMeaning ? joined([[...whys.keys()], byMeaning]) : [...whys.keys()];
+    const found = ranked.slice(0, limit).map((tool) => ({ tool, why: whys.get(tool) ?? BY_MEANING }));
     const stubOf = (tool: Tool) => {
       if (among && !tool.allowedCallers.includes(caller)) return CALLED_DIRECTLY;
       return toolStub(caller === "direct" ? gatheredForm(tool) : tool, language);
@@ -146,13 +153,13 @@ function joined(rankings: readonly (readonly Tool[])[]): readonly Tool[] {
 const CALLED_DIRECTLY = "(called directly, not from a program)";
 
 function* describeAll(
-  tools: readonly Tool[],
+  hits: readonly Hit[],
   stubOf: (tool: Tool) => string,
 ): Generator<undefined, readonly FoundTool[]> {
   const found: FoundTool[] = [];
-  for (const tool of tools) {
+  for (const { tool, why } of hits) {
     const description = oneLine(tool.description, DESCRIPTION_LENGTH);
-    found.push({ name: tool.name, stub: stubOf(tool), description });
+    found.push({ name: tool.name, stub: stubOf(tool), description, why });
     yield;
   }
   return found;

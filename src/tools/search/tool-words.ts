@@ -1,23 +1,25 @@
 import type { Tool } from "../tool.ts";
 import { jsonSchemaOf } from "../tool-schemas.ts";
 import { type JsonSchema, resolveReference } from "../json-schema/json-schema.ts";
+import { type Action, actionOf } from "./actions.ts";
 import { wordsOf } from "./words.ts";
 
-/** How much a word counts by where it stands. Chosen on the first 60 queries of test/tools/search/queries.ts. */
+/** How much a word counts by where it stands. Chosen on the queries of test/tools/search that are for this. */
 const WEIGHTS = {
-  name: 4,
+  name: 3,
   service: 2,
   tag: 1,
   firstSentence: 3.5,
-  description: 0.8,
+  description: 0.6,
   field: 0.5,
-  fieldDescription: 0.3,
+  fieldDescription: 0.15,
+  resultField: 0.15,
 };
 
 /** Maximum characters read of a tool's description, and of a field's description. */
 const DESCRIPTION_LENGTH = 1000;
 const FIELD_LENGTH = 100;
-/** Maximum of fields read of one input, and of levels below it. */
+/** Maximum of fields read of one input, or one result, and of levels below it. */
 const MAX_FIELDS = 60;
 const LEVELS = 2;
 
@@ -25,12 +27,13 @@ const LEVELS = 2;
 export interface ToolWords {
   readonly weights: ReadonlyMap<string, number>;
   readonly name: readonly string[];
-  /** Number of words in all texts. */
+  readonly action: Action | undefined;
+  /** Number of words in all texts, without the result's. */
   readonly length: number;
 }
 
 export function toolWords(tool: Tool): ToolWords {
-  const { name, description, tags = [] } = tool;
+  const { name, description, source = "", tags = [] } = tool;
   const weights = new Map<string, number>();
   let length = 0;
   const add = (words: readonly string[], weight: number) => {
@@ -41,25 +44,27 @@ export function toolWords(tool: Tool): ToolWords {
   const ownName = wordsOf(path.slice(path.length > 1 ? 1 : 0).join(" "));
   const about = description.slice(0, DESCRIPTION_LENGTH);
   const end = /[.!?](?:\s|$)/.exec(about)?.index ?? about.length;
-  const fields = fieldsOf(tool);
-  if (path.length > 1) add(wordsOf(path[0] ?? ""), WEIGHTS.service);
+  const fields = fieldsOf(jsonSchemaOf(name, "input", tool.input));
+  const results = tool.output ? fieldsOf(jsonSchemaOf(name, "output", tool.output)) : [];
+  add(wordsOf(`${path.length > 1 ? path[0] : ""} ${source}`), WEIGHTS.service);
   add(ownName, WEIGHTS.name);
   add(tags.flatMap(wordsOf), WEIGHTS.tag);
   add(wordsOf(about.slice(0, end)), WEIGHTS.firstSentence);
   add(wordsOf(about.slice(end)), WEIGHTS.description);
   add(wordsOf(fields.map(([field]) => field).join(" ")), WEIGHTS.field);
   add(wordsOf(fields.map(([, text]) => text).join(" ")), WEIGHTS.fieldDescription);
-  return { weights, name: [...new Set(ownName)], length };
+  const known = length;
+  add(wordsOf(results.map(([field]) => field).join(" ")), WEIGHTS.resultField);
+  return { weights, name: [...new Set(ownName)], action: actionOf(tool, ownName), length: known };
 }
 
-/** Names and descriptions of the fields of an input. Schemas come from other libraries and servers: any part may have any type. */
-function fieldsOf(tool: Tool): readonly (readonly [name: string, description: string])[] {
-  const root = jsonSchemaOf(tool.name, "input", tool.input);
+/** Names and descriptions of the fields of an object, or of a list's items. Schemas come from other libraries and servers: any part may have any type. */
+function fieldsOf(root: JsonSchema): readonly (readonly [name: string, description: string])[] {
   const fields: (readonly [string, string])[] = [];
   const open: { readonly schema: unknown; readonly level: number }[] = [{ schema: root, level: 0 }];
   for (let next = open.shift(); next && fields.length < MAX_FIELDS; next = open.shift()) {
     const schema = objectAt(root, next.schema);
-    const properties = schema?.properties;
+    const properties = (objectAt(root, schema?.items) ?? schema)?.properties;
     if (typeof properties !== "object" || properties === null) continue;
     for (const [name, property] of Object.entries(properties).slice(0, MAX_FIELDS - fields.length)) {
       const about = objectAt(root, property)?.description;

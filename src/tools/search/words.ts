@@ -5,18 +5,23 @@ const WORD_LENGTH = 32;
 
 /** Words that say nothing about which tool is meant. */
 const STOP_WORDS = new Set(
-  "a about after all also am an and any are as at be been before being both but by can could did do does doing done each else for from had has have having he her here him his how i if in into is it its itself just let may me might more most must my no nor not now of off on once one only or other our ours out over own per please same shall she should so some such than that the their them then there these they this those through to too two under until up us via very want was we were what when where which while who whom whose why will with would you your yours api call endpoint note warning e g etc eg ie".split(
+  "a about after all also am an and any are as at be been before being both but by can could did do does doing done each else for from had has have having he her here him his how i if in into is it its itself just let may me might more most must my no nor not now of off on once one only or other our ours out over own per please same shall she should so some such than that the their them then there these they this those through to too two under until up us via very want was we were what when where which while who whom whose why will with would you your yours api endpoint e g etc eg ie".split(
     " ",
   ),
 );
 
 /** The words of a text in lower case, stemmed: list, repo, v2 of `listForRepo_v2`. Takes time linear in the text. */
 export function wordsOf(text: string): string[] {
-  const words: string[] = [];
+  return formsOf(text).map(({ word }) => word);
+}
+
+/** The words of a text, each also as it was written, in lower case. */
+export function formsOf(text: string): { readonly form: string; readonly word: string }[] {
+  const words = [];
   for (const part of text.slice(0, TEXT_LENGTH).match(PARTS) ?? []) {
-    const word = part.toLowerCase().slice(0, WORD_LENGTH);
-    if (STOP_WORDS.has(word) || (word.length === 1 && word < "\u0080")) continue;
-    words.push(stem(word));
+    const form = part.toLowerCase().slice(0, WORD_LENGTH);
+    if (STOP_WORDS.has(form) || (form.length === 1 && form < "\u0080")) continue;
+    words.push({ form, word: stem(form) });
   }
   return words;
 }
@@ -24,11 +29,24 @@ export function wordsOf(text: string): string[] {
 /** Runs of capitals (`URL` of `URLName` and of `URLs`), words, numbers, and text in scripts without case. */
 const PARTS = /\p{Lu}+s?(?!\p{Ll})|\p{Lu}?\p{Ll}+\d*|\p{Lo}+|\d+/gu;
 
-/** A word without its ending, so that `issues`, `listed` and `listing` meet `issue` and `list`. For English only. */
+/**
+ * A word without its ending, so that `issues`, `listed` and `listing` meet `issue` and `list`, and `recommendation` meets
+ * `recommend`. For English only.
+ */
 export function stem(word: string): string {
   if (word.length < 4 || /[^a-z]/.test(word)) return word;
-  return withoutEnding(singular(word));
+  const known = withoutEnding(singular(word));
+  const noun = NOUN_ENDINGS.find(([ending, least]) => known.endsWith(ending) && known.length - ending.length >= least);
+  return noun ? withoutEnding(known.slice(0, -noun[0].length)) : known;
 }
+
+/** Endings of nouns that verbs become, and how long the verb is at least. */
+const NOUN_ENDINGS = [
+  ["ation", 4],
+  ["ition", 4],
+  ["ment", 4],
+  ["ion", 5],
+] as const;
 
 function singular(word: string): string {
   if (word.endsWith("ies") && word.length > 4) return `${word.slice(0, -3)}y`;

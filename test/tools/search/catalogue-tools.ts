@@ -7,7 +7,7 @@ export function catalogueTools(): readonly Tool[] {
   return readCatalogue().map(toTool);
 }
 
-function toTool({ name, description, effect, tags, fields }: CatalogueTool): Tool {
+function toTool({ name, description, effect, tags, fields, results }: CatalogueTool): Tool {
   return {
     name,
     description,
@@ -15,7 +15,10 @@ function toTool({ name, description, effect, tags, fields }: CatalogueTool): Too
       type: "object",
       properties: Object.fromEntries(fields.map(([field, about]) => [field, { type: "string", description: about }])),
     }),
-    output: undefined,
+    output: jsonSchema({
+      type: "object",
+      properties: Object.fromEntries(results.map((field) => [field, {}])),
+    }),
     allowedCallers: ["programmatic"],
     effect,
     tags,

@@ -10,6 +10,8 @@ export interface CatalogueTool {
   readonly effect: "read" | "idempotent" | "write";
   readonly tags: readonly string[];
   readonly fields: readonly (readonly [name: string, description: string])[];
+  /** Names of the fields of its result, or of each item. */
+  readonly results: readonly string[];
 }
 
 /** The operations of eleven public APIs; `pack-catalogue.ts` makes the file. */

@@ -1,17 +1,13 @@
 import type { Query } from "./queries.ts";
 
 /*
- * 112 queries in two voices: what a person at a desk says, and what a model types into a search. All were written before
+ * 111 queries in two voices: what a person at a desk says, and what a model types into a search. All were written before
  * any was searched for, and the wanted tools were looked up by name. Then they were divided: a query that wants a tool of
  * QUERIES went to the first half, one that wants a tool of UNSEEN_QUERIES to the second, the others by lot.
  */
 
 /** Weights and synonyms were chosen on these too. */
 export const LATER_QUERIES: readonly Query[] = [
-  {
-    words: "give a customer their money back",
-    wanted: ["stripe.PostRefunds", "stripe.PostChargesChargeRefund", "stripe.PostChargesChargeRefunds"],
-  },
   {
     words: "stop billing a person every month",
     wanted: [

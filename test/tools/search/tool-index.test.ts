@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { readQuery } from "../../../src/tools/search/read-query.ts";
 import { ToolIndex } from "../../../src/tools/search/tool-index.ts";
 import { stem, wordsOf } from "../../../src/tools/search/words.ts";
+import { jsonSchema } from "../../../src/tools/schema.ts";
 import type { Tool } from "../../../src/tools/tool.ts";
 import { tool } from "../../support/tools.ts";
 import { catalogueTools } from "./catalogue-tools.ts";
@@ -21,7 +22,7 @@ function inSlices<Value>(work: Generator<undefined, Value>): readonly [value: Va
 
 const indexOf = (tools: readonly Tool[]) => inSlices(ToolIndex.of(tools))[0];
 const found = (index: ToolIndex, words: string, limit: number) => inSlices(index.search(readQuery(words), limit))[0];
-const namesIn = (index: ToolIndex) => (words: string) => found(index, words, 10).map(({ name }) => name);
+const namesIn = (index: ToolIndex) => (words: string) => found(index, words, 10).map(({ tool: { name } }) => name);
 
 test("among 4,000 tools, more of the queries that were not tuned on find their tool than by plain BM25", () => {
   const tools = catalogueTools();
@@ -44,6 +45,12 @@ test.each([
   ["the name of an argument", "currency", "billing.open"],
   ["the description of an argument", "dunning", "billing.open"],
   ["a tag", "finance", "billing.open"],
+  ["a field of its result", "remaining", "billing.open"],
+  ["a field of the items of its result", "debtors", "billing.open"],
+  ["its source", "ledger", "billing.open"],
+  ["the noun of a verb", "openings of bills", "billing.open"],
+  ["a word written as two", "last name", "crm.listCustomers"],
+  ["two words written as one", "listcustomers", "crm.listCustomers"],
   ["the beginning of a word", "overd", "billing.open"],
 ])("a tool is found by %s", (_, words, name) => {
   const described = (one: Tool, description: string, input = one.input): Tool => ({ ...one, description, input });
@@ -56,10 +63,12 @@ test.each([
       jsonSchema: { input: () => ({ type: "object", properties: fields }), output: () => ({}) },
     },
   };
+  const debtor = { type: "object", properties: { debtors: { type: "array", items: { type: "string" } } } };
+  const output = jsonSchema({ type: "array", items: { type: "object", properties: { remaining: debtor } } });
   const index = indexOf([
     described(
       tool("crm.listCustomers", () => null),
-      "All of them.",
+      "All of them, by lastname.",
     ),
     {
       ...described(
@@ -68,10 +77,47 @@ test.each([
         input,
       ),
       tags: ["Finance"],
+      source: "ledger",
+      output,
     },
     tool("weather.today", () => null),
   ]);
   expect(namesIn(index)(words)[0]).toBe(name);
+});
+
+test.each([
+  ["the words of a query", "list customers", "list, customers"],
+  ["the tool's word for a synonym", "clients", "clients (customer)"],
+  ["a word that two words make", "list by last name", "last name, list"],
+  ["the three that count most", "list every overdue customer by lastname and city", "overdue, lastname, city"],
+])("why a tool was found names %s", (_, words, why) => {
+  const one = { ...tool("crm.listCustomers", () => null), description: "Overdue ones, by lastname and city." };
+  expect(found(indexOf([one, tool("weather.today", () => null)]), words, 1)).toEqual([{ tool: one, why }]);
+});
+
+const notes = ["listNotes", "createNote", "updateNote", "deleteNote"].map((name) => ({
+  ...tool(`desk.${name}`, () => null, { effect: name.startsWith("list") ? "read" : "write" }),
+  description: "A note.",
+}));
+test.each([
+  ["which notes are there", "desk.listNotes"],
+  ["write a note", "desk.createNote"],
+  ["rename a note", "desk.updateNote"],
+  ["throw a note away", "desk.deleteNote"],
+])("a query finds the tool that does what its first word asks for: %s", (words, name) => {
+  expect(namesIn(indexOf(notes))(words)[0]).toBe(name);
+});
+
+test.each([
+  "tell the team that the invoice is paid",
+  "post in the team: the invoice is paid",
+  'write "the invoice is paid" to the team',
+])("the words of a message that is to be sent count less than the others: %s", (words) => {
+  const tools = ["billing.invoicePaid", "chat.team"].map((name) => ({
+    ...tool(name, () => null, { effect: "write" }),
+    description: name,
+  }));
+  expect(namesIn(indexOf(tools))(words)[0]).toBe("chat.team");
 });
 
 test("a question prefers tools that read, and an order those that change something", () => {
@@ -89,14 +135,16 @@ test("tools whose schemas refer to themselves, or have parts of any type, are in
     { type: "object", properties: { next: { $ref: "#" }, a: true, b: null, c: [] } },
     { type: "object", properties: 3 },
     { $ref: "#" },
+    { type: "array", items: { $ref: "#" } },
+    { items: null, properties: { y: { items: [] } } },
     { type: "object", properties: { x: { description: 7, properties: "none" } } },
   ];
   const tools = odd.map((schema, place) => {
     const one = tool(`odd.tool${place}`, () => null);
     const input = {
-      "~standard": { ...one.input["~standard"], jsonSchema: { input: () => schema, output: () => ({}) } },
+      "~standard": { ...one.input["~standard"], jsonSchema: { input: () => schema, output: () => schema } },
     };
-    return { ...one, input };
+    return { ...one, input, output: input };
   });
   expect(namesIn(indexOf(tools))("odd tool")).toHaveLength(odd.length);
 });
@@ -114,8 +162,8 @@ test("any query on any texts finds only tools of the index, each once, and at mo
         }));
         const best = found(indexOf(tools), query, limit);
         expect(best.length).toBeLessThanOrEqual(limit);
-        expect(new Set(best).size).toBe(best.length);
-        expect(best.every((one) => tools.includes(one as (typeof tools)[number]))).toBe(true);
+        expect(new Set(best.map((one) => one.tool)).size).toBe(best.length);
+        expect(best.every(({ tool: one }) => tools.includes(one as (typeof tools)[number]))).toBe(true);
       },
     ),
     { numRuns: runs(100) },
@@ -140,6 +188,9 @@ test.each([
   ["listing", "listed"],
   ["deleted", "delete"],
   ["running", "run"],
+  ["recommendations", "recommend"],
+  ["deployment", "deploy"],
+  ["collections", "collect"],
 ])("%s and %s have one stem", (one, other) => {
   expect(stem(one)).toBe(stem(other));
 });
