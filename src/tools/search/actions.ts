@@ -16,13 +16,13 @@ const VERBS_OF_TOOLS: Readonly<Record<Action, string>> = {
 /** First words of queries. Some ask for one of several actions. */
 const FIRST_WORDS: Readonly<Record<Action, string>> = {
   list: "which who list search find browse lookup query",
-  get: "what when where how whose is are does did was were show get see view read look fetch retrieve count check compare download display listen turn export",
+  get: "what when where how whose is are does did was were show get see view read look fetch retrieve count check compare download display listen turn export recommend suggest summarise summarize explain",
   create:
-    "add create make new open post give grant invite start launch trigger run upload attach book buy order schedule register write draft issue send put publish save log record subscribe sign set request comment reply react vote fork star remind tell notify email mail message text ring dial call hand generate submit",
+    "add create make new open post give grant invite start launch trigger run upload attach book buy order schedule register write draft issue send put publish save log record subscribe sign set request comment reply react vote fork star remind tell notify email mail message text ring dial call hand generate submit pay charge refund copy duplicate clone connect link bind share forward deploy install import merge follow file raise",
   update:
-    "update edit change modify rename set mark put move assign resize scale enable disable turn lock pin replace restore reopen transfer hand adjust make close resolve protect archive approve reject accept decline",
+    "update edit change modify rename set mark put move assign resize scale enable disable turn lock pin replace restore reopen transfer hand adjust make close resolve protect archive approve reject accept decline connect link bind restart rotate reset renew refresh mute unmute snooze hide extend increase decrease raise lower more less fewer pause resume complete finish fix",
   delete:
-    "delete remove drop clear kick ban block revoke stop cancel unsubscribe unfollow throw undo erase discard forget empty end",
+    "delete remove drop clear kick ban block revoke stop cancel unsubscribe unfollow throw undo erase discard forget empty end evict detach disconnect unlink uninstall purge leave close",
 };
 
 const actionOfVerb = new Map(pairsOf(VERBS_OF_TOOLS).map(([action, verb]) => [stem(verb), action] as const));
@@ -52,11 +52,32 @@ export function actionOf({ description, effect }: Tool, ownName: readonly string
 }
 
 const NONE: ReadonlySet<Action> = new Set();
+const LIST: ReadonlySet<Action> = new Set(["list"]);
+const CREATE: ReadonlySet<Action> = new Set(["create"]);
 
-/** The actions that a query may ask for, by its first word; none if that does not tell. */
+/** Words of a query that may tell what it asks for. */
+const OPENING_WORDS = 3;
+
+/** The actions that a query may ask for, by how it begins; none if that does not tell. `unread messages …` asks for a list. */
 export function actionsAskedFor(query: string): ReadonlySet<Action> {
-  const first = /\p{L}{1,32}/u.exec(query.slice(0, 200))?.[0].toLowerCase() ?? "";
-  return actionsOfFirstWord.get(first) ?? NONE;
+  const opening = (query.slice(0, 200).match(/\p{L}{1,32}/gu) ?? [])
+    .slice(0, OPENING_WORDS)
+    .map((word) => word.toLowerCase());
+  const [first = "", second] = opening;
+  if (first === "set" && second === "up") return CREATE;
+  const known = actionsOfFirstWord.get(first);
+  if (known) return known;
+  const end = opening.findIndex((word) => AFTER_NOUNS.has(word));
+  return opening.slice(0, end === -1 ? opening.length : end).some(isPlural) ? LIST : NONE;
+}
+
+/** Words that end the nouns with which a query begins. */
+const AFTER_NOUNS = new Set(
+  "a an and at by for from i in is it of on our that the they this to we which who with you".split(" "),
+);
+
+function isPlural(word: string): boolean {
+  return word.length > 3 && /[^isu]s$/.test(word);
 }
 
 /** Weight of what a tool does against what is asked for. Chosen on the queries of test/tools/search. */
