@@ -223,7 +223,6 @@ export const HELD_BY_SUITES: ReadonlySet<string> = new Set([
   "src/tools/json-schema/input-fields.ts",
   "src/tools/json-schema/schema-lookups.ts",
   "src/tools/search/search-tool.ts",
-  "src/tools/search/synonyms.ts",
   "src/tools/search/tool-vectors.ts",
   "src/tools/search/tool-words.ts",
   "src/values/json/json-form.ts",

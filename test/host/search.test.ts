@@ -245,7 +245,7 @@ test("with vectors a tool is found that has no word of the query; each tool's ve
     search: { embed: counted },
   });
   expect(await runtime.searchTools("do I need an umbrella in the rain", 1)).toMatchObject([{ name: weather.name }]);
-  expect(await runtime.searchTools("debt", 1)).toMatchObject([{ name: invoices.name, why: "by meaning" }]);
+  expect(await runtime.searchTools("debt", 1)).toMatchObject([{ name: invoices.name, why: "meaning" }]);
   expect(counted.mock.calls.map(([texts]) => texts.length)).toEqual([2, 1, 1]);
 });
 

@@ -23,8 +23,8 @@ upload import put attach file
 share permission grant access invite
 allow permit grant permission authorize
 copy duplicate clone fork
-close resolve finish complete done
-finish complete done transition status
+close resolve finish complete
+finish complete transition status
 move transition transfer
 schedule later plan
 save store keep create
@@ -123,8 +123,7 @@ date day calendar
 boss manager supervisor > user member
 guest outsider external visitor > guest external collaborator participant
 friend contact acquaintance > contact user
-everybody everyone anybody anyone all > member user
-who > user member
+everybody everyone anyone > member user
 owner creator author
 admin administrator
 profile account user
@@ -155,7 +154,7 @@ visitor visit look > view traffic
 summary overview report > summary report get
 give grant assign
 hand pass > assign transfer
-let allow permit > permission allow grant
+allow permit > permission allow grant
 forbid prohibit ban > block restrict deny
 limit restrict restriction
 hide archive minimize
@@ -296,7 +295,6 @@ volume disk storage > persistent volume
 disk volume
 ingress route rule
 route ingress
-service endpoint
 load balancer service
 role binding rbac
 account service
@@ -341,7 +339,6 @@ lesson class course > meeting webinar
 screen display
 inbox mailbox > message thread
 mailbox mail message
-sender from
 attachment file
 subject header
 newsletter mail
@@ -367,7 +364,7 @@ previous earlier old > revision version history
 spreadsheet sheet doc slide presentation
 drive disk storage
 folder parent
-quota storage about
+quota storage
 text message sms
 mms media message
 voicemail voice mail
@@ -470,7 +467,7 @@ online offline > presence active
 loud quiet loudness volume
 leaked leak exposed > secret-scanning alert secret
 vulnerability vulnerable > alert advisory dependabot
-duplicate same identical > link duplicate
+duplicate identical > link duplicate
 deploy rollout deployment
 transition workflow status
 `;

@@ -54,7 +54,7 @@ export interface FoundTool {
 }
 
 /** Why a tool was found whose words are not those of the query. */
-const BY_MEANING = "by meaning";
+const BY_MEANING = "meaning";
 
 /** Maximum characters of a description. */
 const DESCRIPTION_LENGTH = 240;
