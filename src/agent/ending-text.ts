@@ -47,5 +47,6 @@ export function clientEnding(ending: Fields): Fields {
   const { failure } = told;
   if (!isFields(failure)) return told;
   const message = "Its model could not be reached.";
-  return { ...told, failure: { ...failure, message } };
+  const { request: _request, ...known } = failure;
+  return { ...told, failure: { ...known, message } };
 }

@@ -165,4 +165,6 @@ export const PROVIDER_FAILURE = objectSchema({
   message: text,
   /** HTTP status, if the provider answered. */
   status: z.number().exactOptional(),
+  /** The provider's id of the request that failed, if it answered. */
+  request: text.exactOptional(),
 });

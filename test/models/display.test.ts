@@ -181,5 +181,9 @@ test.each([
   const hosted = await other.model({ stream }).converse(HOSTED);
   hosted.say("Do it.");
   await hosted.turn(requested());
-  expect(other.refusals).toEqual([]);
+  const declarations = other.asked[0]?.body.tools as typeof tools;
+  const isEager = stream || undefined;
+  // The model writes no inputs of calls that programs alone make.
+  const wanted = [undefined, isEager, undefined];
+  expect([other.refusals, declarations.map((tool) => tool.eager_input_streaming)]).toEqual([[], wanted]);
 });

@@ -331,7 +331,7 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
       const f = counted("f");
       const script: WireStep[] = [{ calls: [{ tool: "f", input: { k: 1 } }] }, { fault: "status", status }];
       const { ending, transcript } = await run(script, { tools: [f.tool] });
-      expect(ending).toMatchObject({ type: "provider_failed", failure: { code, status } });
+      expect(ending).toMatchObject({ type: "provider_failed", failure: { code, status, request: "req_2" } });
       expect([transcript.turns.length, f.inputs.length]).toEqual([1, 1]);
     });
 

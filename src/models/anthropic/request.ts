@@ -54,7 +54,11 @@ export function declareTools(
 ): readonly Fields[] {
   const open = { left: strict ? MAX_OPEN : -1, tools: MAX_STRICT };
   const streamed = eager ? { eager_input_streaming: true } : {};
-  const declare = (tool: ToolDeclaration) => ({ ...declareTool(tool, names, hosted), ...streamed });
+  // The model writes no inputs of calls that programs alone make.
+  const declare = (tool: ToolDeclaration) => ({
+    ...declareTool(tool, names, hosted),
+    ...(tool.callers.includes("direct") ? streamed : {}),
+  });
   return [
     ...(hosted ? [{ type: CODE_EXECUTION_TYPE, name: CODE_EXECUTION_NAME }] : []),
     ...(runProgram ? [{ ...runProgram, input_schema: PROGRAM_SCHEMA, ...streamed }] : []),

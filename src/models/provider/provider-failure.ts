@@ -16,8 +16,8 @@ export interface FailedProvider {
   readonly provider: string;
   readonly keyVariable: string;
   readonly key: string | undefined;
-  /** How often the request was sent. */
-  readonly requests: { readonly attempts: number };
+  /** How often the request was sent, and the provider's id of it. */
+  readonly requests: { readonly attempts: number; readonly requestId?: string | undefined };
 }
 
 /** The reply for an error that a request threw. Nothing of the error is trusted. */
@@ -36,13 +36,13 @@ export function failure(
   status?: number,
 ): ProviderFailure {
   const shown = shownWords(detail, key, DETAIL_LENGTH);
-  const { attempts } = requests;
+  const { attempts, requestId: request } = requests;
   const message = [
     SENTENCES[code](provider, keyVariable),
     ...(attempts > 1 ? [`It was asked ${attempts} times.`] : []),
     ...(shown === "" ? [] : [`It says: ${shown}`]),
   ].join(" ");
-  return { code, message, ...(status === undefined ? {} : { status }) };
+  return { code, message, ...(status === undefined ? {} : { status }), ...(request === undefined ? {} : { request }) };
 }
 
 /** How a turn ended, with the provider's words cut and without its key. */

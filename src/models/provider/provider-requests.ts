@@ -98,12 +98,9 @@ export class ProviderRequests {
   }
 }
 
-/** Longest id of a provider that is kept, in UTF-16 code units. */
-const ID_LENGTH = 128;
-
 /** An id that a provider sent; undefined if it has characters that ids do not have, or is long. */
 export function plainId(id: string | null | undefined): string | undefined {
-  return id && id.length <= ID_LENGTH && /^[\w.:/-]+$/.test(id) ? id : undefined;
+  return id && /^[\w.:/-]{1,128}$/.test(id) ? id : undefined;
 }
 
 /** All SDKs name their version in the headers of requests. */
