@@ -42,6 +42,8 @@ export interface ErrorBody {
   readonly code: string;
   readonly tool: string;
   readonly message: string;
+  /** What the tool gave with its failure. */
+  readonly value?: unknown;
 }
 
 /** Body of a `settled` frame whose header says `ok: false`: the program's error, as the guest describes it. */

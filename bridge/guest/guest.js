@@ -360,7 +360,10 @@
     try {
       const reply = await call(name, inputs);
       if (reply.ok) return reply.value;
-      throw new ToolError(reply.value.code, reply.value.tool, reply.value.message);
+      const { code, tool, message, value } = reply.value;
+      const failed = new ToolError(code, tool, message);
+      if (value !== undefined) setField(failed, "value", value);
+      throw failed;
     } catch (error) {
       own.failed = true;
       own.code = instanceOf(ToolError, error) ? error.code : "input_invalid";

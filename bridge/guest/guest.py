@@ -672,6 +672,7 @@ class ToolError(Exception):
         self.code = code
         self.tool = tool
         self.message = message
+        self.value = None
 
 
 class ToolCall(Future):
@@ -1813,8 +1814,10 @@ class Guest:
         if header["ok"]:
             call.set_result(parse_result(body))
         else:
-            value = parse_json(body)
-            call.set_exception(ToolError(value["code"], value["tool"], value["message"]))
+            given = parse_result(body)
+            failed = ToolError(given["code"], given["tool"], given["message"])
+            failed.value = given.get("value")
+            call.set_exception(failed)
             self.keep_failed(call)
 
     # -- streams

@@ -28,6 +28,10 @@ export type FailureCode = (typeof FAILURE_CODES)[number];
 interface AnyAnswer {
   /** Who approved the call; "host" if the approver gave no name. Missing if the call needed no approval. */
   readonly approvedBy?: string;
+  /** Where the result comes from, as the handler says. */
+  readonly from?: string;
+  /** Images, files and links, for a model that called directly. */
+  readonly parts?: readonly ContentPart[];
 }
 
 export interface Value extends AnyAnswer {
@@ -37,8 +41,6 @@ export interface Value extends AnyAnswer {
   readonly bytes: number;
   /** Of a stream: how many items its reader was given. The text is then `null`. */
   readonly items?: number;
-  /** Images, files and links, for a model that called directly. */
-  readonly parts?: readonly ContentPart[];
 }
 
 interface NoValue<Code> extends AnyAnswer {
@@ -49,12 +51,22 @@ interface NoValue<Code> extends AnyAnswer {
   readonly message: string;
   /** UTF-8 bytes of the whole message. Set only if `message` was shortened. */
   readonly wholeBytes?: number;
+  /** What the handler gave with its failure, as JSON text. */
+  readonly value?: string;
 }
 
 export type Refusal = NoValue<RefusalCode>;
 export type Failure = NoValue<FailureCode>;
 
 export type Answer = Value | Refusal | Failure;
+
+/** Whether the sentence of a failure says more than its value, which is JSON text. A long sentence has been cut in its middle. */
+export function saysMore({ message }: { readonly message: string }, value: string): boolean {
+  return !message.startsWith(value.slice(0, SAME_LENGTH));
+}
+
+/** Characters from which a sentence is known to be the value. */
+const SAME_LENGTH = 1000;
 
 const UNNAMED = "host";
 

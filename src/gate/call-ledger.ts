@@ -130,29 +130,23 @@ export class CallLedger {
   }
 
   succeeded(call: ToldCall, { bytes, text, items }: Value, shape: string): void {
-    const { display, shown, partsLeftOut = 0 } = call.handling.beside;
     const streamed = items === undefined ? undefined : { items, bytes };
-    const plain = lineOf(call, { bytes, outcome: { type: "value", shape }, started: true, streamed });
+    const line = lineOf(call, { bytes, outcome: { type: "value", shape }, started: true, streamed });
     const facts = { ok: true, shape, ...(items === undefined ? {} : { items }) };
-    const isPlain = display === undefined && shown === undefined && partsLeftOut === 0;
-    const left = partsLeftOut > 0 && { partsLeftOut };
-    const line = isPlain
-      ? plain
-      : { ...plain, ...(display !== undefined && { display: JSON.parse(display) as unknown }), ...left };
-    this.#answered(
-      line,
-      isPlain ? facts : { ...facts, ...(display !== undefined && { display }), ...(shown && { shown }), ...left },
-    );
+    const beside = besideOf(call);
+    this.#answered(line, beside ? { ...facts, ...beside.record } : facts);
     // The text of a stream's answer is not its items.
     call.span?.end({ outcome: "value", bytes, items, text: items === undefined ? text : undefined });
-    this.#list(line, call);
+    this.#list(beside ? { ...line, ...beside.line } : line, call);
   }
 
   failed(call: ToldCall, { code }: Failure, error: unknown): void {
     const line = lineOf(call, { bytes: 0, outcome: { type: "failed", code }, started: true, streamed: call.given });
-    this.#answered(line, { ok: false, code, ...(line.items === undefined ? {} : { items: line.items }) });
+    const facts = { ok: false, code, ...(line.items === undefined ? {} : { items: line.items }) };
+    const beside = besideOf(call);
+    this.#answered(line, beside ? { ...facts, ...beside.record } : facts);
     call.span?.end({ outcome: "failed", code, bytes: line.bytes, items: line.items });
-    this.#list(line, call, error);
+    this.#list(beside ? { ...line, ...beside.line } : line, call, error);
   }
 
   refused(call: AnyCall, { code }: Refusal, error?: unknown): void {
@@ -198,6 +192,17 @@ export class CallLedger {
     const { execution, onEvent } = this.#parts;
     onEvent({ type: "call_ended", execution, ...line, ...(error === undefined ? {} : { error }) });
   }
+}
+
+/** What the handler has given for people, and what its caller does not get of it; undefined if nothing. */
+function besideOf({ handling: { beside } }: ToldCall) {
+  const { display, shown, partsLeftOut = 0 } = beside;
+  if (display === undefined && shown === undefined && partsLeftOut === 0) return undefined;
+  const left = partsLeftOut > 0 && { partsLeftOut };
+  return {
+    record: { ...(display !== undefined && { display }), ...(shown && { shown }), ...left },
+    line: { ...(display !== undefined && { display: JSON.parse(display) as unknown }), ...left },
+  };
 }
 
 /** A call, or what is known of a call that was refused on its arrival. */

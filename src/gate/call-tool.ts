@@ -16,8 +16,14 @@ import { type CallFailure, HostItems } from "./streams/host-items.ts";
 
 /** The result of `runtime.call`. */
 export type CallAnswer =
-  /** `parts` are images, files and links of a tool that was called as `direct`. */
-  | { readonly ok: true; readonly value: unknown; readonly parts?: readonly ContentPart[]; readonly items?: never }
+  /** `parts` are images, files and links of a tool that was called as `direct`, `from` says where the result comes from. */
+  | {
+      readonly ok: true;
+      readonly value: unknown;
+      readonly parts?: readonly ContentPart[];
+      readonly from?: string;
+      readonly items?: never;
+    }
   /** Of a tool with `stream`, unless the call has `gather`. The items can be read once. */
   | { readonly ok: true; readonly items: AsyncIterable<unknown>; readonly value?: never; readonly parts?: never }
   | CallFailure;
@@ -107,10 +113,14 @@ async function answerAfter(items: HostItems, answer: Answer | undefined): Promis
 }
 
 async function answerOf(answer: Answer | undefined, { share }: GateSession): Promise<CallAnswer> {
-  if (!answer?.ok) return failureOf(answer);
-  const { text, parts } = answer;
-  const value = await share.lane.run(() => JSON.parse(text) as unknown);
-  return { ok: true, value, ...(parts ? { parts } : {}) };
+  const text = answer?.ok ? answer.text : answer?.value;
+  const value = text === undefined ? undefined : await share.lane.run(() => JSON.parse(text) as unknown);
+  const beside = {
+    ...(answer?.parts && { parts: answer.parts }),
+    ...(answer?.from !== undefined && { from: answer.from }),
+  };
+  if (answer?.ok) return { ok: true, value, ...beside };
+  return { ...failureOf(answer), ...(value === undefined ? {} : { value }), ...beside };
 }
 
 function failureOf(answer: (Answer & { readonly ok: false }) | undefined): CallFailure {

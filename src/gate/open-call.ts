@@ -78,6 +78,8 @@ export interface Beside {
   /** What the handler has said to people, as JSON text. */
   readonly display?: string;
   readonly parts?: readonly ContentPart[];
+  /** Where the result comes from. */
+  readonly from?: string;
   /** Number of images, files and links that its caller does not get. */
   readonly partsLeftOut?: number;
 }

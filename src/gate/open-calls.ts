@@ -1,5 +1,5 @@
 import { memoryOf, type Share } from "../values/held-bytes.ts";
-import type { Admission } from "./admit/admission.ts";
+import { type Admission, heldOfFailure } from "./admit/admission.ts";
 import type { Answer, Failure, Refusal } from "./answer.ts";
 import type { CallLedger } from "./call-ledger.ts";
 import { CallWaits } from "./approve/call-waits.ts";
@@ -66,8 +66,7 @@ export class OpenCalls {
       return this.#failed(call, handled.answer, handled.error);
     }
     const { shape } = handled;
-    const { parts } = call.handling.beside;
-    const answer = parts ? { ...handled.answer, parts } : handled.answer;
+    const answer = { ...handled.answer, ...besideOf(call) };
     // The items of a stream were counted as they were given.
     const isStream = answer.items !== undefined;
     const failure = isStream ? undefined : admission.takeResult(tool, answer);
@@ -129,10 +128,12 @@ export class OpenCalls {
     this.#abort(call, reason, dropped);
   }
 
-  #failed(call: OpenCall, answer: Failure, error?: unknown): Answer {
+  #failed(call: OpenCall, failure: Failure, error?: unknown): Answer {
     const { admission, ledger, unread } = this.#parts;
-    admission.takeFailure(answer);
-    unread?.add(call.identity.callId, memoryOf(answer.message));
+    // Without a value it is not the handler's result.
+    const whole = failure.value === undefined ? failure : { ...failure, ...besideOf(call) };
+    const answer = admission.takeFailure(whole) ?? whole;
+    unread?.add(call.identity.callId, heldOfFailure(answer));
     ledger.failed(call, answer, error);
     return answer;
   }
@@ -156,4 +157,10 @@ export class OpenCalls {
     await ledger.catchUp().catch(() => {});
     if (!this.#closed) await share.lane.work(this.waits.expire());
   }
+}
+
+/** What the handler gave for a model beside its value. */
+function besideOf({ handling: { beside } }: OpenCall): Pick<Answer, "parts" | "from"> {
+  const { parts, from } = beside;
+  return { ...(parts && { parts }), ...(from !== undefined && { from }) };
 }

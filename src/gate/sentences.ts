@@ -190,6 +190,12 @@ export function handlerFailed(tool: string, callId: string, publicMessage: strin
   );
 }
 
+/** The handler gave a value with its failure, as JSON text: if it has no sentence of its own, the value is the message. */
+export function handlerFailedWith(tool: string, value: string, { message }: Pick<Content, "message">): Failure {
+  const text = value.startsWith('"') ? (JSON.parse(value) as string) : value;
+  return { ...failure("handler_failed", tool, message ?? (text === "" ? `${tool} failed.` : text)), value };
+}
+
 export function sourceUnavailable(tool: string, message: string) {
   return failure("source_unavailable", tool, message);
 }

@@ -120,6 +120,8 @@ export const PROVENANCE = objectSchema({
   cut: text.exactOptional(),
   /** The source that the tool comes from; missing for the host's own tools. */
   source: text.exactOptional(),
+  /** Where the result comes from, as its tool says: an address or a path. */
+  from: text.exactOptional(),
   /** When the answer was there, in milliseconds since 1970. */
   at: count.exactOptional(),
   /** What a redaction took out, as a phrase. */

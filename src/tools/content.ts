@@ -1,5 +1,5 @@
 import { optionError, PortcullisError } from "../errors.ts";
-import { array, option, type OptionsOf, readOptions } from "../option-rules/options.ts";
+import { array, flag, option, type OptionsOf, readOptions } from "../option-rules/options.ts";
 
 type PartWith<Data> =
   | {
@@ -36,6 +36,8 @@ const MEDIA_TYPE_LENGTH = 128;
 const URL_LENGTH = 8192;
 /** Maximum length of `display` as JSON, in UTF-16 code units. */
 const DISPLAY_LENGTH = 64 * 1024;
+/** Bytes of `source` as UTF-8. */
+const SOURCE_BYTES = 2048;
 const MEDIA_TYPE = /^[A-Za-z0-9][\w.+-]*\/[A-Za-z0-9][\w.+-]*$/;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
@@ -46,6 +48,13 @@ export const CONTENT_RULES = {
   display: option<unknown>("a value that is JSON, of up to 64 KiB", isDisplay),
   /** Images, files and links, for a model that calls the tool directly. */
   parts: array<PartInput>(`up to ${MAX_PARTS} parts`),
+  /**
+   * Whether the call has failed. A model gets the value and the parts as its provider's failed result, and a program a
+   * `ToolError` with `value`. The value need not fit `output`.
+   */
+  isError: flag(),
+  /** Where the result comes from: an address or a path, of up to 2 KB. A model reads it before the result. */
+  source: option<string>("an address or a path, of 1 to 2048 bytes", isSource),
 };
 
 type ContentOptions = OptionsOf<typeof CONTENT_RULES>;
@@ -53,16 +62,32 @@ type ContentOptions = OptionsOf<typeof CONTENT_RULES>;
 /** Marks the class across copies of this package. */
 const BRAND = Symbol.for("portcullis.content");
 
+interface ContentFields<Value> {
+  readonly value: Value;
+  readonly display?: unknown;
+  readonly parts?: readonly ContentPart[] | undefined;
+  readonly isError?: boolean | undefined;
+  readonly source?: string | undefined;
+  readonly message?: string | undefined;
+}
+
 /** What `content()` makes. `Value` is the type of its value. */
 export class Content<Value = unknown> {
   readonly value: Value;
   readonly display: unknown;
   readonly parts: readonly ContentPart[];
+  readonly isError: boolean;
+  readonly source: string | undefined;
+  /** Of a failure: its sentence, in place of the value as text. */
+  readonly message: string | undefined;
 
-  constructor(value: Value, display: unknown, parts: readonly ContentPart[]) {
+  constructor({ value, display, parts = [], isError = false, source, message }: ContentFields<Value>) {
     this.value = value;
     this.display = display;
     this.parts = parts;
+    this.isError = isError;
+    this.source = source;
+    this.message = message;
   }
 
   get [BRAND](): true {
@@ -76,16 +101,28 @@ export class Content<Value = unknown> {
 }
 
 /**
- * A handler's result with more than a value: `display` for people, and images, files and links for a model. A model
- * that calls the tool directly gets the parts beside the value, in its provider's own blocks; a program gets the value
- * alone. Throws `option_invalid`.
+ * A handler's result with more than a value: `display` for people, images, files and links for a model, and where it comes
+ * from. A model that calls the tool directly gets the parts beside the value, in its provider's own blocks; a program gets
+ * the value alone. With `isError` the call has failed. Throws `option_invalid`.
  */
 export function content<Value = { readonly parts: readonly PartHandle[] }>(
   options: Omit<ContentOptions, "value"> & { readonly value?: Value },
 ): Content<Value> {
-  const { value, display, parts = [] } = readOptions("content", options, CONTENT_RULES);
+  const { value, parts = [], ...others } = readOptions("content", options, CONTENT_RULES);
   const kept = keptParts(parts);
-  return new Content((value === undefined ? { parts: kept.map(handleOf) } : value) as Value, display, kept);
+  const known = (value === undefined ? { parts: kept.map(handleOf) } : value) as Value;
+  return new Content({ ...others, value: known, parts: kept });
+}
+
+/** A failure with a value and a sentence of its own. Throws `option_invalid` for parts that cannot be kept. */
+export function failedContent(value: unknown, parts: readonly PartInput[], message: string | undefined): Content {
+  return new Content({ value, parts: keptParts(parts), isError: true, message });
+}
+
+/** The value of content changed, and all else as it is. */
+export function withValue(made: Content, value: unknown): Content {
+  const { display, parts, isError, source, message } = made;
+  return new Content({ value, display, parts, isError, source, message });
 }
 
 function handleOf(part: ContentPart): PartHandle {
@@ -118,6 +155,12 @@ export function displayText(display: unknown): string {
   const text = JSON.stringify(display);
   if (typeof text === "string" && text.length <= DISPLAY_LENGTH) return text;
   throw optionError("content({ display })", "a value that is JSON, of up to 64 KiB", display);
+}
+
+/** `source` again, which may have changed since it was checked. Throws `option_invalid`. */
+export function keptSource(source: unknown): string {
+  if (isSource(source)) return source;
+  throw optionError("content({ source })", "an address or a path, of 1 to 2048 bytes", source);
 }
 
 function keptPart(part: unknown, place: string): ContentPart {
@@ -158,6 +201,15 @@ export const isMediaType = (text: string) => text.length <= MEDIA_TYPE_LENGTH &&
 
 function isUrl(text: string): boolean {
   return text.length <= URL_LENGTH && URL.canParse(text) && /^https?:\/\//i.test(text);
+}
+
+function isSource(value: unknown): value is string {
+  return (
+    typeof value === "string" &&
+    value !== "" &&
+    value.length <= SOURCE_BYTES &&
+    Buffer.byteLength(value) <= SOURCE_BYTES
+  );
 }
 
 function isDisplay(value: unknown): boolean {

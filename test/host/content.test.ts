@@ -10,6 +10,7 @@ import {
 } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
+import { createPythonProcessSandbox, PYTHON } from "../support/python-process-sandbox.ts";
 
 const sandbox = createMemorySandbox();
 const PIXEL = Buffer.from(
@@ -158,6 +159,147 @@ describe("content of a handler", () => {
     const { execution } = await runtime.agent({ model: direct(), task: "t" });
     const { transcript } = await runtime.resumeAgent(execution, { model: direct() });
     expect(transcript.turns[0]?.results[0]?.parts).toEqual([KEPT]);
+  });
+});
+
+describe("content of a handler that has failed", () => {
+  const FAILED = { isError: true, value: { code: 5, at: "axis" }, parts: [part], display: "No axis." } as const;
+  const failing = (given: object = {}) => start(() => content({ ...FAILED, ...given }));
+  const catches = `try { await tools.chart({}); } catch ({ name, code, tool, message, value }) { return { name, code, tool, message, value }; }`;
+
+  test("a model that calls directly gets the value and the parts as a failed result, also where the journal is read", async () => {
+    const journal = createSqliteJournal({ path: ":memory:" });
+    await using runtime = await start(() => content(FAILED), { journal });
+    const { transcript, execution, calls } = await runtime.agent({ model: direct(), task: "t" });
+    const result = { text: '{"code":5,"at":"axis"}', isJson: true, isError: true, parts: [KEPT] };
+    expect(transcript.turns[0]?.results).toMatchObject([result]);
+    expect(calls).toMatchObject([{ outcome: { type: "failed", code: "handler_failed" }, display: "No axis." }]);
+    const again = await runtime.resumeAgent(execution, { model: direct() });
+    expect(again.transcript).toEqual(transcript);
+    expect(again.calls).toEqual(calls);
+  });
+
+  test("a text is the message, indented as foreign text, and cut in its middle where it is long", async () => {
+    await using runtime = await failing({ value: "No axis.\nPrinted: 3" });
+    const { transcript } = await runtime.agent({ model: direct(), task: "t" });
+    const [result] = transcript.turns[0]?.results ?? [];
+    expect(result).toMatchObject({ text: "  No axis.\n  Printed: 3", isJson: false, isError: true, parts: [KEPT] });
+    await using long = await failing({ value: `begin${"x".repeat(100_000)}end` });
+    const [cut] = (await long.agent({ model: direct(), task: "t" })).transcript.turns[0]?.results ?? [];
+    expect(cut?.text).toMatch(/^ {2}beginx+\n… \d+ bytes left out …\n {2}x+end$/);
+    expect(cut?.provenance).toMatchObject({ bytes: 100_010, cut: "of which the middle is left out" });
+  });
+
+  test("a value that is too large is kept, and shown in part", async () => {
+    await using runtime = await failing({ value: Array.from({ length: 5000 }, (_, id) => ({ id })) });
+    const { transcript, artifacts } = await runtime.agent({ model: direct(), task: "t" });
+    const [result] = transcript.turns[0]?.results ?? [];
+    expect([result?.isError, JSON.parse(result?.text ?? "")]).toMatchObject([
+      true,
+      { artifact: "result-1", count: 5000 },
+    ]);
+    expect(await artifacts[0]?.read()).toHaveLength(5000);
+  });
+
+  test("a program gets an error with the value, and no parts, also in a replay", async () => {
+    await using runtime = await failing();
+    const report = await runtime.execute(catches);
+    const message = '{"code":5,"at":"axis"}';
+    const error = { name: "ToolError", code: "handler_failed", tool: "chart", message, value: FAILED.value };
+    expect(report.outcome).toEqual({ type: "completed", value: error });
+    expect(report.calls).toMatchObject([{ outcome: { type: "failed" }, display: "No axis.", partsLeftOut: 1 }]);
+    expect(await runtime.execution(report.execution).replay()).toEqual({ type: "identical" });
+    expect(JSON.stringify(await runtime.execution(report.execution).records())).not.toContain(KEPT.data);
+    await using bare = await start(() => content({ isError: true, parts: [part] }));
+    const { outcome } = await bare.execute(catches);
+    expect(outcome).toMatchObject({ value: { value: { parts: [{ type: "image", name: "chart.png" }] } } });
+  });
+
+  test.skipIf(PYTHON.missing)("so does one in Python", async () => {
+    await using python = createPythonProcessSandbox();
+    await using runtime = await start(() => content(FAILED), { sandbox: python });
+    const program = "try:\n    await tools.chart()\nexcept ToolError as e:\n    return [e.code, e.value]";
+    const { outcome } = await runtime.execute(program, { language: "python" });
+    expect(outcome).toEqual({ type: "completed", value: ["handler_failed", FAILED.value] });
+    const without = await runtime.execute(
+      "try:\n    await tools.chart(1)\nexcept ToolError as e:\n    return [e.code, e.value]",
+      { language: "python" },
+    );
+    expect(without.outcome).toEqual({ type: "completed", value: ["input_invalid", null] });
+  });
+
+  test("its value need not fit the tool's schema, and its error is not tried again", async () => {
+    let called = 0;
+    const tool = defineTool({
+      name: "chart",
+      description: "Draws.",
+      input: z.object({}),
+      output: z.object({ points: z.number() }),
+      allowedCallers: ["direct"],
+      effect: "read",
+      retry: { attempts: 3 },
+      handler: () => {
+        called += 1;
+        return content({ value: { points: 1 }, isError: true, source: "charts/a.svg" });
+      },
+    });
+    await using runtime = await createRuntime({ tools: [tool], sandbox });
+    const answer = await runtime.call({ tool: "chart", input: {}, caller: "direct" });
+    const message = '{"points":1}';
+    expect(answer).toEqual({ ok: false, code: "handler_failed", message, value: { points: 1 }, from: "charts/a.svg" });
+    expect(called).toBe(1);
+  });
+
+  test.each<[string, unknown, object, string]>([
+    ["too large", "x".repeat(5000), { resultBytes: 1000 }, "result_too_large"],
+    ["too many values", Array(100).fill(1), { resultValues: 50 }, "result_too_large"],
+    ["no JSON", 3n, {}, "handler_failed"],
+    ["more than totalBytes leaves", "x".repeat(50_000), { totalBytes: 60_000 }, "result_over_budget"],
+    ["of parts that are too large", 1, { partBytes: 8 }, "result_too_large"],
+  ])("a value that is %s fails the call without it", async (_, value, limits, code) => {
+    await using runtime = await start(() => content({ ...FAILED, value }), { limits });
+    const answer = await runtime.call({ tool: "chart", input: {}, caller: "direct" });
+    const isHeld = value === "x".repeat(50_000);
+    // The message of a text counts beside it.
+    const again = isHeld ? await runtime.call({ tool: "chart", input: {}, caller: "direct" }) : answer;
+    expect(again).toMatchObject({ ok: false, code: isHeld ? "handler_failed" : code });
+    if (!isHeld) expect(again).not.toHaveProperty("value");
+    const both = `const codes = []; for (let n = 0; n < 2; n += 1) await tools.chart({}).catch(({ code, value }) => codes.push(code, value === undefined)); return codes;`;
+    if (isHeld)
+      expect((await runtime.execute(both)).outcome).toMatchObject({
+        type: "completed",
+        value: ["handler_failed", false, code, true],
+      });
+  });
+});
+
+describe("where a result comes from", () => {
+  const source = "file:///reports/2026.csv";
+
+  test("is told to a model that calls directly, cleaned, and is in the transcript and the journal", async () => {
+    const journal = createSqliteJournal({ path: ":memory:" });
+    await using runtime = await start(() => content({ value: 1, source: `${source}\u202e\u001b[2J` }), { journal });
+    const { transcript, execution } = await runtime.agent({ model: direct(), task: "t" });
+    const { from } = transcript.turns[0]?.results[0]?.provenance ?? {};
+    expect(from).toBe(`${source}\\u202e\\u001b[2J`);
+    const again = await runtime.resumeAgent(execution, { model: direct() });
+    expect(again.transcript).toEqual(transcript);
+  });
+
+  test("is in the answer of a host's own call, and no program gets it", async () => {
+    await using runtime = await start(() => content({ value: 1, source }));
+    expect(await runtime.call({ tool: "chart", input: {}, caller: "direct" })).toEqual({
+      ok: true,
+      value: 1,
+      from: source,
+    });
+    expect((await runtime.execute("return await tools.chart({});")).outcome).toEqual({ type: "completed", value: 1 });
+  });
+
+  test.each([["", 3, "x".repeat(2049), "é".repeat(1025), null, {}]].flat())("is refused if it is %j", (given) => {
+    expect(() => content({ value: 1, source: given as string })).toThrow(
+      /content\(\{ source \}\): expected an address or a path/,
+    );
   });
 });
 

@@ -39,6 +39,7 @@ const provenance: Required<CallResult["provenance"]> = {
   bytes: 1,
   cut: "3 bytes",
   source: "mcp",
+  from: "file:///a",
   at: 5,
   filtered: "2 names",
   approvedBy: "ann",

@@ -32,7 +32,7 @@ beforeEach(() => {
 });
 
 /** How a secret comes out of a tool. */
-const WAYS = ["value", "name", "nested", "text", "long", "late", "parts", "failed", "thrown"] as const;
+const WAYS = ["value", "name", "nested", "text", "long", "late", "parts", "failed", "thrown", "refused"] as const;
 type Way = (typeof WAYS)[number];
 
 /** A tool that gives the secret away, and one that takes anything. */
@@ -84,13 +84,21 @@ function given(way: Way, secret: string): unknown {
       });
     case "failed":
       throw new PortcullisError("tool_failed", `No row for ${secret}.`);
+    case "refused":
+      return content({
+        isError: true,
+        value: { said: secret, [secret]: 1 },
+        display: { shown: secret },
+        source: `/files/${secret}.txt`,
+        parts: [{ type: "file", mediaType: "text/plain", data: Buffer.from(`in a file ${secret}`), name: secret }],
+      });
     case "thrown":
       throw new Error(`lost ${secret}`, { cause: new Error(secret) });
   }
 }
 
 const programOf = (way: Way) => `
-  const given = await tools.give({ way: ${JSON.stringify(way)} }).catch((error) => error.message);
+  const given = await tools.give({ way: ${JSON.stringify(way)} }).catch((error) => error.value ?? error.message);
   const text = typeof given === "string" ? given : JSON.stringify(given);
   console.log(text.slice(0, 200));
   await tools.take({ what: text.slice(0, 300) }).catch(() => {});

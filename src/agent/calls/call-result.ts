@@ -1,4 +1,4 @@
-import { type Answer, isRefusal, type Value } from "../../gate/answer.ts";
+import { type Answer, isRefusal, saysMore, type Value } from "../../gate/answer.ts";
 import { redactAnswer } from "../../gate/run/redact-answer.ts";
 import type { CallResult, ModelCall, Provenance, ToolCall } from "../../models/model.ts";
 import { cleanJson } from "../../output/clean-json.ts";
@@ -20,6 +20,8 @@ function loadAdvice(name: string): string {
 
 /** What is said of a value that is too large. */
 const OF_VALUE = "of which only a part is shown";
+/** What is said of a message that is too long. */
+const OF_MESSAGE = "of which the middle is left out";
 
 /** What a result is made with. */
 export interface ResultWays {
@@ -52,26 +54,27 @@ function filteredText(taken: number): string {
 }
 
 async function wholeResult(call: ToolCall, answer: Answer, ways: ResultWays): Promise<CallResult> {
-  const result = answer.ok ? await resultOfValue(call, answer, ways) : failureResult(call, answer, ways.outputBytes);
-  const parts = answer.ok && answer.parts ? { parts: answer.parts } : {};
+  const result = answer.ok ? await resultOfValue(call, answer, ways) : await failureResult(call, answer, ways);
+  const { approvedBy, from, parts } = answer;
   // No handler has run for a call that was refused, and the model may not know of its tool.
   const source = isRefusal(answer) ? undefined : ways.source;
-  return { ...withHistory(result, { source, approvedBy: answer.approvedBy }), ...parts };
+  return { ...withHistory(result, { source, from, approvedBy }), ...(parts && { parts }) };
 }
 
-function withHistory(result: CallResult, { source, approvedBy }: History): CallResult {
+function withHistory(result: CallResult, { source, from, approvedBy }: History): CallResult {
   const history = {
     ...(source === undefined ? {} : { source: cleanText(source) }),
+    ...(from === undefined ? {} : { from: cleanText(from) }),
     ...(approvedBy === undefined ? {} : { approvedBy: cleanText(approvedBy) }),
   };
   return { ...result, provenance: { ...result.provenance, ...history } };
 }
 
-type History = { readonly [Name in "source" | "approvedBy"]?: Provenance[Name] | undefined };
+type History = { readonly [Name in "source" | "from" | "approvedBy"]?: Provenance[Name] | undefined };
 
 async function resultOfValue(
   call: ToolCall,
-  answer: Value,
+  answer: Pick<Value, "text" | "bytes">,
   { outputBytes, lane, keep, loads }: ResultWays,
 ): Promise<CallResult> {
   // A hosted program parses the text itself: it gets the value unchanged, within the gate's limits.
@@ -95,15 +98,40 @@ export function withFound(result: CallResult, answer: Answer, deferred: Readonly
   return found.length === 0 ? result : { ...result, found };
 }
 
+/** A failure with the value that the handler gave, after its words if they say more. A text is foreign text like a message. */
+async function failureWithValue(
+  call: ToolCall,
+  { message, value }: { readonly message: string; readonly value: string },
+  ways: ResultWays,
+): Promise<CallResult> {
+  const bytes = Buffer.byteLength(value);
+  if (value.startsWith('"')) {
+    const whole = insetText(JSON.parse(value) as string);
+    const text = cutMiddle(whole, ways.outputBytes, INSET);
+    const { provenance, ...failed } = refusal(call, text);
+    return { ...failed, provenance: { ...provenance, bytes, ...(text !== whole && { cut: OF_MESSAGE }) } };
+  }
+  const shown = await resultOfValue(call, { text: value, bytes }, ways);
+  if (!saysMore({ message }, value)) return { ...shown, isError: true };
+  return { ...shown, text: `${insetText(message)}\n${shown.text}`, isJson: false, isError: true };
+}
+
 /** The gate has already cut a long message. The message of a handler is foreign text, so all its lines are indented. */
-function failureResult(call: ToolCall, answer: Answer & { readonly ok: false }, outputBytes: number): CallResult {
+async function failureResult(
+  call: ToolCall,
+  answer: Answer & { readonly ok: false },
+  ways: ResultWays,
+): Promise<CallResult> {
+  const { outputBytes } = ways;
   if (call.caller !== "direct") return refusal(call, cutMiddle(cleanText(answer.message), outputBytes));
+  const { value } = answer;
+  if (value !== undefined) return failureWithValue(call, { message: answer.message, value }, ways);
   const message = answer.code === "handler_failed" ? insetText(answer.message) : insetLines(answer.message);
   const text = cutMiddle(message, outputBytes, INSET);
   const whole = refusal(call, text);
   if (text === message && answer.wholeBytes === undefined) return whole;
   const bytes = answer.wholeBytes ?? Buffer.byteLength(message);
-  return { ...whole, provenance: { ...whole.provenance, bytes, cut: "of which the middle is left out" } };
+  return { ...whole, provenance: { ...whole.provenance, bytes, cut: OF_MESSAGE } };
 }
 
 export function resultOfReport(

@@ -4,7 +4,7 @@ import type { Caller, Effect, Tool } from "../../tools/tool.ts";
 import { SAVE_ARTIFACT } from "../../tools/tool-name.ts";
 import { isVisible, type ToolSet } from "../../tools/tool-set.ts";
 import { memoryOf, type Share } from "../../values/held-bytes.ts";
-import type { Failure, Refusal, Value } from "../answer.ts";
+import type { Answer, Failure, Refusal, Value } from "../answer.ts";
 import { Budget, type GateLimits, type Overdraft } from "./budget.ts";
 import type { CallIdentity, CallRequest, OpenCall } from "../open-call.ts";
 import { type ReadInput, readInput } from "./read-input.ts";
@@ -128,11 +128,21 @@ export class Admission {
     return sentences.resultOverBudget(tool.name, overdraft);
   }
 
-  /** Counts a message that takes the place of a result. */
-  takeFailure({ message }: Failure | Refusal): void {
-    const heldBytes = memoryOf(message);
-    this.budget.takeFailure(heldBytes);
-    this.#parts.share.count(heldBytes);
+  /** Counts a message that takes the place of a result. Returns another failure if what the handler gave with it exceeds a limit. */
+  takeFailure(answer: Failure | Refusal): Failure | undefined {
+    const heldBytes = heldOfFailure(answer);
+    const { budget } = this;
+    const { share } = this.#parts;
+    const overdraft = answer.value === undefined ? undefined : (budget.overFailure(heldBytes) ?? share.hold(heldBytes));
+    if (overdraft) {
+      this.#overdraft = overdraft;
+      const refused = sentences.resultOverBudget(answer.tool, overdraft);
+      this.takeFailure(refused);
+      return refused;
+    }
+    if (answer.value === undefined) share.count(heldBytes);
+    budget.takeFailure(heldBytes);
+    return undefined;
   }
 
   /** Keeps the limit that a call exceeded, for the execution's ending. */
@@ -162,4 +172,11 @@ export class Admission {
     };
     return readInput(tool, inputText, this.#parts.limits.inputValues, takeRoom, memoryOf(inputText, inputBytes));
   }
+}
+
+/** The memory of a failure: its message, and what the handler gave with it. */
+export function heldOfFailure(answer: Answer): number {
+  if (answer.ok) return 0;
+  const { message, value = "", parts = [] } = answer;
+  return memoryOf(message) + memoryOf(value) + partsBytes(parts);
 }

@@ -144,6 +144,11 @@ export class Budget {
     return overdraft;
   }
 
+  /** The limit that a failure of so many bytes would exceed. */
+  overFailure(bytes: number): Overdraft | undefined {
+    return this.#takeText(bytes, bytes);
+  }
+
   /** Counts a message that the caller gets in place of a result, even beyond the limit. */
   takeFailure(heldBytes: number): void {
     this.#failureBytes += heldBytes;

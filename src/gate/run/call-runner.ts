@@ -3,10 +3,10 @@
  * answer with its value as JSON text, or its failure, goes out.
  */
 import type { AsyncLocalStorage } from "node:async_hooks";
-import { Content, displayText, keptParts, partsBytes } from "../../tools/content.ts";
+import { Content, displayText, keptParts, keptSource, partsBytes } from "../../tools/content.ts";
 import type { CallContext } from "../../tools/tool.ts";
 import type { Redactor } from "../../redaction/redactor.ts";
-import { isLarge, type ResultLimits } from "../../values/json/serialise-result.ts";
+import { isLarge, type ResultLimits, serialiseResult } from "../../values/json/serialise-result.ts";
 import type { TakenInput } from "../admit/admission.ts";
 import type { Answer, Failure } from "../answer.ts";
 import { runAttempts } from "./attempts.ts";
@@ -14,7 +14,7 @@ import type { CallQueues } from "../queues/call-queues.ts";
 import type { OpenCall } from "../open-call.ts";
 import type { OpenCalls, OpenCallsParts } from "../open-calls.ts";
 import type { Handled } from "./handled.ts";
-import { readOutside, readResult, Returned, runHandler, toText } from "./run-handler.ts";
+import { handledText, readOutside, readResult, Returned, runHandler, toText } from "./run-handler.ts";
 import { GatheredItems } from "../streams/gathered-items.ts";
 import { type StreamParts, StreamRun } from "../streams/stream-run.ts";
 import * as sentences from "../sentences.ts";
@@ -173,8 +173,10 @@ export class CallRunner {
   #answerWith(call: OpenCall, result: unknown): Answer | undefined | Promise<Answer | undefined> {
     const { calls, inContext, limits, share, unread } = this.#parts;
     let returned: unknown;
+    let failed: Content | undefined;
     try {
       returned = Content.is(result) ? result.value : result;
+      failed = Content.is(result) && result.isError ? result : undefined;
       const refused = Content.is(result) ? this.#takeContent(call, result) : undefined;
       if (refused) return calls.fail(call, refused);
     } catch (error) {
@@ -183,6 +185,7 @@ export class CallRunner {
     }
     const make = () => {
       if (calls.isGone(call)) return undefined;
+      if (failed) return inContext(() => this.#answerFailed(call, failed, returned));
       if (returned instanceof StoredText) return this.#answerStored(call, returned);
       return inContext(() => toText(call, returned, limits, share, (handled) => calls.finish(call, handled)));
     };
@@ -193,10 +196,25 @@ export class CallRunner {
       : answer();
   }
 
-  /** Keeps the display, and the parts if a model called directly. Returns the failure if they are too large. */
-  #takeContent(call: OpenCall, { display, parts }: Content): Failure | undefined {
+  /** Makes the answer of a call whose handler says that it has failed, and with what. The value need not fit the tool's `output`. */
+  #answerFailed(call: OpenCall, content: Content, value: unknown): Answer | undefined | Promise<Answer | undefined> {
+    const { calls, limits, share } = this.#parts;
+    return serialiseResult(value, limits, share, (encoded) => {
+      const handled = handledText(call, value, encoded, limits);
+      const answer = handled.answer.ok
+        ? sentences.handlerFailedWith(call.tool.name, handled.answer.text, content)
+        : undefined;
+      return calls.finish(call, answer ? { answer } : handled);
+    });
+  }
+
+  /** Keeps the display, the source, and the parts if a model called directly. Returns the failure if they are too large. */
+  #takeContent(call: OpenCall, { display, parts, source }: Content): Failure | undefined {
     const { handling, identity, tool } = call;
-    const said = display === undefined ? {} : { display: displayText(display) };
+    const said = {
+      ...(display === undefined ? {} : { display: displayText(display) }),
+      ...(source === undefined ? {} : { from: keptSource(source) }),
+    };
     const isDirect = identity.caller === "direct";
     handling.beside = isDirect ? said : { ...said, partsLeftOut: parts.length };
     if (!isDirect || parts.length === 0) return undefined;

@@ -11,18 +11,24 @@ export async function redactAnswer(
   redactor: Redactor,
   about: About,
 ): Promise<{ readonly redacted: Answer; readonly taken: number }> {
-  const { approvedBy } = answer;
+  const { approvedBy, from, parts } = answer;
   const approver = approvedBy === undefined ? {} : { approvedBy: (await redactor.text(approvedBy, about)).text };
   const redaction = redactor.for(about);
+  const message = answer.ok ? undefined : await redaction.text(answer.message);
+  const text = answer.ok ? await redaction.json(answer.text) : answer.value && (await redaction.json(answer.value));
+  const beside = {
+    ...(parts && { parts: await Array.fromAsync(parts, (part) => redactPart(part, redaction)) }),
+    ...(from !== undefined && { from: await redaction.text(from) }),
+    ...approver,
+  };
+  const { taken } = redaction;
   if (!answer.ok) {
-    const message = await redaction.text(answer.message);
     const { text: tool } = await redactor.text(answer.tool, about);
-    return { redacted: { ...answer, message, tool, ...approver }, taken: redaction.taken };
+    const value = text === undefined ? {} : { value: text };
+    return { redacted: { ...answer, message: message ?? "", tool, ...value, ...beside }, taken };
   }
-  const text = await redaction.json(answer.text);
-  const bytes = redaction.taken === 0 ? answer.bytes : Buffer.byteLength(text);
-  const parts = answer.parts && (await Array.fromAsync(answer.parts, (part) => redactPart(part, redaction)));
-  return { redacted: { ok: true, text, bytes, ...(parts && { parts }), ...approver }, taken: redaction.taken };
+  const bytes = taken === 0 ? answer.bytes : Buffer.byteLength(text ?? "");
+  return { redacted: { ok: true, text: text ?? "", bytes, ...beside }, taken };
 }
 
 /** Redacts names, addresses and texts. Images and other bytes stay as they are. */

@@ -161,7 +161,7 @@ async function validatedText(
   return handledText(call, validated.value, await serialiseResult(validated.value, limits, share), limits);
 }
 
-function handledText(
+export function handledText(
   { tool, identity }: OpenCall,
   value: unknown,
   encoded: ResultText,

@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { PortcullisError } from "../../errors.ts";
+import type { ContentPart } from "../../tools/content.ts";
 import type { Share } from "../../values/held-bytes.ts";
 import type { FailureCode, RefusalCode } from "../answer.ts";
 import type { Streamed } from "./stream-news.ts";
@@ -11,6 +12,11 @@ export interface CallFailure {
   /** `cancelled`: the call was cancelled before it had an answer. */
   readonly code: RefusalCode | FailureCode | "cancelled";
   readonly message: string;
+  /** What the tool gave with its failure. */
+  readonly value?: unknown;
+  readonly parts?: readonly ContentPart[];
+  /** Where that comes from, as the tool says. */
+  readonly from?: string;
 }
 
 export interface HostItemsParts {

@@ -176,21 +176,24 @@ export function resultBlock(
   { carried, told }: ResultParts,
   found: readonly string[],
 ): Fields {
-  const text = labelledText(result, { marksFailure: true, told });
+  // A block that is marked as a failure takes text alone.
+  const isMarked = carried.length === 0;
+  const text = labelledText(result, { marksFailure: isMarked, told });
   const blocks = [
     ...carried.map(CONTENT.data),
     // A reference shows the model a tool whose loading was deferred.
     ...found.map((name) => ({ type: "tool_reference", tool_name: name })),
   ];
-  return blockOf(toolUseId, blocks.length > 0 ? [{ type: "text", text }, ...blocks] : text, result);
+  const content = blocks.length > 0 ? [{ type: "text", text }, ...blocks] : text;
+  return blockOf(toolUseId, content, isMarked && result.isError);
 }
 
 /** The block for a hosted program, which takes the bare text alone, because it parses it. */
 export function programResultBlock(toolUseId: string, result: CallResult): Fields {
-  return blockOf(toolUseId, result.isError ? `Error: ${result.text}` : result.text, result);
+  return blockOf(toolUseId, result.isError ? `Error: ${result.text}` : result.text, result.isError);
 }
 
-function blockOf(toolUseId: string, content: unknown, { isError }: CallResult): Fields {
+function blockOf(toolUseId: string, content: unknown, isError: boolean): Fields {
   return { type: "tool_result", tool_use_id: toolUseId, content, ...(isError ? { is_error: true } : {}) };
 }
 

@@ -5,6 +5,8 @@ import type { CallResult, Provenance } from "../model.ts";
 const PHRASE_LENGTH = 120;
 /** Longest name in a label, in UTF-16 code units. */
 const NAME_LENGTH = 256;
+/** Longest address or path in a label, in UTF-16 code units. */
+const FROM_LENGTH = 2048;
 /** Indent of text that is not the runtime's own, as in reports. */
 const INSET = "  ";
 /** How each phrase of a label begins. No text of a result begins so: `labelledText` indents such a text. */
@@ -12,6 +14,7 @@ const PHRASES = {
   failed: "failed",
   cut: "cut: ",
   source: "from ",
+  at: "at ",
   filtered: "filtered: ",
   approvedBy: "approved by ",
   with: "with ",
@@ -42,11 +45,12 @@ export function labelledText(result: CallResult, facts: BlockFacts): string {
  * call, and what is beside the text. Undefined if the provider's block says everything.
  */
 export function labelOf({ isError, provenance }: CallResult, { marksFailure, told }: BlockFacts): string | undefined {
-  const { source, filtered, approvedBy } = provenance;
+  const { source, from, filtered, approvedBy } = provenance;
   const phrases = [
     ...(isError && !marksFailure ? [PHRASES.failed] : []),
     ...cutPhrases(provenance),
     ...(source === undefined ? [] : [PHRASES.source + plain(source)]),
+    ...(from === undefined ? [] : [PHRASES.at + JSON.stringify(inOneLine(from, FROM_LENGTH))]),
     ...(filtered === undefined ? [] : [PHRASES.filtered + inOneLine(filtered, PHRASE_LENGTH)]),
     ...(approvedBy === undefined ? [] : [PHRASES.approvedBy + plain(approvedBy)]),
     ...told,

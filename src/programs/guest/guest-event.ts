@@ -65,13 +65,19 @@ export function streamsOf(body: string): readonly string[] {
 
 export function answerEvent(now: number, id: number, answer: Answer): GuestEvent {
   const { ok } = answer;
-  const body = ok ? answer.text : JSON.stringify({ code: answer.code, tool: answer.tool, message: answer.message });
+  const body = ok ? answer.text : errorBody(answer);
   // The items of a stream were counted as they were handed over.
   const resultBytes = !ok ? 0 : answer.items === undefined ? answer.bytes : body.length;
   const head = { kind: "answer", now, id, resultBytes } as const;
   // V8 joins the two parts of a large text only when it is read, which the journal in memory does not.
   const text = answerText(now, id, ok, body);
   return body.length < LARGE_LENGTH ? { head, text } : { head, text, pieces: [answerHead(now, id, ok), body] };
+}
+
+/** The value is text already. */
+function errorBody({ code, tool, message, value }: Answer & { readonly ok: false }): string {
+  const body = JSON.stringify({ code, tool, message });
+  return value === undefined ? body : `${body.slice(0, -1)},"value":${value}}`;
 }
 
 /** A batch of the stream that answers a call. `isKept`: whether the journal keeps its items. */

@@ -1,3 +1,4 @@
+import { saysMore } from "../../gate/answer.ts";
 import type { CallAnswer } from "../../gate/call-tool.ts";
 import type { LinkedResult } from "../../mcp-runs/result.ts";
 import { cleanJson } from "../../output/clean-json.ts";
@@ -16,10 +17,19 @@ export function directResult(
   outputBytes: number,
   keep: (text: string) => LinkedValue | undefined,
 ): LinkedResult {
-  if (!answer.ok) return failure(answer, outputBytes);
   const { value, parts = [] } = answer;
+  if (!answer.ok && (value === undefined || typeof value === "string")) {
+    const text = failureText(answer, value ?? answer.message, outputBytes);
+    return { content: [text, ...partBlocks(parts)], isError: true };
+  }
   const blocks = contentBlocks(value, outputBytes, parts);
-  return { content: blocks ? [...blocks] : [...shownValue(value, outputBytes, keep), ...partBlocks(parts)] };
+  const content = blocks ? [...blocks] : [...shownValue(value, outputBytes, keep), ...partBlocks(parts)];
+  if (answer.ok) return { content };
+  const isSaid = blocks === undefined && saysMore(answer, JSON.stringify(value));
+  return {
+    content: [...(isSaid ? [failureText(answer, answer.message, outputBytes)] : []), ...content],
+    isError: true,
+  };
 }
 
 function shownValue(
@@ -36,7 +46,7 @@ function shownValue(
 }
 
 /** The message of a handler is foreign text, so all its lines are indented. */
-function failure({ code, message }: CallAnswer & { readonly ok: false }, outputBytes: number): LinkedResult {
+function failureText({ code }: CallAnswer & { readonly ok: false }, message: string, outputBytes: number) {
   const text = code === "handler_failed" ? insetText(message) : insetLines(message);
-  return { content: [{ type: "text", text: cutMiddle(text, outputBytes, INSET) }], isError: true };
+  return { type: "text" as const, text: cutMiddle(text, outputBytes, INSET) };
 }

@@ -60,6 +60,13 @@ export class ServerText {
     return cutMiddle(this.#secrets.takenFrom(text.slice(0, READ_LENGTH), { end: isCut }), maxBytes);
   }
 
+  /** JSON with each of its texts quoted; undefined for more than is read of a text. */
+  quoteWithin(value: unknown): unknown {
+    const json = JSON.stringify(value);
+    if (json === undefined || json.length > READ_LENGTH) return undefined;
+    return JSON.parse(json, (_, one: unknown) => (typeof one === "string" ? this.quote(one) : one)) as unknown;
+  }
+
   /** The beginning of a text without credentials. */
   head(text: string, length: number): string {
     return this.#secrets.takenFrom(text.slice(0, length), { end: text.length > length });

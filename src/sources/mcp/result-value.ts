@@ -1,7 +1,7 @@
 import { PortcullisError } from "../../errors.ts";
 import type { ServerText } from "./clean-credentials.ts";
 import { MalformedMessage, type Message } from "./wire/wire.ts";
-import { content as withParts, MAX_PARTS, type PartInput } from "../../tools/content.ts";
+import { content as withParts, failedContent, MAX_PARTS, type PartInput } from "../../tools/content.ts";
 import type { Caller } from "../../tools/tool.ts";
 import { isFields } from "../../values/fields.ts";
 
@@ -17,13 +17,46 @@ export function resultValue(
 ): unknown {
   if (!Array.isArray(content) || !content.every(isBlock))
     throw new MalformedMessage("The result has content that is no list of blocks.");
-  if (isError === true) throw new PortcullisError("tool_failed", text.quote(textOf(content)));
+  const onlyTexts = content.every(({ type }) => type === "text");
+  if (isError === true && structuredContent === undefined && onlyTexts)
+    throw new PortcullisError("tool_failed", text.quote(textOf(content)));
   // A program may need the bytes. A model needs them as an image or a file, and not as base64 in a text.
-  const shown = caller === "direct" ? content.map(shownToModel) : content.map((block) => ({ block, part: undefined }));
+  const hidesBytes = caller === "direct" || isError === true;
+  const shown = hidesBytes ? content.map(shownToModel) : content.map((block) => ({ block, part: undefined }));
   const parts = shown.flatMap(({ part }) => part ?? []).slice(0, MAX_PARTS);
   const blocks = shown.map(({ block }) => block);
   const value = valueOf(blocks, structuredContent);
+  if (isError === true) return failureWith(value, parts, sentenceOf(content, structuredContent, text, caller), text);
   return parts.length === 0 ? value : withParts({ value, parts });
+}
+
+/** A failure with all that the server gave. It may repeat what it was given, so its texts are quoted. */
+function failureWith(value: unknown, parts: readonly PartInput[], sentence: string | undefined, text: ServerText) {
+  const quoted = text.quoteWithin(value);
+  if (quoted !== undefined) return failedContent(quoted, parts, sentence);
+  const said = sentence ?? "The tool failed.";
+  throw new PortcullisError("tool_failed", `${said}\nIts server gave more with this failure than is read of one.`);
+}
+
+/** The server's words about a failure, unless the caller reads them in the value: the blocks, or the same JSON as text. */
+function sentenceOf(
+  content: readonly Block[],
+  structuredContent: unknown,
+  text: ServerText,
+  caller: Caller,
+): string | undefined {
+  if (structuredContent === undefined) return caller === "direct" ? undefined : text.quote(textOf(content));
+  const texts = content.filter(({ type }) => type === "text");
+  const isSame = texts.length === 1 && sameJson(String(texts[0]?.text), structuredContent);
+  return texts.length === 0 || isSame ? undefined : text.quote(textOf(content));
+}
+
+function sameJson(text: string, value: unknown): boolean {
+  try {
+    return JSON.stringify(JSON.parse(text)) === JSON.stringify(value);
+  } catch {
+    return false;
+  }
 }
 
 function valueOf(content: readonly Block[], structuredContent: unknown): unknown {

@@ -1,11 +1,11 @@
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { content, createRuntime, defineTool, fromMcp, type PartInput, type Tool } from "portcullis";
-import { createMemorySandbox } from "portcullis/testing";
+import { createMemorySandbox, scriptedModel } from "portcullis/testing";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { McpDoor } from "../../../src/serve/mcp/mcp-door.ts";
-import { realServer, serverFile } from "../../sources/mcp/servers.ts";
+import { rawServer, realServer, serverFile } from "../../sources/mcp/servers.ts";
 
 const ASKED = { signal: undefined, asking: { type: "none" }, notify: undefined } as const;
 
@@ -59,6 +59,19 @@ describe("a direct call of a tool of the host", () => {
     const draw = () => content({ value: "x".repeat(100_000), parts: [PARTS[0]?.[0] as PartInput] });
     const { content: blocks } = await called([drawing(draw)], "desk_draw");
     expect(blocks.map(({ type }) => type)).toEqual(["text", "resource_link", "image"]);
+  });
+
+  test("gives the value and the parts of a failure, marked as one", async () => {
+    const parts = [PARTS[0]?.[0] as PartInput];
+    const image = PARTS[0]?.[1];
+    const failed = (value: unknown) => called([drawing(() => content({ isError: true, value, parts }))], "desk_draw");
+    expect(await failed("No axis.")).toEqual({ isError: true, content: [{ type: "text", text: "  No axis." }, image] });
+    expect(await failed({ code: 5 })).toEqual({
+      isError: true,
+      content: [{ type: "text", text: '{"code":5}' }, image],
+    });
+    const large = await failed(Array.from({ length: 20_000 }, (_, id) => ({ id })));
+    expect([large.isError, large.content.map(({ type }) => type)]).toEqual([true, ["text", "resource_link", "image"]]);
   });
 
   test("names what does not fit into one result, with its size", async () => {
@@ -118,5 +131,44 @@ describe("a direct call of a tool of an MCP server", () => {
     if (!JSON.stringify(own.content).includes('"blob"'))
       expect(timeless(binary(blocks))).toMatchObject(timeless(binary(own.content as readonly object[])) as never);
     else expect(JSON.stringify(blocks)).toMatch(/"blob":"[A-Za-z0-9+/=]{10,}"/);
+  });
+});
+
+describe("a failure of a tool of an MCP server", () => {
+  const image = { type: "image", data: "cGl4ZWxz", mimeType: "image/png" };
+  const given = (structured: boolean) => ({ text: structured ? "structured" : "" });
+  const open = (allowedCallers: ("direct" | "programmatic")[]) =>
+    fromMcp({ ...rawServer("failing-fully"), env: { API_TOKEN: "t0ken-12345" } }, { allowedCallers, effect: "read" });
+
+  test("is passed on with its blocks, and with what it is made of", async () => {
+    await using source = await open(["direct"]);
+    const said = { type: "text", text: "  No axis." };
+    expect(await called(source.tools, "raw_echo", given(false))).toEqual({ isError: true, content: [said, image] });
+    const structured = { type: "text", text: '{"code":5,"token":"[secret]"}' };
+    const whole = { isError: true, content: [said, structured, image] };
+    expect(await called(source.tools, "raw_echo", given(true))).toEqual(whole);
+  });
+
+  test("is an error with a value to a program, and words and image to a model", async () => {
+    await using source = await open(["direct", "programmatic"]);
+    await using runtime = await createRuntime({ tools: source.tools, sandbox: createMemorySandbox() });
+    const program = (structured: boolean) =>
+      `try { await tools.raw.echo(${JSON.stringify(given(structured))}); } catch ({ message, value }) { return [message, value]; }`;
+    const blocks = [
+      { type: "text", text: "No axis." },
+      { type: "image", mimeType: "image/png", bytes: 6 },
+    ];
+    expect((await runtime.execute(program(false))).outcome).toMatchObject({ value: ["No axis.", { content: blocks }] });
+    const structured = { code: 5, token: "[secret]" };
+    expect((await runtime.execute(program(true))).outcome).toMatchObject({ value: ["No axis.", structured] });
+    const model = scriptedModel([{ calls: [{ tool: "raw.echo", input: given(true) }] }, { text: "Done." }]);
+    const { transcript } = await runtime.agent({ model, task: "t" });
+    expect(transcript.turns[0]?.results).toMatchObject([
+      {
+        text: `  No axis.\n${JSON.stringify(structured)}`,
+        isError: true,
+        parts: [{ type: "image", mediaType: "image/png", data: image.data }],
+      },
+    ]);
   });
 });

@@ -48,3 +48,40 @@ describe("what an MCP server answers a direct call with", () => {
 test("a program gets the bytes as base64", () => {
   expect(resultValue({ content: [said, audio] }, text, "programmatic")).toEqual({ content: [said, audio] });
 });
+
+describe("a failure", () => {
+  const failed = (result: object, caller: "direct" | "programmatic" = "direct", secrets: readonly string[] = []) => {
+    const value = resultValue({ isError: true, ...result }, new ServerText(secrets), caller);
+    return Content.is(value)
+      ? { isError: value.isError, value: value.value, parts: value.parts, message: value.message }
+      : value;
+  };
+
+  test("of texts alone is thrown with them", () => {
+    expect(() => failed({ content: [said] })).toThrow("a chart");
+    expect(() => failed({ content: [] })).toThrow("did not say why");
+  });
+
+  test("with structured content has it as its value, and the server's words if they are not the same", () => {
+    const structuredContent = { code: 5 };
+    const whole = { isError: true, value: { code: 5 }, parts: [] };
+    expect(failed({ content: [said], structuredContent })).toEqual({ ...whole, message: "a chart" });
+    expect(failed({ content: [{ type: "text", text: '{ "code": 5 }' }], structuredContent })).toEqual(whole);
+    expect(failed({ structuredContent }, "programmatic")).toEqual(whole);
+  });
+
+  test("with images has them as parts, and their sizes in its value, for programs too", () => {
+    const blocks = { content: [said, { type: "image", mimeType: "image/png", bytes: 3 }] };
+    const parts = [{ type: "image", mediaType: "image/png", data }];
+    expect(failed({ content: [said, image] })).toEqual({ isError: true, value: blocks, parts });
+    expect(failed({ content: [said, image] }, "programmatic")).toMatchObject({ value: blocks, message: "a chart" });
+  });
+
+  test("repeats no credential that the server was given, and more than is read is said", () => {
+    const structuredContent = { headers: ["Bearer s3cret-token"] };
+    expect(JSON.stringify(failed({ structuredContent }, "direct", ["Bearer s3cret-token"]))).not.toContain("s3cret");
+    expect(() => failed({ content: [said], structuredContent: { x: "y".repeat(300_000) } })).toThrow(
+      /^a chart\nIts server gave more with this failure than is read of one\.$/,
+    );
+  });
+});
