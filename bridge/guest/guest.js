@@ -19,6 +19,8 @@
   const LINE_BYTES = 16_384;
   /** Characters of printed text in one frame: it fits into the smallest frame, however many of them are escaped. */
   const PIECE_LENGTH = 8_192;
+  /** Bytes that a line counts besides its own if it needs a frame, because its stream is not the last one's. */
+  const FRAME_BYTES = 64;
   const TIMERS_AT_ONCE = 10_000;
   /** Bytes of a frame that are reserved for its header. The host accepts shorter headers only. */
   const HEADER_BYTES = 16_384;
@@ -1032,9 +1034,10 @@
   function printLine(stream, text) {
     if (settled) return;
     const isHead = tailFirst === null && dropped === 0;
-    const room = printedBytes === undefined || !isHead ? -1 : printedBytes - headBytes - 1;
+    const besides = 1 + (stream === pendingStream ? 0 : FRAME_BYTES);
+    const room = printedBytes === undefined || !isHead ? -1 : printedBytes - headBytes - besides;
     if (room >= 0 && fittingLength(text, room) === text.length) {
-      headBytes += fittingBytes + 1;
+      headBytes += fittingBytes + besides;
       send(stream, `${text}\n`, 0);
       return;
     }

@@ -69,6 +69,8 @@ DEPTH = 100
 LINE_LENGTH = 16_384
 # Characters of printed text in one frame: it fits into the smallest frame, however many of them are escaped.
 PIECE_LENGTH = 4_096
+# Bytes that a line counts besides its own if it needs a frame, because its stream is not the last one's.
+FRAME_BYTES = 64
 TIMERS_AT_ONCE = 10_000
 LONGEST_TIMER_MS = 2**31 - 1
 # Bytes of a frame that are reserved for its header: more than the host accepts.
@@ -489,9 +491,10 @@ class Log:
 
     def add(self, stream, text, left_out):
         """Adds a line without its line break. `left_out` counts the characters that were cut from it already."""
-        if left_out == 0 and len(text) < self.room():
-            size = utf8_size(text) + 1
-            if size <= self.room():
+        room = self.room()
+        if left_out == 0 and len(text) < room:
+            size = utf8_size(text) + 1 + (0 if stream == self._pending_stream else FRAME_BYTES)
+            if size <= room:
                 self._head_bytes += size
                 self._send(stream, f"{text}\n", 0)
                 return
