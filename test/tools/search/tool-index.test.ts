@@ -91,6 +91,7 @@ test.each([
 test.each([
   ["the words of a query", "list customers", "list, customers"],
   ["the tool's word for a synonym", "clients", "clients (customer)"],
+  ["two words that are written as one", "listcustomers", "list, customers"],
   ["a word that two words make", "list by last name", "last name, list"],
   ["the three that count most", "list every overdue customer by lastname and city", "overdue, lastname, city"],
 ])("why a tool was found names %s", (_, words, why) => {
