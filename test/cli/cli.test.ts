@@ -280,7 +280,7 @@ test.each([
   ],
   [
     ["demo", "nothing"],
-    'portcullis: demo: expected capital, airports, hops, movies, flights, speeches, subgrid, licenses, operations, streams, mcp-join, github-openapi, refunds, desk or read-file, got "nothing".',
+    'portcullis: demo: expected capital, airports, hops, movies, flights, speeches, subgrid, licenses, operations, streams, mcp-join, github-openapi, refunds, desk, read-file or team, got "nothing".',
   ],
 ])("wrong usage %j is told in a sentence, with exit code 2", async (args, sentence) => {
   const { code, stdout, stderr } = await portcullis(args, "return 1;");
