@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ExecutionView } from "../../src/views/view.ts";
-import { endingText, leadText, stateText, tokensText } from "../../src/views/words.ts";
+import { duration, endingText, leadText, stateText, tokensText } from "../../src/views/words.ts";
 
 test("the limit that stopped an execution is named for those who set it, and told in words to all others", () => {
   const stopped = { type: "stopped", limit: "runningMs" };
@@ -17,4 +17,14 @@ test("an execution that a list does not read has a word for it", () => {
 
 test("one token is no tokens", () => {
   expect(tokensText({ inputTokens: 1, outputTokens: 1200 })).toBe("1 token in, 1,200 out");
+});
+
+test.each([
+  [9.96, "10 ms"],
+  [999.6, "1.00 s"],
+  [59_996, "1 min 0 s"],
+  [119_700, "2 min 0 s"],
+  [3_599_700, "1.0 h"],
+])("a time of %d ms is rounded to units that are not full: %s", (ms, text) => {
+  expect(duration(ms)).toBe(text);
 });
