@@ -3,17 +3,23 @@ import { nearest } from "../option-rules/nearest.ts";
 import {
   checkOptions,
   fieldsOf,
+  flag,
   object,
   oneOf,
   option,
   type OptionPlace,
   type OptionRules,
   type OptionsOf,
+  pick,
+  words,
 } from "../option-rules/options.ts";
-import { TOOL_RULES } from "../tools/define-tool.ts";
-import { type Caller, EFFECTS } from "../tools/tool.ts";
+import { RATE_RULES, RETRY_RULES, TOOL_RULES } from "../tools/define-tool.ts";
+import { type Caller, EFFECTS, ON_UNKNOWN } from "../tools/tool.ts";
 
 const { allowedCallers, concurrency, timeoutMs } = TOOL_RULES;
+
+/** Of the options of a tool's `retry`, those that a file can hold. */
+const WRITTEN_RETRY = pick(RETRY_RULES, "attempts", "delayMs");
 
 /** The part of a tool's policy that a file can hold. What is left out is taken from the more general entry. */
 export const WRITTEN_RULES = {
@@ -29,7 +35,38 @@ export const WRITTEN_RULES = {
   concurrency: option<number>(concurrency.expected, concurrency.accepts),
   /** Timeout of a call, in milliseconds; a minute by default. */
   timeoutMs: option<number>(timeoutMs.expected, timeoutMs.accepts),
+  /** Makes a call again if it fails, `{ attempts, delayMs? }`, within `timeoutMs`. For tools that read or are idempotent. */
+  retry: object<OptionsOf<typeof WRITTEN_RETRY>>(),
+  /** Calls that may start in a span of time, `{ calls, perMs }`, over all executions of a runtime; further calls wait. */
+  rate: object<OptionsOf<typeof RATE_RULES>>(),
+  /** What becomes of a `write` whose host died while it ran: a person is asked (default), it runs again, or it fails. */
+  onUnknown: oneOf(ON_UNKNOWN),
+  /** Words by which the tool is searched for, beside its name and description. */
+  tags: option<readonly string[]>("an array of non-blank strings", isWordList),
+  /** How and when to use the tool, for the system text of a conversation that has it. */
+  instructions: words(),
+  /** Whether models are told of the tool even if the tools are too many to be listed; false by default. */
+  pinned: flag(),
+  /** Whether a model that may call the tool directly is told of it only when it has searched for it. */
+  defer: flag(),
 };
+
+/** The rules of the objects inside a policy. */
+const NESTED = { retry: WRITTEN_RETRY, rate: RATE_RULES };
+
+function isWordList(given: unknown): boolean {
+  return Array.isArray(given) && given.every((word) => typeof word === "string" && word.trim() !== "");
+}
+
+/** Throws `option_invalid` with the place of what is no policy, also inside `retry` and `rate`. */
+function checkWritten<Rules extends OptionRules>(place: OptionPlace, written: unknown, rules: Rules): OptionsOf<Rules> {
+  const read = checkOptions(place, written, rules);
+  for (const [name, nested] of Object.entries(NESTED)) {
+    const given = (read as Readonly<Record<string, unknown>>)[name];
+    if (given !== undefined) checkOptions(fieldsOf(place.at(name)), given, nested);
+  }
+  return read;
+}
 
 /** The `portcullis` object of a file, about the tools of a source. */
 export const FILE_RULES = {
@@ -81,7 +118,7 @@ export class FilePolicies<Own extends object = object> {
   /** Throws a `PortcullisError` (`option_invalid`) with the place of a field that is not as above. */
   constructor(subject: PolicySubject, written: unknown) {
     const { place, ownRules } = subject;
-    const { tools = {}, ...all } = checkOptions(place, written, { ...FILE_RULES, ...ownRules });
+    const { tools = {}, ...all } = checkWritten(place, written, { ...FILE_RULES, ...ownRules });
     const rules = { ...WRITTEN_RULES, ...ownRules };
     this.#subject = subject;
     this.#all = all as WrittenPolicy & Own;
@@ -96,7 +133,7 @@ export class FilePolicies<Own extends object = object> {
         key,
         prefix: star === -1 ? undefined : key.slice(0, -1),
         place: at,
-        policy: policy === false ? false : (checkOptions(at, policy, rules) as WrittenPolicy & Own),
+        policy: policy === false ? false : (checkWritten(at, policy, rules) as WrittenPolicy & Own),
       });
     }
     this.#patterns = [...this.#entries.values()]

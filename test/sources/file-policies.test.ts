@@ -59,6 +59,20 @@ describe("the policy of a file", () => {
       { tools: { a: true } },
       'api.json: portcullis.tools["a"]: expected a policy, or false, got true.',
     ],
+    ["text for a number of attempts", { retry: { attempts: "3" } }, "api.json: portcullis.retry.attempts: expected"],
+    ["a function in a file", { retry: { attempts: 2, on: "all" } }, 'portcullis.retry: there is no option "on"'],
+    ["a rate without its span", { tools: { a: { rate: { calls: 2 } } } }, `portcullis.tools["a"].rate.perMs: expected`],
+    [
+      "tags that are no words",
+      { tags: ["pay", 7] },
+      "api.json: portcullis.tags: expected an array of non-blank strings",
+    ],
+    ["a word for a flag", { pinned: "yes" }, "api.json: portcullis.pinned: expected true or false"],
+    [
+      "an outcome that does not exist",
+      { onUnknown: "repeat" },
+      `api.json: portcullis.onUnknown: expected "ask", "retry"`,
+    ],
     [
       "a star in the middle",
       { tools: { "a.*.b": {} } },

@@ -4,7 +4,7 @@ import { RunContext, tool as agentsTool } from "@openai/agents";
 import { jsonSchema as aiSchema, tool as aiTool } from "ai";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime, fromAiSdk, fromAnthropic, fromOpenAIAgents, type Tool } from "../../src/index.ts";
+import { createRuntime, fromAiSdk, fromAnthropic, fromOpenAIAgents, fromOpenApi, type Tool } from "../../src/index.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
 
 const policy = { allowedCallers: ["programmatic"], effect: "read" } as const;
@@ -18,6 +18,35 @@ async function call(tools: readonly Tool[], expression: string): Promise<unknown
   );
   return outcome.type === "completed" ? outcome.value : outcome;
 }
+
+test("a policy says how a tool of any other library is shown, found and repeated", async () => {
+  const more = {
+    retry: { attempts: 2, delayMs: 0 },
+    rate: { calls: 5, perMs: 1000 },
+    onUnknown: "retry",
+    tags: ["double"],
+    instructions: "Call it once.",
+    pinned: true,
+    defer: false,
+  } as const;
+  const schema = { type: "object", properties: {}, additionalProperties: false } as const;
+  const spec = { openapi: "3.1.0", info: { title: "x", version: "1" }, paths: { "/x": { get: { operationId: "x" } } } };
+  await using api = await fromOpenApi({ name: "api", spec, baseUrl: "http://127.0.0.1:1" }, { ...policy, ...more });
+  const adopted = [
+    ...fromAiSdk({ x: aiTool({ description: "X", inputSchema: k, execute: () => 1 }) }, { ...policy, ...more }),
+    ...fromAnthropic([betaTool({ name: "x", description: "X", inputSchema: schema, run: () => "1" })], {
+      ...policy,
+      ...more,
+    }),
+    ...fromOpenAIAgents([agentsTool({ name: "x", description: "X", parameters: k, execute: () => 1 })], {
+      ...policy,
+      ...more,
+    }),
+    ...api.tools,
+  ];
+  expect(adopted).toHaveLength(4);
+  for (const tool of adopted) expect(tool).toMatchObject(more);
+});
 
 // ---- the AI SDK ------------------------------------------------------------------------------------------------
 

@@ -31,6 +31,34 @@ function entry(mode = "plain", more: object = {}, mark?: string): object {
 
 const POLICY = { allowedCallers: ["programmatic"], effect: "read" };
 
+/** All that a policy may say of how a tool is shown, found and repeated. */
+const WHOLE = {
+  ...POLICY,
+  retry: { attempts: 2, delayMs: 0 },
+  rate: { calls: 5, perMs: 1000 },
+  onUnknown: "fail",
+  tags: ["repeat"],
+  instructions: "Call it once.",
+  pinned: true,
+  defer: false,
+};
+
+test("a file says how tools of a server are shown, found, repeated and bounded", async () => {
+  const portcullis = { tools: { echo: WHOLE, other: { ...POLICY, defer: true } } };
+  await using servers = await fromMcpConfig(configFile({ mcpServers: { raw: entry("plain", { portcullis }) } }));
+  const [echo, other] = servers.tools;
+  const { allowedCallers: _, ...said } = WHOLE;
+  expect(echo).toMatchObject({ name: "raw.echo", ...said });
+  expect(other).toMatchObject({ name: "raw.other", defer: true, onUnknown: "ask" });
+});
+
+test("a tool that changes something each time is left out if the file repeats it", async () => {
+  const portcullis = { tools: { echo: { ...WHOLE, effect: "write" } } };
+  await using servers = await fromMcpConfig(configFile({ mcpServers: { raw: entry("plain", { portcullis }) } }));
+  expect(servers.tools).toEqual([]);
+  expect(servers.problems.join()).toContain('"raw.echo", retry }): calls with the effect "write" are never repeated');
+});
+
 describe("the formats of clients", () => {
   test.each([
     ["Claude Code, Claude Desktop, Cursor", { mcpServers: { raw: entry("plain", { portcullis: POLICY }) } }],
@@ -318,6 +346,10 @@ describe("the JSON Schema of the key portcullis", () => {
       true,
     ],
     [{ servers: { a: { url: "http://x", portcullis: { tools: { b: POLICY } } } } }, true],
+    [{ mcpServers: { a: { portcullis: { ...WHOLE, tools: { b: WHOLE } } } } }, true],
+    [{ mcpServers: { a: { portcullis: { ...WHOLE, retry: {} } } } }, false],
+    [{ mcpServers: { a: { portcullis: { ...WHOLE, tags: [" "] } } } }, false],
+    [{ mcpServers: { a: { portcullis: { tools: { b: { ...WHOLE, onUnknown: "repeat" } } } } } }, false],
     [{ mcpServers: { a: { portcullis: { ...POLICY, effect: "reed" } } } }, false],
     [{ mcpServers: { a: { portcullis: { ...POLICY, tools: { b: true } } } } }, false],
     [{ portcullis: { a: { allowedCaller: [] } } }, false],
