@@ -15,7 +15,6 @@ export const HELD_BY_SUITES: ReadonlySet<string> = new Set([
   "src/agent/drive/drive-conversation.ts",
   "src/agent/drive/live-conversation.ts",
   "src/agent/drive/loop-rules.ts",
-  "src/agent/ending-text.ts",
   "src/agent/from-journal/restore-conversation.ts",
   "src/agent/from-journal/transcript.ts",
   "src/agent/prompt/answer-schema.ts",

@@ -73,7 +73,7 @@ describe.each(
     [`${name}, in one piece`, false, ...rest] as const,
   ]),
 )("with %s", (_, stream, wire, turn, asked) => {
-  test("each request asks for it, and what it gave goes back unchanged, also when the conversation is taken up", async () => {
+  test("S16: each request asks for it, and what it gave goes back unchanged, also when the conversation is taken up", async () => {
     await using served = await serve(wire, [first, turn, { text: "4" }]);
     const { sent, again } = await driveAndRestore(
       (fetch) => served.model({ stream, fetch }),

@@ -32,7 +32,7 @@ describe.each(WIRES)("with %s", (name, wire) => {
     return sent.map(partsOf);
   };
 
-  test("each request begins with the bytes of the request before it, turn by turn, also when it is taken up", async () => {
+  test("S14: each request begins with the bytes of the request before it, turn by turn, also when it is taken up", async () => {
     const requests = await run(
       { ...OPENING, settings: { reasoning: { effort: "low" }, maxOutputTokens: 88 } },
       [

@@ -285,7 +285,7 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
       expect(served.asked.at(-1)?.text).not.toContain("I was");
     });
 
-    test("a turn with too many calls is told to the model once, without the turn, and none of them is made", async () => {
+    test("S17: a turn with too many calls is told to the model once, without the turn, and none of them is made", async () => {
       const f = counted("f");
       const many = {
         calls: Array.from({ length: 1001 }, () => ({ tool: "f", input: { k: 1 } })),

@@ -29,7 +29,7 @@ describe.each(WIRES)("with %s", (_, wire) => {
     (await model(strict).converse(opening)).notStrict;
   const holdsAll = wire === geminiWire;
 
-  test("the tools that are declared without are named, later ones too, and none without strict", async () => {
+  test("S15: the tools that are declared without are named, later ones too, and none without strict", async () => {
     const opening = { ...BARE, tools: [declared("f"), LOOSE, SEARCH], deferred: [LATER] };
     expect(await looseOf(true, opening)).toEqual(holdsAll ? [] : ["loose", "later"]);
     expect([await looseOf(false, opening), await looseOf(true, BARE)]).toEqual([[], []]);

@@ -37,7 +37,7 @@ function marksIn({ system, tools, messages }: Body): readonly string[] {
 }
 
 describe("what Anthropic is asked to keep", () => {
-  test("is the system text, the tools, and what the user's last two messages end", async () => {
+  test("S14: is the system text, the tools, and what the user's last two messages end", async () => {
     const [first, second, third, fourth] = (await bodies({})).map(marksIn);
     expect(first).toEqual(["system 0 of 1", "tool 2 of 3", "user 0, block 0 of 1"]);
     expect(second).toEqual(["system 0 of 1", "tool 2 of 3", "user 0, block 0 of 1", "user 2, block 0 of 1"]);

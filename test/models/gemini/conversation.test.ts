@@ -142,7 +142,7 @@ describe.each([
   });
 
   describe.each(["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"])("%s", (reason) => {
-    test("is told to the model once, without the turn, and no call of it is made", async () => {
+    test("S17: is told to the model once, without the turn, and no call of it is made", async () => {
       const f = counted("f");
       const script = [bad(reason), { calls: [{ tool: "f", input: { k: 2 } }] }, { text: "4" }];
       const { answer, served, transcript } = await run(script, { tools: [f.tool] });

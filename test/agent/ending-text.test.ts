@@ -1,0 +1,21 @@
+import { expect, test } from "vitest";
+import { agentEndingText, clientEnding } from "../../src/agent/ending-text.ts";
+
+test("a client learns the code of a provider's failure, and neither its words nor the id of the request", () => {
+  const failure = { code: "key_refused", message: "The key sk-1 is revoked.", status: 401, request: "req_1" } as const;
+  expect(clientEnding({ type: "provider_failed", failure })).toEqual({
+    type: "provider_failed",
+    failure: { code: "key_refused", message: "Its model could not be reached.", status: 401 },
+  });
+});
+
+test.each([
+  [undefined, "The model called look 4 times in a row with the same input, and got the same answer each time."],
+  [
+    2,
+    "The model took the same 2 turns, the last with a call of look, 4 times in a row, and got the same answers each time.",
+  ],
+])("a repetition is told with the turns that it has: %s", (cycle, text) => {
+  const ending = { type: "stuck", tool: "look", times: 4, ...(cycle === undefined ? {} : { cycle }) } as const;
+  expect(agentEndingText(ending)).toBe(text);
+});
