@@ -201,8 +201,16 @@ class ChatModel:
             data=json.dumps(body).encode(),
             headers={"content-type": "application/json", "authorization": f"Bearer {self.key}"},
         )
-        with OPENER.open(request, timeout=600) as response:
-            return json.loads(response.read(MAX_ANSWER_BYTES))["choices"][0]["message"]
+        try:
+            with OPENER.open(request, timeout=600) as response:
+                return json.loads(response.read(MAX_ANSWER_BYTES))["choices"][0]["message"]
+        except urllib.error.HTTPError as error:
+            said = json.dumps(error.read(2000).decode(errors="replace"))
+            raise SystemExit(f"The model at {self.url} answered {error.code}: {said}") from None
+        except BROKEN_OFF as error:
+            raise SystemExit(f"The model at {self.url} gives no answer: {error}") from None
+        except (ValueError, KeyError, IndexError, TypeError):
+            raise SystemExit(f"The model at {self.url} answered in another form than Chat Completions.") from None
 
 
 class ScriptedModel:
@@ -216,7 +224,9 @@ class ScriptedModel:
         self.calls = 0
 
     def turn(self, messages, tools):
-        turn = next(self.turns)
+        turn = next(self.turns, None)
+        if turn is None:
+            raise SystemExit("The script has no further turn, and the loop needs one: end it with a turn that has a text.")
         if "text" in turn:
             return {"role": "assistant", "content": turn["text"].replace("{result}", messages[-1]["content"])}
         name, given = ("run_program", {"code": turn["code"]}) if "code" in turn else ("search_tools", turn["search"])
@@ -286,8 +296,11 @@ def main():
     if not key:
         raise SystemExit("Set PORTCULLIS_KEY to the server's token, or to a key with the scopes run, read and decide.")
     if options.script:
-        with open(options.script, encoding="utf-8") as file:
-            model = ScriptedModel(json.load(file))
+        try:
+            with open(options.script, encoding="utf-8") as file:
+                model = ScriptedModel(json.load(file))
+        except (OSError, ValueError) as error:
+            raise SystemExit(f"--script {options.script} cannot be read: {error}") from None
     else:
         url = os.environ.get("MODEL_URL", "https://api.openai.com/v1")
         name = os.environ.get("MODEL_NAME")
@@ -299,7 +312,13 @@ def main():
     except Refused as refused:
         raise SystemExit(f"The server refused it ({refused.code}): {refused}") from None
     except urllib.error.URLError as error:
-        raise SystemExit(f"There is no answer: {error}") from None
+        raise SystemExit(f"{options.url} gives no answer: {error.reason}. Is `portcullis serve` running there?") from None
+    except BROKEN_OFF as error:
+        raise SystemExit(f"The connection to {options.url} broke off: {error}") from None
+    except ValueError as error:
+        raise SystemExit(f"{options.url} is no address of a server, or answers no JSON: {error}") from None
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
 
 
 if __name__ == "__main__":

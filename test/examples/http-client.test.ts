@@ -168,3 +168,36 @@ test("the client is one file that imports the standard library alone", () => {
     "uuid",
   ]);
 });
+
+test.each<readonly [what: string, args: readonly string[], env: NodeJS.ProcessEnv, said: string]>([
+  ["no server", ["--script", SCRIPT], { PORTCULLIS_URL: "http://127.0.0.1:1" }, "Is `portcullis serve` running there?"],
+  [
+    "an address that is none",
+    ["--script", SCRIPT],
+    { PORTCULLIS_URL: "nonsense" },
+    "nonsense is no address of a server",
+  ],
+  ["no script", ["--script", "/none.json"], {}, "--script /none.json cannot be read"],
+  [
+    "no model",
+    [],
+    { MODEL_NAME: "m", MODEL_URL: "http://127.0.0.1:1" },
+    "The model at http://127.0.0.1:1/chat/completions",
+  ],
+  ["another key", ["--script", SCRIPT], { PORTCULLIS_KEY: "another-key-than-it-is" }, "The server refused it"],
+])("%s is told in a sentence, without a traceback", async (_, args, env, said) => {
+  await using server = await open();
+  const { code, err } = await start(server.url, args, env).ended;
+  expect(code).toBe(1);
+  expect(err).toContain(said);
+  expect(err).not.toContain("Traceback");
+});
+
+test("a script that ends without a text is told in a sentence", async () => {
+  const script = join(scratch, "short.json");
+  writeFileSync(script, JSON.stringify([{ code: "return 1" }]));
+  await using server = await open();
+  const { err } = await start(server.url, ["--script", script]).ended;
+  expect(err).toContain("The script has no further turn");
+  expect(err).not.toContain("Traceback");
+});

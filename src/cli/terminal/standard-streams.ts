@@ -3,6 +3,7 @@ import { styleText } from "node:util";
 import { cleanText } from "../../output/clean-text.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
+import type { Screen } from "./screen.ts";
 
 /** The streams that a command reads and writes. */
 export type Streams = Pick<NodeJS.Process, "stdin" | "stdout" | "stderr">;
@@ -41,6 +42,36 @@ function makeRoom({ isTTY }: NodeJS.WriteStream, text: string): void {
   isWithinLine = !text.endsWith("\n");
 }
 
+let isDrawing = false;
+
+/** Draws on a terminal without taking the place of what is drawn. */
+export function writeDrawn(stream: NodeJS.WriteStream, text: string): void {
+  isDrawing = true;
+  stream.write(text);
+  isDrawing = false;
+}
+
+/**
+ * Until it is disposed of, what other code writes to this terminal takes the place of what is drawn, too: handlers of tools log
+ * what they like. A question has the terminal for itself.
+ */
+export function watchWrites(stream: NodeJS.WriteStream, screen: Pick<Screen, "isTaken">): Disposable {
+  // oxlint-disable-next-line typescript/unbound-method
+  const before = stream.write;
+  const passOn = before.bind(stream);
+  const watched = ((chunk: string | Uint8Array, ...rest: never[]) => {
+    if (!isDrawing && !screen.isTaken)
+      makeRoom(stream, typeof chunk === "string" ? chunk : Buffer.from(chunk).toString("latin1"));
+    return passOn(chunk, ...rest);
+  }) as typeof stream.write;
+  stream.write = watched;
+  return {
+    [Symbol.dispose]: () => {
+      if (stream.write === watched) stream.write = before;
+    },
+  };
+}
+
 /** The streams of the command that runs. */
 export function standardStreams(): Streams {
   return current;
@@ -72,7 +103,8 @@ export function writeStderr(text: string): void {
  * error: modules of tools print what they like, and standard output holds the command's result alone.
  */
 export function keepStdout(): void {
-  process.stdout.write = current.stderr.write.bind(current.stderr);
+  const { stderr } = current;
+  process.stdout.write = ((...args: Parameters<typeof stderr.write>) => stderr.write(...args)) as typeof stderr.write;
 }
 
 let lost: Failure | undefined;

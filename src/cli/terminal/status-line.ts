@@ -1,6 +1,6 @@
 import { fitLine } from "./one-line.ts";
 import { Screen } from "./screen.ts";
-import { hasBegunLine, hideBeforeWriting, standardStreams } from "./standard-streams.ts";
+import { hasBegunLine, hideBeforeWriting, standardStreams, watchWrites, writeDrawn } from "./standard-streams.ts";
 import { movesCursor, plainText, shapeOf } from "./terminal-shape.ts";
 
 /** How often the line is drawn, in milliseconds. Work that takes less shows nothing. */
@@ -34,6 +34,7 @@ class Line implements StatusLine {
   readonly #screen: Screen;
   readonly #since = performance.now();
   readonly #timer: NodeJS.Timeout;
+  readonly #watching: Disposable;
   #isDrawn = false;
 
   constructor(lineOf: LineOf, { stream = standardStreams().stderr, screen = new Screen() }: Where) {
@@ -44,6 +45,7 @@ class Line implements StatusLine {
     // Before the listeners that end the work: those that are left tell whether the signal is to end the process.
     for (const name of SIGNALS) process.prependOnceListener(name, this.#onSignal);
     process.prependOnceListener("exit", this.#end);
+    this.#watching = watchWrites(stream, screen);
     lines.push(this);
   }
 
@@ -53,13 +55,13 @@ class Line implements StatusLine {
     const columns = this.#stream.columns > 0 ? this.#stream.columns : COLUMNS;
     const text = fitLine(this.#lineOf(took), Math.max(20, columns - 1));
     if (text === "") return this.hide();
-    this.#stream.write(`${CLEAR}${shapeOf(this.#stream).isPlain ? plainText(text) : text}`);
+    writeDrawn(this.#stream, `${CLEAR}${shapeOf(this.#stream).isPlain ? plainText(text) : text}`);
     this.#isDrawn = true;
   }
 
   hide(): void {
     // A question has removed it, and has the terminal.
-    if (this.#isDrawn && !this.#screen.isTaken) this.#stream.write(CLEAR);
+    if (this.#isDrawn && !this.#screen.isTaken) writeDrawn(this.#stream, CLEAR);
     this.#isDrawn = false;
   }
 
@@ -72,6 +74,7 @@ class Line implements StatusLine {
     for (const name of SIGNALS) process.off(name, this.#onSignal);
     process.off("exit", this.#end);
     this.hide();
+    this.#watching[Symbol.dispose]();
     const at = lines.indexOf(this);
     if (at >= 0) lines.splice(at, 1);
   };

@@ -59,7 +59,7 @@ export type ProblemCode = keyof typeof STATUS_OF;
 
 /** Messages in place of the runtime's own, which may name files, options of the host, or tools that the client may not call. */
 const SENTENCES: Partial<Record<ProblemCode, string>> = {
-  execution_unknown: "There is no such execution. GET /v1/executions lists the existing ones.",
+  execution_unknown: "There is no execution or conversation of this id. GET /v1/executions lists those that there are.",
   tools_changed:
     "This key does not have the tools that the execution began with, as they were then. Go on with a key that has them, or begin another one.",
   busy: "The server already runs and queues as many executions as it may. Nothing was started. Try again later.",

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Screen } from "../../../src/cli/terminal/screen.ts";
-import { useStreams, writeStderr, writeStdout } from "../../../src/cli/terminal/standard-streams.ts";
+import { standardStreams, useStreams, writeStderr, writeStdout } from "../../../src/cli/terminal/standard-streams.ts";
 import { endStatusLines, showing, statusLine } from "../../../src/cli/terminal/status-line.ts";
 
 const CLEAR = "\r\u001b[2K";
@@ -152,4 +152,29 @@ test("a signal that the command itself handles does not end the process", () => 
   process.emit("SIGHUP", "SIGHUP");
   expect(handled).toHaveBeenCalledOnce();
   expect(lastLine(shown())).toBe("");
+});
+
+test.each<readonly [string, string | Uint8Array]>([
+  ["a text", "a handler logs\n"],
+  ["bytes", Buffer.from("a handler logs\n")],
+])("%s that other code writes to the terminal takes the place of the line, too", (_, chunk) => {
+  const { written, shown } = use();
+  const { stderr } = standardStreams();
+  // oxlint-disable-next-line typescript/unbound-method
+  const before = stderr.write;
+  const outer = statusLine(() => "working");
+  const inner = statusLine(() => "reading");
+  vi.advanceTimersByTime(300);
+  stderr.write(chunk);
+  expect(written.at(-2)).toBe(CLEAR);
+  expect(lastLine(shown())).toBe("");
+  vi.advanceTimersByTime(300);
+  expect(lastLine(shown())).toBe("reading");
+  stderr.write("not ended");
+  vi.advanceTimersByTime(300);
+  expect(lastLine(shown())).toBe("not ended");
+  inner[Symbol.dispose]();
+  outer[Symbol.dispose]();
+  // oxlint-disable-next-line typescript/unbound-method
+  expect(stderr.write).toBe(before);
 });
