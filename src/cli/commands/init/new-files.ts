@@ -5,6 +5,7 @@ import { causeOf, Failure } from "../../failure.ts";
 import { quoted } from "../../terminal/executions/waiting-hints.ts";
 import { oneLine } from "../../terminal/one-line.ts";
 import { makeFolder } from "../../write-out.ts";
+import { refuseShared } from "./shared-folder.ts";
 
 export interface NewFile {
   readonly name: string;
@@ -22,6 +23,7 @@ export function writeNewFiles(folder: string, files: readonly NewFile[]): readon
   if (folder === "" || folder !== oneLine(folder))
     throw new Failure(EXIT.usage, "init: expected a folder, whose name has no characters that cannot be printed.");
   refuseLinks(folder);
+  refuseShared(folder);
   openFolder(folder);
   const there = files.filter(({ name, mayExist }) => mayExist !== true && exists(join(folder, name)));
   if (there.length > 0) throw areThere(folder, there);

@@ -4,6 +4,7 @@ import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import { dependencies, devDependencies, peerDependencies, version } from "../../package-json.ts";
 import { fieldOf, isFields } from "../../../values/fields.ts";
+import { isWritableByAll } from "./shared-folder.ts";
 
 /** Where npm gets this package from, for a folder that is to depend on it. */
 export interface PackageSource {
@@ -69,10 +70,18 @@ export function missingIn(folder: string, versions: Readonly<Record<string, stri
 
 function isFound(folder: string, name: string): boolean {
   try {
-    return findPackageJSON(name, pathToFileURL(join(resolve(folder), "tools.ts"))) !== undefined;
+    const found = findPackageJSON(name, pathToFileURL(join(resolve(folder), "tools.ts")));
+    // Another user may have put it above the folder, in a place like /tmp.
+    return found !== undefined && !isWritableByAll(dirname(modulesOf(found)));
   } catch {
     return false;
   }
+}
+
+/** The outermost `node_modules` of a path. */
+function modulesOf(path: string): string {
+  const parts = path.split(sep);
+  return parts.slice(0, parts.indexOf("node_modules") + 1).join(sep);
 }
 
 /** Whether the folder's package does not say that its files are modules: node and tsc then take them for CommonJS. */
