@@ -1,5 +1,6 @@
 import { describe, PortcullisError } from "../errors.ts";
 import {
+  callback,
   checkOptions,
   type OptionPlace,
   type OptionRules,
@@ -7,6 +8,7 @@ import {
   pick,
   words,
 } from "../option-rules/options.ts";
+import { Content, withValue } from "../tools/content.ts";
 import { defineTool, TOOL_RULES } from "../tools/define-tool.ts";
 import { isSchema, jsonSchema, type Schema, schemaFault } from "../tools/schema.ts";
 import type { CallContext, Tool } from "../tools/tool.ts";
@@ -16,6 +18,13 @@ const OWN_RULES = {
   name: words("a name"),
   /** Whether a call needs approval; by default the library's own rule. */
   approval: TOOL_RULES.approval,
+  /** Schema of the result, in place of the source's own. */
+  output: TOOL_RULES.output,
+  /**
+   * Makes the tool's result of what the source gives: it gets that and the input. Only what it makes counts, fits `output` and
+   * is seen. The source's own schema then does not hold. A failure is not shaped.
+   */
+  shape: callback<(result: never, input: never) => unknown>(),
 };
 
 export const POLICY_RULES = {
@@ -58,12 +67,29 @@ export function adopt(
     name,
     description: description as string,
     input,
-    ...(output === undefined ? {} : { output }),
     ...(needsApproval ? { approval: needsApproval } : {}),
-    ...checkPolicy(name, policy),
+    ...withResult(checkPolicy(name, policy), output, run),
     source,
-    handler: run,
   });
+}
+
+/** A policy in the terms of `defineTool`, with the handler: `run`, whose result has the schema `declared`, shaped by the policy. */
+export function withResult<Own extends Pick<ToolPolicy, "shape" | "output">>(
+  { shape, output, ...policy }: Own,
+  declared: Schema | undefined,
+  run: ForeignTool["run"],
+) {
+  const schema = output ?? (shape ? undefined : declared);
+  return { ...policy, ...(schema && { output: schema }), handler: shape ? shaped(shape, run) : run };
+}
+
+function shaped(shape: NonNullable<ToolPolicy["shape"]>, run: ForeignTool["run"]): ForeignTool["run"] {
+  return async (input, context) => {
+    const result = await run(input, context);
+    const made = shape as (result: unknown, input: unknown) => unknown;
+    if (!Content.is(result)) return made(result, input);
+    return result.isError ? result : withValue(result, await made(result.value, input));
+  };
 }
 
 /** The policy of a tool with this name, with the options that only its source has. Throws `option_invalid`. */

@@ -253,3 +253,51 @@ test.each<[() => unknown, string]>([
 ])("what is no tool of the library is told, %#", (act, message) => {
   expect(act).toThrow(message);
 });
+
+// ---- results ---------------------------------------------------------------------------------------------------
+
+const rows = aiTool({
+  description: "Rows",
+  inputSchema: k,
+  outputSchema: z.object({ rows: z.array(z.object({ id: z.number(), text: z.string() })) }),
+  execute: ({ k }) => ({ rows: Array.from({ length: 1000 }, (_, id) => ({ id: id + k, text: "x".repeat(100) })) }),
+});
+
+test("a policy's shape makes the result that counts, of what the source gives and the input", async () => {
+  type Rows = { readonly rows: readonly { readonly id: number }[] };
+  const shape = ({ rows }: Rows, input: { readonly k: number }) => rows.slice(0, input.k).map(({ id }) => id);
+  const output = z.array(z.number());
+  const [tool] = fromAiSdk({ rows }, { ...policy, shape, output });
+  await using runtime = await createRuntime({
+    tools: tool ? [tool] : [],
+    sandbox: createMemorySandbox(),
+    limits: { resultBytes: 1000 },
+  });
+  const { outcome } = await runtime.execute("return await tools.rows({ k: 3 });");
+  expect(outcome).toEqual({ type: "completed", value: [3, 4, 5] });
+  expect(runtime.declarations()).toContain("Promise<number[]>");
+});
+
+test("with a shape alone the source's own schema no longer holds, and with output alone that is checked", async () => {
+  expect(await call(fromAiSdk({ rows }, { ...policy, shape: async () => "short" }), "rows({})")).toBe("short");
+  const odd = fromAiSdk({ rows }, { ...policy, output: z.object({ rows: z.string() }) });
+  expect(await call(odd, "rows({})")).toContain("does not match its declared output");
+});
+
+test("a shape that throws fails the call, and its error stays on the host", async () => {
+  const shape = () => {
+    throw new Error("hunter2");
+  };
+  const tools = fromAiSdk({ rows }, { ...policy, shape });
+  await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox(), logger: { error() {} } });
+  const { output } = await runtime.execute("return await tools.rows({});");
+  expect(output.text).toContain("rows failed.");
+  expect(output.text).not.toContain("hunter2");
+});
+
+test.each([
+  [{ shape: "x" }, 'policy of "rows": { shape }: expected a function'],
+  [{ output: { type: "object" } }, 'policy of "rows": { output }: expected a schema'],
+])("a policy with %j is refused", (wrong, said) => {
+  expect(() => fromAiSdk({ rows }, { ...policy, ...wrong } as never)).toThrow(said);
+});

@@ -5,7 +5,7 @@ import { MAX_STEPS } from "../../tools/json-schema/evaluate.ts";
 import { storedSchema } from "../../tools/schema.ts";
 import type { CallContext, Tool } from "../../tools/tool.ts";
 import { leftOut, nameClashes } from "../name-clashes.ts";
-import { checkPolicy, type ToolPolicy } from "../tool-policy.ts";
+import { checkPolicy, type ToolPolicy, withResult } from "../tool-policy.ts";
 import { entryName, type KnownEntry, type ListedTool, type McpAnnotations, readListed } from "./read-listed-tool.ts";
 import { type ParamHeader, paramHeaders } from "./wire/param-headers.ts";
 import { toolPath } from "./tool-path.ts";
@@ -156,13 +156,15 @@ function toolOf(
     const served = { listed, headers: paramHeaders(inputSchema) };
     return defineTool({
       timeoutMs,
-      ...policy,
+      ...withResult(
+        policy,
+        outputSchema === undefined ? undefined : schemaOf("outputSchema", outputSchema),
+        (input, context) => call(served, name, input, context),
+      ),
       source,
       name,
       description,
       input: schemaOf("inputSchema", inputSchema),
-      ...(outputSchema === undefined ? {} : { output: schemaOf("outputSchema", outputSchema) }),
-      handler: (input, context) => call(served, name, input, context),
     });
   } catch (error) {
     if (!PortcullisError.is(error)) throw error;

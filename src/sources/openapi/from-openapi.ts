@@ -16,7 +16,7 @@ import { oneLine } from "../../tools/declarations/one-line.ts";
 import type { Effect, Tool } from "../../tools/tool.ts";
 import { toolNameFault } from "../../tools/tool-name.ts";
 import { leftOut, nameClashes } from "../name-clashes.ts";
-import { checkPolicy, type ToolPolicy } from "../tool-policy.ts";
+import { checkPolicy, type ToolPolicy, withResult } from "../tool-policy.ts";
 import { type OpenApiDocument, orFault, PartFault, readDocument } from "./document.ts";
 import { textOf } from "../../values/fields.ts";
 import {
@@ -236,32 +236,36 @@ class SourceMaker {
       throw new PartFault(
         "it is a stream, which is not begun again after an error: leave `retry` out of its policy, or say `stream: false`",
       );
+    if (resumes && own.shape)
+      throw new PartFault(
+        "it is a stream, and `shape` is of one result: leave it out of its policy, or say `stream: false`",
+      );
     const form = parts.body?.form;
     const [sender, styles] = [this.#sender, this.#styles];
+    const shaped = withResult(own, output, (fields, context) =>
+      reading.send(
+        sender,
+        {
+          method,
+          accept,
+          contentType: form === "multipart" ? undefined : parts.body?.mediaType,
+          effect: context.effect,
+          timeoutMs: tool.timeoutMs,
+          asPart,
+        },
+        requestParts(styles, template, input, fields as Readonly<Record<string, unknown>>),
+        context,
+      ),
+    );
     const tool: Tool = defineTool({
-      ...own,
+      ...shaped,
       effect: policy.effect ?? effectOf(method),
       source: sender.source,
       name,
       description: descriptionOf(operation),
       input: input.schema,
-      ...(output ? { output } : {}),
       stream: resumes !== undefined,
       ...(resumes ? { resumes } : {}),
-      handler: (fields, context) =>
-        reading.send(
-          sender,
-          {
-            method,
-            accept,
-            contentType: form === "multipart" ? undefined : parts.body?.mediaType,
-            effect: context.effect,
-            timeoutMs: tool.timeoutMs,
-            asPart,
-          },
-          requestParts(styles, template, input, fields as Readonly<Record<string, unknown>>),
-          context,
-        ),
     });
     return tool;
   }

@@ -36,6 +36,15 @@ describe("which operations are streams follows from the document and the policy"
     if (accept !== undefined) expect(server.arrived).toMatchObject([{ headers: { accept } }]);
   });
 
+  test("a policy's shape makes the result of what the API answers, whose own schema then does not hold", async () => {
+    await using server = await answering("application/json", '[{"n":1},{"n":2}]');
+    const json = { responses: { 200: { content: { "application/json": { schema: { type: "array", items: row } } } } } };
+    const shape = (rows: readonly { readonly n: number }[]) => rows.length;
+    const { tools } = await sourceOf(operationOf(json), { baseUrl: server.baseUrl }, { ...ALL, shape });
+    expect(tools.map(({ output }) => output)).toEqual([undefined]);
+    expect(await callTool(tools, "api.call", {})).toEqual({ ok: true, value: 2 });
+  });
+
   test("a policy that says no makes a text of it", async () => {
     await using server = await answering(LINES, "1\n2\n");
     const { tools } = await sourceOf(
@@ -48,6 +57,7 @@ describe("which operations are streams follows from the document and the policy"
 
   test.each<readonly [string, object, object]>([
     ["its policy says `stream`, and none", streaming("application/json"), { stream: true }],
+    ["`shape` is of one result: leave it out of its policy", streaming(LINES), { shape: () => 1 }],
     ["leave `retry` out of its policy", streaming(LINES), { retry: { attempts: 2 } }],
   ])("what does not fit is left out, and the reason told: %s", async (reason, operation, policy) => {
     const { tools, problems } = await sourceOf(operationOf(operation), {}, { ...ALL, ...policy });
