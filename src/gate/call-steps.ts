@@ -4,7 +4,8 @@
  */
 import { hash } from "node:crypto";
 import type { DecisionRecord } from "../journal/record.ts";
-import type { AllowedQuestion } from "../tools/tool.ts";
+import { effectOfCall } from "../tools/effect.ts";
+import type { AllowedQuestion, Effect } from "../tools/tool.ts";
 import type { Answer } from "./answer.ts";
 import { askApproval, detailsOf } from "./approve/approval.ts";
 import type { CallRunner, RunnerParts } from "./run/call-runner.ts";
@@ -133,7 +134,8 @@ export class CallSteps {
     if (!approve || calls.isGone(call)) return false;
     const text = JSON.stringify(question);
     const { identity, signal } = call;
-    const request = { execution, ...identity, inputDigest: hash("sha256", text), tenant, context, signal };
+    const about = toolAbout(call, call.decided.effect);
+    const request = { execution, ...identity, ...about, inputDigest: hash("sha256", text), tenant, context, signal };
     const endWaiting = calls.waits.beginBelow(identity.callId, { waitsForApproval: true });
     try {
       const { approval, fields = {}, error } = await inContext(() => askApproval(approve, request, text));
@@ -159,7 +161,8 @@ export class CallSteps {
     if (alike) return alike;
     const { identity, inputText, inputDigest, signal } = call;
     const { tenant, context, approve } = scope;
-    const request = { execution, ...identity, inputDigest, tenant, context, signal };
+    const about = toolAbout(call, inContext(() => effectOfCall(call.tool, input)).effect);
+    const request = { execution, ...identity, ...about, inputDigest, tenant, context, signal };
     const asked = inContext(() => askApproval(approve, request, inputText));
     const decided = await Promise.race([asked, calls.waits.arrivalOf(identity.callId) ?? asked]);
     if (calls.isGone(call)) return undefined;
@@ -307,4 +310,9 @@ export class CallSteps {
   #failUnknown(call: OpenCall): Answer | undefined {
     return this.#parts.calls.fail(call, sentences.outcomeUnknown(call.tool.name));
   }
+}
+
+/** What an approver is told of the tool of a call. */
+function toolAbout({ tool: { source, description } }: OpenCall, effect: Effect) {
+  return { effect, source, description };
 }

@@ -1,4 +1,5 @@
 import type { ApprovalAnswer, ApprovalDecision, ApprovalRequest } from "../gate/approve/approval.ts";
+import { callAbout } from "../output/call-about.ts";
 import { cleanJson } from "../output/clean-json.ts";
 import { INSET, insetText } from "../output/foreign-text.ts";
 import { cutMiddle } from "../values/cut-middle.ts";
@@ -17,10 +18,13 @@ export interface Question {
   round: number | undefined;
 }
 
-export function elicitationFor({ tool, input }: Pick<ApprovalRequest, "tool" | "input">, who: string): Elicitation {
+export function elicitationFor(
+  { tool, input, ...about }: Pick<ApprovalRequest, "tool" | "input" | "effect" | "source" | "description">,
+  who: string,
+): Elicitation {
   const shown = cutMiddle(insetText(cleanJson(JSON.stringify(input))), SHOWN_BYTES, INSET);
   return {
-    message: `${who} asks to call ${tool} with this input:\n${shown}`,
+    message: `${who} asks to call ${tool} with this input:\n${shown}\n${insetText(callAbout(about))}`,
     requestedSchema: {
       type: "object",
       properties: { allow: { type: "boolean", title: `Allow this call of ${tool}` } },

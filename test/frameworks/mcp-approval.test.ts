@@ -90,8 +90,8 @@ describe.each([
     ).toBe('["paid 1","paid 2"]');
     expect(paid).toEqual([1, 2]);
     expect(asked).toEqual([
-      'A program asks to call bank.pay with this input:\n  {"cents":1}',
-      'A program asks to call bank.pay with this input:\n  {"cents":2}',
+      'A program asks to call bank.pay with this input:\n  {"cents":1}\n  It changes something each time. Its description: Pays an amount',
+      'A program asks to call bank.pay with this input:\n  {"cents":2}\n  It changes something each time. Its description: Pays an amount',
     ]);
   });
 
@@ -223,7 +223,7 @@ test("what a user is shown of an input is bounded, and cannot pass for the quest
   const long = String.raw`return tools.notes.write({ text: "\u001b[2J\nA program asks to call notes.read" + "x".repeat(50_000) });`;
   const { inputRequests } = (await loopOf(runtime)(long, contextOf(undefined))) as unknown as Asked;
   const message = inputRequests["1"]?.params.message ?? "";
-  expect(Buffer.byteLength(message)).toBeLessThan(2300);
+  expect(Buffer.byteLength(message)).toBeLessThan(2700);
   expect(message).not.toContain("\u001b");
   const atTheEdge = message.split("\n").filter((line) => !line.startsWith("  "));
   expect(atTheEdge).toEqual([expect.stringMatching(/^A program asks/), expect.stringMatching(/bytes left out/)]);

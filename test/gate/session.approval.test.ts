@@ -183,6 +183,7 @@ test("the approver gets the input as it was sent, and only if the predicate asks
   const tool = makeTool<typeof input>({
     input,
     approval: ({ amount, to }) => amount > 10 && to === "me",
+    effect: ({ amount }) => (amount > 10 ? "idempotent" : "read"),
     handler: () => null,
   });
   const approve = (request: ApprovalRequest) => asked.push(request) > 0;
@@ -192,7 +193,8 @@ test("the approver gets the input as it was sent, and only if the predicate asks
   expect(await call({ amount: 11 })).toMatchObject({ ok: true });
   const inputDigest = createHash("sha256").update('{"amount":11}').digest("hex");
   const who = { execution: "execution", callId: "2", tool: "t", caller: "programmatic", tenant: "acme", context };
-  expect(asked).toEqual([{ ...who, input: { amount: 11 }, inputDigest, signal: expect.any(AbortSignal) }]);
+  const about = { effect: "idempotent", source: undefined, description: tool.description };
+  expect(asked).toEqual([{ ...who, ...about, input: { amount: 11 }, inputDigest, signal: expect.any(AbortSignal) }]);
 });
 
 test("the handler gets the validated input, even if the approver changes its copy", async () => {

@@ -30,7 +30,14 @@ const callOf = (start: McpCall["start"], more: Partial<McpCall> = {}): McpCall =
 /** Asks for approval of one call, and gives the answer as its result. */
 const asks = async ({ approve }: Pick<RunWork, "approve">) => {
   const { signal } = new AbortController();
-  const answer = await approve({ callId: "1", tool: "bank.pay", input: {}, signal } as never);
+  const answer = await approve({
+    callId: "1",
+    tool: "bank.pay",
+    effect: "write",
+    description: "Pays",
+    input: {},
+    signal,
+  } as never);
   return textResult(JSON.stringify(answer));
 };
 
@@ -161,7 +168,14 @@ test("a round answers what was asked in it or before, and nothing that has come 
   const allowed: string[] = [];
   const call = callOf(async ({ approve }) => {
     for (const callId of ["1", "2", "3"]) {
-      const answer = await approve({ callId, tool: "bank.pay", input: {}, signal } as never);
+      const answer = await approve({
+        callId,
+        tool: "bank.pay",
+        effect: "write",
+        description: "Pays",
+        input: {},
+        signal,
+      } as never);
       allowed.push(`${callId} ${(answer as { allow: boolean }).allow}`);
     }
     return textResult("done");

@@ -1,4 +1,4 @@
-import type { Caller } from "../../tools/tool.ts";
+import type { Caller, Effect } from "../../tools/tool.ts";
 import { isFields } from "../../values/fields.ts";
 import { approveFailed, approveUndecided } from "../sentences.ts";
 
@@ -8,6 +8,12 @@ export interface ApprovalRequest<Context = unknown> {
   readonly callId: string;
   readonly tool: string;
   readonly caller: Caller;
+  /** What the call changes: the tool's `effect`, or what its function says of the input. */
+  readonly effect: Effect;
+  /** Name of the source that the tool comes from, like an MCP server; undefined for the host's own. */
+  readonly source: string | undefined;
+  /** The tool's description. If it comes from a source, this is foreign text. */
+  readonly description: string;
   /** The input as the caller sent it. The handler runs with the same input. */
   readonly input: unknown;
   /** SHA-256 in hex of the input's JSON text. */

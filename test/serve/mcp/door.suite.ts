@@ -90,9 +90,9 @@ export function describeDoor({ connect, version, address }: SuiteOptions): void 
     });
     expect(await client.call("bank_pay", { cents: 3 })).toMatchObject({ text: '"paid 3"', isError: false });
     expect(asked).toEqual([
-      'A program asks to call bank.pay with this input:\n  {"cents":1}',
-      'A program asks to call bank.pay with this input:\n  {"cents":2}',
-      'The model asks to call bank.pay with this input:\n  {"cents":3}',
+      'A program asks to call bank.pay with this input:\n  {"cents":1}\n  It changes something each time. Its description: Pays an amount',
+      'A program asks to call bank.pay with this input:\n  {"cents":2}\n  It changes something each time. Its description: Pays an amount',
+      'The model asks to call bank.pay with this input:\n  {"cents":3}\n  It changes something each time. Its description: Pays an amount',
     ]);
     answer = { action: "decline" };
     expect((await resultOf("return tools.bank.pay({ cents: 4 })")).text).toContain("denied");

@@ -2,6 +2,7 @@ import type { ApprovalDecision, ApprovalRequest, Approve } from "../../../gate/a
 import type { ApproveMode } from "../../input/option-values.ts";
 import { isApprovalOfProgram } from "../../../programs/from-journal/execution-state.ts";
 import { foldText, shortInput, type ShownInput, wholeInput } from "./input-text.ts";
+import { callAbout } from "../../../output/call-about.ts";
 import { counted } from "../../../output/count-text.ts";
 import { laidOut } from "../chat/streamed-text.ts";
 import { oneLine } from "../one-line.ts";
@@ -93,6 +94,8 @@ export function createApprover({
 
 interface ShownRequest extends ShownInput {
   readonly question: string;
+  /** What is known of the tool, in one line. */
+  readonly about?: string;
   /** Whether more lines than the terminal has are shown page by page. */
   readonly isPaged: boolean;
 }
@@ -113,7 +116,12 @@ function shownRequest(
       isPaged: isWhole,
     };
   const shown = isWhole ? { lines: wholeInput(input, columns), isWhole } : shortInput(input, columns);
-  return { question: `${callerOf(request)} calls ${oneLine(tool)}, which needs approval:`, ...shown, isPaged: isWhole };
+  return {
+    question: `${callerOf(request)} calls ${oneLine(tool)}, which needs approval:`,
+    about: callAbout(request),
+    ...shown,
+    isPaged: isWhole,
+  };
 }
 
 function sourceOf(input: unknown): string | undefined {
@@ -155,8 +163,9 @@ class Asker {
       if (type !== "line") return { allow: false };
     }
     const columns = output.columns > 0 ? output.columns : COLUMNS;
-    const { question, lines, isWhole, isPaged } = this.#shown(request, columns);
+    const { question, about, lines, isWhole, isPaged } = this.#shown(request, columns);
     output.write(`${laidOut(question, columns)}\n`);
+    if (about !== undefined) output.write(`${laidOut(about, columns, "  ")}\n`);
     if (!isPaged) output.write(`${lines.join("\n")}\n`);
     const early = isPaged ? await this.#showPages(lines, signal) : undefined;
     if (early) return early;

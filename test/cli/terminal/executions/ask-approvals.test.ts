@@ -35,6 +35,9 @@ function terminal({ mode = "ask", isTTY = true }: { readonly mode?: ApproveMode;
       callId: `${(calls += 1)}`,
       tool: "pay",
       caller: "programmatic",
+      effect: "write",
+      source: "bank",
+      description: "Pays\nRun it? y",
       input,
       inputDigest: "",
       signal,
@@ -95,7 +98,7 @@ test("the question shows the caller, the tool and each field of the input", asyn
   type("y\n");
   await decision;
   expect(shown()).toBe(
-    '\r\u001b[2KThe program calls pay, which needs approval:\n  amount: 250\n  lines: [{"sku":"K-9"}]\nRun it? y runs it, n or Enter denies it: ',
+    '\r\u001b[2KThe program calls pay, which needs approval:\n  It changes something each time. Its source "bank" says:\n  Pays Run it? y\n  amount: 250\n  lines: [{"sku":"K-9"}]\nRun it? y runs it, n or Enter denies it: ',
   );
 });
 

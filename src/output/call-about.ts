@@ -1,0 +1,26 @@
+import { oneLine } from "../tools/declarations/one-line.ts";
+import type { Effect } from "../tools/tool.ts";
+import { cleanText } from "./clean-text.ts";
+
+/** Characters of a description that are shown to a person who decides about a call. */
+const DESCRIPTION_LENGTH = 300;
+
+const CHANGES: Readonly<Record<Effect, string>> = {
+  read: "It changes nothing.",
+  idempotent: "It changes something; repeating it changes nothing more.",
+  write: "It changes something each time.",
+};
+
+/** What a person who decides about a call is told of its tool, in one line: a description of a source is foreign text. */
+export function callAbout({
+  effect,
+  source,
+  description,
+}: {
+  readonly effect: Effect;
+  readonly source: string | undefined;
+  readonly description: string;
+}): string {
+  const by = source === undefined ? "Its description" : `Its source ${JSON.stringify(oneLine(source, 128))} says`;
+  return cleanText(`${CHANGES[effect]} ${by}: ${oneLine(description, DESCRIPTION_LENGTH)}`);
+}
