@@ -50,7 +50,8 @@ export const ERROR_CODES = {
     "The conversation has ended, was disposed of or left, and takes nothing more. It can be continued from the journal.",
   conversation_moved: "The conversation has other messages of the user than were expected. Nothing was said.",
   decision_exists: "The call was decided or answered already. The message says by whom.",
-  tools_changed: "Tools of an execution are gone or changed since it began. The message names them.",
+  tools_changed:
+    "Tools of an execution are gone or changed since it began. The message names them, but not over HTTP: a key may not have them.",
   journal_redacted:
     "The journal of a conversation does not hold what happened, because it was redacted. It cannot be taken up.",
   head_moved: "Another driver has appended to this execution's journal, so this driver no longer owns the execution.",

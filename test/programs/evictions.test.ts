@@ -66,15 +66,18 @@ async function run(sandbox: Sandbox, program: string, journal = createMemoryJour
   const report = await runtime.execute(program, {
     onEvent: (event) => event.type === "output" && printed.push(event.text),
   });
-  return { report, printed, records: await Array.fromAsync(runtime.journal.read(report.execution)) };
+  const kept = await Promise.all((report.artifacts ?? []).map(({ read }) => read()));
+  return { report, kept, printed, records: await Array.fromAsync(runtime.journal.read(report.execution)) };
 }
 
 /** What does not depend on the clock, the seed and the machine. */
-function comparable({ report, printed, records }: Awaited<ReturnType<typeof run>>) {
-  const { execution, usage, calls, ...rest } = report;
+function comparable({ report, kept, printed, records }: Awaited<ReturnType<typeof run>>) {
+  const { execution, usage, calls, artifacts, ...rest } = report;
   const { turns, restarts, calls: made, bytesIn, bytesSeen, bytesOut } = usage;
   return {
     rest,
+    artifacts: artifacts?.map(({ name, bytes, shape }) => [name, bytes, shape]),
+    kept,
     printed,
     usage: { turns, restarts, made, bytesIn, bytesSeen, bytesOut },
     calls: inOrder(calls.map(({ callId, tool: name, outcome, bytes }) => [callId, name, bytes, outcome.type])),

@@ -220,9 +220,15 @@ function settingFault(body: Record<string, unknown>): string | undefined {
   return undefined;
 }
 
+/** What of tools a turn is held to. How a reply is streamed may differ from one request to the next, and so may its field. */
+function declared(tools: unknown): unknown {
+  return (tools as readonly Block[]).map((tool) => ({ ...tool, eager_input_streaming: undefined }));
+}
+
 function toolFault({ tools = [] }: Record<string, unknown>, asked: readonly Asked[]): string | undefined {
   const [first] = asked;
-  if (first && !isDeepStrictEqual(tools, first.body.tools ?? [])) return "tools: must be the same for the whole turn";
+  if (first && !isDeepStrictEqual(declared(tools), declared(first.body.tools ?? [])))
+    return "tools: must be the same for the whole turn";
   const names = new Set<unknown>();
   for (const tool of tools as readonly Record<string, unknown>[]) {
     if (names.has(tool.name)) return "tools: Tool names must be unique.";

@@ -98,8 +98,10 @@ function textsOf(value: unknown): readonly string[] | undefined {
 function includesTools({ files, options, leftOut }: Config): boolean {
   const { rootDir = "." } = options;
   if (typeof rootDir === "string" && !/^\.?\/?$/.test(rootDir)) return false;
-  const isMeant = (pattern: string) =>
-    /^(?:\.|tools\.ts|[^/]*[*?][^/]*)$/.test(pattern.replace(/^\.\//, "").split("/")[0] ?? "");
+  const isMeant = (pattern: string) => {
+    const [first = ""] = pattern.replace(/^\.\//, "").split("/");
+    return first === "." || first === "tools.ts" || first.includes("*") || first.includes("?");
+  };
   return !leftOut.includes("tools.ts") && (files === undefined || files.some(isMeant));
 }
 
