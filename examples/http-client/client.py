@@ -49,6 +49,11 @@ def tell(what, **fields):
     print(what, json.dumps(fields), file=sys.stderr, flush=True)
 
 
+def printable(text):
+    """The text without what would steer a terminal."""
+    return "".join(one if one in "\n\t" or one.isprintable() else json.dumps(one)[1:-1] for one in text)
+
+
 class Server:
     """The paths of docs/http.md that a loop needs."""
 
@@ -168,7 +173,7 @@ def refusal(error):
     except (ValueError, KeyError, TypeError):
         refused = Refused(error.code, "unknown", f"The server answered {error.code}.")
     after = error.headers.get("retry-after")
-    return refused, min(int(after), 60) if after and after.isdigit() else None
+    return refused, min(int(after), 60) if after and after.isascii() and after.isdigit() else None
 
 
 def parse_events(stream):
@@ -308,9 +313,9 @@ def main():
             raise SystemExit("Set MODEL_NAME, MODEL_KEY and, for another provider, MODEL_URL; or give --script FILE.")
         model = ChatModel(url, os.environ.get("MODEL_KEY", ""), name)
     try:
-        print(loop(Server(options.url, key), model, options.task, DECIDE[options.approve]))
+        print(printable(loop(Server(options.url, key), model, options.task, DECIDE[options.approve])))
     except Refused as refused:
-        raise SystemExit(f"The server refused it ({refused.code}): {refused}") from None
+        raise SystemExit(printable(f"The server refused it ({refused.code}): {refused}")) from None
     except urllib.error.URLError as error:
         raise SystemExit(f"{options.url} gives no answer: {error.reason}. Is `portcullis serve` running there?") from None
     except BROKEN_OFF as error:

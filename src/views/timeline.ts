@@ -46,7 +46,7 @@ export function spansOf(call: CallView, until: number): readonly Span[] {
 
 /** Until when a call has waited; its beginning if it has not. */
 function waitedUntil({ at, state, detail, decision, started }: CallView, end: number): number {
-  if (state === "waiting" || detail === "approval_expired") return end;
+  if (state === "waiting" || detail === "approval_expired" || decision?.decision === "denied") return end;
   // Nothing here has run it: a client has given its result, or it was given up while it waited.
   if (!started && state !== "open" && state !== "refused") return end;
   return decision && decision.remembered === undefined ? decision.at : at;

@@ -193,6 +193,32 @@ test.each<readonly [what: string, args: readonly string[], env: NodeJS.ProcessEn
   expect(err).not.toContain("Traceback");
 });
 
+test("an answer and a refusal do not steer the terminal", async () => {
+  await using server = await open();
+  const script = join(scratch, "steers.json");
+  writeFileSync(script, JSON.stringify([{ text: "one\n\u001b[2J\u009btwo\u202e" }]));
+  const { code, out } = await start(server.url, ["--script", script]).ended;
+  expect([code, out]).toEqual([
+    0,
+    String.raw`one
+\u001b[2J\u009btwo\u202e
+`,
+  ]);
+  const refusing = createHttpServer((_, response) => {
+    response.writeHead(403, { "retry-after": "²" });
+    response.end(JSON.stringify({ error: { code: "no", message: "\u001b[2Jgo away" } }));
+  }).listen(0, "127.0.0.1");
+  await once(refusing, "listening");
+  const { port } = refusing.address() as AddressInfo;
+  const refused = await start(`http://127.0.0.1:${port}`, ["--script", script]).ended;
+  refusing.close();
+  expect([refused.code, refused.err]).toEqual([
+    1,
+    String.raw`The server refused it (no): \u001b[2Jgo away
+`,
+  ]);
+});
+
 test("a script that ends without a text is told in a sentence", async () => {
   const script = join(scratch, "short.json");
   writeFileSync(script, JSON.stringify([{ code: "return 1" }]));

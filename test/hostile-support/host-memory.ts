@@ -1,6 +1,6 @@
 /*
  * Runs one program against tools that give it much to hold, in a host with a small heap, and prints by how many bytes
- * the host's heap had grown at most, and the buffers beside it. A second argument is the file of a journal. With a third one, `replay`, the program is replayed
+ * the host's heap had grown at most, and the heap with the buffers beside it. A second argument is the file of a journal. With a third one, `replay`, the program is replayed
  * too, and `residentBytes` is by how much the host's process has grown meanwhile. Started with --expose-gc and
  * --max-old-space-size.
  */
@@ -13,15 +13,15 @@ const heldNow = () => {
   // The buffers that a collection frees are counted until its sweeping has ended: the next one waits for that.
   collectGarbage();
   const { heapUsed, external } = process.memoryUsage();
-  return { heap: heapUsed, buffers: external };
+  return { heap: heapUsed, all: heapUsed + external };
 };
 
 let before = heldNow();
-const most = { heap: 0, buffers: 0 };
+const most = { heap: 0, all: 0 };
 const look = () => {
-  const { heap, buffers } = heldNow();
+  const { heap, all } = heldNow();
   most.heap = Math.max(most.heap, heap - before.heap);
-  most.buffers = Math.max(most.buffers, buffers - before.buffers);
+  most.all = Math.max(most.all, all - before.all);
 };
 let sampled = 0;
 /** Called where much is held. Looks at every 16th time only, for looking takes long. */
@@ -151,7 +151,7 @@ await runtime.execute("await tools.tick({}); return 1");
 before = heldNow();
 const { outcome, execution } = await runtime.execute(program);
 look();
-const told = { grownBytes: most.heap, bufferBytes: most.buffers, outcome };
+const told = { grownBytes: most.heap, allBytes: most.all, outcome };
 if (then === "replay") {
   collectGarbage();
   const residentBefore = process.memoryUsage.rss();

@@ -42,6 +42,11 @@ test.each<[string, Partial<CallView>, readonly [string, number, number][]]>([
     { state: "aborted", started: false, ms: undefined as never },
     [["waits", 100, 1000]],
   ],
+  [
+    "a call that was denied",
+    { state: "refused", detail: "approval_denied", started: false, decision: { decision: "denied", at: 130 } },
+    [["waits", 100, 150]],
+  ],
   ["a call that was given up while it ran", { state: "aborted" }, [["runs", 100, 150]]],
   [
     "a call that was refused at once",

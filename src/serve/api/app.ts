@@ -176,7 +176,11 @@ async function serve(
   const about = (execution: string) => {
     asked.execution = execution;
   };
-  const given = { key, id, call, name, headers, signal, query, about };
+  const uses: Promise<unknown>[] = [];
+  const holdBody = (until: Promise<unknown>) => {
+    uses.push(until);
+  };
+  const given = { key, id, call, name, headers, signal, query, about, holdBody };
   if (line.body === undefined) return line.handle(parts, { ...given, body: undefined });
   const hold = (bytes: number) => parts.open.hold(key.id, bytes, "wait for their answers");
   const reading = hold(declaredBytes(request, parts.maxBodyBytes));
@@ -191,7 +195,8 @@ async function serve(
     const body = check(line.body, "body", value) as never;
     return await line.handle(parts, { ...given, body });
   } finally {
-    over();
+    if (uses.length === 0) over();
+    else void Promise.allSettled(uses).then(over);
   }
 }
 

@@ -43,6 +43,8 @@ export interface ApiRequest<Body, Query> {
   readonly headers: Headers;
   /** Notes which execution it is about, if the path does not tell it. */
   readonly about: (execution: string) => void;
+  /** Counts the body as held by the key until this has settled, also after the answer. */
+  readonly holdBody: (until: Promise<unknown>) => void;
   /** Aborted when the client leaves. */
   readonly signal: AbortSignal;
 }

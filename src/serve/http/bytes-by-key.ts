@@ -48,7 +48,7 @@ export class BytesByKey {
     if (release) return release;
     throw new RequestProblem(
       "too_many_at_once",
-      `The open requests of this key hold too many bytes: ${advice}, then try again.`,
+      `The open requests of this key, and what they have begun, hold too many bytes: ${advice}, then try again.`,
     );
   }
 }

@@ -68,7 +68,7 @@ interface Saying {
 
 async function say(
   parts: ApiParts,
-  { key, signal: left, body: { wait } }: BeginRequest | SayRequest,
+  { key, signal: left, body: { wait }, holdBody }: BeginRequest | SayRequest,
   { id, message, options }: Saying,
 ): Promise<Response> {
   const runtime = currentRuntime(parts, key);
@@ -83,6 +83,7 @@ async function say(
     return runtime.say<unknown>(id, message, { ...options, signal, onEvent, onSaid });
   };
   const running = parts.runs.say(id, saying).finally(release);
+  holdBody(running);
   if (!wait)
     running.catch((error: unknown) => {
       if (isOperators(problemOf(error))) parts.onError(error);

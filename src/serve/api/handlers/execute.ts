@@ -24,7 +24,7 @@ type ExecuteRequest = ApiRequest<z.output<typeof EXECUTE_BODY>, unknown>;
 
 /** `POST /v1/executions`: runs a program. What has begun goes on, whatever becomes of the request. */
 export async function execute(parts: ApiParts, request: ExecuteRequest): Promise<Response> {
-  const { key, body, about } = request;
+  const { key, body, about, holdBody } = request;
   const { wait, execution = randomUUID() } = body;
   const runtime = currentRuntime(parts, key);
   refuseAboveLimits(body.limits, runtime);
@@ -47,6 +47,7 @@ export async function execute(parts: ApiParts, request: ExecuteRequest): Promise
     throw error;
   });
   const running = (isKnown ? again(parts, request, id, drive) : drive()).finally(release);
+  holdBody(running);
   if (!wait)
     running.catch((error: unknown) => {
       if (!isTold(error)) parts.onError(error);

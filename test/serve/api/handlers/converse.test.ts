@@ -487,3 +487,17 @@ test("what a provider says of its failure stays on the server, and the message i
   expect(json.conversation).toMatchObject({ said: 1, ending: { answer: "heard one" } });
   expect(codeOf(await door.say("chat", {}))).toEqual([400, "option_invalid"]);
 });
+
+test("what a conversation was told counts for its key until it rests, also after the answer: a key cannot fill the server", async () => {
+  const { model, release } = slowModel();
+  await using door = await open({ server: { model } });
+  const message = "x".repeat(3_500_000);
+  const states: number[] = [];
+  for (let n = 0; n < 40 && states.at(-1) !== 429; n += 1)
+    states.push((await door.begin({ message, execution: `chat-${n}`, wait: false })).status);
+  expect(states.at(-1)).toBe(429);
+  expect(states.length).toBeGreaterThan(20);
+  expect(states.length).toBeLessThan(26);
+  release();
+  await expect.poll(async () => (await door.begin({ message, wait: false })).status).toBe(202);
+});
