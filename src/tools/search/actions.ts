@@ -26,11 +26,9 @@ const FIRST_WORDS: Readonly<Record<Action, string>> = {
 };
 
 const actionOfVerb = new Map(pairsOf(VERBS_OF_TOOLS).map(([action, verb]) => [stem(verb), action] as const));
-const actionsOfFirstWord = new Map(
-  [...Map.groupBy(pairsOf(FIRST_WORDS), ([, word]) => word)].map(
-    ([word, pairs]) => [word, new Set(pairs.map(([action]) => action))] as const,
-  ),
-);
+const actionsOfFirstWord = new Map<string, Set<Action>>();
+for (const [action, word] of pairsOf(FIRST_WORDS))
+  actionsOfFirstWord.set(word, (actionsOfFirstWord.get(word) ?? new Set()).add(action));
 
 function pairsOf(verbs: Readonly<Record<Action, string>>): (readonly [Action, string])[] {
   return Object.entries(verbs).flatMap(([action, words]) =>
