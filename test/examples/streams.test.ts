@@ -41,7 +41,9 @@ test("its program merges two streams of a few days as a table of all orders does
   const { outcome, calls, usage } = await runtime.execute(read("program.js").replaceAll("days: 1000", `days: ${days}`));
   expect(outcome).toEqual({ type: "completed", value: owed(days) });
   const items = [[...ordersOf(days)], [...paymentsOf(days)]];
-  expect(calls.map((call) => call.items)).toEqual(items.map(({ length }) => length));
+  // In the order of their ends, which may be either.
+  const counts = calls.map((call) => call.items ?? 0).toSorted((one, other) => one - other);
+  expect(counts).toEqual(items.map(({ length }) => length).toSorted((one, other) => one - other));
   const bytes = items.flat().reduce((sum, item) => sum + JSON.stringify(item).length, 0);
   expect(usage.bytesIn).toBeGreaterThanOrEqual(bytes);
   expect(usage.bytesOut).toBeLessThan(300);
