@@ -123,8 +123,6 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
   protected readonly client: Client;
   readonly #place: SettingsPlace;
   readonly #requests: ProviderRequests;
-  /** Name of the SDK's package. */
-  readonly #sdk: string;
   readonly #content = new ContentBudget();
   #toolChoice: ToolChoice = "auto";
   readonly #failed: FailedProvider;
@@ -138,7 +136,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
 
   constructor(parts: ConversationParts, client: Client) {
     const { model, provider, options, opening, requests } = parts;
-    const { title, keyVariable, media, takes, sdk } = provider;
+    const { title, keyVariable, media, takes } = provider;
     this.opening = opening;
     this.names = this.namesFor(opening);
     this.options = options;
@@ -146,7 +144,6 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     this.client = client;
     this.#place = { model, takes };
     this.#requests = requests;
-    this.#sdk = sdk;
     for (const id of opening.usedIds ?? []) this.#ids.take(id);
     this.#failed = { provider: title, keyVariable, key: options.apiKey, requests };
   }
@@ -342,12 +339,12 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
   }
 
   #originOf({ messageId }: Reply): NonNullable<ModelTurn["origin"]> {
-    const { requestId: request, sdkVersion } = this.#requests;
+    const { requestId: request, sdk } = this.#requests;
     const message = plainId(messageId);
     return {
       ...(message === undefined ? {} : { message }),
       ...(request === undefined ? {} : { request }),
-      ...(sdkVersion === undefined ? {} : { sdk: `${this.#sdk}@${sdkVersion}` }),
+      ...(sdk === undefined ? {} : { sdk }),
     };
   }
 

@@ -30,15 +30,18 @@ export class ProviderRequests {
   attempts = 0;
   /** The provider's id of the last request. */
   requestId: string | undefined;
-  /** Version of the SDK that made the last request. */
-  sdkVersion: string | undefined;
+  /** Package and version of the SDK that made the last request, like `openai@6.1.0`. */
+  sdk: string | undefined;
+  readonly #package: string;
   /** Whether a request got a reply without an error status, since this was set to false. */
   isAnswered = false;
   #until = 0;
   /** The error of `onRetry`, which ends the turn. */
   stopped: { readonly error: unknown } | undefined;
 
-  constructor(bounds: RequestBounds) {
+  /** `sdk` is the name of the SDK's package. */
+  constructor(bounds: RequestBounds, sdk: string) {
+    this.#package = sdk;
     this.#send = boundedFetch(bounds);
     this.#bounds = bounds;
     this.begin();
@@ -59,7 +62,8 @@ export class ProviderRequests {
       this.attempts += 1;
       this.isAnswered = false;
       this.requestId = undefined;
-      this.sdkVersion = sdkVersionIn(new Headers(init?.headers));
+      const version = sdkVersionIn(new Headers(init?.headers));
+      this.sdk = version === undefined ? undefined : `${this.#package}@${version}`;
       try {
         const response = await this.#send(input, sent);
         this.requestId = plainId(response.headers.get("request-id") ?? response.headers.get("x-request-id"));

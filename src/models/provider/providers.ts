@@ -145,7 +145,7 @@ export function makeModel(provider: Provider, options: ProviderOptions): Model {
     ...(compactsFrom === undefined ? {} : { compactsFrom }),
     async converse(opening) {
       checkSettings({ model: name, takes: provider.takes }, opening);
-      const requests = new ProviderRequests(resolved);
+      const requests = new ProviderRequests(resolved, provider.sdk);
       const conversation = await provider.converse({ model: name, provider, options: resolved, opening, requests });
       if (resolved.strict === "all") refuseNotStrict(name, conversation.notStrict);
       return conversation;

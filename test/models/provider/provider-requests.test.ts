@@ -42,16 +42,19 @@ test("a refused request is not sent again, unless the provider asks for it", () 
 
 test("a successful reply is used, whatever its headers say about retries", async () => {
   let sent = 0;
-  const requests = new ProviderRequests({
-    timeoutMs: 10_000,
-    stream: false,
-    retries: 3,
-    retryMs: 60_000,
-    fetch: async () => {
-      sent += 1;
-      return new Response("{}", { headers: { "x-should-retry": "true", "retry-after": "0" } });
+  const requests = new ProviderRequests(
+    {
+      timeoutMs: 10_000,
+      stream: false,
+      retries: 3,
+      retryMs: 60_000,
+      fetch: async () => {
+        sent += 1;
+        return new Response("{}", { headers: { "x-should-retry": "true", "retry-after": "0" } });
+      },
     },
-  });
+    "sdk",
+  );
   expect(await (await requests.fetch("http://x")).text()).toBe("{}");
   expect([sent, requests.attempts]).toEqual([1, 1]);
 });
@@ -59,16 +62,19 @@ test("a successful reply is used, whatever its headers say about retries", async
 test("a request that does not arrive is sent again, and one that times out is not", async () => {
   let sent = 0;
   const failing = (error: Error) =>
-    new ProviderRequests({
-      timeoutMs: 10_000,
-      stream: false,
-      retries: 1,
-      retryMs: 60_000,
-      fetch: () => {
-        sent += 1;
-        return Promise.reject(error);
+    new ProviderRequests(
+      {
+        timeoutMs: 10_000,
+        stream: false,
+        retries: 1,
+        retryMs: 60_000,
+        fetch: () => {
+          sent += 1;
+          return Promise.reject(error);
+        },
       },
-    });
+      "sdk",
+    );
   await expect(failing(new TypeError("fetch failed")).fetch("http://x")).rejects.toThrow("fetch failed");
   expect(sent).toBe(2);
   await expect(failing(new DOMException("Late.", "TimeoutError")).fetch("http://x")).rejects.toThrow("Late.");

@@ -151,16 +151,19 @@ test("what attempts that broke off have used is counted, and no tokens are spent
 
 test("the attempts and the time of each turn are counted anew", async () => {
   let sent = 0;
-  const requests = new ProviderRequests({
-    timeoutMs: 10_000,
-    stream: false,
-    retries: 1,
-    retryMs: 60_000,
-    fetch: async () => {
-      sent += 1;
-      return new Response("{}", { status: 500, headers: { "retry-after": "0" } });
+  const requests = new ProviderRequests(
+    {
+      timeoutMs: 10_000,
+      stream: false,
+      retries: 1,
+      retryMs: 60_000,
+      fetch: async () => {
+        sent += 1;
+        return new Response("{}", { status: 500, headers: { "retry-after": "0" } });
+      },
     },
-  });
+    "sdk",
+  );
   for (const total of [2, 4]) {
     requests.begin();
     expect((await requests.fetch("http://x")).status).toBe(500);
