@@ -62,7 +62,7 @@ test-all: $(PACKAGES)
 	@rm -f $(REPORT)
 	@vitest run --reporter=default --reporter=json --outputFile.json=$(REPORT)
 
-# After a test-all that failed in one or two files: runs those once more, one at a time, and names what failed.
+# After a test-all that failed in a few files: runs those once more, one at a time, and names what failed.
 test-again: $(PACKAGES)
 	@node test/support/run-again.ts
 

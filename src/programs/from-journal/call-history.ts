@@ -122,9 +122,11 @@ export interface CallEnd extends Pick<CallLine, "outcome" | "bytes" | "items" | 
 }
 
 /** How a call ended; undefined while it has no answer. */
-function endOf({ decided, answered, givenUp, at, streamed }: KnownCall): CallEnd | undefined {
+function endOf({ decided, decision, answered, givenUp, at, streamed }: KnownCall): CallEnd | undefined {
   if (answered) {
-    const { ok, code, ms, bytes, items, shape, display, partsLeftOut } = answered;
+    const { ok, code, bytes, items, shape, display, partsLeftOut } = answered;
+    // The record counts from when a host took the call up; a person may have decided it long before that.
+    const ms = decision ? Math.max(answered.ms, answered.at - at) : answered.ms;
     const outcome: CallOutcome = ok
       ? { type: "value", shape: shape ?? "" }
       : { type: "failed", code: (code ?? "") as FailureCode };

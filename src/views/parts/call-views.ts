@@ -20,8 +20,6 @@ interface Shown {
   told?: number;
   result?: TextHead;
   decision?: DecisionView | undefined;
-  /** When it had its answer, in milliseconds since 1970. */
-  answeredAt?: number;
   /** How a client answered the call. */
   answer?: string;
 }
@@ -113,7 +111,6 @@ export class CallViews {
     if (!shown) return;
     if (record.type === "call" && record.decision === "held") delete shown.decision;
     else if (record.type === "decision") shown.decision ??= decisionOf(record);
-    else if (record.type === "answered") shown.answeredAt = record.at;
     else if (record.type === "result") shown.answer ??= clientsResult(record);
   }
 }
@@ -132,15 +129,9 @@ function viewOf(call: KnownCall, shown: Shown, state: CallState, detail: string 
     input,
     bytes: streamed?.bytes ?? end?.bytes ?? 0,
     started: started === true,
-    ...given({ detail, told, ms: tookOf(call, shown), items: streamed?.items, result, effect }),
+    ...given({ detail, told, ms: end?.ms, items: streamed?.items, result, effect }),
     ...given({ attempts: retried && retried.attempt + 1, decision, display: end?.display }),
   };
-}
-
-/** An answer tells how long its call took since a host took it up; a person may have decided it long before that. */
-function tookOf({ at, end }: KnownCall, { decision, answeredAt }: Shown): number | undefined {
-  if (end?.ms === undefined || !decision || answeredAt === undefined) return end?.ms;
-  return Math.max(end.ms, answeredAt - at);
 }
 
 /** Kind of a value, code of a refusal or failure. */

@@ -101,10 +101,16 @@ const journals = fc
     ...(ends ? [{ type: "outcome", outcome: '{"type":"cancelled"}', at: AT + 99 } as const] : []),
   ]);
 
-/** A client's call that ended without the client's result, which is seldom drawn: it waits no more. */
-const ENDED_WITHOUT_RESULT = ["make", "client", "failed"].map((name, index) =>
-  (steps[name] as (typeof steps)[string])(2, AT + index),
-);
+/** A program that begins as named, which is seldom drawn. */
+function beginning(...names: string[]): readonly JournalRecord[] {
+  const drawn = names.map((name, index) => (steps[name] as (typeof steps)[string])(2, AT + index));
+  return [header("e", { limits: {} }), ...drawn];
+}
+
+/** A client's call that ended without the client's result: it waits no more. */
+const ENDED_WITHOUT_RESULT = beginning("make", "client", "failed");
+/** A person decided the call long before its handler began: its time counts from the call. */
+const DECIDED_EARLY = beginning("make", "held", "decide", "restart", "restart", "answered");
 
 /** Whether a recovery takes the execution up. */
 async function isTakenUp(journal: Journal): Promise<boolean> {
@@ -195,7 +201,7 @@ test("list, status, view, show, events, recover and resume say alike how an exec
         expect(resumed?.outcome.type).toBe(standing === "waiting" ? "waiting" : undefined);
       }
     }),
-    { numRuns: 100, examples: [[[header("e", { limits: {} }), ...ENDED_WITHOUT_RESULT]]] },
+    { numRuns: 100, examples: [[ENDED_WITHOUT_RESULT], [DECIDED_EARLY]] },
   );
   expect([...seen].toSorted()).toEqual(["ended", "left by its driver", "running", "waiting"]);
 });
