@@ -29,7 +29,7 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
     values: `
       createMemoryJournal exportLines importLines readLines`,
     types: `
-      AliveRecord AnsweredRecord AppendOptions ArtifactRecord CallHeader CallRecord ClaimRecord CompactRecord ContinuedRef ConversationHeader DecisionRecord EgressRecord ExecutionSummary HandRecord Head Header Journal JournalProblem JournalRecord Lease ListOptions MemoryJournalOptions MessageRecord ModelRecord OutcomeRecord ProgramHeader PruneOptions ReadOptions RestRecord RestartRecord ResultRecord RetryRecord ShownDefinition ToolDigest ToolsRecord TurnRecord ViolationRecord`,
+      AliveRecord AnsweredRecord AppendOptions Appended ArtifactRecord CallHeader CallRecord ClaimRecord CompactRecord ContinuedRef ConversationHeader CreateOptions DecisionRecord EgressRecord ExecuteSql ExecutionSummary HandRecord Head Header Journal JournalProblem JournalRecord Lease ListOptions MemoryJournalOptions MessageRecord ModelRecord OutcomeRecord ProgramHeader PruneOptions ReadOptions RestRecord RestartRecord ResultRecord RetryRecord ShownDefinition ToolDigest ToolsRecord TurnRecord ViolationRecord`,
   },
   "portcullis/models": {
     values: `

@@ -1,7 +1,18 @@
 export { createMemoryJournal } from "./memory-journal.ts";
 export { exportLines, importLines } from "./lines.ts";
 export { readLines } from "./reading/read-lines.ts";
-export type { AppendOptions, ExecutionSummary, Head, Journal, Lease, ListOptions, ReadOptions } from "./journal.ts";
+export type {
+  Appended,
+  AppendOptions,
+  CreateOptions,
+  ExecuteSql,
+  ExecutionSummary,
+  Head,
+  Journal,
+  Lease,
+  ListOptions,
+  ReadOptions,
+} from "./journal.ts";
 export type { JournalProblem, PruneOptions } from "./sqlite/sqlite-journal.ts";
 export type { MemoryJournalOptions } from "./memory-journal.ts";
 export type {

@@ -21,9 +21,35 @@ export interface Lease {
   readonly until: number;
 }
 
-export interface AppendOptions {
+/** Runs a statement of SQL in the transaction of an append. `$1`, `$2` … stand for the values. */
+export type ExecuteSql = (
+  text: string,
+  values?: readonly unknown[],
+) => Promise<{ readonly rows: readonly Record<string, unknown>[] }>;
+
+export interface CreateOptions {
+  /**
+   * Runs in the transaction of the append, after its records were written and before it is committed. If it rejects,
+   * nothing of the append is stored, and the append rejects with the same error. It may run again if the connection is
+   * lost, and only one of its runs is committed. Only for stores in PostgreSQL: others reject with `option_invalid`.
+   */
+  readonly within?: (executeSql: ExecuteSql) => Promise<void>;
+}
+
+export interface AppendOptions extends CreateOptions {
   /** The records must survive a loss of power, even if the store trades that for speed: a call that changes something follows. */
   readonly safe?: boolean;
+}
+
+/** An execution that was created or appended to. */
+export interface Appended {
+  /**
+   * Missing if others have appended and it is not known to what, or if notices may have been lost: look again at all
+   * executions that are of interest.
+   */
+  readonly execution?: ExecutionId;
+  /** The head after the append, if the execution is known. */
+  readonly head?: Head;
 }
 
 export interface ReadOptions {
@@ -63,7 +89,7 @@ export interface Journal {
    */
   readonly isDurable?: boolean;
   /** Creates an execution with its header as the first record. Rejects with `execution_exists` if the id is taken. */
-  create(header: Header, lease?: Lease): Promise<Head>;
+  create(header: Header, lease?: Lease, options?: CreateOptions): Promise<Head>;
   /**
    * Appends all records or none, and returns the new head. A `claim` among them gives the lease to its driver. Rejects
    * with `head_moved` if `expected` is not the head.
@@ -85,4 +111,10 @@ export interface Journal {
    * the head. Rejects with `execution_unknown`, and with `head_moved` if another driver has claimed it since.
    */
   renew(execution: ExecutionId, lease: Lease): Promise<Head>;
+  /**
+   * Tells a listener of each append and creation, also of other processes, soon after it. A notice is a hint to look:
+   * several appends may be told as one, and one may be told twice. What the listener throws is an uncaught exception.
+   * Dispose of what is returned to listen no more.
+   */
+  onAppend?(listener: (appended: Appended) => void): Disposable;
 }

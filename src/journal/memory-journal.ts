@@ -1,12 +1,16 @@
+import { AppendListeners } from "./append-listeners.ts";
 import { type OptionsOf, readOptions, wholeNumberOrInfinity } from "../option-rules/options.ts";
 import type { ExecutionSummary, Head, Journal, Lease } from "./journal.ts";
-import { driverChanged, executionExists, executionUnknown, headMoved } from "./journal-error.ts";
+import { driverChanged, executionExists, executionUnknown, headMoved, refuseWithin } from "./journal-error.ts";
 import type { Header, JournalRecord } from "./record.ts";
 
 export const MEMORY_JOURNAL_RULES = {
   /** Amount of text of ended executions to keep, in UTF-16 code units; the oldest are deleted first. 24 Mi by default. */
   keepLength: wholeNumberOrInfinity({ min: 0, default: 24 * 1024 * 1024 }),
 };
+
+/** How errors name the store. */
+const STORE = "in memory";
 
 export type MemoryJournalOptions = OptionsOf<typeof MEMORY_JOURNAL_RULES>;
 
@@ -25,6 +29,7 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
   /** Executions that have ended, in the order of their ends. In `entries`, thousands that wait may come before them. */
   const ended = new Map<string, Entry>();
   let endedLength = 0;
+  const listeners = new AppendListeners();
 
   const find = (execution: string): Entry => {
     const entry = entries.get(execution);
@@ -42,7 +47,8 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
   };
 
   return {
-    async create(header, lease): Promise<Head> {
+    async create(header, lease, options): Promise<Head> {
+      refuseWithin(STORE, options);
       if (entries.has(header.execution)) throw executionExists(header.execution);
       entries.set(header.execution, {
         header,
@@ -51,9 +57,11 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
         ended: false,
         lease,
       });
+      listeners.tell({ execution: header.execution, head: 1 });
       return 1;
     },
-    async append(execution, expected, records): Promise<Head> {
+    async append(execution, expected, records, options): Promise<Head> {
+      refuseWithin(STORE, options);
       const entry = find(execution);
       if (entry.records.length !== expected) throw headMoved(execution, entry.records.length, expected);
       const length = records.reduce((sum, record) => sum + lengthOf(record), 0);
@@ -70,6 +78,7 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
         endedLength += ends ? entry.length : length;
         deleteOldest();
       }
+      if (records.length > 0) listeners.tell({ execution, head: entry.records.length });
       return entry.records.length;
     },
     async *read(execution, { from = 0, hold } = {}): AsyncGenerator<JournalRecord> {
@@ -94,6 +103,9 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
       if (entry.lease?.driver !== lease.driver) throw driverChanged(execution, entry.lease?.driver, lease);
       entry.lease = lease;
       return entry.records.length;
+    },
+    onAppend(listener): Disposable {
+      return listeners.add(listener);
     },
   };
 }

@@ -1,6 +1,8 @@
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type {
+  Appended,
   AppendOptions,
+  CreateOptions,
   ExecutionSummary,
   Head,
   Journal,
@@ -88,6 +90,8 @@ const FIELDS: Readings = {
 /** A journal that takes out of records what a runtime's `redact` finds. A changed record says how many characters it lost. */
 export class RedactingJournal implements Journal {
   readonly isDurable: boolean;
+  /** Missing if the store tells of no appends. */
+  readonly onAppend?: (listener: (appended: Appended) => void) => Disposable;
   readonly #journal: Journal;
   readonly #redactor: Redactor;
   /** Open executions of which a record was changed. */
@@ -97,6 +101,7 @@ export class RedactingJournal implements Journal {
     this.#journal = journal;
     this.#redactor = redactor;
     this.isDurable = journal.isDurable === true;
+    if (journal.onAppend) this.onAppend = journal.onAppend.bind(journal);
   }
 
   get store(): Journal {
@@ -107,8 +112,8 @@ export class RedactingJournal implements Journal {
     return this.#changed.has(execution);
   }
 
-  async create(header: Header, lease?: Lease): Promise<Head> {
-    return this.#journal.create((await this.#redacted(header.execution, header)) as Header, lease);
+  async create(header: Header, lease?: Lease, options?: CreateOptions): Promise<Head> {
+    return this.#journal.create((await this.#redacted(header.execution, header)) as Header, lease, options);
   }
 
   async append(

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ExecutionSummary, Journal, ListOptions } from "../../src/journal/journal.ts";
+import type { Appended, ExecutionSummary, Journal, ListOptions } from "../../src/journal/journal.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import { header, outcome, RECORDS, turn } from "./records.ts";
 
@@ -182,5 +182,25 @@ export function journalSuite(makeJournal: () => Journal | Promise<Journal>): voi
     await expect(journal.renew("two", { driver: "d1", until: 9000 })).rejects.toMatchObject({
       code: "execution_unknown",
     });
+  });
+
+  test("a listener is told of each creation and append with its head, of no refused one, and of nothing once it has gone", async () => {
+    const journal = await makeJournal();
+    const told: Appended[] = [];
+    await journal.create(header("before"));
+    const listening = journal.onAppend?.((appended) => told.push(appended));
+    // Whatever else a store tells, it tells of these, in their order.
+    const heads = () => told.flatMap(({ execution, head }) => (execution === "one" ? [head] : []));
+    await journal.create(header("one"));
+    await journal.append("one", 1, [turn("a"), turn("b")]);
+    await journal.append("one", 3, []);
+    await expect(journal.append("one", 1, [turn("lost")])).rejects.toMatchObject({ code: "head_moved" });
+    await journal.append("one", 3, [outcome]);
+    await expect.poll(() => heads().at(-1)).toBe(4);
+    expect(heads().filter((head) => head !== 1 && head !== 3 && head !== 4)).toEqual([]);
+    listening?.[Symbol.dispose]();
+    const count = told.length;
+    await journal.append("before", 1, [turn("a")]);
+    expect(told).toHaveLength(count);
   });
 }

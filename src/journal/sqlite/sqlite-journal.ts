@@ -12,8 +12,25 @@ import {
   wholeNumberOrInfinity,
   withDefault,
 } from "../../option-rules/options.ts";
-import type { AppendOptions, ExecutionSummary, Head, Journal, Lease, ListOptions, ReadOptions } from "../journal.ts";
-import { driverChanged, executionExists, executionUnknown, headMoved, journalDamaged } from "../journal-error.ts";
+import type { AppendListener, AppendListeners } from "../append-listeners.ts";
+import type {
+  AppendOptions,
+  CreateOptions,
+  ExecutionSummary,
+  Head,
+  Journal,
+  Lease,
+  ListOptions,
+  ReadOptions,
+} from "../journal.ts";
+import {
+  driverChanged,
+  executionExists,
+  executionUnknown,
+  headMoved,
+  journalDamaged,
+  refuseWithin,
+} from "../journal-error.ts";
 import type { Header, JournalRecord } from "../record.ts";
 import { openDatabase } from "./database.ts";
 import {
@@ -24,6 +41,7 @@ import {
   type TextStore,
   unpackRecord,
 } from "./large-texts.ts";
+import { listenForOthers } from "./other-appends.ts";
 import { executionRow, type ExecutionRow, prepareStatements, type Statements } from "./statements.ts";
 import { Transactions } from "./transactions.ts";
 
@@ -43,6 +61,9 @@ export const SQLITE_JOURNAL_RULES = {
   /** How long to wait for another process that keeps the file locked, in milliseconds; 10 seconds by default. */
   lockTimeoutMs: wholeNumber({ min: 0, max: 2 ** 31 - 1, default: 10_000 }),
 };
+
+/** How errors name the store. */
+const STORE = "a file of SQLite";
 
 export type SqliteJournalOptions = OptionsOf<typeof SQLITE_JOURNAL_RULES>;
 
@@ -96,19 +117,22 @@ class FileJournal implements SqliteJournal {
   readonly #database: DatabaseSync;
   readonly #transactions: Transactions;
   readonly #statements: Statements;
+  readonly #listeners: AppendListeners;
 
   constructor(database: DatabaseSync, transactions: Transactions) {
     this.#database = database;
     this.#transactions = transactions;
     this.#statements = prepareStatements(database);
+    this.#listeners = listenForOthers(database);
     // A database without a file has no location.
     this.isDurable = database.location() !== null;
   }
 
-  async create(header: Header, lease?: Lease): Promise<Head> {
+  async create(header: Header, lease?: Lease, options?: CreateOptions): Promise<Head> {
+    refuseWithin(STORE, options);
     const { insertExecution } = this.#statements;
     const packed = await packAll([header]);
-    return this.#transactions.write(true, () => {
+    await this.#transactions.write(true, () => {
       const { execution, kind, tenant, startedAt, parent } = header;
       if (this.#find(execution)) throw executionExists(execution);
       const { lastInsertRowid } = insertExecution.run(
@@ -121,18 +145,21 @@ class FileJournal implements SqliteJournal {
         lease?.until ?? null,
       );
       this.#insert(Number(lastInsertRowid), 0, packed);
-      return 1;
     });
+    this.#listeners.tell({ execution: header.execution, head: 1 });
+    return 1;
   }
 
   async append(
     execution: string,
     expected: Head,
     records: readonly JournalRecord[],
-    { safe = false }: AppendOptions = {},
+    options: AppendOptions = {},
   ): Promise<Head> {
+    refuseWithin(STORE, options);
     const packed = await packAll(records);
-    return this.#transactions.write(safe, () => {
+    const head = expected + records.length;
+    await this.#transactions.write(options.safe === true, () => {
       const row = this.#get(execution);
       if (row.head !== expected) throw headMoved(execution, row.head, expected);
       this.#insert(row.number, expected, packed);
@@ -140,9 +167,10 @@ class FileJournal implements SqliteJournal {
       const claim = records.findLast((record) => record.type === "claim");
       const driver = claim ? claim.driver : row.driver;
       const leasedUntil = claim ? claim.at + claim.leaseMs : row.leased_until;
-      this.#statements.moveHead.run(expected + records.length, ended, driver, leasedUntil, row.number);
-      return expected + records.length;
+      this.#statements.moveHead.run(head, ended, driver, leasedUntil, row.number);
     });
+    if (records.length > 0) this.#listeners.tell({ execution, head });
+    return head;
   }
 
   async *read(
@@ -210,6 +238,10 @@ class FileJournal implements SqliteJournal {
       this.#statements.setLease.run(lease.until, number);
       return head;
     });
+  }
+
+  onAppend(listener: AppendListener): Disposable {
+    return this.#listeners.add(listener);
   }
 
   async prune(options: PruneOptions): Promise<number> {

@@ -1,0 +1,39 @@
+import type { Appended } from "./journal.ts";
+
+export type AppendListener = (appended: Appended) => void;
+
+/** Who is told of the appends of a store. */
+export class AppendListeners {
+  readonly #listeners = new Set<{ readonly listener: AppendListener }>();
+  readonly #onFirst: () => void;
+  readonly #onLast: () => void;
+
+  /** `onFirst` is called when the first listener comes, `onLast` when the last one has gone. */
+  constructor(onFirst: () => void = () => {}, onLast: () => void = () => {}) {
+    this.#onFirst = onFirst;
+    this.#onLast = onLast;
+  }
+
+  get isEmpty(): boolean {
+    return this.#listeners.size === 0;
+  }
+
+  add(listener: AppendListener): Disposable {
+    const entry = { listener };
+    this.#listeners.add(entry);
+    if (this.#listeners.size === 1) this.#onFirst();
+    return {
+      [Symbol.dispose]: () => {
+        if (this.#listeners.delete(entry) && this.isEmpty) this.#onLast();
+      },
+    };
+  }
+
+  /** The listeners are called after the work under way: what they throw must not fail an append that is done. */
+  tell(appended: Appended): void {
+    for (const entry of this.#listeners)
+      queueMicrotask(() => {
+        if (this.#listeners.has(entry)) entry.listener(appended);
+      });
+  }
+}
