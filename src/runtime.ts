@@ -39,7 +39,7 @@ export async function createRuntime<Context = unknown>(options: RuntimeOptions<C
     // A thread that cannot be started rejects like a sandbox that cannot: if both fail, the sandbox says what is wrong.
     const reading = async () => preparingThread.start();
     const [, , { Runtime, openGate }] = await Promise.all([warming, reading(), loading()]);
-    const { approve, approvePrograms, leaseMs, onEvent, logger, redact } = read;
+    const { approve, policy, approvePrograms, leaseMs, onEvent, logger, redact } = read;
     const gate = openGate(tools, heldBytes, { ...search, stubTokens });
     return new Runtime<Context>({
       sandbox,
@@ -51,6 +51,7 @@ export async function createRuntime<Context = unknown>(options: RuntimeOptions<C
       limits,
       tenant,
       approve,
+      policies: policy === undefined ? undefined : [policy],
       approvePrograms,
       onEvent,
       logger,

@@ -39,6 +39,12 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
       ProgramCall ProgramDeclaration Provenance ProviderFailure ProviderFailureCode ProviderOptions Reasoning RequestRetry ToolCall ToolChoice
       ToolDeclaration TurnEnd TurnReply TurnRequest UserMessage`,
   },
+  "portcullis/policy": {
+    values: `
+      `,
+    types: `
+      Policy PolicyAnswer PolicyName PolicyRequest`,
+  },
   "portcullis/reports": {
     values: `
       `,

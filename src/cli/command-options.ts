@@ -8,6 +8,7 @@ import { MAX_TOKENS, MAX_TURNS } from "../agent/agent-options.ts";
 import { PROGRAMS_OPTIONS } from "../agent/prompt/programs-option.ts";
 import { AT_ONCE, CUT_TOKENS, REPEAT, WINDOW_TOKENS } from "../comparison/compare-numbers.ts";
 import { RECOVER_RULES } from "../executions/recover-options.ts";
+import { POLICY_NAMES } from "../gate/approve/policy.ts";
 import { PROVIDERS } from "../models/provider/providers.ts";
 import { SETTINGS_RULES } from "../models/settings.ts";
 import { checkOptions, type OptionPlace, wholeNumber } from "../option-rules/options.ts";
@@ -46,6 +47,12 @@ const LIMIT = {
   ),
 };
 const APPROVE = { "--approve <how>": defaulting(APPROVE_TEXT, "ask", word(APPROVE_MODES)) };
+const POLICY = {
+  "--policy <name>": reading(
+    "which calls need approval besides those that tools ask for: ask-writes, ask-changes or ask-all",
+    word(POLICY_NAMES),
+  ),
+};
 const APPROVE_PROGRAM = {
   "--approve-program": "hold each program itself for a decision before it starts, as --approve says",
 };
@@ -85,6 +92,7 @@ export const RUN = {
   ),
   ...LIMIT,
   ...APPROVE,
+  ...POLICY,
   ...APPROVE_PROGRAM,
   ...TENANT,
   ...EXECUTION,
@@ -138,6 +146,7 @@ export const ASK = {
   ...EXECUTION,
   ...JOURNAL,
   ...APPROVE,
+  ...POLICY,
   ...APPROVE_PROGRAM,
   ...NO_STREAM,
   ...ARTIFACTS,
@@ -154,6 +163,7 @@ export const CHAT = {
   ...TENANT,
   ...JOURNAL,
   ...APPROVE,
+  ...POLICY,
   ...APPROVE_PROGRAM,
   ...NO_STREAM,
   ...ARTIFACTS,
@@ -209,6 +219,7 @@ export const MCP = {
     "ask",
     word(APPROVE_MODES),
   ),
+  ...POLICY,
   "--tenant <name>": "tenant of the programs, if no key names one",
   ...JOURNAL,
   "--patience <time>": reading(
@@ -240,6 +251,7 @@ export const SERVE = {
   ...BASE_URL,
   ...SANDBOX,
   ...LIMIT,
+  ...POLICY,
   ...JOURNAL,
   ...drain("30 s"),
   "--open": "open the page in a browser",
@@ -362,6 +374,7 @@ export const RESUME = {
   ...TOOLS,
   ...SANDBOX,
   ...APPROVE,
+  ...POLICY,
   "--result <call=json>": repeatable("result of a call that a client answers (repeatable)", callResult),
   "--result-schema <schema.json>": reading(
     "the JSON Schema of what the program has to return, if it began with one that the journal has not kept",
@@ -389,6 +402,7 @@ export const RECOVER = {
     whole(RECOVER_RULES.concurrency),
   ),
   ...APPROVE,
+  ...POLICY,
   ...JOURNAL,
   "--json": "print each report as one JSON document a line",
 };
@@ -412,7 +426,9 @@ export type { CommandOptions };
 // What functions of several commands are given.
 export type ToolsOptions = CommandOptions<typeof TOOLS>;
 export type ServerOptions = CommandOptions<typeof OVER_HTTP & typeof JOURNAL>;
-export type ServedOptions = CommandOptions<typeof TOOLS & typeof SANDBOX & typeof LIMIT & typeof JOURNAL>;
+export type ServedOptions = CommandOptions<
+  typeof TOOLS & typeof SANDBOX & typeof LIMIT & typeof POLICY & typeof JOURNAL
+>;
 export type RunningOptions = CommandOptions<typeof TOOLS & typeof SANDBOX & typeof APPROVE & typeof REPORT_JSON> &
   SameOptions;
 /** Options of a command that the next one must have, too. The journal keeps the others. */

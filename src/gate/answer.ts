@@ -6,6 +6,7 @@ export const REFUSAL_CODES = [
   "caller_not_allowed",
   "budget_spent",
   "input_invalid",
+  "policy_denied",
   "approval_denied",
   "approval_expired",
 ] as const;

@@ -58,7 +58,7 @@ export class CallLedger {
   /** Resolves once the journal holds the gate's decision. */
   decided(
     { callId, tool, caller }: CallIdentity,
-    { inputDigest, ...facts }: Pick<CallRecord, "decision" | "code" | "inputDigest">,
+    { inputDigest, ...facts }: Pick<CallRecord, "decision" | "code" | "policy" | "inputDigest">,
   ): Promise<void> {
     const digest = inputDigest === undefined ? {} : { inputDigest: this.#toldDigest(inputDigest) };
     return this.#parts.log.append({ type: "call", call: callId, tool, caller, ...facts, ...digest, at: Date.now() });

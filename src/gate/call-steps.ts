@@ -8,6 +8,7 @@ import { effectOfCall } from "../tools/effect.ts";
 import type { AllowedQuestion, Effect } from "../tools/tool.ts";
 import type { Answer } from "./answer.ts";
 import { askApproval, detailsOf } from "./approve/approval.ts";
+import { mayBeHeld, ruleOn, type Rules } from "./approve/rule-on.ts";
 import type { CallRunner, RunnerParts } from "./run/call-runner.ts";
 import type { Arrival, OutsideRecord } from "./approve/call-waits.ts";
 import type { WorkScope } from "./work-scope.ts";
@@ -23,8 +24,8 @@ const EFFECT_READ = Symbol("effect read");
 /** Code of the record by which a call is held whose driver died while its handler ran. */
 const OUTCOME_UNKNOWN = "outcome_unknown";
 
-export interface StepsParts extends Pick<RunnerParts, "calls" | "admission" | "ledger" | "queues" | "inContext"> {
-  readonly execution: string;
+export interface StepsParts
+  extends Pick<RunnerParts, "calls" | "admission" | "ledger" | "queues" | "inContext">, Rules {
   readonly scope: WorkScope;
   readonly runner: CallRunner;
   readonly remembered: RememberedDecisions;
@@ -57,6 +58,7 @@ export class CallSteps {
     switch (decided?.decision) {
       case "held":
         call.decided.approval = { type: "held" };
+        call.decided.policy = decided.policy;
         calls.waits.hold(callId, decided.at);
         if (decision) return this.#obey(call, decision, decided.code);
         if (decided.code === OUTCOME_UNKNOWN) return this.#waitOutside(call, decided.code);
@@ -70,6 +72,7 @@ export class CallSteps {
       case "refused":
         // The program has not been told yet. What was decided, or not in time, holds.
         if (decision?.allow === false) return this.#obey(call, decision);
+        if (decided.code === "policy_denied") return this.#refuseByPolicy(call, decided.policy ?? "");
         if (decided.code === "approval_expired") call.decided.approval = { type: "held" };
         return call.decided.approval ? this.#expired(call) : this.#begin(call);
       default:
@@ -78,7 +81,7 @@ export class CallSteps {
   }
 
   #begin(call: OpenCall): Promise<Answer | undefined> {
-    return call.tool.approvable ? this.#approveAndRun(call) : this.#run(call);
+    return mayBeHeld(call, this.#parts) ? this.#approveAndRun(call) : this.#run(call);
   }
 
   #run(call: OpenCall, read?: { readonly input: unknown }): Promise<Answer | undefined> {
@@ -97,34 +100,39 @@ export class CallSteps {
   async #approveAndRun(call: OpenCall): Promise<Answer | undefined> {
     const { calls, admission, ledger, queues, remembered, runner, scope } = this.#parts;
     const checked = await queues.checks.run(() =>
-      runner.withInput(call, async (input) =>
-        (await this.#needsApproval(call, input)) ? NEEDS_APPROVAL : this.#run(call, { input }),
-      ),
+      runner.withInput(call, async (input) => {
+        const ruled = await ruleOn(call, input, this.#parts);
+        if (ruled.type === "deny") return this.#refuseByPolicy(call, ruled.reason, ruled.error);
+        if (ruled.type === "allow") return this.#run(call, { input });
+        call.decided.policy = ruled.reason;
+        return NEEDS_APPROVAL;
+      }),
     );
     if (checked !== NEEDS_APPROVAL) return checked;
     admission.giveBackInput(call);
 
     if (calls.isGone(call)) return undefined;
     const { identity, inputDigest, tool } = call;
+    const { policy } = call.decided;
     const isKnown = remembered.of(tool, inputDigest) !== undefined;
     if (!isKnown && !scope.approve)
       return calls.refuse(call, sentences.approvalUnavailable(tool.name), sentences.approveMissing(tool.name));
     call.decided.approval = { type: "held" };
     calls.waits.hold(identity.callId);
-    const held = ledger.decided(identity, { decision: "held", inputDigest });
+    const held = ledger.decided(identity, {
+      decision: "held",
+      inputDigest,
+      ...(policy === undefined ? {} : { policy }),
+    });
     if (!isKnown) await held;
     if (calls.isGone(call)) return undefined;
     return this.#decideAlike(call) ?? this.#askAndRun(call);
   }
 
-  /** If the predicate throws, the call needs approval. */
-  async #needsApproval(call: OpenCall, input: unknown): Promise<boolean> {
-    try {
-      return await this.#parts.inContext(() => call.tool.needsApproval(input));
-    } catch (error) {
-      call.noticed = sentences.predicateFailed(call.tool.name, error);
-      return true;
-    }
+  /** `error` is for the operator. */
+  #refuseByPolicy(call: OpenCall, reason: string, error?: Error): Promise<Answer | undefined> {
+    call.decided.policy = reason;
+    return this.#parts.calls.refuse(call, sentences.policyDenied(call.tool.name, reason), error);
   }
 
   /** Asks the approver a question of a call's handler. False without an approver, and for a decision that would come later. */
@@ -161,7 +169,10 @@ export class CallSteps {
     if (alike) return alike;
     const { identity, inputText, inputDigest, signal } = call;
     const { tenant, context, approve } = scope;
-    const about = toolAbout(call, inContext(() => effectOfCall(call.tool, input)).effect);
+    const about = {
+      ...toolAbout(call, inContext(() => effectOfCall(call.tool, input)).effect),
+      policy: call.decided.policy,
+    };
     const request = { execution, ...identity, ...about, inputDigest, tenant, context, signal };
     const asked = inContext(() => askApproval(approve, request, inputText));
     const decided = await Promise.race([asked, calls.waits.arrivalOf(identity.callId) ?? asked]);

@@ -51,6 +51,8 @@ export interface Decided {
   isRecorded: boolean;
   /** Undefined until the call is known to need approval. */
   approval: Approval | undefined;
+  /** Why the policy asks for its approval, or refuses it. */
+  policy: string | undefined;
   /** What it changes. If that depends on its input, a `write` until its input is read. */
   effect: Effect;
   /** The effect that an earlier driver was told, if one was. */
@@ -139,7 +141,8 @@ export class OpenCall {
     this.identity = { callId, tool: name, caller };
     this.isCounted = isCounted;
     this.span = span;
-    this.decided = { isRecorded: false, approval: undefined, effect: tool.effect, effectBefore: undefined };
+    const { effect } = tool;
+    this.decided = { isRecorded: false, approval: undefined, policy: undefined, effect, effectBefore: undefined };
     this.inputBytes = inputBytes;
     this.#inputText = inputText;
   }

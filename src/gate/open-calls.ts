@@ -91,7 +91,9 @@ export class OpenCalls {
     this.#remove(identity.callId);
     admission.takeFailure(answer);
     unread?.add(identity.callId, memoryOf(answer.message));
-    await ledger.decided(identity, { decision: "refused", code: answer.code });
+    const { code } = answer;
+    const policy = code === "policy_denied" ? call?.decided.policy : undefined;
+    await ledger.decided(identity, { decision: "refused", code, ...(policy === undefined ? {} : { policy }) });
     ledger.refused(call ?? { identity, since: performance.now() }, answer, error);
     return answer;
   }

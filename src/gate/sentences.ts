@@ -107,6 +107,14 @@ function shortTypeOf(tool: Tool): string {
 }
 
 /** The note is the approver's text. It is quoted as JSON, so that it cannot be mistaken for the gate's own sentences. */
+export function policyDenied(tool: string, reason: string) {
+  return refusal(
+    "policy_denied",
+    tool,
+    `The policy of the host refuses this call of ${tool}. Continue without it. Reason given: ${JSON.stringify(reason)}`,
+  );
+}
+
 export function approvalDenied(tool: string, note?: string) {
   const quoted = note === undefined || note === "" ? "" : ` Reason given: ${JSON.stringify(note)}`;
   return refusal(
@@ -154,6 +162,31 @@ export function approveUndecided(tool: string, answer: unknown): PortcullisError
   return new PortcullisError(
     "option_invalid",
     `\`approve\` gave no decision about ${tool}, so the call was denied: expected true, false, { allow: true | false } or "later", got ${describe(answer)}.`,
+  );
+}
+
+/** For the operator: `policy` threw or rejected. */
+export function policyFailed(tool: string, cause: unknown): PortcullisError {
+  return new PortcullisError(
+    "option_invalid",
+    `\`policy\` failed when it was asked about ${tool}, so the call was refused: ${cause instanceof Error ? cause.message : describe(cause)}`,
+    { cause },
+  );
+}
+
+/** For the operator: `policy` took too long. */
+export function policyLate(tool: string, ms: number): PortcullisError {
+  return new PortcullisError(
+    "option_invalid",
+    `\`policy\` gave no answer about ${tool} within ${ms} ms, so the call was refused. For a decision that takes longer, answer "ask".`,
+  );
+}
+
+/** For the operator: `policy` gave something else. */
+export function policyUndecided(tool: string, answer: unknown): PortcullisError {
+  return new PortcullisError(
+    "option_invalid",
+    `\`policy\` gave no answer about ${tool}, so the call was refused: expected "allow", "ask" or { deny: "reason" }, got ${describe(answer)}.`,
   );
 }
 

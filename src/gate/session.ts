@@ -144,6 +144,7 @@ export class GateSession implements ParentSession, WorkBelow {
       ...shared,
       execution,
       scope,
+      isGoverned: (tool) => !own.has(tool.name) && tools.get(tool.name) !== undefined,
       runner,
       remembered,
       canWait: options.canWait ?? false,

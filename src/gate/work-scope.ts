@@ -3,6 +3,7 @@ import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { AllowedQuestion } from "../tools/tool.ts";
 import type { ResultLimits } from "../values/json/serialise-result.ts";
 import type { Approve } from "./approve/approval.ts";
+import type { Policy, PolicyName } from "./approve/policy.ts";
 import type { Budget } from "./admit/budget.ts";
 import type { CallLine } from "./call-line.ts";
 import type { OpenCall } from "./open-call.ts";
@@ -14,6 +15,8 @@ export interface WorkScope {
   readonly context?: unknown;
   /** Decides about calls that need approval. Without it they are denied. */
   readonly approve?: Approve | undefined;
+  /** Asked about every call, besides the tool's own rules: what one policy refuses or asks for, no other allows. */
+  readonly policies?: readonly (Policy | PolicyName)[] | undefined;
   /** Takes out of texts what must not leave; undefined if all may. */
   readonly redactor?: Redactor | undefined;
   /** Undefined if nothing records spans or metrics. */

@@ -1,4 +1,5 @@
 import type { Approve } from "../gate/approve/approval.ts";
+import type { Policy, PolicyName } from "../gate/approve/policy.ts";
 import { LOGGER } from "../gate/run/failure-log.ts";
 import type { Journal } from "../journal/journal.ts";
 import { describe } from "../errors.ts";
@@ -14,7 +15,7 @@ import {
   withDefault,
 } from "../option-rules/options.ts";
 import type { ExecutionEvent } from "../programs/event.ts";
-import { APPROVE, TENANT } from "../programs/execute-options.ts";
+import { APPROVE, POLICY, TENANT } from "../programs/execute-options.ts";
 import { LIMITS_OPTION } from "../programs/limits.ts";
 import { REDACT } from "../redaction/redact-option.ts";
 import { redactSecrets } from "../redaction/redact-secrets.ts";
@@ -61,6 +62,11 @@ export const RUNTIME_RULES = {
   limits: LIMITS_OPTION,
   /** Decides calls that need approval. */
   approve: APPROVE,
+  /**
+   * Asked about every call of every caller, after the tool's own rules, which it cannot loosen: a function that answers
+   * `"allow"`, `"ask"` or `{ deny: "reason" }`; or `"ask-writes"`, `"ask-changes"` or `"ask-all"`, which ask for approval.
+   */
+  policy: POLICY,
   /**
    * Holds the source of each program for a decision of `approve` before it starts: a request for the tool `run_program` with
    * the input `{ source, language }`. False by default. Programs that run at a provider are not held.
@@ -109,11 +115,19 @@ export const RUNTIME_RULES = {
 };
 
 /** `Context` is the type of the `context` that executions, conversations and calls pass to handlers and to `approve`. */
-export type RuntimeOptions<Context = unknown> = Omit<OptionsOf<typeof RUNTIME_RULES>, "tools" | "approve"> & {
+export type RuntimeOptions<Context = unknown> = Omit<
+  OptionsOf<typeof RUNTIME_RULES>,
+  "tools" | "approve" | "policy"
+> & {
   /** The tools that programs and models may call, or a function that returns those that there are now. */
   readonly tools: GivenTools<Context>;
   /** Decides calls that need approval. */
   readonly approve?: Approve<Context>;
+  /**
+   * Asked about every call of every caller, after the tool's own rules, which it cannot loosen: a function that answers
+   * `"allow"`, `"ask"` or `{ deny: "reason" }`; or `"ask-writes"`, `"ask-changes"` or `"ask-all"`, which ask for approval.
+   */
+  readonly policy?: Policy<Context> | PolicyName;
 };
 
 function isSandboxOption(value: unknown): boolean {

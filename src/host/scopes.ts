@@ -28,7 +28,7 @@ export type ScopeOptions = Partial<
 
 /** `gate` is the gate for the tools at first. */
 export interface ScopeParts extends Required<
-  Pick<AgentScope, "sandbox" | "gate" | "leaseMs" | "limits" | "tenant" | "approve" | "approvePrograms">
+  Pick<AgentScope, "sandbox" | "gate" | "leaseMs" | "limits" | "tenant" | "approve" | "policies" | "approvePrograms">
 > {
   readonly tools: CurrentTools;
 }
@@ -40,7 +40,7 @@ export class RuntimeScopes {
 
   /** `journal` redacts what is written, if the runtime does. */
   constructor(parts: ScopeParts, journal: Journal, observers: HostObservers, closing: AbortSignal) {
-    const { sandbox, gate, leaseMs, limits, tenant, approve, approvePrograms, tools } = parts;
+    const { sandbox, gate, leaseMs, limits, tenant, approve, policies, approvePrograms, tools } = parts;
     this.#tools = tools;
     this.base = {
       sandbox,
@@ -51,6 +51,7 @@ export class RuntimeScopes {
       tenant,
       context: undefined,
       approve,
+      policies,
       approvePrograms,
       redactor: observers.redactor,
       telemetry: undefined,

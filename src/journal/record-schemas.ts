@@ -192,6 +192,8 @@ export const RECORD_SCHEMAS = {
     decision: z.enum(["allowed", "held", "client", "refused", "dropped"]),
     /** Code of a refusal; `outcome_unknown` for a call that is held because its driver died while its handler ran. */
     code: text.exactOptional(),
+    /** Why the policy held or refused the call; missing if it did not. */
+    policy: text.exactOptional(),
     /** SHA-256 in hex of the input's JSON text; missing if the call was refused before its input was read. */
     inputDigest: text.exactOptional(),
     /** What an `allowed` call changes, if its tool's effect depends on the input. */

@@ -16,11 +16,14 @@ export function callAbout({
   effect,
   source,
   description,
+  policy,
 }: {
   readonly effect: Effect;
   readonly source: string | undefined;
   readonly description: string;
+  readonly policy?: string | undefined;
 }): string {
+  const why = policy === undefined ? "" : `${oneLine(policy, DESCRIPTION_LENGTH)} `;
   const by = source === undefined ? "Its description" : `Its source ${JSON.stringify(oneLine(source, 128))} says`;
-  return cleanText(`${CHANGES[effect]} ${by}: ${oneLine(description, DESCRIPTION_LENGTH)}`);
+  return cleanText(`${why}${CHANGES[effect]} ${by}: ${oneLine(description, DESCRIPTION_LENGTH)}`);
 }

@@ -1,5 +1,6 @@
 import type { Language } from "../../bridge/frames.ts";
 import type { Approve } from "../gate/approve/approval.ts";
+import { type Policy, POLICY_NAMES, type PolicyName } from "../gate/approve/policy.ts";
 import {
   abortSignal,
   callback,
@@ -32,6 +33,10 @@ export const TENANT = idText("a name");
 
 export const CONTEXT = option<unknown>("any value", () => true);
 export const APPROVE = callback<Approve>();
+export const POLICY = option<Policy | PolicyName>(
+  `a function, or ${POLICY_NAMES.map((name) => JSON.stringify(name)).join(", ")}`,
+  (given) => typeof given === "function" || POLICY_NAMES.some((name) => name === given),
+);
 
 /** Types of the options that carry the host's own value. `context` may be left out if its type allows `undefined`. */
 export type WithContext<Options, Context> = Omit<Options, "context" | "approve"> & {

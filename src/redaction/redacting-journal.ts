@@ -74,6 +74,7 @@ const FIELDS: Readings = {
     caller: "own",
     decision: "own",
     code: "own",
+    policy: "text",
     inputDigest: "own",
     effect: "own",
   },

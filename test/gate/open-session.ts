@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { GateLimits } from "../../src/gate/admit/budget.ts";
 import type { Approve } from "../../src/gate/approve/approval.ts";
+import type { Policy, PolicyName } from "../../src/gate/approve/policy.ts";
 import { Gate } from "../../src/gate/gate.ts";
 import type { CallRequest, OpenCall, PastCall } from "../../src/gate/open-call.ts";
 import { HandlerContext } from "../../src/gate/run/handler-context.ts";
@@ -49,6 +50,7 @@ export interface SessionParts {
   readonly gate?: Gate;
   readonly tools?: readonly Tool[];
   readonly approve?: Approve;
+  readonly policies?: readonly (Policy | PolicyName)[];
   readonly context?: unknown;
   /** `acme` by default. */
   readonly tenant?: string;
@@ -73,13 +75,13 @@ export interface OpenSession {
 
 /** A session at a gate, with what it journals and tells. */
 export function openSession(parts: SessionParts = {}): OpenSession {
-  const { tools = [makeTool()], approve, callers = ["programmatic"], execution = "execution" } = parts;
+  const { tools = [makeTool()], approve, policies, callers = ["programmatic"], execution = "execution" } = parts;
   const gate = parts.gate ?? new Gate(new ToolSet(tools), parts.held);
   const records: JournalRecord[] = [];
   const events: Untimed<CallEvent>[] = [];
   const session = gate.open({
     execution,
-    scope: { tenant: parts.tenant ?? "acme", context: parts.context, approve },
+    scope: { tenant: parts.tenant ?? "acme", context: parts.context, approve, policies },
     callers,
     limits: { ...ROOMY, ...parts.limits },
     unread: parts.unread,

@@ -32,6 +32,7 @@ test.each(REFUSED.map(([code, way, message]) => [code, message, way] as const))(
         caller: way.request?.caller ?? "programmatic",
         decision: "refused",
         code,
+        ...(code === "policy_denied" ? { policy: "Not today." } : {}),
         at: expect.any(Number),
       },
     ]);
@@ -71,6 +72,7 @@ type Step =
   | "budget"
   | "memory"
   | "input"
+  | "policy"
   | "approval"
   | "expired"
   | "throws"
@@ -89,6 +91,7 @@ const STEPS: readonly (readonly [Step, string])[] = [
   ["budget", "budget_spent"],
   ["memory", "budget_spent"],
   ["input", "input_invalid"],
+  ["policy", "policy_denied"],
   ["approval", "approval_denied"],
   ["expired", "approval_expired"],
   ["throws", "handler_failed"],
@@ -109,6 +112,7 @@ function violating(wrong: ReadonlySet<Step>): Way {
   return {
     callers: wrong.has("unknown") ? ["programmatic"] : ["direct", "programmatic"],
     closed: wrong.has("closed"),
+    policies: [() => (wrong.has("policy") ? { deny: "no" } : "allow")],
     approve: () => (wrong.has("approval") ? false : !wrong.has("expired") || new Promise<never>(() => {})),
     ...(wrong.has("memory") ? { held: new HeldBytes(50) } : {}),
     limits: {

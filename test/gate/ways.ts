@@ -139,6 +139,11 @@ export const REFUSED: readonly [string, Way, string][] = [
     "The input of t does not fit: it cannot be checked against the tool's schema. It takes Record<string, unknown>.",
   ],
   [
+    "policy_denied",
+    { policies: [() => ({ deny: "Not today." })] },
+    'The policy of the host refuses this call of t. Continue without it. Reason given: "Not today."',
+  ],
+  [
     "approval_denied",
     { tool: { approval: "always" }, approve: () => false },
     "The call of t needs approval, and approval was denied. Continue without it.",

@@ -12,6 +12,8 @@ export interface ApprovalRequest<Context = unknown> {
   readonly effect: Effect;
   /** Name of the source that the tool comes from, like an MCP server; undefined for the host's own. */
   readonly source: string | undefined;
+  /** Why the runtime's policy asks; undefined if a rule of the tool does. */
+  readonly policy?: string | undefined;
   /** The tool's description. If it comes from a source, this is foreign text. */
   readonly description: string;
   /** The input as the caller sent it. The handler runs with the same input. */

@@ -39,7 +39,7 @@ export async function openRuntime(
     readonly interrupt?: () => boolean;
   } = {},
 ) {
-  const { json, sandbox, approve: mode, artifacts: folder } = options;
+  const { json, sandbox, approve: mode, policy, artifacts: folder } = options;
   const canWait = journal !== undefined;
   refuseLater(mode, canWait);
   makeArtifactsFolder(folder);
@@ -58,7 +58,7 @@ export async function openRuntime(
       sandbox,
       logger: operator,
       approve,
-      ...given({ journal, onEvent: progress?.onEvent }),
+      ...given({ journal, policy, onEvent: progress?.onEvent }),
       ...more,
     }),
   );

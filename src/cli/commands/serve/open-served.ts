@@ -15,9 +15,9 @@ export async function openServed(
   const open = stack.use(await openTools(options));
   tellUnassigned(open, options);
   const journal = stack.use(optionalJournal(options.journal));
-  const { limit: limits } = options;
+  const { limit: limits, policy } = options;
   const tools = () => open.tools;
   return stack.use(
-    await createRuntime({ tools, limits, logger: printFailures, ...given({ journal }), ...more(journal) }),
+    await createRuntime({ tools, limits, logger: printFailures, ...given({ journal, policy }), ...more(journal) }),
   );
 }

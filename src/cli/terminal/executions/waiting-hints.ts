@@ -76,7 +76,7 @@ export function chatCommand(execution: string, options: SameOptions): string {
 }
 
 function sameFlags(options: SameOptions): string {
-  const { tenant, journal, tools, mcp, openapi, allow, model, baseUrl, fallback, sandbox, approve, artifacts } =
+  const { tenant, journal, tools, mcp, openapi, allow, model, baseUrl, fallback, sandbox, approve, policy, artifacts } =
     options;
   const asked = flags({
     model: isModelName(model) ? undefined : model,
@@ -87,6 +87,7 @@ function sameFlags(options: SameOptions): string {
   const unusual = flags({
     sandbox: sandbox === "isolate" ? undefined : sandbox,
     approve: approve === "ask" ? undefined : approve,
+    policy,
   });
   return `${flags({ tools, mcp, openapi, allow })}${asked}${streamed}${unusual}${flags({ artifacts, tenant, journal })}`;
 }

@@ -1,0 +1,92 @@
+import type { Caller, Effect } from "../../tools/tool.ts";
+import { policyFailed, policyLate, policyUndecided } from "../sentences.ts";
+import { NOTE_LENGTH } from "./approval.ts";
+
+/** A call that a policy is asked about. */
+export interface PolicyRequest<Context = unknown> {
+  readonly execution: string;
+  readonly callId: string;
+  readonly tool: string;
+  /** Name of the source that the tool comes from, like an MCP server; undefined for the host's own. */
+  readonly source: string | undefined;
+  /** What the call changes: the tool's `effect`, or what its function says of the input. */
+  readonly effect: Effect;
+  readonly caller: Caller;
+  /** A copy of the input, as the caller sent it. */
+  readonly input: unknown;
+  /** The `context` of the execution, conversation or call; undefined if none was given. */
+  readonly context: Context;
+  readonly tenant: string;
+  /** Aborted when the answer is no longer needed: the call has ended, or the policy took too long. */
+  readonly signal: AbortSignal;
+}
+
+/** `"allow"`: nothing more than the tool's own rules. `"ask"`: the call needs approval. `{ deny }`: it is refused, and its caller reads the reason. */
+export type PolicyAnswer = "allow" | "ask" | { readonly deny: string };
+
+/**
+ * Rules for all calls of a runtime, besides those of each tool, which it cannot loosen. Whatever else it answers denies,
+ * and so does a rejection, and an answer after 5 seconds.
+ */
+export type Policy<Context = unknown> = (request: PolicyRequest<Context>) => PolicyAnswer | Promise<PolicyAnswer>;
+
+/** `ask-writes`: calls with the effect `write` need approval. `ask-changes`: those that change anything. `ask-all`: all. */
+export type PolicyName = "ask-writes" | "ask-changes" | "ask-all";
+
+const PRESETS: Readonly<Record<PolicyName, (effect: Effect) => boolean>> = {
+  "ask-writes": (effect) => effect === "write",
+  "ask-changes": (effect) => effect !== "read",
+  "ask-all": () => true,
+};
+
+export const POLICY_NAMES = Object.keys(PRESETS) as readonly PolicyName[];
+
+/** How long a policy may take for one call, in milliseconds. People decide after `"ask"`, which has no such limit. */
+export const POLICY_MS = 5000;
+
+/** The reason that a call is refused for if the policy gave none. */
+const NO_ANSWER = "The policy gave no answer.";
+
+/** What came of asking. `reason` is for the journal, and of a refusal for the caller. `error`, for the operator, says why there was no answer. */
+export type Ruled =
+  | { readonly type: "allow"; readonly reason?: undefined }
+  | { readonly type: "ask"; readonly reason: string }
+  | { readonly type: "deny"; readonly reason: string; readonly error?: Error };
+
+const ALLOWED: Ruled = { type: "allow" };
+
+/** Asks a policy about a call. Never rejects. */
+export async function askPolicy(
+  policy: Policy | PolicyName,
+  request: Omit<PolicyRequest, "input">,
+  inputText: string,
+): Promise<Ruled> {
+  if (typeof policy === "string")
+    return PRESETS[policy](request.effect) ? { type: "ask", reason: `The policy is ${policy}.` } : ALLOWED;
+  const { tool } = request;
+  const late = Promise.withResolvers<typeof LATE>();
+  const end = new AbortController();
+  const timer = setTimeout(() => late.resolve(LATE), POLICY_MS);
+  try {
+    const signal = AbortSignal.any([request.signal, end.signal]);
+    const asked = policy({ ...request, signal, input: JSON.parse(inputText) as unknown });
+    return readAnswer(tool, await Promise.race([asked, late.promise]));
+  } catch (error) {
+    return { type: "deny", reason: NO_ANSWER, error: policyFailed(tool, error) };
+  } finally {
+    clearTimeout(timer);
+    end.abort();
+  }
+}
+
+const LATE = Symbol("late");
+
+function readAnswer(tool: string, answer: unknown): Ruled {
+  if (answer === "allow") return ALLOWED;
+  if (answer === "ask") return { type: "ask", reason: "The policy asks." };
+  if (answer === LATE) return { type: "deny", reason: NO_ANSWER, error: policyLate(tool, POLICY_MS) };
+  const deny = typeof answer === "object" && answer !== null && Object.hasOwn(answer, "deny") && "deny" in answer;
+  const reason = deny ? answer.deny : undefined;
+  if (typeof reason === "string") return { type: "deny", reason: reason.slice(0, NOTE_LENGTH) };
+  return { type: "deny", reason: NO_ANSWER, error: policyUndecided(tool, answer) };
+}

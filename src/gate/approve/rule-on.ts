@@ -1,0 +1,54 @@
+import type { AsyncLocalStorage } from "node:async_hooks";
+import { effectOfCall, graverEffect } from "../../tools/effect.ts";
+import type { Tool } from "../../tools/tool.ts";
+import type { OpenCall } from "../open-call.ts";
+import { predicateFailed } from "../sentences.ts";
+import type { WorkScope } from "../work-scope.ts";
+import { askPolicy, type Ruled } from "./policy.ts";
+
+export interface Rules {
+  readonly execution: string;
+  readonly scope: Pick<WorkScope, "policies" | "tenant" | "context">;
+  /** Whether policies are asked about calls of this tool. They are not asked about the runtime's own tools, which reach nothing outside. */
+  readonly isGoverned: (tool: Tool) => boolean;
+  /** Runs a function in the execution's async context. */
+  readonly inContext: ReturnType<typeof AsyncLocalStorage.snapshot>;
+}
+
+/** Without a reason, the tool's own rule says that the call needs approval. */
+export type RuledCall = Ruled | { readonly type: "ask"; readonly reason?: undefined };
+
+export function mayBeHeld({ tool }: OpenCall, { scope: { policies = [] }, isGoverned }: Rules): boolean {
+  return tool.approvable || (policies.length > 0 && isGoverned(tool));
+}
+
+/** What the tool's own rule and the policies say of a call: the strictest counts. Never rejects. */
+export async function ruleOn(call: OpenCall, input: unknown, rules: Rules): Promise<RuledCall> {
+  const { policies = [] } = rules.scope;
+  let ruled: RuledCall = call.tool.approvable && (await needsApproval(call, input, rules)) ? { type: "ask" } : ALLOWED;
+  if (!rules.isGoverned(call.tool)) return ruled;
+  for (const policy of policies) {
+    if (call.isOver) break;
+    const said = await rules.inContext(() => askPolicy(policy, requestOf(call, input, rules), call.inputText));
+    if (said.type === "deny") return said;
+    if (said.type === "ask" && ruled.reason === undefined) ruled = said;
+  }
+  return ruled;
+}
+
+const ALLOWED = { type: "allow", reason: undefined } as const;
+
+function requestOf({ identity, tool, decided, signal }: OpenCall, input: unknown, { execution, scope }: Rules) {
+  const effect = graverEffect(effectOfCall(tool, input).effect, decided.effectBefore);
+  return { execution, ...identity, source: tool.source, effect, context: scope.context, tenant: scope.tenant, signal };
+}
+
+/** If the predicate throws, the call needs approval. */
+async function needsApproval(call: OpenCall, input: unknown, { inContext }: Rules): Promise<boolean> {
+  try {
+    return await inContext(() => call.tool.needsApproval(input));
+  } catch (error) {
+    call.noticed = predicateFailed(call.tool.name, error);
+    return true;
+  }
+}

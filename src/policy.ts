@@ -1,0 +1,1 @@
+export type { Policy, PolicyAnswer, PolicyName, PolicyRequest } from "./gate/approve/policy.ts";

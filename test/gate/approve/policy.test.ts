@@ -1,0 +1,174 @@
+import { afterEach, expect, test, vi } from "vitest";
+import type { Policy, PolicyName, PolicyRequest } from "../../../src/gate/approve/policy.ts";
+import { holdCalls, idle, makeTool, openSession, stepsOf } from "../open-session.ts";
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const never = (): never => {
+  throw new Error("the host's secret");
+};
+
+test("a policy is told who calls what with which input for whom, and cannot change the input of the handler", async () => {
+  const asked: PolicyRequest[] = [];
+  const policy: Policy = (request) => {
+    asked.push(request);
+    (request.input as { amount: number }).amount = 0;
+    return "allow";
+  };
+  const handler = vi.fn(() => "paid");
+  const tools = [makeTool({ handler, effect: "write" })];
+  const { call } = openSession({ tools, policies: [policy], context: { user: "ann" } });
+  expect(await call({ amount: 5 })).toMatchObject({ ok: true });
+  expect(handler).toHaveBeenCalledWith({ amount: 5 }, expect.anything());
+  const { signal, ...rest } = asked[0]!;
+  expect(signal.aborted).toBe(true);
+  expect(rest).toEqual({
+    execution: "execution",
+    callId: "1",
+    tool: "t",
+    caller: "programmatic",
+    source: undefined,
+    effect: "write",
+    input: { amount: 0 },
+    context: { user: "ann" },
+    tenant: "acme",
+  });
+});
+
+test("a denied call is refused with the policy's reason, which the journal holds, and no handler runs", async () => {
+  const held = holdCalls();
+  const { call, records } = openSession({
+    tools: [makeTool({ handler: held.handler })],
+    policies: [async () => ({ deny: "Not on Fridays." })],
+  });
+  expect(await call()).toMatchObject({
+    ok: false,
+    code: "policy_denied",
+    message: 'The policy of the host refuses this call of t. Continue without it. Reason given: "Not on Fridays."',
+  });
+  expect(records).toMatchObject([
+    { type: "call", decision: "refused", code: "policy_denied", policy: "Not on Fridays." },
+  ]);
+  expect(held.counts.started).toBe(0);
+});
+
+test("a call that the policy asks about is held, and the approver is told so", async () => {
+  const asked: unknown[] = [];
+  const { call, records } = openSession({
+    policies: ["ask-all"],
+    approve: ({ policy }) => {
+      asked.push(policy);
+      return { allow: true, by: "ann" };
+    },
+  });
+  expect(await call()).toMatchObject({ ok: true, approvedBy: "ann" });
+  expect(asked).toEqual(["The policy is ask-all."]);
+  expect(stepsOf(records)).toEqual([
+    ["1", "held"],
+    ["1", "approved"],
+    ["1", "allowed"],
+    ["1", "answered"],
+  ]);
+  expect(records[0]).toMatchObject({ policy: "The policy is ask-all." });
+});
+
+test.each<[PolicyName, readonly boolean[]]>([
+  ["ask-writes", [false, false, true]],
+  ["ask-changes", [false, true, true]],
+  ["ask-all", [true, true, true]],
+])("%s asks by what a call changes, also if that depends on its input", async (policy, asks) => {
+  const effects = ["read", "idempotent", "write"] as const;
+  const tools = [
+    ...effects.map((effect) => makeTool({ name: effect, effect })),
+    makeTool({ effect: ({ a }: { a: string }) => a } as never),
+  ];
+  const asked: string[] = [];
+  const { call } = openSession({
+    tools,
+    policies: [policy],
+    approve: ({ callId }) => {
+      asked.push(callId);
+      return true;
+    },
+  });
+  for (const effect of effects) await call({}, { tool: effect, callId: `${effect} by tool` });
+  for (const effect of effects) await call({ a: effect }, { callId: `${effect} by input` });
+  const expected = effects.filter((_, index) => asks[index]);
+  expect(asked).toEqual([...expected.map((one) => `${one} by tool`), ...expected.map((one) => `${one} by input`)]);
+});
+
+test.each<[string, () => unknown, string]>([
+  ["throws", never, "`policy` failed when it was asked about t, so the call was refused: the host's secret"],
+  ["rejects", () => Promise.reject(new Error("no line")), "so the call was refused: no line"],
+  ["says nothing", () => undefined, "`policy` gave no answer about t, so the call was refused: expected"],
+  ["says true", () => true, "got true."],
+  ["names another answer", () => "alow", 'got "alow".'],
+  ["denies without a reason", () => ({ deny: true }), 'got {"deny":true}.'],
+  ["allows by an object", () => ({ allow: true }), 'got {"allow":true}.'],
+  ["denies by a prototype", () => Object.create({ deny: "x" }) as unknown, "`policy` gave no answer"],
+  ["cannot be read", () => new Proxy({}, { getOwnPropertyDescriptor: never }), "`policy` failed"],
+])("a call is refused where the policy %s, and the operator is told why", async (_, policy, message) => {
+  const held = holdCalls();
+  const { call, events, records, session } = openSession({
+    tools: [makeTool({ handler: held.handler, approval: "always" })],
+    approve: () => true,
+    policies: [policy as Policy],
+  });
+  const answer = await call();
+  expect(answer).toMatchObject({ ok: false, code: "policy_denied" });
+  expect(JSON.stringify([answer, records])).not.toContain("secret");
+  expect(events).toMatchObject([
+    { type: "call_ended", error: { code: "option_invalid", message: expect.stringContaining(message) as string } },
+  ]);
+  expect(held.counts.started).toBe(0);
+  expect(session.usage.open).toBe(0);
+});
+
+test("a policy that takes too long is told so by its signal, the call is refused, and a late answer changes nothing", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const late = Promise.withResolvers<"allow">();
+  const signals: AbortSignal[] = [];
+  const { call, events } = openSession({
+    policies: [
+      ({ signal }) => {
+        signals.push(signal);
+        return late.promise;
+      },
+    ],
+  });
+  const answered = call();
+  await idle();
+  expect(signals[0]?.aborted).toBe(false);
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(await answered).toMatchObject({ code: "policy_denied" });
+  expect(signals[0]?.aborted).toBe(true);
+  late.resolve("allow");
+  await idle();
+  expect(events.map(({ type }) => type)).toEqual(["call_ended"]);
+  expect(events).toMatchObject([{ error: { message: expect.stringContaining("within 5000 ms") as string } }]);
+});
+
+test("the end of its session aborts a policy, and nothing follows from its answer", async () => {
+  const answers = Promise.withResolvers<"allow">();
+  const signals: AbortSignal[] = [];
+  const held = holdCalls();
+  const { call, session } = openSession({
+    tools: [makeTool({ handler: held.handler })],
+    policies: [
+      ({ signal }) => {
+        signals.push(signal);
+        return answers.promise;
+      },
+    ],
+  });
+  const answered = call();
+  await idle();
+  session.close();
+  expect(await answered).toBeUndefined();
+  expect(signals[0]?.aborted).toBe(true);
+  answers.resolve("allow");
+  await idle();
+  expect(held.counts.started).toBe(0);
+});
