@@ -6,7 +6,7 @@ import { driveExecution } from "./drive/drive-execution.ts";
 import type { Execution } from "./execution.ts";
 import { observed } from "./observers.ts";
 import { RUN_PROGRAM } from "../tools/tool-name.ts";
-import { prepare, promisingNames } from "./prepare/prepare.ts";
+import { prepare, givenByTools } from "./prepare/prepare.ts";
 import { recordOfResult, type ResultSchema } from "./drive/result-schema.ts";
 import type { Scope } from "./scope.ts";
 import { TrackedLog } from "./from-journal/tracked-log.ts";
@@ -33,7 +33,7 @@ export async function execute(
 
   return observed(scope, { execution, source }, async (span) => {
     const tools = gate.tools.visibleTo(["programmatic"]);
-    const prepared = await read(source, language, { tenant, signal }, promisingNames(tools));
+    const prepared = await read(source, language, { tenant, signal }, givenByTools(tools));
     if (!prepared.ok) return prepared;
     const { program, map } = prepared;
     const log = await TrackedLog.create(

@@ -20,7 +20,7 @@ import { limitsOf } from "./limits.ts";
 import { type Past, readOwn, withoutOpenCalls } from "./from-journal/past-execution.ts";
 import { endAsDeadly, killsItsDrivers } from "./drive/end-without-running.ts";
 import { observed, traceOf } from "./observers.ts";
-import { prepare, promisingNames } from "./prepare/prepare.ts";
+import { prepare, givenByTools } from "./prepare/prepare.ts";
 import { recordedResult, refuseOtherResult, type ResultSchema } from "./drive/result-schema.ts";
 import type { Scope } from "./scope.ts";
 import { TrackedLog } from "./from-journal/tracked-log.ts";
@@ -85,7 +85,7 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
   if (!scope.above) await refuseDriven(scope.journal, execution);
 
   const { language, tenant, signal, leaseMs, journal } = own;
-  const prepared = await prepare(header.source, language, { tenant, signal }, promisingNames(known));
+  const prepared = await prepare(header.source, language, { tenant, signal }, givenByTools(known));
   const map =
     prepared.ok && prepared.program === header.program
       ? prepared.map

@@ -38,7 +38,7 @@ export const STREAM_CASES: Readonly<Record<Language, Readonly<Record<Case, strin
     readsTwice: `const rows = tools.rows({ n: 10 });
       for await (const row of rows);
       for await (const row of rows);`,
-    returns: `return { rows: tools.rows({ n: 10 }) };`,
+    returns: `const rows = tools.rows({ n: 10 }); return { rows };`,
     usesAsList: `const [rows] = await Promise.all([tools.rows({ n: 10 })]);
       return rows.map(({ id }) => id);`,
     neverReads: `tools.rows({ n: 10 }); return 1;`,

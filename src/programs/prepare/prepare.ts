@@ -5,6 +5,7 @@ import type { Fault } from "../outcome.ts";
 import { type SourceMap, sourceMapOf } from "../guest/source-map.ts";
 import { preparingThread, type Reader } from "./preparing-thread.ts";
 import { refuseText } from "./refuse-text.ts";
+import type { GivenByTools } from "./thread/find-misused-call.ts";
 
 export type Prepared =
   | { readonly ok: true; readonly program: string; readonly map: SourceMap }
@@ -20,15 +21,15 @@ const TOO_HARD: Fault = {
 /**
  * Turns a model's text into the body of an async function: removes text around the code, strips types, calls a lone
  * function, returns a last expression. Line numbers change only where TypeScript has to be written anew; the map leads
- * each position back to the source. A program that cannot run, or that uses the promise of one of these tools as its
- * result, is refused here, before an engine is started. Only the size of a text and its characters are checked on the
- * host's thread. Rejects with `sandbox_unavailable` if the thread that reads programs does not start.
+ * each position back to the source. A program that cannot run, or that uses the promise or the stream of one of these
+ * tools as its result, is refused here, before an engine is started. Only the size of a text and its characters are
+ * checked on the host's thread. Rejects with `sandbox_unavailable` if the thread that reads programs does not start.
  */
 export async function prepare(
   source: string,
   language: Language = "javascript",
   reader: Reader = { tenant: "" },
-  tools: ReadonlySet<string> = new Set(),
+  tools: GivenByTools = new Map(),
 ): Promise<Prepared> {
   const refused = refuseText(source);
   if (refused) return { ok: false, fault: refused };
@@ -37,8 +38,8 @@ export async function prepare(
   return read.ok ? { ok: true, program: read.text.program, map: sourceMapOf(read.text) } : read;
 }
 
-/** Names of the tools and functions whose calls are promises of their results. A stream is no promise. */
-export function promisingNames(tools: readonly Tool[]): ReadonlySet<string> {
-  const promising = tools.filter(({ stream }) => !stream).map(({ name }) => name);
-  return new Set([...promising, ...CALLING_FUNCTIONS.values()]);
+/** What calls of these tools give, and of the functions that are calls. */
+export function givenByTools(tools: readonly Tool[]): GivenByTools {
+  const functions = [...CALLING_FUNCTIONS.values()].map((name) => [name, "promise"] as const);
+  return new Map([...tools.map(({ name, stream }) => [name, stream ? "stream" : "promise"] as const), ...functions]);
 }

@@ -1,6 +1,6 @@
 import type { UnparsedProgram } from "./parsed-program.ts";
 import { linesOf } from "../../guest/source-lines.ts";
-import { NOT_ASYNC } from "./find-missing-await.ts";
+import { NOT_ASYNC } from "./find-misused-call.ts";
 
 const PYTHON =
   "This is Python, and the program must be JavaScript. Write it as the body of an async JavaScript function.";

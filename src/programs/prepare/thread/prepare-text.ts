@@ -1,6 +1,6 @@
 import type { Language } from "../../../../bridge/frames.ts";
 import { faultAt } from "../../guest/source-map.ts";
-import { findMissingAwait } from "./find-missing-await.ts";
+import { findMisusedCall, type GivenByTools } from "./find-misused-call.ts";
 import { placeOf } from "./function-body.ts";
 import { parseProgram } from "./parse-program.ts";
 import { preparePython } from "./prepare-python.ts";
@@ -14,7 +14,7 @@ import { isStripperSpent } from "./types/stripper.ts";
 export interface Request {
   readonly source: string;
   readonly language: Language;
-  readonly tools: ReadonlySet<string>;
+  readonly tools: GivenByTools;
 }
 
 export interface Answer {
@@ -28,12 +28,12 @@ export async function prepareText({ source, language, tools }: Request): Promise
   return { read, isSpent: isStripperSpent() };
 }
 
-async function prepareJavaScript(source: string, tools: ReadonlySet<string>): Promise<Read> {
+async function prepareJavaScript(source: string, tools: GivenByTools): Promise<Read> {
   const parsed = await readCode(source);
   if ("fault" in parsed) return { ok: false, fault: faultAt(source, parsed.fault, parsed.position) };
-  const missing = findMissingAwait(parsed, tools);
-  if (missing) {
-    const { code, message, offset } = missing;
+  const misused = findMisusedCall(parsed, tools);
+  if (misused) {
+    const { code, message, offset } = misused;
     return {
       ok: false,
       fault: faultAt(source, { name: "ProgramError", code, message }, parsed.toCode(placeOf(parsed.text, offset))),

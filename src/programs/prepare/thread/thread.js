@@ -17,5 +17,5 @@ parentPort?.postMessage("ready", []);
 void prepareText({
   source: "return (await tools.ping({ i: 1 })).i;",
   language: "javascript",
-  tools: new Set(["ping"]),
+  tools: new Map([["ping", "promise"]]),
 });

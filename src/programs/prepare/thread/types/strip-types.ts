@@ -1,5 +1,5 @@
 import type { RewrittenPlaces } from "../../../guest/source-map.ts";
-import { NOT_ASYNC } from "../find-missing-await.ts";
+import { NOT_ASYNC } from "../find-misused-call.ts";
 import { asFunction, bodyOf, placeInBody } from "../function-body.ts";
 import { moduleFault } from "../module-syntax.ts";
 import { readMappings, STRIPPER_LINE_ENDS } from "./read-mappings.ts";

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { prepare, promisingNames } from "../../../../src/programs/prepare/prepare.ts";
+import { prepare, givenByTools } from "../../../../src/programs/prepare/prepare.ts";
 import { tool } from "../../../support/tools.ts";
 import { ORDINARY_PROGRAMS } from "../../ordinary-programs.ts";
 
-const TOOLS = promisingNames([
+const TOOLS = givenByTools([
   ...["echo", "later", "broken", "crm.find", "crm.list"].map((name) => tool(name, () => null)),
   { ...tool("crm.each", () => []), stream: true },
 ]);
@@ -52,6 +52,39 @@ test.each<[string, number, number]>([
   ["```js\nif (tools.echo()) return 1\n```", 2, 5],
 ])("a promise used as its result is refused before the program runs: %j", async (source, line, column) => {
   expect(await faultOf(source)).toEqual(["await_missing", line, column]);
+});
+
+test.each<[string, number, number]>([
+  ["if (tools.crm.each({})) return 1", 1, 5],
+  ["if (await tools.crm.each({})) return 1", 1, 5],
+  ["while (!tools.crm.each()) {}", 1, 9],
+  ["return tools.crm.each() ? 1 : 2", 1, 8],
+  ["return tools.crm.each() || []", 1, 8],
+  ["return (await tools.crm.each()) ?? []", 1, 9],
+  ["return tools.crm.each() === 'a'", 1, 8],
+  ["return `${await tools.crm.each()}`", 1, 11],
+  ["return (await tools.crm.each()).length", 1, 9],
+  ["return tools.crm.each().map((row) => row)", 1, 8],
+  ["const [first] = await tools.crm.each();", 1, 17],
+  ["for (const row of await tools.crm.each()) {}", 1, 19],
+  ["for (const row in tools.crm.each()) {}", 1, 19],
+  ["return [...(await tools.crm.each())]", 1, 13],
+  ["return { ...tools.crm.each() }", 1, 13],
+  ["return Object.keys(await tools.crm.each())", 1, 20],
+  ["return Array.isArray(tools.crm.each())", 1, 22],
+  ["return { rows: [tools.crm.each()] }", 1, 17],
+  ["const { each } = tools.crm;\nif (each()) return 1", 2, 5],
+])("a stream used as its items is refused before the program runs: %j", async (source, line, column) => {
+  expect(await faultOf(source)).toEqual(["stream_misused", line, column]);
+});
+
+test("the sentence about a stream says how it is read", async () => {
+  expect(await prepare("if (tools.crm.each({})) return 1", "javascript", { tenant: "" }, TOOLS)).toMatchObject({
+    fault: {
+      message:
+        "tools.crm.each(…) gives a stream of items, which always counts as true: read it with `for await (const item of …)`, or collect a small one with `await Array.fromAsync(…)`.",
+    },
+  });
 });
 
 test("an `await` that reads as a call of a function of that name is refused", async () => {

@@ -4,8 +4,11 @@ import { pathOfTool } from "../../../tools/tool-name.ts";
 import { ProgramNames } from "./program-names.ts";
 import { findNode, nameOf, nodesIn } from "./syntax-nodes.ts";
 
-export interface MissingAwait {
-  readonly code: "await_missing" | "await_not_async";
+/** What the calls of tools and functions give, by their names. */
+export type GivenByTools = ReadonlyMap<string, Call["gives"]>;
+
+export interface MisusedCall {
+  readonly code: "await_missing" | "await_not_async" | "stream_misused";
   readonly message: string;
   readonly offset: number;
 }
@@ -21,28 +24,24 @@ const OF_PROMISES = new Set("then,catch,finally,constructor,hasOwnProperty,value
 const IDENTITY = new Set(["===", "!==", "==", "!="]);
 
 /**
- * The first place where a program uses the promise of a call directly: as a condition, an operand, a field's value of
- * what it returns and the like. Or the first place where it passes an async callback to an array method that does not
- * await it. Calls are those of `tools` and of async functions of the program. No correct program does either, and most
+ * The first place where a program uses the promise or the stream of a call directly: as a condition, an operand, a field's
+ * value of what it returns and the like. Or the first place where it passes an async callback to an array method that does
+ * not await it. Calls are those of `tools` and of async functions of the program. No correct program does either, and most
  * of these faults cannot be seen while the program runs.
  */
-export function findMissingAwait({ text, body }: ParsedProgram, tools: ReadonlySet<string>): MissingAwait | undefined {
+export function findMisusedCall({ text, body }: ParsedProgram, tools: GivenByTools): MisusedCall | undefined {
   const names = new ProgramNames(body);
-  const found: MissingAwait[] = [];
-  const report = (node: AnyNode | null | undefined, use: string) => {
-    const call = promiseOf(node, names, tools);
-    if (node && call !== undefined)
-      found.push({
-        code: "await_missing",
-        message: `${call} returns a promise, ${use}: did you forget await?`,
-        offset: node.start,
-      });
+  const found: MisusedCall[] = [];
+  const report = (node: AnyNode | null | undefined, use: string, readsStreams = false) => {
+    const call = callIn(node, names, tools);
+    if (node && call && !(readsStreams && call.gives === "stream"))
+      found.push({ ...misuse(call, use), offset: node.start });
   };
   const addsToPromises = text.includes("Promise.prototype");
   for (const node of nodesIn(body)) {
     for (const condition of conditionsOf(node)) report(condition, "which always counts as true");
     for (const [part, use] of usesOf(node, names))
-      if (!addsToPromises || node.type !== "MemberExpression") report(part, use);
+      if (!addsToPromises || node.type !== "MemberExpression") report(part, use, isForAwait(node));
     const callback = callbackOf(node, names, tools);
     if (callback) found.push(callback);
     if (isNamedAwait(node)) found.push({ code: "await_not_async", message: NOT_ASYNC, offset: node.start });
@@ -106,7 +105,7 @@ function usesOf(node: AnyNode, names: ProgramNames): (readonly [AnyNode | null |
 }
 
 /** An async callback of an array method that does not await it. */
-function callbackOf(node: AnyNode, names: ProgramNames, tools: ReadonlySet<string>): MissingAwait | undefined {
+function callbackOf(node: AnyNode, names: ProgramNames, tools: GivenByTools): MisusedCall | undefined {
   if (node.type !== "CallExpression") return undefined;
   const {
     callee,
@@ -117,7 +116,7 @@ function callbackOf(node: AnyNode, names: ProgramNames, tools: ReadonlySet<strin
   if (names.methods.has(method)) return undefined;
   if (method === "forEach") return forEachCallback(first, names);
   if (!NOT_AWAITING.has(method)) return undefined;
-  if (!names.isAsync(first) && promiseOf(arrowValue(first), names, tools) === undefined) return undefined;
+  if (!names.isAsync(first) && callIn(arrowValue(first), names, tools)?.gives !== "promise") return undefined;
   return {
     code: "await_missing",
     message: `${method} does not await its callback, and a promise always counts as true: make the calls first, with await Promise.all(rows.map(…)), then use ${method} on the results.`,
@@ -126,7 +125,7 @@ function callbackOf(node: AnyNode, names: ProgramNames, tools: ReadonlySet<strin
 }
 
 /** An async callback of `forEach` that awaits: `forEach` ends before the callback. A callback that awaits nothing has ended by then. */
-function forEachCallback(callback: AnyNode, names: ProgramNames): MissingAwait | undefined {
+function forEachCallback(callback: AnyNode, names: ProgramNames): MisusedCall | undefined {
   if (!names.isAsync(callback)) return undefined;
   const body = names.functionOf(callback);
   const awaits = findNode(
@@ -168,15 +167,36 @@ function arrowValue(node: AnyNode): AnyNode | undefined {
   return node.type === "ArrowFunctionExpression" && node.expression ? node.body : undefined;
 }
 
-/** How a call is written whose value is a promise; undefined for any other expression. */
-function promiseOf(
-  node: AnyNode | null | undefined,
-  names: ProgramNames,
-  tools: ReadonlySet<string>,
-): string | undefined {
+/** A call of a tool, or of an async function of the program. */
+interface Call {
+  /** How it is written. */
+  readonly path: string;
+  readonly gives: "promise" | "stream";
+}
+
+/** The call that an expression is; undefined for any other expression. To await a stream gives the stream. */
+function callIn(node: AnyNode | null | undefined, names: ProgramNames, tools: GivenByTools): Call | undefined {
+  if (node?.type === "AwaitExpression") {
+    const awaited = callIn(node.argument, names, tools);
+    return awaited?.gives === "stream" ? awaited : undefined;
+  }
   if (node?.type !== "CallExpression") return undefined;
   const { callee } = node;
-  if (callee.type === "Identifier" && names.isAsync(callee)) return `${callee.name}(…)`;
+  if (callee.type === "Identifier" && names.isAsync(callee)) return { path: `${callee.name}(…)`, gives: "promise" };
   const tool = names.toolPath(callee);
-  return tool !== undefined && tools.has(tool) ? `${pathOfTool(tool)}(…)` : undefined;
+  const gives = tool === undefined ? undefined : tools.get(tool);
+  return tool !== undefined && gives ? { path: `${pathOfTool(tool)}(…)`, gives } : undefined;
+}
+
+function misuse({ path, gives }: Call, use: string): Omit<MisusedCall, "offset"> {
+  return gives === "promise"
+    ? { code: "await_missing", message: `${path} returns a promise, ${use}: did you forget await?` }
+    : {
+        code: "stream_misused",
+        message: `${path} gives a stream of items, ${use}: read it with \`for await (const item of …)\`, or collect a small one with \`await Array.fromAsync(…)\`.`,
+      };
+}
+
+function isForAwait(node: AnyNode): boolean {
+  return node.type === "ForOfStatement" && node.await;
 }
