@@ -1,8 +1,9 @@
-import { setImmediate } from "node:timers/promises";
+import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { PortcullisError } from "../../errors.ts";
 import type { ContentPart } from "../../tools/content.ts";
 import type { Share } from "../../values/held-bytes.ts";
 import type { FailureCode, RefusalCode } from "../answer.ts";
+import { RedactedBatches } from "./redacted-batches.ts";
 import type { Streamed } from "./stream-news.ts";
 import type { Batch, StreamReader } from "./stream-reader.ts";
 
@@ -32,9 +33,12 @@ export interface HostItemsParts {
   readonly stop: () => void;
   /** The end of all work on the call: the journal has it. */
   readonly recorded: () => Promise<unknown>;
-  /** Takes out of a batch what must not leave. */
-  readonly redact: ((body: string) => Promise<string>) | undefined;
+  /** Takes out of JSON text what must not leave. */
+  readonly redact: ((json: string) => Promise<string>) | undefined;
 }
+
+/** How long a batch waits for the one after it, with which it is searched for what must not leave, in milliseconds. */
+const NEXT_MS = 50;
 
 /**
  * The items of a call for the host itself, which reads them once, by `for await`. The batches here are the one that is read,
@@ -42,6 +46,7 @@ export interface HostItemsParts {
  */
 export class HostItems implements StreamReader, AsyncIterable<unknown> {
   readonly #parts: HostItemsParts;
+  readonly #redacted: RedactedBatches | undefined;
   /** Batches that the host has not begun. */
   readonly #batches: Batch[] = [];
   #handed: Streamed = { items: 0, bytes: 0 };
@@ -59,6 +64,7 @@ export class HostItems implements StreamReader, AsyncIterable<unknown> {
 
   constructor(parts: HostItemsParts) {
     this.#parts = parts;
+    this.#redacted = parts.redact && new RedactedBatches(parts.redact, parts.share.lane);
   }
 
   get handed(): Streamed {
@@ -139,21 +145,24 @@ export class HostItems implements StreamReader, AsyncIterable<unknown> {
   }
 
   /** Gives the items of a batch. One more may come meanwhile. */
-  async *#begin({ body, count, heldBytes }: Batch, isFirst: boolean): AsyncGenerator<unknown, undefined> {
-    const { more, redact, share } = this.#parts;
+  async *#begin(batch: Batch, isFirst: boolean): AsyncGenerator<unknown, undefined> {
+    const { more, share } = this.#parts;
     // A handler and a loop that wait for nothing would else keep the thread until the last item.
     if (!isFirst) await setImmediate();
     if (!this.#isOver) more();
-    const text = redact ? await redact(body) : body;
-    const read = await share.lane.run(() => JSON.parse(text) as unknown);
-    share.giveBack(heldBytes);
-    // Of a batch that could not be redacted, the text is one mark.
-    const items: readonly unknown[] = Array.isArray(read) ? read : Array.from({ length: count }, () => read);
+    const items = await this.#itemsOf(batch);
+    share.giveBack(batch.heldBytes);
     for (const item of items) {
       if (this.#isOver) break;
       yield item;
     }
     return undefined;
+  }
+
+  async #itemsOf(batch: Batch): Promise<readonly unknown[]> {
+    if (!this.#redacted) return this.#parts.share.lane.run(() => JSON.parse(batch.body) as readonly unknown[]);
+    if (this.#batches.length === 0 && !this.#ending) await Promise.race([this.#changed.promise, sleep(NEXT_MS)]);
+    return this.#redacted.itemsOf(batch, this.#batches[0]);
   }
 
   /** Rejects at most once: of an iterator whose `return` always rejects, `Array.fromAsync` of node 24 calls it for ever. */

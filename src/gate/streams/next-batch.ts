@@ -4,7 +4,7 @@ import type { Batch } from "./stream-reader.ts";
  * Most bytes of a batch, unless a single item has more. It fits into the buffer of the pipe to a guest that reads the batch
  * before it, and into an engine's read buffer.
  */
-const BATCH_BYTES = 120 * 1024;
+export const BATCH_BYTES = 120 * 1024;
 export const BATCH_ITEMS = 500;
 /** Most items of the first batch, so that the program has it soon and a program that needs no more costs the handler no more. */
 const FIRST_ITEMS = 16;

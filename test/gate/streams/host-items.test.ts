@@ -330,6 +330,56 @@ test("items are redacted before the host has them", async () => {
   ]);
 });
 
+describe("what begins in one batch and ends in another is redacted", () => {
+  const BEGIN = 498;
+  /** Lines of one secret. Batches end after 16 and 516 lines. */
+  const SECRET = Array.from({ length: 30 }, (_, line) => `secret ${line}`);
+  const redact: RuntimeOptions["redact"] = ({ text, to }) => {
+    const start = text.indexOf(SECRET[0] ?? "");
+    const last = text.indexOf(SECRET.at(-1) ?? "");
+    if (to !== "model" || start === -1 || last === -1) return [];
+    return [{ start, end: last + (SECRET.at(-1)?.length ?? 0), what: "secret" }];
+  };
+  const lines = (before?: (line: number) => unknown) =>
+    defineTool({
+      name: "rows",
+      description: "Lines",
+      input: z.object({}),
+      output: z.string(),
+      stream: true,
+      allowedCallers: ["programmatic"],
+      effect: "read",
+      async *handler() {
+        for (let line = 0; line < 2000; line += 1) {
+          await before?.(line);
+          yield SECRET[line - BEGIN] ?? `line ${line}`;
+        }
+      },
+    });
+
+  test("if both come in time", async () => {
+    await using host = await open({ tool: lines() }, { redact });
+    const items = await Array.fromAsync(await host.items());
+    expect(items).toHaveLength(2000);
+    expect(items.filter((item) => String(item).startsWith("secret"))).toEqual([]);
+    expect(items.filter((item) => String(item).includes(": secret]"))).toHaveLength(SECRET.length);
+    expect([items[BEGIN - 1], items[BEGIN + SECRET.length]]).toEqual(["line 497", "line 528"]);
+  });
+
+  test("of a batch that comes late, its own part", async () => {
+    const cut = 5;
+    const read = Promise.withResolvers<void>();
+    const wait = (line: number) => (line === BEGIN + cut ? read.promise : undefined);
+    await using host = await open({ tool: lines(wait) }, { redact });
+    const items: unknown[] = [];
+    for await (const item of await host.items()) {
+      items.push(item);
+      if (items.length === BEGIN + cut) read.resolve();
+    }
+    expect(items.filter((item) => String(item).startsWith("secret"))).toEqual(SECRET.slice(0, cut));
+  });
+});
+
 test("if redact fails, each item of the batch is its mark", async () => {
   const redact: RuntimeOptions["redact"] = ({ text, to }) => {
     if (to === "model" && text.includes("hunter2")) throw new Error("broken");
