@@ -39,10 +39,12 @@ export { anthropic, gemini, openai, openaiChat } from "./models/provider/provide
 export { content } from "./tools/content.ts";
 export type { Content, PartHandle, PartInput } from "./tools/content.ts";
 export { redactSecrets } from "./redaction/redact-secrets.ts";
+export { defineTextTool } from "./tools/define-text-tool.ts";
 export { defineTool } from "./tools/define-tool.ts";
 export { jsonSchema } from "./tools/schema.ts";
 export type { DeclarationOptions } from "./tools/declarations/declarations.ts";
 export type { Redact, RedactFinding, RedactRequest } from "./redaction/redact-option.ts";
+export type { TextToolOptions } from "./tools/define-text-tool.ts";
 export type { ToolOptions } from "./tools/define-tool.ts";
 export type { JsonSchema } from "./tools/json-schema/json-schema.ts";
 export type { Schema } from "./tools/schema.ts";

@@ -28,4 +28,4 @@ export type {
   UserMessage,
 } from "./model.ts";
 export type { ProviderOptions } from "./provider/provider-options.ts";
-export type { AnthropicOptions, OpenAiOptions } from "./provider/providers.ts";
+export type { AnthropicOptions, OpenAiChatOptions, OpenAiOptions } from "./provider/providers.ts";

@@ -1,5 +1,6 @@
 import type { TokenUsage } from "../gate/admit/token-usage.ts";
 import type { JsonSchema } from "../tools/json-schema/json-schema.ts";
+import type { TextFormat } from "../tools/text-format.ts";
 import type { Caller } from "../tools/tool.ts";
 import type { SchemaType } from "../values/schema-type.ts";
 import type {
@@ -106,6 +107,11 @@ export interface ToolDeclaration {
   readonly name: string;
   readonly description: string;
   readonly input: JsonSchema;
+  /**
+   * Of a tool whose input is one text: which texts it takes. A provider that has tools for texts gets the text itself; for
+   * others `input` has one field `input`.
+   */
+  readonly textFormat?: TextFormat;
   readonly output?: JsonSchema;
   readonly callers: readonly Caller[];
 }

@@ -33,6 +33,7 @@ import {
   type Tool,
   type ToolAudience,
 } from "./tool.ts";
+import type { TextFormat } from "./text-format.ts";
 import { toolNameFault } from "./tool-name.ts";
 import { checkInputFields, jsonSchemaOf } from "./tool-schemas.ts";
 
@@ -214,12 +215,23 @@ export function defineTool<
   Context = unknown,
   const Stream extends boolean = false,
 >(options: ToolOptions<Input, Output, Context, Stream>): Tool<Context> {
-  const { effect, approval, allowedCallers, tags, output, stream, ...read } = readToolOptions(options);
+  return makeTool<Context>(options);
+}
+
+/** What a maker of tools adds: its own name, for errors, and what only its tools have. */
+interface Made {
+  readonly maker: string;
+  readonly textFormat: TextFormat;
+}
+
+/** The tool of checked options. A tool with a `textFormat` takes one text in place of named fields. */
+export function makeTool<Context>(options: unknown, made?: Made): Tool<Context> {
+  const { effect, approval, allowedCallers, tags, output, stream, ...read } = readToolOptions(options, made?.maker);
   const { name, input } = read;
   const fault = toolNameFault(name);
   if (fault !== undefined)
     throw new PortcullisError("tool_invalid", `Tool ${JSON.stringify(name)}: this name cannot be used: ${fault}.`);
-  if (!isLazy(input)) refuseUnnamedFields(name, jsonSchemaOf(name, "input", input));
+  if (!made && !isLazy(input)) refuseUnnamedFields(name, jsonSchemaOf(name, "input", input));
   if (output !== undefined && !isLazy(output)) jsonSchemaOf(name, "output", output);
   const tool = Object.freeze<Tool<Context>>({
     ...read,
@@ -232,6 +244,7 @@ export function defineTool<
     needsApproval:
       typeof approval === "function" ? approval : approval === "always" ? needsApprovalAlways : () => false,
     ...(tags === undefined ? {} : { tags: tags.map(String) }),
+    ...(made && { textFormat: made.textFormat }),
   });
   checkInputFields(tool);
   return tool;
@@ -246,12 +259,12 @@ export function refuseUnnamedFields(name: string, schema: JsonSchema): void {
   throw invalid(optionError(placeOf(name).at("input"), expected + advice, got));
 }
 
-function readToolOptions(options: unknown) {
+function readToolOptions(options: unknown, maker?: string) {
   const name = typeof options === "object" && options !== null && "name" in options ? options.name : undefined;
+  const place = placeOf(name, maker);
   try {
-    refuseForeignWords(name, options);
-    refuseSchemas(name, options);
-    const place = placeOf(name);
+    refuseForeignWords(place, options);
+    refuseSchemas(place, options);
     const read = readOptions(place, options, TOOL_RULES);
     const { retry, rate, ...others } = read;
     const repeated = retry && { retry: readOptions(optionsIn(place, "retry"), retry, RETRY_RULES) };
@@ -310,7 +323,7 @@ const FOREIGN_WORDS: Readonly<Record<string, keyof typeof TOOL_RULES>> = {
 };
 
 /** Refuses options that are written as in other libraries, and says at once how each is written here. */
-function refuseForeignWords(name: unknown, options: unknown): void {
+function refuseForeignWords(place: OptionPlace, options: unknown): void {
   if (typeof options !== "object" || options === null) return;
   const given = options as Readonly<Record<string, unknown>>;
   const faults = [
@@ -324,7 +337,7 @@ function refuseForeignWords(name: unknown, options: unknown): void {
     ),
     ...(typeof given.approval === "boolean" ? [`write approval: "${given.approval ? "always" : "never"}"`] : []),
   ];
-  if (faults.length > 0) throw new PortcullisError("tool_invalid", `${placeOf(name).subject}: ${faults.join("; ")}.`);
+  if (faults.length > 0) throw new PortcullisError("tool_invalid", `${place.subject}: ${faults.join("; ")}.`);
 }
 
 /** Whether a value is the raw shape of an object: schemas by the names of fields. */
@@ -335,25 +348,25 @@ function isShape(value: unknown): boolean {
 }
 
 /** Refuses what is nearly a schema, and says what it lacks. The rules of the options refuse the rest. */
-function refuseSchemas(name: unknown, options: unknown): void {
+function refuseSchemas({ at }: OptionPlace, options: unknown): void {
   if (typeof options !== "object" || options === null) return;
   for (const side of ["input", "output"] as const) {
     const fault = schemaFault((options as Readonly<Record<string, unknown>>)[side]);
-    if (fault !== undefined) throw new PortcullisError("tool_invalid", `${placeOf(name).at(side)}: ${fault}`);
+    if (fault !== undefined) throw new PortcullisError("tool_invalid", `${at(side)}: ${fault}`);
   }
 }
 
 /** Names the tool in errors: `defineTool({ name: "crm.find", effect })`. */
-function placeOf(name: unknown): OptionPlace {
+export function placeOf(name: unknown, maker = "defineTool"): OptionPlace {
   const named = typeof name === "string" && name.length <= 128 ? `name: ${JSON.stringify(name)}, ` : "";
   return {
-    object: "defineTool(options)",
-    subject: named === "" ? "defineTool" : `defineTool({ ${named}… })`,
-    at: (option) => `defineTool({ ${option === "name" ? "" : named}${option} })`,
+    object: `${maker}(options)`,
+    subject: named === "" ? maker : `${maker}({ ${named}… })`,
+    at: (option) => `${maker}({ ${option === "name" ? "" : named}${option} })`,
   };
 }
 
-function invalid(error: unknown): PortcullisError {
+export function invalid(error: unknown): PortcullisError {
   return new PortcullisError("tool_invalid", error instanceof Error ? error.message : String(error));
 }
 

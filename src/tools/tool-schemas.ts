@@ -5,6 +5,7 @@ import { type CompiledSchema, compileSchema } from "./json-schema/compile-schema
 import { InputFields } from "./json-schema/input-fields.ts";
 import type { JsonSchema } from "./json-schema/json-schema.ts";
 import { PLAIN_VENDOR, readJsonSchema, reasonOf, type Schema } from "./schema.ts";
+import { namedTextJson } from "./text-format.ts";
 import type { Tool } from "./tool.ts";
 
 /** JSON Schema of what a tool takes (`input`), or of its result, of a stream of one item (`output`). */
@@ -56,8 +57,9 @@ export function inputFieldsOf(tool: ToolInput): InputFields | undefined {
   }
 }
 
-/** The JSON Schema of a tool's input for models. It says `additionalProperties: false` if unknown fields are refused. */
+/** The JSON Schema of a tool's input for models, always of an object. It says `additionalProperties: false` if unknown fields are refused. */
 export function inputSchemaOf(tool: Tool): JsonSchema {
+  if (tool.textFormat !== undefined) return namedTextJson(tool.textFormat);
   if (tool.unknownFields === "allow") return jsonSchemaOf(tool.name, "input", tool.input);
   const { schema, compiled } = readInputSchema(tool);
   return closedSchema(schema, compiled);

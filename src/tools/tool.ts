@@ -1,5 +1,6 @@
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Schema } from "./schema.ts";
+import type { TextFormat } from "./text-format.ts";
 
 /** The caller: the model itself (`direct`), or a program that it wrote (`programmatic`). Providers use the same words. */
 export type Caller = "direct" | "programmatic";
@@ -100,6 +101,8 @@ export interface Tool<Context = unknown> {
   readonly source?: string;
   readonly input: Schema;
   readonly output: Schema | undefined;
+  /** Of a tool of `defineTextTool`, whose input is one text: which texts it takes. */
+  readonly textFormat?: TextFormat;
   /** Set if the handler gives an iterable of items, which a program reads as a stream. `output` is then the schema of one item. */
   readonly stream?: true;
   /** How such a stream goes on whose host died; `"after"` by default. */

@@ -55,6 +55,12 @@ export const OPTIONS_OBJECTS: Readonly<Record<string, readonly OptionsObject[]>>
   ],
   Tools: [
     { title: "defineTool(options)", file: DEFINE_TOOL, rules: "TOOL_RULES", about: OF_TOOLS },
+    {
+      title: "defineTextTool(options)",
+      file: "src/tools/text-format.ts",
+      rules: "FORMAT_RULES",
+      about: `The options of \`defineTool\` without \`input\` and \`unknownFields\`, and this one. ${OF_TOOLS}`,
+    },
     { title: "defineTool({ retry })", file: DEFINE_TOOL, rules: "RETRY_RULES", about: `Also in a policy. ${OF_TOOLS}` },
     { title: "defineTool({ rate })", file: DEFINE_TOOL, rules: "RATE_RULES", about: `Also in a policy. ${OF_TOOLS}` },
     { title: "content(options)", file: "src/tools/content.ts", rules: "CONTENT_RULES" },
@@ -153,6 +159,12 @@ export const OPTIONS_OBJECTS: Readonly<Record<string, readonly OptionsObject[]>>
       title: "openai",
       file: "src/models/provider/providers.ts",
       rules: "OPENAI_OPTIONS",
+      about: "Besides those of all providers.",
+    },
+    {
+      title: "openaiChat",
+      file: "src/models/provider/providers.ts",
+      rules: "OPENAI_CHAT_OPTIONS",
       about: "Besides those of all providers.",
     },
     { title: "scriptedModel(script, options)", file: "src/models/scripted.ts", rules: "SCRIPTED_RULES" },

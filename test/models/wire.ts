@@ -8,6 +8,10 @@ export interface WireCall {
   readonly input?: unknown;
   /** In place of `input`, for what is no JSON. */
   readonly inputText?: string;
+  /** The one text that a text tool takes, handed over in the provider's way. */
+  readonly text?: string;
+  /** Whether Chat Completions hands it over as the input of a custom tool. */
+  readonly isCustom?: boolean;
   /** Source of a program, handed over in the provider's way. */
   readonly program?: string;
 }
@@ -168,6 +172,10 @@ export function pieces(text: string, length = 7): string[] {
   return ["", ...(text.match(new RegExp(`[^]{1,${length}}`, "gu")) ?? [])];
 }
 
-export function inputTextOf({ input = {}, inputText = JSON.stringify(input) }: WireCall): string {
+export function inputTextOf({
+  text,
+  input = text === undefined ? {} : { input: text },
+  inputText = JSON.stringify(input),
+}: WireCall): string {
   return inputText;
 }

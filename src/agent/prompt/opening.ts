@@ -70,6 +70,7 @@ function declare(tool: Tool, programs: ProgramsOption): ToolDeclaration {
     name: tool.name,
     description: tool.description,
     input: without(inputSchemaOf(tool), "$schema"),
+    ...(tool.textFormat === undefined ? {} : { textFormat: tool.textFormat }),
     ...(output && { output: without(output, "$schema") }),
     callers: programs === "hosted" ? tool.allowedCallers : ["direct"],
   };

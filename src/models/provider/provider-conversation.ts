@@ -38,6 +38,7 @@ import { plainId, type ProviderRequests } from "./provider-requests.ts";
 import { parsedJson } from "../../values/json/json-text.ts";
 import { sizeFault } from "../../values/size-fault.ts";
 import { checkToolChoice, type SettingsPlace } from "../settings.ts";
+import { isTextTool, shownInput, withBareText } from "../turn/text-input.ts";
 import { type ToolNames, toolNamesOf } from "../turn/tool-names.ts";
 import { TurnDisplay } from "../turn/turn-display.ts";
 
@@ -252,7 +253,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     display.text(text);
     for (const news of hosted) if (news.type === "hosted_program_started") display.program(news, news.source);
     for (const call of calls) {
-      if (call.type === "tool_call") display.whole(call, call.tool, call.inputText);
+      if (call.type === "tool_call") display.whole(call, call.tool, shownInput(this.opening, call));
       else if (call.source !== undefined) display.program(call, call.source);
     }
   }
@@ -294,6 +295,11 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     return readResultParts(parts, { media: this.media, budget: this.#content });
   }
 
+  /** A text that a model wrote for a tool, as JSON. If the tool takes fields, the text is what stands in their place. */
+  protected textInput(tool: string, text: string): string {
+    return isTextTool(this.opening, tool) ? JSON.stringify(text) : text;
+  }
+
   protected foundOf({ deferred = [] }: Opening): readonly ToolDeclaration[] {
     return deferred.filter(({ name }) => this.#found.has(name));
   }
@@ -326,7 +332,8 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     const read = this.read(reply);
     if ("type" in read) return read;
     const { text = reply.text, end, hosted = [], calls: readCalls } = read;
-    const calls = isWholeEnd(end) ? allowedCalls(readCalls(), this.#toolChoice, this.settings) : [];
+    const made = isWholeEnd(end) ? readCalls().map((call) => withBareText(this.opening, call)) : [];
+    const calls = allowedCalls(made, this.#toolChoice, this.settings);
     return {
       type: "turn",
       text,

@@ -1,7 +1,7 @@
 import { optionError, PortcullisError } from "../../errors.ts";
 import {
   callback,
-  type DefaultRule,
+  type OptionRules,
   flag,
   option,
   type OptionsOf,
@@ -59,7 +59,7 @@ export const PROVIDER_RULES = {
 export type ProviderOptions = OptionsOf<typeof PROVIDER_RULES>;
 
 /** Options of one provider alone. */
-export type OwnRules = Readonly<Record<string, DefaultRule<unknown>>>;
+export type OwnRules = OptionRules;
 
 /** What is known of a provider before a conversation with a model of it begins. */
 export interface ProviderTraits {

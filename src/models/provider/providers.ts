@@ -70,6 +70,14 @@ const OPENAI = {
   converse: async (parts) => (await import("../openai/responses/conversation.ts")).converseByOpenAiResponses(parts),
 } as const satisfies Provider;
 
+export const OPENAI_CHAT_OPTIONS = {
+  /**
+   * Whether the server has custom tools, which take one text as it is (`defineTextTool`). By default OpenAI alone; for a server
+   * at `baseUrl` such a tool is a function with one field.
+   */
+  customTools: flag(),
+};
+
 const OPENAI_CHAT = {
   name: "openai-chat",
   title: "OpenAI",
@@ -79,7 +87,7 @@ const OPENAI_CHAT = {
   hostsPrograms: false,
   takes: { ...TAKES, stops: 4, summaries: false },
   media: { inMessages: DOCUMENTS, inResults: DOCUMENTS, byUrl: IMAGES },
-  own: {},
+  own: OPENAI_CHAT_OPTIONS,
   converse: async (parts) => (await import("../openai/chat/conversation.ts")).converseByOpenAiChat(parts),
 } as const satisfies Provider;
 
@@ -124,8 +132,10 @@ export function openai(options: OpenAiOptions): Model {
   return makeModel(OPENAI, options);
 }
 
+export type OpenAiChatOptions = ProviderOptions & OptionsOf<typeof OPENAI_CHAT_OPTIONS>;
+
 /** Models of OpenAI's Chat Completions, and of compatible servers, local ones too, by `baseUrl`. Programs run locally. */
-export function openaiChat(options: ProviderOptions): Model {
+export function openaiChat(options: OpenAiChatOptions): Model {
   return makeModel(OPENAI_CHAT, options);
 }
 

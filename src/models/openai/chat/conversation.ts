@@ -11,10 +11,10 @@ import { type ChatReply, ChatStream, endOf, readCompletion } from "./reply.ts";
 import {
   attachedMessage,
   CONTENT,
-  declareFunction,
+  type Declaring,
+  declareTool,
   declareTools,
   settingsFields,
-  type StrictInputs,
   toolChoiceOf,
   toolMessage,
 } from "./request.ts";
@@ -29,26 +29,36 @@ export async function converseByOpenAiChat(parts: ConversationParts): Promise<Co
 const REPLY_ONLY = ["refusal", "annotations", "audio", "function_call"];
 
 class ChatConversation extends ProviderConversation<ChatReply, OpenAiClient> {
-  /** Input schemas of the tools that are declared strict; undefined if there are none. */
-  #strict: StrictInputs | undefined = this.options.strict ? new Map() : undefined;
-  #tools = declareTools(this.opening, this.names, this.#strict);
+  #declaring: Declaring = this.#declaringAnew();
+  #tools = declareTools(this.opening, this.names, this.#declaring);
   readonly #messages: Fields[] = [{ role: "system", content: this.opening.instructions }];
   #callsWithoutId = 0;
   /** Messages with the content of results beside their text, for the next request. */
   readonly #attached: Fields[] = [];
 
+  /** OpenAI has custom tools. Of a compatible server the developer says so. */
+  #declaringAnew(): Declaring {
+    const { strict, baseUrl, own } = this.options;
+    const { customTools = baseUrl === undefined } = own;
+    return { strict: strict ? new Map() : undefined, customTools: customTools === true };
+  }
+
   protected prepareTools(opening: Opening, names: ToolNames): () => void {
-    const strict = this.#strict && new Map();
-    const declared = declareTools(opening, names, strict);
+    const declaring = this.#declaringAnew();
+    const declared = declareTools(opening, names, declaring);
     return () => {
-      this.#strict = strict;
-      const found = this.foundOf(opening).map((tool) => declareFunction(tool, names.given(tool.name), strict));
+      this.#declaring = declaring;
+      const found = this.foundOf(opening).map((tool) => declareTool(tool, names.given(tool.name), declaring));
       this.#tools = [...declared, ...found];
     };
   }
 
   protected looseIn(opening: Opening): readonly string[] {
-    return notStrictTools(opening, ({ input }) => strictSchema(input) !== undefined);
+    const { customTools } = this.#declaring;
+    return notStrictTools(
+      opening,
+      ({ input, textFormat }) => (customTools && textFormat !== undefined) || strictSchema(input) !== undefined,
+    );
   }
 
   protected addInput(results: readonly Fields[], messages: readonly MessageContent[]): void {
@@ -65,7 +75,7 @@ class ChatConversation extends ProviderConversation<ChatReply, OpenAiClient> {
       messages: this.#messages,
       ...(hasTools && {
         tools: this.#tools,
-        ...callFields(toolChoice, this.settings, (choice) => toolChoiceOf(choice, this.names)),
+        ...callFields(toolChoice, this.settings, (choice) => toolChoiceOf(choice, this.names, this.#tools)),
       }),
       // Compatible servers hold all that the model writes to a schema of the answer: it could call no tool.
       ...settingsFields(this.settings, baseUrl === undefined || !hasTools),
@@ -114,7 +124,7 @@ class ChatConversation extends ProviderConversation<ChatReply, OpenAiClient> {
 
   /** The provider cannot hide tools, so a deferred tool is declared once a search has found it. */
   #declareFound(result: CallResult): readonly Fields[] {
-    return this.foundFirst(result).map((tool) => declareFunction(tool, this.names.given(tool.name), this.#strict));
+    return this.foundFirst(result).map((tool) => declareTool(tool, this.names.given(tool.name), this.#declaring));
   }
 
   #callOf(call: Fields): ModelCall {
@@ -125,12 +135,18 @@ class ChatConversation extends ProviderConversation<ChatReply, OpenAiClient> {
       if (carried.length > 0) this.#attached.push(attachedMessage(result, carried));
       return toolMessage(toolCallId, result, told);
     });
+    const custom = fieldOf(call, "custom");
+    if (isFields(custom)) {
+      const tool = this.names.own(textOf(custom, "name") ?? "");
+      const inputText = this.textInput(tool, textOf(custom, "input") ?? "");
+      return { type: "tool_call", id, tool, caller: "direct", inputText };
+    }
     const called = fieldOf(call, "function");
     const name = textOf(called, "name") ?? "";
     // Some servers send an empty text for a call without arguments.
     const inputText = textOf(called, "arguments") || "{}";
     if (name === this.opening.runProgram?.name) return { type: "program_call", id, source: sourceOf(inputText) };
-    const strict = this.#strict?.get(name);
+    const strict = this.#declaring.strict?.get(name);
     const written = strict ? withoutNulls(inputText, strict) : inputText;
     return { type: "tool_call", id, tool: this.names.own(name), caller: "direct", inputText: written };
   }

@@ -38,7 +38,7 @@ function replyOf(message: Fields, finishReason: string | undefined, about: unkno
 const WHOLE_REASONS: ReadonlySet<string> = new Set(["stop", "tool_calls", "function_call"]);
 
 /** Fields of a fragment that are not joined like a vendor's own fields. */
-const CALL_FIELDS = new Set(["index", "id", "type", "function"]);
+const CALL_FIELDS = new Set(["index", "id", "type", "function", "custom"]);
 
 /** A call whose fragments are still arriving. */
 interface OpenCall {
@@ -47,6 +47,8 @@ interface OpenCall {
   name: string;
   text: string;
   unshown: string;
+  /** Whether it calls a custom tool, whose input is a text. */
+  isCustom: boolean;
   readonly fields: Record<string, unknown>;
 }
 
@@ -87,13 +89,15 @@ export class ChatStream extends ReplyStream<ChatReply> {
 
   #takeFragment(fragment: unknown): void {
     if (!isFields(fragment)) throw new SyntaxError("A fragment of a call is no object.");
-    const part = fieldOf(fragment, "function");
-    const [name, text] = [textOf(part, "name") ?? "", textOf(part, "arguments") ?? ""];
+    const custom = fieldOf(fragment, "custom");
+    const part = custom ?? fieldOf(fragment, "function");
+    const [name, text] = [textOf(part, "name") ?? "", textOf(part, custom ? "input" : "arguments") ?? ""];
     const own = Object.entries(fragment).filter(([field, value]) => !CALL_FIELDS.has(field) && value !== null);
     const call = this.#callOf(fragment, name);
     if (!call && (text !== "" || own.length > 0))
       throw new SyntaxError("It cannot be told to which call a fragment of the reply belongs.");
     if (!call) return;
+    if (part && (call.name === "") === call.isCustom) call.isCustom = isFields(custom);
     call.name ||= name;
     call.text += text;
     this.#showPiece(call, text);
@@ -105,7 +109,8 @@ export class ChatStream extends ReplyStream<ChatReply> {
   #showPiece(call: OpenCall, text: string): void {
     call.unshown += text;
     if (call.name === "") return;
-    this.display.beginCall(call, call.name);
+    if (call.isCustom) this.display.begin(call, this.display.names.own(call.name), "plain");
+    else this.display.beginCall(call, call.name);
     this.display.argument(call, call.unshown);
     call.unshown = "";
   }
@@ -138,7 +143,7 @@ export class ChatStream extends ReplyStream<ChatReply> {
 
   #begin(index: number | undefined, id: string): OpenCall {
     this.#checkIndexed(index);
-    const call: OpenCall = { index, id: "", name: "", text: "", unshown: "", fields: {} };
+    const call: OpenCall = { index, id: "", name: "", text: "", unshown: "", isCustom: false, fields: {} };
     this.#calls.push(call);
     appendTo(this.#byIndex, index, call);
     return this.#withId(call, id);
@@ -160,12 +165,13 @@ export class ChatStream extends ReplyStream<ChatReply> {
   }
 }
 
-function written({ id, name, text, fields }: OpenCall): Fields {
+function written({ id, name, text, isCustom, fields }: OpenCall): Fields {
   return {
     ...(id === "" ? {} : { id }),
     ...fields,
-    type: fields.type ?? "function",
-    function: { name, arguments: text },
+    ...(isCustom
+      ? { type: "custom", custom: { name, input: text } }
+      : { type: fields.type ?? "function", function: { name, arguments: text } }),
   };
 }
 

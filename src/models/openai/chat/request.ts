@@ -1,4 +1,5 @@
-import type { Fields } from "../../../values/fields.ts";
+import type { TextFormat } from "../../../tools/text-format.ts";
+import { type Fields, textOf } from "../../../values/fields.ts";
 import type { CallResult, Opening, ToolDeclaration, ModelSettings, ToolChoice } from "../../model.ts";
 import { PROGRAM_SCHEMA } from "../../turn/program-input.ts";
 import { strictSchema } from "../openai-strict-schema.ts";
@@ -10,27 +11,42 @@ import { answerFormat } from "../openai-request.ts";
 /** Original input schemas of the tools that are declared strict, by the name under which they are declared. */
 export type StrictInputs = Map<string, ToolDeclaration["input"]>;
 
+/** How tools are declared. */
+export interface Declaring {
+  readonly strict: StrictInputs | undefined;
+  /** Whether the server has custom tools, which take one text. */
+  readonly customTools: boolean;
+}
+
 /** The declarations, the same in every request. */
 export function declareTools(
   { tools, runProgram }: Opening,
   names: ToolNames,
-  strict: StrictInputs | undefined,
+  declaring: Declaring,
 ): readonly Fields[] {
   return [
-    ...(runProgram ? [declareFunction({ ...runProgram, input: PROGRAM_SCHEMA }, runProgram.name, strict)] : []),
-    ...tools.map((tool) => declareFunction(tool, names.given(tool.name), strict)),
+    ...(runProgram ? [declareTool({ ...runProgram, input: PROGRAM_SCHEMA }, runProgram.name, declaring)] : []),
+    ...tools.map((tool) => declareTool(tool, names.given(tool.name), declaring)),
   ];
 }
 
-export function declareFunction(
-  { description, input }: Pick<ToolDeclaration, "description" | "input">,
+export function declareTool(
+  { description, input, textFormat }: Pick<ToolDeclaration, "description" | "input" | "textFormat">,
   name: string,
-  strictInputs: StrictInputs | undefined,
+  { strict: strictInputs, customTools }: Declaring,
 ): Fields {
+  if (customTools && textFormat !== undefined)
+    return { type: "custom", custom: { name, description, format: textFormatOf(textFormat) } };
   const strict = strictInputs && strictSchema(input);
   if (strict) strictInputs.set(name, input);
   const parameters = strict ?? input;
   return { type: "function", function: { name, description, parameters, ...(strict ? { strict: true } : {}) } };
+}
+
+/** Which texts a custom tool takes. */
+function textFormatOf(format: TextFormat): Fields {
+  if (format === "text") return { type: "text" };
+  return { type: "grammar", grammar: { syntax: "regex", definition: format.regex } };
 }
 
 export function toolMessage(toolCallId: string, result: CallResult, told: readonly string[]): Fields {
@@ -63,7 +79,10 @@ export function settingsFields({ reasoning, temperature, stop, answer }: ModelSe
   };
 }
 
-export function toolChoiceOf(choice: ToolChoice, names: ToolNames): unknown {
+/** A choice of one tool by its kind: `custom` if it is declared so. */
+export function toolChoiceOf(choice: ToolChoice, names: ToolNames, declared: readonly Fields[]): unknown {
   if (typeof choice === "string") return choice;
-  return { type: "function", function: { name: names.given(choice.tool) } };
+  const name = names.given(choice.tool);
+  const isCustom = declared.some((tool) => textOf(tool.custom, "name") === name);
+  return isCustom ? { type: "custom", custom: { name } } : { type: "function", function: { name } };
 }

@@ -42,7 +42,10 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply, OpenAiC
   }
 
   protected looseIn(opening: Opening): readonly string[] {
-    return notStrictTools(opening, ({ input }) => strictSchema(input) !== undefined);
+    return notStrictTools(
+      opening,
+      ({ input, textFormat }) => textFormat !== undefined || strictSchema(input) !== undefined,
+    );
   }
 
   protected addInput(results: readonly Fields[], messages: readonly MessageContent[]): void {
@@ -79,7 +82,8 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply, OpenAiC
   #showInput(display: TurnDisplay, place: number, item: unknown): void {
     if (!isFields(item) || !isCall(item) || item.type === "tool_search_call") return;
     const isProgram = item.type === "custom_tool_call" && item.name === this.opening.runProgram?.name;
-    display.begin(place, isProgram ? RUN_PROGRAM : this.#toolOf(item), isProgram ? "plain" : "json");
+    const form = item.type === "custom_tool_call" ? "plain" : "json";
+    display.begin(place, isProgram ? RUN_PROGRAM : this.#toolOf(item), form);
   }
 
   protected readBody(body: unknown): ResponsesReply | undefined {
@@ -130,7 +134,7 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply, OpenAiC
     if (item.type === "custom_tool_call") {
       if (name === this.opening.runProgram?.name && caller === "direct")
         return { type: "program_call", id, source: textOf(item, "input") };
-      return this.#toolCallOf(item, id, caller, textOf(item, "input") ?? "");
+      return this.#toolCallOf(item, id, caller, this.textInput(this.#toolOf(item), textOf(item, "input") ?? ""));
     }
     const sent = textOf(item, "arguments") ?? "";
     const strictInput = this.#tools.strictInputs.get(this.#toolOf(item));

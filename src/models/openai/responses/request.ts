@@ -1,6 +1,7 @@
 import { type Fields, isFields, textOf, without } from "../../../values/fields.ts";
 import { type ContentForms, dataUrl, fileName, type ResultParts } from "../../turn/content-parts.ts";
 import type { CallResult, Opening, ToolDeclaration, ModelSettings, ToolChoice } from "../../model.ts";
+import type { TextFormat } from "../../../tools/text-format.ts";
 import { RUN_PROGRAM, SEARCH_TOOLS } from "../../../tools/tool-name.ts";
 import { labelledText } from "../../turn/result-text.ts";
 import type { ToolNames } from "../../turn/tool-names.ts";
@@ -32,7 +33,11 @@ export function declareTools(
 ): ResponsesTools {
   const { tools, deferred = [], runProgram, hosted } = opening;
   const strictInputs = new Map<string, ToolDeclaration["input"]>();
-  const declare = ({ name, description, input, output, callers }: ToolDeclaration): Fields => {
+  const declare = ({ name, description, input, output, callers, textFormat }: ToolDeclaration): Fields => {
+    if (textFormat !== undefined) {
+      const declared = { type: "custom", name: names.given(name), description, format: textFormatOf(textFormat) };
+      return hosted ? { ...declared, allowed_callers: callers } : declared;
+    }
     const strict = isStrict ? strictSchema(input) : undefined;
     if (strict) strictInputs.set(name, input);
     return {
@@ -135,6 +140,11 @@ export function settingsFields(settings: ModelSettings): Fields {
   };
 }
 
+/** Which texts a custom tool takes. */
+function textFormatOf(format: TextFormat): Fields {
+  return format === "text" ? { type: "text" } : { type: "grammar", syntax: "regex", definition: format.regex };
+}
+
 export function toolChoiceOf(choice: ToolChoice, opening: Opening, names: ToolNames): unknown {
   if (typeof choice === "string") return choice;
   const { tools, runProgram } = opening;
@@ -143,5 +153,6 @@ export function toolChoiceOf(choice: ToolChoice, opening: Opening, names: ToolNa
   if (usesOwnSearch(opening) && tool === SEARCH_TOOLS)
     return { type: "allowed_tools", mode: "required", tools: [{ type: "tool_search" }] };
   if (tool === RUN_PROGRAM && !tools.some(({ name }) => name === tool)) return { type: "programmatic_tool_calling" };
-  return { type: "function", name: names.given(tool) };
+  const { textFormat } = tools.find(({ name }) => name === tool) ?? {};
+  return { type: textFormat === undefined ? "function" : "custom", name: names.given(tool) };
 }

@@ -52,13 +52,25 @@ export class LinearPattern {
       steps.spend(1 + (text.length * this.states) / PLAIN_STEPS);
       return this.#plain.test(text);
     }
+    return this.#machine.isFound(this.#read(text, steps), steps);
+  }
+
+  /**
+   * Number of code points of a text with which a match from its start could begin: where the first is that fits nowhere, or
+   * the length of the text if more of it is missing. For a text that a pattern with `^` and `$` does not match.
+   */
+  reach(text: string, steps: Steps): number {
+    return this.#machine.reach(this.#read(text, steps), steps);
+  }
+
+  #read(text: string, steps: Steps): Text {
     steps.spend(text.length);
     const points = codePointsOf(text);
     const holding = new Map<Pattern, Uint8Array>();
     const whole: Text = { points, looks: holding };
     for (const [pattern, { machine, behind }] of this.#looks)
       holding.set(pattern, machine.placesOf(whole, behind ? 1 : -1, steps));
-    return this.#machine.isFound(whole, steps);
+    return whole;
   }
 }
 
@@ -101,6 +113,12 @@ function openParts(pattern: Pattern): number {
   }
 }
 
+interface Listeners {
+  readonly onAccept: (at: number) => boolean;
+  /** Called at each place that is reached by some state. */
+  readonly onPlace?: (at: number) => void;
+}
+
 class Machine {
   readonly #states: State[] = [];
   readonly #count: StateCount;
@@ -119,21 +137,34 @@ class Machine {
   }
 
   isFound(text: Text, steps: Steps): boolean {
-    return this.#run(text, 1, steps, () => true);
+    return this.#run(text, 1, steps, { onAccept: () => true });
+  }
+
+  reach(text: Text, steps: Steps): number {
+    let reached = 0;
+    this.#run(text, 1, steps, {
+      onAccept: () => false,
+      onPlace: (at) => {
+        reached = at;
+      },
+    });
+    return reached;
   }
 
   /** Marks the places of a text where a match ends, for a machine that runs in the given direction. */
   placesOf(text: Text, direction: 1 | -1, steps: Steps): Uint8Array {
     const places = new Uint8Array(text.points.length + 1);
-    this.#run(text, direction, steps, (at) => {
-      places[at] = 1;
-      return false;
+    this.#run(text, direction, steps, {
+      onAccept: (at) => {
+        places[at] = 1;
+        return false;
+      },
     });
     return places;
   }
 
   /** Runs all states at once over the text, with a new start at each place. Ends when `onAccept` returns true. */
-  #run(text: Text, direction: 1 | -1, steps: Steps, onAccept: (at: number) => boolean): boolean {
+  #run(text: Text, direction: 1 | -1, steps: Steps, { onAccept, onPlace }: Listeners): boolean {
     const { points } = text;
     const states = this.#states;
     steps.spend(states.length / STATES_A_STEP);
@@ -145,6 +176,7 @@ class Machine {
       const at = direction === 1 ? done : points.length - done;
       if (done === 0 || !this.#anchored || direction === -1) current.push(this.#start);
       if (current.length === 0) return false;
+      onPlace?.(at);
       let accepted = false;
       let visited = 1;
       const point = direction === 1 ? points[at] : points[at - 1];

@@ -65,11 +65,15 @@ function messageOf({ text, calls = [], raw }: WireTurn, number: number): Message
   if (raw?.message) return raw.message as Message;
   const tool_calls = calls.map((call, index) => ({
     id: call.id ?? `call_${number}_${index}`,
-    type: "function",
-    function:
-      call.program === undefined
-        ? { name: call.tool, arguments: inputTextOf(call) }
-        : { name: "run_program", arguments: JSON.stringify({ code: call.program }) },
+    ...(call.isCustom
+      ? { type: "custom", custom: { name: call.tool, input: call.text } }
+      : {
+          type: "function",
+          function:
+            call.program === undefined
+              ? { name: call.tool, arguments: inputTextOf(call) }
+              : { name: "run_program", arguments: JSON.stringify({ code: call.program }) },
+        }),
   }));
   return { role: "assistant", content: text ?? null, refusal: null, ...(tool_calls.length > 0 ? { tool_calls } : {}) };
 }
@@ -91,7 +95,15 @@ function eventsOf(turn: WireTurn, number: number): ServerEvent[] {
 
 function deltasOf({ content, tool_calls = [], ...others }: Message): object[] {
   const texts = pieces(typeof content === "string" ? content : "");
-  const parts = tool_calls.map((call, index) => {
+  const parts = tool_calls.map((call, index): object[] => {
+    const custom = call.custom as { readonly name: string; readonly input: string } | undefined;
+    if (custom) {
+      const [first, ...rest] = pieces(custom.input, 5000);
+      return [
+        { ...call, index, custom: { name: custom.name, input: first } },
+        ...rest.map((piece) => ({ index, id: "", custom: { input: piece } })),
+      ];
+    }
     const { name, arguments: text } = call.function as { readonly name: string; readonly arguments: string };
     const [first, ...rest] = pieces(text, 5000);
     return [
@@ -119,23 +131,26 @@ function faultOf({ method, path, body }: Asked, { replies }: WireState): string 
   if (extra !== undefined) return `Unrecognized request argument supplied: ${extra}`;
   const setting = settingFault(body);
   if (setting !== undefined) return setting;
-  for (const tool of (body.tools ?? []) as readonly { readonly function: Record<string, unknown> }[])
-    if (!/^[a-zA-Z0-9_-]{1,64}$/.test(String(tool.function.name))) return "Invalid 'tools[0].function.name'";
+  for (const tool of (body.tools ?? []) as readonly Declared[])
+    if (!/^[a-zA-Z0-9_-]{1,64}$/.test(String((tool.custom ?? tool.function).name)))
+      return "Invalid 'tools[0].function.name'";
   return historyFault(body.messages as readonly Message[], replies);
 }
 
+interface Declared {
+  readonly function: Record<string, unknown>;
+  readonly custom?: Record<string, unknown>;
+}
+
 function settingFault(body: Record<string, unknown>): string | undefined {
-  const tools = (body.tools ?? []) as readonly { readonly function: Record<string, unknown> }[];
+  const tools = (body.tools ?? []) as readonly Declared[];
   const { tool_choice: choice, stop = [], response_format: format } = body;
   if (tools.length === 0 && (choice !== undefined || body.parallel_tool_calls !== undefined))
     return "'tool_choice' is only allowed when 'tools' are specified.";
   if (typeof choice === "object" && choice !== null) {
-    const { type, function: called } = choice as {
-      readonly type: unknown;
-      readonly function: { readonly name: string };
-    };
-    if (type !== "function" || !tools.some((tool) => tool.function.name === called.name))
-      return `Tool choice ${called.name} not found in 'tools' parameter.`;
+    const { type, [type as "function"]: called } = choice as Declared & { readonly type: string };
+    if (!tools.some((tool) => tool[type as "function"]?.name === called.name))
+      return `Tool choice ${String(called.name)} not found in 'tools' parameter.`;
   } else if (![undefined, "none", "auto", "required"].includes(choice as string | undefined))
     return "Invalid value: 'tool_choice'";
   if (!Array.isArray(stop) || stop.length > 4) return "Invalid 'stop': array too long.";
@@ -147,7 +162,7 @@ function settingFault(body: Record<string, unknown>): string | undefined {
     return "Missing required parameter: 'response_format.json_schema'.";
   const strictSchemas = [
     ...(strict === true ? [schema] : []),
-    ...tools.filter((tool) => tool.function.strict === true).map((tool) => tool.function.parameters),
+    ...tools.filter((tool) => tool.function?.strict === true).map((tool) => tool.function.parameters),
   ] as readonly Record<string, unknown>[];
   const loose = strictSchemas.some(
     ({ additionalProperties, required, properties = {} }) =>

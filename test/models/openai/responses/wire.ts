@@ -91,6 +91,8 @@ function outputOf({ text, reasoning, calls = [], end, raw }: WireTurn, number: n
       : [{ type: "message", id: `msg_${number}`, role: "assistant", status: "completed", content: words }]),
     ...calls.map((call, index) => {
       const ids = { call_id: call.id ?? `call_${number}_${index}`, id: `fc_${number}_${index}`, status: "completed" };
+      if (call.text !== undefined)
+        return { type: "custom_tool_call", ...ids, name: call.tool, input: call.text, caller: null };
       return call.program === undefined
         ? { type: "function_call", ...ids, name: call.tool, arguments: inputTextOf(call), caller: null }
         : { type: "custom_tool_call", ...ids, name: "run_program", input: call.program };
@@ -225,7 +227,7 @@ function toolFault({ tools = [] }: Record<string, unknown>, asked: readonly Aske
     if (names.has(tool.name)) return `Duplicate tool name ${String(tool.name)}`;
     names.add(tool.name);
     if (!/^[a-zA-Z0-9_-]{1,64}$/.test(String(tool.name))) return "Invalid 'tools[0].name'";
-    if (tool.type === "custom") continue;
+    if (tool.type === "custom" && isFormat(tool.format as Item)) continue;
     if (!("parameters" in tool) || typeof tool.strict !== "boolean")
       return "Missing required parameter: 'tools[0].strict'";
     const callers = (tool.allowed_callers ?? ["direct"]) as readonly string[];
@@ -240,6 +242,13 @@ function toolFault({ tools = [] }: Record<string, unknown>, asked: readonly Aske
       return `Invalid schema for function '${String(tool.name)}'`;
   }
   return undefined;
+}
+
+function isFormat({ type, ...format }: Item): boolean {
+  if (type === "text") return Object.keys(format).length === 0;
+  return (
+    type === "grammar" && ["lark", "regex"].includes(String(format.syntax)) && typeof format.definition === "string"
+  );
 }
 
 /** All that the model gave comes back in order and unchanged, or none of it where it is stored; each call has one output. */
@@ -300,7 +309,7 @@ function functionsOf(tool: Item): readonly Item[] {
 }
 
 function isDeferred({ type, name, defer_loading }: Item): boolean {
-  return type === "function" && isName(name) && defer_loading === true;
+  return (type === "function" || type === "custom") && isName(name) && defer_loading === true;
 }
 
 function isName(name: unknown): boolean {

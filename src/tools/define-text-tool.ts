@@ -1,0 +1,47 @@
+import { PortcullisError } from "../errors.ts";
+import { type OptionsOf, readOptions } from "../option-rules/options.ts";
+import { isFields } from "../values/fields.ts";
+import { invalid, makeTool, placeOf, type ToolOptions } from "./define-tool.ts";
+import type { Schema } from "./schema.ts";
+import { FORMAT_RULES, textSchema } from "./text-format.ts";
+import type { Tool } from "./tool.ts";
+
+const MAKER = "defineTextTool";
+
+export type TextToolOptions<
+  Output extends Schema | undefined = undefined,
+  Context = unknown,
+  Stream extends boolean = false,
+> = Omit<ToolOptions<Schema<string, string>, Output, Context, Stream>, "input" | "unknownFields"> &
+  OptionsOf<typeof FORMAT_RULES>;
+
+/**
+ * Defines a tool whose input is one text, like a query in SQL: a program calls `tools.db.query("SELECT …")`. Its options
+ * are those of `defineTool`, with `format` in place of `input`; functions of the input get the text. Models of OpenAI
+ * write the text as it is; for other models the tool is a function with one field `input`. Throws a `PortcullisError`
+ * (`tool_invalid`) as `defineTool` does.
+ */
+export function defineTextTool<
+  Output extends Schema | undefined = undefined,
+  Context = unknown,
+  const Stream extends boolean = false,
+>(options: TextToolOptions<Output, Context, Stream>): Tool<Context> {
+  const given: unknown = options;
+  const { name, format: written, ...others } = isFields(given) ? given : {};
+  const place = placeOf(name, MAKER);
+  for (const option of ["input", "unknownFields"])
+    if (Object.hasOwn(others, option))
+      throw new PortcullisError(
+        "tool_invalid",
+        `${place.at(option)}: a text tool takes one text and no fields. Leave it out, or use defineTool.`,
+      );
+  try {
+    const { format: read } = readOptions(place, written === undefined ? {} : { format: written }, FORMAT_RULES);
+    const format = read === "text" ? read : Object.freeze({ regex: read.regex });
+    const input = textSchema(place, format);
+    const tool = isFields(given) ? { name, ...others, input, unknownFields: "allow" } : given;
+    return makeTool<Context>(tool, { maker: MAKER, textFormat: format });
+  } catch (error) {
+    throw invalid(error);
+  }
+}

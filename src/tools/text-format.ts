@@ -1,0 +1,121 @@
+import { optionError, PortcullisError } from "../errors.ts";
+import { advised, option, type OptionPlace, withDefault } from "../option-rules/options.ts";
+import { isFields } from "../values/fields.ts";
+import { MAX_STEPS } from "./json-schema/evaluate.ts";
+import type { JsonSchema } from "./json-schema/json-schema.ts";
+import { LinearPattern } from "./json-schema/patterns/linear-pattern.ts";
+import { PatternRefused } from "./json-schema/patterns/parse-pattern.ts";
+import { Steps } from "./json-schema/steps.ts";
+import type { Schema } from "./schema.ts";
+
+/** What a text tool takes: any text, or a text that a regular expression matches as a whole. */
+export type TextFormat = "text" | { readonly regex: string };
+
+/** Longest regular expression, in UTF-16 code units. */
+const REGEX_LENGTH = 10_000;
+
+export const FORMAT_RULES = {
+  /**
+   * Any text (`"text"`, default), or `{ regex }`, a regular expression in the notation of ECMAScript with the flag `u`
+   * that the whole text must match. It is checked on the host without backtracking.
+   */
+  format: withDefault(advised(option<TextFormat>('"text" or { regex: "…" }', isFormat), adviceFor), "text"),
+};
+
+function isFormat(value: unknown): boolean {
+  if (value === "text") return true;
+  return isFields(value) && Object.keys(value).length === 1 && typeof value.regex === "string";
+}
+
+/** Why a format of other libraries is not taken, and what to write. */
+function adviceFor(format: unknown): string | undefined {
+  const { syntax, type, ...others } = isFields(format) ? format : {};
+  const nested = isFields(others.grammar) ? others.grammar.syntax : undefined;
+  if (format === "lark" || [syntax, nested].includes("lark") || "lark" in others)
+    return 'Lark grammars are not taken: the host checks each text itself, and has no check of such a grammar whose time is bounded. Write { regex }, or "text" and check the text in the handler.';
+  return type === "grammar" || "pattern" in others ? "Write { regex }." : undefined;
+}
+
+/** The schema of a text tool's input. Throws `option_invalid` for a regular expression that cannot be checked in linear time. */
+export function textSchema(place: OptionPlace, format: TextFormat): Schema<string, string> {
+  const pattern = format === "text" ? undefined : wholePattern(place, format.regex);
+  const json = () => textJson(format);
+  return {
+    "~standard": {
+      version: 1,
+      vendor: "portcullis-text",
+      validate(value) {
+        const text = textIn(value);
+        if (text === undefined) return { issues: [{ message: "expected one text" }] };
+        const fault = pattern && faultOf(pattern, text);
+        return fault === undefined ? { value: text } : { issues: [{ message: fault }] };
+      },
+      jsonSchema: { input: json, output: json },
+    },
+  };
+}
+
+export function textJson(format: TextFormat): JsonSchema {
+  return { type: "string", ...(format === "text" ? {} : { pattern: anchored(format.regex) }) };
+}
+
+/** The input of a text tool where calls have named fields: functions of most providers, MCP, the loops of other packages. */
+export function namedTextJson(format: TextFormat): JsonSchema {
+  return {
+    type: "object",
+    properties: { [TEXT_FIELD]: textJson(format) },
+    required: [TEXT_FIELD],
+    additionalProperties: false,
+  };
+}
+
+const TEXT_FIELD = "input";
+
+/** A text, or an object whose only field holds it. Undefined for any other value. */
+export function textIn(value: unknown): string | undefined {
+  if (typeof value === "string") return value;
+  if (!isFields(value) || !Object.hasOwn(value, TEXT_FIELD) || Object.keys(value).length !== 1) return undefined;
+  const text = value[TEXT_FIELD];
+  return typeof text === "string" ? text : undefined;
+}
+
+function anchored(regex: string): string {
+  return `^(?:${regex})$`;
+}
+
+function wholePattern({ at }: OptionPlace, regex: string): LinearPattern {
+  if (regex.length > REGEX_LENGTH)
+    throw optionError(at("format"), `a regex of ${REGEX_LENGTH} characters at most`, `${regex.length} characters`);
+  try {
+    // By itself first: `a)(b` is a regular expression only between brackets.
+    new LinearPattern(regex);
+    return new LinearPattern(anchored(regex));
+  } catch (error) {
+    if (!(error instanceof PatternRefused)) throw error;
+    throw new PortcullisError(
+      "option_invalid",
+      `${at("format")}: the regex ${error.message}. It must be one that can be checked in linear time.`,
+    );
+  }
+}
+
+/** Why a text does not match, with its line and column; undefined if it does. */
+function faultOf(pattern: LinearPattern, text: string): string | undefined {
+  const steps = new Steps(MAX_STEPS);
+  if (pattern.test(text, steps)) return undefined;
+  const { line, column, next } = placeIn(text, pattern.reach(text, steps));
+  const what = next === undefined ? "the text ends too early" : `${JSON.stringify(next)} does not fit`;
+  return `line ${line}, column ${column}: ${what}`;
+}
+
+/** The line and the column after so many code points of a text, from 1, and the character there. */
+function placeIn(text: string, points: number) {
+  let [line, column, at] = [1, 1, 0];
+  for (let count = 0; count < points; count += 1) {
+    const isEnd = text[at] === "\n";
+    at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
+    [line, column] = isEnd ? [line + 1, 1] : [line, column + 1];
+  }
+  const next = text.codePointAt(at);
+  return { line, column, next: next === undefined ? undefined : String.fromCodePoint(next) };
+}

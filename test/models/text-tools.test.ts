@@ -1,0 +1,197 @@
+import { describe, expect, test } from "vitest";
+import { defineTextTool, openaiChat } from "../../src/index.ts";
+import type { AgentEvent } from "../../src/agent/event.ts";
+import { chatWire } from "./openai/chat/wire.ts";
+import { responsesWire } from "./openai/responses/wire.ts";
+import type { CallLine } from "../../src/gate/call-line.ts";
+import { ask, counted } from "./provider.suite.ts";
+import { serve, type Served, type Wire, type WireCall, type WireStep } from "./wire.ts";
+import { WIRES } from "./wires.ts";
+
+/** A server of Chat Completions that has custom tools. */
+const customChatWire: Wire = {
+  ...chatWire,
+  model: (options) => openaiChat({ model: "gpt-test", customTools: true, ...options }),
+};
+const ALL = [...WIRES, ["Chat Completions with custom tools", customChatWire] as const] as const;
+
+const REGEX = "SELECT [a-z, ]+ FROM [a-z]+(\\nLIMIT \\d{1,3})?";
+
+function query(changes: object = {}) {
+  const texts: string[] = [];
+  const tool = defineTextTool({
+    name: "db.query",
+    description: "Rows of the database.",
+    format: { regex: REGEX },
+    allowedCallers: ["direct", "programmatic"],
+    effect: "read",
+    handler: (text) => {
+      texts.push(text);
+      return { rows: texts.length };
+    },
+    ...changes,
+  });
+  return { tool, texts };
+}
+
+const codeOf = ({ outcome }: CallLine) => ("code" in outcome ? outcome.code : outcome.type);
+
+type Sent = Readonly<Record<string, unknown>>;
+const bodyOf = ({ asked }: Served, request: number): Sent => asked[request]?.body ?? {};
+
+describe.each(ALL)("with %s", (_, wire) => {
+  const isCustom = wire === responsesWire || wire === customChatWire;
+  const called = (text: string): WireCall => ({
+    tool: "db_query",
+    text,
+    ...(wire === customChatWire && { isCustom: true }),
+  });
+  const run = async (script: readonly WireStep[], asking: Parameters<typeof ask>[1]) => {
+    await using served = await serve(wire, script);
+    const report = await ask(served, { programs: "none", ...asking });
+    expect(served.refusals).toEqual([]);
+    return { ...report, served };
+  };
+
+  test.each([true, false])(
+    "S18: a text goes to the handler as it is, and its result back (streamed: %j)",
+    async (stream) => {
+      const { tool, texts } = query();
+      const text = "SELECT a, b FROM t\nLIMIT 10";
+      const shown: string[] = [];
+      const { answer, calls, served } = await run([{ calls: [called(text)] }, { text: "1 row" }], {
+        tools: [tool],
+        stream,
+        onEvent: (event: AgentEvent) => event.type === "argument" && shown.push(event.text),
+      });
+      expect([answer, texts]).toEqual(["1 row", [text]]);
+      expect(calls).toMatchObject([{ tool: "db.query", caller: "direct", outcome: { type: "value" } }]);
+      const sent = JSON.stringify(bodyOf(served, 1));
+      expect(sent).toContain("rows");
+      expect(sent.includes("custom_tool_call_output")).toBe(wire === responsesWire);
+      if (isCustom) expect(shown.join("")).toBe(text);
+    },
+  );
+
+  test("S18: a text that does not match is told to the model by line and column, and nothing runs", async () => {
+    const { tool, texts } = query();
+    const { calls, served } = await run(
+      [{ calls: [called("SELECT a FROM t\nLIMIT x"), called("SELECT"), called("DROP é🜁")] }, { text: "No." }],
+      { tools: [tool] },
+    );
+    expect(texts).toEqual([]);
+    expect(calls.map(codeOf)).toEqual(["input_invalid", "input_invalid", "input_invalid"]);
+    const sent = JSON.stringify(bodyOf(served, 1));
+    for (const fault of ["line 2, column 7", "line 1, column 7: the text ends too early", "line 1, column 1"])
+      expect(sent).toContain(fault);
+  });
+
+  test("S18: the choice of a text tool forces it, and a conversation with it alone is strict where the form is held", async () => {
+    const { tool, texts } = query();
+    const { served } = await run([{ calls: [called("SELECT a FROM t")] }, { text: "1" }], {
+      tools: [tool],
+      toolChoice: { tool: "db.query" },
+    });
+    expect(texts).toEqual(["SELECT a FROM t"]);
+    const { tool_choice: choice } = bodyOf(served, 0);
+    if (wire === responsesWire) expect(choice).toEqual({ type: "custom", name: "db_query" });
+    if (wire === customChatWire) expect(choice).toEqual({ type: "custom", custom: { name: "db_query" } });
+  });
+
+  test("S18: it is declared as the provider has it, with its regular expression", async () => {
+    const { served } = await run([{ text: "1" }], {
+      tools: [query().tool, query({ name: "free", format: "text" }).tool],
+    });
+    const declared = JSON.stringify(bodyOf(served, 0).tools);
+    const definition = JSON.stringify(isCustom ? REGEX : `^(?:${REGEX})$`);
+    expect(declared).toContain(definition);
+    expect(declared.includes('"custom"')).toBe(isCustom || declared.includes('"type":"custom"'));
+    if (isCustom) expect(declared).toContain('"format":{"type":"text"}');
+    else expect(declared).toContain('"required":["input"]');
+  });
+
+  test("S18: a text tool that a search has found is called with a text", async () => {
+    const { tool, texts } = query({ defer: true });
+    const text = "SELECT a FROM t";
+    const found: WireStep =
+      wire === responsesWire
+        ? {
+            raw: {
+              output: [
+                {
+                  type: "custom_tool_call",
+                  id: "c_1",
+                  call_id: "c_1",
+                  namespace: "db",
+                  name: "query",
+                  input: text,
+                  status: "completed",
+                },
+              ],
+            },
+          }
+        : { calls: [called(text)] };
+    const search: WireStep =
+      wire === responsesWire
+        ? {
+            raw: {
+              output: [
+                {
+                  type: "tool_search_call",
+                  id: "ts_1",
+                  call_id: "s_1",
+                  execution: "client",
+                  arguments: { query: "rows" },
+                  status: "completed",
+                },
+              ],
+            },
+          }
+        : { calls: [{ tool: "search_tools", input: { query: "rows" } }] };
+    await using served = await serve(wire, [search, found, { text: "1" }], { redeclares: true });
+    const { answer } = await ask(served, { tools: [tool], programs: "none" });
+    expect([answer, texts, served.refusals]).toEqual(["1", [text], []]);
+  });
+
+  test("S18: an approval, and a decision by the input, get the text", async () => {
+    const asked: unknown[] = [];
+    const { tool, texts } = query({
+      format: "text",
+      effect: (text: string) => (text.startsWith("SELECT") ? "read" : "write"),
+      approval: (text: string) => !text.startsWith("SELECT"),
+    });
+    await run([{ calls: [called("SELECT 1"), called('DELETE "x"')] }, { text: "1" }], {
+      tools: [tool],
+      approve: ({ input, effect }) => {
+        asked.push([input, effect]);
+        return false;
+      },
+    });
+    expect([asked, texts]).toEqual([[['DELETE "x"', "write"]], ["SELECT 1"]]);
+  });
+});
+
+test.each([
+  ["a number in place of the text", { inputText: '{"input":5}' }],
+  ["another field", { inputText: '{"input":"SELECT a FROM t","more":1}' }],
+  ["an empty object", { inputText: "{}" }],
+  ["a list", { inputText: "[1]" }],
+  ["no JSON", { inputText: "{" }],
+])("as a function, %s is refused with its type, and nothing runs", async (_, call) => {
+  const { tool, texts } = query();
+  await using served = await serve(chatWire, [{ calls: [{ tool: "db_query", ...call }] }, { text: "No." }]);
+  const { calls } = await ask(served, { tools: [tool], programs: "none" });
+  expect([calls.map(codeOf), texts]).toEqual([["input_invalid"], []]);
+});
+
+test("a text for a tool that takes fields is refused with its type, and nothing runs", async () => {
+  const f = counted("f");
+  const item = { type: "custom_tool_call", id: "c_1", call_id: "c_1", name: "f", status: "completed" };
+  const output = [
+    { ...item, input: "four" },
+    { ...item, id: "c_2", call_id: "c_2", input: undefined },
+  ];
+  await using served = await serve(responsesWire, [{ raw: { output } }, { text: "No." }]);
+  const { calls } = await ask(served, { tools: [f.tool], programs: "none" });
+  expect([calls.map(codeOf), f.inputs]).toEqual([["input_invalid", "input_invalid"], []]);
+});
