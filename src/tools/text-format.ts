@@ -4,7 +4,7 @@ import { isFields } from "../values/fields.ts";
 import { MAX_STEPS } from "./json-schema/evaluate.ts";
 import type { JsonSchema } from "./json-schema/json-schema.ts";
 import { LinearPattern } from "./json-schema/patterns/linear-pattern.ts";
-import { PatternRefused } from "./json-schema/patterns/parse-pattern.ts";
+import { parsePattern, PatternRefused } from "./json-schema/patterns/parse-pattern.ts";
 import { Steps } from "./json-schema/steps.ts";
 import type { Schema } from "./schema.ts";
 
@@ -88,7 +88,7 @@ function wholePattern({ at }: OptionPlace, regex: string): LinearPattern {
     throw optionError(at("format"), `a regex of ${REGEX_LENGTH} characters at most`, `${regex.length} characters`);
   try {
     // By itself first: `a)(b` is a regular expression only between brackets.
-    new LinearPattern(regex);
+    parsePattern(regex);
     return new LinearPattern(anchored(regex));
   } catch (error) {
     if (!(error instanceof PatternRefused)) throw error;

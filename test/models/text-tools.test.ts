@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { defineTextTool, openaiChat } from "../../src/index.ts";
 import type { AgentEvent } from "../../src/agent/event.ts";
+import { shownInput, withBareText } from "../../src/models/turn/text-input.ts";
+import { declared } from "./converse.ts";
 import { chatWire } from "./openai/chat/wire.ts";
 import { responsesWire } from "./openai/responses/wire.ts";
 import type { CallLine } from "../../src/gate/call-line.ts";
@@ -194,4 +196,24 @@ test("a text for a tool that takes fields is refused with its type, and nothing 
   await using served = await serve(responsesWire, [{ raw: { output } }, { text: "No." }]);
   const { calls } = await ask(served, { tools: [f.tool], programs: "none" });
   expect([calls.map(codeOf), f.inputs]).toEqual([["input_invalid", "input_invalid"], []]);
+});
+
+test("a text loses the field around it once, and other inputs stay as they were written", () => {
+  const opening = {
+    instructions: "",
+    hosted: false,
+    tools: [{ ...declared("q"), textFormat: "text" as const }, declared("f")],
+  };
+  const call = (tool: string, inputText: string) =>
+    ({ type: "tool_call", id: "1", tool, caller: "direct", inputText }) as const;
+  const bare = (tool: string, inputText: string) => withBareText(opening, call(tool, inputText));
+  expect(bare("q", '{"input":"a"}')).toEqual(call("q", '"a"'));
+  for (const [tool, text] of [
+    ["q", '"a"'],
+    ["q", "{"],
+    ["q", '{"input":1}'],
+    ["f", '{"input":"a"}'],
+  ] as const)
+    expect(bare(tool, text)).toEqual(call(tool, text));
+  expect([shownInput(opening, call("q", '"a"')), shownInput(opening, call("f", '"a"'))]).toEqual(["a", '"a"']);
 });

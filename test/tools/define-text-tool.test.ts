@@ -4,6 +4,7 @@ import { createRuntime, defineTextTool, PortcullisError, type Tool } from "../..
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
 import { toolDigest } from "../../src/tools/tool-digest.ts";
+import { textIn } from "../../src/tools/text-format.ts";
 import { inputSchemaOf } from "../../src/tools/tool-schemas.ts";
 import { validate } from "../../src/tools/schema.ts";
 import { createPythonProcessSandbox, PYTHON } from "../support/python-process-sandbox.ts";
@@ -156,4 +157,10 @@ test("the host calls it with a text, or with the object that calls with fields h
     expect(await runtime.call({ tool: "db.query", input, caller: "direct" })).toMatchObject({ ok: true, value: 8 });
   const [found] = await runtime.searchTools("rows of the database");
   expect(found?.stub).toBe("tools.db.query as (input: string) => Promise<unknown>");
+});
+
+test("a text is itself, or the only own field of an object, and nothing else", () => {
+  const inherited = Object.create({ input: "a" }) as object;
+  const values = ["a", { input: "b" }, { input: 1 }, { input: "a", more: 1 }, ["a"], null, 1, inherited];
+  expect(values.map(textIn)).toEqual(["a", "b", ...Array.from({ length: 6 }, () => undefined)]);
 });
