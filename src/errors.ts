@@ -35,6 +35,8 @@ export const ERROR_CODES = {
   journal_invalid: "The records of an execution are invalid. The message names the first invalid record.",
   journal_version: "The journal was written in another format. The message says which version reads it.",
   journal_locked: "Another process has kept the journal locked for too long. Nothing was written.",
+  journal_unavailable:
+    "The database of the journal cannot be reached, refuses the user, or has taken too long. Nothing is half done.",
   journal_full: "The journal's disk is full. Nothing was written.",
   journal_corrupt: "The journal's file is damaged. The message says what is wrong.",
   journal_gone: "The journal's file was deleted or replaced while it was open. Nothing was written.",

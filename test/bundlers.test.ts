@@ -17,6 +17,7 @@ const OTHER_EXTERNALS = [
   "openai",
   "@google/genai",
   "@modelcontextprotocol/client",
+  "pg",
 ];
 /** TypeScript, so that the thread that strips types is found as well. */
 const APP = `

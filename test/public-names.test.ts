@@ -27,9 +27,9 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
   },
   "portcullis/journal": {
     values: `
-      createMemoryJournal exportLines importLines readLines`,
+      createMemoryJournal createPostgresJournal exportLines importLines readLines`,
     types: `
-      AliveRecord AnsweredRecord AppendOptions Appended ArtifactRecord CallHeader CallRecord ClaimRecord CompactRecord ContinuedRef ConversationHeader CreateOptions DecisionRecord EgressRecord ExecuteSql ExecutionSummary HandRecord Head Header Journal JournalProblem JournalRecord Lease ListOptions MemoryJournalOptions MessageRecord ModelRecord OutcomeRecord ProgramHeader PruneOptions ReadOptions RestRecord RestartRecord ResultRecord RetryRecord ShownDefinition ToolDigest ToolsRecord TurnRecord ViolationRecord`,
+      AliveRecord AnsweredRecord AppendOptions Appended ArtifactRecord CallHeader CallRecord ClaimRecord CompactRecord ContinuedRef ConversationHeader CreateOptions DecisionRecord EgressRecord ExecuteSql ExecutionSummary HandRecord Head Header Journal JournalProblem JournalRecord Lease ListOptions MemoryJournalOptions MessageRecord ModelRecord OutcomeRecord PostgresJournal PostgresJournalOptions ProgramHeader PruneOptions ReadOptions RestRecord RestartRecord ResultRecord RetryRecord ShownDefinition StatementOptions StoredJournal ToolDigest ToolsRecord TurnRecord ViolationRecord`,
   },
   "portcullis/models": {
     values: `

@@ -27,6 +27,7 @@ const ENVIRONMENT: ReadonlySet<string> = new Set<ErrorCode>([
   "door_unavailable",
   "journal_version",
   "journal_locked",
+  "journal_unavailable",
   "journal_full",
   "journal_corrupt",
   "journal_read_only",

@@ -1,4 +1,7 @@
 export { createMemoryJournal } from "./memory-journal.ts";
+export { createPostgresJournal } from "./postgres/postgres-journal.ts";
+export type { PostgresJournal, StatementOptions } from "./postgres/postgres-journal.ts";
+export type { PostgresJournalOptions } from "./postgres/postgres-options.ts";
 export { exportLines, importLines } from "./lines.ts";
 export { readLines } from "./reading/read-lines.ts";
 export type {
@@ -13,7 +16,7 @@ export type {
   ListOptions,
   ReadOptions,
 } from "./journal.ts";
-export type { JournalProblem, PruneOptions } from "./sqlite/sqlite-journal.ts";
+export type { JournalProblem, PruneOptions, StoredJournal } from "./stored-journal.ts";
 export type { MemoryJournalOptions } from "./memory-journal.ts";
 export type {
   AliveRecord,

@@ -27,7 +27,7 @@ export function headMoved(execution: string, head: Head, expected: Head): Portcu
 
 /** A store holds something that it has not written. */
 export function journalDamaged(what: string, cause?: unknown): PortcullisError {
-  const message = `The journal is damaged: ${what}. Restore its file from a backup.`;
+  const message = `The journal is damaged: ${what}. Restore it from a backup.`;
   return new PortcullisError("journal_corrupt", message, cause === undefined ? {} : { cause });
 }
 

@@ -175,7 +175,12 @@ export const OPTIONS_OBJECTS: Readonly<Record<string, readonly OptionsObject[]>>
       file: "src/journal/sqlite/sqlite-journal.ts",
       rules: "SQLITE_JOURNAL_RULES",
     },
-    { title: "journal.prune(options)", file: "src/journal/sqlite/sqlite-journal.ts", rules: "PRUNE_RULES" },
+    {
+      title: "createPostgresJournal(options)",
+      file: "src/journal/postgres/postgres-options.ts",
+      rules: "POSTGRES_JOURNAL_RULES",
+    },
+    { title: "journal.prune(options)", file: "src/journal/stored-journal.ts", rules: "PRUNE_RULES" },
     { title: "createMemoryJournal(options)", file: "src/journal/memory-journal.ts", rules: "MEMORY_JOURNAL_RULES" },
   ],
   Sandboxes: [

@@ -2,7 +2,6 @@ import type { DatabaseSync } from "node:sqlite";
 import { errorAt, PortcullisError } from "../../errors.ts";
 import { given } from "../../option-rules/given.ts";
 import {
-  flag,
   oneOf,
   type OptionsOf,
   readOptions,
@@ -18,7 +17,6 @@ import type {
   CreateOptions,
   ExecutionSummary,
   Head,
-  Journal,
   Lease,
   ListOptions,
   ReadOptions,
@@ -32,17 +30,19 @@ import {
   refuseWithin,
 } from "../journal-error.ts";
 import type { Header, JournalRecord } from "../record.ts";
-import { openDatabase } from "./database.ts";
+import { type ExecutionRow, executionRow, summaryOf } from "../packing/execution-row.ts";
+import { itemsUpTo, type PackedRecord, type StoredText, type TextStore, unpackRecord } from "../packing/large-texts.ts";
+import { packRecords } from "../packing/pack-records.ts";
 import {
-  itemsUpTo,
-  type PackedRecord,
-  packRecord,
-  type StoredText,
-  type TextStore,
-  unpackRecord,
-} from "./large-texts.ts";
+  executionProblems,
+  type JournalProblem,
+  PRUNE_RULES,
+  type PruneOptions,
+  type StoredJournal,
+} from "../stored-journal.ts";
+import { openDatabase } from "./database.ts";
 import { listenForOthers } from "./other-appends.ts";
-import { executionRow, type ExecutionRow, prepareStatements, type Statements } from "./statements.ts";
+import { prepareStatements, type Statements } from "./statements.ts";
 import { Transactions } from "./transactions.ts";
 
 export const SQLITE_JOURNAL_RULES = {
@@ -67,29 +67,7 @@ const STORE = "a file of SQLite";
 
 export type SqliteJournalOptions = OptionsOf<typeof SQLITE_JOURNAL_RULES>;
 
-export const PRUNE_RULES = {
-  /** Executions that started before this time, in milliseconds since 1970. */
-  before: required(wholeNumber({ min: 0 })),
-  /** Also executions without an outcome, unless a driver holds them. */
-  open: withDefault(flag(), false),
-};
-
-/** Which executions `prune` deletes. */
-export type PruneOptions = OptionsOf<typeof PRUNE_RULES>;
-
-/** A damaged place of a journal. */
-export interface JournalProblem {
-  /** Missing if the file itself is damaged. */
-  readonly execution?: string;
-  readonly problem: string;
-}
-
-export interface SqliteJournal extends Journal, Disposable {
-  /** Deletes executions with their texts, and resolves with their number. A program of an open conversation stays. */
-  prune(options: PruneOptions): Promise<number>;
-  /** Reads everything, and yields what is damaged: the file, records, their order, hashes of texts. */
-  check(): AsyncIterable<JournalProblem>;
-}
+export interface SqliteJournal extends StoredJournal, Disposable {}
 
 /** Records that are read at a time, and their bytes together. A record that is larger is read alone. */
 const PAGE = 64;
@@ -131,7 +109,7 @@ class FileJournal implements SqliteJournal {
   async create(header: Header, lease?: Lease, options?: CreateOptions): Promise<Head> {
     refuseWithin(STORE, options);
     const { insertExecution } = this.#statements;
-    const packed = await packAll([header]);
+    const packed = await packRecords([header]);
     await this.#transactions.write(true, () => {
       const { execution, kind, tenant, startedAt, parent } = header;
       if (this.#find(execution)) throw executionExists(execution);
@@ -157,7 +135,7 @@ class FileJournal implements SqliteJournal {
     options: AppendOptions = {},
   ): Promise<Head> {
     refuseWithin(STORE, options);
-    const packed = await packAll(records);
+    const packed = await packRecords(records);
     const head = expected + records.length;
     await this.#transactions.write(options.safe === true, () => {
       const row = this.#get(execution);
@@ -266,40 +244,11 @@ class FileJournal implements SqliteJournal {
   async *check(): AsyncGenerator<JournalProblem> {
     const found = await this.#transactions.locked(() => this.#database.prepare("PRAGMA integrity_check(20)").all());
     for (const { integrity_check: problem } of found) if (problem !== "ok") yield { problem: String(problem) };
-    try {
-      for await (const summary of this.list()) {
-        const problem = await this.#problemOf(summary);
-        if (problem !== undefined) yield { execution: summary.execution, problem };
-      }
-    } catch (error) {
-      // An entry of the list cannot be read, and the entries after it are not looked at.
-      if (!PortcullisError.is(error) || error.code !== "journal_corrupt") throw error;
-      yield { problem: error.message };
-    }
+    yield* executionProblems(this);
   }
 
   [Symbol.dispose](): void {
     if (this.#database.isOpen) this.#database.close();
-  }
-
-  async #problemOf({ execution, kind, tenant, startedAt, ended }: ExecutionSummary): Promise<string | undefined> {
-    let position = 0;
-    let outcomes = 0;
-    try {
-      for await (const record of this.read(execution)) {
-        if ((record.type === "header") !== (position === 0)) return `record ${position} is a ${record.type}`;
-        if (record.type === "header") {
-          const isSame = record.execution === execution && record.kind === kind && record.tenant === tenant;
-          if (!isSame || record.startedAt !== startedAt) return "its header does not match its entry in the list";
-        }
-        if (record.type === "outcome") outcomes += 1;
-        position += 1;
-      }
-    } catch (error) {
-      return error instanceof Error ? error.message : String(error);
-    }
-    if (outcomes > 1) return `it has ${outcomes} outcomes`;
-    return outcomes === Number(ended) ? undefined : "its list entry and its records disagree on whether it has ended";
   }
 
   #insert(number: number, position: number, records: readonly PackedRecord[]): void {
@@ -318,7 +267,13 @@ class FileJournal implements SqliteJournal {
     const { findSize, findText } = this.#statements;
     try {
       return await unpackRecord(record, {
-        sizeOf: (sha256) => findSize.get(sha256)?.["bytes"] as number | undefined,
+        sizesOf: (hashes) =>
+          new Map(
+            hashes.flatMap((sha256) => {
+              const bytes = findSize.get(Buffer.from(sha256, "hex"))?.["bytes"];
+              return typeof bytes === "number" ? [[sha256, bytes]] : [];
+            }),
+          ),
         find: (sha256) => findText.get(sha256) as unknown as StoredText | undefined,
         ...wishes,
       });
@@ -348,21 +303,4 @@ function pageOf(sizes: readonly Readonly<Record<string, unknown>>[], from: numbe
     bytes += own;
   }
   return { records: sizes.length, bytes };
-}
-
-/** The records as they are stored. Packed before the transaction, because the file is locked during it. */
-async function packAll(records: readonly JournalRecord[]): Promise<PackedRecord[]> {
-  const packed: PackedRecord[] = [];
-  for (const record of records) {
-    // A record that is not an object would be stored as text that no reader accepts.
-    if (typeof record !== "object" || record === null) throw new TypeError("A record of a journal is an object.");
-    const one = packRecord(record);
-    packed.push(one instanceof Promise ? await one : one);
-  }
-  return packed;
-}
-
-function summaryOf({ id, kind, tenant, started_at: startedAt, head: records, ...row }: ExecutionRow): ExecutionSummary {
-  const lease = row.driver === null ? {} : { lease: { driver: row.driver, until: row.leased_until ?? 0 } };
-  return { execution: id, kind, tenant, startedAt, records, ended: row.ended === 1, ...lease };
 }

@@ -1,59 +1,13 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { journalDamaged } from "../journal-error.ts";
-import type { Header } from "../record.ts";
+import { MAX_NAME_BYTES, MAX_RECORD_BYTES, MAX_STORED_BYTES } from "../packing/execution-row.ts";
 
 /** Number of executions listed or deleted at a time. */
 const LIST_PAGE = 256;
-
-/** Maximum size of a stored record, in bytes, beside its long texts. A larger one is read as NULL. */
-const MAX_RECORD_BYTES = 256 * 1024 * 1024;
-
-/** Maximum size of a text of an execution's row, in bytes. A larger one is read as NULL. */
-const MAX_NAME_BYTES = 64 * 1024;
-/** Maximum size of a stored text, compressed, in bytes. A larger one is read as NULL. */
-const MAX_STORED_BYTES = 512 * 1024 * 1024;
-
-/** An execution as the table holds it, after `executionRow` has checked it. */
-export interface ExecutionRow {
-  readonly number: number;
-  readonly id: string;
-  readonly kind: Header["kind"];
-  readonly tenant: string;
-  readonly started_at: number;
-  readonly head: number;
-  readonly ended: number;
-  readonly driver: string | null;
-  readonly leased_until: number | null;
-}
 
 const name = (column: string) => `iif(octet_length(${column}) <= ${MAX_NAME_BYTES}, ${column}, NULL) AS ${column}`;
 /** A driver's name that is too long is read as 0: NULL means that there is no driver. */
 const EXECUTION_COLUMNS = `number, ${name("id")}, ${name("kind")}, ${name("tenant")}, started_at, head, ended,
   iif(driver IS NULL OR octet_length(driver) <= ${MAX_NAME_BYTES}, driver, 0) AS driver, leased_until`;
-const KINDS: ReadonlySet<unknown> = new Set<Header["kind"]>(["program", "conversation", "call"]);
-
-/** The row of an execution. Throws `journal_corrupt`: the file may come from elsewhere. */
-export function executionRow(found: Record<string, unknown>): ExecutionRow {
-  const { id, kind, tenant, started_at, head, ended, driver, leased_until } = found;
-  const isRow =
-    typeof id === "string" &&
-    KINDS.has(kind) &&
-    typeof tenant === "string" &&
-    isAmount(started_at) &&
-    isAmount(head) &&
-    head > 0 &&
-    (ended === 0 || ended === 1) &&
-    (driver === null || typeof driver === "string") &&
-    (leased_until === null || isAmount(leased_until));
-  if (isRow) return found as unknown as ExecutionRow;
-  const named = typeof id === "string" ? ` ${JSON.stringify(id.slice(0, 100))}` : "";
-  throw journalDamaged(`the entry of execution${named} has values that no execution has`);
-}
-
-function isAmount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
-}
-
 export type Statements = ReturnType<typeof prepareStatements>;
 
 export function prepareStatements(database: DatabaseSync) {

@@ -81,6 +81,7 @@ function route<Body extends z.ZodType, Query extends z.ZodType>(line: Route<Body
 const JOURNAL: readonly ProblemCode[] = [
   "journal_gone",
   "journal_locked",
+  "journal_unavailable",
   "journal_full",
   "journal_corrupt",
   "journal_read_only",

@@ -135,11 +135,13 @@ function holdsLongText(value: unknown): boolean {
   return Object.values(value).some(holdsLongText);
 }
 
+type Sizes = ReadonlyMap<string, number>;
+
 /** Reads the texts that a record refers to. */
 export interface TextStore {
-  /** Bytes of a stored text. */
-  readonly sizeOf: (sha256: Buffer) => number | undefined;
-  readonly find: (sha256: Buffer) => StoredText | undefined;
+  /** Bytes of each of these texts that is stored, by its hash in hexadecimal digits. */
+  readonly sizesOf: (hashes: readonly string[]) => Sizes | Promise<Sizes>;
+  readonly find: (sha256: Buffer) => StoredText | undefined | Promise<StoredText | undefined>;
   /** Called before each step, with all bytes of the record's stored texts. */
   readonly hold: (bytes: number) => Promise<void>;
   /** Whether the items of a batch are wanted, by the bytes of their text. They are if this is missing. */
@@ -164,12 +166,12 @@ const NO_ITEMS = "[]";
 export async function unpackRecord(text: string, store: TextStore): Promise<unknown> {
   const record = await inSteps(parseInSteps(text), () => store.hold(0));
   if (!text.includes('"sha256":')) return record;
-  leaveItemsOut(record, store);
+  const sizes = await store.sizesOf(refsIn(record).map(({ sha256 }) => sha256));
+  leaveItemsOut(record, sizes, store);
   const places = placesIn(record, 0);
-  const parts = partsIn(record);
   let bytes = 0;
-  for (const { sha256 } of [...places.map(({ ref }) => ref), ...parts]) {
-    const size = store.sizeOf(Buffer.from(sha256, "hex"));
+  for (const { sha256 } of refsIn(record)) {
+    const size = sizes.get(sha256);
     if (size === undefined) throw journalDamaged(`the text ${sha256} is missing`);
     // A text takes less than a thousandth of its size in the file, and a record can name it any number of times.
     if (!(size >= 0 && bytes + size <= MAX_TEXT_BYTES))
@@ -178,7 +180,7 @@ export async function unpackRecord(text: string, store: TextStore): Promise<unkn
   }
   const read = async (sha256: string): Promise<string> => {
     await store.hold(bytes);
-    const stored = store.find(Buffer.from(sha256, "hex"));
+    const stored = await store.find(Buffer.from(sha256, "hex"));
     if (!stored) throw journalDamaged(`the text ${sha256} is missing`);
     return readText(sha256, stored, () => store.hold(bytes));
   };
@@ -188,12 +190,16 @@ export async function unpackRecord(text: string, store: TextStore): Promise<unkn
 }
 
 /** Does not read the items of a batch that are not wanted: reading a stream takes as long as decompressing all of it. */
-function leaveItemsOut(record: unknown, { sizeOf, wantsItems }: TextStore): void {
+function leaveItemsOut(record: unknown, sizes: Sizes, { wantsItems }: TextStore): void {
   if (typeof record !== "object" || record === null || !wantsItems) return;
   const { type, event } = record as { readonly type?: unknown; readonly event?: unknown };
   if (type !== "turn" || !isTextRef(event) || !event.head.startsWith(ITEMS)) return;
-  if (wantsItems(sizeOf(Buffer.from(event.sha256, "hex")) ?? 0)) return;
+  if (wantsItems(sizes.get(event.sha256) ?? 0)) return;
   Object.assign(record, { event: event.head + NO_ITEMS });
+}
+
+function refsIn(record: unknown): readonly (TextRef | PartRef)[] {
+  return [...placesIn(record, 0).map(({ ref }) => ref), ...partsIn(record)];
 }
 
 function partsIn(record: unknown): readonly PartRef[] {

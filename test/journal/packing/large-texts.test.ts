@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test, vi } from "vitest";
-import { packRecord, unpackRecord } from "../../../src/journal/sqlite/large-texts.ts";
-import { inSteps, parseInSteps } from "../../../src/journal/sqlite/parse-in-steps.ts";
+import { packRecord, unpackRecord } from "../../../src/journal/packing/large-texts.ts";
+import { inSteps, parseInSteps } from "../../../src/journal/packing/parse-in-steps.ts";
 import { header, turn } from "../records.ts";
 import { runs } from "../../support/all-tests.ts";
 
@@ -10,7 +10,7 @@ async function stored(record: object): Promise<{ readonly back: unknown; readonl
   const { text, longTexts } = await packRecord(record);
   const texts = new Map(longTexts.map((one) => [one.sha256.toString("hex"), one]));
   const back = await unpackRecord(text, {
-    sizeOf: (sha256) => texts.get(sha256.toString("hex"))?.bytes,
+    sizesOf: () => new Map(longTexts.map(({ sha256, bytes }) => [sha256.toString("hex"), bytes])),
     find: (sha256) => texts.get(sha256.toString("hex")),
     hold: () => Promise.resolve(),
   });

@@ -1,0 +1,59 @@
+import type { ExecutionSummary } from "../journal.ts";
+import { journalDamaged } from "../journal-error.ts";
+import type { Header } from "../record.ts";
+
+/** Maximum size of a stored record, in bytes, beside its long texts. A larger one is not read. */
+export const MAX_RECORD_BYTES = 256 * 1024 * 1024;
+/** Maximum size of a text of an execution's row, in bytes. A larger one is not read. */
+export const MAX_NAME_BYTES = 64 * 1024;
+/** Maximum size of a stored text, compressed, in bytes. A larger one is not read. */
+export const MAX_STORED_BYTES = 512 * 1024 * 1024;
+
+/** An execution as a table holds it, after `executionRow` has checked it. */
+export interface ExecutionRow {
+  readonly number: number;
+  readonly id: string;
+  readonly kind: Header["kind"];
+  readonly tenant: string;
+  readonly started_at: number;
+  readonly head: number;
+  readonly ended: number;
+  readonly driver: string | null;
+  readonly leased_until: number | null;
+}
+
+const KINDS: ReadonlySet<unknown> = new Set<Header["kind"]>(["program", "conversation", "call"]);
+
+/** The row of an execution. Throws `journal_corrupt`: what is stored may come from elsewhere. */
+export function executionRow(found: Record<string, unknown>): ExecutionRow {
+  const { id, kind, tenant, started_at, head, ended, driver, leased_until } = found;
+  const isRow =
+    typeof id === "string" &&
+    KINDS.has(kind) &&
+    typeof tenant === "string" &&
+    isAmount(started_at) &&
+    isAmount(head) &&
+    head > 0 &&
+    (ended === 0 || ended === 1) &&
+    (driver === null || typeof driver === "string") &&
+    (leased_until === null || isAmount(leased_until));
+  if (isRow) return found as unknown as ExecutionRow;
+  const named = typeof id === "string" ? ` ${JSON.stringify(id.slice(0, 100))}` : "";
+  throw journalDamaged(`the entry of execution${named} has values that no execution has`);
+}
+
+export function isAmount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+export function summaryOf({
+  id,
+  kind,
+  tenant,
+  started_at: startedAt,
+  head: records,
+  ...row
+}: ExecutionRow): ExecutionSummary {
+  const lease = row.driver === null ? {} : { lease: { driver: row.driver, until: row.leased_until ?? 0 } };
+  return { execution: id, kind, tenant, startedAt, records, ended: row.ended === 1, ...lease };
+}

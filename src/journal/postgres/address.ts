@@ -1,0 +1,14 @@
+/** The database of a URL as errors, logs and printed commands name it: without the password and without the query. */
+export function namedDatabase(url: string): string {
+  const { protocol, username, host, pathname } = new URL(url.replace("@/", "@host-of-query/"));
+  const user = username === "" ? "" : `${username}@`;
+  return `${protocol}//${user}${host === "host-of-query" ? "" : host}${pathname}`;
+}
+
+/** The URL without its password, for a command that a person runs with the password in the environment. */
+export function withoutPassword(url: string): string {
+  const at = url.indexOf("?");
+  const [address, query] = at < 0 ? [url, ""] : [url.slice(0, at), url.slice(at + 1)];
+  const kept = query.split("&").filter((part) => part !== "" && !/^(?:ssl)?password=/i.test(part));
+  return address.replace(/^(\w+:\/\/[^/:@]*):.*@/, "$1@") + (kept.length > 0 ? `?${kept.join("&")}` : "");
+}

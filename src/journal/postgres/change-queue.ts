@@ -1,0 +1,185 @@
+import type { PoolClient } from "pg";
+import { PortcullisError } from "../../errors.ts";
+import type { CreateOptions } from "../journal.ts";
+import { type Change, type Changed, changedOf, changeText, changeValues, noticeOf } from "./changes.ts";
+import { type Database, queryOf, type Row } from "./database.ts";
+import { quoted } from "./migrations.ts";
+import { insertParts } from "./parts.ts";
+import { inTransaction } from "./transaction.ts";
+
+/** Bytes of the records of the changes of one statement, in UTF-16 code units. A change with more is made alone. */
+const GROUP_LENGTH = 1024 * 1024;
+/** Changes that are made alone, at once, at most. */
+const LARGE_AT_ONCE = 2;
+
+export interface Asked extends Change, CreateOptions {}
+
+/** What became of a change. */
+export interface Result {
+  /** Missing if nothing was done: the head, or the driver, is another one, or there is such an execution already. */
+  readonly changed: Changed | undefined;
+  /** Whether an earlier attempt of the same change may have been done, because its connection was lost. */
+  readonly mayBeDone: boolean;
+}
+
+interface Waiting {
+  readonly asked: Asked;
+  readonly length: number;
+  readonly isLarge: boolean;
+  readonly resolve: (result: Result) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export interface QueueOptions {
+  /** Changes of one statement, at most. */
+  readonly perCommit: number;
+  /** Statements under way at once. */
+  readonly atOnce: number;
+  readonly channel: string;
+  /** Tells notices of this process from those of others. */
+  readonly token: string;
+}
+
+/**
+ * Makes changes of executions. Those that wait while others are under way are made together, by one statement and one
+ * commit. Changes of one execution are made one after the other, in their order.
+ */
+export class ChangeQueue {
+  readonly #database: Database;
+  readonly #options: QueueOptions;
+  readonly #text: string;
+  #line: Waiting[] = [];
+  readonly #underWay = new Set<string>();
+  #groups = 0;
+  #large = 0;
+  #isSet = false;
+
+  constructor(database: Database, options: QueueOptions) {
+    this.#database = database;
+    this.#options = options;
+    this.#text = changeText(quoted(database.schema));
+  }
+
+  make(asked: Asked): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      const length = asked.records.reduce((sum, { text }) => sum + text.length, 0);
+      const isLarge =
+        asked.within !== undefined ||
+        length > GROUP_LENGTH ||
+        asked.records.some(({ longTexts }) => longTexts.length > 0);
+      this.#line.push({ asked, length, isLarge, resolve, reject });
+      this.#serveSoon();
+    });
+  }
+
+  /** Changes that are asked for in one turn of the event loop are made together. */
+  #serveSoon(): void {
+    if (this.#isSet) return;
+    this.#isSet = true;
+    setImmediate(() => {
+      this.#isSet = false;
+      this.#serve();
+    });
+  }
+
+  #serve(): void {
+    const groups: Waiting[][] = [];
+    // In the order of the line, and none that waits for a change of the same execution.
+    const seen = new Set(this.#underWay);
+    const rest: Waiting[] = [];
+    for (const waiting of this.#line) {
+      const { execution } = waiting.asked;
+      const isPlaced = !seen.has(execution) && this.#place(waiting, groups);
+      seen.add(execution);
+      if (!isPlaced) rest.push(waiting);
+    }
+    this.#line = rest;
+    for (const group of groups) void this.#begin(group);
+  }
+
+  /** Puts a change into one of the groups that are begun now, if there is a place. */
+  #place(waiting: Waiting, groups: Waiting[][]): boolean {
+    if (waiting.isLarge) {
+      if (this.#large >= LARGE_AT_ONCE) return false;
+      this.#large += 1;
+      groups.push([waiting]);
+      return true;
+    }
+    const open = groups.findLast(([first]) => first?.isLarge === false);
+    const length = open?.reduce((sum, one) => sum + one.length, 0) ?? 0;
+    if (open && open.length < this.#options.perCommit && length + waiting.length <= GROUP_LENGTH) {
+      open.push(waiting);
+      return true;
+    }
+    if (this.#groups >= this.#options.atOnce) return false;
+    this.#groups += 1;
+    groups.push([waiting]);
+    return true;
+  }
+
+  async #begin(group: Waiting[]): Promise<void> {
+    for (const { asked } of group) this.#underWay.add(asked.execution);
+    // In one order everywhere, so that no two statements wait for each other.
+    group.sort((a, b) => (a.asked.execution < b.asked.execution ? -1 : 1));
+    await this.#makeAll(group);
+    for (const { asked } of group) this.#underWay.delete(asked.execution);
+    if (group[0]?.isLarge === true) this.#large -= 1;
+    else this.#groups -= 1;
+    if (this.#line.length > 0) this.#serve();
+  }
+
+  async #makeAll(group: readonly Waiting[]): Promise<void> {
+    let mayBeDone = false;
+    const onLost = () => (mayBeDone = true);
+    const changes = group.map(({ asked }) => asked);
+    const [first] = group;
+    const make = (client: PoolClient) =>
+      first?.isLarge === true ? this.#makeLarge(client, first.asked) : this.#makeSmall(client, changes);
+    try {
+      const made = await this.#database.run(make, { idempotent: true, onLost });
+      for (const [place, { resolve }] of group.entries()) resolve({ changed: made.get(place), mayBeDone });
+    } catch (error) {
+      // One change may be the reason why none was made.
+      if (group.length > 1 && !isUnavailable(error)) for (const one of group) await this.#makeAll([one]);
+      else for (const { reject } of group) reject(error);
+    }
+  }
+
+  async #makeSmall(client: PoolClient, changes: readonly Change[]): Promise<ReadonlyMap<number, Changed>> {
+    const made = client.query<Row>({ name: "portcullis change", text: this.#text, values: changeValues(changes) });
+    this.#notify(client, changes);
+    return changedOf((await made).rows);
+  }
+
+  async #makeLarge(client: PoolClient, asked: Asked): Promise<ReadonlyMap<number, Changed>> {
+    const made = await inTransaction(client, async () => {
+      const { rows } = await client.query<Row>(this.#text, changeValues([asked], false));
+      const found = changedOf(rows);
+      const changed = found.get(0);
+      if (!changed) return found;
+      await insertParts(client, quoted(this.#database.schema), asked, changed);
+      await asked.within?.(async (text, values) => {
+        const result = await client.query<Row>(text, values as unknown[]);
+        return { rows: result.rows };
+      });
+      return found;
+    });
+    this.#notify(client, [asked]);
+    return made;
+  }
+
+  /** Sent behind the append and not waited for: it cannot be lost by the end of this process alone. */
+  #notify(client: PoolClient, changes: readonly Change[]): void {
+    const { channel, token } = this.#options;
+    const told = changes.filter(({ records }) => records.length > 0);
+    if (told.length === 0) return;
+    client.query(queryOf(noticeOf(this.#database.schema, channel, token, told))).catch(() => {
+      // The connection is lost. What listens is told to look again once it has a new one, too.
+    });
+  }
+}
+
+/** Whether other changes would fail with this error, too. */
+function isUnavailable(error: unknown): boolean {
+  return PortcullisError.is(error) && (error.code.startsWith("journal_") || error.code === "runtime_closed");
+}

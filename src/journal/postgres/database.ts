@@ -1,0 +1,190 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Client, Pool, PoolClient, PoolConfig, QueryResult } from "pg";
+import { PortcullisError } from "../../errors.ts";
+import type { Resolved } from "../../option-rules/options.ts";
+import { namedDatabase } from "./address.ts";
+import { loadPg } from "./load-pg.ts";
+import { migrate } from "./migrations.ts";
+import type { POSTGRES_JOURNAL_RULES } from "./postgres-options.ts";
+import { inTransaction, Undone } from "./transaction.ts";
+import { codeOf, faultOf, storeError, unavailable, unknownOutcome } from "./store-error.ts";
+
+export type DatabaseOptions = Resolved<typeof POSTGRES_JOURNAL_RULES>;
+
+/** A statement. One with a name is parsed once for each connection. */
+export interface Statement {
+  readonly name?: string | undefined;
+  readonly text: string;
+  readonly values?: unknown[] | undefined;
+}
+
+export type Row = Record<string, unknown>;
+
+/** Wait between two attempts to reach the database, in milliseconds: it doubles up to the second. */
+const [FIRST_RETRY_MS, MAX_RETRY_MS] = [20, 1000];
+/** How long one attempt to connect may take, in milliseconds. */
+const CONNECTING_MS = 5000;
+/** Beyond the server's own time-out for a statement, in milliseconds: the connection is then given up. */
+const ANSWER_MS = 3000;
+const IDLE_MS = 30_000;
+
+/** What a connection is told first. A setting by which commits would survive less than they promise is raised. */
+const settingsOf = (statementMs: number) => `
+  SET SESSION statement_timeout = ${statementMs};
+  SET SESSION idle_in_transaction_session_timeout = ${statementMs};
+  SET SESSION default_transaction_isolation = 'read committed';
+  SET SESSION client_min_messages = warning;
+  SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';
+`;
+
+export interface RunOptions {
+  /** What runs may run again if the connection was lost, and it is not known whether it took effect. */
+  readonly idempotent?: boolean;
+  /** Called if the connection is lost while idempotent work is under way. */
+  readonly onLost?: () => void;
+}
+
+/** The connections of a journal to its database: bounded, made again when they are lost, and waited for within a bound. */
+export class Database {
+  readonly schema: string;
+  /** How errors name the database. */
+  readonly where: string;
+  readonly #options: DatabaseOptions;
+  #pool: Promise<Pool> | undefined;
+  #ready: Promise<void> | undefined;
+  #isClosed = false;
+
+  constructor(options: DatabaseOptions) {
+    this.#options = options;
+    this.schema = options.schema;
+    this.where = namedDatabase(options.url);
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** One statement, on any connection. */
+  async query(statement: Statement, options?: RunOptions): Promise<QueryResult<Row>> {
+    return this.run((client) => client.query<Row>(queryOf(statement)), options);
+  }
+
+  /** Statements in one transaction. Rejects if it cannot be said whether it was committed, unless it is idempotent. */
+  transaction<Value>(work: (client: PoolClient) => Promise<Value>, options?: RunOptions): Promise<Value> {
+    return this.run((client) => inTransaction(client, work), options);
+  }
+
+  /**
+   * Runs work on a connection, once the tables are there. Waits for a database that cannot be reached. Work that has
+   * begun runs again if the database took nothing of it, or if it is idempotent.
+   */
+  async run<Value>(work: (client: PoolClient) => Promise<Value>, options: RunOptions = {}): Promise<Value> {
+    return this.#attempt(async () => {
+      await (this.#ready ??= this.#prepare());
+      return this.#once(work);
+    }, options);
+  }
+
+  /** A connection beside the pool. The caller ends it. */
+  async connect(): Promise<Client> {
+    const { Client: PgClient } = await loadPg();
+    const client = new PgClient(await this.#config());
+    client.on("error", () => {
+      // Told by the event `end` too, which its owner listens to.
+    });
+    await client.connect();
+    return client;
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    const pool = await this.#pool?.catch(() => undefined);
+    await pool?.end();
+  }
+
+  async #prepare(): Promise<void> {
+    try {
+      await this.#once((client) => migrate(client, this.schema, this.where));
+    } catch (error) {
+      this.#ready = undefined;
+      throw error;
+    }
+  }
+
+  async #once<Value>(work: (client: PoolClient) => Promise<Value>): Promise<Value> {
+    const pool = await (this.#pool ??= this.#open());
+    const client = await pool.connect().catch((error: unknown) => {
+      throw new Undone(error);
+    });
+    let isBroken = true;
+    try {
+      const value = await work(client);
+      isBroken = false;
+      return value;
+    } catch (error) {
+      // A connection that had an error of the server's is as good as before; a transaction was rolled back.
+      const cause = error instanceof Undone ? error.cause : error;
+      isBroken = faultOf(cause) === "lost" || codeOf(cause) === "25006" || client.getTransactionStatus() !== "I";
+      throw error;
+    } finally {
+      client.release(isBroken);
+    }
+  }
+
+  async #attempt<Value>(run: () => Promise<Value>, { idempotent = false, onLost }: RunOptions): Promise<Value> {
+    const { unavailableMs } = this.#options;
+    const begun = performance.now();
+    for (let waitMs = FIRST_RETRY_MS; ; waitMs = Math.min(2 * waitMs, MAX_RETRY_MS)) {
+      if (this.#isClosed) throw new PortcullisError("runtime_closed", `The journal ${this.where} was closed.`);
+      try {
+        return await run();
+      } catch (error) {
+        const cause = error instanceof Undone ? error.cause : error;
+        const fault = faultOf(cause);
+        if (fault === "refused") throw storeError(cause, this.where);
+        const isUndone = error instanceof Undone || fault === "later";
+        if (!isUndone && !idempotent) throw unknownOutcome(this.where, cause);
+        if (!isUndone) onLost?.();
+        const waited = performance.now() - begun;
+        if (waited + waitMs > unavailableMs) throw unavailable(this.where, Math.round(waited), cause);
+      }
+      await delay(waitMs * (0.5 + Math.random() / 2));
+    }
+  }
+
+  async #open(): Promise<Pool> {
+    const { Pool: PgPool } = await loadPg();
+    const { connections } = this.#options;
+    const pool = new PgPool({
+      ...(await this.#config()),
+      max: connections,
+      idleTimeoutMillis: IDLE_MS,
+      allowExitOnIdle: true,
+    });
+    const ignore = () => {
+      // A connection was lost. The pool drops it, and the statement that was under way rejects.
+    };
+    pool.on("error", ignore);
+    pool.on("connect", (client) => void client.on("error", ignore));
+    return pool;
+  }
+
+  async #config(): Promise<PoolConfig> {
+    const { url, statementMs, unavailableMs } = this.#options;
+    return {
+      connectionString: url,
+      fallback_application_name: "portcullis",
+      connectionTimeoutMillis: Math.max(1, Math.min(CONNECTING_MS, unavailableMs)),
+      query_timeout: statementMs + ANSWER_MS,
+      keepAlive: true,
+      pipeline: true,
+      onConnect: (client) => client.query(settingsOf(statementMs)) as unknown as void,
+    };
+  }
+}
+
+/** What `pg` takes for a statement. */
+export function queryOf({ name, text, values }: Statement): { name?: string; text: string; values?: unknown[] } {
+  return { text, ...(name === undefined ? {} : { name }), ...(values === undefined ? {} : { values }) };
+}

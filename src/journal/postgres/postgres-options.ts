@@ -1,0 +1,43 @@
+import { type OptionsOf, option, required, secret, wholeNumber, withDefault } from "../../option-rules/options.ts";
+
+/** How a URL of PostgreSQL begins. */
+export const POSTGRES_URL = /^postgres(?:ql)?:\/\//;
+
+/** What PostgreSQL and the name of the channel allow, and what needs no quotes in a terminal. */
+const SCHEMA = /^[a-z_][a-z0-9_]{0,47}$/;
+
+export const POSTGRES_JOURNAL_RULES = {
+  /**
+   * URL of the database: `postgres://user@host:5432/database`. A password may be in it, or in the variable `PGPASSWORD`;
+   * `sslmode=verify-full` and `sslrootcert=FILE` in its query ask for TLS. No error shows it.
+   */
+  url: secret(
+    required(
+      option<string>(
+        "a URL that begins with postgres://",
+        (given) => typeof given === "string" && POSTGRES_URL.test(given) && URL.canParse(given.replace("@/", "@host/")),
+      ),
+    ),
+  ),
+  /** Schema that has the journal's tables; it is made at the first use. `"portcullis"` by default. */
+  schema: withDefault(
+    option<string>(
+      "a name of 1 to 48 characters of a-z, 0-9 and _ that begins with a letter",
+      (given) => typeof given === "string" && SCHEMA.test(given),
+    ),
+    "portcullis",
+  ),
+  /** Connections of the pool, at most; 8 by default. One more is opened while something listens for appends. */
+  connections: wholeNumber({ min: 1, max: 1000, default: 8 }),
+  /**
+   * How long to wait for a database that cannot be reached, restarts or fails over, in milliseconds; 30 seconds by
+   * default. Then what was asked for rejects with `journal_unavailable`.
+   */
+  unavailableMs: wholeNumber({ min: 0, max: 2 ** 31 - 1, default: 30_000 }),
+  /** How long one statement may take, in milliseconds, locks that it waits for included; 15 seconds by default. */
+  statementMs: wholeNumber({ min: 10, max: 2 ** 31 - 1, default: 15_000 }),
+  /** Appends of different executions that share one transaction, at most; 128 by default. 1: each has its own. */
+  appendsPerCommit: wholeNumber({ min: 1, max: 1000, default: 128 }),
+};
+
+export type PostgresJournalOptions = OptionsOf<typeof POSTGRES_JOURNAL_RULES>;

@@ -1,0 +1,197 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { chownSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { Client } from "pg";
+import { findPostgres, type PostgresBinaries } from "./find-postgres.ts";
+
+const STARTING_MS = 60_000;
+const PASSWORD = "correct-horse-7";
+
+/** The server of this machine, or why there is none: `describe.skipIf(noPostgres)`. The reason is printed. */
+const found = findPostgres();
+export const noPostgres = "reason" in found;
+if ("reason" in found) process.stderr.write(`Tests with PostgreSQL are skipped: ${found.reason}.\n`);
+
+export interface UrlParts {
+  readonly user?: string;
+  readonly password?: string;
+  readonly database?: string;
+  readonly query?: string;
+}
+
+/**
+ * A real server with a folder of its own, on the loopback and a Unix socket, with its data forced to the disk. It ends with
+ * the process that has started it, whatever ends that.
+ */
+export class PostgresServer implements AsyncDisposable {
+  readonly folder: string;
+  readonly port: number;
+  readonly #binaries: PostgresBinaries;
+  readonly #settings: Readonly<Record<string, string>>;
+  #process: ChildProcess | undefined;
+
+  private constructor(
+    binaries: PostgresBinaries,
+    folder: string,
+    port: number,
+    settings: Readonly<Record<string, string>>,
+  ) {
+    this.#binaries = binaries;
+    this.folder = folder;
+    this.port = port;
+    this.#settings = settings;
+  }
+
+  static async start(settings: Readonly<Record<string, string>> = {}): Promise<PostgresServer> {
+    if ("reason" in found) throw new Error(found.reason);
+    const folder = mkdtempSync(join(tmpdir(), "portcullis-postgres-"));
+    if (found.user) chownSync(folder, found.user.uid, found.user.gid);
+    const server = new PostgresServer(found, folder, await freePort(), settings);
+    server.#initialise();
+    await server.start();
+    return server;
+  }
+
+  get socket(): string {
+    return this.folder;
+  }
+
+  /** A URL over the loopback, where the password is asked for. */
+  url({ user = "postgres", password = PASSWORD, database = "postgres", query = "" }: UrlParts = {}): string {
+    const secret = password === "" ? "" : `:${password}`;
+    return `postgres://${user}${secret}@127.0.0.1:${this.port}/${database}${query === "" ? "" : `?${query}`}`;
+  }
+
+  /** Runs statements as the superuser. */
+  async sql(text: string, values?: unknown[]): Promise<Record<string, unknown>[]> {
+    const client = new Client({ connectionString: this.url() });
+    client.on("error", () => {});
+    await client.connect();
+    try {
+      const { rows } = (await client.query(text, values)) as { rows: Record<string, unknown>[] };
+      return rows;
+    } finally {
+      await client.end().catch(() => {});
+    }
+  }
+
+  async start(): Promise<void> {
+    const settings = {
+      listen_addresses: "127.0.0.1",
+      port: String(this.port),
+      unix_socket_directories: this.folder,
+      max_connections: "200",
+      fsync: "on",
+      ...this.#settings,
+    };
+    const options = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+    const deadline = Date.now() + STARTING_MS;
+    for (;;) {
+      // It ends when its standard input does: with this process.
+      const script = `"$@" >>"${this.folder}/log" 2>&1 & pid=$!; { read _; kill -INT $pid; } <&3 & wait $pid`;
+      const command = [join(this.#binaries.folder, "postgres"), "-D", join(this.folder, "data"), ...options];
+      this.#process = spawn("bash", ["-c", `exec 3<&0; ${script}`, "bash", ...command], {
+        stdio: ["pipe", "ignore", "inherit"],
+        ...this.#binaries.user,
+      });
+      const ended = once(this.#process, "exit");
+      while (this.#process.exitCode === null && Date.now() < deadline) {
+        if (await this.#answers()) return;
+        await Promise.race([delay(50), ended]);
+      }
+      // What is left of a server that was killed may hold its memory for a moment.
+      if (Date.now() > deadline)
+        throw new Error(`PostgreSQL does not start: ${readFileSync(`${this.folder}/log`, "utf8").slice(-500)}`);
+      await delay(100);
+    }
+  }
+
+  /** Ends it as an operator does. */
+  async stop(): Promise<void> {
+    const running = this.#process;
+    if (!running || running.exitCode !== null) return;
+    const ended = once(running, "exit");
+    running.stdin?.end();
+    await ended;
+  }
+
+  /** Ends the server and all its processes at once, in the midst of whatever they do. */
+  async kill(): Promise<void> {
+    const running = this.#process;
+    const pid = Number(readFileSync(join(this.folder, "data", "postmaster.pid"), "utf8").split("\n")[0]);
+    const { stdout } = spawnSync("ps", ["-o", "pid=", "--ppid", String(pid)], { encoding: "utf8" });
+    const ended = running && running.exitCode === null ? once(running, "exit") : undefined;
+    for (const one of [
+      pid,
+      ...stdout
+        .split("\n")
+        .map(Number)
+        .filter((child) => child > 0),
+    ])
+      try {
+        process.kill(one, "SIGKILL");
+      } catch {
+        // It has ended by itself.
+      }
+    await ended;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  #initialise(): void {
+    const passwordFile = join(this.folder, "password");
+    writeFileSync(passwordFile, PASSWORD);
+    const { status, stderr } = spawnSync(
+      join(this.#binaries.folder, "initdb"),
+      [
+        "-D",
+        join(this.folder, "data"),
+        "--username",
+        "postgres",
+        "--pwfile",
+        passwordFile,
+        "--auth-local",
+        "trust",
+        "--auth-host",
+        "scram-sha-256",
+        "--encoding",
+        "UTF8",
+        "--locale",
+        "C",
+        "--no-sync",
+      ],
+      { encoding: "utf8", ...this.#binaries.user },
+    );
+    if (status !== 0) throw new Error(`initdb failed: ${stderr}`);
+    rmSync(passwordFile);
+  }
+
+  async #answers(): Promise<boolean> {
+    const client = new Client({ host: this.folder, port: this.port, user: "postgres", database: "postgres" });
+    client.on("error", () => {});
+    try {
+      await client.connect();
+      await client.end();
+      return true;
+    } catch {
+      return false;
+    }
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  if (typeof address !== "object" || address === null) throw new Error("There is no free port.");
+  return address.port;
+}
