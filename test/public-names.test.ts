@@ -69,9 +69,9 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
   },
   "portcullis/testing": {
     values: `
-      createMemorySandbox scriptedModel`,
+      createMemorySandbox policyParity scriptedModel`,
     types: `
-      GuestFace MemorySandboxOptions ScriptedCall ScriptedModel ScriptedModelOptions ScriptedMoment
+      GuestFace MemorySandboxOptions ParityCase ParityLoop ScriptedCall ScriptedModel ScriptedModelOptions ScriptedMoment
       ScriptedStep ScriptedTurn`,
   },
   "portcullis/workspace": {

@@ -1,11 +1,28 @@
-import { checkValue, oneOf, type OptionsOf, readOptions } from "../option-rules/options.ts";
+import { randomUUID } from "node:crypto";
+import { optionError } from "../errors.ts";
+import {
+  array,
+  callback,
+  checkValue,
+  oneOf,
+  option,
+  type OptionsOf,
+  readOptions,
+  type Resolved,
+} from "../option-rules/options.ts";
 import type { SearchInput } from "../tools/search/search-tool.ts";
-import { APPROVE, CONTEXT, type WithContext } from "../programs/execute-options.ts";
-import { type AiSdkTool, aiSdkTool } from "./ai-sdk.ts";
+import { APPROVE, CONTEXT, idText, type WithContext } from "../programs/execute-options.ts";
+import { isFields } from "../values/fields.ts";
+import { aiSdkPausingTools, type AiSdkTool, aiSdkTool } from "./ai-sdk.ts";
+import type { ToolApproval } from "./approval/ai-sdk-approval.ts";
+import type { Interrupt } from "./approval/langchain-approval.ts";
+import type { InputGuardrail, NeedsApproval } from "./approval/openai-agents-approval.ts";
+import { PausingTools } from "./approval/pausing-tools.ts";
+import { WaitingPrograms } from "./approval/waiting-programs.ts";
 import { type AnthropicRunnable, anthropicRunnable } from "./anthropic.ts";
-import { type LangChainTool, langChainTool } from "./langchain.ts";
+import { langChainPausingTool, type LangChainTool, langChainTool } from "./langchain.ts";
 import { type McpSearchFields, mcpSearch, type McpTool, mcpTool } from "./mcp.ts";
-import { type AgentsTool, agentsTool } from "./openai-agents.ts";
+import { agentsPausingTools, type AgentsTool, agentsTool } from "./openai-agents.ts";
 import { type LoopTool, type ProgramHost, ProgramTool } from "./program-tool.ts";
 import { LoopSearch } from "./search-tool.ts";
 
@@ -19,7 +36,41 @@ export const AS_TOOL_RULES = {
    * asks its user if it can; otherwise the call is denied.
    */
   approve: APPROVE,
+  /**
+   * Of the AI SDK: what `generateText` gets as `toolApproval`. It decides the calls that programs make as it decides those
+   * of a model. A call that needs a person makes `run_program` need approval; `continue_program` goes on with it.
+   */
+  toolApproval: option<ToolApproval>(
+    "a function, or statuses and functions by the names of tools",
+    (given) => typeof given === "function" || isFields(given),
+  ),
+  /**
+   * Of OpenAI Agents: `needsApproval` of the calls that programs make, for all or by the names of tools. A call that needs a
+   * person interrupts the run, as does one whose tool needs approval.
+   */
+  needsApproval: option<NeedsApproval>(
+    "true, false, a function, or these by the names of tools",
+    (given) => typeof given === "boolean" || typeof given === "function" || isFields(given),
+  ),
+  /** Of OpenAI Agents: tool input guardrails, which check the calls that programs make. */
+  inputGuardrails: array<InputGuardrail>("an array of tool input guardrails"),
+  /** Of LangGraph: its `interrupt`, for a graph with a checkpointer. A call that needs a person interrupts the node. */
+  interrupt: callback<Interrupt>(),
+  /**
+   * Id of the conversation, with `toolApproval`, `needsApproval` and `interrupt`: another process finds programs that wait by
+   * it. LangGraph's `thread_id` is part of it. Without it they are found by the same tools only.
+   */
+  conversation: idText("a name"),
 };
+
+/** The options by which each loop asks people with its own means. */
+const OWN_MEANS: Readonly<Record<string, readonly (keyof typeof AS_TOOL_RULES)[]>> = {
+  "ai-sdk": ["toolApproval"],
+  "openai-agents": ["needsApproval", "inputGuardrails"],
+  langchain: ["interrupt"],
+};
+
+type OwnOptions = Resolved<typeof AS_TOOL_RULES>;
 
 export type AsToolOptions<Context = unknown> = WithContext<OptionsOf<typeof AS_TOOL_RULES>, Context>;
 
@@ -29,11 +80,19 @@ export type AsToolOptions<Context = unknown> = WithContext<OptionsOf<typeof AS_T
  */
 export interface LoopTools {
   /** For `tools` of the AI SDK's `generateText` and `streamText`, and of a Mastra agent. */
-  readonly "ai-sdk": { readonly run_program: AiSdkTool; readonly search_tools?: AiSdkTool<SearchInput> };
+  readonly "ai-sdk": {
+    readonly run_program: AiSdkTool;
+    readonly continue_program?: AiSdkTool<{ readonly program: string }>;
+    readonly search_tools?: AiSdkTool<SearchInput>;
+  };
   /** For `tools` of the tool runner of `@anthropic-ai/sdk`. */
   readonly anthropic: { readonly run_program: AnthropicRunnable; readonly search_tools?: AnthropicRunnable };
   /** For `tools` of an `Agent` of OpenAI Agents. */
-  readonly "openai-agents": { readonly run_program: AgentsTool; readonly search_tools?: AgentsTool };
+  readonly "openai-agents": {
+    readonly run_program: AgentsTool;
+    readonly continue_program?: AgentsTool;
+    readonly search_tools?: AgentsTool;
+  };
   /** For `tool(func, fields)` of `@langchain/core/tools`: its `func` and `fields`. */
   readonly langchain: { readonly run_program: LangChainTool; readonly search_tools?: LangChainTool };
   /** For `registerTool` of an MCP server: its `name`, `config` and `handler`. */
@@ -42,24 +101,48 @@ export interface LoopTools {
 
 export type LoopName = keyof LoopTools;
 
+interface LoopParts {
+  readonly program: ProgramTool;
+  readonly search: LoopSearch | undefined;
+  readonly own: OwnOptions;
+  /** Programs that wait for people in the journal. `by`: whose approvals these are. */
+  readonly waiting: (by: string, thread?: string) => WaitingPrograms;
+}
+
 function bothBy<Tool>(toolOf: (tool: LoopTool) => Tool) {
-  return (program: ProgramTool, search: LoopSearch | undefined) => ({
+  return ({ program, search }: LoopParts) => ({
     run_program: toolOf(program),
     ...(search && { search_tools: toolOf(search) }),
   });
 }
 
-const LOOPS: {
-  readonly [Loop in LoopName]: (program: ProgramTool, search: LoopSearch | undefined) => LoopTools[Loop];
-} = {
-  "ai-sdk": (program, search) => ({
-    run_program: aiSdkTool(program),
-    ...(search && { search_tools: aiSdkTool(search) }),
+const LOOPS: { readonly [Loop in LoopName]: (parts: LoopParts) => LoopTools[Loop] } = {
+  "ai-sdk": ({ program, search, own: { toolApproval }, waiting }) => ({
+    ...(toolApproval === undefined
+      ? { run_program: aiSdkTool<{ readonly code: string }>(program) }
+      : aiSdkPausingTools(program, new PausingTools(waiting("the AI SDK's tool approval")), toolApproval)),
+    ...(search && { search_tools: aiSdkTool<SearchInput>(search) }),
   }),
   anthropic: bothBy(anthropicRunnable),
-  "openai-agents": bothBy(agentsTool),
-  langchain: bothBy(langChainTool),
-  mcp: (program, search) => ({ run_program: mcpTool(program), ...(search && { search_tools: mcpSearch(search) }) }),
+  "openai-agents": ({ program, search, own: { needsApproval, inputGuardrails }, waiting }) => ({
+    ...(needsApproval === undefined && inputGuardrails === undefined
+      ? { run_program: agentsTool(program) }
+      : agentsPausingTools(program, new PausingTools(waiting("an approval of OpenAI Agents")), {
+          needsApproval,
+          inputGuardrails: inputGuardrails ?? [],
+        })),
+    ...(search && { search_tools: agentsTool(search) }),
+  }),
+  langchain: ({ program, search, own: { interrupt }, waiting }) => ({
+    run_program: interrupt
+      ? langChainPausingTool(program, (thread) => waiting("an interrupt of LangGraph", thread), interrupt)
+      : langChainTool(program),
+    ...(search && { search_tools: langChainTool(search) }),
+  }),
+  mcp: ({ program, search }) => ({
+    run_program: mcpTool(program),
+    ...(search && { search_tools: mcpSearch(search) }),
+  }),
 };
 
 export const LOOP_NAMES = Object.keys(LOOPS);
@@ -68,9 +151,32 @@ export const LOOP_NAMES = Object.keys(LOOPS);
 export function toolsFor<Loop extends LoopName>(loop: Loop, options: object, host: ProgramHost): LoopTools[Loop] {
   checkValue(`${SUBJECT}(loop)`, loop, oneOf(LOOP_NAMES));
   const own = readOptions(SUBJECT, options, AS_TOOL_RULES);
+  refuseOthers(loop, own);
   const { search } = host.programs;
-  return LOOPS[loop](
-    new ProgramTool(host, own),
-    search && new LoopSearch(search, (input, signal) => host.search(input, own.context, signal)),
-  );
+  const instance = randomUUID();
+  return LOOPS[loop]({
+    own,
+    program: new ProgramTool(host, own),
+    search: search && new LoopSearch(search, (input, signal) => host.search(input, own.context, signal)),
+    waiting: (by, thread) => {
+      const conversation = JSON.stringify([
+        host.tenant,
+        own.conversation ?? (thread === undefined ? instance : ""),
+        thread,
+      ]);
+      return new WaitingPrograms({ host, context: own.context, by, conversation });
+    },
+  });
+}
+
+/** Refuses options by which another loop asks people, and an `approve` beside such an option: one of them would not be asked. */
+function refuseOthers(loop: LoopName, own: OwnOptions): void {
+  const mine = OWN_MEANS[loop] ?? [];
+  for (const [of, names] of Object.entries(OWN_MEANS))
+    for (const name of names)
+      if (own[name] !== undefined && of !== loop)
+        throw optionError(`${SUBJECT}({ ${name} })`, `to be left out: it is for ${JSON.stringify(of)}`, own[name]);
+  const given = mine.find((name) => own[name] !== undefined);
+  if (given !== undefined && own.approve)
+    throw optionError(`${SUBJECT}({ approve })`, `to be left out beside ${given}, which decides`, own.approve);
 }

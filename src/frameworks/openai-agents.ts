@@ -1,5 +1,8 @@
 import { PortcullisError } from "../errors.ts";
 import { inputOf } from "../models/turn/program-input.ts";
+import { CONTINUE_PROGRAM } from "../tools/tool-name.ts";
+import { agentsRule, type AgentsRules, decidedIn, trippedText } from "./approval/openai-agents-approval.ts";
+import { CONTINUE_DESCRIPTION, CONTINUE_SCHEMA, type LoopCall, type PausingTools } from "./approval/pausing-tools.ts";
 import { type LoopTool, type WritableSchema, writableSchema } from "./program-tool.ts";
 
 /** A function tool of OpenAI Agents, as `tool()` makes it. */
@@ -14,32 +17,111 @@ export interface AgentsTool {
    * of this loop have no mark of failure, and a rejection would end the run.
    */
   readonly invoke: (runContext: unknown, input: string, details?: AgentsCallDetails) => Promise<string>;
-  readonly needsApproval: () => Promise<boolean>;
+  readonly needsApproval: (runContext?: unknown, input?: unknown, callId?: string) => Promise<boolean>;
   readonly isEnabled: () => Promise<boolean>;
+  /**
+   * With `needsApproval` or `inputGuardrails`: what a person is asked whose approval an interruption waits for. `input` is
+   * that of the interruption, as a value. Undefined if no person has to be asked.
+   */
+  readonly question?: (runContext: unknown, input: unknown, callId: string) => Promise<string | undefined>;
 }
 
 interface AgentsCallDetails {
   readonly signal?: AbortSignal | undefined;
+  readonly toolCall?: { readonly callId?: string | undefined } | undefined;
 }
 
 export function agentsTool(tool: LoopTool): AgentsTool {
+  return {
+    ...declared(tool),
+    invoke: (_, input, details) => told(() => tool.run(inputOf(input), { signal: details?.signal })),
+    // Approval is asked for the calls that a program makes, while it runs.
+    needsApproval: () => Promise.resolve(false),
+  };
+}
+
+function declared(tool: Pick<LoopTool, "name" | "description" | "schema" | "isStrict">) {
   return {
     type: "function",
     name: tool.name,
     description: tool.description,
     parameters: writableSchema(tool),
     strict: tool.isStrict,
-    async invoke(_, input, details) {
-      try {
-        return await tool.run(inputOf(input), { signal: details?.signal });
-      } catch (error) {
-        if (PortcullisError.is(error) && (error.code === "program_failed" || error.code === "tool_failed"))
-          return error.message;
-        throw error;
-      }
-    },
-    // Approval is asked for the calls that a program makes, while it runs.
-    needsApproval: () => Promise.resolve(false),
     isEnabled: () => Promise.resolve(true),
+  } as const;
+}
+
+async function told(run: () => Promise<string>): Promise<string> {
+  try {
+    return await run();
+  } catch (error) {
+    if (PortcullisError.is(error) && (error.code === "program_failed" || error.code === "tool_failed"))
+      return error.message;
+    throw error;
+  }
+}
+
+/** `run_program` and `continue_program`, whose calls a person approves by interruptions of the run. */
+export function agentsPausingTools(program: LoopTool, pausing: PausingTools, rules: Omit<AgentsRules, "onTripped">) {
+  /** Calls of the loop that were asked about and not run since: the run does not tell a tool that its call was denied. */
+  const asked = new Map<string, LoopCall>();
+  const toolOf = (about: Pick<LoopTool, "name" | "description" | "schema" | "isStrict">): AgentsTool => {
+    const { name } = about;
+    const callOf = (callId: string, input: unknown): LoopCall => ({ name, callId, input });
+    const question = async (runContext: unknown, input: unknown, callId: string) => {
+      for (const [id, call] of asked)
+        if (decidedIn(runContext, call.name, id) === false) {
+          asked.delete(id);
+          await pausing.deny(call, undefined);
+        }
+      const call = callOf(callId, input);
+      const { going, rethrow } = goingOf(rules, runContext);
+      const asks = await pausing.question(call, going);
+      rethrow();
+      if (asks !== undefined) asked.set(callId, call);
+      return asks;
+    };
+    return {
+      ...declared(about),
+      question,
+      needsApproval: async (runContext, input, callId = "") =>
+        (await question(runContext, input, callId)) !== undefined,
+      invoke: (runContext, input, details) =>
+        told(async () => {
+          const callId = details?.toolCall?.callId ?? "";
+          asked.delete(callId);
+          const { going, rethrow } = goingOf(rules, runContext);
+          const isApproved = decidedIn(runContext, name, callId) === true;
+          const call = callOf(callId, inputOf(input));
+          try {
+            return await pausing.run(call, { ...going, signal: details?.signal }, isApproved);
+          } finally {
+            rethrow();
+          }
+        }),
+    };
+  };
+  return {
+    run_program: toolOf(program),
+    [CONTINUE_PROGRAM]: toolOf({
+      name: CONTINUE_PROGRAM,
+      description: CONTINUE_DESCRIPTION,
+      schema: CONTINUE_SCHEMA,
+      isStrict: true,
+    }),
+  };
+}
+
+function goingOf(rules: Omit<AgentsRules, "onTripped">, runContext: unknown) {
+  let tripped: Error | undefined;
+  const onTripped: AgentsRules["onTripped"] = (guardrail) => {
+    tripped ??= new Error(trippedText(guardrail));
+  };
+  return {
+    going: { rule: agentsRule({ ...rules, onTripped }, runContext) },
+    /** A guardrail that ends the run does so also if the program went on, or failed. */
+    rethrow: (): void => {
+      if (tripped) throw tripped;
+    },
   };
 }

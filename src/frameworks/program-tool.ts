@@ -8,6 +8,9 @@ import type { Approve } from "../gate/approve/approval.ts";
 import type { Progress } from "../mcp-runs/run.ts";
 import type { Report } from "../output/report.ts";
 import type { ExecuteOptions } from "../programs/execute-options.ts";
+import type { ResumeOptions } from "../programs/resume-options.ts";
+import type { ExecutionId } from "../journal/execution-id.ts";
+import type { JournalRecord } from "../journal/record.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import { textOf } from "../values/fields.ts";
 import { LatestValue } from "../values/latest-value.ts";
@@ -15,11 +18,14 @@ import { LatestValue } from "../values/latest-value.ts";
 /** The part of a runtime that runs programs for another package's loop. */
 export interface ProgramHost {
   readonly tools: ToolSet;
+  readonly tenant: string;
   /** What models are told of programs and of the search among tools. */
   readonly programs: ProgramDeclarations;
   /** Whether the runtime has an `approve` of its own. */
   readonly approves: boolean;
   readonly execute: (program: string, options: ExecuteOptions) => Promise<Report>;
+  readonly resume: (execution: ExecutionId, options: ResumeOptions) => Promise<Report>;
+  readonly records: (execution: ExecutionId) => Promise<readonly JournalRecord[]>;
   /** Makes one call of the search among tools. */
   readonly search: (input: unknown, context: unknown, signal: AbortSignal | undefined) => Promise<CallAnswer>;
 }
@@ -55,13 +61,13 @@ export type WritableSchema = {
   additionalProperties: false;
 };
 
-export function writableSchema({ schema }: LoopTool): WritableSchema {
+export function writableSchema({ schema }: Pick<LoopTool, "schema">): WritableSchema {
   return { ...schema, properties: { ...schema.properties }, required: [...schema.required] };
 }
 
 /** Runs a tool. A slow reader gets only the latest progress. The progress ends with the run. */
 export function runWithProgress(
-  tool: LoopTool,
+  tool: Pick<LoopTool, "run">,
   input: unknown,
   signal: AbortSignal | undefined,
 ): { readonly running: Promise<string>; readonly progress: AsyncIterable<string> } {
@@ -89,7 +95,8 @@ export class ProgramTool implements LoopTool {
   readonly #host: ProgramHost;
   readonly #own: Pick<ExecuteOptions, "approve" | "context">;
 
-  constructor(host: ProgramHost, own: Pick<ExecuteOptions, "approve" | "context">) {
+  constructor(host: ProgramHost, { approve, context }: Pick<ExecuteOptions, "approve" | "context">) {
+    const own = { ...(approve && { approve }), context };
     this.#host = host;
     this.tools = host.tools;
     this.#own = own;
@@ -118,18 +125,25 @@ export class ProgramTool implements LoopTool {
           onProgress({ calls, text: `Call ${calls}: ${event.tool}` });
         },
       })
-      .catch((cause: unknown): never => {
-        throw new PortcullisError("program_not_run", NOT_RUN, { cause });
-      });
-    if (report.outcome.type === "cancelled") signal?.throwIfAborted();
-    if (report.output.isError)
-      throw new PortcullisError("program_failed", report.output.text, { cause: report.outcome });
-    return report.output.text;
+      .catch(notRun);
+    return textOfReport(report, signal);
   }
 }
 
+/** The text for the model. Throws `program_failed` if the program did not complete, and the signal's reason if that cancelled it. */
+export function textOfReport({ outcome, output }: Report, signal: RunOptions["signal"]): string {
+  if (outcome.type === "cancelled") signal?.throwIfAborted();
+  if (output.isError) throw new PortcullisError("program_failed", output.text, { cause: outcome });
+  return output.text;
+}
+
+/** The host could not run a program. The model is not told why. */
+export function notRun(cause: unknown): never {
+  throw new PortcullisError("program_not_run", NOT_RUN, { cause });
+}
+
 /** The source in a call's input. Loops check the input themselves, but not all of them by its schema. */
-function codeOf(input: unknown): string {
+export function codeOf(input: unknown): string {
   const code = textOf(input, "code");
   if (code === undefined) throw new PortcullisError("program_failed", NO_SOURCE);
   return code;

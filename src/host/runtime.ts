@@ -378,9 +378,12 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     const gate = this.#scopes.gateFor({ context: (options as { readonly context?: unknown }).context });
     const host: ProgramHost = {
       tools: gate.tools,
+      tenant,
       programs: declarePrograms(gate.search, "javascript", { tenant, limits, shares: false }),
       approves: this.#parts.approve !== undefined,
       execute: (program, own) => this.execute(program, own as ExecuteOptions<Context>),
+      resume: (id, own) => this.resume(id, own as ResumeOptions<Context>),
+      records: (id) => this.execution(id).records(),
       search: (input, context, signal) =>
         this.call({ ...SEARCH_CALL, input, context, ...(signal && { signal }) } as unknown as CallOptions<Context>),
     };

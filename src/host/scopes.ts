@@ -1,6 +1,7 @@
 import type { AGENT_RULES, WithModels } from "../agent/agent-options.ts";
 import type { AgentScope } from "../agent/agent-scope.ts";
 import { optionError, PortcullisError } from "../errors.ts";
+import type { Policy, PolicyName } from "../gate/approve/policy.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Journal } from "../journal/journal.ts";
@@ -24,7 +25,11 @@ export type ScopeOptions = Partial<
     WithModels<Resolved<typeof AGENT_RULES>>,
     "language" | "limits" | "tenant" | "signal" | "tools" | "context" | "approve" | "approvePrograms"
   >
-> & { readonly model?: Pick<Model, "name"> | undefined; readonly execution?: ExecutionId | undefined };
+> & {
+  readonly model?: Pick<Model, "name"> | undefined;
+  readonly execution?: ExecutionId | undefined;
+  readonly policy?: Policy | PolicyName | undefined;
+};
 
 /** `gate` is the gate for the tools at first. */
 export interface ScopeParts extends Required<
@@ -98,7 +103,7 @@ export class RuntimeScopes {
   of(subject: string, options: ScopeOptions): AgentScope {
     const { base, gate } = this;
     const { sandbox, signal: closing } = base;
-    const { language, tenant, signal, limits, tools, context, approve, approvePrograms } = options;
+    const { language, tenant, signal, limits, tools, context, approve, policy, approvePrograms } = options;
     if (language !== undefined && !sandbox.languages.includes(language))
       throw optionError(
         `${subject}({ language })`,
@@ -117,6 +122,7 @@ export class RuntimeScopes {
       tenant: tenant ?? base.tenant,
       context,
       approve: approve ?? base.approve,
+      policies: policy === undefined ? base.policies : [...(base.policies ?? []), policy],
       approvePrograms: approvePrograms ?? base.approvePrograms,
       signal: signal ? AbortSignal.any([signal, closing]) : closing,
     };

@@ -80,6 +80,8 @@ export const EXECUTE_RULES = {
   context: CONTEXT,
   /** Decides about calls that need approval, in place of the runtime's `approve`. */
   approve: APPROVE,
+  /** Asked about every call besides the runtime's `policy`: the stricter of both counts. */
+  policy: POLICY,
   /** Holds the source of each program for a decision of `approve` before it starts; as the runtime does by default. */
   approvePrograms: flag(),
   /** Called with each event of the execution, besides the runtime's `onEvent`. What it throws is ignored. */

@@ -2,7 +2,7 @@ import { flag, object, type OptionsOf } from "../option-rules/options.ts";
 import { EXECUTE_RULES, type WithContext, type WithResult } from "./execute-options.ts";
 import type { ClientResult, Decision } from "./decide.ts";
 
-const { tenant, context, approve, onEvent, signal, tools, result } = EXECUTE_RULES;
+const { tenant, context, approve, policy, onEvent, signal, tools, result } = EXECUTE_RULES;
 
 export const RESUME_RULES = {
   /** Decisions about calls that wait, by call id. */
@@ -19,6 +19,8 @@ export const RESUME_RULES = {
    * Decides about calls that need approval, in place of the runtime's `approve`. It is also asked about calls that wait.
    */
   approve,
+  /** Asked about every call besides the runtime's `policy`, as the execution began. */
+  policy,
   /**
    * The schema of what the program returns, which the execution began with. An execution that began with a schema goes
    * on only with the same schema. A plain schema (`jsonSchema`) is taken from the journal by default.

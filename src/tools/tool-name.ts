@@ -15,6 +15,8 @@ const RESERVED = new Set([
 
 /** Name of the tool that runs a program, for models, and of a program's own approval. */
 export const RUN_PROGRAM = "run_program";
+/** Name of the tool by which a program goes on that waits for a person, for the models of other packages' loops. */
+export const CONTINUE_PROGRAM = "continue_program";
 /** Name of the search among tools, in frames, records and for models. No tool may have it. */
 export const SEARCH_TOOLS = "search_tools";
 /** The same search as a global function of programs. */

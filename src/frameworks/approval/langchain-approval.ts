@@ -1,0 +1,72 @@
+import type { CallRecord, JournalRecord } from "../../journal/record.ts";
+import { notRun, textOfReport } from "../program-tool.ts";
+import type { RunOptions } from "../program-tool.ts";
+import { fieldOf, isFields, textOf } from "../../values/fields.ts";
+import type { Decision } from "../../programs/decide.ts";
+import { type Going, questionText, type WaitingPrograms, WAITS_FOR_CLIENT } from "./waiting-programs.ts";
+
+/** `interrupt` of `@langchain/langgraph`. */
+export type Interrupt = (value: never) => unknown;
+
+/** What an interrupt gives to the host: one call of a program that waits for a person. */
+export interface ProgramInterrupt {
+  readonly type: "portcullis_approval";
+  /** Id of the program's execution. */
+  readonly program: string;
+  readonly callId: string;
+  readonly tool: string;
+  readonly input: unknown;
+  /** The question, as a text for a person. */
+  readonly question: string;
+}
+
+/**
+ * Runs a program in a node of a graph. A node that is interrupted is run again from its beginning, where `interrupt` gives
+ * the answers so far in their order. So there is one interrupt for each time that a call was held, in the order of the
+ * journal, also if another person has decided it since: an answer never counts for another call than it was given for.
+ */
+export async function runInterrupted(
+  programs: WaitingPrograms,
+  interrupt: Interrupt,
+  { id, code }: { readonly id: string; readonly code: string },
+  going: Going & Pick<RunOptions, "signal">,
+): Promise<string> {
+  let report = await programs.run(id, code, going).catch(notRun);
+  for (let asked = 0; ;) {
+    const held = heldIn(await programs.records(id).catch(notRun));
+    if (asked === held.length) {
+      const { outcome } = report;
+      return outcome.type === "waiting" ? WAITS_FOR_CLIENT : textOfReport(report, going.signal);
+    }
+    for (const { call, tool } of held.slice(asked)) {
+      asked += 1;
+      const { outcome } = report;
+      const waits = outcome.type === "waiting" ? outcome.approvals.find(({ callId }) => callId === call) : undefined;
+      const question = waits
+        ? questionText([waits])
+        : `Call ${call} of ${tool} was decided already. Any answer goes on.`;
+      const about = { program: id, callId: call, tool, input: waits?.input, question };
+      const decision = decisionOf(
+        interrupt({ type: "portcullis_approval", ...about } satisfies ProgramInterrupt as never),
+      );
+      if (waits) report = await programs.decide(id, going, programs.decisionsOf([waits], decision)).catch(notRun);
+    }
+  }
+}
+
+/** The times that a call was held for a person, in their order. Where a remembered decision was repeated, no one was asked. */
+function heldIn(records: readonly JournalRecord[]): readonly CallRecord[] {
+  const repeated = new Set(
+    records.flatMap((record) => (record.type === "decision" && record.remembered !== undefined ? [record.call] : [])),
+  );
+  return records.flatMap((record) =>
+    record.type === "call" && record.decision === "held" && !repeated.has(record.call) ? [record] : [],
+  );
+}
+
+/** Only `true` and `{ allow: true }` approve, as from `approve`. */
+function decisionOf(answer: unknown): Decision {
+  if (!isFields(answer)) return { allow: answer === true };
+  const note = textOf(answer, "note");
+  return { allow: fieldOf(answer, "allow") === true, ...(note === undefined ? {} : { note }) };
+}

@@ -1,0 +1,65 @@
+import { fieldOf, isFields, textOf } from "../../values/fields.ts";
+import type { LoopRule } from "./loop-rule.ts";
+
+/** `needsApproval` of function tools of OpenAI Agents, by the names of tools; or one for all, which gets the name as its fourth argument. */
+export type NeedsApproval = boolean | AgentsPredicate | Readonly<Record<string, boolean | AgentsPredicate>>;
+
+type AgentsPredicate = (runContext: unknown, input: unknown, callId: string, tool: string) => unknown;
+
+/** A tool input guardrail of OpenAI Agents, as `defineToolInputGuardrail` makes it. */
+export interface InputGuardrail {
+  readonly name: string;
+  readonly run: (data: never) => unknown;
+}
+
+export interface AgentsRules {
+  readonly needsApproval: NeedsApproval | undefined;
+  readonly inputGuardrails: readonly InputGuardrail[];
+  /** Called with a guardrail that ends the run. */
+  readonly onTripped: (guardrail: InputGuardrail) => void;
+}
+
+/** The rules of OpenAI Agents about the calls of a program: they are asked as about calls of a model, guardrails first. */
+export function agentsRule({ needsApproval, inputGuardrails, onTripped }: AgentsRules, context: unknown): LoopRule {
+  return async ({ callId, tool, input }) => {
+    const toolCall = {
+      type: "function_call",
+      callId,
+      name: tool,
+      arguments: JSON.stringify(input),
+      status: "completed",
+    };
+    for (const guardrail of inputGuardrails) {
+      const output: unknown = await guardrail.run({ context, agent: undefined, toolCall } as never);
+      const behavior = fieldOf(output, "behavior");
+      const type = textOf(behavior, "type");
+      if (type === "rejectContent")
+        return { deny: textOf(behavior, "message") ?? `It was rejected by ${guardrail.name}.` };
+      if (type === "throwException") {
+        onTripped(guardrail);
+        return { deny: trippedText(guardrail) };
+      }
+      if (behavior !== undefined && type !== "allow") return output as never;
+    }
+    const own = isFields(needsApproval) ? fieldOf(needsApproval, tool) : needsApproval;
+    const needs: unknown =
+      typeof own === "function" ? await (own as AgentsPredicate)(context, input, callId, tool) : own;
+    return needs === undefined || needs === false ? "unruled" : "ask";
+  };
+}
+
+/** As the SDK words it. */
+export function trippedText({ name }: InputGuardrail): string {
+  return `Tool input guardrail triggered: ${name}`;
+}
+
+/** Whether a person has approved a call of the loop, or denied it; undefined if neither. */
+export function decidedIn(runContext: unknown, toolName: string, callId: string): boolean | undefined {
+  const isToolApproved = isObject(runContext) && "isToolApproved" in runContext ? runContext.isToolApproved : undefined;
+  if (typeof isToolApproved !== "function") return undefined;
+  return (isToolApproved as (call: object) => boolean | undefined).call(runContext, { toolName, callId });
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}

@@ -1,0 +1,143 @@
+import { createHash } from "node:crypto";
+import { PortcullisError } from "../../errors.ts";
+import type { JournalRecord } from "../../journal/record.ts";
+import type { ExecutionId } from "../../journal/execution-id.ts";
+import { cleanJson } from "../../output/clean-json.ts";
+import { insetText, INSET } from "../../output/foreign-text.ts";
+import type { Report } from "../../output/report.ts";
+import type { Decision } from "../../programs/decide.ts";
+import type { WaitingApproval } from "../../programs/outcome.ts";
+import { cutMiddle } from "../../values/cut-middle.ts";
+import { CONTINUE_PROGRAM } from "../../tools/tool-name.ts";
+import type { ProgramHost } from "../program-tool.ts";
+import { gateRuleOf, type LoopRule } from "./loop-rule.ts";
+
+/** Bytes of an input that a person is shown. */
+const SHOWN_BYTES = 2048;
+
+export interface WaitingParts {
+  readonly host: Pick<ProgramHost, "execute" | "resume" | "records">;
+  readonly context: unknown;
+  /** Whose approvals these are, for the journal. */
+  readonly by: string;
+  /** What is told apart: programs of one conversation of one tenant. */
+  readonly conversation: string;
+}
+
+export interface Going {
+  readonly rule: LoopRule;
+  readonly signal?: AbortSignal | null | undefined;
+  readonly onCall?: ((tool: string) => void) | undefined;
+}
+
+/**
+ * Programs of a loop that asks people between two of its requests, or between two runs of a node. Such a program waits in
+ * the journal, under an id that follows from the call that began it: the same call again finds the same program.
+ */
+export class WaitingPrograms {
+  readonly by: string;
+  /** Who decides calls that the loop's own rule approves by itself. */
+  readonly ruleBy: string;
+  readonly #parts: WaitingParts;
+  readonly #prefix: string;
+
+  constructor(parts: WaitingParts) {
+    this.by = parts.by;
+    this.ruleBy = `${parts.by}, by its rule`;
+    this.#parts = parts;
+    this.#prefix = `loop_${digest(parts.conversation).slice(0, 16)}_`;
+  }
+
+  /** The id of the program that a call of the loop began. */
+  idOf(callId: string, code: string): ExecutionId {
+    return `${this.#prefix}${digest(JSON.stringify([callId, code])).slice(0, 32)}`;
+  }
+
+  /** Whether a program of this conversation has the id. A model may name any. */
+  has(id: string): boolean {
+    return id.startsWith(this.#prefix);
+  }
+
+  /** Runs a program until it ends or waits. If it was run before, gives what it has come to. */
+  run(id: ExecutionId, code: string, going: Going): Promise<Report> {
+    return this.#parts.host.execute(code, { execution: id, ...this.#options(going) });
+  }
+
+  /** Goes on with a program after these decisions, until it ends or waits. Without decisions it only tells what it has come to. */
+  goOn(id: ExecutionId, going: Going, decisions: Readonly<Record<string, Decision>> = {}): Promise<Report> {
+    return this.#parts.host.resume(id, { ...this.#options(going), decisions });
+  }
+
+  /** Like `goOn`, also if another person has decided one of these calls at the same time: what was decided first holds. */
+  decide(id: ExecutionId, going: Going, decisions: Readonly<Record<string, Decision>>): Promise<Report> {
+    return this.goOn(id, going, decisions).catch((error: unknown) => {
+      const isLate = PortcullisError.is(error) && (error.code === "decision_exists" || error.code === "call_unknown");
+      if (!isLate) throw error;
+      return this.goOn(id, going);
+    });
+  }
+
+  /** Ends a program whose call was denied: its calls that wait are denied, and it goes no further. */
+  async deny(id: ExecutionId, note: string | undefined): Promise<void> {
+    const going = { rule: () => "ask" as const, signal: AbortSignal.abort(new Error("The program was denied.")) };
+    const report = await this.goOn(id, { rule: going.rule });
+    if (report.outcome.type !== "waiting") return;
+    await this.goOn(
+      id,
+      going,
+      this.decisionsOf(report.outcome.approvals, { allow: false, ...(note !== undefined && { note }) }),
+    );
+  }
+
+  decisionsOf(approvals: readonly WaitingApproval[], decision: Decision): Readonly<Record<string, Decision>> {
+    return Object.fromEntries(approvals.map(({ callId }) => [callId, { by: this.by, ...decision }]));
+  }
+
+  records(id: ExecutionId): Promise<readonly JournalRecord[]> {
+    return this.#parts.host.records(id);
+  }
+
+  #options({ rule, signal, onCall }: Going) {
+    const { context } = this.#parts;
+    return {
+      ...gateRuleOf(rule, this.ruleBy),
+      context,
+      ...(signal ? { signal } : {}),
+      ...(onCall && {
+        onEvent: (event: { readonly type: string; readonly tool?: string }) => {
+          if (event.type === "call_started" && event.tool !== undefined) onCall(event.tool);
+        },
+      }),
+    };
+  }
+}
+
+/** The calls that a program waits for, as one text for a person: each with its input. */
+export function questionText(approvals: readonly WaitingApproval[]): string {
+  const calls = approvals.map(({ tool, input, why }, index) => {
+    const shown = cutMiddle(insetText(cleanJson(JSON.stringify(input))), SHOWN_BYTES, INSET);
+    const again = why === "outcome_unknown" ? ", which may have been done already" : "";
+    return `${index + 1}. ${tool}${again}, with this input:\n${shown}`;
+  });
+  return `A program asks to make ${approvals.length === 1 ? "one call" : `${approvals.length} calls`}:\n${calls.join("\n")}`;
+}
+
+/** What the calls are that a program waits for: the same calls have the same mark. */
+export function waveOf(approvals: readonly WaitingApproval[]): string {
+  return digest(JSON.stringify(approvals.map(({ callId, inputDigest }) => [callId, inputDigest]))).slice(0, 12);
+}
+
+/** For the model: its program waits, and how it goes on. */
+export function waitsText(id: ExecutionId, approvals: readonly WaitingApproval[]): string {
+  const names = [...new Set(approvals.map(({ tool }) => tool))].join(", ");
+  const handle = JSON.stringify({ program: `${id}.${waveOf(approvals)}` });
+  return `The program waits for a person to approve ${approvals.length === 1 ? "a call" : `${approvals.length} calls`} of ${names}. Nothing is lost. Call ${CONTINUE_PROGRAM} with ${handle}: it returns when the program has ended, or waits again.`;
+}
+
+/** A call that the program waits for must have a client's result, which no approval gives. */
+export const WAITS_FOR_CLIENT =
+  "The program waits for the result of a client, which this loop cannot give. It goes on when the host has it.";
+
+function digest(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}

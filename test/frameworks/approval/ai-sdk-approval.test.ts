@@ -1,0 +1,292 @@
+import { generateText, isStepCount, type ModelMessage, tool } from "ai";
+import { MockLanguageModelV4 } from "ai/test";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import type { Runtime } from "../../../src/index.ts";
+import { AT_ONCE, decisionsOf, journalOf, openRefunds, THREE } from "./rules.ts";
+
+const usage = {
+  inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
+  outputTokens: { total: 1, text: 1, reasoning: 0 },
+};
+
+/** A model that calls what the script says first, then goes on with programs that wait, and ends by the text of the last result. */
+function modelOf(first: { readonly toolName: string; readonly input: unknown }) {
+  const results: unknown[] = [];
+  const model: MockLanguageModelV4 = new MockLanguageModelV4({
+    doGenerate: async ({ prompt }) => {
+      const message = prompt.at(-1);
+      const part =
+        message?.role === "tool" ? message.content.findLast(({ type }) => type === "tool-result") : undefined;
+      const output = part?.type === "tool-result" ? part.output : undefined;
+      if (output)
+        results.push(
+          output.type === "execution-denied" ? `denied: ${output.reason}` : (output as { value: unknown }).value,
+        );
+      const handle = /continue_program with (\{.*?\})/.exec(String(results.at(-1)))?.[1];
+      const call =
+        output === undefined
+          ? { toolName: first.toolName, input: JSON.stringify(first.input) }
+          : handle === undefined
+            ? undefined
+            : { toolName: "continue_program", input: handle };
+      return {
+        usage,
+        warnings: [],
+        finishReason: { unified: call ? "tool-calls" : "stop", raw: undefined },
+        content: call
+          ? [{ type: "tool-call" as const, toolCallId: `call-${model.doGenerateCalls.length}`, ...call }]
+          : [{ type: "text" as const, text: String(results.at(-1)) }],
+      };
+    },
+  });
+  return { model, results };
+}
+
+type Answer = (reason: string | undefined, toolName: string) => boolean | { readonly deny: string };
+
+/** Drives a conversation until it answers. Each approval is answered in a request of its own, with tools that are made anew. */
+async function converse(
+  toolsOf: () => { readonly tools: object; readonly toolApproval?: unknown },
+  first: { readonly toolName: string; readonly input: unknown },
+  answer: Answer = () => true,
+) {
+  const { model, results } = modelOf(first);
+  const messages: ModelMessage[] = [{ role: "user", content: "refund" }];
+  const asked: (string | undefined)[] = [];
+  for (;;) {
+    const { tools, toolApproval } = toolsOf();
+    const result = await generateText({
+      model,
+      messages,
+      stopWhen: isStepCount(10),
+      ...({ tools, ...(toolApproval === undefined ? {} : { toolApproval }) } as object),
+    });
+    messages.push(...result.responseMessages);
+    const requests = result.content.filter((part) => part.type === "tool-approval-request") as unknown as {
+      approvalId: string;
+      reason?: string;
+      toolCall: { toolName: string };
+      isAutomatic?: boolean;
+    }[];
+    const open = requests.filter(({ isAutomatic }) => isAutomatic !== true);
+    if (open.length === 0)
+      return { requests: model.doGenerateCalls.length, text: result.text, asked, results, messages };
+    messages.push({
+      role: "tool",
+      content: open.map(({ approvalId, reason, toolCall }) => {
+        asked.push(reason);
+        const said = answer(reason, toolCall.toolName);
+        return {
+          type: "tool-approval-response" as const,
+          approvalId,
+          approved: said === true,
+          ...(typeof said === "object" ? { reason: said.deny } : {}),
+        };
+      }),
+    });
+  }
+}
+
+const nested = (runtime: Runtime, toolApproval: unknown, code = THREE) => {
+  const tools = runtime.asTool("ai-sdk", { toolApproval: toolApproval as never, conversation: "chat 1" });
+  return { of: () => ({ tools }), first: { toolName: "run_program", input: { code } } };
+};
+
+test("three calls of a program that need a person one after the other cost two requests to the model more, and the person sees each", async () => {
+  const plain = await openRefunds();
+  await using _ = plain.runtime;
+  const without = await converse(nested(plain.runtime, {}).of, { toolName: "run_program", input: { code: THREE } });
+  expect(without.requests).toBe(2);
+  await using refunds = await openRefunds();
+  const { runtime, paid } = refunds;
+  const { of, first } = nested(runtime, { refund: "user-approval" });
+  const { requests, text, asked } = await converse(of, first);
+  expect(requests - without.requests).toBe(2);
+  expect(JSON.parse(text)).toEqual(["paid 1", "paid 2", "paid 3"]);
+  expect(paid).toEqual([1, 2, 3]);
+  expect(asked).toHaveLength(3);
+  expect(await decisionsOf(runtime)).toEqual([1, 2, 3].map((n) => [String(n), true, "the AI SDK's tool approval"]));
+});
+
+test("`approval` says as the reason what the person approves: all calls that wait, each with its input", async () => {
+  const { runtime, paid } = await openRefunds({ approval: "always" });
+  await using _ = runtime;
+  const tools = runtime.asTool("ai-sdk", { toolApproval: {} });
+  const { approval } = tools.run_program;
+  const { requests, asked } = await converse(
+    () => ({ tools, toolApproval: { run_program: approval } }),
+    { toolName: "run_program", input: { code: AT_ONCE } },
+    () => {
+      expect(paid).toEqual([]);
+      return true;
+    },
+  );
+  expect(asked).toEqual([
+    'A program asks to make 3 calls:\n1. refund, with this input:\n  {"n":1}\n2. refund, with this input:\n  {"n":2}\n3. refund, with this input:\n  {"n":3}',
+  ]);
+  expect(paid).toEqual([1, 2, 3]);
+  expect(requests).toBe(2);
+});
+
+test("a request in another process finds the program that waits, and runs nothing twice", async () => {
+  const journal = journalOf();
+  const paid: number[][] = [];
+  const opened: Runtime[] = [];
+  const openNew = async () => {
+    const one = await openRefunds({ journal });
+    opened.push(one.runtime);
+    paid.push(one.paid);
+    return {
+      tools: one.runtime.asTool("ai-sdk", { toolApproval: { refund: "user-approval" }, conversation: "chat 7" }),
+    };
+  };
+  const ready = [await openNew(), await openNew(), await openNew(), await openNew()];
+  let request = 0;
+  const { text } = await converse(() => ready[request++] ?? ready[0]!, {
+    toolName: "run_program",
+    input: { code: THREE },
+  });
+  expect(JSON.parse(text)).toEqual(["paid 1", "paid 2", "paid 3"]);
+  expect(paid).toEqual([[], [1], [2], [3]]);
+  for (const runtime of opened) await runtime[Symbol.asyncDispose]();
+});
+
+test("a denied call ends the program: nothing is paid, the model reads the loop's own words, and the journal has the denial", async () => {
+  const { runtime, paid } = await openRefunds();
+  await using _ = runtime;
+  const { of, first } = nested(runtime, { refund: "user-approval" });
+  const { results, messages } = await converse(of, first, () => ({ deny: "not today" }));
+  expect(results).toEqual(["denied: not today"]);
+  expect(paid).toEqual([]);
+  // The next call of the conversation brings the denial to the journal.
+  await of().tools.run_program.needsApproval!({ code: "return 1" }, { toolCallId: "x", messages });
+  expect(await decisionsOf(runtime)).toEqual([["1", false, "the AI SDK's tool approval"]]);
+  for await (const { state } of runtime.executions()) expect(state).toBe("ended");
+});
+
+/** The same rule for the same tool: what the handler has done, how many people were asked, and the reason that was read. */
+test.each<[string, unknown, Answer | undefined, { paid: number[]; asked: number; reads: RegExp }]>([
+  ["not-applicable", { refund: "not-applicable" }, undefined, { paid: [1], asked: 0, reads: /paid 1/ }],
+  ["approved", { refund: "approved" }, undefined, { paid: [1], asked: 0, reads: /paid 1/ }],
+  [
+    "denied with a reason",
+    { refund: { type: "denied", reason: "closed" } },
+    undefined,
+    { paid: [], asked: 0, reads: /closed/ },
+  ],
+  ["user-approval, approved", { refund: "user-approval" }, () => true, { paid: [1], asked: 1, reads: /paid 1/ }],
+  [
+    "user-approval, denied",
+    { refund: "user-approval" },
+    () => ({ deny: "no" }),
+    { paid: [], asked: 1, reads: /denied: no/ },
+  ],
+  [
+    "a function of the input",
+    { refund: ({ n }: { n: number }) => (n > 0 ? { type: "denied", reason: "too much" } : undefined) },
+    undefined,
+    { paid: [], asked: 0, reads: /too much/ },
+  ],
+  [
+    "one function for all",
+    ({ toolCall }: { toolCall: { toolName: string } }) =>
+      toolCall.toolName === "refund" ? "user-approval" : undefined,
+    () => true,
+    { paid: [1], asked: 1, reads: /paid 1/ },
+  ],
+])(
+  "%s means the same for a call of the model and for one of its program",
+  async (_, toolApproval, answer, expected) => {
+    const code = `try { return await tools.refund({ n: 1 }); } catch (error) { return error.message; }`;
+    await using one = await openRefunds();
+    const { of, first } = nested(one.runtime, toolApproval, code);
+    const ofProgram = await converse(of, first, answer);
+    await using other = await openRefunds();
+    const refund = tool({
+      inputSchema: z.object({ n: z.number() }),
+      execute: async (input) => {
+        const called = await other.runtime.call({ tool: "refund", input, caller: "direct" });
+        return called.ok && "value" in called ? called.value : "no value";
+      },
+    });
+    const direct = await converse(
+      () => ({ tools: { refund }, toolApproval }),
+      { toolName: "refund", input: { n: 1 } },
+      answer,
+    );
+    expect([one.paid, ofProgram.asked.length]).toEqual([expected.paid, expected.asked]);
+    expect([other.paid, direct.asked.length]).toEqual([expected.paid, expected.asked]);
+    expect(String(ofProgram.results.at(-1))).toMatch(expected.reads);
+    expect(String(direct.results.at(-1))).toMatch(expected.reads);
+  },
+);
+
+test("`approved` of toolApproval answers the tool's own rule, in its name; it does not loosen the runtime's policy", async () => {
+  const { runtime, paid } = await openRefunds({
+    approval: "always",
+    policy: ({ input }) => ((input as { n: number }).n === 2 ? { deny: "two" } : "allow"),
+  });
+  await using _ = runtime;
+  const { of, first } = nested(runtime, { refund: "approved" });
+  const { asked, text } = await converse(of, first);
+  expect([asked, paid, JSON.parse(text)]).toEqual([[], [1, 3], ["paid 1", "policy_denied", "paid 3"]]);
+  expect(await decisionsOf(runtime)).toEqual([
+    ["1", true, "the AI SDK's tool approval, by its rule"],
+    ["3", true, "the AI SDK's tool approval, by its rule"],
+  ]);
+});
+
+test.each<[string, unknown]>([
+  [
+    "throws",
+    {
+      refund: () => {
+        throw new Error("no rules");
+      },
+    },
+  ],
+  ["says nonsense", { refund: "yes" }],
+  ["says null", { refund: () => null }],
+])("a toolApproval that %s denies", async (_, toolApproval) => {
+  await using refunds = await openRefunds({ logger: { error: () => {} } });
+  const { runtime, paid } = refunds;
+  const { of, first } = nested(runtime, toolApproval);
+  const { text } = await converse(of, first);
+  expect([paid, JSON.parse(text)]).toEqual([[], ["policy_denied", "policy_denied", "policy_denied"]]);
+});
+
+test("a program that waits goes on with no other handle, in no other conversation, and not by an approval that no one gave", async () => {
+  const { runtime, paid } = await openRefunds();
+  await using _ = runtime;
+  const toolApproval = { refund: "user-approval" };
+  const mine = runtime.asTool("ai-sdk", { toolApproval, conversation: "mine" });
+  const theirs = runtime.asTool("ai-sdk", { toolApproval, conversation: "theirs" });
+  const options = { toolCallId: "1", messages: [] };
+  // A loop whose own rule approves `run_program` runs it without a person.
+  const said = await mine.run_program.execute({ code: THREE }, options);
+  expect(said).toContain("The program waits for a person to approve a call of refund.");
+  const { program } = JSON.parse(/(\{.*?\})/.exec(said)?.[1] ?? "") as { program: string };
+  const approved = [
+    {
+      role: "assistant",
+      content: [
+        { type: "tool-call", toolCallId: "2", toolName: "continue_program", input: { program } },
+        { type: "tool-approval-request", approvalId: "a", toolCallId: "2" },
+      ],
+    },
+    { role: "tool", content: [{ type: "tool-approval-response", approvalId: "a", approved: true }] },
+  ];
+  const go = (tools: typeof mine, handle: string, messages: unknown[]) =>
+    tools
+      .continue_program!.execute({ program: handle }, { toolCallId: "2", messages })
+      .then(String, (error: Error) => error.message);
+  expect(await go(theirs, program, approved)).toContain("There is no program with this handle.");
+  expect(await go(mine, `${program.slice(0, -3)}abc`, approved)).toContain("waits for a person");
+  expect(await go(mine, "__proto__", approved)).toContain("There is no program with this handle.");
+  expect(await go(mine, program, [])).toContain("waits for a person");
+  expect(await go(mine, program, [approved[0]])).toContain("waits for a person");
+  expect(paid).toEqual([]);
+  expect(await go(mine, program, approved)).toContain("waits for a person");
+  expect(paid).toEqual([1]);
+});

@@ -1,0 +1,161 @@
+import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { tool } from "@langchain/core/tools";
+import { Command, interrupt, MemorySaver, MessagesAnnotation, StateGraph } from "@langchain/langgraph";
+import { ToolNode } from "@langchain/langgraph/prebuilt";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import type { Runtime } from "../../../src/index.ts";
+import { AT_ONCE, decisionsOf, journalOf, openRefunds, THREE } from "./rules.ts";
+
+interface Asked {
+  readonly type: string;
+  readonly callId: string;
+  readonly tool: string;
+  readonly input: unknown;
+  readonly question: string;
+}
+
+/** What a graph waits for: LangGraph has it in a field of the state. */
+const interruptsOf = (state: object) =>
+  ((state as Record<string, unknown>)["__interrupt__"] ?? []) as readonly { readonly value: Asked }[];
+
+/** A graph of a model and its tools, with a checkpointer. It is built anew for each step, as another process would. */
+async function drive(
+  toolOf: () => unknown,
+  name: string,
+  args: object,
+  answer: (asked: Asked) => unknown = () => true,
+) {
+  const checkpointer = new MemorySaver();
+  let requests = 0;
+  const model = ({ messages }: typeof MessagesAnnotation.State) => {
+    requests += 1;
+    const last = messages.at(-1)!;
+    const message =
+      last.type === "tool"
+        ? new AIMessage(last.text)
+        : new AIMessage({ content: "", tool_calls: [{ name, args, id: "call-1", type: "tool_call" }] });
+    return { messages: [message] };
+  };
+  const graph = () =>
+    new StateGraph(MessagesAnnotation)
+      .addNode("model", model)
+      .addNode("tools", new ToolNode([toolOf() as never]))
+      .addEdge("__start__", "model")
+      .addConditionalEdges("model", ({ messages }) =>
+        (messages.at(-1) as AIMessage).tool_calls?.length ? "tools" : "__end__",
+      )
+      .addEdge("tools", "model")
+      .compile({ checkpointer });
+  const config = { configurable: { thread_id: "thread 1" } };
+  const asked: Asked[] = [];
+  let state = await graph().invoke({ messages: [new HumanMessage("refund")] }, config);
+  for (;;) {
+    const [open] = interruptsOf(state);
+    if (!open) break;
+    asked.push(open.value);
+    state = await graph().invoke(new Command({ resume: await answer(open.value) }), config);
+  }
+  return { requests, asked, text: state.messages.at(-1)?.text ?? "" };
+}
+
+const nested = (runtime: Runtime) => () => {
+  const { func, fields } = runtime.asTool("langchain", { interrupt }).run_program;
+  return tool(func as never, fields);
+};
+
+test.each([
+  ["one after the other", THREE],
+  ["at once", AT_ONCE],
+])(
+  "three calls that wait %s interrupt the node three times and cost no request to the model; another process goes on",
+  async (_, code) => {
+    const journal = journalOf();
+    const all: Awaited<ReturnType<typeof openRefunds>>[] = [];
+    for (let n = 0; n < 4; n += 1) all.push(await openRefunds({ journal, policy: "ask-writes" }));
+    let step = 0;
+    const { requests, asked, text } = await drive(() => nested(all[step++]!.runtime)(), "run_program", { code });
+    expect(requests).toBe(2);
+    expect(JSON.parse(text)).toEqual(["paid 1", "paid 2", "paid 3"]);
+    expect(asked.map(({ callId, tool: name, input }) => [callId, name, input])).toEqual(
+      [1, 2, 3].map((n) => [String(n), "refund", { n }]),
+    );
+    expect(asked[0]).toMatchObject({
+      type: "portcullis_approval",
+      question: 'A program asks to make one call:\n1. refund, with this input:\n  {"n":1}',
+    });
+    expect(all.flatMap(({ paid }) => paid).toSorted((a, b) => a - b)).toEqual([1, 2, 3]);
+    expect(await decisionsOf(all[0]!.runtime)).toEqual(
+      [1, 2, 3].map((n) => [String(n), true, "an interrupt of LangGraph"]),
+    );
+    for (const { runtime } of all) await runtime[Symbol.asyncDispose]();
+  },
+);
+
+test("answers other than true and { allow: true } deny, and the program reads the note", async () => {
+  const { runtime, paid } = await openRefunds({ approval: "always" });
+  await using _ = runtime;
+  const answers: unknown[] = [{ allow: true }, "yes", { allow: false, note: "not this one" }];
+  const code = THREE.replace("({ code }) => code", "({ message }) => message");
+  const { text } = await drive(nested(runtime), "run_program", { code }, () => answers.shift());
+  const seen = JSON.parse(text) as string[];
+  expect(paid).toEqual([1]);
+  expect(seen[1]).toContain("approval was denied");
+  expect(seen[2]).toContain('Reason given: "not this one"');
+});
+
+test.each([
+  [true, [1], /paid 1/],
+  [false, [], /denied/],
+])(
+  "an interrupt that is answered %s means the same for a call of the model and for one of its program",
+  async (answer, paid, reads) => {
+    const code = `try { return await tools.refund({ n: 1 }); } catch (error) { return error.message; }`;
+    const one = await openRefunds({ approval: "always" });
+    await using _ = one.runtime;
+    const ofProgram = await drive(nested(one.runtime), "run_program", { code }, () => answer);
+    await using other = await openRefunds({ approval: "always" });
+    const refund = tool(
+      async (input: { n: number }) => {
+        const isAllowed = interrupt("refund?") === true;
+        const called = await other.runtime.call({
+          tool: "refund",
+          input,
+          caller: "direct",
+          approve: () => isAllowed,
+        });
+        return called.ok && "value" in called ? String(called.value) : "message" in called ? called.message : "";
+      },
+      { name: "refund", description: "Refunds", schema: z.object({ n: z.number() }) },
+    );
+    const direct = await drive(
+      () => refund,
+      "refund",
+      { n: 1 },
+      () => answer,
+    );
+    expect([other.paid, direct.asked.length]).toEqual([paid, 1]);
+    expect(direct.text).toMatch(reads);
+    expect([one.paid, ofProgram.asked.length]).toEqual([paid, 1]);
+    expect(ofProgram.text).toMatch(reads);
+  },
+);
+
+test("where another person decides a call meanwhile, the answer that was given for it counts for no other call", async () => {
+  const { runtime, paid } = await openRefunds({ approval: "always" });
+  await using _ = runtime;
+  const { text, asked } = await drive(nested(runtime), "run_program", { code: THREE }, async (about) => {
+    const { program, callId } = about as Asked & { readonly program: string };
+    if (callId !== "1") return false;
+    await runtime.decide(program, { 1: { allow: false, by: "bob" } });
+    return true;
+  });
+  expect(asked.map(({ callId }) => callId)).toEqual(["1", "2", "3"]);
+  expect(paid).toEqual([]);
+  expect(JSON.parse(text)).toEqual(["approval_denied", "approval_denied", "approval_denied"]);
+  expect(await decisionsOf(runtime)).toEqual([
+    ["1", false, "bob"],
+    ["2", false, "an interrupt of LangGraph"],
+    ["3", false, "an interrupt of LangGraph"],
+  ]);
+});

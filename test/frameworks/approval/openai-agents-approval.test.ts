@@ -1,0 +1,225 @@
+import {
+  Agent,
+  defineToolInputGuardrail,
+  type Model,
+  type ModelResponse,
+  Runner,
+  RunState,
+  tool,
+  Usage,
+} from "@openai/agents";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import type { AsToolOptions, Runtime } from "../../../src/index.ts";
+import { AT_ONCE, decisionsOf, journalOf, openRefunds, THREE } from "./rules.ts";
+
+/** A model that makes one call first, then goes on with programs that wait, and ends by the text of the last result. */
+function modelOf(name: string, input: unknown) {
+  const results: string[] = [];
+  let requests = 0;
+  const model: Model = {
+    getResponse: async (request): Promise<ModelResponse> => {
+      requests += 1;
+      const last = typeof request.input === "string" ? undefined : request.input.at(-1);
+      const output = last?.type === "function_call_result" ? last.output : undefined;
+      if (output !== undefined)
+        results.push(typeof output === "object" && "text" in output ? output.text : JSON.stringify(output));
+      const handle = /continue_program with (\{.*?\})/.exec(results.at(-1) ?? "")?.[1];
+      const call =
+        output === undefined
+          ? { name, arguments: JSON.stringify(input) }
+          : handle === undefined
+            ? undefined
+            : { name: "continue_program", arguments: handle };
+      return {
+        usage: new Usage(),
+        output: call
+          ? [{ type: "function_call", callId: `call-${requests}`, status: "completed", ...call }]
+          : [
+              {
+                type: "message",
+                role: "assistant",
+                status: "completed",
+                content: [{ type: "output_text", text: results.at(-1) ?? "" }],
+              },
+            ],
+      };
+    },
+    getStreamedResponse: () => {
+      throw new Error("This model does not stream.");
+    },
+  };
+  return { model, results, count: () => requests };
+}
+
+type Tools = readonly object[];
+
+/** Runs an agent to its answer. After each interruption the state is read from its JSON, with tools that are made anew. */
+async function run(toolsOf: () => Tools, name: string, input: unknown, isApproved: () => boolean = () => true) {
+  const { model, results, count } = modelOf(name, input);
+  const runner = new Runner({ tracingDisabled: true });
+  const agentOf = () => new Agent({ name: "clerk", model, tools: [...toolsOf()] as never[] });
+  const asked: string[] = [];
+  let agent = agentOf();
+  let result: {
+    readonly interruptions: unknown[];
+    readonly state: { toString(): string };
+    readonly finalOutput?: unknown;
+  } = await runner.run(agent, "refund");
+  while (result.interruptions.length > 0) {
+    agent = agentOf();
+    const state = await RunState.fromString(agent, result.state.toString());
+    for (const item of state.getInterruptions()) {
+      asked.push(item.name ?? "");
+      if (isApproved()) state.approve(item);
+      else state.reject(item);
+    }
+    result = await runner.run(agent, state);
+  }
+  return { requests: count(), results, asked, state: result.state, text: String(result.finalOutput) };
+}
+
+const toolsOf = (runtime: Runtime, options: AsToolOptions) => () =>
+  Object.values(runtime.asTool("openai-agents", { conversation: "chat 1", ...options }));
+
+test("three calls of a program that need a person one after the other cost two requests to the model more", async () => {
+  const plain = await openRefunds();
+  await using _ = plain.runtime;
+  const without = await run(toolsOf(plain.runtime, { needsApproval: false }), "run_program", { code: THREE });
+  await using refunds = await openRefunds();
+  const { runtime, paid } = refunds;
+  const { requests, text, asked } = await run(toolsOf(runtime, { needsApproval: { refund: true } }), "run_program", {
+    code: THREE,
+  });
+  expect([without.requests, requests]).toEqual([2, 4]);
+  expect(JSON.parse(text)).toEqual(["paid 1", "paid 2", "paid 3"]);
+  expect(paid).toEqual([1, 2, 3]);
+  expect(asked).toEqual(["run_program", "continue_program", "continue_program"]);
+  expect(await decisionsOf(runtime)).toEqual([1, 2, 3].map((n) => [String(n), true, "an approval of OpenAI Agents"]));
+});
+
+test("three calls at once are one interruption, whose question says each, and another process goes on with them", async () => {
+  const journal = journalOf();
+  const all = [await openRefunds({ journal }), await openRefunds({ journal })];
+  let opened = 0;
+  const options = { needsApproval: true, conversation: "chat 2" };
+  const tools = () => Object.values(all[opened++]!.runtime.asTool("openai-agents", options));
+  const { requests, text } = await run(tools, "run_program", { code: AT_ONCE });
+  expect(requests).toBe(2);
+  expect(JSON.parse(text)).toEqual(["paid 1", "paid 2", "paid 3"]);
+  expect(all.map(({ paid }) => paid)).toEqual([[], [1, 2, 3]]);
+  for (const { runtime } of all) await runtime[Symbol.asyncDispose]();
+  const other = await openRefunds();
+  await using runtime = other.runtime;
+  const { run_program } = runtime.asTool("openai-agents", { needsApproval: true });
+  expect(await run_program.question?.({}, { code: AT_ONCE }, "1")).toBe(
+    'A program asks to make 3 calls:\n1. refund, with this input:\n  {"n":1}\n2. refund, with this input:\n  {"n":2}\n3. refund, with this input:\n  {"n":3}',
+  );
+});
+
+const guard = (name: string, behavior: object) =>
+  defineToolInputGuardrail({
+    name,
+    run: async ({ toolCall }) => ({
+      outputInfo: {},
+      behavior: (JSON.parse(toolCall.arguments) as { n: number }).n > 5 ? (behavior as never) : { type: "allow" },
+    }),
+  });
+const rejects = guard("no large refunds", { type: "rejectContent", message: "Larger than 5." });
+const throws = guard("no large refunds", { type: "throwException" });
+
+test.each<
+  [
+    string,
+    { needsApproval?: unknown; inputGuardrails?: unknown[] },
+    number,
+    boolean,
+    { paid: number[]; asked: number; reads: RegExp },
+  ]
+>([
+  ["no rule", { needsApproval: false }, 1, true, { paid: [1], asked: 0, reads: /paid 1/ }],
+  ["needsApproval, approved", { needsApproval: true }, 1, true, { paid: [1], asked: 1, reads: /paid 1/ }],
+  ["needsApproval, rejected", { needsApproval: true }, 1, false, { paid: [], asked: 1, reads: /not approved/ }],
+  [
+    "needsApproval of the input",
+    { needsApproval: async (_: unknown, { n }: { n: number }) => n > 5 },
+    9,
+    true,
+    { paid: [9], asked: 1, reads: /paid 9/ },
+  ],
+  [
+    "a guardrail that rejects",
+    { inputGuardrails: [rejects] },
+    9,
+    true,
+    { paid: [], asked: 0, reads: /Larger than 5\./ },
+  ],
+  ["a guardrail that lets it pass", { inputGuardrails: [rejects] }, 1, true, { paid: [1], asked: 0, reads: /paid 1/ }],
+])("%s means the same for a call of the model and for one of its program", async (_, rule, n, isApproved, expected) => {
+  const code = `try { return await tools.refund({ n: ${n} }); } catch (error) { return error.message; }`;
+  await using one = await openRefunds();
+  const ofProgram = await run(toolsOf(one.runtime, rule as AsToolOptions), "run_program", { code }, () => isApproved);
+  await using other = await openRefunds();
+  const refund = tool({
+    name: "refund",
+    description: "Refunds",
+    parameters: z.object({ n: z.number() }),
+    ...(rule as object),
+    execute: async (input) => {
+      const called = await other.runtime.call({ tool: "refund", input, caller: "direct" });
+      return called.ok && "value" in called ? String(called.value) : "no value";
+    },
+  });
+  const direct = await run(
+    () => [refund],
+    "refund",
+    { n },
+    () => isApproved,
+  );
+  expect([one.paid, ofProgram.asked.length]).toEqual([expected.paid, expected.asked]);
+  expect([other.paid, direct.asked.length]).toEqual([expected.paid, expected.asked]);
+  expect(ofProgram.results.at(-1)).toMatch(expected.reads);
+  expect(direct.results.at(-1)).toMatch(expected.reads);
+});
+
+test("a guardrail that ends the run ends it for a call of a program too, and the call is denied", async () => {
+  const { runtime, paid } = await openRefunds();
+  await using _ = runtime;
+  const code = `return tools.refund({ n: 9 }).catch(({ code }) => code)`;
+  await expect(run(toolsOf(runtime, { inputGuardrails: [throws] }), "run_program", { code })).rejects.toThrow(
+    /Tool input guardrail triggered: no large refunds/,
+  );
+  expect(paid).toEqual([]);
+});
+
+test("a rejected call ends the program, and the journal has the denial with the next call of the run", async () => {
+  const { runtime, paid } = await openRefunds();
+  await using _ = runtime;
+  const [program] = toolsOf(runtime, { needsApproval: true })();
+  const { state } = await run(
+    () => [program!],
+    "run_program",
+    { code: THREE },
+    () => false,
+  );
+  const { needsApproval } = program as {
+    needsApproval: (context: unknown, input: unknown, id: string) => Promise<boolean>;
+  };
+  expect(
+    await needsApproval((state as never as Record<string, unknown>)["_context"], { code: "return 1" }, "later"),
+  ).toBe(false);
+  expect(paid).toEqual([]);
+  expect(await decisionsOf(runtime)).toEqual([["1", false, "an approval of OpenAI Agents"]]);
+});
+
+test("options of one loop are refused for another, and so is an `approve` beside them", async () => {
+  const { runtime } = await openRefunds();
+  await using _ = runtime;
+  expect(() => runtime.asTool("ai-sdk", { needsApproval: true })).toThrow(
+    'asTool({ needsApproval }): expected to be left out: it is for "openai-agents"',
+  );
+  expect(() => runtime.asTool("mcp", { interrupt: () => true })).toThrow('it is for "langchain"');
+  expect(() => runtime.asTool("ai-sdk", { toolApproval: {}, approve: () => true })).toThrow(
+    "to be left out beside toolApproval",
+  );
+});
