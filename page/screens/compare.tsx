@@ -229,12 +229,12 @@ function Table({ measures }: { readonly measures: readonly Measure[] }) {
           <td />
           <th scope="col">A</th>
           <th scope="col">B</th>
-          <th scope="col">B to A</th>
+          <th scope="col">change in B</th>
         </tr>
       </thead>
       <tbody>
-        {measures.map(({ name, texts, difference }) => (
-          <tr key={name} class={difference === "" ? "" : "differs"}>
+        {measures.map(({ name, texts, difference, isLarge }) => (
+          <tr key={name} class={isLarge ? "large" : ""}>
             <th scope="row">
               <Text text={name} />
             </th>

@@ -60,8 +60,12 @@ export interface Measure {
   readonly texts: readonly [string, string];
   /** How the second differs from the first; empty if it does not. */
   readonly difference: string;
+  /** It differs by a tenth or more, or in kind. */
+  readonly isLarge: boolean;
 }
 
+/** A difference of this part of a measure, or more, is large. */
+const LARGE = 10;
 /** Limits whose use is no other measure. */
 const LIMITS = ["runningMs", "memoryBytes", "logBytes"];
 
@@ -73,7 +77,7 @@ export function measuresOf(left: ProgramView, right: ProgramView): readonly Meas
   const endings = [left, right].map(({ outcome, state }) => (outcome ? outcomeText(outcome.type) : state));
   const [one = "", other = ""] = endings;
   return [
-    { name: "outcome", texts: [one, other], difference: one === other ? "" : "differs" },
+    { name: "outcome", texts: [one, other], difference: one === other ? "" : "differs", isLarge: one !== other },
     ...of(({ lastAt, startedAt }) => lastAt - startedAt, "time", duration),
     ...of(({ calls, callsLeft = 0 }) => calls.length + callsLeft, "calls", count),
     ...of(({ turns, turnsLeft = 0 }) => turns.length + turnsLeft, "turns", count),
@@ -119,13 +123,14 @@ function measure(
   if (one === undefined && other === undefined) return [];
   if (one === undefined || other === undefined) {
     const text = (value: number | undefined) => (value === undefined ? "none" : as(value));
-    return [{ name, texts: [text(one), text(other)], difference: "differs" }];
+    return [{ name, texts: [text(one), text(other)], difference: "differs", isLarge: true }];
   }
   const texts = [as(one), as(other)] as const;
-  if (texts[0] === texts[1]) return [{ name, texts, difference: "" }];
+  if (texts[0] === texts[1]) return [{ name, texts, difference: "", isLarge: false }];
   const by = other - one;
   const sign = by > 0 ? "+" : "\u2212";
   const percent = one === 0 ? 0 : Math.round((Math.abs(by) / one) * 100);
   const share = percent === 0 ? "" : ` (${sign}${percent}\u00a0%)`;
-  return [{ name, texts, difference: `${sign}${as(Math.abs(by))}${share}` }];
+  const isLarge = Math.abs(by) * LARGE >= Math.abs(one);
+  return [{ name, texts, difference: `${sign}${as(Math.abs(by))}${share}`, isLarge }];
 }

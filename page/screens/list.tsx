@@ -235,13 +235,19 @@ function tookMs({ state, ms, driven, startedAt }: Row): number | undefined {
 
 const BAR_WIDTH = 100;
 
+/** What a row is, by itself or begun by a call of another execution. */
+const WHAT = {
+  own: { program: "program", conversation: "conversation", call: "call of a host" },
+  below: { program: "program of a conversation", conversation: "conversation of an agent", call: "call of a host" },
+} as const;
+
 function Line({ row, longest }: { readonly row: Row; readonly longest: number }) {
-  const { execution, kind, state, tenant, startedAt, title, by, waitsFor, outcome } = row;
+  const { execution, kind, state, tenant, startedAt, title, by, waitsFor, outcome, parent } = row;
   const took = tookMs(row);
   const tools = `${waitsFor.slice(0, 3).join(", ")}${waitsFor.length > 3 ? " …" : ""}`;
   const facts = [
     ...(state === "waiting" ? [tools === "" ? "waits for the user" : `waits for ${tools}`] : []),
-    kind === "call" ? "call of a host" : kind,
+    WHAT[parent === undefined ? "own" : "below"][kind],
     ...[by, tenant === "default" ? undefined : tenant].filter((part) => part !== undefined && part !== ""),
     timeToday(startedAt),
     execution,

@@ -30,8 +30,8 @@ export const ABOUT = objectSchema({
   /** Milliseconds from its start to its end. */
   ms: count.exactOptional(),
   /**
-   * The conversation or program whose call has started it, which waits for the same calls and goes on with it. Missing
-   * if the execution has ended.
+   * The conversation or program whose call has started it, which waits for the same calls and goes on with it. Of an
+   * execution that has ended, only the lists of the HTTP server tell it.
    */
   parent: z.string().exactOptional(),
 });

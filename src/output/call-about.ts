@@ -5,7 +5,8 @@ import { cleanText } from "./clean-text.ts";
 /** Characters of a description that are shown to a person who decides about a call. */
 const DESCRIPTION_LENGTH = 300;
 
-const CHANGES: Readonly<Record<Effect, string>> = {
+/** What a call changes, for a person who decides about it. */
+export const CHANGES: Readonly<Record<Effect, string>> = {
   read: "It changes nothing.",
   idempotent: "It changes something; repeating it changes nothing more.",
   write: "It changes something each time.",

@@ -37,7 +37,7 @@ export async function viewHostCall(
     events.note(record);
   }
   const base = baseOf(journal, summary, header);
-  const waiting = waitingViews([{ calls: waitingCalls(state, base.driven) }]);
+  const waiting = waitingViews([{ calls: waitingCalls(state, base.driven), tools: header.tools }]);
   const ending = outcome && (await records.lane.work(endingHead(outcome.outcome)));
   const values = outcome && (await records.lane.work(fieldTexts(outcome.outcome)));
   const text = values?.get("value") ?? textOf(ending, "message");

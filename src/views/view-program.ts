@@ -82,7 +82,7 @@ export class ProgramFold {
     const past = await lane.work(this.#past.past());
     const output = await outputText(journal, header, past);
     const base = baseOf(journal, summary, header);
-    const waiting = waitingViews([{ calls: waitingCalls(past.state, base.driven) }]);
+    const waiting = waitingViews([{ calls: waitingCalls(past.state, base.driven), tools: header.tools }]);
     const { language, sandbox, source } = header;
     const calls = reader.calls.all({ header, driven: base.driven, waiting });
     const artifacts = past.artifacts.map(({ name, bytes, shape, call }) => ({ name, bytes, shape, call }));

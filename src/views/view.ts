@@ -78,6 +78,8 @@ const WAITING_VIEW = objectSchema({
   /** `run_program` for a program itself; its input has `source` and `language`. */
   tool: z.string(),
   why: z.enum(["approval", "outcome_unknown", "result"]),
+  /** What it changes at most: the `effect` of its tool. Missing for a program itself. */
+  effect: z.enum(["read", "idempotent", "write"]).exactOptional(),
   /**
    * The whole JSON text, unless all waiting calls together have more than 4 MiB: then it is cut, and `viewCall` gives
    * the whole.

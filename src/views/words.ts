@@ -187,7 +187,9 @@ const MESSAGE = 160;
 
 function beginning(message: string): string {
   const [line = ""] = message.slice(0, MESSAGE).split("\n");
-  return line.length < message.length ? `${line.trimEnd().toWellFormed()} …` : line;
+  if (line.length === message.length) return line;
+  const sentence = line.lastIndexOf(". ");
+  return sentence > 0 ? line.slice(0, sentence + 1) : `${line.trimEnd().toWellFormed()} …`;
 }
 
 export function capital(text: string): string {

@@ -74,13 +74,19 @@ test("measures tell how the second differs from the first, by amount and share",
   );
   const of = (name: string) => measures.find((measure) => measure.name === name);
   expect(of("outcome")).toMatchObject({ texts: ["completed", "failed"], difference: "differs" });
-  expect(of("time")).toMatchObject({ texts: ["100 ms", "150 ms"], difference: "+50 ms (+50\u00a0%)" });
+  expect(of("time")).toMatchObject({ texts: ["100 ms", "150 ms"], difference: "+50 ms (+50\u00a0%)", isLarge: true });
   expect(of("rows: calls")).toMatchObject({ texts: ["1", "2"], difference: "+1 (+100\u00a0%)" });
-  expect(of("returned by tools")).toMatchObject({ difference: "" });
+  expect(of("returned by tools")).toMatchObject({ difference: "", isLarge: false });
   // The calls are at the same time.
   expect(of("rows: time")).toMatchObject({ texts: ["10 ms", "10 ms"] });
   // Neither was given anything.
   expect(of("given to the model")).toBeUndefined();
+});
+
+test("a difference of less than a tenth is not large", () => {
+  const timeOf = (lastAt: number) =>
+    measuresOf(view([], { lastAt: 100 }), view([], { lastAt })).find(({ name }) => name === "time")?.isLarge;
+  expect([91, 90, 109, 110].map(timeOf)).toEqual([false, true, false, true]);
 });
 
 test("what only one of two executions has is told, and calls that are open have no time yet", () => {

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { PAGE_HEADERS } from "../../src/serve/page/page-files.ts";
 import { scriptedModel } from "../../src/testing.ts";
-import { shoot, untilText, useBrowser, withBrowser } from "./browser.ts";
+import { shoot, textOf, untilText, useBrowser, withBrowser } from "./browser.ts";
 import { startProxy } from "./proxy.ts";
 import { startPage, TOKEN } from "./start-page.ts";
 
@@ -60,6 +60,7 @@ withBrowser("a call is decided on the page, with its whole input shown, and the 
   await one.runtime.execute(program, { execution: "pay" });
   const { page, problems } = await one.show("pay");
   await untilText(page, '[data-approval="1"]', /"iban": "DE02 1203"/);
+  expect(await textOf(page, '[data-approval="1"] .changes')).toContain("It changes something each time.");
   await shoot(page, "approval");
   await page.type('[data-approval="1"] input', "checked");
   await page.locator('[data-approval="1"] .allow').click();

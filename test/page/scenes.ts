@@ -20,11 +20,11 @@ for (const { id, euros } of lost) done.push(await tools.orders.refund({ order: i
 return done;`;
 
 /** Fails in its last line, after work that a reader can follow. */
-const BROKEN = `// Mean delay by airline
-const { flights } = await tools.flights.query({ fields: ["carrier", "delay"] });
+const BROKEN = `// Mean delay by airport
+const { flights } = await tools.flights.query({ fields: ["origin", "delay"] });
 console.log(flights.length, "flights read");
-const byCarrier = Map.groupBy(flights, ({ carrier }) => carrier);
-return [...byCarrier].map(([carrier, all]) => ({ carrier, mean: all.delays.reduce((sum, one) => sum + one) }));`;
+const byOrigin = Map.groupBy(flights, ({ origin }) => origin);
+return [...byOrigin].map(([origin, all]) => ({ origin, mean: all.delays.reduce((sum, one) => sum + one) }));`;
 
 /** A server with executions of each kind, for pictures. */
 export async function startScenes() {

@@ -95,7 +95,7 @@ test("a held call is shown with its whole input, and its decision once there is 
   const waits = await viewExecution(one.journal, "e1");
   expect(waits).toMatchObject({
     state: "waiting",
-    waiting: [{ id: "1", tool: "pay", why: "approval", input: { text: '{"n":7}' } }],
+    waiting: [{ id: "1", tool: "pay", why: "approval", effect: "write", input: { text: '{"n":7}' } }],
   });
   await one.runtime.decide("e1", { "1": { allow: true, by: "ann", note: "checked" } });
   const decided = await viewExecution(one.journal, "e1");
@@ -132,10 +132,17 @@ test("a conversation's view has its turns with direct calls and programs, and wh
   expect(program).toMatchObject({ title: "pay", calls: 0, source: { text: "return tools.pay({ n: 1 });" } });
   expect(view.turns.map(({ at }) => at)).toEqual(view.turns.map(() => expect.closeTo(Date.now(), -5)));
   const [waiting] = view.waiting;
-  expect(waiting).toMatchObject({ id: `${program?.id}/1`, tool: "pay", input: { text: '{"n":1}' } });
+  expect(waiting).toMatchObject({ id: `${program?.id}/1`, tool: "pay", effect: "write", input: { text: '{"n":1}' } });
   expect(await viewCall(one.journal, execution, waiting?.id ?? "")).toMatchObject({ tool: "pay", input: '{"n":1}' });
   const below = await viewExecution(one.journal, program?.execution ?? "");
   expect(below).toMatchObject({ parent: { execution }, state: "waiting" });
+  await one.runtime.decide(execution, { [waiting?.id ?? ""]: { allow: true } });
+  await one.runtime.resumeAgent(execution, { model });
+  const { executions } = await listView(one.journal, { state: "ended" });
+  expect(executions.map(({ kind, parent }) => [kind, parent]).toSorted()).toEqual([
+    ["conversation", undefined],
+    ["program", execution],
+  ]);
 });
 
 test("what was said in a conversation is whole up to 16 Ki characters, and its programs tell their calls and bytes", async () => {

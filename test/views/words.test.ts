@@ -10,6 +10,18 @@ test("the limit that stopped an execution is named for those who set it, and tol
   expect(endingText({ type: "stopped", limit: "calls" })).toBe("stopped by the limit of calls");
 });
 
+test("a long message of a fault is told up to the end of a sentence, if it has one", () => {
+  const told = (message: string) => {
+    const outcome = { type: "failed", fault: { name: "ToolError", line: 2, message } };
+    return leadText({ kind: "program", state: "ended", calls: [], outcome } as unknown as ExecutionView);
+  };
+  expect(told(`The input does not fit. It takes ${"x, ".repeat(80)}.`)).toBe(
+    "ToolError in line 2: The input does not fit.",
+  );
+  expect(told("x".repeat(400))).toBe(`ToolError in line 2: ${"x".repeat(160)} …`);
+  expect(told("Short. Whole.")).toBe("ToolError in line 2: Short. Whole.");
+});
+
 test("an execution that a list does not read has a word for it", () => {
   expect(stateText({ state: "unread" })).toBe("not read");
   expect(stateText({ state: "ended", outcome: "answer_invalid" })).toBe("answer not valid");

@@ -1,5 +1,6 @@
 import { useId, useState } from "preact/hooks";
 import type { WaitingView } from "../../../src/views/view.ts";
+import { CHANGES } from "../../../src/output/call-about.ts";
 import { WAITS } from "../../../src/views/words.ts";
 import type { Decision } from "../../data/source.ts";
 import { useSource } from "../../data/use-source.ts";
@@ -18,7 +19,7 @@ export interface ApprovalProps {
 
 /** One call that waits, with its whole input, and what was said about it. */
 export function Approval({ execution, waiting, fate, isShort }: ApprovalProps) {
-  const { id, tool, why, input } = waiting;
+  const { id, tool, why, effect, input } = waiting;
   const { decide, call } = useSource();
   const [whole, setWhole] = useState(input.cut ? undefined : input.text);
   const [said, setSaid] = useState<Said>();
@@ -42,7 +43,8 @@ export function Approval({ execution, waiting, fate, isShort }: ApprovalProps) {
       <div class="approval-said">
         {!isShort && (
           <p class={`hint ${told === undefined ? "" : "past"}`}>
-            It {WAITS[why]}.{why === "outcome_unknown" && UNKNOWN} Since {timeToday(waiting.since)}.
+            It {WAITS[why]}, since {timeToday(waiting.since)}.{why === "outcome_unknown" && UNKNOWN}
+            {effect !== undefined && why !== "result" && <b class="changes"> {CHANGES[effect]}</b>}
           </p>
         )}
         <p role="status">{told !== undefined && <Text text={told} />}</p>

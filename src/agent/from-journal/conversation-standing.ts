@@ -1,4 +1,5 @@
 import type { ExecutionId } from "../../journal/execution-id.ts";
+import type { ToolDigest } from "../../journal/record.ts";
 import { isExpired, isWaiting } from "../../programs/from-journal/call-history.ts";
 import { shownWaiting } from "../../programs/redact-execution.ts";
 import type { UnansweredCall } from "../../programs/from-journal/execution-state.ts";
@@ -73,6 +74,8 @@ function isResting({ header, rest, turns, said }: PastConversation): boolean {
 interface Waits {
   /** Calls that wait for a person, a client or the host, whether the program does more or not. */
   readonly calls: readonly UnansweredCall[];
+  /** The tools of the conversation, or of its program. */
+  readonly tools: readonly ToolDigest[];
   readonly execution: ExecutionId | undefined;
   /** What the ids of calls of a program begin with. */
   readonly above: string;
@@ -83,19 +86,20 @@ interface Waits {
 }
 
 /** The calls of a conversation and of its programs that wait. The host answers the calls of a turn that it asked for by `step`. */
-export function waitingCallsOf({ header, open, outcome, rest }: PastConversation): readonly Waits[] {
+export function waitingCallsOf({ header, tools, open, outcome, rest }: PastConversation): readonly Waits[] {
   if (outcome) return [];
   const { execution } = header;
-  if (rest) return [{ calls: [...open.values()], execution, above: "", goesOn: false, hostSince: rest.at }];
+  if (rest) return [{ calls: [...open.values()], tools, execution, above: "", goesOn: false, hostSince: rest.at }];
   return [...open.values()].map((call) => {
     const { id, program, driven } = call;
     if (!program) {
       const waits = isWaiting(call) && !isExpired(header, call);
-      return { calls: waits ? [call] : [], execution, above: "", goesOn: !waits };
+      return { calls: waits ? [call] : [], tools, execution, above: "", goesOn: !waits };
     }
     const { state } = program;
     const goesOn = standingOf(state, driven).state !== "waiting";
-    return { calls: waitingCalls(state, driven), execution: state.header?.execution, above: `${id}/`, goesOn };
+    const { execution: own, tools: given = [] } = state.header ?? {};
+    return { calls: waitingCalls(state, driven), tools: given, execution: own, above: `${id}/`, goesOn };
   });
 }
 

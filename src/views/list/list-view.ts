@@ -64,7 +64,7 @@ async function lookAt(
   if (!fits(filter, tools, `${summary.execution}\n${text}`)) return undefined;
   const listed = await listExecution(journal, summary, budget);
   if (listed.state !== "unread" && filter.state !== undefined && filter.state !== listed.state) return undefined;
-  return { ...listed, title, by, tools: tools.slice(0, TOOLS) };
+  return { ...listed, ...given({ parent: header?.parent?.execution }), title, by, tools: tools.slice(0, TOOLS) };
 }
 
 function fits({ tool, text }: ListFilter, tools: readonly string[], searched: string): boolean {

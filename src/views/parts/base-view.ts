@@ -1,5 +1,5 @@
 import type { ExecutionSummary, Journal } from "../../journal/journal.ts";
-import type { Header } from "../../journal/record.ts";
+import type { Header, ToolDigest } from "../../journal/record.ts";
 import { isDriven } from "../../programs/driven.ts";
 import type { UnansweredCall } from "../../programs/from-journal/execution-state.ts";
 import { TextAllowance } from "./text-allowance.ts";
@@ -29,6 +29,8 @@ const INPUTS = 4 * 1024 * 1024;
 
 interface WaitingGroup {
   readonly calls: Iterable<UnansweredCall>;
+  /** The tools of the program or the conversation that made them. */
+  readonly tools: readonly ToolDigest[];
   /** What the ids of the group begin with, like `call_2/`. */
   readonly above?: string;
   /** Since when the host is to answer the calls, in milliseconds since 1970: no record tells of each of them. */
@@ -38,13 +40,15 @@ interface WaitingGroup {
 /** The calls that wait for a person, a client or the host. */
 export function waitingViews(groups: Iterable<WaitingGroup>): readonly WaitingView[] {
   const room = new TextAllowance({ each: INPUTS, all: INPUTS });
-  const viewOf = (call: UnansweredCall, { above = "", hostSince }: WaitingGroup): WaitingView => {
+  const viewOf = (call: UnansweredCall, { tools, above = "", hostSince }: WaitingGroup): WaitingView => {
     const { id, tool, inputText, decided } = call;
     const held = decided?.code === "outcome_unknown" ? "outcome_unknown" : "approval";
+    const known = tools.find(({ name }) => name === tool);
     return {
       id: `${above}${id}`,
       tool,
       why: hostSince !== undefined || decided?.decision === "client" ? "result" : held,
+      ...(known && { effect: known.effect ?? "read" }),
       input: room.head(inputText),
       ...given({ inputDigest: decided?.inputDigest }),
       since: hostSince ?? decided?.at ?? 0,

@@ -97,7 +97,7 @@ function areThere(folder: string, files: readonly { readonly name: string }[]): 
   const they = files.length === 1 ? "is there already" : "are there already";
   return new Failure(
     EXIT.usage,
-    `init: ${names} ${they}, in ${folder}. Nothing was written. Name another folder: portcullis init ${quoted(freeFolder(folder))}`,
+    `init: ${names} ${they}, in ${folder === "." ? "this folder" : folder}. Nothing was written. Name another folder: portcullis init ${quoted(freeFolder(folder))}`,
   );
 }
 

@@ -5,6 +5,7 @@ import { counted } from "../../../output/count-text.ts";
 import { INSET, insetText } from "../../../output/foreign-text.ts";
 import { isApprovalOfProgram } from "../../../programs/from-journal/execution-state.ts";
 import { RUN_PROGRAM } from "../../../tools/tool-name.ts";
+import { duration } from "../../../views/words.ts";
 import { StreamCleaner, TextLayout } from "../chat/streamed-text.ts";
 import { oneLine } from "../one-line.ts";
 import type { Screen } from "../screen.ts";
@@ -82,7 +83,7 @@ function showWork(event: AgentEvent): void {
 /** How a call has ended, like `orders.find → array of 3, 12 ms`. */
 export function endedCallText({ tool, outcome, ms, items }: CallLine): string {
   const after = items === undefined || outcome.type === "value" ? "" : ` after ${counted(items, "item")}`;
-  return `${oneLine(tool)} → ${oneLine(outcomeText(outcome))}${after}, ${Math.round(ms)} ms`;
+  return `${oneLine(tool)} → ${oneLine(outcomeText(outcome))}${after}, ${duration(ms)}`;
 }
 
 /** Text that is kept of what a model writes, and shown of it, in UTF-16 code units. */

@@ -1,4 +1,5 @@
 import { byteText } from "../../../output/byte-text.ts";
+import { CHANGES } from "../../../output/call-about.ts";
 import { cleanText } from "../../../output/clean-text.ts";
 import { count, counted } from "../../../output/count-text.ts";
 import { insetText } from "../../../output/foreign-text.ts";
@@ -223,8 +224,9 @@ function waitingLines(view: ExecutionView, same: SameOptions, textOf = short): r
   });
 }
 
-function waitingLine({ id, tool, input, why }: WaitingView, textOf: (text: string) => string): string {
-  return `call ${oneLine(id)}: ${oneLine(tool)} with ${textOf(input.text)} ${WAITS[why]}`;
+function waitingLine({ id, tool, input, why, effect }: WaitingView, textOf: (text: string) => string): string {
+  const changes = effect === undefined || why === "result" ? "" : `. ${CHANGES[effect]}`;
+  return `call ${oneLine(id)}: ${oneLine(tool)} with ${textOf(input.text)} ${WAITS[why]}${changes}`;
 }
 
 function openLine({ items, ...call }: CallView): string {

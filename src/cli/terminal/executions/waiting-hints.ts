@@ -46,7 +46,9 @@ export function waitingHints(execution: string, ended: Outcome | AgentEnding, op
       const command = nextCommand(execution, { id, why: "result" }, options);
       return `portcullis: answer call ${oneLine(id)} in place of JSON, with:\n  ${command}`;
     }),
-    ...(approvals.length > 0 ? [`portcullis: then take it up, with:\n  ${resumeCommand(execution, options)}`] : []),
+    ...(approvals.length > 0
+      ? [`portcullis: then take it up, with:\n  ${resumeCommand(execution, options)}`, ...pageHint(options)]
+      : []),
   ];
 }
 
@@ -68,6 +70,14 @@ export function decideCommand(execution: string, callId: string, { tenant, journ
 /** The command that takes an execution up, with the tools of this command. */
 export function resumeCommand(execution: string, options: SameOptions): string {
   return `portcullis resume ${shown(execution)}${sameFlags(options)}`;
+}
+
+/** The page decides calls and takes programs up, those of the tenant of a server without keys. */
+function pageHint({ tools, mcp, openapi, allow, tenant, journal, sandbox, model }: SameOptions): readonly string[] {
+  if (model !== undefined || tenant !== undefined || (sandbox !== undefined && sandbox !== "isolate")) return [];
+  return [
+    `portcullis: or do both on a page, with:\n  portcullis serve${flags({ tools, mcp, openapi, allow, journal })} --open`,
+  ];
 }
 
 /** The command that takes a conversation up on a terminal. */

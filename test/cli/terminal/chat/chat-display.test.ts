@@ -64,7 +64,7 @@ test("a program is shown as it is written, then while it runs with its calls, an
     "program 1",
     "  │ const a = 1;",
     "  │ return a;",
-    "  · rows.list → array of 500, 3 ms, 2 KiB",
+    "  · rows.list → array of 500, 3.0 ms, 2 KiB",
     "  · rows.list: stream of 20 items, 1 KiB so far …",
     "… program 1 runs, 0 s. Ctrl-C interrupts.",
   ]);
@@ -73,7 +73,7 @@ test("a program is shown as it is written, then while it runs with its calls, an
   const lines = screen();
   expect(lines.slice(1, 4).map((line) => line.replace(/[\d.]+ m?s;/, "TIME;"))).toEqual([
     "▸ program 1 done (2 lines, 1 call, TIME; /show 1)",
-    "  · rows.list → array of 500, 3 ms, 2 KiB",
+    "  · rows.list → array of 500, 3.0 ms, 2 KiB",
     "  It is 1.",
   ]);
 });
@@ -93,7 +93,7 @@ test("the text of agents that are tools is no part of the answer, and their call
   tell({ type: "text", text: "Mine. " });
   tell({ type: "text", text: "Theirs. " }, "agent");
   tell(ended("1"), "agent");
-  expect(screen().slice(0, 2)).toEqual(["  Mine.", "  · rows.list → array of 500, 3 ms, 2 KiB"]);
+  expect(screen().slice(0, 2)).toEqual(["  Mine.", "  · rows.list → array of 500, 3.0 ms, 2 KiB"]);
 });
 
 test("a question has the terminal: nothing is drawn meanwhile, and what happened is shown after it", () => {
@@ -107,7 +107,7 @@ test("a question has the terminal: nothing is drawn meanwhile, and what happened
   vi.advanceTimersByTime(10_000);
   expect(written()).toBe(before);
   held[Symbol.dispose]();
-  expect(screen().slice(0, 2)).toEqual(["  · rows.list → array of 500, 3 ms, 2 KiB", "  Later."]);
+  expect(screen().slice(0, 2)).toEqual(["  · rows.list → array of 500, 3.0 ms, 2 KiB", "  Later."]);
 });
 
 test("who asks is told: the model, a program by its number, or what is below a call", () => {
@@ -156,7 +156,7 @@ test("on a narrow terminal lines are broken between words, and none is wider tha
     "▸ program 1 done",
     "  (1 line, 1 call, TIME; /show 1)",
     "  · warehouse.stock.list → array of",
-    "  500, 3 ms, 2 KiB",
+    "  500, 3.0 ms, 2 KiB",
   ]);
 });
 

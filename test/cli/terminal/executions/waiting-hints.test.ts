@@ -97,3 +97,19 @@ test("an error that names a call of the library names the command in its place, 
     "List them, with: portcullis executions --journal a.db",
   );
 });
+
+test("who has to decide a call of a program is told of the page, if a server without keys would show it", () => {
+  const ended = { type: "waiting", approvals: [{ callId: "1", why: "approval" }], calls: [] } as unknown as Parameters<
+    typeof waitingHints
+  >[1];
+  const pageOf = (more: Parameters<typeof waitingHints>[2]) =>
+    pasted(waitingHints("e1", ended, { tools: "./t.js", journal: "a b.db", ...more })).filter(
+      ([command]) => command === "serve",
+    );
+  expect(pageOf({})).toEqual([["serve", "--tools", "./t.js", "--journal", "a b.db", "--open"]]);
+  expect([pageOf({ tenant: "acme" }), pageOf({ model: "./m.ts" }), pageOf({ sandbox: "docker" })]).toEqual([
+    [],
+    [],
+    [],
+  ]);
+});
