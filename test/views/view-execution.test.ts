@@ -139,10 +139,10 @@ test("a conversation's view has its turns with direct calls and programs, and wh
   await one.runtime.decide(execution, { [waiting?.id ?? ""]: { allow: true } });
   await one.runtime.resumeAgent(execution, { model });
   const { executions } = await listView(one.journal, { state: "ended" });
-  expect(executions.map(({ kind, parent }) => [kind, parent]).toSorted()).toEqual([
-    ["conversation", undefined],
-    ["program", execution],
-  ]);
+  expect(Object.fromEntries(executions.map(({ kind, parent }) => [kind, parent]))).toEqual({
+    conversation: undefined,
+    program: execution,
+  });
 });
 
 test("what was said in a conversation is whole up to 16 Ki characters, and its programs tell their calls and bytes", async () => {

@@ -37,24 +37,31 @@ interface WaitingGroup {
   readonly hostSince?: number;
 }
 
+/** Tools by their names. */
+type Known = ReadonlyMap<string, ToolDigest>;
+
 /** The calls that wait for a person, a client or the host. */
 export function waitingViews(groups: Iterable<WaitingGroup>): readonly WaitingView[] {
   const room = new TextAllowance({ each: INPUTS, all: INPUTS });
-  const viewOf = (call: UnansweredCall, { tools, above = "", hostSince }: WaitingGroup): WaitingView => {
+  const viewOf = (call: UnansweredCall, { above = "", hostSince }: WaitingGroup, known: Known): WaitingView => {
     const { id, tool, inputText, decided } = call;
     const held = decided?.code === "outcome_unknown" ? "outcome_unknown" : "approval";
-    const known = tools.find(({ name }) => name === tool);
+    const digest = known.get(tool);
     return {
       id: `${above}${id}`,
       tool,
       why: hostSince !== undefined || decided?.decision === "client" ? "result" : held,
-      ...(known && { effect: known.effect ?? "read" }),
+      ...(digest && { effect: digest.effect ?? "read" }),
       input: room.head(inputText),
       ...given({ inputDigest: decided?.inputDigest }),
       since: hostSince ?? decided?.at ?? 0,
     };
   };
-  return Array.from(groups, (group) => Array.from(group.calls, (call) => viewOf(call, group))).flat();
+  return Array.from(groups, (group) => {
+    const calls = [...group.calls];
+    const known: Known = new Map(calls.length === 0 ? [] : group.tools.map((tool) => [tool.name, tool]));
+    return calls.map((call) => viewOf(call, group, known));
+  }).flat();
 }
 
 /** Reads an ending, which may come from elsewhere. */

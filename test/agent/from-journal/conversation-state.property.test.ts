@@ -250,7 +250,7 @@ async function compareReaders(journal: Journal, records: readonly JournalRecord[
     ids.filter((id) => known.has(id)),
   );
   if (state === "ended") expect([ids, view.calls.filter((call) => call.state === "open")]).toEqual([[], []]);
-  const waits = text.matchAll(/^call (.*?): .* waits for (?:approval|its result)$/gm);
+  const waits = text.matchAll(/^call (.*?): .* waits for (?:approval(?:\. It changes .*)?|its result)$/gm);
   expect(Array.from(waits, ([, id]) => id)).toEqual(ids);
   // An event tells of the wait when it begins. The host is asked by no event.
   const began = (length: number) => told[length - 1]?.some(({ type }) => type === "conversation_waiting") === true;

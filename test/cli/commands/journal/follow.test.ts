@@ -104,7 +104,7 @@ test("a waiting call is shown with the command that decides it, and then the end
   await runtime.execute("return await tools.pay({});", { execution: "order-2" });
   const { until, ended } = following(["show", "order-2", "--journal", path]);
   const lines = await until("portcullis decide order-2 1 --allow");
-  expect(lines).toContain("call 1: pay with {} waits for approval");
+  expect(lines).toContain("call 1: pay with {} waits for approval. It changes something each time.");
   await runtime.resume("order-2", { decisions: { 1: { allow: true, by: "ann" } } });
   expect(await ended).toBe(0);
   expect(lines).toContain("call 1: pay allowed by ann");
