@@ -27,7 +27,7 @@ import type { AgentRequest, StopWhen } from "./agent-report.ts";
 import { answerInstructions } from "./prompt/answer-schema.ts";
 import { type Compact, compactAtOf } from "./prompt/compact.ts";
 import { type ContextDocument, type Instructions, ownInstructions } from "./prompt/instructions.ts";
-import { chosenSettings, CONVERSATION_SETTINGS, LOOP_RULES, refuseUnmatched } from "./conversation-settings.ts";
+import { chosenSettings, CONVERSATION_SETTINGS, keptRules, LOOP_RULES, refuseUnmatched } from "./conversation-settings.ts";
 import { checkOpening, PROGRAMS_OPTIONS, programsFor, ROLES } from "./prompt/programs-option.ts";
 import type { Transcript } from "./from-journal/transcript.ts";
 import { RESUME_RULES } from "../programs/resume-options.ts";
@@ -224,7 +224,7 @@ type RequestOptions = OptionsOf<
 
 /** The conversation to hold, of options that were read. `subject` is the function that was called, for errors. */
 export function requestOf(options: WithModels<RequestOptions>, tools: ToolSet, subject: string): AgentRequest {
-  const { model, maxTurns, maxTokens, fallbacks, stopWhen, compact, wrapUp, contextTokens } = options;
+  const { model, maxTurns, maxTokens, fallbacks, stopWhen, compact } = options;
   const programs = programsFor(options.programs, tools);
   const answer = resultSchemaOf(options.answer, `${subject}({ answer })`);
   const ofAnswer = answer ? answerInstructions(answer) : undefined;
@@ -253,8 +253,7 @@ export function requestOf(options: WithModels<RequestOptions>, tools: ToolSet, s
     fallbacks,
     stopWhen,
     compact,
-    wrapUp,
-    contextTokens,
+    ...keptRules(options),
   };
 }
 

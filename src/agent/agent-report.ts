@@ -28,6 +28,7 @@ export interface LoopRules extends CompactRules {
   readonly fallbacks?: readonly Model[] | undefined;
   readonly stopWhen?: StopWhen | undefined;
   readonly wrapUp?: boolean | undefined;
+  readonly notices?: boolean | undefined;
   readonly answer?: ResultSchema | undefined;
   /** What a model that takes over is told, by its name. */
   readonly instructionsFor?: ((model: string) => string | undefined) | undefined;

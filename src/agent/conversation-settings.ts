@@ -22,6 +22,11 @@ export const LOOP_RULES = {
    * nearly spent; true by default. The ending then has `wrappedUp`.
    */
   wrapUp: flag(),
+  /**
+   * Whether the model is told once, in the place of a user, that its turn was cut off or could not be used, that its answer
+   * does not fit the schema, or that it repeats itself; true by default. Otherwise the conversation rests after such a turn.
+   */
+  notices: flag(),
   /** Tokens of the model's context; 200,000 by default. If it is nearly full, the history is made shorter (`compact`). */
   contextTokens: wholeNumber({ min: 1000 }),
 };
@@ -115,14 +120,23 @@ export function chosenSettings(
 }
 
 /** The field of a header; missing if nothing was chosen. */
-export function headerSettings({ settings, wrapUp, contextTokens }: KeptSettings): { readonly settings?: string } {
-  const text = JSON.stringify({ ...settings, wrapUp, contextTokens });
+export function headerSettings({ settings, ...rules }: KeptSettings): { readonly settings?: string } {
+  const text = JSON.stringify({ ...settings, ...keptRules(rules) });
   return text === "{}" ? {} : { settings: text };
 }
 
-interface KeptSettings {
+/** The rules of the loop that a header keeps. */
+export function keptRules({ wrapUp, notices, contextTokens }: KeptRules): KeptRules {
+  return { wrapUp, notices, contextTokens };
+}
+
+interface KeptSettings extends KeptRules {
   readonly settings?: ConversationSettings | undefined;
+}
+
+interface KeptRules {
   readonly wrapUp?: boolean | undefined;
+  readonly notices?: boolean | undefined;
   readonly contextTokens?: number | undefined;
 }
 
@@ -130,8 +144,8 @@ interface KeptSettings {
 export function settingsOf({ settings }: { readonly settings?: string }): KeptSettings {
   if (settings === undefined) return {};
   try {
-    const { wrapUp, contextTokens, ...read } = checkOptions(fieldsOf("settings"), JSON.parse(settings), KEPT_RULES);
-    return { settings: chosenSettings(read, read.answer), wrapUp, contextTokens };
+    const read = checkOptions(fieldsOf("settings"), JSON.parse(settings), KEPT_RULES);
+    return { settings: chosenSettings(read, read.answer), ...keptRules(read) };
   } catch (cause) {
     throw new PortcullisError("journal_invalid", "The header of a conversation has settings that cannot be read.", {
       cause,

@@ -117,11 +117,11 @@ export async function takeUp(
   const { maxTurns, maxTokens } = header;
   const { instructions } = past.answering;
   const programs = programsOf(header.programs);
-  const { settings, wrapUp, contextTokens } = settingsOf(header);
+  const { settings, ...kept } = settingsOf(header);
   const opening = openingFor(
     model,
     own,
-    { programs, instructions, settings, compact: work.compact, contextTokens },
+    { programs, instructions, settings, compact: work.compact, contextTokens: kept.contextTokens },
     subject,
   );
   const conversation = await restoreConversation(model, opening, past.state, hasOpenTurn(past.state));
@@ -140,7 +140,7 @@ export async function takeUp(
   const log = await begunIn(span, () => claim(own, past, records, trace));
   const use = { ...past.use, remembered: log.state.remembered };
   const { fallbacks, stopWhen, compact, answer = recordedSchema(settings?.answer) } = work;
-  const rules = { fallbacks, stopWhen, compact, answer, wrapUp, contextTokens };
+  const rules = { fallbacks, stopWhen, compact, answer, ...kept };
   const request = { model, programs, maxTurns, maxTokens, instructions, settings, ...rules };
   const live = new LiveConversation(
     { scope: own, log, request, opening, conversation, rests, allowChangedTools, asks, span },

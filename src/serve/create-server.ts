@@ -12,6 +12,8 @@ import { type HttpListener, listenHttp } from "./http/listen-http.ts";
 import { nodeListener } from "./http/node-listener.ts";
 import { BytesByKey } from "./http/bytes-by-key.ts";
 import { Rates } from "./http/rates.ts";
+import { Gateway } from "./gateway/gateway.ts";
+import { newSecret, Seals } from "./gateway/seals.ts";
 import { Counts } from "../places/counts.ts";
 import { JournalWatch } from "./live/journal-watch.ts";
 import { MountedMcp } from "./mcp/http/mounted-mcp.ts";
@@ -137,6 +139,11 @@ class Server {
       readings: new Readings(),
       onError,
     };
+    const gateway = {
+      pauseMs: options.pauseMs,
+      maxBodyBytes,
+      seals: new Seals(options.secrets === undefined ? [newSecret()] : options.secrets.map((one) => Buffer.from(one))),
+    };
     this.#mcp = new MountedMcp({
       ...shared,
       version: packageVersion(),
@@ -147,7 +154,7 @@ class Server {
     this.#hosts = new Set(allowedHosts("localhost", hostNames));
     // After what may throw: until the server is closed, all figures of the process are told to them.
     this.#metrics = new Metrics();
-    const app = createApp({
+    const api = {
       ...shared,
       runtimeOf: (key: Key) => this.#runtimes.get(key),
       served,
@@ -158,6 +165,10 @@ class Server {
       closing: this.#closing.signal,
       isReady: () => this.#closed === undefined,
       onEvent,
+    };
+    const app = createApp({
+      ...api,
+      gateway: new Gateway({ ...api, ...gateway }),
       onRequest: quietly(options.onRequest),
       admitted: {
         hosts: this.#hosts,

@@ -1,4 +1,5 @@
 import type { Key, RouteScope } from "./http/keys.ts";
+import type { Problem } from "./http/problems.ts";
 import type { MountedMcp } from "./mcp/http/mounted-mcp.ts";
 import { PAGE_HEADERS, PAGE_PATHS, pageFile } from "./page/page-files.ts";
 
@@ -9,6 +10,10 @@ export interface OtherRoute {
   readonly methods: readonly string[];
   readonly scope: RouteScope;
   readonly handle: (request: Request, key: Key) => Response | Promise<Response>;
+  /** Writes a refusal in place of the server's own form. */
+  readonly refuse?: (error: unknown, problem: Problem) => Response;
+  /** A header that may have the key in place of `Authorization`. */
+  readonly keyHeader?: string;
 }
 
 /** The page, and the document of the API, which `document` makes once it is asked for. */

@@ -45,6 +45,12 @@ export class ServedModels {
     throw new RequestProblem("request_invalid", `body.model: this server has ${models.join(", ")}.`);
   }
 
+  /** The first model of this name, with or without its provider; undefined if there is none. */
+  named(name: string): Model | undefined {
+    const exact = this.#listed.find((model) => model.name === name);
+    return exact ?? this.#listed.find((model) => model.name.slice(model.name.indexOf(":") + 1) === name);
+  }
+
   /** The model that continues a conversation. Throws a `RequestProblem`. */
   continuing(conversation: RecoveredConversation): Model {
     const model = this.find(conversation);

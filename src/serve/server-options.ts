@@ -65,6 +65,22 @@ export const SERVER_RULES = {
   maxTokens: MAX_TOKENS,
   /** Returns the model that continues a conversation that none of `model` began. Without one, it stays open. */
   models: callback<(conversation: RecoveredConversation) => Model | undefined>(),
+  /**
+   * How long a program of the gateway waits for the answers of its client, in milliseconds; four and a half minutes by
+   * default, as Anthropic does.
+   */
+  pauseMs: wholeNumber({ min: 1000, max: 31_536_000_000, default: 270_000 }),
+  /**
+   * Secrets with which the gateway seals what clients carry, of at least 32 characters: the first seals, and what the others
+   * have sealed still holds. By default a new one for each server.
+   */
+  secrets: secret(
+    option<readonly string[]>(
+      "a list of texts of at least 32 characters",
+      (given) =>
+        Array.isArray(given) && given.length > 0 && given.every((one) => typeof one === "string" && one.length >= 32),
+    ),
+  ),
   /** Names, beside its own, under which clients may address the server, like that of a proxy; with its port if it is none of HTTP's. */
   hostNames: array<string>("a list of names of hosts"),
   /** Bytes of the body of a request; 4 MiB by default. */

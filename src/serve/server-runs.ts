@@ -3,6 +3,7 @@ import type { AgentEvent } from "../agent/event.ts";
 import { interrupted } from "../agent/drive/interruption.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Runtime } from "../runtime.ts";
+import { isOfGateway } from "./gateway/seals.ts";
 import type { ServedModels } from "./served-models.ts";
 
 /** Number of reported failures that are remembered. */
@@ -188,7 +189,8 @@ export class ServerRuns {
         model: (conversation) => served.find(conversation),
         onEvent,
         signal,
-        only: ({ execution }) => only(execution),
+        // Its client goes on with what the gateway has begun: only it has the tools.
+        only: ({ execution }) => !isOfGateway(execution) && only(execution),
       })) {
         under.get(one.execution)?.();
         under.delete(one.execution);

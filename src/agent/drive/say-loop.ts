@@ -136,7 +136,7 @@ export class SayLoop {
   async #isMended({ end }: ModelTurn, ending: AgentEnding): Promise<boolean> {
     const found = mendable(end, ending);
     const { request, state } = this.#live;
-    if (!found || this.#scope.signal.aborted || isNoticed(saidInSay(state), found.notice)) return false;
+    if (!found || request.notices === false || this.#scope.signal.aborted || isNoticed(saidInSay(state), found.notice)) return false;
     if (turnsOfSay(state).length >= request.maxTurns || this.#session.budget.tokensLeft <= 0) return false;
     // A turn that does not count is taken out of what the model is sent.
     if (!isWholeEnd(end) && !(await this.#live.conversation()).restore) return false;
@@ -147,7 +147,7 @@ export class SayLoop {
   async #endingAfterCalls(): Promise<AgentEnding | undefined> {
     if (this.#scope.signal.aborted) return undefined;
     const { state, request, execution } = this.#live;
-    const found = repeated(turnsOfSay(state));
+    const found = request.notices === false ? undefined : repeated(turnsOfSay(state));
     if (found && isNoticed(saidInSay(state), "stuck")) return stuckEnding(found);
     if (found) await this.#live.say([noticeOf("stuck", stuckText(found))]);
     if (!request.stopWhen) return undefined;

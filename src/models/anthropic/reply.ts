@@ -225,17 +225,20 @@ function countsOf(usage: unknown): ModelUsage {
   };
 }
 
+/** The reasons for which whole turns stop. */
+export const STOP_REASONS = { answered: "end_turn", called: "tool_use", unfinished: "pause_turn" } as const;
+
 /** How the turn ends; undefined if the reply has no stop reason. */
 export function endOf({ stopReason, stopDetails }: AnthropicReply): TurnEnd | undefined {
   switch (stopReason) {
     case undefined:
       return undefined;
-    case "end_turn":
+    case STOP_REASONS.answered:
     case "stop_sequence":
       return { type: "answered" };
-    case "tool_use":
+    case STOP_REASONS.called:
       return { type: "called" };
-    case "pause_turn":
+    case STOP_REASONS.unfinished:
     case "compaction":
       return { type: "unfinished" };
     case "refusal":
@@ -250,7 +253,12 @@ export function callerOf(caller: unknown): ToolCall["caller"] {
   if (caller === undefined || caller === null) return "direct";
   const type = textOf(caller, "type");
   if (type === "direct") return "direct";
-  return type?.startsWith("code_execution_") ? "programmatic" : "unknown";
+  return isCodeExecution(type) ? "programmatic" : "unknown";
+}
+
+/** Whether a caller's type is that of programs, in any version. */
+export function isCodeExecution(type: string | undefined): boolean {
+  return type?.startsWith("code_execution_") === true;
 }
 
 /** What a hosted program printed; undefined if it is encrypted. */

@@ -15,7 +15,7 @@ import { CODE_EXECUTION_NAME } from "./reply.ts";
 import { isReasoned } from "../settings.ts";
 
 /** The type of the provider's own tool that runs programs, which is also what `allowed_callers` calls it. */
-const CODE_EXECUTION_TYPE = "code_execution_20260120";
+export const CODE_EXECUTION_TYPE = "code_execution_20260120";
 
 export type AnthropicClient = InstanceType<(typeof import("@anthropic-ai/sdk"))["default"]>;
 

@@ -3,7 +3,10 @@ import type { AnsweredRequest } from "../server-options.ts";
 import { packageVersion } from "../../sandboxes/package-files.ts";
 import { Lane } from "../../values/slice-scheduler.ts";
 import type { MountedMcp } from "../mcp/http/mounted-mcp.ts";
-import { apiExtras, mcpRoute } from "../other-routes.ts";
+import { apiExtras, mcpRoute, type OtherRoute } from "../other-routes.ts";
+import type { Gateway } from "../gateway/gateway.ts";
+import { gatewayRoutes } from "../gateway/gateway-routes.ts";
+import { given } from "../../option-rules/given.ts";
 import { type AdmitParts, admit } from "../http/admit.ts";
 import type { Key, RouteScope } from "../http/keys.ts";
 import { isOperators, problemOf, problemResponse, RequestProblem } from "../http/problems.ts";
@@ -21,6 +24,7 @@ export interface AppParts extends ApiParts {
   readonly admitted: AdmitParts;
   readonly maxBodyBytes: number;
   readonly mcp: MountedMcp;
+  readonly gateway: Gateway;
   /** Whether the path of MCP is the only one. */
   readonly isMcpOnly: boolean;
 }
@@ -44,13 +48,16 @@ interface Asked {
   key?: Key;
   /** The execution that it is about, as its client writes it. */
   execution?: string | undefined;
+  readonly refuse?: OtherRoute["refuse"];
+  readonly keyHeader?: string;
 }
 
 /** The server as a web-standard function: each request is admitted, checked against its route, and handled. It never rejects. */
 export function createApp(parts: AppParts): (request: Request) => Promise<Response> {
   const { mcp, isMcpOnly } = parts;
   const routes = isMcpOnly ? [] : ROUTES;
-  const others = [...(isMcpOnly ? [] : apiExtras(() => openApiDocument(packageVersion()))), mcpRoute(mcp)];
+  const extras = isMcpOnly ? [] : [...apiExtras(() => openApiDocument(packageVersion())), ...gatewayRoutes(parts.gateway)];
+  const others = [...extras, mcpRoute(mcp)];
   const app = new Hono();
   app.use(async (context, next) => {
     await next();
@@ -65,7 +72,8 @@ export function createApp(parts: AppParts): (request: Request) => Promise<Respon
     });
   for (const other of others)
     app.on([...other.methods], other.path, (context) => {
-      const asked: Asked = { request: context.req.raw, path: other.path };
+      const { refuse, keyHeader } = other;
+      const asked: Asked = { request: context.req.raw, path: other.path, ...given({ refuse, keyHeader }) };
       return answered(parts, asked, async () => other.handle(asked.request, keyOf(parts, other.scope, asked)));
     });
   const methods = Map.groupBy(
@@ -118,7 +126,7 @@ async function answered(
   const { method } = request;
   const [at, since] = [Date.now(), performance.now()];
   const counted = async () => countedFor(open, asked, await work());
-  const { response, code } = await toResponse(counted, onError);
+  const { response, code } = await toResponse(counted, onError, asked.refuse);
   const { status } = response;
   const ms = performance.now() - since;
   metrics.request(path, method, status, ms);
@@ -142,21 +150,26 @@ function countedFor(open: BytesByKey, { key }: Asked, response: Response): Respo
 }
 
 /** `code` is that of a refusal. */
-async function toResponse(work: () => Response | Promise<Response>, onError: (error: unknown) => void) {
+async function toResponse(
+  work: () => Response | Promise<Response>,
+  onError: (error: unknown) => void,
+  refuse: OtherRoute["refuse"],
+) {
   try {
     return { response: await work() };
   } catch (error) {
     const problem = problemOf(error);
     if (isOperators(problem)) onError(error);
-    return { response: problemResponse(problem), code: problem.code };
+    return { response: refuse?.(error, problem) ?? problemResponse(problem), code: problem.code };
   }
 }
 
 /** The key of a request that is let in. It is noted as soon as it is known, also for a request that is refused. */
 function keyOf({ admitted }: AppParts, scope: RouteScope, asked: Asked): Key {
-  return admit(admitted, asked.request, scope, (known) => {
+  const onKey = (known: Key) => {
     asked.key = known;
-  });
+  };
+  return admit(admitted, asked.request, { scope, keyHeader: asked.keyHeader }, onKey);
 }
 
 type PathParameters = Partial<Record<"id" | "call" | "name", string>>;

@@ -20,14 +20,30 @@ const OPEN_KEY: Key = { id: "", tenant: "", digest: Buffer.alloc(0), scopes: [] 
  * Lets a request in by its host and origin, its key and the key's rate, and the scope that its route needs. Returns the
  * key; `onKey` is told whose request it is as soon as that is known. Throws a `RequestProblem`.
  */
-export function admit(parts: AdmitParts, { headers, url }: Request, scope: RouteScope, onKey: (key: Key) => void): Key {
+export function admit(
+  parts: AdmitParts,
+  { headers, url }: Request,
+  { scope, keyHeader }: Asking,
+  onKey: (key: Key) => void,
+): Key {
   // A host's own server may pass requests on without this header.
   refuseForeign(parts, headers, headers.get("host") ?? new URL(url).host);
   if (scope === "none") return OPEN_KEY;
-  const key = admittedKey(parts, headers, onKey);
+  const key = admittedKey(parts, keyIn(headers, keyHeader), onKey);
   if (scope !== "any" && !hasScope(key, scope))
     throw new RequestProblem("scope_missing", `This request needs the scope ${scope}, which this key does not have.`);
   return key;
+}
+
+/** What a route needs of a key, and where it may be beside `Authorization`. */
+interface Asking {
+  readonly scope: RouteScope;
+  readonly keyHeader?: string | undefined;
+}
+
+function keyIn(headers: Headers, keyHeader: string | undefined): string | null {
+  const own = keyHeader === undefined ? null : headers.get(keyHeader);
+  return headers.get("authorization") ?? (own === null ? null : `Bearer ${own}`);
 }
 
 /** Refuses requests under the name of another host, and requests of pages of another origin. Nothing but headers is read. */
@@ -44,8 +60,8 @@ function refuseForeign({ hosts, origins }: AdmitParts, headers: Headers, host: s
 }
 
 /** The key of a request, if it has not expired and its rate allows another request. */
-function admittedKey({ keys, rates }: AdmitParts, headers: Headers, onKey: (key: Key) => void): Key {
-  const key = keys().find(headers.get("authorization"));
+function admittedKey({ keys, rates }: AdmitParts, authorization: string | null, onKey: (key: Key) => void): Key {
+  const key = keys().find(authorization);
   if (!key) throw unauthorized("key_unknown", "The request has no valid key: send one as Authorization: Bearer KEY.");
   onKey(key);
   if (isExpired(key))

@@ -1,0 +1,178 @@
+import type { Fields } from "../../../values/fields.ts";
+import { parsedJson } from "../../../values/json/json-text.ts";
+import type { ReplyEnd, ReplyFacts, ReplyPart, ReplyWriter } from "../../surface/surface.ts";
+import { CODE_EXECUTION_NAME, STOP_REASONS } from "../reply.ts";
+import { CODE_EXECUTION_TYPE } from "../request.ts";
+import { errorBody } from "./write-error.ts";
+
+/** A message of the model: the other end of `readMessage` in `../reply.ts`. */
+export function writeMessage(parts: readonly ReplyPart[], end: ReplyEnd, facts: ReplyFacts): Fields {
+  return {
+    ...headOf(facts),
+    content: parts.map(blockOf),
+    ...stopOf(end),
+    container: containerOf(facts),
+    usage: usageOf(facts),
+  };
+}
+
+type Head = Pick<ReplyFacts, "id" | "model">;
+
+function headOf({ id, model }: Head): Fields {
+  return { id, type: "message", role: "assistant", model, diagnostics: null };
+}
+
+/** The block of a part: the other end of what `AnthropicConversation` reads of a block. */
+export function blockOf(part: ReplyPart): Fields {
+  switch (part.type) {
+    case "text":
+      return { type: "text", text: part.text, citations: null };
+    case "call": {
+      const { id, tool: name, inputText, program } = part;
+      const caller = program === undefined ? DIRECT : { type: CODE_EXECUTION_TYPE, tool_id: program };
+      return { type: "tool_use", id, name, input: parsedJson(inputText) ?? {}, caller };
+    }
+    case "program":
+      return {
+        type: "server_tool_use",
+        id: part.id,
+        name: CODE_EXECUTION_NAME,
+        input: { code: part.source },
+        caller: DIRECT,
+      };
+    case "program_ended":
+      return { type: "code_execution_tool_result", tool_use_id: part.id, content: resultOf(part) };
+  }
+}
+
+const DIRECT = { type: "direct" };
+
+/** The other end of `outputOf` in `../reply.ts`. */
+function resultOf({ text, isError }: { readonly text: string; readonly isError: boolean }): Fields {
+  const printed = isError ? { stdout: "", stderr: text, return_code: 1 } : { stdout: text, stderr: "", return_code: 0 };
+  return { type: "code_execution_result", ...printed, content: [] };
+}
+
+function stopOf(end: ReplyEnd): Fields {
+  const plain = { stop_sequence: null, stop_details: null };
+  switch (end.type) {
+    case "answered":
+    case "called":
+      return { ...plain, stop_reason: STOP_REASONS[end.type] };
+    case "stopped":
+      return { ...plain, stop_reason: STOP_REASONS.unfinished };
+    case "cut_off":
+      return { ...plain, stop_reason: /context/.test(end.reason) ? "model_context_window_exceeded" : "max_tokens" };
+    case "refused":
+      return {
+        ...plain,
+        stop_reason: "refusal",
+        stop_details: { type: "refusal", category: null, explanation: end.reason },
+      };
+  }
+}
+
+function containerOf({ state }: Pick<ReplyFacts, "state">): Fields | null {
+  return state ? { id: state.id, expires_at: new Date(state.expiresAt).toISOString(), skills: null } : null;
+}
+
+const NO_USAGE = {
+  cache_creation: null,
+  cache_creation_input_tokens: 0,
+  cache_read_input_tokens: 0,
+  inference_geo: null,
+  output_tokens_details: null,
+  server_tool_use: null,
+  service_tier: "standard",
+  speed: null,
+};
+
+/** The other end of `usageOf` in `../reply.ts`. */
+function usageOf({ usage, programs }: ReplyFacts): Fields {
+  const { inputTokens, outputTokens, cachedInputTokens } = usage;
+  return {
+    ...NO_USAGE,
+    input_tokens: Math.max(0, inputTokens - cachedInputTokens),
+    output_tokens: outputTokens,
+    cache_read_input_tokens: cachedInputTokens,
+    programs: { calls: programs.calls, bytes_in: programs.bytesIn, bytes_out: programs.bytesOut },
+  };
+}
+
+/** Writes a message in events: the other end of `AnthropicStream` in `../reply.ts`. */
+export class MessageWriter implements ReplyWriter {
+  readonly #head: Head;
+  #index = 0;
+  #isTextOpen = false;
+
+  constructor(head: Head) {
+    this.#head = head;
+  }
+
+  begin(): string {
+    const message = {
+      ...headOf(this.#head),
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      stop_details: null,
+      container: null,
+      usage: { ...NO_USAGE, input_tokens: 0, output_tokens: 0 },
+    };
+    return eventText({ type: "message_start", message });
+  }
+
+  piece(text: string): string {
+    if (text === "") return "";
+    const start = this.#isTextOpen ? "" : this.#start({ type: "text", text: "", citations: null });
+    this.#isTextOpen = true;
+    return start + this.#delta({ type: "text_delta", text });
+  }
+
+  part(part: ReplyPart, rest?: string): string {
+    if (part.type === "text") return this.piece(rest ?? part.text) + this.#closeText();
+    const block = blockOf(part);
+    const before = this.#closeText();
+    if (part.type === "program_ended") return before + this.#start(block) + this.#stop();
+    const { input } = block;
+    const delta = { type: "input_json_delta", partial_json: JSON.stringify(input) };
+    return before + this.#start({ ...block, input: {} }) + this.#delta(delta) + this.#stop();
+  }
+
+  end(end: ReplyEnd, facts: ReplyFacts): string {
+    const delta = { ...stopOf(end), container: containerOf(facts) };
+    return (
+      this.#closeText() +
+      eventText({ type: "message_delta", delta, usage: usageOf(facts) }) +
+      eventText({ type: "message_stop" })
+    );
+  }
+
+  fail(refusal: Parameters<typeof errorBody>[0], requestId: string): string {
+    return eventText({ ...errorBody(refusal, requestId), type: "error" });
+  }
+
+  #closeText(): string {
+    if (!this.#isTextOpen) return "";
+    this.#isTextOpen = false;
+    return this.#stop();
+  }
+
+  #start(block: Fields): string {
+    return eventText({ type: "content_block_start", index: this.#index, content_block: block });
+  }
+
+  #delta(delta: Fields): string {
+    return eventText({ type: "content_block_delta", index: this.#index, delta });
+  }
+
+  #stop(): string {
+    const stopped = eventText({ type: "content_block_stop", index: this.#index });
+    this.#index += 1;
+    return stopped;
+  }
+}
+
+function eventText(event: Fields & { readonly type: string }): string {
+  return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+}

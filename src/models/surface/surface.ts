@@ -1,0 +1,183 @@
+import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
+import type { Caller } from "../../tools/tool.ts";
+import type { Fields } from "../../values/fields.ts";
+import type { ContentPart, ModelCall, ModelSettings, ModelUsage, UserMessage } from "../model.ts";
+
+/*
+ * A surface is a provider's protocol as this package speaks it to clients: the other end of what an adapter speaks to the
+ * provider. It reads what a client asks, and writes what it is answered. It runs nothing and decides nothing.
+ */
+
+/** A tool of the client's, as it declares it. */
+export interface AskedTool {
+  readonly name: string;
+  /** A group of tools whose calls carry its name beside that of the tool. */
+  readonly namespace?: string;
+  readonly description: string;
+  readonly input: JsonSchema;
+  readonly output?: JsonSchema;
+  readonly callers: readonly Caller[];
+  /** The model is told of it once a search has found it. */
+  readonly isDeferred: boolean;
+  /** Where the request declares it, for errors. */
+  readonly place: string;
+}
+
+/** What a client gives as the result of a call. */
+export interface AskedAnswer {
+  readonly text: string;
+  readonly isError: boolean;
+  readonly parts: readonly ContentPart[];
+}
+
+/** A turn of a model, as a client repeats it. */
+export interface AskedTurn {
+  /** Said since the turn before. */
+  readonly said: readonly UserMessage[];
+  readonly text: string;
+  /** Calls of the client's tools by their names in the request, and programs. */
+  readonly calls: readonly ModelCall[];
+  /** By the ids of calls. */
+  readonly results: ReadonlyMap<string, AskedAnswer>;
+}
+
+/** A request of a client, in this package's words. */
+export interface Asked {
+  /** As the client names it. */
+  readonly model: string;
+  readonly isStreamed: boolean;
+  readonly instructions: string | undefined;
+  readonly settings: ModelSettings;
+  readonly tools: readonly AskedTool[];
+  /** Whether the model may run programs. */
+  readonly programs: boolean;
+  readonly turns: readonly AskedTurn[];
+  /** Said after the last turn. */
+  readonly said: readonly UserMessage[];
+  /**
+   * The answers that follow the last turn, by the ids of calls: of the turn itself, and of its programs. Answers of the
+   * turn's own calls are in its `results` too.
+   */
+  readonly answers: ReadonlyMap<string, AskedAnswer>;
+  /** Ids of the calls of programs that wait for `answers`. */
+  readonly ofPrograms: ReadonlySet<string>;
+  /** Ids of the last turn's programs without a result. */
+  readonly openPrograms: readonly string[];
+  /** What names the state that the server keeps, as the client sends it. */
+  readonly state: string | undefined;
+  /** What an answer repeats of the request. */
+  readonly echo: Fields;
+}
+
+/** One piece of an answer, in its order. Ids are those that the client sees. */
+export type ReplyPart =
+  | { readonly type: "text"; readonly key: string; readonly text: string }
+  | {
+      readonly type: "call";
+      readonly key: string;
+      readonly id: string;
+      readonly tool: string;
+      readonly namespace?: string | undefined;
+      readonly inputText: string;
+      /** Id of the program that calls. */
+      readonly program?: string | undefined;
+    }
+  | { readonly type: "program"; readonly key: string; readonly id: string; readonly source: string }
+  | {
+      readonly type: "program_ended";
+      readonly key: string;
+      readonly id: string;
+      readonly text: string;
+      readonly isError: boolean;
+    };
+
+/** Why an answer ends. `stopped`: the server goes on if the client asks again without new input. */
+export type ReplyEnd =
+  | { readonly type: "answered" | "called" | "stopped" }
+  | { readonly type: "cut_off" | "refused"; readonly reason: string };
+
+export interface ReplyFacts {
+  readonly id: string;
+  /** As the client named it. */
+  readonly model: string;
+  readonly echo: Fields;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** The state that the server keeps for a program, and until when, in milliseconds since 1970. */
+  readonly state: { readonly id: string; readonly expiresAt: number } | undefined;
+  readonly usage: ModelUsage;
+  /** What the programs of the answer have moved without the model: UTF-8 bytes of what they read and of what the model was given. */
+  readonly programs: ProgramBytes;
+}
+
+export interface ProgramBytes {
+  readonly calls: number;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+}
+
+/** What is wrong with a request, or why it has no answer. Each surface writes it with its own words for `kind`. */
+export type RefusalKind =
+  | "invalid"
+  | "unauthorized"
+  | "forbidden"
+  | "not_found"
+  | "too_large"
+  | "rate_limited"
+  | "overloaded"
+  | "failed"
+  | "timed_out";
+
+export interface Refusal {
+  readonly kind: RefusalKind;
+  readonly message: string;
+  /** The part of the request that is wrong, like `tools.0.name`. */
+  readonly place?: string | undefined;
+  /** The surface's own code for it. */
+  readonly code?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** A request that is refused while it is read. */
+export class RefusedAsk extends Error {
+  readonly refusal: Refusal;
+
+  constructor(refusal: Refusal) {
+    super(refusal.message);
+    this.refusal = refusal;
+  }
+}
+
+export function refused(place: string, why: string): RefusedAsk {
+  return new RefusedAsk({ kind: "invalid", place, message: `${place}: ${why}` });
+}
+
+/** Writes the events of a streamed answer. Each method gives text to send; it may be empty. */
+export interface ReplyWriter {
+  readonly begin: () => string;
+  /** A piece of a text that is not whole yet. */
+  readonly piece: (text: string) => string;
+  /** A part. Of a text of which pieces were sent, `rest` is what follows them. */
+  readonly part: (part: ReplyPart, rest?: string) => string;
+  readonly end: (end: ReplyEnd, facts: ReplyFacts) => string;
+  readonly fail: (refusal: Refusal, requestId: string) => string;
+}
+
+export interface IdPrefixes {
+  readonly reply: string;
+  readonly call: string;
+  readonly program: string;
+  readonly state: string;
+}
+
+export interface Surface {
+  /** Reads a request. `counts`: one that is not to be answered, but counted. Throws `RefusedAsk`. */
+  readonly read: (body: unknown, headers: Headers, counts?: boolean) => Asked;
+  readonly reply: (parts: readonly ReplyPart[], end: ReplyEnd, facts: ReplyFacts) => unknown;
+  readonly writer: (facts: Omit<ReplyFacts, "usage" | "programs">) => ReplyWriter;
+  readonly refusal: (refusal: Refusal, requestId: string) => { readonly status: number; readonly body: unknown };
+  /** The header in which the provider gives the id of a request. */
+  readonly requestIdHeader: string;
+  /** What ids begin with. */
+  readonly ids: IdPrefixes;
+}

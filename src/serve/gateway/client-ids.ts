@@ -1,0 +1,75 @@
+import type { IdPrefixes, ReplyPart } from "../../models/surface/surface.ts";
+import type { Key } from "../http/keys.ts";
+import type { ClientTools } from "./client-tools.ts";
+import type { CallPlace, ToldPart } from "./replies.ts";
+import type { SealKind, Sealed, Seals } from "./seals.ts";
+
+/** The ids of one client's conversations, as its surface writes them. */
+export class ClientIds {
+  readonly #seals: Seals;
+  readonly #key: Pick<Key, "id" | "tenant">;
+  readonly #prefixes: IdPrefixes;
+
+  constructor(seals: Seals, key: Pick<Key, "id" | "tenant">, prefixes: IdPrefixes) {
+    this.#seals = seals;
+    this.#key = key;
+    this.#prefixes = prefixes;
+  }
+
+  write(kind: SealKind, sealed: Sealed): string {
+    return this.#prefixes[kind] + this.#seals.seal(this.#key, kind, sealed);
+  }
+
+  /** Undefined for an id that was not given to this client. */
+  read(kind: SealKind, id: string): Sealed | undefined {
+    const prefix = this.#prefixes[kind];
+    return id.startsWith(prefix) ? this.#seals.open(this.#key, kind, id.slice(prefix.length)) : undefined;
+  }
+
+  call(execution: string, { turn, call, number }: CallPlace): string {
+    const numbers = number === undefined ? [turn, call] : [turn, call, number];
+    return this.write("call", { execution, numbers });
+  }
+
+  program(execution: string, { turn, call }: CallPlace): string {
+    return this.write("program", { execution, numbers: [turn, call] });
+  }
+
+  /** A part as the client sees it. */
+  part(execution: string, told: ToldPart, tools: ClientTools): ReplyPart {
+    switch (told.type) {
+      case "text":
+        return { type: "text", key: textKey(told.turn), text: told.text };
+      case "program": {
+        const { place, source } = told;
+        return { type: "program", key: keyOf("program", place), id: this.program(execution, place), source };
+      }
+      case "program_ended": {
+        const { place, text, isError } = told;
+        return { type: "program_ended", key: keyOf("ended", place), id: this.program(execution, place), text, isError };
+      }
+      case "call": {
+        const { place, tool, inputText } = told;
+        const { name = tool, namespace } = tools.given(tool) ?? {};
+        return {
+          type: "call",
+          key: keyOf("call", place),
+          id: this.call(execution, place),
+          tool: name,
+          namespace,
+          inputText,
+          program: place.number === undefined ? undefined : this.program(execution, place),
+        };
+      }
+    }
+  }
+}
+
+/** Tells the text of a turn apart from all other parts of its conversation. */
+export function textKey(turn: number): string {
+  return `text ${turn}`;
+}
+
+function keyOf(what: string, { turn, call, number = -1 }: CallPlace): string {
+  return `${what} ${turn} ${call} ${number}`;
+}

@@ -1,0 +1,73 @@
+import { PortcullisError } from "../../errors.ts";
+import { type AskedTool, refused } from "../../models/surface/surface.ts";
+import { defineTool } from "../../tools/define-tool.ts";
+import { storedSchema } from "../../tools/schema.ts";
+import { RUN_PROGRAM, toolNameFault } from "../../tools/tool-name.ts";
+import type { Tool } from "../../tools/tool.ts";
+
+/** Longest name that a tool gets. */
+const LONGEST = 120;
+
+/** A client's tools as tools of a conversation: their calls wait for the client. */
+export class ClientTools {
+  readonly all: readonly Tool[];
+  readonly #given = new Map<string, AskedTool>();
+  readonly #own = new Map<string, string>();
+
+  /** Throws `RefusedAsk` for a tool that cannot be made. */
+  constructor(tools: readonly AskedTool[]) {
+    for (const tool of tools) {
+      const own = this.#freeName(tool);
+      this.#given.set(own, tool);
+      this.#own.set(keyOf(tool), own);
+    }
+    this.all = [...this.#given].map(([name, tool]) => toolOf(name, tool));
+  }
+
+  /** The tool of the client by the name that it has in the conversation. */
+  given(own: string): AskedTool | undefined {
+    return this.#given.get(own);
+  }
+
+  /** The name in the conversation; the given one if there is no such tool. */
+  own(name: string, namespace?: string): string {
+    return this.#own.get(keyOf({ name, ...(namespace === undefined ? {} : { namespace }) })) ?? name;
+  }
+
+  #freeName({ name, namespace }: AskedTool): string {
+    const whole = [...(namespace === undefined ? [] : [namespace]), name].map(identifier).join(".").slice(0, LONGEST);
+    for (let number = 1; ; number += 1) {
+      const own = number === 1 ? whole : `${whole}_${number}`;
+      if (own !== RUN_PROGRAM && toolNameFault(own) === undefined && !this.#given.has(own)) return own;
+    }
+  }
+}
+
+function keyOf({ name, namespace }: Pick<AskedTool, "name" | "namespace">): string {
+  return JSON.stringify([namespace, name]);
+}
+
+function identifier(name: string): string {
+  const plain = name.replaceAll(/[^A-Za-z0-9_]/g, "_");
+  return /^\d/.test(plain) ? `_${plain}` : plain;
+}
+
+function toolOf(name: string, { description, input, output, callers, isDeferred, place }: AskedTool): Tool {
+  try {
+    return defineTool({
+      name,
+      description: description.trim() === "" ? name : description,
+      input: storedSchema(input),
+      ...(output === undefined ? {} : { output: storedSchema(output) }),
+      allowedCallers: callers,
+      // The client itself decides what a call changes, and when it is made.
+      effect: "read",
+      unknownFields: "allow",
+      ...(isDeferred ? { defer: true } : { pinned: true }),
+      handler: "client",
+    });
+  } catch (error) {
+    if (!PortcullisError.is(error)) throw error;
+    throw refused(place, error.message.slice(0, 1000));
+  }
+}

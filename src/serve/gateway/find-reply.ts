@@ -1,0 +1,68 @@
+import { isDeepStrictEqual } from "node:util";
+import { settingsOf } from "../../agent/conversation-settings.ts";
+import type { KnownState } from "../../agent/from-journal/conversation-state.ts";
+import { messageText } from "../../agent/prompt/said-message.ts";
+import { parsedJson } from "../../values/json/json-text.ts";
+import { recordedTool } from "../../tools/tool-digest.ts";
+import type { Asked } from "../../models/surface/surface.ts";
+import type { ClientTools } from "./client-tools.ts";
+import type { Replies } from "./replies.ts";
+
+/*
+ * Whether a request goes on with a conversation that the journal has: its client repeats the whole history, and may have
+ * changed it.
+ */
+
+/** What the messages of a request, or the turns of a conversation, come to for the client. */
+type Item = readonly [kind: string, ...words: unknown[]];
+
+/** Whether the client asks the same model, with the same tools and instructions, after the same history. */
+export function isSameConversation(asked: Asked, tools: ClientTools, { state, all }: Replies): boolean {
+  const { instructions } = state.answering;
+  const own = asked.instructions === undefined ? undefined : `# Instructions\n\n${asked.instructions.trim()}`;
+  if (asked.settings.answer === undefined && own !== instructions) return false;
+  if (!isDeepStrictEqual(tools.all.map(recordedTool), [...state.tools])) return false;
+  if (!isDeepStrictEqual(settingsOf(state.header).settings ?? {}, { ...asked.settings })) return false;
+  return isDeepStrictEqual(joined(itemsAsked(asked, tools)), joined(itemsOf(state, shownCalls({ state, all }))));
+}
+
+function itemsAsked({ turns }: Asked, tools: ClientTools): readonly Item[] {
+  return turns.flatMap(({ said, text, calls }): Item[] => [
+    ...said.map((message): Item => ["said", messageText(message)]),
+    ["text", text],
+    ...calls.map((call): Item =>
+      call.type === "program_call" ? ["program", call.source] : ["call", tools.own(call.tool), parsedJson(call.inputText)],
+    ),
+  ]);
+}
+
+/** The calls that the client has seen, by turn and place. */
+function shownCalls({ all }: Replies): ReadonlySet<string> {
+  const places = all.flatMap(({ parts }) => parts.flatMap((part) => ("place" in part ? [part.place] : [])));
+  return new Set(places.map(({ turn, call }) => `${turn}.${call}`));
+}
+
+function itemsOf({ turns, header }: KnownState, shown: ReadonlySet<string>): readonly Item[] {
+  const copied = header.continues?.turns ?? 0;
+  return turns.flatMap(({ said, turn }, index): Item[] => [
+    ...said.flatMap(({ by, message }): Item[] => (by === "user" ? [["said", messageText(message)]] : [])),
+    ["text", turn.text],
+    ...turn.calls.flatMap((call, place): Item[] => {
+      if (index >= copied && !shown.has(`${index}.${place}`)) return [];
+      if (call.type === "program_call") return [["program", call.source]];
+      return [["call", call.tool, parsedJson(call.inputText)]];
+    }),
+  ]);
+}
+
+/** Texts beside each other as one, because clients join and divide them. */
+function joined(items: readonly Item[]): readonly Item[] {
+  const all: Item[] = [];
+  for (const item of items) {
+    const last = all.at(-1);
+    if (item[0] === "text" && item[1] === "") continue;
+    if (item[0] === "text" && last?.[0] === "text") all[all.length - 1] = ["text", `${String(last[1])}${String(item[1])}`];
+    else all.push(item);
+  }
+  return all;
+}

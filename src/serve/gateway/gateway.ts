@@ -1,0 +1,346 @@
+/*
+ * The vendors' own paths, on any model. A request of a client comes in; its surface reads it; a conversation of this
+ * server begins or goes on, whose calls wait for the client; its surface writes what the journal then says.
+ */
+import { randomBytes } from "node:crypto";
+import type { AgentEnding } from "../../agent/ending.ts";
+import type { AgentEvent } from "../../agent/event.ts";
+import { PortcullisError } from "../../errors.ts";
+import type { Journal } from "../../journal/journal.ts";
+import type { Model } from "../../models/model.ts";
+import {
+  type Asked,
+  type Refusal,
+  RefusedAsk,
+  type ReplyEnd,
+  type ReplyFacts,
+  type ReplyPart,
+  type Surface,
+} from "../../models/surface/surface.ts";
+import type { Runtime } from "../../runtime.ts";
+import { Lane } from "../../values/slice-scheduler.ts";
+import { type ApiParts, currentRuntime, refuseRevoked, takePlace } from "../api/parts.ts";
+import type { Key } from "../http/keys.ts";
+import { isOperators, problemOf, RequestProblem } from "../http/problems.ts";
+import { declaredBytes, readJson } from "../http/read-json.ts";
+import { ClientIds } from "./client-ids.ts";
+import { ClientTools } from "./client-tools.ts";
+import { transcriptOf } from "./history.ts";
+import { LiveReply } from "./live-reply.ts";
+import { type Plan, planOf } from "./plan.ts";
+import { refusalOf, refusalOfEnding } from "./refusals.ts";
+import { type Replies, readReplies } from "./replies.ts";
+import { optionsFor } from "./say-options.ts";
+import { newExecution, type Seals } from "./seals.ts";
+
+export interface GatewayParts extends ApiParts {
+  readonly seals: Seals;
+  /** How long a paused program waits for its client, in milliseconds. */
+  readonly pauseMs: number;
+  readonly maxBodyBytes: number;
+}
+
+/** One request on its way. */
+interface Exchange {
+  readonly surface: Surface;
+  readonly key: Key;
+  readonly signal: AbortSignal;
+  readonly asked: Asked;
+  readonly tools: ClientTools;
+  readonly ids: ClientIds;
+  readonly model: Model;
+  readonly runtime: Runtime;
+  readonly requestId: string;
+}
+
+/** An answer that the journal has, or is to have. */
+interface Place {
+  readonly execution: string;
+  readonly reply: number;
+}
+
+const WHAT = "wait for their answers";
+
+export class Gateway {
+  readonly #parts: GatewayParts;
+  /** By conversation: the last request that drives it. */
+  readonly #driving = new Map<string, Promise<unknown>>();
+
+  constructor(parts: GatewayParts) {
+    this.#parts = parts;
+  }
+
+  /** Answers a request on a path of this surface. Throws what `refuse` of its route writes. */
+  async answer(surface: Surface, request: Request, key: Key): Promise<Response> {
+    const { value, done } = await this.#read(request, key);
+    try {
+      const asked = surface.read(value, request.headers);
+      const exchange = {
+        surface,
+        key,
+        signal: request.signal,
+        asked,
+        tools: new ClientTools(asked.tools),
+        ids: new ClientIds(this.#parts.seals, key, surface.ids),
+        model: this.#modelOf(asked.model),
+        runtime: currentRuntime(this.#parts, key),
+        requestId: newRequestId(),
+      };
+      const plan = await planOf(exchange, asked, exchange.tools);
+      return await (asked.isStreamed ? this.#streamed(exchange, plan, done) : this.#whole(exchange, plan, done));
+    } catch (error) {
+      done();
+      throw error;
+    }
+  }
+
+  /** Counts the tokens of a request, which is read as if it was to be answered. */
+  async count(surface: Surface, request: Request, key: Key, tokensOf: (body: unknown) => number): Promise<Response> {
+    const { value, done } = await this.#read(request, key);
+    try {
+      const asked = surface.read(value, request.headers, true);
+      this.#modelOf(asked.model);
+      return Response.json({ input_tokens: tokensOf(value) }, { headers: { [surface.requestIdHeader]: newRequestId() } });
+    } finally {
+      done();
+    }
+  }
+
+  /** Reads a body, and takes a place of the key until `done` is called. */
+  async #read(request: Request, key: Key) {
+    const { maxBodyBytes, open, isReady } = this.#parts;
+    if (!isReady()) throw new RequestProblem("server_closing", "The server is closing. Try again later.");
+    const reading = open.hold(key.id, declaredBytes(request, maxBodyBytes), WHAT);
+    const { value, bytes } = await readJson(request, { most: maxBodyBytes, lane: new Lane(key.tenant) }).finally(reading);
+    refuseRevoked(this.#parts, key);
+    const over = open.hold(key.id, bytes, WHAT);
+    const release = takePlace(this.#parts, key);
+    let isDone = false;
+    const done = () => {
+      if (!isDone) release();
+      if (!isDone) over();
+      isDone = true;
+    };
+    return { value, done };
+  }
+
+  /** The model by its name without its provider. */
+  #modelOf(name: string): Model {
+    const { served } = this.#parts;
+    const model = served.named(name);
+    if (model) return model;
+    throw new RefusedAsk({ kind: "not_found", place: "model", message: `model: ${name.slice(0, 200)}` });
+  }
+
+  async #whole(exchange: Exchange, plan: Plan, done: () => void): Promise<Response> {
+    const place = await this.#placed(exchange, plan);
+    const ending = await this.#drive(exchange, plan, place);
+    const refusal = ending && refusalOfEnding(ending);
+    if (refusal) throw new RefusedAsk(refusal);
+    const { parts, end, facts } = await this.#told(exchange, place);
+    done();
+    return Response.json(exchange.surface.reply(parts, end, facts), { headers: headersOf(exchange) });
+  }
+
+  /** The answer begins with the first piece that there is: until then a failure has its own status. */
+  async #streamed(exchange: Exchange, plan: Plan, done: () => void): Promise<Response> {
+    const place = await this.#placed(exchange, plan);
+    const begun = Promise.withResolvers<void>();
+    const left = new AbortController();
+    const encoder = new TextEncoder();
+    const stream = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        const send = (text: string) => {
+          if (left.signal.aborted) return;
+          controller.enqueue(encoder.encode(text));
+          begun.resolve();
+        };
+        const signal = AbortSignal.any([exchange.signal, left.signal]);
+        void this.#stream({ ...exchange, signal }, { plan, place, send })
+          .catch(begun.reject)
+          .finally(() => {
+            done();
+            begun.resolve();
+            if (!left.signal.aborted) controller.close();
+          });
+      },
+      cancel: () => left.abort(),
+    });
+    await begun.promise;
+    const headers = { ...headersOf(exchange), "content-type": "text/event-stream; charset=utf-8" };
+    return new Response(stream, { headers });
+  }
+
+  /** Rejects only before anything was sent. */
+  async #stream(
+    exchange: Exchange,
+    { plan, place, send }: { readonly plan: Plan; readonly place: Place; readonly send: (text: string) => void },
+  ): Promise<void> {
+    const { surface, key, requestId } = exchange;
+    const { runtime } = this.#parts;
+    const before = await readReplies(runtime.journal, place.execution, key.tenant).catch(() => undefined);
+    const writer = surface.writer({ ...headOf(exchange, place), state: undefined });
+    const live = new LiveReply({
+      writer,
+      execution: place.execution,
+      turns: before?.state.turns.length ?? 0,
+      read: async () => (await this.#told(exchange, place)).parts,
+      send,
+    });
+    try {
+      const ending = await this.#drive(exchange, plan, place, live.onEvent);
+      const refusal = ending && refusalOfEnding(ending);
+      if (refusal) throw new RefusedAsk(refusal);
+      const { end, facts } = await this.#told(exchange, place);
+      await live.end(() => writer.end(end, facts));
+    } catch (error) {
+      await live.settled();
+      if (!live.isBegun) throw error;
+      if (!(error instanceof RefusedAsk) && isOperators(problemOf(error))) this.#parts.onError(error);
+      send(writer.fail(refusalOf(error), requestId));
+    }
+  }
+
+  /** Begins the conversation if there is none yet. */
+  async #placed({ asked, tools, model, runtime, key }: Exchange, plan: Plan): Promise<Place> {
+    if (plan.type !== "begin") return plan;
+    const execution = newExecution();
+    if (asked.turns.length === 0) return { execution, reply: 0 };
+    const { served, pauseMs } = this.#parts;
+    const options = optionsFor({ asked, tools, model, pauseMs, most: served.offer, onEvent: () => {} });
+    const talk = await runtime.converse({
+      ...options,
+      execution,
+      tenant: key.tenant,
+      continue: transcriptOf(asked, tools, model.name),
+    });
+    await talk.leave();
+    return { execution, reply: 0 };
+  }
+
+  /** Drives the conversation to the end of the answer, and resolves with how it rests. Nothing is driven for an answer that the journal has. */
+  async #drive(
+    exchange: Exchange,
+    plan: Plan,
+    { execution }: Place,
+    onEvent: (event: AgentEvent) => void = () => {},
+  ): Promise<AgentEnding | undefined> {
+    if (plan.type === "repeat") return undefined;
+    const before = this.#driving.get(execution);
+    const driving = (async () => {
+      await before?.catch(() => {});
+      return this.#driveNow(exchange, plan, execution, onEvent);
+    })();
+    this.#driving.set(execution, driving);
+    try {
+      return await driving;
+    } finally {
+      if (this.#driving.get(execution) === driving) this.#driving.delete(execution);
+    }
+  }
+
+  async #driveNow(
+    { asked, tools, model, runtime, key, signal: left }: Exchange,
+    plan: Plan,
+    execution: string,
+    onEvent: (event: AgentEvent) => void,
+  ): Promise<AgentEnding> {
+    const { served, pauseMs, runs, onEvent: onAny } = this.#parts;
+    const { tenant } = key;
+    if (plan.type === "go_on" && Object.keys(plan.results).length > 0)
+      await runtime.answer(execution, plan.results, { tenant });
+    const message = plan.type === "begin" && asked.said.length > 0 ? asked.said : undefined;
+    return runs.run(execution, async (cancel) => {
+      // A client that has left may ask again: the conversation is left as it is, for then.
+      const leaving = new AbortController();
+      const onLeft = () => leaving.abort(new PortcullisError("runtime_suspended", "The client has left."));
+      if (left.aborted) onLeft();
+      left.addEventListener("abort", onLeft, { once: true });
+      const options = optionsFor({
+        asked,
+        tools,
+        model,
+        pauseMs,
+        most: served.offer,
+        onEvent: (event) => {
+          onEvent(event);
+          onAny(event);
+        },
+      });
+      try {
+        const signal = AbortSignal.any([cancel, leaving.signal]);
+        const { ending } = await runtime.say<unknown>(execution, message, { ...options, tenant, signal });
+        return ending;
+      } finally {
+        left.removeEventListener("abort", onLeft);
+      }
+    });
+  }
+
+  async #told(exchange: Exchange, place: Place) {
+    const { ids, tools, key } = exchange;
+    const { journal } = this.#parts.runtime;
+    const replies = await repliesIfAny(journal, place.execution, key.tenant);
+    const reply = replies?.all[place.reply];
+    const parts = (reply?.parts ?? []).map((part): ReplyPart => ids.part(place.execution, part, tools));
+    const waits = Math.min(...(reply?.calls ?? []).map(({ expiresAt }) => expiresAt));
+    const hasPrograms = replies?.all.some((one) => one.parts.some(({ type }) => type === "program")) === true;
+    const facts: ReplyFacts = {
+      ...headOf(exchange, place),
+      state: hasPrograms
+        ? {
+            id: ids.write("state", { execution: place.execution, numbers: [] }),
+            expiresAt: Number.isFinite(waits) ? waits : Date.now() + this.#parts.pauseMs,
+          }
+        : undefined,
+      usage: reply?.usage ?? { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 },
+      programs: reply?.programs ?? { calls: 0, bytesIn: 0, bytesOut: 0 },
+    };
+    const end = endOf(reply?.ending, (reply?.calls.length ?? 0) > 0);
+    return { parts, end, facts };
+  }
+}
+
+async function repliesIfAny(journal: Journal, execution: string, tenant: string): Promise<Replies | undefined> {
+  try {
+    return await readReplies(journal, execution, tenant);
+  } catch (error) {
+    if (PortcullisError.is(error) && error.code === "execution_unknown") return undefined;
+    throw error;
+  }
+}
+
+/** How an answer ends after which the conversation rests so, or waits. */
+function endOf(ending: AgentEnding | undefined, hasCalls: boolean): ReplyEnd {
+  switch (ending?.type) {
+    case undefined:
+      return { type: hasCalls ? "called" : "stopped" };
+    case "answered":
+    case "answer_invalid":
+      return { type: "answered" };
+    case "cut_off":
+    case "refused":
+      return ending;
+    default:
+      return { type: "stopped" };
+  }
+}
+
+function headOf({ ids, asked }: Exchange, { execution, reply }: Place) {
+  const id = ids.write("reply", { execution, numbers: [reply] });
+  return { id, model: asked.model, echo: asked.echo, at: Date.now() };
+}
+
+function headersOf({ surface, requestId }: Exchange): Record<string, string> {
+  return { [surface.requestIdHeader]: requestId };
+}
+
+export function newRequestId(): string {
+  return `req_${randomBytes(16).toString("hex")}`;
+}
+
+/** A refusal as a surface writes it. */
+export function refusalResponse(surface: Surface, refusal: Refusal, requestId = newRequestId()): Response {
+  const { status, body } = surface.refusal(refusal, requestId);
+  return Response.json(body, { status, headers: { [surface.requestIdHeader]: requestId, ...refusal.headers } });
+}

@@ -1,0 +1,98 @@
+import type { AgentEvent } from "../../agent/event.ts";
+import type { ReplyPart, ReplyWriter } from "../../models/surface/surface.ts";
+import { textKey } from "./client-ids.ts";
+
+export interface LiveReplyParts {
+  readonly writer: ReplyWriter;
+  readonly execution: string;
+  /** Turns that the conversation has already. */
+  readonly turns: number;
+  /** Reads what the journal has of the answer so far. */
+  readonly read: () => Promise<readonly ReplyPart[]>;
+  readonly send: (text: string) => void;
+}
+
+/**
+ * An answer on its way to its client. What it says comes from the journal; only pieces of the model's text are sent before
+ * the journal has the turn.
+ */
+export class LiveReply {
+  readonly #parts: LiveReplyParts;
+  readonly #sent = new Set<string>();
+  /** The text of which pieces were sent. */
+  #open: { readonly key: string; text: string } | undefined;
+  #turns: number;
+  #isBegun = false;
+  #work: Promise<void> = Promise.resolve();
+
+  constructor(parts: LiveReplyParts) {
+    this.#parts = parts;
+    this.#turns = parts.turns;
+  }
+
+  get isBegun(): boolean {
+    return this.#isBegun;
+  }
+
+  readonly onEvent = (event: AgentEvent): void => {
+    if (event.execution !== this.#parts.execution) return;
+    const key = textKey(this.#turns);
+    if (event.type === "turn_ended") this.#turns += 1;
+    if (event.type === "text") this.#then(() => this.#piece(key, event.text));
+    else if (SHOWN.has(event.type)) this.#then(() => this.#catchUp());
+  };
+
+  /** Sends all that is left, and `last` after it. */
+  async end(last: () => string): Promise<void> {
+    this.#then(() => this.#catchUp());
+    this.#then(async () => this.#send(last()));
+    await this.#work;
+  }
+
+  /** Resolves once what has happened so far was sent. */
+  async settled(): Promise<void> {
+    await this.#work.catch(() => {});
+  }
+
+  #then(work: () => Promise<void>): void {
+    this.#work = this.#work.then(work);
+    this.#work.catch(() => {});
+  }
+
+  async #piece(key: string, text: string): Promise<void> {
+    if (this.#sent.has(key) || text === "") return;
+    if (!this.#open) {
+      await this.#catchUp();
+      if (this.#sent.has(key)) return;
+      this.#open = { key, text: "" };
+    }
+    this.#open.text += text;
+    this.#send(this.#parts.writer.piece(text));
+  }
+
+  async #catchUp(): Promise<void> {
+    for (const part of await this.#parts.read()) {
+      if (this.#sent.has(part.key)) continue;
+      this.#sent.add(part.key);
+      const open = this.#open?.key === part.key ? this.#open : undefined;
+      if (open) this.#open = undefined;
+      const isRest = open && part.type === "text" && part.text.startsWith(open.text);
+      this.#send(isRest ? this.#parts.writer.part(part, part.text.slice(open.text.length)) : this.#parts.writer.part(part, open && ""));
+    }
+  }
+
+  #send(text: string): void {
+    if (text === "") return;
+    const begin = this.#isBegun ? "" : this.#parts.writer.begin();
+    this.#isBegun = true;
+    this.#parts.send(begin + text);
+  }
+}
+
+/** Events after which the journal has more of an answer. */
+const SHOWN: ReadonlySet<AgentEvent["type"]> = new Set([
+  "turn_ended",
+  "program_started",
+  "program_ended",
+  "conversation_waiting",
+]);

@@ -1,0 +1,62 @@
+import { dueAt } from "../../gate/approve/call-waits.ts";
+import type { ExecutionId } from "../../journal/execution-id.ts";
+import type { Journal } from "../../journal/journal.ts";
+import { NO_ITEMS, readRecords } from "../../journal/reading/read-records.ts";
+import type { JournalRecord } from "../../journal/record.ts";
+import { applyRecord, ExecutionState } from "../../programs/from-journal/execution-state.ts";
+import { readingSliced, readTurnSliced } from "../../programs/from-journal/read-turns.ts";
+import type { SlicedWork } from "../../values/slice-scheduler.ts";
+
+/** A call for which a client is asked. */
+export interface AskedCall {
+  readonly id: string;
+  readonly tool: string;
+  readonly inputText: string;
+  /** How often the client had answered before it was asked for this one. */
+  readonly round: number;
+  readonly isAnswered: boolean;
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number;
+}
+
+export interface AskedCalls {
+  readonly calls: readonly AskedCall[];
+  /** How often the client has answered. */
+  readonly rounds: number;
+  /** UTF-8 bytes of what the client answered, by the round that follows. */
+  readonly bytesIn: readonly number[];
+}
+
+/** The calls of a program for which its client is asked, in the order of its journal. */
+export async function readProgramCalls(journal: Journal, execution: ExecutionId, tenant: string): Promise<AskedCalls> {
+  const state = new ExecutionState();
+  const found = new Map<string, { -readonly [Name in keyof AskedCall]: AskedCall[Name] }>();
+  const bytesIn: number[] = [];
+  let rounds = 0;
+  let isAsked = false;
+  const note = (record: JournalRecord) => {
+    if (record.type === "call" && record.decision === "client") {
+      const call = state.calls.get(Number(record.call));
+      if (!call || found.has(record.call)) return;
+      const { tool, inputText } = call;
+      const expiresAt = dueAt(record.at, state.header?.limits.waitMs);
+      found.set(record.call, { id: record.call, tool, inputText, round: rounds, isAnswered: false, expiresAt });
+      isAsked = true;
+    }
+    if (record.type !== "result") return;
+    const call = found.get(record.call);
+    if (!call || call.isAnswered) return;
+    call.isAnswered = true;
+    if (isAsked) rounds += 1;
+    isAsked = false;
+    bytesIn[rounds] = (bytesIn[rounds] ?? 0) + Buffer.byteLength(record.value ?? record.error ?? "");
+  };
+  const take = function* (record: JournalRecord): SlicedWork<void> {
+    applyRecord(state, record, record.type === "turn" ? yield* readTurnSliced(record) : undefined);
+    note(record);
+  };
+  await readRecords(journal, execution, { tenant, ...NO_ITEMS }).each((record) =>
+    readingSliced(execution, 0, take(record)),
+  );
+  return { calls: [...found.values()], rounds, bytesIn: Array.from(bytesIn, (bytes) => bytes ?? 0) };
+}

@@ -1,0 +1,58 @@
+import type { AgentEnding } from "../../agent/ending.ts";
+import type { ProviderFailureCode } from "../../models/model.ts";
+import { type Refusal, RefusedAsk, type RefusalKind } from "../../models/surface/surface.ts";
+import { type Problem, problemOf, STATUS_OF } from "../http/problems.ts";
+
+const KIND_OF_STATUS: Readonly<Record<number, RefusalKind>> = {
+  401: "unauthorized",
+  403: "forbidden",
+  404: "not_found",
+  413: "too_large",
+  429: "rate_limited",
+  500: "failed",
+  503: "overloaded",
+};
+
+/** A problem of the server in the words of a surface. */
+export function refusalOfProblem({ code, message, headers }: Problem): Refusal {
+  return { kind: KIND_OF_STATUS[STATUS_OF[code]] ?? "invalid", message, headers };
+}
+
+export function refusalOf(error: unknown): Refusal {
+  return error instanceof RefusedAsk ? error.refusal : refusalOfProblem(problemOf(error));
+}
+
+const KIND_OF_FAILURE: Readonly<Record<ProviderFailureCode, RefusalKind>> = {
+  // The key is the operator's, and no client can mend it.
+  key_refused: "failed",
+  rate_limited: "rate_limited",
+  overloaded: "overloaded",
+  request_refused: "invalid",
+  server_failed: "failed",
+  timed_out: "timed_out",
+  unreachable: "overloaded",
+  interrupted: "failed",
+  reply_invalid: "failed",
+};
+
+const SENTENCES: Readonly<Record<ProviderFailureCode, string>> = {
+  key_refused: "The model behind this server cannot be asked now: its operator can read why.",
+  rate_limited: "The model behind this server takes no more requests for now. Try again later.",
+  overloaded: "The model behind this server is overloaded. Try again later.",
+  request_refused:
+    "The model behind this server does not take this request: a feature that it lacks, or a conversation that is too long. The server's operator can read why.",
+  server_failed: "The model behind this server failed. Try again later.",
+  timed_out: "The model behind this server did not answer in time.",
+  unreachable: "The model behind this server cannot be reached. Try again later.",
+  interrupted: "The answer of the model behind this server broke off. Try again.",
+  reply_invalid: "The answer of the model behind this server could not be read.",
+};
+
+/** Why a conversation has given no answer; undefined if it has. What a provider says is for the operator alone. */
+export function refusalOfEnding(ending: AgentEnding): Refusal | undefined {
+  if (ending.type === "cancelled") return { kind: "overloaded", message: "The request was cancelled. Send it again." };
+  if (ending.type !== "provider_failed") return undefined;
+  const { code } = ending.failure;
+  const known = Object.hasOwn(KIND_OF_FAILURE, code);
+  return { kind: known ? KIND_OF_FAILURE[code] : "failed", message: known ? SENTENCES[code] : SENTENCES.server_failed };
+}

@@ -1,0 +1,192 @@
+/*
+ * What a conversation of the gateway has told its client, read from the journal alone: the answers that it gave or would
+ * give, in their order. The records of the conversation and of its programs come in; one `Reply` for each answer goes out.
+ * An answer ends where the conversation waits for its client, or rests.
+ */
+import { childExecution } from "../../agent/calls/child-execution.ts";
+import type { AgentEnding } from "../../agent/ending.ts";
+import { applyRecord, ConversationState, copiedTurns, type KnownState } from "../../agent/from-journal/conversation-state.ts";
+import { parseEnding, readContent } from "../../agent/from-journal/parse-message.ts";
+import type { ExecutionId } from "../../journal/execution-id.ts";
+import { ifKnown } from "../../journal/find-if-known.ts";
+import type { Journal } from "../../journal/journal.ts";
+import { NO_ITEMS, readHeader, readRecords } from "../../journal/reading/read-records.ts";
+import type { CallRecord, JournalRecord, ResultRecord } from "../../journal/record.ts";
+import { type ModelCall, type ModelUsage, NO_USAGE, sumOfUsage } from "../../models/model.ts";
+import type { ProgramBytes } from "../../models/surface/surface.ts";
+import { dueAt } from "../../gate/approve/call-waits.ts";
+import type { SlicedWork } from "../../values/slice-scheduler.ts";
+import { type AskedCalls, readProgramCalls } from "./program-calls.ts";
+
+/** Where a call is: its turn, its place in the turn, and its number if a program makes it. */
+export interface CallPlace {
+  readonly turn: number;
+  readonly call: number;
+  readonly number?: number | undefined;
+}
+
+export type ToldPart =
+  | { readonly type: "text"; readonly turn: number; readonly text: string }
+  | { readonly type: "call"; readonly place: CallPlace; readonly tool: string; readonly inputText: string }
+  | { readonly type: "program"; readonly place: CallPlace; readonly source: string }
+  | { readonly type: "program_ended"; readonly place: CallPlace; readonly text: string; readonly isError: boolean };
+
+/** A call that the client answers. */
+export interface ClientCall {
+  /** As the conversation calls it: `call_2/17` for a call of a program. */
+  readonly callId: string;
+  readonly place: CallPlace;
+  readonly isAnswered: boolean;
+  /** When it waits no longer, in milliseconds since 1970. */
+  readonly expiresAt: number;
+}
+
+export interface Reply {
+  readonly parts: ToldPart[];
+  /** The calls for which its client is asked. */
+  readonly calls: ClientCall[];
+  usage: ModelUsage;
+  programs: ProgramBytes;
+  /** How the conversation rests after it; undefined if it waits, or goes on. */
+  ending: AgentEnding | undefined;
+}
+
+export interface Replies {
+  readonly state: KnownState;
+  readonly all: readonly Reply[];
+}
+
+/** Reads the answers of a conversation. Rejects as the journal does. */
+export async function readReplies(journal: Journal, execution: ExecutionId, tenant: string): Promise<Replies> {
+  const state = new ConversationState();
+  const log = new TurnLog();
+  const records = readRecords(journal, execution, { tenant, ...NO_ITEMS });
+  const take = function* (record: JournalRecord): SlicedWork<void> {
+    applyRecord(state, record, yield* readContent(record));
+    log.take(record, state.turns.length - 1);
+  };
+  await records.each((record) => take(record));
+  const { header } = state;
+  if (!header) throw new Error("A conversation has a header.");
+  const known = Object.assign(state, { header });
+  return { state: known, all: await toldIn(journal, known, log) };
+}
+
+/** What the records between two turns say, by the number of the turn before them. */
+class TurnLog {
+  readonly calls = new Map<number, Map<string, CallRecord>>();
+  readonly results = new Map<number, Map<string, ResultRecord>>();
+  readonly rests = new Map<number, string | undefined>();
+
+  take(record: JournalRecord, turn: number): void {
+    if (record.type === "call" && record.decision === "client") mapIn(this.calls, turn).set(record.call, record);
+    if (record.type === "result") mapIn(this.results, turn).set(record.call, record);
+    if (record.type === "rest") this.rests.set(turn, record.ending);
+  }
+}
+
+function mapIn<Value>(all: Map<number, Map<string, Value>>, turn: number): Map<string, Value> {
+  const one = all.get(turn) ?? new Map<string, Value>();
+  all.set(turn, one);
+  return one;
+}
+
+async function toldIn(journal: Journal, state: KnownState, log: TurnLog): Promise<readonly Reply[]> {
+  const all: Reply[] = [emptyReply()];
+  const replyAt = (place: number): Reply => {
+    while (all.length <= place) all.push(emptyReply());
+    return all[place] as Reply;
+  };
+  let base = 0;
+  const first = copiedTurns(state);
+  for (const [turn, one] of state.turns.entries()) {
+    if (turn < first) continue;
+    const reply = replyAt(base);
+    reply.ending = undefined;
+    reply.usage = sumOfUsage([reply.usage, one.turn.usage]);
+    if (one.turn.text !== "") reply.parts.push({ type: "text", turn, text: one.turn.text });
+    let rounds = 0;
+    for (const [call, made] of one.turn.calls.entries()) {
+      const asked = await askedBy(journal, state, { made, log, turn });
+      rounds = Math.max(rounds, asked.rounds);
+      tellCall({ made, result: one.results.get(made.id), asked, place: { turn, call } }, (round) => replyAt(base + round));
+    }
+    base += rounds;
+    const rest = log.rests.get(turn);
+    if (rest === undefined) continue;
+    const ending = parseEnding(state.header.execution, rest);
+    replyAt(base).ending = ending;
+    if (!UNTOLD.has(ending.type)) base += 1;
+  }
+  return all;
+}
+
+/** Endings that were no answer: what comes after them belongs to the same one. */
+const UNTOLD: ReadonlySet<AgentEnding["type"]> = new Set(["provider_failed", "cancelled"]);
+
+function emptyReply(): Reply {
+  return {
+    parts: [],
+    calls: [],
+    usage: NO_USAGE,
+    programs: { calls: 0, bytesIn: 0, bytesOut: 0 },
+    ending: undefined,
+  };
+}
+
+interface MadeCall {
+  readonly made: ModelCall;
+  readonly log: TurnLog;
+  readonly turn: number;
+}
+
+/** What a call asks the client for: itself, or the calls of its program. */
+async function askedBy(journal: Journal, { header }: KnownState, { made, log, turn }: MadeCall): Promise<AskedCalls> {
+  const { execution, tenant, limits } = header;
+  if (made.type === "tool_call") {
+    const record = log.calls.get(turn)?.get(made.id);
+    if (!record) return { calls: [], rounds: 0, bytesIn: [] };
+    const isAnswered = log.results.get(turn)?.has(made.id) === true;
+    const call = { id: made.id, tool: made.tool, inputText: made.inputText, round: 0, isAnswered };
+    const expiresAt = dueAt(record.at, limits.waitMs);
+    return { calls: [{ ...call, expiresAt }], rounds: isAnswered ? 1 : 0, bytesIn: [] };
+  }
+  const child = childExecution(execution, made.id);
+  const parent = (await ifKnown(() => readHeader(journal, child, { tenant })))?.parent;
+  if (parent?.execution !== execution || parent.call !== made.id) return { calls: [], rounds: 0, bytesIn: [] };
+  return readProgramCalls(journal, child, tenant);
+}
+
+interface ToldCall {
+  readonly made: ModelCall;
+  readonly result: { readonly text: string; readonly isError: boolean } | undefined;
+  readonly asked: AskedCalls;
+  readonly place: CallPlace;
+}
+
+/** Tells of one call of a turn. Calls that the gate has answered itself are none of the client's. */
+function tellCall({ made, result, asked, place }: ToldCall, replyAt: (round: number) => Reply): void {
+  const isProgram = made.type === "program_call" && made.source !== undefined && made.forbidden === undefined;
+  if (isProgram) replyAt(0).parts.push({ type: "program", place, source: made.source ?? "" });
+  for (const { id, tool, inputText, round, isAnswered, expiresAt } of asked.calls) {
+    const own = isProgram ? { ...place, number: Number(id) } : place;
+    const reply = replyAt(round);
+    reply.parts.push({ type: "call", place: own, tool, inputText });
+    reply.calls.push({ callId: isProgram ? `${made.id}/${id}` : id, place: own, isAnswered, expiresAt });
+    if (isProgram) count(reply, { calls: 1, bytesIn: 0, bytesOut: 0 });
+  }
+  for (const [round, bytesIn] of asked.bytesIn.entries()) count(replyAt(round), { calls: 0, bytesIn, bytesOut: 0 });
+  if (!isProgram || !result) return;
+  const reply = replyAt(asked.rounds);
+  reply.parts.push({ type: "program_ended", place, text: result.text, isError: result.isError });
+  count(reply, { calls: 0, bytesIn: 0, bytesOut: Buffer.byteLength(result.text) });
+}
+
+function count(reply: Reply, { calls, bytesIn, bytesOut }: ProgramBytes): void {
+  const { programs } = reply;
+  reply.programs = {
+    calls: programs.calls + calls,
+    bytesIn: programs.bytesIn + bytesIn,
+    bytesOut: programs.bytesOut + bytesOut,
+  };
+}

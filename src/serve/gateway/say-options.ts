@@ -1,0 +1,67 @@
+import type { SayOptions } from "../../agent/agent-options.ts";
+import type { AgentEvent } from "../../agent/event.ts";
+import type { Model, ModelSettings } from "../../models/model.ts";
+import { type Asked, refused } from "../../models/surface/surface.ts";
+import { PortcullisError } from "../../errors.ts";
+import { storedSchema } from "../../tools/schema.ts";
+import type { ClientTools } from "./client-tools.ts";
+
+/** The client decides when its conversation ends: these are bounds of the engine alone. */
+const MAX_TURNS = 10_000;
+const UNBOUNDED = Number.MAX_SAFE_INTEGER;
+
+export interface SayingParts {
+  readonly asked: Asked;
+  readonly tools: ClientTools;
+  readonly model: Model;
+  readonly pauseMs: number;
+  /** What one request may take. */
+  readonly most: { readonly maxTurns: number; readonly maxTokens: number };
+  readonly onEvent: (event: AgentEvent) => void;
+}
+
+/** How a conversation of the gateway is held. */
+export function optionsFor({ asked, tools, model, pauseMs, most, onEvent }: SayingParts): SayOptions<unknown, unknown> {
+  const { instructions, programs } = asked;
+  const { answer, ...settings } = settingsFor(asked, tools);
+  const seen = { turns: 0, tokens: 0 };
+  return {
+    model,
+    tools: tools.all,
+    programs: programs ? "local" : "none",
+    ...(instructions === undefined ? {} : { instructions }),
+    ...settings,
+    ...(answer === undefined ? {} : { answer: answerSchema(answer) }),
+    limits: { waitMs: pauseMs },
+    maxTurns: MAX_TURNS,
+    maxTokens: UNBOUNDED,
+    contextTokens: UNBOUNDED,
+    wrapUp: false,
+    notices: false,
+    allowChangedTools: true,
+    stopWhen: () => seen.turns >= most.maxTurns || seen.tokens >= most.maxTokens,
+    onEvent: (event) => {
+      if (event.type === "turn_ended") {
+        seen.turns += 1;
+        seen.tokens += event.usage.inputTokens + event.usage.outputTokens;
+      }
+      onEvent(event);
+    },
+  };
+}
+
+/** The settings of a request, with the names that its tools have in the conversation. */
+export function settingsFor({ settings }: Asked, tools: ClientTools): ModelSettings {
+  const { toolChoice } = settings;
+  if (typeof toolChoice !== "object") return settings;
+  return { ...settings, toolChoice: { tool: tools.own(toolChoice.tool) } };
+}
+
+function answerSchema(schema: NonNullable<ModelSettings["answer"]>) {
+  try {
+    return storedSchema(schema);
+  } catch (error) {
+    if (!PortcullisError.is(error)) throw error;
+    throw refused("output_config.format.schema", error.message.slice(0, 1000));
+  }
+}

@@ -1,0 +1,103 @@
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import type { Key } from "../http/keys.ts";
+
+/** What the ids of executions of the gateway begin with. */
+const PREFIX = "gateway-";
+
+const UUID_BYTES = 16;
+const MAC_BYTES = 12;
+const SECRET_BYTES = 32;
+/** Numbers after the execution: the turn, the call in the turn, the call of its program. */
+const MAX_NUMBERS = 3;
+
+/** What an id that a client carries stands for. */
+export type SealKind = "call" | "program" | "reply" | "state";
+
+export interface Sealed {
+  readonly execution: string;
+  readonly numbers: readonly number[];
+}
+
+/**
+ * Ids that clients carry: each names an execution, and what it means in it. They are authenticated for the tenant and the
+ * id of the key, so that they can neither be forged nor be used with another key.
+ */
+export class Seals {
+  readonly #secrets: readonly Buffer[];
+
+  /** The first secret seals. The others are former ones, whose seals still hold. */
+  constructor(secrets: readonly Buffer[]) {
+    this.#secrets = secrets;
+  }
+
+  seal(key: Pick<Key, "id" | "tenant">, kind: SealKind, { execution, numbers }: Sealed): string {
+    const payload = Buffer.concat([uuidBytes(execution), ...numbers.map(varint)]);
+    const [secret] = this.#secrets;
+    if (!secret) throw new Error("Seals need a secret.");
+    return Buffer.concat([payload, macOf(secret, key, kind, payload)]).toString("base64url");
+  }
+
+  /** Undefined for an id that this server has not sealed, or that belongs to another key. */
+  open(key: Pick<Key, "id" | "tenant">, kind: SealKind, id: string): Sealed | undefined {
+    if (id.length > 128 || !/^[A-Za-z0-9_-]+$/.test(id)) return undefined;
+    const bytes = Buffer.from(id, "base64url");
+    if (bytes.toString("base64url") !== id || bytes.length < UUID_BYTES + MAC_BYTES) return undefined;
+    const payload = bytes.subarray(0, -MAC_BYTES);
+    const mac = bytes.subarray(-MAC_BYTES);
+    if (!this.#secrets.some((secret) => timingSafeEqual(macOf(secret, key, kind, payload), mac))) return undefined;
+    const numbers = readVarints(payload.subarray(UUID_BYTES));
+    return numbers && { execution: executionOf(payload.subarray(0, UUID_BYTES)), numbers };
+  }
+}
+
+export function newSecret(): Buffer {
+  return randomBytes(SECRET_BYTES);
+}
+
+/** A new id of an execution that the gateway begins. */
+export function newExecution(): string {
+  return executionOf(randomBytes(UUID_BYTES));
+}
+
+/** Whether the gateway has begun an execution: its client alone goes on with it. */
+export function isOfGateway(execution: string): boolean {
+  return /^gateway-[0-9a-f]{32}(?:$|\W)/.test(execution);
+}
+
+function executionOf(bytes: Buffer): string {
+  return PREFIX + bytes.toString("hex");
+}
+
+function uuidBytes(execution: string): Buffer {
+  return Buffer.from(execution.slice(PREFIX.length), "hex");
+}
+
+function macOf(secret: Buffer, { tenant, id }: Pick<Key, "id" | "tenant">, kind: SealKind, payload: Buffer): Buffer {
+  const about = JSON.stringify([1, kind, tenant, id, payload.toString("hex")]);
+  return createHmac("sha256", secret).update(about).digest().subarray(0, MAC_BYTES);
+}
+
+function varint(value: number): Buffer {
+  const bytes: number[] = [];
+  let left = value;
+  while (left >= 128) {
+    bytes.push((left % 128) + 128);
+    left = Math.floor(left / 128);
+  }
+  return Buffer.from([...bytes, left]);
+}
+
+/** Undefined for bytes that are no numbers, or too many. */
+function readVarints(bytes: Buffer): readonly number[] | undefined {
+  const numbers: number[] = [];
+  let value = 0;
+  let place = 1;
+  for (const byte of bytes) {
+    value += (byte % 128) * place;
+    place = byte < 128 ? 1 : place * 128;
+    if (byte >= 128) continue;
+    numbers.push(value);
+    value = 0;
+  }
+  return place === 1 && numbers.length <= MAX_NUMBERS && numbers.every(Number.isSafeInteger) ? numbers : undefined;
+}

@@ -1,0 +1,62 @@
+import Anthropic from "@anthropic-ai/sdk";
+import { createRuntime, type Model, type RuntimeOptions } from "portcullis";
+import { createMemoryJournal, type Journal } from "portcullis/journal";
+import { createServer, type PortcullisServer, type ServerOptions } from "portcullis/serve";
+import { createMemorySandbox, scriptedModel, type ScriptedStep } from "portcullis/testing";
+
+/** Keys of two tenants, and two of one. */
+export const GATEWAY_KEYS = {
+  keys: [
+    { id: "con", key: "con-0123456789abcdef", tenant: "acme", scopes: ["converse"] },
+    { id: "cat", key: "cat-0123456789abcdef", tenant: "acme", scopes: ["converse"] },
+    { id: "bea", key: "bea-0123456789abcdef", tenant: "bolt", scopes: ["converse"] },
+    { id: "run", key: "run-0123456789abcdef", tenant: "acme", scopes: ["run", "read", "decide"] },
+  ],
+};
+
+export const SECRET = "a secret of more than thirty-two characters";
+
+export interface OpenGateway extends AsyncDisposable {
+  readonly server: PortcullisServer;
+  readonly journal: Journal;
+  readonly errors: unknown[];
+  /** As a client's `fetch`, with the key of its own. */
+  readonly fetch: typeof globalThis.fetch;
+  readonly anthropic: (key?: string) => Anthropic;
+}
+
+export interface GatewayOptions extends Partial<ServerOptions> {
+  readonly journal?: Journal;
+  readonly runtime?: Partial<RuntimeOptions>;
+}
+
+/** A server whose gateway is asked without a network. A script is the model `scripted:m`. */
+export async function openGateway(
+  upstream: readonly ScriptedStep[] | Model,
+  { journal = createMemoryJournal(), runtime: of, ...options }: GatewayOptions = {},
+): Promise<OpenGateway> {
+  const model = "converse" in upstream ? upstream : scriptedModel(upstream, { name: "scripted:m" });
+  const runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox(), journal, ...of });
+  const errors: unknown[] = [];
+  const server = await createServer(runtime, {
+    model,
+    keys: GATEWAY_KEYS,
+    secrets: [SECRET],
+    onError: (error) => errors.push(error),
+    ...options,
+  });
+  const fetch = ((input: string | URL | Request, init?: RequestInit) =>
+    server.fetch(new Request(input, init))) as typeof globalThis.fetch;
+  return {
+    server,
+    journal,
+    errors,
+    fetch,
+    anthropic: (key = "con") =>
+      new Anthropic({ baseURL: "http://localhost", apiKey: `${key}-0123456789abcdef`, authToken: null, fetch, maxRetries: 0 }),
+    async [Symbol.asyncDispose]() {
+      await server.close({ drainMs: 0 });
+      await runtime[Symbol.asyncDispose]();
+    },
+  };
+}
