@@ -11,7 +11,7 @@ export interface OtherRoute {
   readonly scope: RouteScope;
   readonly handle: (request: Request, key: Key) => Response | Promise<Response>;
   /** Writes a refusal in place of the server's own form. */
-  readonly refuse?: (error: unknown, problem: Problem) => Response;
+  readonly refuse?: (problem: Problem) => Response;
   /** A header that may have the key in place of `Authorization`. */
   readonly keyHeader?: string;
 }

@@ -1,7 +1,9 @@
 import { UniqueIds } from "../turn/call-ids.ts";
 import { fieldOf, type Fields, textOf } from "../../values/fields.ts";
 import { contentBlocks, type MessageContent } from "../turn/content-parts.ts";
-import type { CallResult, Conversation, HostedProgramNews, ModelCall, Opening } from "../model.ts";
+import type { CallResult, Conversation, HostedProgramNews, ModelCall, ModelTurn, Opening } from "../model.ts";
+import { RUN_PROGRAM } from "../../tools/tool-name.ts";
+import { parsedJson } from "../../values/json/json-text.ts";
 import { sourceOf } from "../turn/program-input.ts";
 import { type ConversationParts, ProviderConversation, type TurnAsked } from "../provider/provider-conversation.ts";
 import { notStrictTools, type ToolNames, toolNamesOf } from "../turn/tool-names.ts";
@@ -15,6 +17,7 @@ import {
   endOf,
   outputOf,
   readMessage,
+  STOP_REASONS,
 } from "./reply.ts";
 import {
   type AnthropicClient,
@@ -140,6 +143,19 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply, Anthrop
   /** Without the streamed texts of inputs: the calls that were read from them are recorded instead. */
   protected bodyOf({ content, stopReason, stopDetails, container }: AnthropicReply): Fields {
     return { content, stop_reason: stopReason, stop_details: stopDetails, container };
+  }
+
+  protected override bodyFor({ text, calls }: ModelTurn): Fields {
+    const content = [
+      ...(text === "" ? [] : [{ type: "text", text }]),
+      ...calls.map((call) => {
+        const isProgram = call.type === "program_call";
+        const name = isProgram ? RUN_PROGRAM : this.names.given(call.tool);
+        const input = isProgram ? { code: call.source ?? "" } : (parsedJson(call.inputText) ?? {});
+        return { type: "tool_use", id: call.id, name, input };
+      }),
+    ];
+    return { content, stop_reason: calls.length > 0 ? STOP_REASONS.called : STOP_REASONS.answered };
   }
 
   protected read(reply: AnthropicReply) {

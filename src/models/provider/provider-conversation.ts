@@ -261,7 +261,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
   restore(turn: ModelTurn, opaque: string | undefined): void {
     this.#flushInput();
     this.#openCalls = [];
-    const reply = this.readBody(parsedJson(opaque ?? ""));
+    const reply = this.readBody(opaque === undefined ? this.#bodyOfForeign(turn) : parsedJson(opaque));
     const read = reply && this.#turnOf(reply);
     if (read?.type !== "turn" || !isDeepStrictEqual(idsOf(read), idsOf(turn)))
       throw new PortcullisError(
@@ -269,6 +269,17 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
         `The journal's record of a turn of ${this.#failed.provider} cannot be read. Its conversation cannot go on.`,
       );
     this.opaque = opaque;
+  }
+
+  /** The reply that another model's turn would have been; undefined if it has what this provider cannot have made. */
+  #bodyOfForeign(turn: ModelTurn): Fields | undefined {
+    const isPlain = turn.hosted.length === 0 && turn.calls.every(({ id }) => /^[a-zA-Z0-9_-]{1,64}$/.test(id));
+    return isPlain ? this.bodyFor(turn) : undefined;
+  }
+
+  /** A reply for a turn that this provider has not made, as JSON that `readBody` takes; undefined if there can be none. */
+  protected bodyFor(_turn: ModelTurn): Fields | undefined {
+    return undefined;
   }
 
   /** Adds input to the history: results first, then messages of the user. Either may be empty. */

@@ -160,7 +160,7 @@ async function toResponse(
   } catch (error) {
     const problem = problemOf(error);
     if (isOperators(problem)) onError(error);
-    return { response: refuse?.(error, problem) ?? problemResponse(problem), code: problem.code };
+    return { response: (refuse ?? problemResponse)(problem), code: problem.code };
   }
 }
 

@@ -7,28 +7,30 @@ import { refusalOfProblem } from "./refusals.ts";
 
 /** The vendors' own paths. */
 export function gatewayRoutes(gateway: Gateway): readonly OtherRoute[] {
-  const anthropic = { ...refusing(messagesSurface), keyHeader: "x-api-key" };
+  const messages = routesOf(messagesSurface, "x-api-key");
   return [
-    {
-      ...anthropic,
-      path: "/v1/messages",
-      methods: ["POST"],
-      handle: (request, key) => gateway.answer(messagesSurface, request, key),
-    },
-    {
-      ...anthropic,
-      path: "/v1/messages/count_tokens",
-      methods: ["POST"],
-      handle: (request, key) => gateway.count(messagesSurface, request, key, countedTokens),
-    },
+    messages("/v1/messages", ["POST"], (request, key) => gateway.answer(messagesSurface, request, key)),
+    messages("/v1/messages/count_tokens", ["POST"], (request, key) =>
+      gateway.count(messagesSurface, request, key, countedTokens),
+    ),
   ];
 }
 
-/** A client of the gateway converses with the server's models, and is refused in the words of its surface. */
-function refusing(surface: Surface): Pick<OtherRoute, "scope" | "refuse"> {
-  return {
+/** Routes whose clients converse with the server's models, and are refused in the words of their surface. */
+function routesOf(surface: Surface, keyHeader?: string) {
+  return (path: string, methods: readonly string[], handle: OtherRoute["handle"]): OtherRoute => ({
+    path,
+    methods,
     scope: "converse",
-    refuse: (error, problem) =>
-      refusalResponse(surface, error instanceof RefusedAsk ? error.refusal : refusalOfProblem(problem)),
-  };
+    ...(keyHeader === undefined ? {} : { keyHeader }),
+    handle: async (request, key) => {
+      try {
+        return await handle(request, key);
+      } catch (error) {
+        if (error instanceof RefusedAsk) return refusalResponse(surface, error.refusal);
+        throw error;
+      }
+    },
+    refuse: (problem) => refusalResponse(surface, refusalOfProblem(problem)),
+  });
 }

@@ -1,5 +1,6 @@
 import Anthropic from "@anthropic-ai/sdk";
-import { createRuntime, type Model, type RuntimeOptions } from "portcullis";
+import { createRuntime, type RuntimeOptions } from "portcullis";
+import type { Model } from "portcullis/models";
 import { createMemoryJournal, type Journal } from "portcullis/journal";
 import { createServer, type PortcullisServer, type ServerOptions } from "portcullis/serve";
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "portcullis/testing";

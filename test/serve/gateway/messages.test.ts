@@ -1,5 +1,6 @@
 import type Anthropic from "@anthropic-ai/sdk";
 import { expect, test } from "vitest";
+import type { ScriptedStep } from "portcullis/testing";
 import { openGateway } from "./gateways.ts";
 
 const DEPOT = {
@@ -60,4 +61,130 @@ test("a program pauses at the client's tools, and goes on with its answers", asy
   const again = await client.messages.create(asked(history, { tools, container: paused.container?.id }));
   expect(again.content).toEqual(done.content);
   expect(gateway.errors).toEqual([]);
+});
+
+const direct = (name: string) => ({
+  name,
+  description: `Does ${name}.`,
+  input_schema: { type: "object" as const, properties: { id: { type: "number" } }, required: ["id"] },
+});
+
+test("a streamed answer is put together by the client to the same message", async () => {
+  const script: ScriptedStep[] = [
+    { text: "I will add these numbers.", programs: ["return 1 + 2;"] },
+    { text: "Now the depots.", programs: [SUM] },
+    ({ results }) => ({ text: `It is ${results[0]?.text}.` }),
+  ];
+  const tools = [PROGRAMS, DEPOT];
+  const run = async (isStreamed: boolean) => {
+    await using gateway = await openGateway(script);
+    const { messages } = gateway.anthropic();
+    const ask = (body: ReturnType<typeof asked>) =>
+      isStreamed ? messages.stream(body).finalMessage() : messages.create(body);
+    const history: Anthropic.MessageParam[] = [{ role: "user", content: "How many?" }];
+    const paused = await ask(asked(history, { tools }));
+    history.push({ role: "assistant", content: paused.content as Anthropic.ContentBlockParam[] });
+    const calls = paused.content.flatMap((block) => (block.type === "tool_use" ? [block] : []));
+    history.push({
+      role: "user",
+      content: calls.map(({ id }) => ({ type: "tool_result", tool_use_id: id, content: '{"n":4}' })),
+    });
+    const done = await ask(asked(history, { tools, container: paused.container?.id }));
+    expect(gateway.errors).toEqual([]);
+    return [paused, done];
+  };
+  const bare = (value: unknown) =>
+    JSON.parse(
+      JSON.stringify(value, (name, field: unknown) =>
+        ["id", "tool_id", "tool_use_id", "expires_at", "parsed_output", "programs"].includes(name) ? undefined : field,
+      ),
+    ) as unknown;
+  const [whole, streamed] = [await run(false), await run(true)];
+  expect(bare(streamed)).toEqual(bare(whole));
+  expect(whole[0]?.content.map(({ type }) => type)).toEqual([
+    "text",
+    "server_tool_use",
+    "code_execution_tool_result",
+    "text",
+    "server_tool_use",
+    "tool_use",
+    "tool_use",
+  ]);
+});
+
+test.each([
+  ["whole", {}],
+  ["streamed", { stream: true }],
+  ["without threads", { thread: false }],
+  ["eagerly", { stream: true, runToolsEagerly: true }],
+])("the official tool runner answers a program's calls, %s", async (_, more) => {
+  await using gateway = await openGateway([
+    { text: "First.", programs: [SUM] },
+    ({ results }) => ({ text: `It is ${results[0]?.text}.`, calls: [{ tool: "stock", input: { id: 3 } }] }),
+    ({ results }) => ({ text: `Stock: ${results[0]?.text}` }),
+  ] satisfies ScriptedStep[]);
+  const client = gateway.anthropic();
+  const runner = client.beta.messages.toolRunner({
+    model: "m",
+    max_tokens: 1000,
+    messages: [{ role: "user", content: "How many?" }],
+    tools: [
+      PROGRAMS,
+      { ...DEPOT, run: ({ id }: { id: number }) => JSON.stringify({ n: id * 10 }), parse: (value: unknown) => value },
+      { ...direct("stock"), run: () => "plenty", parse: (value: unknown) => value },
+    ],
+    ...more,
+  } as never) as unknown as { runUntilDone: () => Promise<Anthropic.Beta.BetaMessage> };
+  const last = await runner.runUntilDone();
+  expect(last.content).toMatchObject([{ type: "text", text: 'Stock: "plenty"' }]);
+  expect(last.stop_reason).toBe("end_turn");
+  expect(gateway.errors).toEqual([]);
+}, 20_000);
+
+test("calls of the model itself are answered where they were made", async () => {
+  await using gateway = await openGateway([
+    { text: "Looking.", calls: [{ tool: "stock", input: { id: 1 } }, { tool: "stock", input: { id: 2 } }] },
+    ({ results }) => ({ text: results.map(({ text, isError }) => `${isError} ${text}`).join("; ") }),
+  ]);
+  const { messages } = gateway.anthropic();
+  const tools = [direct("stock")];
+  const history: Anthropic.MessageParam[] = [{ role: "user", content: "How many?" }];
+  const called = await messages.create(asked(history, { tools }));
+  expect([called.stop_reason, called.container]).toEqual(["tool_use", null]);
+  const calls = called.content.flatMap((block) => (block.type === "tool_use" ? [block] : []));
+  expect(calls.map(({ caller, input }) => [caller, input])).toEqual([
+    [{ type: "direct" }, { id: 1 }],
+    [{ type: "direct" }, { id: 2 }],
+  ]);
+  history.push({ role: "assistant", content: called.content as Anthropic.ContentBlockParam[] });
+  history.push({
+    role: "user",
+    content: [
+      { type: "tool_result", tool_use_id: calls[1]?.id ?? "", content: "no such id", is_error: true },
+      { type: "tool_result", tool_use_id: calls[0]?.id ?? "", content: [{ type: "text", text: "four" }] },
+    ],
+  });
+  const done = await messages.create(asked(history, { tools }));
+  expect(done.content).toMatchObject([{ type: "text", text: 'false "four"; true   no such id' }]);
+  const listed = await Array.fromAsync(gateway.journal.list());
+  expect(listed).toHaveLength(1);
+});
+
+test("a history that the client has changed begins another conversation with it", async () => {
+  await using gateway = await openGateway([
+    { text: "Looking.", calls: [{ tool: "stock", input: { id: 1 } }] },
+    ({ said, results }) => ({ text: `${said.join("|")}: ${results[0]?.text}` }),
+  ]);
+  const { messages } = gateway.anthropic();
+  const tools = [direct("stock")];
+  const called = await messages.create(asked([{ role: "user", content: "How many?" }], { tools }));
+  const call = called.content.find((block) => block.type === "tool_use");
+  const history: Anthropic.MessageParam[] = [
+    { role: "user", content: "Say it briefly." },
+    { role: "assistant", content: called.content as Anthropic.ContentBlockParam[] },
+    { role: "user", content: [{ type: "tool_result", tool_use_id: call?.id ?? "", content: "four" }] },
+  ];
+  const done = await messages.create(asked(history, { tools }));
+  expect(done.content).toMatchObject([{ type: "text", text: "Say it briefly.: four" }]);
+  expect(await Array.fromAsync(gateway.journal.list())).toHaveLength(2);
 });

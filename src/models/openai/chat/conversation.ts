@@ -1,6 +1,7 @@
 import { fieldOf, type Fields, isFields, listOf, textOf, without } from "../../../values/fields.ts";
 import type { MessageContent } from "../../turn/content-parts.ts";
-import type { CallResult, Conversation, ModelCall, Opening } from "../../model.ts";
+import type { CallResult, Conversation, ModelCall, ModelTurn, Opening } from "../../model.ts";
+import { RUN_PROGRAM } from "../../../tools/tool-name.ts";
 import { callFields, openOpenAiClient, type OpenAiClient, userMessage } from "../openai-request.ts";
 import { strictSchema, withoutNulls } from "../openai-strict-schema.ts";
 import { sourceOf } from "../../turn/program-input.ts";
@@ -97,6 +98,20 @@ class ChatConversation extends ProviderConversation<ChatReply, OpenAiClient> {
 
   protected bodyOf({ message, finishReason }: ChatReply): Fields {
     return { choices: [{ message, finish_reason: finishReason }] };
+  }
+
+  protected override bodyFor({ text, calls }: ModelTurn): Fields {
+    const toolCalls = calls.map((call) => {
+      const isProgram = call.type === "program_call";
+      const name = isProgram ? RUN_PROGRAM : this.names.given(call.tool);
+      const written = isProgram ? JSON.stringify({ code: call.source ?? "" }) : call.inputText;
+      return { id: call.id, type: "function", function: { name, arguments: written } };
+    });
+    const message = {
+      content: text === "" ? null : text,
+      ...(toolCalls.length > 0 ? { tool_calls: toolCalls } : {}),
+    };
+    return { choices: [{ message, finish_reason: "stop" }] };
   }
 
   /** Some servers end replies that call tools with `stop` too. */

@@ -1,6 +1,6 @@
 import { type Fields, isFields, textOf, without } from "../../../values/fields.ts";
 import type { MessageContent } from "../../turn/content-parts.ts";
-import type { Conversation, HostedProgramNews, ModelCall, Opening, ToolCall } from "../../model.ts";
+import type { Conversation, HostedProgramNews, ModelCall, ModelTurn, Opening, ToolCall } from "../../model.ts";
 import { RUN_PROGRAM, SEARCH_TOOLS } from "../../../tools/tool-name.ts";
 import { callFields, openOpenAiClient, type OpenAiClient, userMessage } from "../openai-request.ts";
 import { type ConversationParts, ProviderConversation, type TurnAsked } from "../../provider/provider-conversation.ts";
@@ -93,6 +93,27 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply, OpenAiC
   protected bodyOf({ messageId: id, items, status, incompleteReason, error }: ResponsesReply): Fields {
     const details = incompleteReason === undefined ? undefined : { reason: incompleteReason };
     return { id, output: items, status, incomplete_details: details, error };
+  }
+
+  /** OpenAI stores no turn that it has not made. */
+  protected override bodyFor({ text, calls }: ModelTurn): Fields | undefined {
+    if (this.#isStored) return undefined;
+    const content = [{ type: "output_text", text, annotations: [] }];
+    const output = [
+      ...(text === "" ? [] : [{ type: "message", role: "assistant", content }]),
+      ...calls.map((call) =>
+        call.type === "program_call"
+          ? { type: "custom_tool_call", call_id: call.id, name: RUN_PROGRAM, input: call.source ?? "" }
+          : {
+              type: "function_call",
+              call_id: call.id,
+              name: this.names.given(call.tool),
+              arguments: call.inputText,
+              status: "completed",
+            },
+      ),
+    ];
+    return { output, status: "completed" };
   }
 
   protected read(reply: ResponsesReply) {
