@@ -27,7 +27,13 @@ import type { AgentRequest, StopWhen } from "./agent-report.ts";
 import { answerInstructions } from "./prompt/answer-schema.ts";
 import { type Compact, compactAtOf } from "./prompt/compact.ts";
 import { type ContextDocument, type Instructions, ownInstructions } from "./prompt/instructions.ts";
-import { chosenSettings, CONVERSATION_SETTINGS, keptRules, LOOP_RULES, refuseUnmatched } from "./conversation-settings.ts";
+import {
+  chosenSettings,
+  CONVERSATION_SETTINGS,
+  keptRules,
+  LOOP_RULES,
+  refuseUnmatched,
+} from "./conversation-settings.ts";
 import { checkOpening, PROGRAMS_OPTIONS, programsFor, ROLES } from "./prompt/programs-option.ts";
 import type { Transcript } from "./from-journal/transcript.ts";
 import { RESUME_RULES } from "../programs/resume-options.ts";

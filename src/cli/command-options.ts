@@ -14,7 +14,7 @@ import { SETTINGS_RULES } from "../models/settings.ts";
 import { checkOptions, type OptionPlace, wholeNumber } from "../option-rules/options.ts";
 import { count } from "../output/count-text.ts";
 import { LIMIT_RULES, type Limits } from "../programs/limits.ts";
-import { LISTEN_RULES } from "../serve/server-options.ts";
+import { LISTEN_RULES, SERVER_RULES } from "../serve/server-options.ts";
 import { FOUND_DEFAULT } from "../tools/search/search-tool.ts";
 
 /*
@@ -249,6 +249,10 @@ export const SERVE = {
     whole(MAX_TOKENS),
   ),
   ...BASE_URL,
+  "--pause-ms <number>": reading(
+    `how long a program waits for the client of the vendors' paths, in milliseconds; ${count(SERVER_RULES.pauseMs.default)} by default`,
+    whole(SERVER_RULES.pauseMs),
+  ),
   ...SANDBOX,
   ...LIMIT,
   ...POLICY,
@@ -271,6 +275,7 @@ export const KEY_ADD = {
 };
 export const KEY_LIST = { ...KEYS_FILE, ...JSON_LINES };
 export const KEY_REVOKE = { ...KEYS_FILE, ...JSON_LINE };
+export const KEY_ROTATE = { ...JOURNAL, ...JSON_LINE };
 
 export const BENCH = {
   "--task <file>": "your own task, as a JSON file (format: examples/README.md), or names of the package's tasks: a,b",

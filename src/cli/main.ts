@@ -111,6 +111,11 @@ key
   .description("remove a key from a file")
   .argument("<id>", "name of the key")
   .runs(options.KEY_REVOKE, async (given, id) => (await import("./commands/serve/key.ts")).keyRevoke(id, given));
+key
+  .command("rotate")
+  .example(`portcullis key rotate --journal portcullis.db`)
+  .description("seal what clients of the vendors' paths carry with a new secret, from the server's next start on")
+  .runs(options.KEY_ROTATE, async (given) => (await import("./commands/serve/key.ts")).keyRotate(given));
 
 program.commandsGroup("Measure:");
 program

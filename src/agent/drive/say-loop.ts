@@ -136,7 +136,8 @@ export class SayLoop {
   async #isMended({ end }: ModelTurn, ending: AgentEnding): Promise<boolean> {
     const found = mendable(end, ending);
     const { request, state } = this.#live;
-    if (!found || request.notices === false || this.#scope.signal.aborted || isNoticed(saidInSay(state), found.notice)) return false;
+    if (!found || request.notices === false || this.#scope.signal.aborted || isNoticed(saidInSay(state), found.notice))
+      return false;
     if (turnsOfSay(state).length >= request.maxTurns || this.#session.budget.tokensLeft <= 0) return false;
     // A turn that does not count is taken out of what the model is sent.
     if (!isWholeEnd(end) && !(await this.#live.conversation()).restore) return false;

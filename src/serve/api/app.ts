@@ -56,7 +56,9 @@ interface Asked {
 export function createApp(parts: AppParts): (request: Request) => Promise<Response> {
   const { mcp, isMcpOnly } = parts;
   const routes = isMcpOnly ? [] : ROUTES;
-  const extras = isMcpOnly ? [] : [...apiExtras(() => openApiDocument(packageVersion())), ...gatewayRoutes(parts.gateway)];
+  const extras = isMcpOnly
+    ? []
+    : [...apiExtras(() => openApiDocument(packageVersion())), ...gatewayRoutes(parts.gateway)];
   const others = [...extras, mcpRoute(mcp)];
   const app = new Hono();
   app.use(async (context, next) => {

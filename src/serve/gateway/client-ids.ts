@@ -9,6 +9,8 @@ export class ClientIds {
   readonly #seals: Seals;
   readonly #key: Pick<Key, "id" | "tenant">;
   readonly #prefixes: IdPrefixes;
+  /** The secret that has sealed what the client sent: what it was given under a former one keeps its ids. */
+  #by = 0;
 
   constructor(seals: Seals, key: Pick<Key, "id" | "tenant">, prefixes: IdPrefixes) {
     this.#seals = seals;
@@ -17,13 +19,15 @@ export class ClientIds {
   }
 
   write(kind: SealKind, sealed: Sealed): string {
-    return this.#prefixes[kind] + this.#seals.seal(this.#key, kind, sealed);
+    return this.#prefixes[kind] + this.#seals.seal(this.#key, kind, sealed, this.#by);
   }
 
   /** Undefined for an id that was not given to this client. */
   read(kind: SealKind, id: string): Sealed | undefined {
     const prefix = this.#prefixes[kind];
-    return id.startsWith(prefix) ? this.#seals.open(this.#key, kind, id.slice(prefix.length)) : undefined;
+    const opened = id.startsWith(prefix) ? this.#seals.open(this.#key, kind, id.slice(prefix.length)) : undefined;
+    if (opened) this.#by = opened.by;
+    return opened;
   }
 
   call(execution: string, { turn, call, number }: CallPlace): string {

@@ -5,8 +5,8 @@ import { storedSchema } from "../../tools/schema.ts";
 import { RUN_PROGRAM, toolNameFault } from "../../tools/tool-name.ts";
 import type { Tool } from "../../tools/tool.ts";
 
-/** Longest name that a tool gets. */
-const LONGEST = 120;
+/** Longest part of the name that a tool gets. */
+const LONGEST = 60;
 
 /** A client's tools as tools of a conversation: their calls wait for the client. */
 export class ClientTools {
@@ -35,7 +35,7 @@ export class ClientTools {
   }
 
   #freeName({ name, namespace }: AskedTool): string {
-    const whole = [...(namespace === undefined ? [] : [namespace]), name].map(identifier).join(".").slice(0, LONGEST);
+    const whole = [...(namespace === undefined ? [] : [namespace]), name].map(identifier).join(".");
     for (let number = 1; ; number += 1) {
       const own = number === 1 ? whole : `${whole}_${number}`;
       if (own !== RUN_PROGRAM && toolNameFault(own) === undefined && !this.#given.has(own)) return own;
@@ -47,9 +47,11 @@ function keyOf({ name, namespace }: Pick<AskedTool, "name" | "namespace">): stri
   return JSON.stringify([namespace, name]);
 }
 
+/** A part of a name that is valid, and stays so with more characters after it. */
 function identifier(name: string): string {
-  const plain = name.replaceAll(/[^A-Za-z0-9_]/g, "_");
-  return /^\d/.test(plain) ? `_${plain}` : plain;
+  const plain = name.slice(0, LONGEST).replaceAll(/[^A-Za-z0-9_]/g, "_");
+  const begun = /^[A-Za-z_]/.test(plain) ? plain : `_${plain}`;
+  return toolNameFault(begun) === undefined ? begun : `${begun}_`;
 }
 
 function toolOf(name: string, { description, input, output, callers, isDeferred, place }: AskedTool): Tool {

@@ -31,7 +31,9 @@ function itemsAsked({ turns }: Asked, tools: ClientTools): readonly Item[] {
     ...said.map((message): Item => ["said", messageText(message)]),
     ["text", text],
     ...calls.map((call): Item =>
-      call.type === "program_call" ? ["program", call.source] : ["call", tools.own(call.tool), parsedJson(call.inputText)],
+      call.type === "program_call"
+        ? ["program", call.source]
+        : ["call", tools.own(call.tool), parsedJson(call.inputText)],
     ),
   ]);
 }
@@ -61,7 +63,8 @@ function joined(items: readonly Item[]): readonly Item[] {
   for (const item of items) {
     const last = all.at(-1);
     if (item[0] === "text" && item[1] === "") continue;
-    if (item[0] === "text" && last?.[0] === "text") all[all.length - 1] = ["text", `${String(last[1])}${String(item[1])}`];
+    if (item[0] === "text" && last?.[0] === "text")
+      all[all.length - 1] = ["text", `${String(last[1])}${String(item[1])}`];
     else all.push(item);
   }
   return all;

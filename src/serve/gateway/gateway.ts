@@ -27,11 +27,12 @@ import { ClientIds } from "./client-ids.ts";
 import { ClientTools } from "./client-tools.ts";
 import { transcriptOf } from "./history.ts";
 import { LiveReply } from "./live-reply.ts";
-import { type Plan, planOf } from "./plan.ts";
+import { executionAsked, type Plan, planOf } from "./plan.ts";
 import { refusalOf, refusalOfEnding } from "./refusals.ts";
 import { type Replies, readReplies } from "./replies.ts";
 import { optionsFor } from "./say-options.ts";
 import { newExecution, type Seals } from "./seals.ts";
+import { Turns } from "./turns.ts";
 
 export interface GatewayParts extends ApiParts {
   readonly seals: Seals;
@@ -61,10 +62,14 @@ interface Place {
 
 const WHAT = "wait for their answers";
 
+/** Gives back what a request holds. Does nothing the second time. */
+function release(held: (() => void)[]): void {
+  for (const give of held.splice(0)) give();
+}
+
 export class Gateway {
   readonly #parts: GatewayParts;
-  /** By conversation: the last request that drives it. */
-  readonly #driving = new Map<string, Promise<unknown>>();
+  readonly #turns = new Turns();
 
   constructor(parts: GatewayParts) {
     this.#parts = parts;
@@ -72,7 +77,7 @@ export class Gateway {
 
   /** Answers a request on a path of this surface. Throws what `refuse` of its route writes. */
   async answer(surface: Surface, request: Request, key: Key): Promise<Response> {
-    const { value, done } = await this.#read(request, key);
+    const { value, held } = await this.#read(request, key);
     try {
       const asked = surface.read(value, request.headers);
       const exchange = {
@@ -86,42 +91,49 @@ export class Gateway {
         runtime: currentRuntime(this.#parts, key),
         requestId: newRequestId(),
       };
+      // Of several requests that go on with one conversation, each sees what came of the one before.
+      const execution = executionAsked(exchange, asked);
+      if (execution !== undefined) held.push(await this.#turns.take(execution));
       const plan = await planOf(exchange, asked, exchange.tools);
-      return await (asked.isStreamed ? this.#streamed(exchange, plan, done) : this.#whole(exchange, plan, done));
+      return await (asked.isStreamed ? this.#streamed(exchange, plan, held) : this.#whole(exchange, plan, held));
     } catch (error) {
-      done();
+      release(held);
       throw error;
     }
   }
 
   /** Counts the tokens of a request, which is read as if it was to be answered. */
   async count(surface: Surface, request: Request, key: Key, tokensOf: (body: unknown) => number): Promise<Response> {
-    const { value, done } = await this.#read(request, key);
+    const { value, held } = await this.#read(request, key);
     try {
       const asked = surface.read(value, request.headers, true);
       this.#modelOf(asked.model);
-      return Response.json({ input_tokens: tokensOf(value) }, { headers: { [surface.requestIdHeader]: newRequestId() } });
+      return Response.json(
+        { input_tokens: tokensOf(value) },
+        { headers: { [surface.requestIdHeader]: newRequestId() } },
+      );
     } finally {
-      done();
+      release(held);
     }
   }
 
-  /** Reads a body, and takes a place of the key until `done` is called. */
-  async #read(request: Request, key: Key) {
+  /** Reads a body. What it holds is released at the end of the answer. */
+  async #read(request: Request, key: Key): Promise<{ readonly value: unknown; readonly held: (() => void)[] }> {
     const { maxBodyBytes, open, isReady } = this.#parts;
     if (!isReady()) throw new RequestProblem("server_closing", "The server is closing. Try again later.");
     const reading = open.hold(key.id, declaredBytes(request, maxBodyBytes), WHAT);
-    const { value, bytes } = await readJson(request, { most: maxBodyBytes, lane: new Lane(key.tenant) }).finally(reading);
+    const { value, bytes } = await readJson(request, { most: maxBodyBytes, lane: new Lane(key.tenant) }).finally(
+      reading,
+    );
     refuseRevoked(this.#parts, key);
-    const over = open.hold(key.id, bytes, WHAT);
-    const release = takePlace(this.#parts, key);
-    let isDone = false;
-    const done = () => {
-      if (!isDone) release();
-      if (!isDone) over();
-      isDone = true;
-    };
-    return { value, done };
+    const held = [open.hold(key.id, bytes, WHAT)];
+    try {
+      held.push(takePlace(this.#parts, key));
+      return { value, held };
+    } catch (error) {
+      release(held);
+      throw error;
+    }
   }
 
   /** The model by its name without its provider. */
@@ -132,18 +144,18 @@ export class Gateway {
     throw new RefusedAsk({ kind: "not_found", place: "model", message: `model: ${name.slice(0, 200)}` });
   }
 
-  async #whole(exchange: Exchange, plan: Plan, done: () => void): Promise<Response> {
+  async #whole(exchange: Exchange, plan: Plan, held: (() => void)[]): Promise<Response> {
     const place = await this.#placed(exchange, plan);
     const ending = await this.#drive(exchange, plan, place);
     const refusal = ending && refusalOfEnding(ending);
     if (refusal) throw new RefusedAsk(refusal);
     const { parts, end, facts } = await this.#told(exchange, place);
-    done();
+    release(held);
     return Response.json(exchange.surface.reply(parts, end, facts), { headers: headersOf(exchange) });
   }
 
   /** The answer begins with the first piece that there is: until then a failure has its own status. */
-  async #streamed(exchange: Exchange, plan: Plan, done: () => void): Promise<Response> {
+  async #streamed(exchange: Exchange, plan: Plan, held: (() => void)[]): Promise<Response> {
     const place = await this.#placed(exchange, plan);
     const begun = Promise.withResolvers<void>();
     const left = new AbortController();
@@ -159,7 +171,7 @@ export class Gateway {
         void this.#stream({ ...exchange, signal }, { plan, place, send })
           .catch(begun.reject)
           .finally(() => {
-            done();
+            release(held);
             begun.resolve();
             if (!left.signal.aborted) controller.close();
           });
@@ -220,31 +232,12 @@ export class Gateway {
 
   /** Drives the conversation to the end of the answer, and resolves with how it rests. Nothing is driven for an answer that the journal has. */
   async #drive(
-    exchange: Exchange,
+    { asked, tools, model, runtime, key, signal: left }: Exchange,
     plan: Plan,
     { execution }: Place,
     onEvent: (event: AgentEvent) => void = () => {},
   ): Promise<AgentEnding | undefined> {
     if (plan.type === "repeat") return undefined;
-    const before = this.#driving.get(execution);
-    const driving = (async () => {
-      await before?.catch(() => {});
-      return this.#driveNow(exchange, plan, execution, onEvent);
-    })();
-    this.#driving.set(execution, driving);
-    try {
-      return await driving;
-    } finally {
-      if (this.#driving.get(execution) === driving) this.#driving.delete(execution);
-    }
-  }
-
-  async #driveNow(
-    { asked, tools, model, runtime, key, signal: left }: Exchange,
-    plan: Plan,
-    execution: string,
-    onEvent: (event: AgentEvent) => void,
-  ): Promise<AgentEnding> {
     const { served, pauseMs, runs, onEvent: onAny } = this.#parts;
     const { tenant } = key;
     if (plan.type === "go_on" && Object.keys(plan.results).length > 0)

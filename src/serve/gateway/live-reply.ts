@@ -77,7 +77,11 @@ export class LiveReply {
       const open = this.#open?.key === part.key ? this.#open : undefined;
       if (open) this.#open = undefined;
       const isRest = open && part.type === "text" && part.text.startsWith(open.text);
-      this.#send(isRest ? this.#parts.writer.part(part, part.text.slice(open.text.length)) : this.#parts.writer.part(part, open && ""));
+      this.#send(
+        isRest
+          ? this.#parts.writer.part(part, part.text.slice(open.text.length))
+          : this.#parts.writer.part(part, open && ""),
+      );
     }
   }
 

@@ -34,6 +34,12 @@ export interface PlanParts {
 
 const BEGIN = { type: "begin" } as const;
 
+/** The conversation that a request may go on with, as its client names it; undefined if it names none of this server. */
+export function executionAsked({ ids }: Pick<PlanParts, "ids">, { state, answers }: Asked): string | undefined {
+  const named = state === undefined ? undefined : ids.read("state", state)?.execution;
+  return named ?? [...answers.keys()].map((id) => ids.read("call", id)?.execution).find((one) => one !== undefined);
+}
+
 /**
  * Finds what a request goes on with. Calls of programs can only be answered in the conversation that made them. Calls of
  * the model itself go on there too, unless the client has changed the history: then another conversation begins.
@@ -59,7 +65,9 @@ export async function planOf(parts: PlanParts, asked: Asked, tools: ClientTools)
   const plan = planIn(parts.ids, execution, { asked, replies });
   if (plan && (bound || isSameConversation(asked, tools, replies))) return plan;
   if (bound || asked.answers.size === 0)
-    throw refusedState("The answers are not those that the program of this container waits for: send one for each call, and no other.");
+    throw refusedState(
+      "The answers are not those that the program of this container waits for: send one for each call, and no other.",
+    );
   return BEGIN;
 }
 
@@ -103,7 +111,9 @@ function planIn(ids: ClientIds, execution: string, { asked, replies }: Answering
   const last = all.length - 1;
   if (answers.size === 0) {
     const stopped = all.findLastIndex(({ ending }) => ending !== undefined && GOES_ON.has(ending.type));
-    return stopped >= 0 && stopped >= last - 1 ? { type: "go_on", execution, results: {}, reply: stopped + 1 } : undefined;
+    return stopped >= 0 && stopped >= last - 1
+      ? { type: "go_on", execution, results: {}, reply: stopped + 1 }
+      : undefined;
   }
   const place = all.findIndex(({ calls }) => isAnsweredBy(ids, execution, calls, answers));
   const reply = all[place];

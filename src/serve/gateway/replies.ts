@@ -5,7 +5,12 @@
  */
 import { childExecution } from "../../agent/calls/child-execution.ts";
 import type { AgentEnding } from "../../agent/ending.ts";
-import { applyRecord, ConversationState, copiedTurns, type KnownState } from "../../agent/from-journal/conversation-state.ts";
+import {
+  applyRecord,
+  ConversationState,
+  copiedTurns,
+  type KnownState,
+} from "../../agent/from-journal/conversation-state.ts";
 import { parseEnding, readContent } from "../../agent/from-journal/parse-message.ts";
 import type { ExecutionId } from "../../journal/execution-id.ts";
 import { ifKnown } from "../../journal/find-if-known.ts";
@@ -109,7 +114,9 @@ async function toldIn(journal: Journal, state: KnownState, log: TurnLog): Promis
     for (const [call, made] of one.turn.calls.entries()) {
       const asked = await askedBy(journal, state, { made, log, turn });
       rounds = Math.max(rounds, asked.rounds);
-      tellCall({ made, result: one.results.get(made.id), asked, place: { turn, call } }, (round) => replyAt(base + round));
+      tellCall({ made, result: one.results.get(made.id), asked, place: { turn, call } }, (round) =>
+        replyAt(base + round),
+      );
     }
     base += rounds;
     const rest = log.rests.get(turn);

@@ -30,23 +30,25 @@ export class Seals {
     this.#secrets = secrets;
   }
 
-  seal(key: Pick<Key, "id" | "tenant">, kind: SealKind, { execution, numbers }: Sealed): string {
+  /** `by`: the place of the secret, the current one by default. */
+  seal(key: Pick<Key, "id" | "tenant">, kind: SealKind, { execution, numbers }: Sealed, by = 0): string {
     const payload = Buffer.concat([uuidBytes(execution), ...numbers.map(varint)]);
-    const [secret] = this.#secrets;
+    const secret = this.#secrets[by];
     if (!secret) throw new Error("Seals need a secret.");
     return Buffer.concat([payload, macOf(secret, key, kind, payload)]).toString("base64url");
   }
 
   /** Undefined for an id that this server has not sealed, or that belongs to another key. */
-  open(key: Pick<Key, "id" | "tenant">, kind: SealKind, id: string): Sealed | undefined {
+  open(key: Pick<Key, "id" | "tenant">, kind: SealKind, id: string): (Sealed & { readonly by: number }) | undefined {
     if (id.length > 128 || !/^[A-Za-z0-9_-]+$/.test(id)) return undefined;
     const bytes = Buffer.from(id, "base64url");
     if (bytes.toString("base64url") !== id || bytes.length < UUID_BYTES + MAC_BYTES) return undefined;
     const payload = bytes.subarray(0, -MAC_BYTES);
     const mac = bytes.subarray(-MAC_BYTES);
-    if (!this.#secrets.some((secret) => timingSafeEqual(macOf(secret, key, kind, payload), mac))) return undefined;
+    const by = this.#secrets.findIndex((secret) => timingSafeEqual(macOf(secret, key, kind, payload), mac));
+    if (by < 0) return undefined;
     const numbers = readVarints(payload.subarray(UUID_BYTES));
-    return numbers && { execution: executionOf(payload.subarray(0, UUID_BYTES)), numbers };
+    return numbers && { execution: executionOf(payload.subarray(0, UUID_BYTES)), numbers, by };
   }
 }
 

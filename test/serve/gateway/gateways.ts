@@ -54,7 +54,13 @@ export async function openGateway(
     errors,
     fetch,
     anthropic: (key = "con") =>
-      new Anthropic({ baseURL: "http://localhost", apiKey: `${key}-0123456789abcdef`, authToken: null, fetch, maxRetries: 0 }),
+      new Anthropic({
+        baseURL: "http://localhost",
+        apiKey: `${key}-0123456789abcdef`,
+        authToken: null,
+        fetch,
+        maxRetries: 0,
+      }),
     async [Symbol.asyncDispose]() {
       await server.close({ drainMs: 0 });
       await runtime[Symbol.asyncDispose]();

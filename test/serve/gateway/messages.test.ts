@@ -21,7 +21,9 @@ const asked = (messages: Anthropic.MessageParam[], more: object = {}) => ({
 });
 
 test("a text is answered", async () => {
-  await using gateway = await openGateway([({ said }) => ({ text: `heard ${said.at(-1)}`, usage: { inputTokens: 7, outputTokens: 2 } })]);
+  await using gateway = await openGateway([
+    ({ said }) => ({ text: `heard ${said.at(-1)}`, usage: { inputTokens: 7, outputTokens: 2 } }),
+  ]);
   const message = await gateway.anthropic().messages.create(asked([{ role: "user", content: "one" }]));
   expect(message).toMatchObject({
     type: "message",
@@ -50,7 +52,11 @@ test("a program pauses at the client's tools, and goes on with its answers", asy
   history.push({ role: "assistant", content: paused.content as Anthropic.ContentBlockParam[] });
   history.push({
     role: "user",
-    content: calls.map(({ id }, index) => ({ type: "tool_result", tool_use_id: id, content: JSON.stringify({ n: index + 10 }) })),
+    content: calls.map(({ id }, index) => ({
+      type: "tool_result",
+      tool_use_id: id,
+      content: JSON.stringify({ n: index + 10 }),
+    })),
   });
   const done = await client.messages.create(asked(history, { tools, container: paused.container?.id }));
   expect(done.content).toMatchObject([
@@ -117,33 +123,43 @@ test.each([
   ["streamed", { stream: true }],
   ["without threads", { thread: false }],
   ["eagerly", { stream: true, runToolsEagerly: true }],
-])("the official tool runner answers a program's calls, %s", async (_, more) => {
-  await using gateway = await openGateway([
-    { text: "First.", programs: [SUM] },
-    ({ results }) => ({ text: `It is ${results[0]?.text}.`, calls: [{ tool: "stock", input: { id: 3 } }] }),
-    ({ results }) => ({ text: `Stock: ${results[0]?.text}` }),
-  ] satisfies ScriptedStep[]);
-  const client = gateway.anthropic();
-  const runner = client.beta.messages.toolRunner({
-    model: "m",
-    max_tokens: 1000,
-    messages: [{ role: "user", content: "How many?" }],
-    tools: [
-      PROGRAMS,
-      { ...DEPOT, run: ({ id }: { id: number }) => JSON.stringify({ n: id * 10 }), parse: (value: unknown) => value },
-      { ...direct("stock"), run: () => "plenty", parse: (value: unknown) => value },
-    ],
-    ...more,
-  } as never) as unknown as { runUntilDone: () => Promise<Anthropic.Beta.BetaMessage> };
-  const last = await runner.runUntilDone();
-  expect(last.content).toMatchObject([{ type: "text", text: 'Stock: "plenty"' }]);
-  expect(last.stop_reason).toBe("end_turn");
-  expect(gateway.errors).toEqual([]);
-}, 20_000);
+])(
+  "the official tool runner answers a program's calls, %s",
+  async (_, more) => {
+    await using gateway = await openGateway([
+      { text: "First.", programs: [SUM] },
+      ({ results }) => ({ text: `It is ${results[0]?.text}.`, calls: [{ tool: "stock", input: { id: 3 } }] }),
+      ({ results }) => ({ text: `Stock: ${results[0]?.text}` }),
+    ] satisfies ScriptedStep[]);
+    const client = gateway.anthropic();
+    const runner = client.beta.messages.toolRunner({
+      model: "m",
+      max_tokens: 1000,
+      messages: [{ role: "user", content: "How many?" }],
+      tools: [
+        PROGRAMS,
+        { ...DEPOT, run: ({ id }: { id: number }) => JSON.stringify({ n: id * 10 }), parse: (value: unknown) => value },
+        { ...direct("stock"), run: () => "plenty", parse: (value: unknown) => value },
+      ],
+      ...more,
+    } as never) as unknown as { runUntilDone: () => Promise<Anthropic.Beta.BetaMessage> };
+    const last = await runner.runUntilDone();
+    expect(last.content).toMatchObject([{ type: "text", text: 'Stock: "plenty"' }]);
+    expect(last.stop_reason).toBe("end_turn");
+    expect(gateway.errors).toEqual([]);
+  },
+  20_000,
+);
 
 test("calls of the model itself are answered where they were made", async () => {
   await using gateway = await openGateway([
-    { text: "Looking.", calls: [{ tool: "stock", input: { id: 1 } }, { tool: "stock", input: { id: 2 } }] },
+    {
+      text: "Looking.",
+      calls: [
+        { tool: "stock", input: { id: 1 } },
+        { tool: "stock", input: { id: 2 } },
+      ],
+    },
     ({ results }) => ({ text: results.map(({ text, isError }) => `${isError} ${text}`).join("; ") }),
   ]);
   const { messages } = gateway.anthropic();

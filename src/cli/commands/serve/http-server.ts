@@ -53,7 +53,10 @@ export function refuseServerOptions(options: ServerOptions): void {
 export async function openHttpServer(
   runtime: Runtime,
   { options, port, keys, drainMs }: HttpSettings,
-  more: Pick<DoorOptions, "routes" | "model" | "maxTurns" | "maxTokens" | "approve" | "patienceMs"> = {},
+  more: Pick<
+    DoorOptions,
+    "routes" | "model" | "maxTurns" | "maxTokens" | "pauseMs" | "secrets" | "approve" | "patienceMs"
+  > = {},
 ) {
   const { host, hostName, log } = options;
   const onError = (error: unknown) => tell(reasonOf(error));

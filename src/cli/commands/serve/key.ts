@@ -1,10 +1,12 @@
 import { existsSync } from "node:fs";
 import { given } from "../../../option-rules/given.ts";
 import { addKey, listKeys, revokeKey } from "../../../serve/http/key-file.ts";
+import { rotateSecret, secretFileOf } from "../../../serve/gateway/secret-file.ts";
 import { SCOPES, type Scope } from "../../../serve/http/keys.ts";
-import type { CommandOptions, KEY_ADD, KEY_LIST, KEY_REVOKE } from "../../command-options.ts";
+import type { CommandOptions, KEY_ADD, KEY_LIST, KEY_REVOKE, KEY_ROTATE } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
 import { Failure } from "../../failure.ts";
+import { journalPathOf } from "../../input/open-journal.ts";
 import { oneLine } from "../../terminal/one-line.ts";
 import { printJson, printTable } from "../../terminal/print.ts";
 import { writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
@@ -52,6 +54,17 @@ export function keyRevoke(id: string, { keys, json }: CommandOptions<typeof KEY_
   revokeKey(keys, id);
   if (json) printJson({ id, revoked: true });
   writeStderr(`portcullis: ${id} is out of ${keys}. A server with this file refuses it within seconds.\n`);
+  return EXIT.completed;
+}
+
+/** `portcullis key rotate`. What former secrets have sealed holds for the next rotations. */
+export function keyRotate({ journal, json }: CommandOptions<typeof KEY_ROTATE>): number {
+  const path = journalPathOf(journal);
+  if (path === undefined) throw new Failure(EXIT.usage, "The secret is beside a journal: name it with --journal FILE.");
+  const file = secretFileOf(path);
+  rotateSecret(file);
+  if (json) printJson({ file, rotated: true });
+  writeStderr(`portcullis: ${file} has a new secret. A server uses it from its next start on.\n`);
   return EXIT.completed;
 }
 

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { given } from "../../../option-rules/given.ts";
+import { readSecrets, secretFileOf } from "../../../serve/gateway/secret-file.ts";
+import { journalPathOf } from "../../input/open-journal.ts";
 import type { PortcullisServer } from "../../../serve/create-server.ts";
 import { CLOSE_RULES } from "../../../serve/server-options.ts";
 import type { CommandOptions, SERVE } from "../../command-options.ts";
@@ -18,7 +20,7 @@ const CLOSE_MS = 2000;
 export async function serve(options: CommandOptions<typeof SERVE>): Promise<number> {
   const settings = readHttpSettings(options, options.port, CLOSE_RULES.drainMs.default);
   const { executions } = settings;
-  const { baseUrl, sandbox, maxTurns, maxTokens } = options;
+  const { baseUrl, sandbox, maxTurns, maxTokens, pauseMs } = options;
   const model = await Promise.all(options.model.map((text) => loadModel(text, given({ baseUrl }))));
   keepStdout();
   using cancelling = cancelOnSignal();
@@ -31,8 +33,8 @@ export async function serve(options: CommandOptions<typeof SERVE>): Promise<numb
     });
     if (cancelling.signal.aborted) return EXIT.completed;
     await using listening = await openHttpServer(runtime, settings, {
-      ...given({ maxTurns, maxTokens }),
-      ...(model.length === 0 ? {} : { model }),
+      ...given({ maxTurns, maxTokens, pauseMs }),
+      ...(model.length === 0 ? {} : { model, ...secretsOf(options.journal) }),
     });
     using _ = greet(listening.server, listening.url, options);
     await cancelling.asked;
@@ -40,6 +42,12 @@ export async function serve(options: CommandOptions<typeof SERVE>): Promise<numb
   } finally {
     await Promise.race([stack.disposeAsync().catch(() => {}), sleep(CLOSE_MS)]);
   }
+}
+
+/** The secrets beside the journal, in which the programs wait that clients go on with. */
+function secretsOf(journal: string | undefined) {
+  const path = journalPathOf(journal);
+  return path === undefined ? {} : { secrets: readSecrets(secretFileOf(path)) };
 }
 
 function greet(

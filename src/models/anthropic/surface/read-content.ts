@@ -55,7 +55,9 @@ function searchText(block: Fields): string {
   const texts = (Array.isArray(block.content) ? (block.content as readonly unknown[]) : []).map(
     (one) => textOf(one, "text") ?? "",
   );
-  return [textOf(block, "title") ?? "", textOf(block, "source") ?? "", ...texts].filter((line) => line !== "").join("\n");
+  return [textOf(block, "title") ?? "", textOf(block, "source") ?? "", ...texts]
+    .filter((line) => line !== "")
+    .join("\n");
 }
 
 /** The content of a `tool_result`. */

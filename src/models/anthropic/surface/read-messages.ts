@@ -51,7 +51,8 @@ class MessagesReader {
       for (const [index, block] of content.entries()) this.#takeModels(block, `${place}.content.${index}`);
       return;
     }
-    if (role === "system") throw refused(`${place}.role`, "this server does not offer system messages among the messages");
+    if (role === "system")
+      throw refused(`${place}.role`, "this server does not offer system messages among the messages");
     if (role !== "user") throw refused(`${place}.role`, "Input should be 'user' or 'assistant'");
     this.#takeUsers(content, place);
   }
@@ -91,7 +92,10 @@ class MessagesReader {
       case "tool_search_tool_result":
         return;
       default:
-        throw refused(place, `this server does not offer blocks of the type ${quoted(block.type)} in messages of the model`);
+        throw refused(
+          place,
+          `this server does not offer blocks of the type ${quoted(block.type)} in messages of the model`,
+        );
     }
   }
 
@@ -155,7 +159,10 @@ class MessagesReader {
     const id = textOf(block, "tool_use_id") ?? "";
     const turn = this.#turn(false);
     if (!openOf(turn, "program_call").includes(id))
-      throw refused(place, `unexpected \`tool_use_id\` found in \`code_execution_tool_result\` blocks: ${id.slice(0, 256)}`);
+      throw refused(
+        place,
+        `unexpected \`tool_use_id\` found in \`code_execution_tool_result\` blocks: ${id.slice(0, 256)}`,
+      );
     for (const [call, program] of this.#below)
       if (program === id) throw refused(place, `the call ${call} of this program has no \`tool_result\``);
     const { output = "", isError } = outputOf(block.content);

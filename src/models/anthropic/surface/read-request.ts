@@ -11,7 +11,9 @@ const READ =
   "model max_tokens messages system tools tool_choice temperature stop_sequences thinking output_config output_format stream container thread";
 const KNOWN: ReadonlySet<string> = new Set(`${IGNORED} ${READ}`.split(" "));
 /** Fields that the provider has, and this server does not offer. */
-const NOT_OFFERED: ReadonlySet<string> = new Set("mcp_servers context_management top_k top_p fallbacks skills".split(" "));
+const NOT_OFFERED: ReadonlySet<string> = new Set(
+  "mcp_servers context_management top_k top_p fallbacks skills".split(" "),
+);
 
 /** Tokens of a budget for thinking below which an effort is `low`, and below which it is `medium`. */
 const LOW_BUDGET = 4096;
@@ -19,7 +21,7 @@ const MEDIUM_BUDGET = 16_384;
 
 /** Reads the body of `POST /v1/messages`. `counts`: of `count_tokens`, whose answer has no length. */
 export function readRequest(body: unknown, headers: Headers, counts = false): Asked {
-  if (headers.get("anthropic-version") === null)
+  if (!headers.get("anthropic-version"))
     throw new RefusedAsk({ kind: "invalid", message: "anthropic-version: header is required" });
   if (!isFields(body)) throw refused("body", "Input should be an object");
   refuseFields(body);

@@ -78,8 +78,7 @@ function refuseTogether(tools: readonly AskedTool[], programs: boolean, searches
     names.add(name);
     if (!programs && callers.includes("programmatic"))
       throw refused(`${place}.allowed_callers`, "a code_execution tool must be among the tools");
-    if (isDeferred && !searches)
-      throw refused(`${place}.defer_loading`, "a tool_search_tool must be among the tools");
+    if (isDeferred && !searches) throw refused(`${place}.defer_loading`, "a tool_search_tool must be among the tools");
   }
   if (tools.length > 0 && searches && !programs && tools.every(({ isDeferred }) => isDeferred))
     throw refused("tools", "At least one tool must have defer_loading=false");

@@ -1,0 +1,16 @@
+/** Lets requests have a conversation one after the other. */
+export class Turns {
+  readonly #last = new Map<string, Promise<void>>();
+
+  /** Resolves when it is the turn of this request, with the function that ends it. */
+  async take(conversation: string): Promise<() => void> {
+    const before = this.#last.get(conversation);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#last.set(conversation, promise);
+    await before;
+    return () => {
+      if (this.#last.get(conversation) === promise) this.#last.delete(conversation);
+      resolve();
+    };
+  }
+}

@@ -1,0 +1,42 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { type AskedTool, RefusedAsk } from "../../../src/models/surface/surface.ts";
+import { ClientTools } from "../../../src/serve/gateway/client-tools.ts";
+import { toolNameFault } from "../../../src/tools/tool-name.ts";
+
+const tool = (name: string, more: Partial<AskedTool> = {}): AskedTool => ({
+  name,
+  description: "",
+  input: { type: "object" },
+  callers: ["direct"],
+  isDeferred: false,
+  place: "tools.0",
+  ...more,
+});
+
+test("each tool gets a name of its own that programs can write, and is found by the client's", () => {
+  const name = fc.oneof(
+    fc.stringMatching(/^[a-zA-Z0-9_-]{1,128}$/),
+    fc.constantFrom("run_program", "search_tools", "then", "__proto__", "a-b", "a_b", "1"),
+  );
+  const named = fc.record({ name, namespace: fc.option(name, { nil: undefined }) });
+  const all = fc.uniqueArray(named, { selector: ({ name: one, namespace }) => `${namespace} ${one}`, maxLength: 20 });
+  fc.assert(
+    fc.property(all, (asked) => {
+      const tools = new ClientTools(
+        asked.map(({ name: one, namespace }) => tool(one, namespace === undefined ? {} : { namespace })),
+      );
+      expect(new Set(tools.all.map((one) => one.name)).size).toBe(asked.length);
+      for (const one of tools.all) expect([toolNameFault(one.name), one.handler]).toEqual([undefined, "client"]);
+      for (const { name: one, namespace } of asked)
+        expect(tools.given(tools.own(one, namespace))).toMatchObject({ name: one });
+    }),
+  );
+});
+
+test("a name that can be written stays, and a schema that cannot be checked is refused with its place", () => {
+  expect(new ClientTools([tool("get_stock")]).all[0]?.name).toBe("get_stock");
+  const broken = () => new ClientTools([tool("f", { input: { type: "object", $ref: "#/nowhere" } })]);
+  expect(broken).toThrow(RefusedAsk);
+  expect(broken).toThrow("tools.0: ");
+});

@@ -1,0 +1,307 @@
+/*
+ * With messages.test.ts and own-adapters.test.ts it holds
+ * src/serve/gateway/client-ids.ts
+ * src/serve/gateway/count-tokens.ts
+ * src/serve/gateway/find-reply.ts
+ * src/serve/gateway/gateway-routes.ts
+ * src/serve/gateway/gateway.ts
+ * src/serve/gateway/history.ts
+ * src/serve/gateway/live-reply.ts
+ * src/serve/gateway/plan.ts
+ * src/serve/gateway/program-calls.ts
+ * src/serve/gateway/replies.ts
+ * src/serve/gateway/say-options.ts
+ */
+import { expect, test } from "vitest";
+import { createMemoryJournal } from "portcullis/journal";
+import { GATEWAY_KEYS, openGateway, type OpenGateway } from "./gateways.ts";
+
+const PROGRAMS = { type: "code_execution_20260120", name: "code_execution" };
+const DEPOT = {
+  name: "depot",
+  description: "Units of a depot.",
+  input_schema: { type: "object", properties: { id: { type: "number" } }, required: ["id"] },
+  allowed_callers: ["code_execution_20260120"],
+};
+const USER = { role: "user", content: "How many?" };
+const BODY = { model: "m", max_tokens: 100, messages: [USER] };
+
+interface Sent {
+  readonly key?: string;
+  readonly headers?: Record<string, string>;
+  readonly path?: string;
+}
+
+async function post(
+  { server }: Pick<OpenGateway, "server">,
+  body: unknown,
+  { key = "con", headers = {}, path = "/v1/messages" }: Sent = {},
+) {
+  const response = await server.fetch(
+    new Request(`http://localhost${path}`, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        "anthropic-version": "2023-06-01",
+        "x-api-key": `${key}-0123456789abcdef`,
+        ...headers,
+      },
+      body: typeof body === "string" ? body : JSON.stringify(body),
+    }),
+  );
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, json: JSON.parse(text) };
+}
+
+const WITH_TOOLS = { ...BODY, tools: [PROGRAMS, DEPOT] };
+
+test.each<[string, object, string]>([
+  ["no model", { model: undefined }, "model: Field required"],
+  ["no length", { max_tokens: undefined }, "max_tokens: Input should be"],
+  ["no messages", { messages: [] }, "messages: at least one message"],
+  [
+    "a beginning of the model's",
+    { messages: [{ role: "assistant", content: "x" }, USER] },
+    "first message must use the user role",
+  ],
+  ["an end of the model's", { messages: [USER, { role: "assistant", content: "So" }] }, "must end with a user message"],
+  ["an unknown field", { wish: 1 }, "wish: Extra inputs are not permitted"],
+  ["a field that is not offered", { mcp_servers: [{ type: "url" }] }, "mcp_servers: this server does not offer it"],
+  ["computer use", { tools: [{ type: "computer_20250124", name: "computer" }] }, '"computer_20250124"'],
+  ["web search", { tools: [{ type: "web_search_20260209", name: "web_search" }] }, '"web_search_20260209"'],
+  ["a tool without a schema", { tools: [{ name: "f" }] }, "tools.0.custom.input_schema: Field required"],
+  ["a tool for programs without programs", { tools: [DEPOT] }, "tools.0.allowed_callers"],
+  ["an unknown caller", { tools: [PROGRAMS, { ...DEPOT, allowed_callers: ["me"] }] }, "tools.1.allowed_callers"],
+  ["a strict tool for programs", { tools: [PROGRAMS, { ...DEPOT, strict: true }] }, "tools.1.custom.strict"],
+  ["two tools of one name", { tools: [PROGRAMS, DEPOT, DEPOT] }, "Tool names must be unique"],
+  ["a choice of no tool", { tools: [PROGRAMS], tool_choice: { type: "tool", name: "f" } }, "Tool 'f' not found"],
+  ["a choice without tools", { tool_choice: { type: "any" } }, "tool_choice: may only be specified"],
+  ["a warm temperature", { temperature: 2 }, "temperature: range: 0..1"],
+  ["a block of another kind", { messages: [{ role: "user", content: [{ type: "video" }] }] }, '"video"'],
+  [
+    "a file that is kept elsewhere",
+    { messages: [{ role: "user", content: [{ type: "image", source: { type: "file", file_id: "f" } }] }] },
+    "it keeps no files",
+  ],
+  [
+    "an answer of no call",
+    {
+      messages: [
+        USER,
+        { role: "assistant", content: "x" },
+        { role: "user", content: [{ type: "tool_result", tool_use_id: "toolu_1", content: "x" }] },
+      ],
+    },
+    "unexpected `tool_use_id`",
+  ],
+  [
+    "a call without an answer",
+    {
+      messages: [
+        USER,
+        { role: "assistant", content: [{ type: "tool_use", id: "toolu_1", name: "f", input: {} }] },
+        USER,
+      ],
+    },
+    "without `tool_result` blocks immediately after: toolu_1",
+  ],
+  [
+    "a call of no program",
+    {
+      messages: [
+        USER,
+        {
+          role: "assistant",
+          content: [
+            {
+              type: "tool_use",
+              id: "t1",
+              name: "f",
+              input: {},
+              caller: { type: "code_execution_20260120", tool_id: "s" },
+            },
+          ],
+        },
+      ],
+    },
+    "tool_use.caller",
+  ],
+  [
+    "a system message among the messages",
+    { messages: [USER, { role: "system", content: "x" }] },
+    "role: this server does not offer",
+  ],
+  ["a container of another server", { container: "container_abc" }, "container: there is no container"],
+])("refused in the vendor's form before anything is asked: %s", async (_, change, words) => {
+  await using gateway = await openGateway([{ text: "asked" }]);
+  const { status, json, headers } = await post(gateway, { ...BODY, ...change });
+  expect([status, json]).toMatchObject([
+    400,
+    { type: "error", error: { type: "invalid_request_error" }, request_id: headers.get("request-id") },
+  ]);
+  expect(json.error.message).toContain(words);
+  expect(await Array.fromAsync(gateway.journal.list())).toEqual([]);
+  expect(gateway.errors).toEqual([]);
+});
+
+test.each<[string, unknown, Sent, number, string]>([
+  ["no key", BODY, { headers: { "x-api-key": "" } }, 401, "authentication_error"],
+  ["another key", BODY, { key: "who" }, 401, "authentication_error"],
+  ["a key that may not converse", BODY, { key: "run" }, 403, "permission_error"],
+  ["no version", BODY, { headers: { "anthropic-version": "" } }, 400, "invalid_request_error"],
+  ["another model", { ...BODY, model: "other" }, {}, 404, "not_found_error"],
+  ["no JSON", "{", {}, 400, "invalid_request_error"],
+  ["another type of body", BODY, { headers: { "content-type": "text/plain" } }, 400, "invalid_request_error"],
+  [
+    "too many bytes",
+    { ...BODY, messages: [{ role: "user", content: "x".repeat(5_000_000) }] },
+    {},
+    413,
+    "request_too_large",
+  ],
+])("refused with the vendor's status and word: %s", async (_, body, sent, status, type) => {
+  await using gateway = await openGateway([{ text: "asked" }]);
+  const got = await post(gateway, body, sent);
+  expect([got.status, got.json.error?.type ?? ""]).toEqual([status, type]);
+  expect(got.headers.get("request-id")).toMatch(/^req_[0-9a-f]{32}$/);
+});
+
+test("a key is taken as Authorization too, and a body of count_tokens is counted and not asked", async () => {
+  await using gateway = await openGateway([{ text: "asked" }]);
+  const headers = { "x-api-key": "", authorization: "Bearer con-0123456789abcdef" };
+  const { max_tokens: _, ...body } = BODY;
+  const counted = await post(gateway, body, { headers, path: "/v1/messages/count_tokens" });
+  expect(counted.status).toBe(200);
+  expect(counted.json.input_tokens).toBeGreaterThan(0);
+  const more = await post(gateway, { ...WITH_TOOLS, max_tokens: undefined }, { path: "/v1/messages/count_tokens" });
+  expect(more.json.input_tokens).toBeGreaterThan(counted.json.input_tokens);
+  expect(await Array.fromAsync(gateway.journal.list())).toEqual([]);
+});
+
+test.each([
+  ["rate_limited", 429, "rate_limit_error"],
+  ["overloaded", 529, "overloaded_error"],
+  ["key_refused", 500, "api_error"],
+  ["request_refused", 400, "invalid_request_error"],
+  ["timed_out", 504, "timeout_error"],
+] as const)("a provider that fails (%s) fails the request, without its words", async (code, status, type) => {
+  await using gateway = await openGateway([{ failure: { code, message: "the operator's secret" } }]);
+  for (const stream of [false, true]) {
+    const got = await post(gateway, { ...BODY, stream });
+    expect([got.status, got.json.error.type]).toEqual([status, type]);
+    expect(got.text).not.toContain("secret");
+  }
+});
+
+test.each<[string, object, object]>([
+  [
+    "max_tokens",
+    { text: "So far", end: { type: "cut_off", reason: "max_tokens" } },
+    { stop_reason: "max_tokens", content: [{ text: "So far" }] },
+  ],
+  [
+    "refusal",
+    { end: { type: "refused", reason: "Not this." } },
+    { stop_reason: "refusal", stop_details: { explanation: "Not this." } },
+  ],
+])("a turn that ends by %s is given as it is", async (_, turn, message) => {
+  await using gateway = await openGateway([turn, { text: "mended" }]);
+  expect((await post(gateway, BODY)).json).toMatchObject(message);
+});
+
+/** A program that waits for two calls. */
+async function paused(gateway: OpenGateway, key = "con") {
+  const { json } = await post(gateway, WITH_TOOLS, { key });
+  const calls = (json.content as { type: string; id: string }[]).filter(({ type }) => type === "tool_use");
+  const answers = calls.map(({ id }) => ({ type: "tool_result", tool_use_id: id, content: '{"n":1}' }));
+  const body = (content: unknown, container: unknown = json.container.id) => ({
+    ...WITH_TOOLS,
+    container,
+    messages: [USER, { role: "assistant", content: json.content }, { role: "user", content }],
+  });
+  return { message: json, answers, body };
+}
+
+const SCRIPT = [
+  {
+    programs: [
+      "const all = await Promise.all([tools.depot({ id: 1 }), tools.depot({ id: 2 })]); return all[0].n + all[1].n;",
+    ],
+  },
+  { text: "Added." },
+];
+
+test("half of the answers, others, text beside them, and a missing container are refused, and the program still waits", async () => {
+  await using gateway = await openGateway(SCRIPT);
+  const { answers, body } = await paused(gateway);
+  const [one, two] = answers;
+  const refused = async (content: unknown, container?: unknown) => {
+    const { status, json } = await post(gateway, body(content, container));
+    expect(status).toBe(400);
+    return String(json.error.message);
+  };
+  expect(await refused([one])).toContain("without `tool_result` blocks");
+  expect(await refused([one, { ...two, tool_use_id: "toolu_x" }])).toContain("unexpected `tool_use_id`");
+  expect(await refused([one, one])).toContain("unexpected `tool_use_id`");
+  expect(await refused([...answers, { type: "text", text: "And?" }])).toContain("may only have `tool_result` blocks");
+  const picture = { type: "image", source: { type: "base64", media_type: "image/png", data: "aaaa" } };
+  expect(await refused([one, { ...two, content: [picture] }])).toContain("may only have text");
+  expect(await refused(answers, null)).toContain("container_id is required");
+  expect(await refused(answers, "container_nothing")).toContain("there is no container");
+  const done = await post(gateway, body(answers));
+  expect(done.json.content).toMatchObject([{ content: { stdout: "2" } }, { text: "Added." }]);
+});
+
+test("the same answers twice, one after the other and at once, run the program once", async () => {
+  let asked = 0;
+  const script = [SCRIPT[0] ?? {}, () => ({ text: `Added ${(asked += 1)}.` })];
+  await using gateway = await openGateway(script);
+  const { answers, body } = await paused(gateway);
+  const all = await Promise.all([1, 2, 3].map(() => post(gateway, body(answers))));
+  const later = await post(gateway, body(answers));
+  for (const { status, json } of [...all, later]) {
+    expect([status, json.content]).toMatchObject([200, all[0]?.json.content]);
+  }
+  expect(asked).toBe(1);
+});
+
+test("a container and calls of another key are none, also of the same tenant", async () => {
+  await using gateway = await openGateway(SCRIPT);
+  const { answers, body } = await paused(gateway);
+  for (const key of ["cat", "bea"]) {
+    const { status, json } = await post(gateway, body(answers), { key });
+    expect([status, json.error.message]).toEqual([400, expect.stringContaining("there is no container")]);
+  }
+  expect((await post(gateway, body(answers))).status).toBe(200);
+});
+
+test("answers after the expiry of the pause are refused, and say so", async () => {
+  await using gateway = await openGateway(SCRIPT, { pauseMs: 1000 });
+  const { answers, body, message } = await paused(gateway);
+  const left = Date.parse(message.container.expires_at as string) - Date.now();
+  expect(left).toBeLessThanOrEqual(1000);
+  await new Promise((resolve) => {
+    setTimeout(resolve, Math.max(0, left) + 20);
+  });
+  const { status, json } = await post(gateway, body(answers));
+  expect([status, json.error.message]).toEqual([400, expect.stringContaining("expired")]);
+});
+
+test("a program goes on after the server was restarted, with the secret that it was sealed with", async () => {
+  const journal = createMemoryJournal();
+  const first = await openGateway(SCRIPT, { journal });
+  const { answers, body } = await paused(first);
+  await first[Symbol.asyncDispose]();
+  {
+    await using other = await openGateway(SCRIPT, { journal, secrets: ["another secret of more than 32 characters"] });
+    expect((await post(other, body(answers))).status).toBe(400);
+  }
+  const secrets = ["another secret of more than 32 characters", "a secret of more than thirty-two characters"];
+  await using rotated = await openGateway(SCRIPT, { journal, secrets, keys: GATEWAY_KEYS });
+  const done = await post(rotated, body(answers));
+  expect([rotated.errors, done.json]).toMatchObject([
+    [],
+    { content: [{ content: { stdout: "2" } }, { text: "Added." }] },
+  ]);
+  expect(await rotated.server.recover()).toBe(0);
+});
