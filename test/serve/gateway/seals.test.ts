@@ -30,12 +30,16 @@ test("an id with any other character, or with more or fewer, is none", () => {
   const seals = new Seals([secret]);
   const id = seals.seal(KEY, "call", { execution: newExecution(), numbers: [3, 1, 17] });
   fc.assert(
-    fc.property(fc.nat(id.length - 1), fc.constantFrom(..."Aa09-_ .é"), (place, character) => {
-      const forged = id.slice(0, place) + character + id.slice(place + 1);
-      if (forged !== id) expect(seals.open(KEY, "call", forged)).toBeUndefined();
-      expect(seals.open(KEY, "call", id.slice(0, place))).toBeUndefined();
-      expect(seals.open(KEY, "call", id + id.slice(0, place + 1))).toBeUndefined();
-    }),
+    fc.property(
+      fc.nat(id.length - 1),
+      fc.constantFrom("A", "a", "0", "9", "-", "_", " ", ".", "é"),
+      (place, character) => {
+        const forged = id.slice(0, place) + character + id.slice(place + 1);
+        if (forged !== id) expect(seals.open(KEY, "call", forged)).toBeUndefined();
+        expect(seals.open(KEY, "call", id.slice(0, place))).toBeUndefined();
+        expect(seals.open(KEY, "call", id + id.slice(0, place + 1))).toBeUndefined();
+      },
+    ),
   );
   expect(seals.open(KEY, "call", "x".repeat(100_000))).toBeUndefined();
 });
