@@ -12,8 +12,10 @@ import { CodeLines, styled } from "./code-lines.ts";
 import { LiveRegion, type RegionStream } from "./live-region.ts";
 import { fitted, laidOut, StreamCleaner, TextLayout } from "./streamed-text.ts";
 
-/** Calls of a program that stay listed when it is done, and open calls that are listed meanwhile. */
+/** Calls of a program that are listed, and tools that are, once it is done and has made more. */
 const LISTED = 10;
+/** What tools are called that have no line of their own. */
+const OTHERS = "other tools";
 const INDENT = "  ";
 const WORKS = "the model works";
 /** Length of a fault's message, in UTF-16 code units. */
@@ -30,7 +32,15 @@ interface ShownProgram {
   readonly code: CodeLines;
   readonly since: number;
   readonly ended: string[];
+  readonly byTool: Map<string, ToolSum>;
   calls: number;
+}
+
+/** The calls of one tool that have ended. */
+interface ToolSum {
+  calls: number;
+  bytes: number;
+  withoutValue: number;
 }
 
 /**
@@ -194,7 +204,7 @@ export class ChatDisplay implements Disposable {
     const name = `program ${number}${hosted ? " (at the provider)" : ""}`;
     const own = childExecution(execution, callId);
     this.#writing = undefined;
-    this.#program = { number, name, execution: own, code, since: Date.now(), ended: [], calls: 0 };
+    this.#program = { number, name, execution: own, code, since: Date.now(), ended: [], byTool: new Map(), calls: 0 };
     this.#drawSoon();
   }
 
@@ -207,19 +217,23 @@ export class ChatDisplay implements Disposable {
   }
 
   /** Folds a program to a line, with its calls. */
-  #fold({ number, name, code, since, ended, calls }: ShownProgram, how: string, mark: string, fault = ""): void {
+  #fold(
+    { number, name, code, since, ended, byTool, calls }: ShownProgram,
+    how: string,
+    mark: string,
+    fault = "",
+  ): void {
     this.#program = undefined;
     const facts = [counted(code.count, "line"), counted(calls, "call"), duration(Date.now() - since)].join(", ");
-    const left = calls - ended.length;
+    const lines = calls > LISTED ? [...byTool].map(([tool, sum]) => toolLine(tool, sum)) : ended;
     const told = `(${facts}; /show ${number})`;
     const isNarrow = `▸ ${name} ${how} ${told}`.length >= this.#region.columns;
-    const lines = [
+    const text = [
       `${mark} ${styled("bold", name)} ${how}${isNarrow ? `\n${INDENT}` : " "}${styled("gray", told)}`,
       ...(fault === "" ? [] : this.#inset(shortLine(fault, FAULT_LENGTH)).map((line) => styled("red", line))),
-      ...(left > 0 ? [styled("gray", `${INDENT}… ${counted(left, "earlier call")}`)] : []),
-      ...ended.flatMap((line) => this.#inset(line)).map((line) => styled("gray", line)),
+      ...lines.flatMap((line) => this.#inset(line)).map((line) => styled("gray", line)),
     ];
-    this.#line(lines.join("\n"));
+    this.#line(text.join("\n"));
   }
 
   #callEnds(event: AgentEvent & { readonly type: "call_ended" }): void {
@@ -228,6 +242,7 @@ export class ChatDisplay implements Disposable {
     const line = `· ${endedCallText(event)}${size}`;
     if (!this.#program) return this.#line(styled("gray", this.#inset(line).join("\n")));
     this.#program.calls += 1;
+    addTo(this.#program.byTool, event);
     this.#program.ended.push(line);
     if (this.#program.ended.length > LISTED) this.#program.ended.shift();
     this.#drawSoon();
@@ -280,6 +295,24 @@ export class ChatDisplay implements Disposable {
       ...calls,
     ];
   }
+}
+
+/** A program may call names that no tool has, so that there may be any number of them. */
+function addTo(
+  byTool: Map<string, ToolSum>,
+  { tool, bytes, outcome }: Pick<CallLine, "tool" | "bytes" | "outcome">,
+): void {
+  const name = byTool.has(tool) || byTool.size < LISTED ? tool : OTHERS;
+  const sum = byTool.get(name) ?? { calls: 0, bytes: 0, withoutValue: 0 };
+  sum.calls += 1;
+  sum.bytes += bytes;
+  if (outcome.type !== "value") sum.withoutValue += 1;
+  byTool.set(name, sum);
+}
+
+function toolLine(tool: string, { calls, bytes, withoutValue }: ToolSum): string {
+  const without = withoutValue === 0 ? "" : `, ${count(withoutValue)} without a value`;
+  return `· ${shortLine(tool, 100)} × ${count(calls)}${without}${bytes > 0 ? `, ${byteText(bytes)}` : ""}`;
 }
 
 function callKey({ execution, callId }: { readonly execution: string; readonly callId: string }): string {

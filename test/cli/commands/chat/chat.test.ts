@@ -21,7 +21,7 @@ test("each line of a pipe is a message, also one with a slash; answers go to sta
   const { code, stdout, stderr } = await portcullis(CHAT, "hello\n\n/tools\r\ncount");
   expect([code, stdout]).toEqual([0, "Message 1: hello\nMessage 2: /tools\nI count.\nIt came to 100\n"]);
   expect(stderr).toContain("\n── program ──\n  // Late rows\n");
-  expect(stderr).toMatch(/call from the program: rows\.list → array of 500, \d+ ms\nprogram done\n/);
+  expect(stderr).toMatch(/call from the program: rows\.list → array of 500, [\d.]+ ms\nprogram done\n/);
   expect(stderr).toMatch(
     /KiB \(about .* tokens\) returned by tools → 3 B \(1 token\) given to the model\n2 turns, 1 program, 1 call, /,
   );

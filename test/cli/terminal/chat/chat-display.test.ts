@@ -88,6 +88,21 @@ test("of a program that is longer than the terminal the last lines are shown, an
   expect(screen()).toEqual([""]);
 });
 
+test("of a program with more than ten calls, each tool has one line once it is done, and how many calls had no value", () => {
+  const { tell, screen } = terminal();
+  tell({ type: "program_started", callId: "p1", source: "1", hosted: false });
+  for (let id = 1; id <= 12; id += 1) tell(ended(String(id)), PROGRAM);
+  tell({ ...ended("13"), outcome: { type: "failed", code: "handler_failed" } } as Told, PROGRAM);
+  for (let id = 20; id < 40; id += 1) tell(ended(String(id), `tool${id}\u001b`), PROGRAM);
+  tell({ type: "program_ended", callId: "p1", isError: false, hosted: false });
+  const lines = screen();
+  expect(lines.slice(1, 3)).toEqual([
+    "  · rows.list × 13, 1 without a value, 26 KiB",
+    String.raw`  · tool20\u001b × 1, 2 KiB`,
+  ]);
+  expect(lines.slice(10, 12)).toEqual([String.raw`  · tool28\u001b × 1, 2 KiB`, "  · other tools × 11, 22 KiB"]);
+});
+
 test("the text of agents that are tools is no part of the answer, and their calls are told", () => {
   const { tell, screen } = terminal();
   tell({ type: "text", text: "Mine. " });
