@@ -78,7 +78,10 @@ const OF_TENANT = { "--tenant <name>": "only executions of this tenant" };
 const EXECUTION = {
   "--execution <id>": "id of the execution: the same id again gives the same execution; needs a journal",
 };
-const JOURNAL = { "--journal <file>": "file of the journal (default: the variable PORTCULLIS_JOURNAL)" };
+const JOURNAL = {
+  "--journal <file>":
+    "file of the journal, or postgres:// URL of its database (default: the variable PORTCULLIS_JOURNAL)",
+};
 const REPORT_JSON = { "--json": "print the whole report as one JSON document" };
 const JSON_LINE = { "--json": "print what was done as one JSON document" };
 const JSON_LINES = { "--json": "print one JSON document a line" };

@@ -6,8 +6,13 @@ import { flush, listenToStreams } from "./terminal/standard-streams.ts";
 /** How long the exporters of telemetry may take for what is left, in milliseconds. */
 const TELEMETRY_MS = 2000;
 
+/** An address that may have a password in it. */
+const DATABASE = /^(?:--journal=)?postgres(?:ql)?:/;
+
 /** Runs the command of this process's arguments, and ends the process with its exit code. */
 export function runProcess(): void {
+  // Other users of this machine see the arguments of a process.
+  if (process.argv.some((arg) => DATABASE.test(arg))) process.title = "portcullis";
   listenToStreams();
   listenToProcess();
   // Not awaited: node would exit with its own code if the promise never settled.

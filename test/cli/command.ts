@@ -26,14 +26,17 @@ export interface StartOptions {
   readonly cwd?: string;
   /** Options of node. */
   readonly node?: readonly string[];
+  /** Variables beside those of this process. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 export function start(
   args: readonly string[],
-  { cli: file = cli, stdout: target, cwd = root, node = [] }: StartOptions = {},
+  { cli: file = cli, stdout: target, cwd = root, node = [], environment }: StartOptions = {},
 ) {
   const child = spawn(process.execPath, ["--conditions=portcullis-source", ...node, file, ...args], {
     cwd,
+    env: { ...process.env, ...environment },
     stdio: ["pipe", typeof target === "number" ? target : "pipe", "pipe"],
   }) as ChildProcessWithoutNullStreams;
   if (target === "gone") child.stdout.destroy();

@@ -92,10 +92,10 @@ export class PostgresServer implements AsyncDisposable {
     const deadline = Date.now() + STARTING_MS;
     for (;;) {
       // It ends when its standard input does: with this process.
-      const script = `"$@" >>"${this.folder}/log" 2>&1 & pid=$!; { read _; kill -INT $pid; } <&3 & wait $pid`;
+      const script = `"$@" >>"${this.folder}/log" 2>&1 & pid=$!; { read _; kill -INT $pid 2>/dev/null; } <&3 & wait $pid`;
       const command = [join(this.#binaries.folder, "postgres"), "-D", join(this.folder, "data"), ...options];
       this.#process = spawn("bash", ["-c", `exec 3<&0; ${script}`, "bash", ...command], {
-        stdio: ["pipe", "ignore", "inherit"],
+        stdio: ["pipe", "ignore", "ignore"],
         ...this.#binaries.user,
       });
       const ended = once(this.#process, "exit");

@@ -1,5 +1,8 @@
 import { existsSync } from "node:fs";
+import { POSTGRES_URL } from "../../journal/postgres/address.ts";
+import { createPostgresJournal, type PostgresJournal } from "../../journal/postgres/postgres-journal.ts";
 import { createSqliteJournal, type SqliteJournal } from "../../journal/sqlite/sqlite-journal.ts";
+import { given } from "../../option-rules/given.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import { similarFile } from "./no-file.ts";
@@ -7,15 +10,23 @@ import { similarFile } from "./no-file.ts";
 /** Where the journal is if the option `--journal` is not given. */
 const VARIABLE = "PORTCULLIS_JOURNAL";
 
-/** The file of the journal of `--journal`, or of the environment; undefined if neither names one. */
+/** How long a command waits for a database that it only reads, in milliseconds: a person waits for the answer. */
+const READING_MS = 5000;
+
+/** The journal of a command. */
+export type OpenJournal = SqliteJournal | PostgresJournal;
+
+/** The file of the journal, or the URL of its database, of `--journal`, or of the environment; undefined if neither names one. */
 export function journalPathOf(path = process.env[VARIABLE]): string | undefined {
   return path === "" ? undefined : path;
 }
 
 /** The journal of `--journal` or of the environment; undefined if neither names one. */
-export function optionalJournal(given?: string): SqliteJournal | undefined {
-  const path = journalPathOf(given);
-  return path === undefined ? undefined : createSqliteJournal({ path });
+export function optionalJournal(named?: string, unavailableMs?: number): OpenJournal | undefined {
+  const path = journalPathOf(named);
+  if (path === undefined) return undefined;
+  if (POSTGRES_URL.test(path)) return createPostgresJournal({ url: path, ...given({ unavailableMs }) });
+  return createSqliteJournal({ path });
 }
 
 /** Refuses an id of an execution without a journal: nothing would know the execution again. */
@@ -34,19 +45,22 @@ export function checkConversation(conversation: string | undefined, journal: str
 }
 
 /** The journal that a command writes; its file is created if it does not exist. Throws if none is named. */
-export function namedJournal(path?: string): SqliteJournal {
-  const journal = optionalJournal(path);
+export function namedJournal(path?: string, unavailableMs?: number): OpenJournal {
+  const journal = optionalJournal(path, unavailableMs);
   if (journal) return journal;
-  throw new Failure(EXIT.usage, `No journal is named. Give its file with --journal, or in ${VARIABLE}.`);
+  throw new Failure(
+    EXIT.usage,
+    `No journal is named. Give its file, or the URL of its database, with --journal, or in ${VARIABLE}.`,
+  );
 }
 
 /** The journal that a command reads. Throws if none is named, or if its file does not exist: reading creates none. */
-export function existingJournal(given?: string): SqliteJournal {
-  const path = journalPathOf(given);
-  if (path !== undefined && !existsSync(path))
+export function existingJournal(named?: string): OpenJournal {
+  const path = journalPathOf(named);
+  if (path !== undefined && !POSTGRES_URL.test(path) && !existsSync(path))
     throw new Failure(
       EXIT.usage,
       `There is no journal ${path}.${similarFile(path)} A run with --journal ${path} creates it.`,
     );
-  return namedJournal(path);
+  return namedJournal(path, READING_MS);
 }

@@ -1,3 +1,6 @@
+/** How a URL of PostgreSQL begins. */
+export const POSTGRES_URL = /^postgres(?:ql)?:\/\//;
+
 /** The database of a URL as errors, logs and printed commands name it: without the password and without the query. */
 export function namedDatabase(url: string): string {
   const { protocol, username, host, pathname } = new URL(url.replace("@/", "@host-of-query/"));

@@ -96,10 +96,15 @@ export async function migrate(client: PoolClient, schema: string, where: string)
 
 /** Version of the tables; 0 if there are none. Throws `journal_version` for a version that this package does not know. */
 async function versionOf(client: PoolClient, schema: string, where: string): Promise<number> {
-  const table = `${quoted(schema)}.journal_format`;
-  const { rows } = await client.query("SELECT to_regclass($1) IS NOT NULL AS found", [table]);
-  if (rows[0]?.found !== true) return 0;
-  const found = await client.query<{ readonly version: number }>(`SELECT version FROM ${table}`);
+  // Read from the catalogue: what names are resolved to may be remembered from before the lock.
+  const { rows } = await client.query(
+    "SELECT 1 FROM pg_class JOIN pg_namespace AS n ON n.oid = relnamespace WHERE nspname = $1 AND relname = 'journal_format'",
+    [schema],
+  );
+  if (rows.length === 0) return 0;
+  const found = await client.query<{ readonly version: number }>(
+    `SELECT version FROM ${quoted(schema)}.journal_format`,
+  );
   const version = found.rows[0]?.version ?? 0;
   if (version <= STEPS.length) return version;
   throw new PortcullisError(

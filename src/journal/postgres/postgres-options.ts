@@ -1,7 +1,6 @@
 import { type OptionsOf, option, required, secret, wholeNumber, withDefault } from "../../option-rules/options.ts";
 
-/** How a URL of PostgreSQL begins. */
-export const POSTGRES_URL = /^postgres(?:ql)?:\/\//;
+import { POSTGRES_URL } from "./address.ts";
 
 /** What PostgreSQL and the name of the channel allow, and what needs no quotes in a terminal. */
 const SCHEMA = /^[a-z_][a-z0-9_]{0,47}$/;

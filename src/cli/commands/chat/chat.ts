@@ -36,7 +36,8 @@ type ChatOptions = CommandOptions<typeof CHAT>;
 export async function chat(options: ChatOptions): Promise<number> {
   const { stream, baseUrl, conversation, tenant, approveProgram = false } = options;
   checkConversation(conversation, options.journal);
-  using journal = conversation === undefined ? optionalJournal(options.journal) : existingJournal(options.journal);
+  await using journal =
+    conversation === undefined ? optionalJournal(options.journal) : existingJournal(options.journal);
   const past = conversation === undefined || !journal ? undefined : await readPastChat(journal, conversation, options);
   const models = { stream, ...given({ baseUrl }) };
   const model = await chatModel(options.model, past, models);

@@ -24,7 +24,7 @@ export async function executions(options: CommandOptions<typeof EXECUTIONS>): Pr
       EXIT.usage,
       "executions: --follow shows open executions first, as lines. Leave out --open and --json.",
     );
-  using journal = existingJournal(options.journal);
+  await using journal = existingJournal(options.journal);
   if (follow) return await followList(journal, tenant);
   const listed = listExecutions(journal, given({ open, tenant }));
   if (options.json) {

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ExecutionId } from "../../../journal/execution-id.ts";
 import { ifKnown } from "../../../journal/find-if-known.ts";
 import type { Journal } from "../../../journal/journal.ts";
+import { POSTGRES_URL } from "../../../journal/postgres/address.ts";
 import type { ListRow } from "../../../views/list/list.ts";
 import { listView } from "../../../views/list/list-view.ts";
 import type { ExecutionView } from "../../../views/view.ts";
@@ -37,10 +38,10 @@ export async function followExecution(
   using cancelling = cancelOnSignal();
   const { signal } = cancelling;
   const path = journalPathOf(options.journal);
-  const isThere = async () => path === undefined || existsSync(path) || undefined;
+  const isThere = async () => path === undefined || POSTGRES_URL.test(path) || existsSync(path) || undefined;
   await untilFound(isThere, `journal ${path}`, signal);
   if (signal.aborted) return cancelling.exitCode;
-  using journal = existingJournal(options.journal);
+  await using journal = existingJournal(options.journal);
   const find = () => ifKnown(() => findExecution(journal, named, options.tenant));
   const id = await untilFound(find, `execution ${named}`, signal);
   if (id === undefined) return cancelling.exitCode;
@@ -61,7 +62,7 @@ export async function watch(
   { tenant, journal: path }: CommandOptions<typeof WATCH>,
 ): Promise<number> {
   if (named !== undefined) return await followExecution(named, { tenant, journal: path });
-  using journal = existingJournal(path);
+  await using journal = existingJournal(path);
   return await followList(journal, tenant);
 }
 

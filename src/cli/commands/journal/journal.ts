@@ -2,9 +2,9 @@ import { readList } from "../../../journal/reading/read-records.ts";
 import { once } from "node:events";
 import { createReadStream } from "node:fs";
 import { PortcullisError } from "../../../errors.ts";
+import type { Journal } from "../../../journal/journal.ts";
 import { exportLines, importLines } from "../../../journal/lines.ts";
 import { readLines } from "../../../journal/reading/read-lines.ts";
-import type { SqliteJournal } from "../../../journal/sqlite/sqlite-journal.ts";
 import { cleanText } from "../../../output/clean-text.ts";
 import { byteText } from "../../../output/byte-text.ts";
 import { counted } from "../../../output/count-text.ts";
@@ -12,7 +12,7 @@ import type { CommandOptions, CHECK, EXPORT, IMPORT, PRUNE } from "../../command
 import { EXIT } from "../../exit-code.ts";
 import { Failure, causeOf } from "../../failure.ts";
 import { findExecution } from "../../input/find-execution.ts";
-import { existingJournal, journalPathOf, namedJournal } from "../../input/open-journal.ts";
+import { existingJournal, journalPathOf, namedJournal, type OpenJournal } from "../../input/open-journal.ts";
 import { oneLine } from "../../terminal/one-line.ts";
 import { printJson } from "../../terminal/print.ts";
 import { showing, statusLine } from "../../terminal/status-line.ts";
@@ -20,7 +20,7 @@ import { standardStreams, writeInTime, writeStderr, writeStdout } from "../../te
 
 /** `portcullis journal export`: prints executions as JSON lines, all by default. */
 export async function exportJournal(ids: readonly string[], options: CommandOptions<typeof EXPORT>): Promise<number> {
-  using journal = existingJournal(options.journal);
+  await using journal = existingJournal(options.journal);
   const found = await Promise.all(ids.map((id) => findExecution(journal, id)));
   let records = 0;
   // On a terminal, what is printed shows how far it is.
@@ -37,9 +37,9 @@ export async function exportJournal(ids: readonly string[], options: CommandOpti
 /** `portcullis journal import`: reads JSON lines from a file or standard input, and tells how many executions were added. */
 export async function importJournal(file: string, options: CommandOptions<typeof IMPORT>): Promise<number> {
   const input = file === "-" ? standardStreams().stdin : await openFile(file);
-  using stack = new DisposableStack();
+  await using stack = new AsyncDisposableStack();
   // Opened with the first execution that was read whole: invalid lines leave no journal behind.
-  let opened: SqliteJournal | undefined;
+  let opened: OpenJournal | undefined;
   const open = () => (opened ??= stack.use(namedJournal(options.journal)));
   const journal: Parameters<typeof importLines>[0] = {
     create: (header) => open().create(header),
@@ -89,7 +89,7 @@ async function openFile(file: string): Promise<AsyncIterable<Uint8Array>> {
 /** `portcullis journal prune`: deletes old executions. */
 export async function pruneJournal(options: CommandOptions<typeof PRUNE>): Promise<number> {
   const before = Date.now() - options.olderThan;
-  using journal = existingJournal(options.journal);
+  await using journal = existingJournal(options.journal);
   const deleted = await showing("Deleting old executions", () =>
     journal.prune({ before, open: options.open === true }),
   );
@@ -100,7 +100,7 @@ export async function pruneJournal(options: CommandOptions<typeof PRUNE>): Promi
 
 /** `portcullis journal check`: reads everything. Exit code 1 if something is damaged. */
 export async function checkJournal(options: CommandOptions<typeof CHECK>): Promise<number> {
-  using journal = existingJournal(options.journal);
+  await using journal = existingJournal(options.journal);
   let problems = 0;
   using line = statusLine((took) => `Reading all executions: ${counted(problems, "problem")}, ${took}`);
   for await (const { execution, problem } of journal.check()) {
@@ -113,7 +113,7 @@ export async function checkJournal(options: CommandOptions<typeof CHECK>): Promi
   return problems === 0 ? EXIT.completed : EXIT.failed;
 }
 
-async function* oldestFirst(journal: SqliteJournal): AsyncGenerator<string> {
+async function* oldestFirst(journal: Journal): AsyncGenerator<string> {
   const ids: string[] = [];
   for await (const { execution } of readList(journal)) ids.push(execution);
   yield* ids.toReversed();

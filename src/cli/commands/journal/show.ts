@@ -24,7 +24,7 @@ export async function show(named: string, options: CommandOptions<typeof SHOW>):
   if ([options.json, options.html, options.follow].filter(Boolean).length > 1)
     throw new Failure(EXIT.usage, "show: --json, --html and --follow are three ways to show it. Give one of them.");
   if (options.follow) return await followExecution(named, options);
-  using journal = existingJournal(options.journal);
+  await using journal = existingJournal(options.journal);
   const id = await findExecution(journal, named, options.tenant);
   if (options.html !== undefined) return await showAsPage(journal, id, options.html);
   if (options.json) {

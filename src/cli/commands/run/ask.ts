@@ -21,7 +21,7 @@ export async function ask(task: string, options: CommandOptions<typeof ASK>): Pr
   const instructions = file?.requiredText("what the agent is told before its task") ?? options.instructions;
   const model = await loadModel(modelName(options.model, file), models);
   const fallbacks = await loadFallbacks(options.fallback, models);
-  using journal = optionalJournal(options.journal);
+  await using journal = optionalJournal(options.journal);
   const more = { tellsCalls: true, limits: options.limit, approvePrograms: approveProgram, ...given({ tenant }) };
   await using open = await openRuntime(options, journal, more);
   const { runtime, signal, screen } = open;

@@ -20,7 +20,7 @@ export async function decide(named: string, call: string, options: CommandOption
     ...given({ by, note }),
     ...(remember ? { remember: "execution" } : {}),
   };
-  using journal = existingJournal(options.journal);
+  await using journal = existingJournal(options.journal);
   const execution = await findExecution(journal, named, tenant);
   await noteDecision({ journal, tenant }, execution, { decisions: { [call]: decision } });
   const header = await readResumedHeader(journal, execution);

@@ -24,7 +24,7 @@ import { openRuntime, type OpenRuntime } from "./open-runtime.ts";
 export async function resume(named: string, options: CommandOptions<typeof RESUME>): Promise<number> {
   const { allowChangedTools = false, tenant, baseUrl, fallback, stream } = options;
   const results = Object.fromEntries(options.result);
-  using journal = existingJournal(options.journal);
+  await using journal = existingJournal(options.journal);
   await using open = await openRuntime(options, journal);
   const { runtime, signal, approve } = open;
   const about = { results, allowChangedTools, signal, ...given({ approve, tenant }) };
@@ -74,7 +74,7 @@ export async function recover(options: CommandOptions<typeof RECOVER>): Promise<
     writeStderr(`Left open: conversation ${oneLine(execution)} needs --model ${oneLine(name)}.\n`);
     return undefined;
   };
-  using journal = existingJournal(options.journal);
+  await using journal = existingJournal(options.journal);
   await using open = await openRuntime(options, journal);
   let code: number = EXIT.completed;
   const named = new Set(await Promise.all(options.execution.map((id) => findExecution(journal, id, tenant))));

@@ -17,7 +17,7 @@ export async function run(file: string, options: CommandOptions<typeof RUN>): Pr
       `The program ${file} is Python, which runs in containers only: add --sandbox docker.`,
     );
   const program = await readProgram(file);
-  using journal = optionalJournal(options.journal);
+  await using journal = optionalJournal(options.journal);
   await using open = await openRuntime(options, journal, {
     limits: options.limit,
     approvePrograms: approveProgram,

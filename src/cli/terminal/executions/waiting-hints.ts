@@ -1,4 +1,5 @@
 import type { Header } from "../../../journal/record.ts";
+import { POSTGRES_URL, withoutPassword } from "../../../journal/postgres/address.ts";
 import type { WaitingView } from "../../../views/view.ts";
 import { isModelName } from "../../../models/model-name.ts";
 import { RESTS } from "../../../views/words.ts";
@@ -117,8 +118,13 @@ export function restsText(execution: string, options: SameOptions): string {
 /** Options as they are written after a command, without the missing ones. */
 export function flags(options: Readonly<Record<string, string | readonly string[] | undefined>>): string {
   return Object.entries(options)
-    .flatMap(([name, value = []]) => [value].flat().map((one) => ` --${name} ${shown(one)}`))
+    .flatMap(([name, value = []]) => [value].flat().map((one) => ` --${name} ${shown(withoutSecret(one))}`))
     .join("");
+}
+
+/** The URL of a journal's database may have a password: a command is printed without it. */
+function withoutSecret(value: string): string {
+  return POSTGRES_URL.test(value) ? withoutPassword(value) : value;
 }
 
 /** Callers choose ids of executions, and models ids of calls. */

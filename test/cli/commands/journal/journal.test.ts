@@ -178,7 +178,11 @@ test("prune deletes what is old and has ended", async () => {
 });
 
 test.each([
-  [["executions"], 2, "No journal is named. Give its file with --journal, or in PORTCULLIS_JOURNAL."],
+  [
+    ["executions"],
+    2,
+    "No journal is named. Give its file, or the URL of its database, with --journal, or in PORTCULLIS_JOURNAL.",
+  ],
   [["executions", "--journal", join(folder, "none.db")], 2, "There is no journal"],
   [["show", "nothing", ...JOURNAL], 2, 'The journal holds no execution "nothing".'],
   [
