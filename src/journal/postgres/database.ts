@@ -175,7 +175,7 @@ export class Database {
     return {
       connectionString: url,
       fallback_application_name: "portcullis",
-      connectionTimeoutMillis: Math.max(1, Math.min(CONNECTING_MS, unavailableMs)),
+      connectionTimeoutMillis: Math.min(CONNECTING_MS, Math.max(1000, unavailableMs)),
       query_timeout: statementMs + ANSWER_MS,
       keepAlive: true,
       pipeline: true,

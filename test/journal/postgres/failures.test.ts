@@ -50,7 +50,7 @@ describe.skipIf(noPostgres)("a database that fails", () => {
       ],
       [
         "no certificate",
-        () => ({ url: server.url({ query: "sslmode=verify-full" }), unavailableMs: 200 }),
+        () => ({ url: server.url({ query: "sslmode=verify-full" }), unavailableMs: 2000 }),
         "journal_unavailable",
         "SSL",
       ],
@@ -232,7 +232,7 @@ describe.skipIf(noPostgres)("a database that fails", () => {
   test("a server that ends while nothing is asked of it is waited for at the next append, and gives up after unavailableMs", async () => {
     const schema = "restarted";
     const journal = openJournal({ schema });
-    const hasty = openJournal({ schema, unavailableMs: 100 });
+    const hasty = openJournal({ schema, unavailableMs: 2000 });
     await journal.create(header("one"));
     await hasty.find("one");
     await server.stop();
