@@ -1,3 +1,4 @@
+import { isUint8Array } from "node:util/types";
 import { describe, PortcullisError } from "../errors.ts";
 import { Content } from "../tools/content.ts";
 import type { Effect, Tool } from "../tools/tool.ts";
@@ -312,6 +313,13 @@ export function yieldedPromise(tool: string, index: number): Error {
   return new Error(`Item ${index} of the stream of ${tool} is a promise: await it before you yield it.`);
 }
 
+/** For the operator: an item is a chunk of bytes, of which JSON would make a list of numbers. */
+export function yieldedBytes(tool: string, index: number): Error {
+  return new Error(
+    `Item ${index} of the stream of ${tool} is a chunk of bytes: decode the bytes, and yield values, such as the lines of node:readline.`,
+  );
+}
+
 /** For the operator. */
 export function yieldedNothing(tool: string, index: number): Error {
   return new Error(`Item ${index} of the stream of ${tool} is undefined: yield null for an item without a value.`);
@@ -324,9 +332,9 @@ export function returnedNotYielded(tool: string): Error {
 
 /** For the operator: the handler of a stream has not returned an iterable. */
 export function noItems(tool: string, value: unknown): Error {
-  const returned = Content.is(value) ? "what content() makes" : describe(value);
+  const unusual = Content.is(value) ? "what content() makes" : isUint8Array(value) && "bytes";
   return new Error(
-    `The handler of ${tool}, which has \`stream: true\`, returned ${returned}: make it an async generator (async *handler), or return an iterable of items.`,
+    `The handler of ${tool}, which has \`stream: true\`, returned ${unusual || describe(value)}: make it an async generator (async *handler), or return an iterable of items.`,
   );
 }
 

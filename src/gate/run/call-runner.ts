@@ -2,6 +2,7 @@
  * Runs the handlers of calls. A call that is allowed comes in; it waits for its turn, its handler is run, and the
  * answer with its value as JSON text, or its failure, goes out.
  */
+import { isUint8Array } from "node:util/types";
 import type { AsyncLocalStorage } from "node:async_hooks";
 import { Content, displayText, keptParts, keptSource, partsBytes } from "../../tools/content.ts";
 import type { CallContext } from "../../tools/tool.ts";
@@ -253,7 +254,8 @@ export class CallRunner {
 
 /** The items that a handler gives; undefined if it gives something else. A text is no list of its characters. */
 function itemsOf(returned: unknown): AsyncIterable<unknown> | Iterable<unknown> | undefined {
-  if (typeof returned !== "object" || returned === null) return undefined;
+  // The items of bytes would be numbers.
+  if (typeof returned !== "object" || returned === null || isUint8Array(returned)) return undefined;
   const items = returned as Partial<AsyncIterable<unknown> & Iterable<unknown>>;
   return typeof items[Symbol.asyncIterator] === "function" || typeof items[Symbol.iterator] === "function"
     ? (items as AsyncIterable<unknown>)

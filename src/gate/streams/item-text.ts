@@ -1,3 +1,4 @@
+import { isUint8Array } from "node:util/types";
 import { Content } from "../../tools/content.ts";
 import { issuesText, type Schema, type Validated, validate } from "../../tools/schema.ts";
 import { memoryOf, type Share } from "../../values/held-bytes.ts";
@@ -34,6 +35,7 @@ export function itemText(parts: ItemParts, index: number, value: unknown): Read 
 function readItem(parts: ItemParts, index: number, value: unknown): Read | Promise<Read> {
   const { name, output } = parts.call.tool;
   if (Content.is(value)) return notRead(parts, sentences.yieldedContent(name, index));
+  if (isUint8Array(value)) return notRead(parts, sentences.yieldedBytes(name, index));
   if (isThenable(value)) {
     settled(value, ignore, ignore);
     return notRead(parts, sentences.yieldedPromise(name, index));

@@ -44,9 +44,11 @@ export function jsonForm(value: object, maxItems: number): unknown {
   if (value instanceof Promise) throw new NoJsonForm("a Promise, which the handler has to await");
   if (value instanceof Error) throw new NoJsonForm("an Error, which the handler has to throw");
   if (isUnusual(value) && Object.keys(value).length === 0)
-    throw new NoJsonForm(`an object of the class ${classOf(value)}`);
+    throw new NoJsonForm(`an object of the class ${classOf(value)}${Symbol.asyncIterator in value ? GIVES_ITEMS : ""}`);
   return value;
 }
+
+const GIVES_ITEMS = " (a tool with `stream: true` gives its items one by one)";
 
 function classOf(value: object): string {
   return Object.prototype.toString.call(value).slice("[object ".length, -1).slice(0, 64);

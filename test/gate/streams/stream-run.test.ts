@@ -236,6 +236,13 @@ test.each<[string, () => unknown, Schema | undefined, string]>([
     "returned what content() makes: make it an async generator",
   ],
   ["an item that is undefined", () => [undefined], undefined, "Item 0 of the stream of t is undefined: yield null"],
+  [
+    "a chunk of a file",
+    () => [Buffer.from("a")],
+    undefined,
+    "Item 0 of the stream of t is a chunk of bytes: decode the bytes",
+  ],
+  ["a file in place of items", () => Buffer.from("ab"), undefined, "returned bytes: make it an async generator"],
   ["a text in place of items", () => "abc", undefined, 'returned "abc": make it an async generator'],
 ])("the operator is told of %s", async (_, handler, output, sentence) => {
   const { events, answered } = read(streamTool(handler as () => Items, output && { output }));

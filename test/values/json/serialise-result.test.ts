@@ -74,7 +74,7 @@ test.each<[string, unknown, string]>([
   ["a WeakMap", new Map([["a", new WeakMap()]]), "an object of the class WeakMap at a"],
   ["an ArrayBuffer", { a: new ArrayBuffer(8) }, "an object of the class ArrayBuffer at a"],
   ["a Promise", { a: Promise.resolve(1) }, "a Promise, which the handler has to await at a"],
-  ["an async generator", { a: (async function* () {})() }, "an object of the class"],
+  ["an async generator", { a: (async function* () {})() }, "class AsyncGenerator (a tool with `stream: true` gives"],
   [
     "an endless iterator",
     {
