@@ -167,6 +167,12 @@ export class CallLedger {
     this.#list(line, call);
   }
 
+  /** A call that its program made as it ended. The journal has it in the program's last turn. */
+  unmade(identity: CallIdentity): void {
+    const call = { identity, since: performance.now() };
+    this.#list(lineOf(call, { bytes: 0, outcome: { type: "aborted" }, started: false }), call);
+  }
+
   /** Adds a call to the report. A call of a nested execution has both ids, like `call_2/17`. */
   note(line: CallLine): void {
     this.lines.push(line);

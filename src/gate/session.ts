@@ -98,6 +98,8 @@ export class GateSession implements ParentSession, WorkBelow {
   readonly #search: SessionSearch;
   readonly #remembered: RememberedDecisions;
   readonly #endBelow: (() => void) | undefined;
+  /** Calls that the owner made as it ended. */
+  readonly #unmade: CallIdentity[] = [];
   #ended: Promise<void> = Promise.resolve();
 
   constructor(gate: SharedRules, options: SessionOptions) {
@@ -271,6 +273,11 @@ export class GateSession implements ParentSession, WorkBelow {
     for (const record of records) if (record.type !== "alive") this.#calls.waits.take(record);
   }
 
+  /** The owner made a call as it ended. The call goes no further, and is listed when the session closes. */
+  noteUnmade(call: CallIdentity): void {
+    this.#unmade.push(call);
+  }
+
   /** The owner has read the answer of a call, or a batch of it that takes `bytes`. Returns the memory that it takes. */
   noteRead(callId: string, bytes?: number): number {
     if (bytes !== undefined) this.#calls.get(callId)?.handling.stream?.tell();
@@ -367,6 +374,10 @@ export class GateSession implements ParentSession, WorkBelow {
   *#endAll(open: readonly OpenCall[]): SlicedWork<void> {
     for (const call of open) {
       this.#end(call);
+      yield;
+    }
+    for (const call of this.#unmade) {
+      this.#ledger.unmade(call);
       yield;
     }
   }

@@ -113,6 +113,8 @@ const ms = Math.round(performance.now() - startedAt);
 clearInterval(watch);
 heldBytes = Math.max(heldBytes, heldNow() - heldBefore);
 await runtime[Symbol.asyncDispose]();
+// Before, a part of the journal is in the file of its log.
+journal?.[Symbol.dispose]();
 process.stdout.write(
   `${JSON.stringify({
     ahead: slow.outcome,

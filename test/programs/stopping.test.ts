@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import type { ApprovalRequest } from "../../src/gate/approve/approval.ts";
+import type { Report } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/memory-journal.ts";
 import type { ExecuteOptions } from "../../src/programs/execute-options.ts";
 import type { ExecutionState } from "../../src/programs/from-journal/execution-state.ts";
@@ -138,6 +139,33 @@ test("after a program settles no handler of a call that it did not await starts"
   expect((await running).outcome).toMatchObject({ type: "failed", fault: { code: "calls_not_awaited" } });
   // Calls of one turn are checked in slices, so a later one may start first.
   expect(started).toHaveLength(2);
+});
+
+test("a report lists the calls that a program makes as it ends, as its journal does", async () => {
+  const read = defineTool({
+    name: "read",
+    description: "Reads",
+    input: z.object({ id: z.number() }),
+    allowedCallers: ["programmatic"],
+    effect: "read",
+    handler: ({ id }) => (id === 1 ? new Promise<never>(() => {}) : id),
+  });
+  await using runtime = await createRuntime({ tools: [read], sandbox: createMemorySandbox() });
+  const program = "tools.read({ id: 1 }); await tools.read({ id: 2 }); tools.read({ id: 3 }); return 4;";
+  const told = ({ calls, usage }: Report) => ({
+    made: usage.calls,
+    calls: calls.map(({ callId, outcome, started }) => ({ callId, outcome: outcome.type, started })),
+  });
+  const report = await runtime.execute(program);
+  expect(told(report)).toEqual({
+    made: 3,
+    calls: [
+      { callId: "2", outcome: "value", started: true },
+      { callId: "1", outcome: "aborted", started: true },
+      { callId: "3", outcome: "aborted", started: false },
+    ],
+  });
+  expect(told(await runtime.resume(report.execution))).toEqual(told(report));
 });
 
 test("a write that failed and was not awaited is told in a note, with its tool and what became of it", async () => {

@@ -4,7 +4,7 @@
  */
 import type { GuestFrame } from "../../../bridge/frames.ts";
 import type { GuestTurn } from "../../../bridge/turn-reader.ts";
-import type { CallRequest } from "../../gate/open-call.ts";
+import type { CallIdentity, CallRequest } from "../../gate/open-call.ts";
 import type { GateSession } from "../../gate/session.ts";
 import { leavesOpen } from "../../journal/execution-log.ts";
 import type { CallSpans } from "../../telemetry/telemetry.ts";
@@ -69,6 +69,10 @@ function openLine({ tool, decided, started }: OpenCall): LeftCall {
     started: started === true || decided?.decision === "client",
     ...(decided?.effect && { effect: decided.effect }),
   };
+}
+
+function identityOf({ id, tool }: GuestFrame & { readonly kind: "call" }): CallIdentity {
+  return { callId: String(id), tool, caller: "programmatic" };
 }
 
 /** Usage as a turn notes it: short, because there may be many turns. */
@@ -297,16 +301,17 @@ export class Driver {
     this.#offerGuest();
   }
 
-  /** Passes the calls of turns to the gate, and reads what they print. A program that has settled makes no calls. */
+  /** Passes the calls of turns to the gate, and reads what they print. What a program calls as it settles goes no further. */
   *#callAll(ended: readonly GuestTurn[], begin: () => void): SlicedWork<void> {
     begin();
     for (const { commands, texts, sizes, settled } of ended) {
       for (const [index, command] of commands.entries()) {
         if (this.#end.isDecided) return;
         if (command.kind === "output") this.#print(command);
-        else if (command.kind === "call" && !settled && !this.#end.stopping) {
+        else if (command.kind === "call" && !this.#end.stopping) {
           const isAscii = sizes[index] === texts[index]?.length;
-          this.#call(command, isAscii ? command.body.length : undefined);
+          if (settled) this.#session.noteUnmade(identityOf(command));
+          else this.#call(command, isAscii ? command.body.length : undefined);
         } else if (command.kind === "cancel") this.#session.noteLeft(String(command.id));
         yield;
       }
