@@ -35,6 +35,15 @@ export interface LedgerParts {
   readonly past?: { readonly lines: readonly CallLine[] } | undefined;
 }
 
+/** A call of a program that has ended, which did not come to the session: made in the last turn, or left open by another driver. */
+export interface UnmadeCall {
+  readonly identity: CallIdentity;
+  /** Whether the other driver had started its handler. */
+  readonly started: boolean;
+  /** What the program was given of its stream. */
+  readonly streamed?: Streamed | undefined;
+}
+
 /** Keeps the facts of a session's calls: records for the journal, lines for the report, events for listeners. */
 export class CallLedger {
   readonly lines: CallLine[] = [];
@@ -167,10 +176,9 @@ export class CallLedger {
     this.#list(line, call);
   }
 
-  /** A call that its program made as it ended. The journal has it in the program's last turn. */
-  unmade(identity: CallIdentity): void {
+  unmade({ identity, started, streamed }: UnmadeCall): void {
     const call = { identity, since: performance.now() };
-    this.#list(lineOf(call, { bytes: 0, outcome: { type: "aborted" }, started: false }), call);
+    this.#list(lineOf(call, { bytes: 0, outcome: { type: "aborted" }, started, streamed }), call);
   }
 
   /** Adds a call to the report. A call of a nested execution has both ids, like `call_2/17`. */

@@ -14,7 +14,7 @@ import type { SlicedWork } from "../values/slice-scheduler.ts";
 import { Admission } from "./admit/admission.ts";
 import { type Answer, approverOf } from "./answer.ts";
 import type { Budget, GateLimits, Overdraft, PastBudget } from "./admit/budget.ts";
-import { CallLedger, type LedgerParts } from "./call-ledger.ts";
+import { CallLedger, type LedgerParts, type UnmadeCall } from "./call-ledger.ts";
 import type { CallLine } from "./call-line.ts";
 import { CallQueues } from "./queues/call-queues.ts";
 import { CallRunner } from "./run/call-runner.ts";
@@ -98,8 +98,7 @@ export class GateSession implements ParentSession, WorkBelow {
   readonly #search: SessionSearch;
   readonly #remembered: RememberedDecisions;
   readonly #endBelow: (() => void) | undefined;
-  /** Calls that the owner made as it ended. */
-  readonly #unmade: CallIdentity[] = [];
+  readonly #unmade: UnmadeCall[] = [];
   #ended: Promise<void> = Promise.resolve();
 
   constructor(gate: SharedRules, options: SessionOptions) {
@@ -273,8 +272,8 @@ export class GateSession implements ParentSession, WorkBelow {
     for (const record of records) if (record.type !== "alive") this.#calls.waits.take(record);
   }
 
-  /** The owner made a call as it ended. The call goes no further, and is listed when the session closes. */
-  noteUnmade(call: CallIdentity): void {
+  /** A call that goes no further, because its owner has ended. It is listed when the session closes. */
+  noteUnmade(call: UnmadeCall): void {
     this.#unmade.push(call);
   }
 

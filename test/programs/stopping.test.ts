@@ -166,6 +166,22 @@ test("a report lists the calls that a program makes as it ends, as its journal d
     ],
   });
   expect(told(await runtime.resume(report.execution))).toEqual(told(report));
+
+  // A host that died as the program ended left the same calls.
+  const [header, ...records] = await Array.fromAsync(runtime.journal.read(report.execution));
+  if (header?.type !== "header") throw new Error("The first record is the header.");
+  const until = records.findLastIndex(({ type }) => type === "turn") + 1;
+  const journal = createMemoryJournal();
+  await journal.create(header);
+  await journal.append(report.execution, 1, records.slice(0, until));
+  await using next = await createRuntime({ tools: [read], sandbox: createMemorySandbox(), journal });
+  const byId = ({ calls, ...rest }: ReturnType<typeof told>) => ({
+    ...rest,
+    calls: calls.toSorted((one, other) => one.callId.localeCompare(other.callId)),
+  });
+  const second = await next.resume(report.execution);
+  expect(byId(told(second))).toEqual(byId(told(report)));
+  expect(told(await next.resume(report.execution))).toEqual(told(second));
 });
 
 test("a write that failed and was not awaited is told in a note, with its tool and what became of it", async () => {

@@ -4,7 +4,8 @@
  */
 import type { GuestFrame } from "../../../bridge/frames.ts";
 import type { GuestTurn } from "../../../bridge/turn-reader.ts";
-import type { CallIdentity, CallRequest } from "../../gate/open-call.ts";
+import type { UnmadeCall } from "../../gate/call-ledger.ts";
+import type { CallRequest } from "../../gate/open-call.ts";
 import type { GateSession } from "../../gate/session.ts";
 import { leavesOpen } from "../../journal/execution-log.ts";
 import type { CallSpans } from "../../telemetry/telemetry.ts";
@@ -71,8 +72,8 @@ function openLine({ tool, decided, started }: OpenCall): LeftCall {
   };
 }
 
-function identityOf({ id, tool }: GuestFrame & { readonly kind: "call" }): CallIdentity {
-  return { callId: String(id), tool, caller: "programmatic" };
+function unmade({ id, tool, started, streamed }: Omit<OpenCall, "inputText">): UnmadeCall {
+  return { identity: { callId: String(id), tool, caller: "programmatic" }, started: started === true, streamed };
 }
 
 /** Usage as a turn notes it: short, because there may be many turns. */
@@ -191,6 +192,9 @@ export class Driver {
     const { end, turns, unreplayable } = this.#state;
     const { past, program, tools } = this.#work;
     if (past) {
+      const hasEnded = end.settled !== undefined || unreplayable !== undefined;
+      const left = hasEnded ? this.#state.calls.values().filter((call) => !isAnswered(call)) : [];
+      for (const call of left) this.#session.noteUnmade(unmade(call));
       if (end.settled) return this.#settle(end.settled, []);
       if (end.stopped) return this.#endWith(DIED_STOPPING);
       if (unreplayable !== undefined) return this.#endWith(endingUnreplayable(unreplayable));
@@ -310,7 +314,7 @@ export class Driver {
         if (command.kind === "output") this.#print(command);
         else if (command.kind === "call" && !this.#end.stopping) {
           const isAscii = sizes[index] === texts[index]?.length;
-          if (settled) this.#session.noteUnmade(identityOf(command));
+          if (settled) this.#session.noteUnmade(unmade(command));
           else this.#call(command, isAscii ? command.body.length : undefined);
         } else if (command.kind === "cancel") this.#session.noteLeft(String(command.id));
         yield;
