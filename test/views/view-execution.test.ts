@@ -414,7 +414,9 @@ test("the view and the list of a program with large streams are the same whether
     for (const execution of ["ended", "open"]) {
       const [whole, counted] = [reading(false), reading(true)];
       const view = await viewExecution(counted, execution);
-      expect(view).toEqual(await viewExecution(whole, execution));
+      // Its driver may have renewed the lease in between.
+      const { drivenUntil } = view;
+      expect(view).toEqual({ ...(await viewExecution(whole, execution)), ...(drivenUntil && { drivenUntil }) });
       expect(view.calls[0]?.items).toBeGreaterThan(600);
       expect((await listView(counted)).executions).toEqual((await listView(whole)).executions);
     }

@@ -198,7 +198,8 @@ test("thousands of batches of streams that are read side by side are one turn ea
     turns.filter(({ call }) => call === id).reduce((sum, turn) => sum + (turn[field] ?? 0), 0);
   expect(turns.length).toBeLessThan(14);
   const kinds = turns.map(({ event, call = "" }) => `${event} ${call}`.trim());
-  expect(kinds.slice(0, 4)).toEqual(["start", "items 1", "items 2", "answer 3"]);
+  // Which stream has its first batch first depends on the machine.
+  expect([kinds[0], ...kinds.slice(1, 3).toSorted(), kinds[3]]).toEqual(["start", "items 1", "items 2", "answer 3"]);
   for (const id of ["1", "2"]) {
     expect(summed(id, "items")).toBe(3000);
     expect(summed(id, "bytes")).toBe(calls.find((call) => call.id === id)?.bytes);
