@@ -17,7 +17,7 @@ DEMO_PACKAGES := $(if $(wildcard $(PACKAGES))$(filter-out demo,$(MAKECMDGOALS)),
 REPORT := node_modules/.cache/tests.json
 NODE_CLI := node --conditions=portcullis-source src/cli.ts
 
-.PHONY: demo packages demo-docker image globals page options encodings test test-all test-again kill-test live check format lint types bench bench-durable bench-growth bench-density bench-isolates bench-serve-size bench-telemetry bench-peers bench-streams bench-tokens build dist clean
+.PHONY: demo packages demo-docker image globals page options encodings test test-all test-again kill-test fleet-test live check format lint types bench bench-durable bench-growth bench-density bench-isolates bench-serve-size bench-telemetry bench-peers bench-streams bench-tokens build dist clean
 
 demo: $(DEMO_PACKAGES)
 	@$(NODE_CLI) demo
@@ -71,6 +71,11 @@ test-again: $(PACKAGES)
 kill-test: export PORTCULLIS_TESTS := all
 kill-test: $(PACKAGES)
 	@KILLS=$(or $(KILLS),1000) vitest run test/durability
+
+# Kills workers of a fleet on PostgreSQL, KILLS times (50 in make test-all), with restarts of the database and lost wakes.
+fleet-test: export PORTCULLIS_TESTS := all
+fleet-test: $(PACKAGES)
+	@KILLS=$(or $(KILLS),50) vitest run test/fleet/kills.test.ts
 
 # Gives a small task to a real model of each provider whose key is in the environment. It costs a few cents.
 live: $(PACKAGES)

@@ -34,6 +34,8 @@ export const ERROR_CODES = {
   execution_exists: "The journal already holds an execution with this id.",
   journal_invalid: "The records of an execution are invalid. The message names the first invalid record.",
   journal_version: "The journal was written in another format. The message says which version reads it.",
+  queue_unavailable:
+    "The queue of a fleet cannot be used: its package is missing, or its tables cannot be made. The message says which.",
   journal_locked: "Another process has kept the journal locked for too long. Nothing was written.",
   journal_unavailable:
     "The database of the journal cannot be reached, refuses the user, or has taken too long. Nothing is half done.",

@@ -1,3 +1,4 @@
+import { PortcullisError } from "./errors.ts";
 import { readOptions, optionsIn } from "./option-rules/options.ts";
 import { placesOf } from "./host/execution-places.ts";
 import { createMemoryJournal } from "./journal/memory-journal.ts";
@@ -20,7 +21,14 @@ export type { ExecutionHandle, Runtime } from "./host/runtime.ts";
  */
 export async function createRuntime<Context = unknown>(options: RuntimeOptions<Context>): Promise<Runtime<Context>> {
   const read = readOptions("createRuntime", options, RUNTIME_RULES);
-  const { heldBytes, journal = createMemoryJournal(), stubTokens, tenant = "default" } = read;
+  const { fleet, heldBytes, stubTokens, tenant = "default" } = read;
+  if (fleet && read.journal)
+    throw new PortcullisError(
+      "option_invalid",
+      "createRuntime: give a fleet or a journal: a fleet has its own journal.",
+    );
+  await fleet?.open();
+  const journal = fleet?.journal ?? read.journal ?? createMemoryJournal();
   const search = readOptions(optionsIn("createRuntime", "search"), read.search ?? {}, SEARCH_RULES);
   const tools = new CurrentTools(read.tools, "createRuntime({ tools })");
   const limits = resolveLimits(defaultLimitsFor(journal), read.limits, optionsIn("createRuntime", "limits"));
@@ -58,6 +66,7 @@ export async function createRuntime<Context = unknown>(options: RuntimeOptions<C
       places,
       redact,
       captures,
+      fleet,
       parent: undefined,
     });
   } catch (error) {

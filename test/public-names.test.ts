@@ -25,6 +25,12 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
       CompareOptions Comparison ComparisonTask Cost Mode ModeMeasure PlannedCall Price PriceTable Spent
       ToolMeasure Verdict WireMeasure WireName`,
   },
+  "portcullis/fleet": {
+    values: `
+      createFleet`,
+    types: `
+      Fleet FleetOptions QueuedWakes SubmitOptions Taking WaitOptions Wake WakeQueue WakeTaker WorkOptions Worker`,
+  },
   "portcullis/journal": {
     values: `
       createMemoryJournal createPostgresJournal exportLines importLines readLines`,

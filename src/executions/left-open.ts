@@ -11,7 +11,7 @@ import { openCalls } from "../programs/from-journal/standing.ts";
 import type { RecoveredConversation } from "./recover-options.ts";
 
 /** Why a recovery has left an execution open, and how the next recovery sees without reading it that this still holds. */
-type Left =
+export type Left =
   | {
       /** Only a person's decisions or clients' results bring it further. */
       readonly to: "outside";
@@ -31,9 +31,9 @@ export type LeftOpen = Map<ExecutionId, Left>;
 /** Longer tasks are read again: what is kept of an execution stays small. */
 const KEPT_TASK_CHARACTERS = 2000;
 
-/** Notes why an execution stays open. Without a reason it is read again. */
-export function leave(left: LeftOpen | undefined, execution: ExecutionId, why: Left | undefined): undefined {
-  if (why) left?.set(execution, why);
+/** Notes why an execution stays open. Without a reason, or with one that would take much memory, it is read again. */
+export function note(left: LeftOpen | undefined, execution: ExecutionId, why: Left | undefined): void {
+  if (why && !(why.to === "model" && why.task.length > KEPT_TASK_CHARACTERS)) left?.set(execution, why);
   else left?.delete(execution);
 }
 
@@ -92,9 +92,9 @@ export function waitingConversation({ header, records, open, rest }: PastConvers
   return { to: "outside", records, programs, until };
 }
 
-/** For a conversation whose model the host does not have. Undefined if its task is too long to be kept. */
-export function withoutModel({ header: { task }, records, answering: { model } }: PastConversation): Left | undefined {
-  return task.length > KEPT_TASK_CHARACTERS ? undefined : { to: "model", records, model, task };
+/** For a conversation whose model the host does not have. */
+export function withoutModel({ header: { task }, records, answering: { model } }: PastConversation): Left {
+  return { to: "model", records, model, task };
 }
 
 function firstExpiry(header: Pick<Header, "limits"> | undefined, calls: readonly UnansweredCall[]): number {

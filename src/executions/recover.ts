@@ -19,8 +19,9 @@ import { endAsCancelled, mayKillItsDriver } from "../programs/drive/end-without-
 import {
   isOpen,
   isStillLeft,
-  leave,
+  type Left,
   type LeftOpen,
+  note,
   waitingConversation,
   waitingProgram,
   withoutModel,
@@ -36,14 +37,9 @@ export interface Unrecovered extends RecoveredExecution {
   readonly error: Error;
 }
 
-export interface RecoverWork {
+/** How executions are taken up, of a journal or one by one. */
+export interface TakeUpWork {
   readonly journal: Journal;
-  /** Takes up no further execution once it is aborted. */
-  readonly signal: AbortSignal;
-  /** What earlier recoveries have left open: read again once it has changed, has waited for too long, or has a model. */
-  readonly left?: LeftOpen;
-  readonly concurrency: number;
-  readonly only: (execution: RecoveredExecution) => boolean;
   /** The model of a conversation; undefined leaves it open. */
   readonly model: (conversation: RecoveredConversation) => Model | undefined;
   readonly fallbacks?: (conversation: RecoveredConversation) => readonly Model[] | undefined;
@@ -55,10 +51,29 @@ export interface RecoverWork {
   ) => Promise<Recovered>;
 }
 
+export interface RecoverWork extends TakeUpWork {
+  /** Takes up no further execution once it is aborted. */
+  readonly signal: AbortSignal;
+  /** What earlier recoveries have left open: read again once it has changed, has waited for too long, or has a model. */
+  readonly left?: LeftOpen;
+  readonly concurrency: number;
+  readonly only: (execution: RecoveredExecution) => boolean;
+}
+
 export type Recovered = Execution | AgentReport;
 
-/** An execution that may have killed its drivers. */
-const SUSPECT = Symbol("suspect");
+/** What became of an execution that was to be taken up. */
+export type TakenUp =
+  /** It was driven here, until it ended or waits. */
+  | { readonly type: "driven"; readonly recovered: Recovered }
+  /** It could not be taken up, or not be driven on. */
+  | { readonly type: "failed"; readonly error: Error }
+  /** It has ended, another driver has it, or the journal does not hold it. */
+  | { readonly type: "others" }
+  /** It stays open as it is. Without `why` it was not found out for how long. */
+  | { readonly type: "left"; readonly why: Left | undefined }
+  /** It may have killed its drivers, and was not taken up. */
+  | { readonly type: "suspect" };
 
 /**
  * Takes up each execution and conversation that has no outcome, is held by no driver and does not merely wait. Yields each
@@ -73,10 +88,10 @@ export async function* recover(work: RecoverWork): AsyncGenerator<Recovered | Un
   const done: (Recovered | Unrecovered)[] = [];
   const suspects: ExecutionSummary[] = [];
   const begin = (summary: ExecutionSummary) => {
-    const one = recoverOne(work, summary, false).then((recovered) => {
+    const one = recoverOne(work, summary, false).then((taken) => {
       underWay.delete(one);
-      if (recovered === SUSPECT) suspects.push(summary);
-      else if (recovered) done.push(recovered);
+      if (taken.type === "suspect") suspects.push(summary);
+      else done.push(...yielded(summary, taken));
     });
     underWay.add(one);
   };
@@ -96,67 +111,94 @@ export async function* recover(work: RecoverWork): AsyncGenerator<Recovered | Un
   }
   for (const suspect of suspects) {
     signal.throwIfAborted();
-    const recovered = await recoverOne(work, suspect, true);
-    if (recovered && recovered !== SUSPECT) yield recovered;
+    yield* yielded(suspect, await recoverOne(work, suspect, true));
   }
 }
 
-/** Undefined for an execution that is not to be taken up. Never rejects: one execution must not end the recovery of others. */
-async function recoverOne(
-  work: RecoverWork,
-  summary: ExecutionSummary,
-  takesSuspects: boolean,
-): Promise<Recovered | Unrecovered | typeof SUSPECT | undefined> {
-  const { execution, kind, tenant } = summary;
-  if (kind === "call" || isDriven(work.journal, summary)) return undefined;
+function yielded({ execution, tenant }: RecoveredExecution, taken: TakenUp): readonly (Recovered | Unrecovered)[] {
+  if (taken.type === "driven") return [taken.recovered];
+  return taken.type === "failed" ? [{ execution, tenant, error: taken.error }] : [];
+}
+
+/** Never rejects: one execution must not end the recovery of others. */
+async function recoverOne(work: RecoverWork, summary: ExecutionSummary, takesSuspects: boolean): Promise<TakenUp> {
+  const { left, journal } = work;
+  try {
+    if (!isDriven(journal, summary) && (await isStillLeft(work, summary))) return { type: "left", why: undefined };
+  } catch (error) {
+    return failedOrTaken(error);
+  }
+  const taken = await takeUpOne(work, summary, takesSuspects);
+  if (taken.type === "left") note(left, summary.execution, taken.why);
+  return taken;
+}
+
+/**
+ * Takes an execution up if it has no outcome, is held by no driver and does not merely wait, and drives it until it ends
+ * or waits. Never rejects.
+ */
+export async function takeUpOne(work: TakeUpWork, summary: ExecutionSummary, takesSuspects: boolean): Promise<TakenUp> {
+  const { execution, kind, tenant, ended } = summary;
+  if (ended || kind === "call" || isDriven(work.journal, summary)) return { type: "others" };
   const one = { execution, tenant };
   try {
-    if (await isStillLeft(work, summary)) return undefined;
-    return await (kind === "program" ? recoverProgram(work, one, takesSuspects) : recoverConversation(work, one));
+    return await (kind === "program" ? takeUpProgram(work, one, takesSuspects) : takeUpConversation(work, one));
   } catch (error) {
-    if (PortcullisError.is(error) && TAKEN.has(error.code)) return undefined;
-    return { ...one, error: error instanceof Error ? error : new Error(String(error), { cause: error }) };
+    return failedOrTaken(error);
   }
 }
 
-async function recoverProgram(
-  { journal, left, result: resultFor, run }: RecoverWork,
+function failedOrTaken(error: unknown): TakenUp {
+  if (PortcullisError.is(error) && TAKEN.has(error.code)) return { type: "others" };
+  return { type: "failed", error: error instanceof Error ? error : new Error(String(error), { cause: error }) };
+}
+
+async function takeUpProgram(
+  { journal, result: resultFor, run }: TakeUpWork,
   one: RecoveredExecution,
   takesSuspects: boolean,
-): Promise<Recovered | typeof SUSPECT | undefined> {
+): Promise<TakenUp> {
   const { execution } = one;
   const header = await readHeader(journal, execution, one);
   // A program in a conversation is taken up with it.
   if (header?.parent && (await isOpen(journal, header.parent.execution)))
-    return leave(left, execution, { to: "caller", caller: header.parent.execution });
+    return left({ to: "caller", caller: header.parent.execution });
   const past = await readPast(readRecords(journal, execution, one));
-  if (past.outcome) return undefined;
-  if (header?.parent) return run(one, (scope) => endAsCancelled(scope, past));
-  if (standingOf(past.state, false).state === "waiting") return leave(left, execution, waitingProgram(past.state));
-  if (!takesSuspects && mayKillItsDriver(past.state)) return SUSPECT;
+  if (past.outcome) return { type: "others" };
+  if (header?.parent) return driven(run(one, (scope) => endAsCancelled(scope, past)));
+  if (standingOf(past.state, false).state === "waiting") return left(waitingProgram(past.state));
+  if (!takesSuspects && mayKillItsDriver(past.state)) return { type: "suspect" };
   const hasResult = header?.kind === "program" && header.result !== undefined;
   const result = hasResult ? resultFor(one) : undefined;
-  return run(one, (scope) => takeUp(scope, execution, past, { result, joins: false }));
+  return driven(run(one, (scope) => takeUp(scope, execution, past, { result, joins: false })));
 }
 
-async function recoverConversation(
-  { journal, left, model: modelFor, fallbacks: fallbacksFor, run }: RecoverWork,
+async function takeUpConversation(
+  { journal, model: modelFor, fallbacks: fallbacksFor, run }: TakeUpWork,
   one: RecoveredExecution,
-): Promise<Recovered | undefined> {
+): Promise<TakenUp> {
   const { execution } = one;
   const past = await readPastConversation(journal, execution, one.tenant);
   const { header } = past;
-  if (past.outcome) return undefined;
+  if (past.outcome) return { type: "others" };
   // The conversation of an agent that is a tool is taken up with its caller.
   if (header.parent && (await isOpen(journal, header.parent.execution)))
-    return leave(left, execution, { to: "caller", caller: header.parent.execution });
-  if (header.parent) return run(one, (scope) => cancelConversation(scope, past));
-  if (standingOfConversation(past).state === "waiting") return leave(left, execution, waitingConversation(past));
+    return left({ to: "caller", caller: header.parent.execution });
+  if (header.parent) return driven(run(one, (scope) => cancelConversation(scope, past)));
+  if (standingOfConversation(past).state === "waiting") return left(waitingConversation(past));
   const conversation = { ...one, model: past.answering.model, task: header.task };
   const model = modelFor(conversation);
-  if (!model) return leave(left, execution, withoutModel(past));
+  if (!model) return left(withoutModel(past));
   const fallbacks = fallbacksFor?.(conversation);
-  return run({ ...one, model }, (scope) => resumeAgent(scope, execution, { model, fallbacks, joins: false }));
+  return driven(run({ ...one, model }, (scope) => resumeAgent(scope, execution, { model, fallbacks, joins: false })));
+}
+
+function left(why: Left | undefined): TakenUp {
+  return { type: "left", why };
+}
+
+async function driven(running: Promise<Recovered>): Promise<TakenUp> {
+  return { type: "driven", recovered: await running };
 }
 
 /** Codes of errors that mean that another process has taken the execution up first, or has deleted it. */

@@ -1,6 +1,7 @@
 import type { Approve } from "../gate/approve/approval.ts";
 import type { Policy, PolicyName } from "../gate/approve/policy.ts";
 import { LOGGER } from "../gate/run/failure-log.ts";
+import type { Fleet } from "../fleet/fleet.ts";
 import type { Journal } from "../journal/journal.ts";
 import { describe } from "../errors.ts";
 import {
@@ -74,6 +75,8 @@ export const RUNTIME_RULES = {
   approvePrograms: withDefault(flag(), false),
   /** Where executions are recorded: in memory by default. */
   journal: JOURNAL,
+  /** The fleet that it belongs to (`createFleet`), whose journal it has in place of one of its own. */
+  fleet: option<Fleet>("a fleet: createFleet({ journal })", isFleet),
   /**
    * Finds what must not leave: to a model, into the journal, to logs. `redactSecrets()` is one. Programs compute with values
    * as they are.
@@ -139,4 +142,8 @@ function isJournal(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   const { create, append, read, find, list, renew } = value as Partial<Journal>;
   return [create, append, read, find, list, renew].every((method) => typeof method === "function");
+}
+
+function isFleet(value: unknown): boolean {
+  return typeof value === "object" && value !== null && "queue" in value && "parts" in value;
 }

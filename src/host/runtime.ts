@@ -1,12 +1,24 @@
+import { randomUUID } from "node:crypto";
 import type { AgentReport } from "../agent/agent-report.ts";
 import type { AgentOptions, ConverseOptions, ResumeAgentOptions, SayOptions } from "../agent/agent-options.ts";
 import type { AgentScope } from "../agent/agent-scope.ts";
 import { declarePrograms } from "../agent/calls/run-program.ts";
+import { cancelled, interrupted } from "../agent/drive/interruption.ts";
 import type { Talk } from "../agent/converse.ts";
 import type { Said } from "../agent/user-message.ts";
-import { optionError } from "../errors.ts";
+import { optionError, PortcullisError } from "../errors.ts";
 import { type CallAnswer, callTool } from "../gate/call-tool.ts";
 import { Gate } from "../gate/gate.ts";
+import type { Fleet } from "../fleet/fleet.ts";
+import {
+  SUBMIT_RULES,
+  type SubmitOptions,
+  WAIT_RULES,
+  type WaitOptions,
+  WORK_RULES,
+  type WorkOptions,
+} from "../fleet/fleet-options.ts";
+import type { Worker } from "../fleet/worker.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Journal, ListOptions } from "../journal/journal.ts";
 import { countReadings } from "../journal/reading/reading-quota.ts";
@@ -14,7 +26,15 @@ import { readRecords } from "../journal/reading/read-records.ts";
 import type { JournalRecord } from "../journal/record.ts";
 import { type AsToolOptions, type LoopName, type LoopTools, toolsFor } from "../frameworks/loops.ts";
 import type { ProgramHost } from "../frameworks/program-tool.ts";
-import { checkValue, optionsIn, readOptions, required, wholeNumber, words } from "../option-rules/options.ts";
+import {
+  checkValue,
+  optionsIn,
+  readOptions,
+  required,
+  type Resolved,
+  wholeNumber,
+  words,
+} from "../option-rules/options.ts";
 import { type Report, reportOf } from "../output/report.ts";
 import { execute } from "../programs/execute.ts";
 import type { Execution } from "../programs/execution.ts";
@@ -24,12 +44,12 @@ import type { ClientResult, Decision } from "../programs/decide.ts";
 import type { ListedExecution } from "../executions/listed-execution.ts";
 import type { ExecutionFacts } from "../executions/read-facts.ts";
 import type { LeftOpen } from "../executions/left-open.ts";
-import type { Unrecovered } from "../executions/recover.ts";
+import type { TakeUpWork, Unrecovered } from "../executions/recover.ts";
 import { RECOVER_RULES, type RecoverOptions } from "../executions/recover-options.ts";
 import { resultSchemaOf } from "../programs/drive/result-schema.ts";
 import { RESUME_RULES, type ResumeOptions } from "../programs/resume-options.ts";
 import type { Replayed } from "../programs/guest/replay-turns.ts";
-import { RedactingJournal, storeOf } from "../redaction/redacting-journal.ts";
+import { RedactingJournal, storeOf, unredacted } from "../redaction/redacting-journal.ts";
 import type { Sandbox } from "../sandboxes/sandbox.ts";
 import { addLoad, type RuntimeLoad } from "../telemetry/process-load.ts";
 import { declareTools, type DeclarationOptions } from "../tools/declarations/declarations.ts";
@@ -65,6 +85,8 @@ const SEARCH_CALL = { tool: SEARCH_TOOLS, caller: "programmatic" } as const;
 export interface RuntimeParts extends ScopeParts, ObserverParts {
   readonly ownsSandbox: boolean;
   readonly journal: Journal;
+  /** The fleet whose journal it is; undefined for a runtime of its own. */
+  readonly fleet: Fleet | undefined;
   /** Bounds what runs at once; undefined if nothing is bounded. */
   readonly places: ExecutionPlaces | undefined;
   /** The work of the runtime that this runtime is derived from. */
@@ -94,8 +116,9 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     const { sandbox, gate, limits, tenant, parent } = parts;
     this.#observers = new HostObservers(parts);
     const { redactor } = this.#observers;
-    const journal = redactor ? new RedactingJournal(storeOf(parts.journal), redactor) : parts.journal;
-    countReadings(gate.held, storeOf(journal), journal);
+    const given = unredacted(parts.journal);
+    const journal = redactor ? new RedactingJournal(given, redactor) : parts.journal;
+    countReadings(gate.held, storeOf(journal), given, journal);
     this.#work = new WorkUnderWay(parts.places, parent);
     // The load of a derived runtime counts in the runtime that it is derived from.
     this.#removeLoad = parent ? undefined : addLoad(() => this.#load);
@@ -106,6 +129,11 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     this.closing = this.#work.closing;
     this.#parts = parts;
     this.#scopes = new RuntimeScopes(parts, journal, this.#observers, this.closing);
+  }
+
+  /** The fleet that it belongs to; undefined without one. */
+  get fleet(): Fleet | undefined {
+    return this.#parts.fleet;
   }
 
   /** How many executions, conversations and calls run, and how many wait for a place (`createRuntime({ executions })`). */
@@ -251,29 +279,103 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     ...given: ContextArguments<RecoverOptions<Context>, Context>
   ): AsyncGenerator<Report | AgentReport | Unrecovered> {
     const [options = {}] = given;
-    const { concurrency, context, model, fallbacks, only, result, signal, onEvent } = readOptions(
-      "recover",
-      options,
-      RECOVER_RULES,
-    );
+    const read = readOptions("recover", options, RECOVER_RULES);
     const { gate } = this.#scopes.of("recover", {});
     const { recover } = await import("../executions/recover.ts");
     const recovering = recover({
-      journal: this.journal,
+      ...this.#takingUp("recover", read),
       signal: this.closing,
-      concurrency,
+      concurrency: read.concurrency,
       left: this.#left,
-      only: (one) => only?.(one) ?? true,
+      only: (one) => read.only?.(one) ?? true,
+    });
+    for await (const one of recovering) yield "error" in one || "transcript" in one ? one : reportOf(one, gate.tools);
+  }
+
+  /** How executions are taken up, by the options of a method. */
+  #takingUp(subject: string, options: Resolved<typeof RECOVER_RULES>): TakeUpWork {
+    const { context, model, fallbacks, result, signal, onEvent } = options;
+    return {
+      journal: this.journal,
       model: (conversation) => model?.(conversation),
       fallbacks: (conversation) => fallbacks?.(conversation),
-      result: (one) => resultSchemaOf(result?.(one), "recover({ result })"),
+      result: (one) => resultSchemaOf(result?.(one), `${subject}({ result })`),
       run: ({ model: own, ...one }, work) => {
         const cancel = signal?.(one);
         const of = { tenant: one.tenant, context: context?.(one), model: own, ...(cancel && { signal: cancel }) };
-        return this.#run("recover", of, listenerOf(onEvent), work);
+        return this.#run(subject, of, listenerOf(onEvent), work);
       },
+    };
+  }
+
+  /**
+   * Hands a program to the workers of the runtime's fleet, and resolves with the id of its execution once the journal has
+   * it: from then on it is not lost. The same program again under the same id is the same execution. A program that
+   * cannot be run has ended then, as `failed`. Rejects with `option_invalid` without a fleet, with `execution_exists`, and
+   * as the journal does.
+   */
+  async submit(program: string, options: SubmitOptions = {}): Promise<ExecutionId> {
+    const read = readOptions("submit", options, SUBMIT_RULES);
+    const result = resultSchemaOf(read.result, "submit({ result })");
+    if (typeof program !== "string") throw optionError("submit(program)", "source text", program);
+    this.#fleetOf("submit");
+    const { execution = randomUUID() } = read;
+    const [{ submit }, telemetry] = await Promise.all([import("../programs/submit.ts"), this.#observers.telemetry]);
+    const scope = { ...this.#scopes.of("submit", read), telemetry };
+    await this.#work.untilEnded(submit(scope, program, execution, result));
+    return execution;
+  }
+
+  /**
+   * Resolves with what `status` tells of an execution once it has ended, or waits for decisions or results, whichever
+   * process drives it. Rejects as `status` does, with the reason of `signal`, and with `runtime_closed`.
+   */
+  async wait(id: ExecutionId, options: WaitOptions = {}): Promise<ExecutionStatus> {
+    const { tenant, signal } = readOptions("wait", options, WAIT_RULES);
+    const { waitForRest } = await import("../executions/wait-for-rest.ts");
+    const until = signal ? AbortSignal.any([signal, this.closing]) : this.closing;
+    const read = () => this.status(id, tenant === undefined ? {} : { tenant });
+    return waitForRest(this.journal, id, read, ({ listed }) => listed.state !== "running", until);
+  }
+
+  /**
+   * Makes this runtime a worker of its fleet: it takes up executions that were submitted, decided or left by other
+   * drivers, with its tools, until the worker is disposed of; `suspend` then leaves to other workers what it still drives.
+   * Rejects with `option_invalid` without a fleet, and with `queue_unavailable`.
+   */
+  async work(...given: ContextArguments<WorkOptions<Context>, Context>): Promise<Worker> {
+    const [options = {}] = given;
+    const read = readOptions("work", options, WORK_RULES);
+    const fleet = this.#fleetOf("work");
+    const { concurrency, reconcileMs, only } = read;
+    const [{ startWorker }, { takeUpOne }] = await Promise.all([
+      import("../fleet/worker.ts"),
+      import("../executions/recover.ts"),
+    ]);
+    const takingUp = (leaving: AbortSignal) =>
+      this.#takingUp("work", { ...read, signal: (one) => joined(read.signal?.(one), leaving) });
+    return startWorker({
+      ...fleet.parts,
+      concurrency,
+      leaseMs: this.#parts.leaseMs,
+      reconcileMs,
+      only: (one) => only?.(one) ?? true,
+      reasonOf: (request) => (request === "interrupt" ? interrupted() : cancelled()),
+      isWrite: (name) => (this.tools.get(name)?.effect ?? "write") === "write",
+      takeUp: (summary, takesSuspects, leaving) => takeUpOne(takingUp(leaving), summary, takesSuspects),
+      untilEnded: (work) => this.#work.untilEnded(work),
+      closing: this.closing,
+      onError: (error) => read.onError?.(error),
     });
-    for await (const one of recovering) yield "error" in one || "transcript" in one ? one : reportOf(one, gate.tools);
+  }
+
+  #fleetOf(method: string): Fleet {
+    const { fleet } = this.#parts;
+    if (fleet) return fleet;
+    throw new PortcullisError(
+      "option_invalid",
+      `${method}: this runtime has no fleet. Give it one: createRuntime({ fleet: createFleet({ journal }) }), with a journal of createPostgresJournal.`,
+    );
   }
 
   /** Executions and conversations of the journal, the latest first. */
@@ -509,6 +611,10 @@ function handleOf(id: ExecutionId, { journal, sandbox, signal, tenant, gate }: A
       return replay(records, sandbox, signal, 0, (bytes) => gate.held.count(bytes));
     },
   };
+}
+
+function joined(signal: AbortSignal | undefined, other: AbortSignal): AbortSignal {
+  return signal ? AbortSignal.any([signal, other]) : other;
 }
 
 /** What the work settles with, once `after` is done too. */

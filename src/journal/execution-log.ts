@@ -108,9 +108,10 @@ export class ExecutionLog {
     }
   }
 
-  /** Reads what others have appended. */
-  async catchUp(): Promise<void> {
-    const next = this.#current.then(() => this.#readForeign(undefined));
+  /** Reads what others have appended; nothing if this driver has appended all records below `head`. */
+  async catchUp(head = Number.POSITIVE_INFINITY): Promise<void> {
+    if (head <= this.#head) return;
+    const next = this.#current.then(() => (head <= this.#head ? undefined : this.#readForeign(undefined)));
     this.#current = next;
     next.catch(() => {});
     await next;

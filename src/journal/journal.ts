@@ -76,6 +76,11 @@ export interface ListOptions {
   readonly tenant?: string;
   /** Only executions that started before this time, in milliseconds since 1970. */
   readonly before?: number;
+  /**
+   * Only executions that no driver holds and that do not rest (`rest`): `submitted` those that no driver has claimed yet,
+   * `left` the others. For journals with `rest`.
+   */
+  readonly due?: "submitted" | "left";
 }
 
 /**
@@ -83,6 +88,8 @@ export interface ListOptions {
  * only mechanism that prevents two drivers from appending to the same execution.
  */
 export interface Journal {
+  /** The journal that this one wraps. */
+  readonly store?: Journal;
   /**
    * Whether what was appended is kept outside of this process's memory. Then executions hold only what is open, and the
    * default of their limit `totalBytes` is 1 GiB in place of 48 MiB. False by default.
@@ -117,4 +124,10 @@ export interface Journal {
    * Dispose of what is returned to listen no more.
    */
   onAppend?(listener: (appended: Appended) => void): Disposable;
+  /**
+   * Notes that an execution rests, which no driver holds and which has this head: `list({ due })` leaves it out until
+   * this time, in milliseconds since 1970, or until something is appended. Resolves with false if its head has moved or a
+   * driver holds it. For fleets; a journal may have no such method.
+   */
+  rest?(execution: ExecutionId, head: Head, until: number): Promise<boolean>;
 }

@@ -1,6 +1,6 @@
 import { AppendListeners } from "./append-listeners.ts";
 import { type OptionsOf, readOptions, wholeNumberOrInfinity } from "../option-rules/options.ts";
-import type { ExecutionSummary, Head, Journal, Lease } from "./journal.ts";
+import type { ExecutionSummary, Head, Journal, Lease, ListOptions } from "./journal.ts";
 import { driverChanged, executionExists, executionUnknown, headMoved, refuseWithin } from "./journal-error.ts";
 import type { Header, JournalRecord } from "./record.ts";
 
@@ -20,6 +20,8 @@ interface Entry {
   length: number;
   ended: boolean;
   lease: Lease | undefined;
+  /** Until when it rests, in milliseconds since 1970. */
+  restsUntil: number;
 }
 
 /** A journal in this process's memory. Running executions are always kept; ended ones within `keepLength`. */
@@ -56,6 +58,7 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
         length: textLengthOf(header),
         ended: false,
         lease,
+        restsUntil: 0,
       });
       listeners.tell({ execution: header.execution, head: 1 });
       return 1;
@@ -67,6 +70,7 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
       const length = records.reduce((sum, record) => sum + lengthOf(record), 0);
       for (const record of records) entry.records.push(record);
       entry.length += length;
+      entry.restsUntil = 0;
       const ends = !entry.ended && records.some(({ type }) => type === "outcome");
       if (ends) {
         entry.ended = true;
@@ -90,11 +94,12 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
     async find(execution): Promise<ExecutionSummary> {
       return summaryOf(find(execution));
     },
-    async *list({ open, tenant, before } = {}): AsyncGenerator<ExecutionSummary> {
+    async *list({ open, tenant, before, due } = {}): AsyncGenerator<ExecutionSummary> {
       for (const entry of [...entries.values()].toReversed()) {
         const { header } = entry;
         if (open === entry.ended || (tenant !== undefined && tenant !== header.tenant)) continue;
         if (before !== undefined && header.startedAt >= before) continue;
+        if (due !== undefined && dueOf(entry) !== due) continue;
         yield summaryOf(entry);
       }
     },
@@ -106,6 +111,12 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
     },
     onAppend(listener): Disposable {
       return listeners.add(listener);
+    },
+    async rest(execution, head, until): Promise<boolean> {
+      const entry = find(execution);
+      if (entry.records.length !== head || isLeased(entry)) return false;
+      entry.restsUntil = until;
+      return true;
     },
   };
 }
@@ -119,6 +130,16 @@ function textLengthOf(header: Header): number {
     case "call":
       return header.input.length;
   }
+}
+
+function isLeased({ lease }: Entry): boolean {
+  return lease !== undefined && lease.until > Date.now();
+}
+
+/** How an execution is due; undefined if a driver holds it, it rests or has ended. */
+function dueOf(entry: Entry): ListOptions["due"] {
+  if (entry.ended || isLeased(entry) || entry.restsUntil > Date.now()) return undefined;
+  return entry.lease ? "left" : "submitted";
 }
 
 function summaryOf({ header, records, ended, lease }: Entry): ExecutionSummary {

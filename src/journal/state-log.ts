@@ -59,8 +59,8 @@ export class StateLog<State, Content = never> {
     this.log.defer(record);
   }
 
-  /** Reads what others have appended. */
-  catchUp(): Promise<void> {
-    return this.log.catchUp();
+  /** Reads what others have appended, if there are records below `head` that are not its own. */
+  catchUp(head?: Head): Promise<void> {
+    return this.log.catchUp(head);
   }
 }

@@ -1,7 +1,7 @@
 import { PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { storeOf } from "../redaction/redacting-journal.ts";
-import type { ExecutionSummary, Journal, Lease } from "../journal/journal.ts";
+import type { ExecutionSummary, Head, Journal, Lease } from "../journal/journal.ts";
 
 /** An execution or a conversation that this process drives. */
 export interface DrivenHere<Ended> {
@@ -11,7 +11,8 @@ export interface DrivenHere<Ended> {
 
 export interface DrivenLog {
   readonly execution: ExecutionId;
-  readonly catchUp: () => Promise<void>;
+  /** Reads what others have appended, if there are records below `head` that are not its own. */
+  readonly catchUp: (head?: Head) => Promise<void>;
 }
 
 const driven = new WeakMap<Journal, Map<ExecutionId, DrivenHere<unknown>>>();

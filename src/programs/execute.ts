@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { headerBase } from "../gate/header-base.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
+import type { ProgramHeader } from "../journal/record.ts";
 import { PortcullisError } from "../errors.ts";
 import { driveExecution } from "./drive/drive-execution.ts";
 import type { Execution } from "./execution.ts";
@@ -24,32 +25,48 @@ export async function execute(
   result?: ResultSchema,
   read = prepare,
 ): Promise<Execution> {
-  const { sandbox, gate, journal, language, leaseMs, tenant, signal, approvePrograms = false } = scope;
-  if (approvePrograms && gate.tools.get(RUN_PROGRAM))
-    throw new PortcullisError(
-      "tools_conflict",
-      `A tool is called "${RUN_PROGRAM}", a name that is reserved for the approval of programs: rename it, or leave out approvePrograms.`,
-    );
-
+  const { gate, journal, language, leaseMs, tenant, signal } = scope;
+  refuseReservedName(scope);
   return observed(scope, { execution, source }, async (span) => {
     const tools = gate.tools.visibleTo(["programmatic"]);
     const prepared = await read(source, language, { tenant, signal }, givenByTools(tools));
     if (!prepared.ok) return prepared;
     const { program, map } = prepared;
-    const log = await TrackedLog.create(
-      journal,
-      {
-        ...headerBase(execution, scope, tools, programVersions(), span?.traceparent),
-        kind: "program",
-        language,
-        sandbox: sandbox.name,
-        program,
-        source,
-        ...(approvePrograms ? { needsApproval: true } : {}),
-        ...(result ? recordOfResult(result) : {}),
-      },
-      { driver: randomUUID(), leaseMs },
-    );
+    const of = { execution, source, program, result, trace: span?.traceparent };
+    const log = await TrackedLog.create(journal, programHeader(scope, of), { driver: randomUUID(), leaseMs });
     return { log, drive: () => driveExecution(scope, log, { spans: span, map, result, program, tools }) };
   });
+}
+
+/** Throws `tools_conflict` if programs are held for approval, and a tool has the name of these calls. */
+export function refuseReservedName({ approvePrograms = false, gate }: Scope): void {
+  if (approvePrograms && gate.tools.get(RUN_PROGRAM))
+    throw new PortcullisError(
+      "tools_conflict",
+      `A tool is called "${RUN_PROGRAM}", a name that is reserved for the approval of programs: rename it, or leave out approvePrograms.`,
+    );
+}
+
+export interface NewProgram {
+  readonly execution: ExecutionId;
+  readonly source: string;
+  /** What the guest runs, as it was prepared. */
+  readonly program: string;
+  readonly result: ResultSchema | undefined;
+  readonly trace: string | undefined;
+}
+
+/** The first record of a program's execution. */
+export function programHeader(scope: Scope, { execution, source, program, result, trace }: NewProgram): ProgramHeader {
+  const { gate, language, sandbox, approvePrograms = false } = scope;
+  return {
+    ...headerBase(execution, scope, gate.tools.visibleTo(["programmatic"]), programVersions(), trace),
+    kind: "program",
+    language,
+    sandbox: sandbox.name,
+    program,
+    source,
+    ...(approvePrograms ? { needsApproval: true } : {}),
+    ...(result ? recordOfResult(result) : {}),
+  };
 }

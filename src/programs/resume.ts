@@ -13,7 +13,7 @@ import { decide, openCallsOf, recordsOf, type Said, refuseWrongResults } from ".
 import { drivenHere, executionDriven, isDriven, refuseDriven } from "./driven.ts";
 import { driveExecution } from "./drive/drive-execution.ts";
 import { execute } from "./execute.ts";
-import { runUnderId } from "./run-under-id.ts";
+import { runUnderId, type WorkUnderId } from "./run-under-id.ts";
 import type { Execution } from "./execution.ts";
 import type { Position } from "./guest/source-lines.ts";
 import { limitsOf } from "./limits.ts";
@@ -124,20 +124,32 @@ export function executeOnce(
   work: Pick<ResumeWork, "allowChangedTools" | "asks" | "result"> = {},
 ): Promise<Execution> {
   return runUnderId<Execution>(scope, {
-    execution,
-    what: "program, language, result or tenant",
+    ...sameProgram(scope, source, execution, work.result),
     begin: async () => {
       const ended = await execute(scope, source, execution, work.result);
       return async () => ended;
     },
+    goOn: () => resume(scope, execution, work),
+  });
+}
+
+/** What tells whether an execution under an id is this program. */
+export function sameProgram(
+  { language }: Pick<Scope, "language">,
+  source: string,
+  execution: ExecutionId,
+  result: ResultSchema | undefined,
+): Pick<WorkUnderId<Execution>, "execution" | "what" | "text" | "isSame"> {
+  return {
+    execution,
+    what: "program, language, result or tenant",
     text: source,
     isSame: (header, isText) =>
       header.kind === "program" &&
-      header.language === scope.language &&
+      header.language === language &&
       isText(header.source) &&
-      header.result === work.result?.digest,
-    goOn: () => resume(scope, execution, work),
-  });
+      header.result === result?.digest,
+  };
 }
 
 /** An execution that a call has started is taken up with its caller, which needs its result. */

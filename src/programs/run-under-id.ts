@@ -31,6 +31,15 @@ export async function runUnderId<Ended>(
     throw error;
   });
   if (drive) return drive();
+  await refuseOther({ journal, above, tenant, redactor }, { execution, what, text, isSame });
+  return drivenHere<Ended>(journal, execution)?.ended ?? goOn();
+}
+
+/** Rejects with `execution_exists` if the execution under the id is other work, or another caller's or tenant's. */
+export async function refuseOther(
+  { journal, above, tenant, redactor }: Pick<Scope, "journal" | "above" | "tenant" | "redactor">,
+  { execution, what, text, isSame }: Pick<WorkUnderId<unknown>, "execution" | "what" | "text" | "isSame">,
+): Promise<void> {
   const header = await readHeader(journal, execution, { tenant });
   const isOwn = header?.tenant === tenant;
   const isOfCaller = header?.parent?.execution === above?.execution && header?.parent?.call === above?.callId;
@@ -43,5 +52,4 @@ export async function runUnderId<Ended>(
       "execution_exists",
       `There is another execution ${JSON.stringify(execution)} already: its ${what} differs. Choose another id.`,
     );
-  return drivenHere<Ended>(journal, execution)?.ended ?? goOn();
 }

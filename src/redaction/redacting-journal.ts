@@ -187,6 +187,11 @@ function callOf(record: JournalRecord): { readonly tool?: string; readonly callI
 
 /** The journal that holds the records. Runtimes that share a store each have a `redact` of their own. */
 export function storeOf(journal: Journal): Journal {
+  return journal.store ? storeOf(journal.store) : journal;
+}
+
+/** The journal without what redacts its records. */
+export function unredacted(journal: Journal): Journal {
   return journal instanceof RedactingJournal ? journal.store : journal;
 }
 

@@ -18,6 +18,9 @@ import { Counts } from "../places/counts.ts";
 import { JournalWatch } from "./live/journal-watch.ts";
 import { MountedMcp } from "./mcp/http/mounted-mcp.ts";
 import { Metrics } from "./metrics.ts";
+import type { Driving } from "./driving/driving.ts";
+import { FleetDriving } from "./driving/fleet-driving.ts";
+import { type DrivingParts, LocalDriving } from "./driving/local-driving.ts";
 import { Readings } from "./readings.ts";
 import { runtimeFor } from "./runtime-for.ts";
 import {
@@ -33,8 +36,6 @@ import { ServerRuns } from "./server-runs.ts";
 import { TenantIds } from "./tenant-ids.ts";
 
 const LOOPBACK = "127.0.0.1";
-/** Interval of looking for executions that others have left or decided, in milliseconds. */
-const SWEEP_MS = 10_000;
 
 /** A server that listens. */
 export interface Listening {
@@ -94,7 +95,6 @@ export async function createServer(runtime: Runtime, options: ServerOptions = {}
 /** What `listen` has opened. It is there, and empty, once `listen` has begun. */
 interface Opened {
   listener?: HttpListener;
-  sweeping?: NodeJS.Timeout;
 }
 
 class Server {
@@ -105,7 +105,7 @@ class Server {
   #runtimes: ReadonlyMap<Key, Runtime>;
   readonly #token: string | undefined;
   readonly #hosts: Set<string>;
-  readonly #runs: ServerRuns;
+  readonly #driving: Driving;
   readonly #watch: JournalWatch;
   readonly #mcp: MountedMcp;
   readonly #closing = new AbortController();
@@ -129,8 +129,10 @@ class Server {
     this.#onError = onError;
     const onEvent = ({ execution }: AgentEvent) => this.#watch.wake(execution);
     this.#runtimes = this.#runtimesOf(this.#keys);
-    this.#runs = new ServerRuns({ runtime: this.#runtime, served, onEvent, onError });
+    const runs = new ServerRuns();
     this.#watch = new JournalWatch(journal);
+    const driven = { runs, runtime: this.#runtime, served, onEvent, onError };
+    this.#driving = drivingOf(driven, this.#watch, options);
     const shared = {
       runtime: this.#runtime,
       isCurrent: (key: Key) => this.#keys.holds(key),
@@ -159,7 +161,8 @@ class Server {
       runtimeOf: (key: Key) => this.#runtimes.get(key),
       served,
       ids: new TenantIds(journal),
-      runs: this.#runs,
+      runs,
+      driving: this.#driving,
       watch: this.#watch,
       metrics: this.#metrics,
       closing: this.#closing.signal,
@@ -190,7 +193,7 @@ class Server {
       token: this.#token,
       listen: (options) => this.#listen(options),
       setKeys: (keys) => this.#setKeys(keys),
-      recover: () => this.#runs.recover(),
+      recover: () => this.#driving.recover(),
       close: (options) => this.#close(options),
     };
   }
@@ -251,8 +254,7 @@ class Server {
       await listener.close();
       throw closedServer();
     }
-    void this.#runs.recover().catch(onError);
-    opened.sweeping = setInterval(() => void this.#runs.sweep().catch(onError), SWEEP_MS).unref();
+    await this.#driving.start();
     return { url: listener.url };
   }
 
@@ -263,10 +265,9 @@ class Server {
   }
 
   async #drain(drainMs: number): Promise<{ readonly leftOpen: number }> {
-    clearInterval(this.#opened?.sweeping);
-    this.#runs.stop();
+    this.#driving.stop();
     this.#opened?.listener?.stop();
-    const leftOpen = await this.#runtime.suspend(drainMs);
+    const leftOpen = await this.#driving.drain(drainMs);
     this.#closing.abort(new PortcullisError("runtime_closed", "The server was closed."));
     this.#watch[Symbol.dispose]();
     this.#metrics[Symbol.dispose]();
@@ -274,6 +275,21 @@ class Server {
     await this.#opened?.listener?.close();
     return { leftOpen };
   }
+}
+
+/** Throws `option_invalid` for workers elsewhere without a fleet. */
+function drivingOf(
+  parts: DrivingParts,
+  watch: JournalWatch,
+  { workers, concurrency }: Pick<Resolved<typeof SERVER_RULES>, "workers" | "concurrency">,
+): Driving {
+  const { fleet } = parts.runtime;
+  if (fleet) return new FleetDriving(fleet, { ...parts, watch, concurrency: workers === "here" ? concurrency : 0 });
+  if (workers === "here") return new LocalDriving(parts);
+  throw new PortcullisError(
+    "option_invalid",
+    'createServer({ workers: "elsewhere" }): the runtime belongs to no fleet, so there are no other workers: createRuntime({ fleet }).',
+  );
 }
 
 /** A function of the host's that fails must not change what is answered, nor cause further errors. */

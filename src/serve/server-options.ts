@@ -102,6 +102,14 @@ export const SERVER_RULES = {
    * of this server; if it has the routes of MCP alone, no call waits then.
    */
   decideCommand: callback<(execution: string, callId: string, tenant: string) => string>(),
+  /**
+   * Who drives the programs that clients begin, if the runtime belongs to a fleet: `here`, the default, this server and
+   * all other workers of the fleet; `elsewhere`, the other workers alone. Conversations, and programs of MCP clients, are
+   * driven by the server that was asked.
+   */
+  workers: withDefault(oneOf(["here", "elsewhere"]), "here"),
+  /** Programs that this server drives at once as a worker of its fleet; 64 by default. */
+  concurrency: wholeNumber({ min: 1, max: 10_000, default: 64 }),
   /** Called for each request once there is an answer, for a log. Its errors are ignored. */
   onRequest: callback<(request: AnsweredRequest) => void>(),
   /** Called for failures on the host's side, and for executions that could not be taken up. */

@@ -112,6 +112,10 @@ export const OPTIONS_OBJECTS: Readonly<Record<string, readonly OptionsObject[]>>
     { title: "runtime.execute(program, options)", file: "src/programs/execute-options.ts", rules: "EXECUTE_RULES" },
     { title: "runtime.resume(execution, options)", file: "src/programs/resume-options.ts", rules: "RESUME_RULES" },
     { title: "runtime.recover(options)", file: "src/executions/recover-options.ts", rules: "RECOVER_RULES" },
+    { title: "runtime.submit(program, options)", file: "src/fleet/fleet-options.ts", rules: "SUBMIT_RULES" },
+    { title: "runtime.wait(execution, options)", file: "src/fleet/fleet-options.ts", rules: "WAIT_RULES" },
+    { title: "runtime.work(options)", file: "src/fleet/fleet-options.ts", rules: "WORK_RULES" },
+    { title: "createFleet(options)", file: "src/fleet/fleet.ts", rules: "FLEET_RULES" },
     { title: "runtime.executions(options)", file: METHODS, rules: "LIST_RULES" },
     { title: "runtime.decide, answer and status", file: METHODS, rules: "OF_TENANT_RULES" },
     {

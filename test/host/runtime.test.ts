@@ -48,7 +48,7 @@ test("a program's calls reach the handlers, and only what it returns comes back"
 // ---- options ---------------------------------------------------------------------------------------------------
 
 const OPTIONS =
-  "The options are tools, sandbox, executions, limits, approve, approvePrograms, journal, redact, telemetry, tenant, heldBytes, leaseMs, onEvent, logger, stubTokens, search.";
+  "The options are tools, sandbox, executions, limits, approve, policy, approvePrograms, journal, fleet, redact, telemetry, tenant, heldBytes, leaseMs, onEvent, logger, stubTokens, search.";
 
 test.each<[unknown, string]>([
   [undefined, "createRuntime(options): expected an object, got undefined."],
@@ -119,7 +119,7 @@ test("tools with the same name make no runtime", async () => {
 });
 
 const EXECUTE_OPTIONS =
-  "The options are execution, language, result, limits, tools, tenant, context, approve, approvePrograms, onEvent, signal.";
+  "The options are execution, language, result, limits, tools, tenant, context, approve, policy, approvePrograms, onEvent, signal.";
 
 test.each<[unknown, unknown, string]>([
   [5, {}, "execute(program): expected source text, got 5."],

@@ -204,3 +204,51 @@ export function journalSuite(makeJournal: () => Journal | Promise<Journal>): voi
     expect(told).toHaveLength(count);
   });
 }
+
+/** What stores promise to fleets. */
+export function fleetJournalSuite(makeJournal: () => Journal | Promise<Journal>): void {
+  const due = (journal: Journal, which: "submitted" | "left") =>
+    listed(journal, { open: true, due: which }).then((all) => all.map(({ execution }) => execution));
+  const claim = (driver: string, leaseMs: number) =>
+    ({ type: "claim", driver, leaseMs, at: Date.now() }) satisfies JournalRecord;
+
+  test("an execution is due while no driver holds it, until it rests or ends", async () => {
+    const journal = await makeJournal();
+    await journal.create(header("submitted"));
+    await journal.create(header("driven"), { driver: "a", until: Date.now() + 60_000 });
+    await journal.create(header("left"), { driver: "a", until: Date.now() + 60_000 });
+    await journal.renew("left", { driver: "a", until: 0 });
+    await journal.create(header("dead"), { driver: "a", until: Date.now() - 1 });
+    await journal.create(header("ended"));
+    await journal.append("ended", 1, [outcome]);
+    expect(await due(journal, "submitted")).toEqual(["submitted"]);
+    expect(await due(journal, "left")).toEqual(["dead", "left"]);
+    await journal.append("submitted", 1, [claim("b", 60_000)]);
+    expect(await due(journal, "submitted")).toEqual([]);
+    expect(await journal.rest?.("left", 1, Number.POSITIVE_INFINITY)).toBe(true);
+    expect(await due(journal, "left")).toEqual(["dead"]);
+  });
+
+  test("an execution rests until its time, or until something is appended", async () => {
+    const journal = await makeJournal();
+    for (const id of ["one", "two"]) {
+      await journal.create(header(id), { driver: "a", until: 0 });
+      expect(await journal.rest?.(id, 1, Date.now() + 3_600_000)).toBe(true);
+    }
+    expect(await due(journal, "left")).toEqual([]);
+    await journal.append("one", 1, [turn("event")]);
+    expect(await due(journal, "left")).toEqual(["one"]);
+    expect(await journal.rest?.("one", 2, Date.now() - 1)).toBe(true);
+    expect(await due(journal, "left")).toEqual(["one"]);
+  });
+
+  test("only an execution of this head that no driver holds comes to rest", async () => {
+    const journal = await makeJournal();
+    await journal.create(header("one"), { driver: "a", until: Date.now() + 60_000 });
+    expect(await journal.rest?.("one", 1, Number.POSITIVE_INFINITY)).toBe(false);
+    await journal.renew("one", { driver: "a", until: 0 });
+    await journal.append("one", 1, [turn("event")]);
+    expect(await journal.rest?.("one", 1, Number.POSITIVE_INFINITY)).toBe(false);
+    expect(await journal.rest?.("one", 2, Number.POSITIVE_INFINITY)).toBe(true);
+  });
+}

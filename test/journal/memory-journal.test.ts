@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
 import type { Journal } from "../../src/journal/journal.ts";
 import { createMemoryJournal } from "../../src/journal/memory-journal.ts";
-import { journalSuite, listed } from "./journal-suite.ts";
+import { fleetJournalSuite, journalSuite, listed } from "./journal-suite.ts";
 import { header, outcome, turn } from "./records.ts";
 
 journalSuite(() => createMemoryJournal());
+fleetJournalSuite(() => createMemoryJournal());
 
 /** Writes an execution whose texts have this many characters in all. */
 async function write(journal: Journal, execution: string, length: number, ended: boolean): Promise<void> {

@@ -8,6 +8,11 @@ export function interrupted(): PortcullisError {
   );
 }
 
+/** The reason with which a client's request ends an execution. */
+export function cancelled(): Error {
+  return new Error("A client has cancelled it.");
+}
+
 export function isInterruption(reason: unknown): boolean {
   return PortcullisError.is(reason) && reason.code === "conversation_interrupted";
 }

@@ -45,6 +45,12 @@ const STEPS: readonly ((schema: string) => string)[] = [
     CREATE INDEX uses_of_text ON ${schema}.uses (tenant, sha256);
     ${ROLES(schema)}
   `,
+  // What is due is found without what rests, however much that is.
+  (schema) => `
+    ALTER TABLE ${schema}.executions ADD COLUMN rests_until bigint;
+    CREATE INDEX executions_due ON ${schema}.executions (leased_until) WHERE NOT ended AND rests_until IS NULL;
+    CREATE INDEX executions_resting ON ${schema}.executions (rests_until) WHERE NOT ended AND rests_until IS NOT NULL;
+  `,
 ];
 
 /**

@@ -19,6 +19,7 @@ import { packRecords } from "../packing/pack-records.ts";
 import type { Header, JournalRecord } from "../record.ts";
 import { executionProblems, type JournalProblem, type PruneOptions, type StoredJournal } from "../stored-journal.ts";
 import { type Asked, ChangeQueue, type Result } from "./change-queue.ts";
+import { DatabaseClock } from "./database-clock.ts";
 import { Database, type DatabaseOptions } from "./database.ts";
 import { nameOf } from "./names.ts";
 import { type NoticeListener, Notices } from "./notices.ts";
@@ -34,7 +35,7 @@ export interface StatementOptions {
 /** A journal in PostgreSQL, with access to its pool and its listening connection for tables of the package beside it. */
 export interface PostgresJournal extends StoredJournal, AsyncDisposable {
   /**
-   * Runs a statement on a connection of the pool; several statements, if there are no values. Waits for a database that
+   * Runs a statement on a connection of the pool; several statements, if there are no values, whose rows come together. Waits for a database that
    * cannot be reached, within a bound. Rejects with a `journal_…` error if the database cannot be used, and with
    * PostgreSQL's own error if it refuses the statement.
    */
@@ -74,6 +75,7 @@ class DatabaseJournal implements PostgresJournal {
   readonly isDurable = true;
   readonly #database: Database;
   readonly #rows: StoredRows;
+  readonly #clock: DatabaseClock;
   readonly #queue: ChangeQueue;
   readonly #notices: Notices;
   readonly #listeners: AppendListeners;
@@ -84,6 +86,7 @@ class DatabaseJournal implements PostgresJournal {
     const { appendsPerCommit: perCommit, connections } = options;
     this.#database = new Database(options);
     this.#rows = new StoredRows(this.#database);
+    this.#clock = new DatabaseClock(this.#database);
     const atOnce = perCommit === 1 ? connections : GROUPS_AT_ONCE;
     this.#queue = new ChangeQueue(this.#database, { perCommit, atOnce, channel, token });
     this.#notices = new Notices(this.#database);
@@ -102,7 +105,7 @@ class DatabaseJournal implements PostgresJournal {
       expected: 0,
       records,
       ends: false,
-      lease,
+      lease: lease && (await this.#clock.kept(lease)),
       header,
       ...given({ within }),
     });
@@ -119,7 +122,7 @@ class DatabaseJournal implements PostgresJournal {
   ): Promise<Head> {
     const packed = await packRecords(records);
     const claim = records.findLast((record) => record.type === "claim");
-    const lease = claim && { driver: claim.driver, until: claim.at + claim.leaseMs };
+    const lease = claim && (await this.#clock.kept({ driver: claim.driver, until: claim.at + claim.leaseMs }));
     const ends = records.some(({ type }) => type === "outcome");
     // Any other number is no head.
     if (!Number.isSafeInteger(expected) || expected < 1 || expected >= 2 ** 31)
@@ -156,8 +159,8 @@ class DatabaseJournal implements PostgresJournal {
 
   async *list(options: ListOptions = {}): AsyncGenerator<ExecutionSummary> {
     for (let below: string | undefined; ;) {
-      const found = await this.#rows.list(options, below);
-      for (const { summary } of found) yield summary;
+      const found = await this.#rows.list(options, below, options.due ? await this.#clock.now() : 0);
+      for (const { summary } of found) yield this.#byOwnClock(summary);
       const last = found.at(-1);
       if (!last) return;
       below = last.number;
@@ -165,11 +168,17 @@ class DatabaseJournal implements PostgresJournal {
   }
 
   async find(execution: string): Promise<ExecutionSummary> {
-    return (await this.#get(execution)).summary;
+    return this.#byOwnClock((await this.#get(execution)).summary);
+  }
+
+  async rest(execution: string, head: Head, until: number): Promise<boolean> {
+    const [ahead, now] = await Promise.all([this.#clock.aheadMs(), this.#clock.now()]);
+    return this.#rows.rest(execution, head, Math.min(until + ahead, Number.MAX_SAFE_INTEGER), now);
   }
 
   async renew(execution: string, lease: Lease): Promise<Head> {
-    const { changed } = await this.#make({ execution, expected: undefined, records: [], ends: false, lease });
+    const kept = await this.#clock.kept(lease);
+    const { changed } = await this.#make({ execution, expected: undefined, records: [], ends: false, lease: kept });
     if (changed) return changed.head;
     throw driverChanged(execution, (await this.#get(execution)).summary.lease?.driver, lease);
   }
@@ -183,8 +192,10 @@ class DatabaseJournal implements PostgresJournal {
   }
 
   async query(text: string, values: readonly unknown[] = [], options: StatementOptions = {}) {
-    const { rows, rowCount } = await this.#database.query({ text, values: [...values] }, options);
-    return { rows, rowCount: rowCount ?? 0 };
+    const found = await this.#database.query({ text, values: [...values] }, options);
+    // Several statements have a result each.
+    const results = [found].flat();
+    return { rows: results.flatMap(({ rows }) => rows), rowCount: results.at(-1)?.rowCount ?? 0 };
   }
 
   transaction<Value>(run: (executeSql: ExecuteSql) => Promise<Value>): Promise<Value> {
@@ -204,6 +215,10 @@ class DatabaseJournal implements PostgresJournal {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#notices.close();
     await this.#database.close();
+  }
+
+  async #byOwnClock(summary: ExecutionSummary): Promise<ExecutionSummary> {
+    return summary.lease ? { ...summary, lease: await this.#clock.own(summary.lease) } : summary;
   }
 
   async #make(asked: Asked): Promise<Result> {

@@ -57,7 +57,11 @@ export class StoredRows {
   }
 
   /** The executions of a list, from below a number: the latest first. */
-  async list({ open, tenant, before }: ListOptions, below: string | undefined): Promise<FoundExecution[]> {
+  async list(
+    { open, tenant, before, due }: ListOptions,
+    below: string | undefined,
+    now: number,
+  ): Promise<FoundExecution[]> {
     const values: unknown[] = [];
     const conditions: string[] = [];
     const where = (condition: string, value: unknown) => {
@@ -69,9 +73,36 @@ export class StoredRows {
     where("tenant = ?", tenant === undefined ? undefined : storedName(tenant));
     where("started_at < ?", before);
     if (open !== undefined) conditions.push(open ? "NOT ended" : "ended");
+    if (due !== undefined) {
+      values.push(now);
+      conditions.push(this.#isDue(due, `$${values.length}`));
+    }
     const which = conditions.length > 0 ? `WHERE ${conditions.join(" AND ")}` : "";
     const text = `SELECT ${COLUMNS} FROM ${this.#schema}.executions ${which} ORDER BY number DESC LIMIT ${LIST_PAGE}`;
     return (await this.#rows(undefined, text, values)).map(foundExecution);
+  }
+
+  /** The rows are found by the index of what is due, and those that rest are passed over. */
+  #isDue(due: NonNullable<ListOptions["due"]>, now: string): string {
+    const executions = `SELECT number FROM ${this.#schema}.executions WHERE NOT ended`;
+    const lease = due === "left" ? `leased_until <= ${now}` : "leased_until IS NULL";
+    return `number = ANY(ARRAY(
+      ${executions} AND rests_until IS NULL AND ${lease}
+      UNION ALL ${executions} AND rests_until <= ${now} AND ${lease}))`;
+  }
+
+  /**
+   * Notes that an execution with this head, which no driver holds, rests until a time. Resolves with false if its head is
+   * another one or a driver holds it.
+   */
+  async rest(execution: string, head: Head, until: number, now: number): Promise<boolean> {
+    const rows = await this.#rows(
+      "rest",
+      `UPDATE ${this.#schema}.executions SET rests_until = $3
+       WHERE id = $1 AND head = $2 AND (leased_until IS NULL OR leased_until <= $4) RETURNING id`,
+      [storedName(execution), head, until, now],
+    );
+    return rows.length > 0;
   }
 
   /** The next records from this position on, as many as a page has room for, and the size of the next one. */

@@ -7,17 +7,18 @@ import type { BytesByKey } from "../http/bytes-by-key.ts";
 import type { JournalWatch } from "../live/journal-watch.ts";
 import type { Counts } from "../../places/counts.ts";
 import type { Metrics } from "../metrics.ts";
-import type { ServerRuns, ServerRunsParts } from "../server-runs.ts";
+import type { Driving } from "../driving/driving.ts";
+import type { DrivingParts } from "../driving/local-driving.ts";
 import type { TenantIds } from "../tenant-ids.ts";
 import type { Readings } from "../readings.ts";
 
-export interface ApiParts extends ServerRunsParts {
+export interface ApiParts extends DrivingParts {
+  readonly driving: Driving;
   /** The runtime with the tools and the limits of a key; undefined for a key that was revoked or changed since. */
   readonly runtimeOf: (key: Key) => Runtime | undefined;
   /** Whether a key that was let in still holds: it may have been revoked or changed, or have expired. */
   readonly isCurrent: (key: Key) => boolean;
   readonly ids: TenantIds;
-  readonly runs: ServerRuns;
   readonly atOnce: Counts;
   readonly watch: JournalWatch;
   readonly open: BytesByKey;

@@ -4,7 +4,7 @@ import type { Journal } from "../../journal/journal.ts";
 import { inSlices } from "../../values/in-slices.ts";
 import { Lane } from "../../values/slice-scheduler.ts";
 
-/** Interval of asking the journal for records of other processes, in milliseconds. */
+/** Interval of asking a journal that tells of no appends for records of other processes, in milliseconds. */
 const POLL_MS = 500;
 
 /** Waits for records of one execution, and of others that it reads beside it. */
@@ -25,13 +25,16 @@ interface Watcher {
 }
 
 /**
- * Knows when executions have new records: this process calls `wake`, and the journal is asked for records of others.
+ * Knows when executions have new records: this process calls `wake`, and the journal tells of records of others, or is
+ * asked for them.
  */
 export class JournalWatch implements Disposable {
   readonly #journal: Journal;
   readonly #watchers = new Map<ExecutionId, Set<Watcher>>();
-  #polling: NodeJS.Timeout | undefined;
+  /** Listens to the journal, or asks it, while there are watchers. */
+  #listening: Disposable | undefined;
   #isPolling = false;
+  #isPolledAgain = false;
   readonly #lane = new Lane("");
 
   constructor(journal: Journal) {
@@ -62,7 +65,7 @@ export class JournalWatch implements Disposable {
 
   #add(watcher: Watcher, ids: Iterable<ExecutionId>): void {
     for (const id of ids) this.#watchers.set(id, (this.#watchers.get(id) ?? new Set()).add(watcher));
-    this.#polling ??= setInterval(() => void this.#poll(), POLL_MS).unref();
+    this.#listening ??= this.#listen();
   }
 
   #remove(watcher: Watcher, ids: Iterable<ExecutionId>): void {
@@ -87,14 +90,31 @@ export class JournalWatch implements Disposable {
     this.wakeAll();
   }
 
+  #listen(): Disposable {
+    const told = this.#journal.onAppend?.(({ execution, head }) => this.#told(execution, head));
+    if (told) return told;
+    const polling = setInterval(() => void this.#poll(), POLL_MS).unref();
+    return { [Symbol.dispose]: () => clearInterval(polling) };
+  }
+
+  #told(execution: ExecutionId | undefined, head: number | undefined): void {
+    if (execution === undefined) return void this.#poll();
+    for (const watcher of this.#watchers.get(execution) ?? [])
+      if (watcher.positions.get(execution) !== head) wake(watcher);
+  }
+
   #rest(): void {
-    clearInterval(this.#polling);
-    this.#polling = undefined;
+    this.#listening?.[Symbol.dispose]();
+    this.#listening = undefined;
   }
 
   async #poll(): Promise<void> {
-    if (this.#isPolling) return;
+    if (this.#isPolling) {
+      this.#isPolledAgain = true;
+      return;
+    }
     this.#isPolling = true;
+    this.#isPolledAgain = false;
     try {
       for await (const [id, watchers] of inSlices(this.#watchers, this.#lane)) {
         const resting = [...watchers].filter(({ resolve }) => resolve);
@@ -108,6 +128,7 @@ export class JournalWatch implements Disposable {
     } finally {
       this.#isPolling = false;
     }
+    if (this.#isPolledAgain) await this.#poll();
   }
 }
 

@@ -74,7 +74,9 @@ async function* chunksOf(parts: LiveStreamParts, reader: LiveReader, signal: Abo
   try {
     yield ": portcullis\n\n";
     let saidAt = performance.now();
-    while (!signal.aborted && !reader.isOver && isAllowed()) {
+    for (let isLast = false; !isLast && !reader.isOver && isAllowed();) {
+      // What was appended before the server closes is read, also if an earlier step was under way then.
+      isLast = signal.aborted;
       const chunk = await parts.inTurn(reader.next);
       hold(reader.heldBytes);
       // There are records that are no events, and records that the client has.
@@ -84,7 +86,10 @@ async function* chunksOf(parts: LiveStreamParts, reader: LiveReader, signal: Abo
         saidAt = performance.now();
       }
       if (!reader.isAtEnd || reader.isOver) continue;
-      if (reader.restMs > 0) await pause(reader.restMs, signal);
+      if (reader.restMs > 0) {
+        await pause(reader.restMs, signal);
+        if (signal.aborted) return;
+      }
       await watching.wait(reader.positions, Math.max(1, saidAt + heartbeatMs - performance.now()));
     }
   } catch (error) {

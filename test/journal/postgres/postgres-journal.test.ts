@@ -1,8 +1,8 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { createPostgresJournal, type PostgresJournal } from "../../../src/journal/postgres/postgres-journal.ts";
 import type { PostgresJournalOptions } from "../../../src/journal/postgres/postgres-options.ts";
 import { noPostgres, PostgresServer } from "../../postgres-support/postgres-server.ts";
-import { journalSuite, listed } from "../journal-suite.ts";
+import { fleetJournalSuite, journalSuite, listed } from "../journal-suite.ts";
 import { header, outcome, RECORDS, turn } from "../records.ts";
 
 describe.skipIf(noPostgres)("a journal in PostgreSQL", () => {
@@ -27,7 +27,28 @@ describe.skipIf(noPostgres)("a journal in PostgreSQL", () => {
   }
 
   describe("with group commit", () => journalSuite(() => openJournal()));
+  describe("for fleets", () => fleetJournalSuite(() => openJournal()));
   describe("with a transaction for each append", () => journalSuite(() => openJournal({ appendsPerCommit: 1 })));
+
+  // By `src/journal/postgres/database-clock.ts`.
+  test("a machine whose clock is wrong has leases as long as the others have", async () => {
+    const schema = "clock";
+    const right = openJournal({ schema });
+    await right.create(header("held"), { driver: "right", until: Date.now() + 60_000 });
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 600_000 });
+    try {
+      const wrong = openJournal({ schema });
+      const { lease } = await wrong.find("held");
+      expect((lease?.until ?? 0) - Date.now()).toBeGreaterThan(30_000);
+      await wrong.create(header("own"), { driver: "wrong", until: Date.now() + 60_000 });
+      expect(await listed(wrong, { open: true, due: "left" })).toEqual([]);
+    } finally {
+      vi.useRealTimers();
+    }
+    const { lease } = await right.find("own");
+    expect((lease?.until ?? 0) - Date.now()).toBeLessThan(90_000);
+    expect((lease?.until ?? 0) - Date.now()).toBeGreaterThan(0);
+  });
 
   test("is there again for the next process", async () => {
     const schema = "again";

@@ -1,4 +1,4 @@
-import { interrupted } from "../../../agent/drive/interruption.ts";
+import { cancelled, interrupted } from "../../../agent/drive/interruption.ts";
 import type { ConversationStatus } from "../../../executions/conversation-status.ts";
 import type { ExecutionId } from "../../../journal/execution-id.ts";
 import { isHeadMoved } from "../../../journal/execution-log.ts";
@@ -6,7 +6,6 @@ import { drivenHere } from "../../../programs/driven.ts";
 import type { Runtime } from "../../../runtime.ts";
 import type { Key } from "../../http/keys.ts";
 import { RequestProblem } from "../../http/problems.ts";
-import { cancelled } from "../../server-runs.ts";
 import { jsonAnswer } from "../json-answer.ts";
 import { type ApiParts, type ApiRequest, ownConversation, ownExecution } from "../parts.ts";
 import { statusAnswer } from "./show.ts";
@@ -31,7 +30,7 @@ export async function interrupt(parts: ApiParts, { key, id }: ApiRequest<unknown
   const own = await ownConversation(parts, key, id);
   await repeat(parts, key, own, async (status) => {
     if (parts.runs.has(own)) await parts.runs.interrupt(own);
-    else if (status.listed.state === "running") await takeUpAborted(parts, key, own, status, interrupted());
+    else if (status.listed.state === "running") await endRunning(parts, key, own, status, "interrupt");
     else return true;
     return false;
   });
@@ -43,7 +42,7 @@ async function end(parts: ApiParts, key: Key, own: ExecutionId): Promise<Respons
     if (status.listed.state === "ended") return true;
     if (parts.runs.has(own)) await parts.runs.cancel(own);
     else if (rests(status)) await endResting(parts, key, own, status.conversation);
-    else await takeUpAborted(parts, key, own, status, cancelled());
+    else await endRunning(parts, key, own, status, "cancel");
     return false;
   });
   return jsonAnswer(key, await statusAnswer(parts, key, own));
@@ -71,6 +70,18 @@ type RestingStatus = ExecutionStatus & { readonly conversation: ConversationStat
 function rests(status: ExecutionStatus): status is RestingStatus {
   const { listed, conversation } = status;
   return conversation !== undefined && listed.state === "waiting" && listed.waitsFor.length === 0;
+}
+
+/** Ends an open execution that this server does not run: its driver is asked to, wherever it is, or there is none. */
+async function endRunning(
+  parts: ApiParts,
+  key: Key,
+  id: ExecutionId,
+  status: ExecutionStatus,
+  request: "cancel" | "interrupt",
+): Promise<void> {
+  if (status.listed.driven && (await parts.driving.ask(id, request))) return;
+  await takeUpAborted(parts, key, id, status, request === "cancel" ? cancelled() : interrupted());
 }
 
 /** Takes an open execution that no driver has here up, only to end it, or to interrupt it. */

@@ -39,7 +39,7 @@ async function drivenOn(parts: ApiParts, key: Key, id: ExecutionId, note: () => 
     release();
     throw error;
   }
-  parts.runs.driveOn(id, key.tenant, release);
+  parts.driving.driveOn(id, key.tenant, release);
   return Response.json({ execution: parts.ids.shown(key.tenant, id), state: "running" });
 }
 

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import type { z } from "zod";
-import type { AgentEvent } from "../../../agent/event.ts";
 import { PortcullisError } from "../../../errors.ts";
 import { given } from "../../../option-rules/given.ts";
 import type { ExecutionId } from "../../../journal/execution-id.ts";
@@ -34,14 +33,9 @@ export async function execute(parts: ApiParts, request: ExecuteRequest): Promise
   about(execution);
   const release = takePlace(parts, key);
   const begun = Promise.withResolvers<void>();
-  const onEvent = (event: AgentEvent) => {
-    parts.onEvent(event);
-    if (event.type === "execution_started" && event.execution === id) begun.resolve();
-  };
   const { program, language, limits } = body;
   const settings = given({ language, limits, result });
-  const drive = () =>
-    parts.runs.run(id, (signal) => runtime.execute(program, { ...settings, execution: id, signal, onEvent }));
+  const drive = () => parts.driving.run({ runtime, program, execution: id, settings }, begun.resolve);
   const isKnown = await isTheSame(parts, request, id, result).catch((error: unknown) => {
     release();
     throw error;

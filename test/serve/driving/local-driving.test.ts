@@ -2,9 +2,10 @@ import { createRuntime, type Runtime, type Tool } from "portcullis";
 import { createMemoryJournal, type Journal } from "portcullis/journal";
 import { createMemorySandbox } from "portcullis/testing";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { ServedModels } from "../../src/serve/served-models.ts";
-import { ServerRuns } from "../../src/serve/server-runs.ts";
-import { tool } from "../support/tools.ts";
+import { LocalDriving } from "../../../src/serve/driving/local-driving.ts";
+import { ServedModels } from "../../../src/serve/served-models.ts";
+import { ServerRuns } from "../../../src/serve/server-runs.ts";
+import { tool } from "../../support/tools.ts";
 
 const pay = { ...tool("bank.pay", () => "paid", { effect: "write" }), approvable: true, needsApproval: () => true };
 
@@ -14,7 +15,7 @@ async function open(journal: Journal, tools: readonly Tool[] = [pay]) {
   const errors: unknown[] = [];
   const runtime = await createRuntime({ tools, journal, sandbox: createMemorySandbox(), approve: () => "later" });
   const onError = (error: unknown) => void errors.push(error);
-  const runs = new ServerRuns({ runtime, served, onEvent: () => {}, onError });
+  const runs = new LocalDriving({ runs: new ServerRuns(), runtime, served, onEvent: () => {}, onError });
   return { runtime, errors, runs, [Symbol.asyncDispose]: () => runtime[Symbol.asyncDispose]() };
 }
 

@@ -1,0 +1,138 @@
+import { PortcullisError } from "../errors.ts";
+import type { ExecutionId } from "../journal/execution-id.ts";
+import type {
+  Appended,
+  AppendOptions,
+  CreateOptions,
+  ExecuteSql,
+  ExecutionSummary,
+  Head,
+  Journal,
+  Lease,
+  ListOptions,
+  ReadOptions,
+} from "../journal/journal.ts";
+import type { Header, JournalRecord } from "../journal/record.ts";
+import { drivenHere } from "../programs/driven.ts";
+import type { Wake, WakeQueue } from "./wake-queue.ts";
+
+/** A worker, as the journal of its process sees it. */
+export interface DriverWatch {
+  /** Records of a driver of this process are about to be written. Returns how many of them, from the first, may be. */
+  readonly onWriting: (execution: ExecutionId, records: readonly JournalRecord[]) => number;
+  /** They were written. */
+  readonly onWritten: (execution: ExecutionId, records: readonly JournalRecord[]) => void;
+  /** Whether the worker looks at the execution again when its driver has ended. */
+  readonly isHeld: (execution: ExecutionId) => boolean;
+}
+
+/**
+ * The journal of a fleet: the journal of all its processes, which wakes workers. Three things wake one, and the wake of
+ * the first two is in their transaction:
+ *
+ *   a header without a lease         submitted: any worker takes it up
+ *   a decision or a client's result  written by another process than the driver
+ *   a lease that is given back       the driver has ended, and may not have read what came last
+ *
+ * A claim ends the wake that led to it.
+ */
+export class FleetJournal implements Journal {
+  readonly isDurable: boolean;
+  /** The journal that this one wraps. */
+  readonly store: Journal;
+  readonly onAppend?: (listener: (appended: Appended) => void) => Disposable;
+  /** The workers of this process. */
+  readonly workers = new Set<DriverWatch>();
+  readonly #queue: WakeQueue;
+  readonly #joins: boolean;
+
+  /** `joins`: whether the queue's wakes can be part of the journal's transactions. */
+  constructor(store: Journal, queue: WakeQueue, joins: boolean) {
+    this.store = store;
+    this.#queue = queue;
+    this.#joins = joins;
+    this.isDurable = store.isDurable === true;
+    if (store.onAppend) this.onAppend = store.onAppend.bind(store);
+  }
+
+  async create(header: Header, lease?: Lease, options?: CreateOptions): Promise<Head> {
+    if (lease) return this.store.create(header, lease, options);
+    const { execution, tenant } = header;
+    return this.#waking({ execution, tenant }, options, (own) => this.store.create(header, undefined, own));
+  }
+
+  async append(
+    execution: ExecutionId,
+    expected: Head,
+    records: readonly JournalRecord[],
+    options?: AppendOptions,
+  ): Promise<Head> {
+    const write = async (own: AppendOptions | undefined) => {
+      const counts = [...this.workers].map((worker) => worker.onWriting(execution, records));
+      const may = Math.min(records.length, ...counts);
+      const written = may < records.length ? records.slice(0, may) : records;
+      const head = may === 0 && records.length > 0 ? 0 : await this.store.append(execution, expected, written, own);
+      for (const worker of this.workers) worker.onWritten(execution, written);
+      if (may < records.length) throw leftByWorker();
+      return head;
+    };
+    // What a driver of this process decides itself, or is told by this process, it knows. So does one that claims.
+    const isKnown = drivenHere(this.store, execution) || records.some(({ type }) => type === "claim");
+    if (isKnown || !records.some(isSaid)) return write(options);
+    const { tenant } = await this.store.find(execution);
+    return this.#waking({ execution, tenant }, options, write);
+  }
+
+  read(execution: ExecutionId, options?: ReadOptions): AsyncIterable<JournalRecord> {
+    return this.store.read(execution, options);
+  }
+
+  find(execution: ExecutionId): Promise<ExecutionSummary> {
+    return this.store.find(execution);
+  }
+
+  list(options?: ListOptions): AsyncIterable<ExecutionSummary> {
+    return this.store.list(options);
+  }
+
+  rest(execution: ExecutionId, head: Head, until: number): Promise<boolean> {
+    return this.store.rest?.(execution, head, until) ?? Promise.resolve(true);
+  }
+
+  async renew(execution: ExecutionId, lease: Lease): Promise<Head> {
+    const head = await this.store.renew(execution, lease);
+    const isHeld = [...this.workers].some((worker) => worker.isHeld(execution));
+    if (lease.until <= Date.now() && !isHeld) {
+      const { tenant } = await this.store.find(execution);
+      await this.#queue.wake([{ execution, tenant }]);
+    }
+    return head;
+  }
+
+  /** Writes, and wakes a worker in the same transaction if the queue can join it, otherwise right after it. */
+  async #waking<Options extends CreateOptions>(
+    wake: Wake,
+    options: Options | undefined,
+    write: (options: Options) => Promise<Head>,
+  ): Promise<Head> {
+    if (!this.#joins) {
+      const head = await write({ ...options } as Options);
+      await this.#queue.wake([wake]);
+      return head;
+    }
+    const within = async (executeSql: ExecuteSql) => {
+      await options?.within?.(executeSql);
+      await this.#queue.wake([wake], executeSql);
+    };
+    return write({ ...options, within } as Options);
+  }
+}
+
+function isSaid({ type }: JournalRecord): boolean {
+  return type === "decision" || type === "result";
+}
+
+/** The error with which a driver stops, and leaves its execution to another worker. */
+export function leftByWorker(): PortcullisError {
+  return new PortcullisError("runtime_suspended", "The worker ends. Another worker goes on with the execution.");
+}

@@ -1,0 +1,50 @@
+import { RECOVER_RULES, type RecoverOptions } from "../executions/recover-options.ts";
+import { abortSignal, callback, type OptionsOf, wholeNumber } from "../option-rules/options.ts";
+import { EXECUTE_RULES, TENANT } from "../programs/execute-options.ts";
+
+/** A worker has the tools, the context and the listeners: what is submitted is the program alone. */
+export const SUBMIT_RULES = {
+  /** Id of the execution, chosen by the caller. The same id again gives the same execution. */
+  execution: EXECUTE_RULES.execution,
+  /** Language of the program, JavaScript by default. */
+  language: EXECUTE_RULES.language,
+  /** Schema of what the program returns. Workers know a plain schema (`jsonSchema`) from the journal, others by `work({ result })`. */
+  result: EXECUTE_RULES.result,
+  /** Changes to the limits of the runtime. */
+  limits: EXECUTE_RULES.limits,
+  /** The tools that the program may use, by name. All of the runtime's by default. */
+  tools: EXECUTE_RULES.tools,
+  /** The tenant that the program runs for; the runtime's by default. */
+  tenant: TENANT,
+  /** Holds the source of the program for a decision before it starts; as the runtime does by default. */
+  approvePrograms: EXECUTE_RULES.approvePrograms,
+  /** Gives up before the program is stored. */
+  signal: abortSignal(),
+};
+
+export type SubmitOptions = OptionsOf<typeof SUBMIT_RULES>;
+
+export const WAIT_RULES = {
+  /** The tenant of the execution; the runtime's by default. Another tenant's execution is unknown. */
+  tenant: TENANT,
+  /** Waits no longer. */
+  signal: abortSignal(),
+};
+
+export type WaitOptions = OptionsOf<typeof WAIT_RULES>;
+
+export const WORK_RULES = {
+  ...RECOVER_RULES,
+  /** Number of executions that are driven at once; 8 by default. */
+  concurrency: RECOVER_RULES.concurrency,
+  /**
+   * How often it is looked for executions that have to go on and that no wake names, in milliseconds; 1,000 by default. Of
+   * all workers of a fleet one does so in that time.
+   */
+  reconcileMs: wholeNumber({ min: 100, max: 3_600_000, default: 1000 }),
+  /** Told of executions that could not be driven, and of failures of the queue. They are tried again. */
+  onError: callback<(error: unknown) => void>(),
+};
+
+export type WorkOptions<Context = unknown> = RecoverOptions<Context> &
+  Pick<OptionsOf<typeof WORK_RULES>, "reconcileMs" | "onError">;

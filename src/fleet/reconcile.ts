@@ -1,0 +1,89 @@
+/*
+ * Wakes the executions that no wake names although they go on: their driver died, or their wake was lost. What only waits
+ * is not looked at.
+ */
+import type { ExecutionSummary, ListOptions } from "../journal/journal.ts";
+import { readList } from "../journal/reading/read-records.ts";
+import type { FleetJournal } from "./fleet-journal.ts";
+import type { Turns } from "./turns.ts";
+import type { WakeQueue } from "./wake-queue.ts";
+
+/** Executions that the queue is asked about at once. */
+const PAGE = 500;
+/** Pages of submitted executions in one round. Where many wait for a worker, their wakes are mostly there. */
+const PAGES = 2;
+
+export interface ReconcilerParts {
+  readonly journal: FleetJournal;
+  readonly queue: WakeQueue;
+  /** After this time a wake that a worker was given, and has not ended, names no execution any more, in milliseconds. */
+  readonly staleMs: number;
+  readonly turns: Turns;
+  /** Of all processes one does a round in this time, in milliseconds. */
+  readonly everyMs: number;
+}
+
+export class Reconciler {
+  readonly #parts: ReconcilerParts;
+  /** Submitted executions are looked at in rounds, the latest first: those that started before this time come next. */
+  #before: number | undefined;
+
+  constructor(parts: ReconcilerParts) {
+    this.#parts = parts;
+  }
+
+  /** Resolves with the number of executions that it has woken. */
+  async round(): Promise<number> {
+    const { turns, everyMs } = this.#parts;
+    if (!(await turns.take("reconcile", everyMs))) return 0;
+    return (await this.#wakeLeft()) + (await this.#wakeSubmitted());
+  }
+
+  /** Those whose driver died or gave them back. There are few, and each waits for this. */
+  async #wakeLeft(): Promise<number> {
+    let woken = 0;
+    for await (const page of this.#pages({ open: true, due: "left" })) woken += await this.#wakeLost(page);
+    return woken;
+  }
+
+  /** Those that no driver has claimed yet. A round goes on only as long as their wakes are lost. */
+  async #wakeSubmitted(): Promise<number> {
+    let woken = 0;
+    let pages = 0;
+    const before = this.#before;
+    for await (const page of this.#pages({ open: true, due: "submitted", ...(before !== undefined && { before }) })) {
+      const lost = await this.#wakeLost(page);
+      woken += lost;
+      pages += 1;
+      this.#before = page.at(-1)?.startedAt;
+      if (lost === 0 && pages >= PAGES) return woken;
+    }
+    this.#before = undefined;
+    return woken;
+  }
+
+  async #wakeLost(page: readonly ExecutionSummary[]): Promise<number> {
+    const { queue, staleMs } = this.#parts;
+    const lost = new Set(
+      await queue.unqueued(
+        page.map(({ execution }) => execution),
+        staleMs,
+      ),
+    );
+    const wakes = page.filter(({ execution }) => lost.has(execution));
+    await queue.wake(wakes.map(({ execution, tenant }) => ({ execution, tenant })));
+    return wakes.length;
+  }
+
+  async *#pages(options: ListOptions): AsyncGenerator<readonly ExecutionSummary[]> {
+    let page: ExecutionSummary[] = [];
+    for await (const summary of readList(this.#parts.journal, options)) {
+      if (summary.kind === "call") continue;
+      page.push(summary);
+      if (page.length < PAGE) continue;
+      yield page;
+      page = [];
+    }
+    if (page.length > 0) yield page;
+  }
+}

@@ -1,0 +1,282 @@
+/*
+ * A worker: takes wakes of the queue, and drives their executions with a runtime. A wake comes in; the execution is
+ * claimed, which ends the wake, and driven until it ends, waits or is another driver's.
+ */
+import { PortcullisError } from "../errors.ts";
+import type { Left } from "../executions/left-open.ts";
+import type { Recovered, TakenUp } from "../executions/recover.ts";
+import type { RecoveredExecution } from "../executions/recover-options.ts";
+import type { ExecutionId } from "../journal/execution-id.ts";
+import { findIfKnown } from "../journal/find-if-known.ts";
+import type { ExecutionSummary } from "../journal/journal.ts";
+import type { JournalRecord } from "../journal/record.ts";
+import { type DriverWatch, type FleetJournal, leftByWorker } from "./fleet-journal.ts";
+import { OpenWrites } from "./open-writes.ts";
+import { Reconciler } from "./reconcile.ts";
+import type { DriverRequest, DriverRequests } from "./requests.ts";
+import type { Turns } from "./turns.ts";
+import type { Taking, Wake, WakeQueue } from "./wake-queue.ts";
+
+/** How long an execution is left alone that could not be driven, in milliseconds; twice as long after each failure. */
+const RETRY_MS = 1000;
+const MOST_RETRY_MS = 5 * 60_000;
+
+/** How long a program rests that is taken up with its caller, in milliseconds. Its caller ends it, unless its host dies. */
+const CALLER_MS = 10 * 60_000;
+
+export interface WorkerParts {
+  readonly journal: FleetJournal;
+  readonly queue: WakeQueue;
+  readonly turns: Turns;
+  readonly requests: DriverRequests;
+  /** The reason with which an execution is ended on request. */
+  readonly reasonOf: (request: DriverRequest) => Error;
+  /** Executions that are driven at once. */
+  readonly concurrency: number;
+  /** How often it is looked for executions that no wake names, and after what time a wake that was taken names none. */
+  readonly reconcileMs: number;
+  readonly leaseMs: number;
+  /** Whether this worker takes the execution up. */
+  readonly only: (execution: RecoveredExecution) => boolean;
+  /** Whether a call of the tool changes something. */
+  readonly isWrite: (tool: string) => boolean;
+  /** Takes an execution up and drives it, until the signal is aborted. Never rejects. */
+  readonly takeUp: (summary: ExecutionSummary, takesSuspects: boolean, signal: AbortSignal) => Promise<TakenUp>;
+  /** Lets the closing of the runtime wait for work. */
+  readonly untilEnded: (work: Promise<void>) => Promise<void>;
+  /** Aborted when the runtime closes. */
+  readonly closing: AbortSignal;
+  /** Told of what failed on the host's side. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Takes up executions of a fleet, until it is disposed of: it then leaves what it drives to other workers at once. */
+export interface Worker extends AsyncDisposable {
+  /** Number of executions that it drives now. */
+  readonly driven: number;
+  /**
+   * Takes up no more, and leaves what it drives to other workers at once; an execution with calls under way that change
+   * something once their results are in the journal, or after `afterMs`. Resolves with the number of executions that it
+   * has left.
+   */
+  readonly drain: (afterMs: number) => Promise<number>;
+}
+
+export async function startWorker(parts: WorkerParts): Promise<Worker> {
+  const worker = new FleetWorker(parts);
+  await worker.start();
+  return worker;
+}
+
+/** An execution that the worker looks after. */
+interface Held {
+  /** Ends its wake. */
+  readonly done: () => void;
+  /** Leaves it to another driver, or ends it on request. */
+  readonly leave: AbortController;
+  readonly isConversation: boolean;
+}
+
+class FleetWorker implements Worker, DriverWatch {
+  readonly #parts: WorkerParts;
+  readonly #reconciler: Reconciler;
+  readonly #writes: OpenWrites;
+  readonly #held = new Map<ExecutionId, Held>();
+  readonly #underWay = new Set<Promise<void>>();
+  #reconciling: NodeJS.Timeout | undefined;
+  #round: Promise<void> | undefined;
+  #taking: Taking | undefined;
+  #hearing: Disposable | undefined;
+  /** Resolves when the executions that may have killed their drivers have ended here. */
+  #suspects: Promise<unknown> = Promise.resolve();
+  /** Executions that were left since the drain began; undefined before. */
+  #left: number | undefined;
+
+  constructor(parts: WorkerParts) {
+    this.#parts = parts;
+    const { journal, queue, turns, leaseMs: staleMs, reconcileMs: everyMs, isWrite } = parts;
+    this.#reconciler = new Reconciler({ journal, queue, turns, staleMs, everyMs });
+    this.#writes = new OpenWrites(isWrite);
+  }
+
+  get driven(): number {
+    return this.#held.size;
+  }
+
+  async start(): Promise<void> {
+    const { journal, queue, requests, reasonOf, concurrency, reconcileMs, closing, onError } = this.#parts;
+    journal.workers.add(this);
+    this.#hearing = requests.listen((execution, request) => this.#held.get(execution)?.leave.abort(reasonOf(request)));
+    this.#reconciling = setInterval(() => this.#reconcile(), reconcileMs);
+    closing.addEventListener("abort", () => void this.drain(0), { once: true });
+    this.#taking = await queue.work({
+      room: () => (this.#left === undefined ? concurrency - this.#held.size : 0),
+      passedOver: () => [],
+      take: (wake, done) => this.#take(wake, done),
+      onError,
+    });
+  }
+
+  // ---- what the journal tells of the drivers of this process -------------------------------------------------------
+
+  isHeld(execution: ExecutionId): boolean {
+    return this.#held.has(execution);
+  }
+
+  /** While it drains, nothing more is begun that another driver would have to ask for. */
+  onWriting(execution: ExecutionId, records: readonly JournalRecord[]): number {
+    const begun = this.#left === undefined ? -1 : records.findIndex((record) => this.#writes.isBegun(record));
+    const may = begun < 0 ? records.length : begun;
+    this.#writes.onWriting(execution, records.slice(0, may));
+    return may;
+  }
+
+  onWritten(execution: ExecutionId, records: readonly JournalRecord[]): void {
+    if (records.some(({ type }) => type === "claim")) this.#held.get(execution)?.done();
+    this.#writes.onWritten(execution, records);
+    if (this.#left !== undefined) this.#leaveIdle();
+  }
+
+  // ---- one wake ----------------------------------------------------------------------------------------------------
+
+  #take(wake: Wake, done: () => void): void {
+    const { execution } = wake;
+    // What it looks after, it looks at again when its driver has ended.
+    if (this.#held.has(execution)) return done();
+    const { untilEnded, onError } = this.#parts;
+    const looking = this.#lookAfter(wake, done)
+      .catch(onError)
+      .finally(() => {
+        this.#held.delete(execution);
+        this.#writes.forget(execution);
+        this.#underWay.delete(looking);
+        done();
+        this.#taking?.pull();
+      });
+    this.#underWay.add(looking);
+    void untilEnded(looking);
+  }
+
+  /** Drives an execution, and looks at it again, until there is nothing more to do here. */
+  async #lookAfter({ execution, tenant, failures = 0 }: Wake, done: () => void): Promise<void> {
+    const { journal, only } = this.#parts;
+    const leave = new AbortController();
+    this.#held.set(execution, { done, leave, isConversation: true });
+    if (!only({ execution, tenant }))
+      return this.#wakeLater({ execution, tenant, failures }, { type: "left", why: undefined });
+    let failed = failures;
+    for (;;) {
+      const summary = await findIfKnown(journal, execution);
+      if (!summary) return;
+      this.#held.set(execution, { done, leave, isConversation: summary.kind === "conversation" });
+      const taken = await this.#takeUp(summary, leave.signal);
+      switch (taken.type) {
+        case "others":
+          return;
+        case "driven":
+          if (hasEnded(taken.recovered)) return;
+          failed = 0;
+          continue;
+        case "left":
+          if (await this.#rest(summary, taken.why)) return;
+          continue;
+        default:
+          return this.#wakeLater({ execution, tenant, failures: failed }, taken);
+      }
+    }
+  }
+
+  /** One that may have killed its drivers is driven alone: if this host dies of it, that counts for a single execution. */
+  async #takeUp(summary: ExecutionSummary, signal: AbortSignal): Promise<TakenUp> {
+    const taken = await this.#parts.takeUp(summary, false, signal);
+    if (taken.type !== "suspect") return taken;
+    const alone = this.#suspects.then(() => this.#parts.takeUp(summary, true, signal));
+    this.#suspects = alone;
+    return alone;
+  }
+
+  /** Resolves with false if the execution has changed meanwhile. */
+  async #rest({ execution, tenant, records }: ExecutionSummary, why: Left | undefined): Promise<boolean> {
+    const { journal, queue } = this.#parts;
+    switch (why?.to) {
+      case "outside":
+        if (!(await journal.rest(execution, why.records, why.until))) return false;
+        if (why.until !== Number.POSITIVE_INFINITY)
+          await queue.wake([{ execution, tenant, afterMs: Math.max(1, why.until - Date.now()) }]);
+        return true;
+      case "caller":
+        await journal.rest(execution, records, Date.now() + CALLER_MS);
+        await queue.wake([{ execution: why.caller, tenant }]);
+        return true;
+      default:
+        // Another worker may have its model, or the driver of one of its programs has not given back its lease.
+        await queue.wake([{ execution, tenant, afterMs: RETRY_MS }]);
+        return true;
+    }
+  }
+
+  /** What this worker leaves goes on at once with another one, and what failed later. */
+  async #wakeLater({ failures = 0, ...wake }: Wake, taken: TakenUp): Promise<void> {
+    const { queue, onError } = this.#parts;
+    const error = taken.type === "failed" ? taken.error : undefined;
+    if (isLeaving(error)) {
+      if (this.#left !== undefined) this.#left += 1;
+      return queue.wake([wake]);
+    }
+    if (error) onError(error);
+    const afterMs = Math.min(MOST_RETRY_MS, RETRY_MS * 2 ** Math.min(failures, 20));
+    return queue.wake([{ ...wake, afterMs, failures: failures + 1 }]);
+  }
+
+  #reconcile(): void {
+    this.#round ??= this.#reconciler
+      .round()
+      .then(() => {}, this.#parts.onError)
+      .finally(() => {
+        this.#round = undefined;
+      });
+  }
+
+  // ---- the end -----------------------------------------------------------------------------------------------------
+
+  async drain(afterMs: number): Promise<number> {
+    if (this.#left === undefined) {
+      this.#left = 0;
+      clearInterval(this.#reconciling);
+      this.#leaveIdle();
+    }
+    const late = setTimeout(() => this.#leaveAll(), afterMs);
+    await Promise.all(this.#underWay);
+    clearTimeout(late);
+    await this.#round;
+    await this.#taking?.[Symbol.asyncDispose]();
+    this.#hearing?.[Symbol.dispose]();
+    this.#parts.journal.workers.delete(this);
+    return this.#left;
+  }
+
+  /** Leaves the executions without calls under way whose effect another driver would have to ask for. */
+  #leaveIdle(): void {
+    // Whose programs these are, the journal does not tell: any conversation here may be theirs.
+    const areConversationsIdle = [...this.#writes.executions].every((execution) => this.#held.has(execution));
+    for (const [execution, { leave, isConversation }] of this.#held)
+      if (!this.#writes.has(execution) && (!isConversation || areConversationsIdle)) leave.abort(leftByWorker());
+  }
+
+  #leaveAll(): void {
+    for (const { leave } of this.#held.values()) leave.abort(leftByWorker());
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.drain(0);
+  }
+}
+
+/** A conversation may rest with an ending, and has no outcome then. */
+function hasEnded(recovered: Recovered): boolean {
+  return !("transcript" in recovered) && recovered.ending.type !== "waiting";
+}
+
+function isLeaving(error: Error | undefined): boolean {
+  return PortcullisError.is(error) && (error.code === "runtime_suspended" || error.code === "runtime_closed");
+}

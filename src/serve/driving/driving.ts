@@ -1,0 +1,30 @@
+import type { ExecutionId } from "../../journal/execution-id.ts";
+import type { ExecuteOptions } from "../../programs/execute-options.ts";
+import type { Report } from "../../output/report.ts";
+import type { Runtime } from "../../runtime.ts";
+
+/** A program of a client. `runtime` has the tools and the limits of its key. */
+export interface ClientProgram {
+  readonly runtime: Runtime;
+  readonly program: string;
+  readonly execution: ExecutionId;
+  readonly settings: Pick<ExecuteOptions, "language" | "limits" | "result">;
+}
+
+/** Who drives what clients begin and decide: this process, or the workers of a fleet. */
+export interface Driving {
+  /** Begins to take up what was left open. */
+  start(): Promise<void>;
+  /** Takes up nothing more. */
+  stop(): void;
+  /** Ends what this process drives, or leaves it open once `drainMs` have passed. Resolves with how much it left open. */
+  drain(drainMs: number): Promise<number>;
+  /** Takes up all executions whose drivers are gone. Resolves with their number once they have ended or wait. */
+  recover(): Promise<number>;
+  /** Runs a program until it ends or waits. Calls `onBegun` once the journal has it. */
+  run(program: ClientProgram, onBegun: () => void): Promise<Report>;
+  /** Continues an execution after a decision or a result was noted. Calls `over` once that takes no place of its key any more. */
+  driveOn(id: ExecutionId, tenant: string, over: () => void): void;
+  /** Asks the driver of an execution in another process to end it. Resolves with false if there can be none. */
+  ask(id: ExecutionId, request: "cancel" | "interrupt"): Promise<boolean>;
+}

@@ -1,0 +1,86 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { ExecutionId } from "../../journal/execution-id.ts";
+import { given } from "../../option-rules/given.ts";
+import type { Report } from "../../output/report.ts";
+import type { Runtime } from "../../runtime.ts";
+import { isOfGateway } from "../gateway/seals.ts";
+import type { JournalWatch } from "../live/journal-watch.ts";
+import type { ClientProgram, Driving } from "./driving.ts";
+import type { DrivingParts } from "./local-driving.ts";
+
+/** How long a request to a driver in another process is waited for before the journal is looked at again, in milliseconds. */
+const ASKED_MS = 1000;
+
+export interface FleetDrivingParts extends DrivingParts {
+  readonly watch: JournalWatch;
+  /** Programs that this process drives at once; 0 leaves all to other workers. */
+  readonly concurrency: number;
+}
+
+type Fleet = NonNullable<Runtime["fleet"]>;
+
+/**
+ * A server of a fleet submits what its clients begin, and the journal of the fleet wakes workers for what they decide. Which
+ * server a client asks makes no difference.
+ */
+export class FleetDriving implements Driving {
+  readonly #parts: FleetDrivingParts;
+  readonly #fleet: Fleet;
+  #worker: Awaited<ReturnType<Runtime["work"]>> | undefined;
+  #hearing: Disposable | undefined;
+
+  constructor(fleet: Fleet, parts: FleetDrivingParts) {
+    this.#fleet = fleet;
+    this.#parts = parts;
+  }
+
+  async start(): Promise<void> {
+    const { runs, runtime, served, concurrency, onEvent, onError } = this.#parts;
+    this.#hearing = this.#fleet.parts.requests.listen((execution, request) => {
+      if (!runs.has(execution)) return;
+      void (request === "cancel" ? runs.cancel(execution) : runs.interrupt(execution)).catch(onError);
+    });
+    if (concurrency === 0) return;
+    const model: Parameters<Runtime["work"]>[0] = { model: (conversation) => served.find(conversation) };
+    // Its client goes on with what the gateway has begun: only it has the tools.
+    const only = (one: { readonly execution: ExecutionId }) => !isOfGateway(one.execution);
+    this.#worker = await runtime.work({ ...model, only, concurrency, onEvent, onError });
+  }
+
+  stop(): void {
+    this.#hearing?.[Symbol.dispose]();
+  }
+
+  async drain(drainMs: number): Promise<number> {
+    const [left = 0, open] = await Promise.all([this.#worker?.drain(drainMs), this.#parts.runtime.suspend(drainMs)]);
+    return left + open;
+  }
+
+  /** Workers take up what was left, whenever it is. */
+  async recover(): Promise<number> {
+    return 0;
+  }
+
+  async run({ runtime, program, execution, settings }: ClientProgram, onBegun: () => void): Promise<Report> {
+    await runtime.submit(program, { ...given(settings), execution });
+    onBegun();
+    const { report } = await runtime.wait(execution);
+    if (!report) throw new Error("A program that has ended or waits has a report.");
+    return report;
+  }
+
+  driveOn(_id: ExecutionId, _tenant: string, over: () => void): void {
+    over();
+  }
+
+  async ask(id: ExecutionId, request: "cancel" | "interrupt"): Promise<boolean> {
+    const { watch, runtime } = this.#parts;
+    const { records } = await runtime.journal.find(id);
+    using watching = watch.watch(id);
+    await this.#fleet.parts.requests.send(id, request);
+    await watching.wait(new Map([[id, records]]), ASKED_MS);
+    // Its end follows its last records at once.
+    await delay(10);
+    return true;
+  }
+}

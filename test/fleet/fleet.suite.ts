@@ -1,0 +1,256 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { type Fleet } from "../../src/fleet/index.ts";
+import { createRuntime, defineTool, type Runtime, type RuntimeOptions } from "../../src/index.ts";
+import type { ExecutionStatus } from "../../src/reports.ts";
+import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
+
+/*
+ * Holds `src/fleet/fleet-journal.ts`, `src/fleet/worker.ts`, `src/fleet/reconcile.ts`, `src/fleet/turns.ts`,
+ * `src/fleet/open-writes.ts`, `src/fleet/fleet-options.ts`, `src/programs/submit.ts` and `src/executions/wait-for-rest.ts`.
+ */
+
+/** What processes of a fleet share. */
+export interface SharedFleet extends AsyncDisposable {
+  /** The part of the fleet that one more process is. */
+  readonly join: () => Fleet;
+  /** Forgets all wakes. */
+  readonly loseWakes: () => Promise<void>;
+  /** Wakes that wait or are being taken. */
+  readonly wakes: () => Promise<number>;
+}
+
+const common = { description: "d", input: z.object({ n: z.number() }), allowedCallers: ["programmatic"] } as const;
+
+function makeTools(made: string[] = []) {
+  const write = (_: unknown, { idempotencyKey }: { readonly idempotencyKey: string }) => {
+    made.push(idempotencyKey);
+    return made.length;
+  };
+  return [
+    defineTool({ ...common, name: "double", effect: "read", handler: ({ n }) => n * 2 }),
+    defineTool({ ...common, name: "pay", effect: "write", approval: "always", handler: write }),
+    defineTool({ ...common, name: "ask", effect: "read", handler: "client" }),
+  ];
+}
+
+const SUM = "let sum = 0; for (let n = 1; n <= 3; n += 1) sum += await tools.double({ n }); return sum;";
+
+/** How fleets behave on every journal and queue. */
+export function behavesAsFleet(name: string, share: () => Promise<SharedFleet>): void {
+  describe(`a fleet on ${name}`, () => {
+    const open = (fleet: Fleet, options: Partial<RuntimeOptions> = {}) =>
+      createRuntime({
+        tools: makeTools(),
+        sandbox: createMemorySandbox(),
+        approve: () => "later",
+        leaseMs: 1000,
+        logger: { error: () => {} },
+        fleet,
+        ...options,
+      });
+    const work = (runtime: Runtime, more: object = {}) =>
+      runtime.work({ reconcileMs: 100, onError: (error) => expect.unreachable(String(error)), ...more });
+    const valueOf = ({ report }: ExecutionStatus) => report?.outcome;
+
+    test("a worker drives what another process has submitted, and ends its wake", async () => {
+      await using shared = await share();
+      await using server = await open(shared.join());
+      const id = await server.submit(SUM);
+      expect((await server.status(id)).listed).toMatchObject({ state: "running", driven: false, records: 1 });
+      expect(await shared.wakes()).toBe(1);
+      await using runtime = await open(shared.join());
+      await using _ = await work(runtime);
+      expect(valueOf(await server.wait(id))).toEqual({ type: "completed", value: 12 });
+      await expect.poll(() => shared.wakes()).toBe(0);
+    });
+
+    test("wait resolves while an execution waits, and again at its end once it was decided", async () => {
+      await using shared = await share();
+      const made: string[] = [];
+      await using server = await open(shared.join());
+      await using runtime = await open(shared.join(), { tools: makeTools(made) });
+      await using _ = await work(runtime);
+      const id = await server.submit(
+        "const paid = await tools.pay({ n: 1 }); const units = await tools.ask({ n: 2 }); return [paid, units];",
+      );
+      const waiting = await server.wait(id);
+      expect(waiting.listed).toMatchObject({ state: "waiting", waitsFor: ["pay"] });
+      expect(made).toEqual([]);
+      await server.decide(id, { 1: { allow: true, by: "ann" } });
+      expect((await server.wait(id)).listed).toMatchObject({ state: "waiting", waitsFor: ["ask"] });
+      await server.answer(id, { 2: { value: 7 } });
+      expect(valueOf(await server.wait(id))).toEqual({ type: "completed", value: [1, 7] });
+      expect(made).toHaveLength(1);
+    });
+
+    test("a waiting execution rests: no wake, and no reconciler, brings it to a worker again", async () => {
+      await using shared = await share();
+      const fleet = shared.join();
+      await using runtime = await open(fleet);
+      await using _ = await work(runtime);
+      const id = await runtime.submit("return tools.ask({ n: 1 });");
+      await runtime.wait(id);
+      const due = () => Array.fromAsync(fleet.journal.list({ open: true, due: "left" }));
+      await expect.poll(due).toEqual([]);
+      await expect.poll(() => shared.wakes()).toBe(0);
+      const { records } = await fleet.journal.find(id);
+      await runtime.answer(id, { 1: { value: 1 } });
+      await runtime.wait(id);
+      expect((await fleet.journal.find(id)).records).toBeGreaterThan(records);
+    });
+
+    test("what was submitted and decided goes on although all wakes are lost", async () => {
+      await using shared = await share();
+      await using server = await open(shared.join());
+      const ids = await Promise.all([1, 2, 3].map(() => server.submit("return tools.ask({ n: 1 });")));
+      await shared.loseWakes();
+      await using runtime = await open(shared.join());
+      await using _ = await work(runtime);
+      for (const id of ids) expect((await server.wait(id)).listed.state).toBe("waiting");
+      for (const id of ids) await server.answer(id, { 1: { value: 5 } });
+      await shared.loseWakes();
+      for (const id of ids) expect(valueOf(await server.wait(id))).toEqual({ type: "completed", value: 5 });
+    });
+
+    test("a worker that ends leaves what it drives to another one at once", async () => {
+      await using shared = await share();
+      await using server = await open(shared.join());
+      const begun = Promise.withResolvers<void>();
+      const slow = defineTool({
+        ...common,
+        name: "slow",
+        effect: "read",
+        handler: async (_: unknown, { signal }: { readonly signal: AbortSignal }) => {
+          begun.resolve();
+          await delay(60_000, undefined, { signal });
+        },
+      });
+      const quick = defineTool({ ...common, name: "slow", effect: "read", handler: () => 3 });
+      await using submitter = await open(shared.join(), { tools: [slow] });
+      const first = await open(shared.join(), { tools: [slow], leaseMs: 600_000 });
+      const firstWorker = await work(first);
+      const id = await submitter.submit("return tools.slow({ n: 1 });");
+      await begun.promise;
+      await using second = await open(shared.join(), { tools: [quick] });
+      await using _ = await work(second, { reconcileMs: 3_600_000 });
+      expect(await firstWorker.drain(60_000)).toBe(1);
+      expect(valueOf(await server.wait(id))).toEqual({ type: "completed", value: 3 });
+      await first[Symbol.asyncDispose]();
+    });
+
+    test("a worker that ends waits for the result of a write, and nothing more of its program", async () => {
+      await using shared = await share();
+      const [begun, finish] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const made: string[] = [];
+      const put = defineTool({
+        ...common,
+        name: "put",
+        effect: "write",
+        handler: async (_: unknown, { idempotencyKey }: { readonly idempotencyKey: string }) => {
+          made.push(idempotencyKey);
+          begun.resolve();
+          await finish.promise;
+          return made.length;
+        },
+      });
+      await using runtime = await open(shared.join(), { tools: [put] });
+      const worker = await work(runtime);
+      const id = await runtime.submit("return [await tools.put({ n: 1 }), await tools.put({ n: 2 })];");
+      await begun.promise;
+      const drained = worker.drain(60_000);
+      finish.resolve();
+      expect(await drained).toBe(1);
+      expect(made).toHaveLength(1);
+      await using _ = await work(runtime);
+      expect(valueOf(await runtime.wait(id))).toEqual({ type: "completed", value: [1, 2] });
+      expect(new Set(made).size).toBe(2);
+    });
+
+    test("a submission again is the same execution, and another program under its id is refused", async () => {
+      await using shared = await share();
+      await using server = await open(shared.join());
+      expect(await server.submit(SUM, { execution: "one" })).toBe("one");
+      expect(await server.submit(SUM, { execution: "one" })).toBe("one");
+      await expect(server.submit("return 1;", { execution: "one" })).rejects.toMatchObject({
+        code: "execution_exists",
+      });
+      expect(await Array.fromAsync(server.executions())).toHaveLength(1);
+    });
+
+    test("a program that cannot be run has ended when it is submitted, and says why", async () => {
+      await using shared = await share();
+      await using server = await open(shared.join());
+      const id = await server.submit("return (;");
+      const { outcome } = (await server.wait(id)).report ?? {};
+      const executed = await server.execute("return (;");
+      expect(outcome).toEqual(executed.outcome);
+      await using runtime = await open(shared.join());
+      await using _ = await work(runtime);
+      await expect.poll(() => shared.wakes()).toBe(0);
+      expect((await server.journal.find(id)).records).toBe(2);
+    });
+
+    test("a conversation whose host left it goes on with a worker that has its model, and with no other", async () => {
+      await using shared = await share();
+      const model = scriptedModel([
+        { calls: [{ id: "c1", tool: "ask", input: { n: 1 } }] },
+        ({ results }) => ({ text: results.map(({ text }) => text).join() }),
+      ]);
+      const tools = [
+        defineTool({ ...common, name: "ask", allowedCallers: ["direct"], effect: "read", handler: "client" }),
+      ];
+      await using server = await open(shared.join(), { tools });
+      const report = await server.agent({ model, task: "Work.", execution: "talk" });
+      expect(report.ending.type).toBe("waiting");
+      await using without = await open(shared.join(), { tools });
+      await using _ = await work(without);
+      await server.answer("talk", { c1: { value: 7 } });
+      await delay(300);
+      expect((await server.status("talk")).listed.state).toBe("running");
+      await using runtime = await open(shared.join(), { tools });
+      await using other = await work(runtime, { model: () => model });
+      expect(other.driven).toBeLessThanOrEqual(1);
+      const { conversation } = await server.wait("talk");
+      expect(conversation?.ending).toMatchObject({ type: "answered", answer: "7" });
+    });
+
+    test("the last moment of a call that waits wakes its execution", async () => {
+      await using shared = await share();
+      await using runtime = await open(shared.join());
+      await using _ = await work(runtime);
+      const id = await runtime.submit("return tools.pay({ n: 1 }).catch(({ code }) => code);", {
+        limits: { waitMs: 300 },
+      });
+      await runtime.wait(id);
+      await expect
+        .poll(async () => valueOf(await runtime.status(id)), { timeout: 5000 })
+        .toMatchObject({
+          type: "completed",
+          value: "approval_expired",
+        });
+    });
+
+    test("many workers drive each execution once", async () => {
+      await using shared = await share();
+      const made: string[] = [];
+      const pay = defineTool({
+        ...common,
+        name: "put",
+        effect: "write",
+        handler: (_: unknown, { idempotencyKey }: { readonly idempotencyKey: string }) => made.push(idempotencyKey),
+      });
+      await using server = await open(shared.join(), { tools: [pay] });
+      await using stack = new AsyncDisposableStack();
+      for (let index = 0; index < 3; index += 1) {
+        const runtime = stack.use(await open(shared.join(), { tools: [pay] }));
+        stack.use(await work(runtime, { concurrency: 4 }));
+      }
+      const ids = await Promise.all(Array.from({ length: 40 }, () => server.submit("return tools.put({ n: 1 });")));
+      for (const id of ids) expect(valueOf(await server.wait(id))).toMatchObject({ type: "completed" });
+      expect(new Set(made).size).toBe(40);
+      expect(made).toHaveLength(40);
+    });
+  });
+}

@@ -1,0 +1,295 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createFleet, type Fleet } from "../../src/fleet/index.ts";
+import { createRuntime, PortcullisError, type Runtime } from "../../src/index.ts";
+import { childExecution } from "../../src/agent/calls/child-execution.ts";
+import type { Journal, JournalRecord } from "../../src/journal/index.ts";
+import { readPast } from "../../src/programs/from-journal/past-execution.ts";
+import { createMemorySandbox } from "../../src/testing.ts";
+import { isWritten, makeTools, SHAPES } from "../durability/shapes.ts";
+import { ALL_TESTS } from "../support/all-tests.ts";
+import { memoryFolder } from "../support/memory-folder.ts";
+import { createPostgresJournal } from "../../src/journal/postgres/postgres-journal.ts";
+import { noPostgres, PostgresServer } from "../postgres-support/postgres-server.ts";
+import { ANSWER, CONVERSATION, LEASE_MS, model } from "./kill-cases.ts";
+
+/** What is submitted, and what happens meanwhile. */
+interface Storm {
+  readonly workers: number;
+  /** One in `CONVERSATION_EVERY` is a conversation. */
+  readonly submissions: number;
+  readonly kills: number;
+  /** Workers that are stopped for longer than their leases, and continued. */
+  readonly zombies: number;
+  readonly restarts: number;
+  /** How often the tables of the queue are emptied. */
+  readonly losses: number;
+  /** How far the clock of the first worker is ahead, in milliseconds. */
+  readonly clockMs: number;
+}
+
+const SMALL: Storm = { workers: 2, submissions: 40, kills: 10, zombies: 1, restarts: 1, losses: 1, clockMs: 0 };
+const KILLS = Number(process.env["KILLS"] ?? 50);
+const LARGE: Storm = {
+  workers: 3,
+  submissions: 300,
+  kills: KILLS,
+  zombies: 3,
+  restarts: 5,
+  losses: 2,
+  clockMs: 600_000,
+};
+const CONVERSATION_EVERY = 10;
+const STORM = ALL_TESTS ? LARGE : SMALL;
+
+const SCRIPT = fileURLToPath(new URL("kill-worker.ts", import.meta.url));
+const children = new Set<ChildProcess>();
+
+function startWorker(url: string, effects: string, clockMs: number): ChildProcess {
+  const child = fork(SCRIPT, [url, effects, `${clockMs}`], {
+    execArgv: ["--conditions=portcullis-source", "--no-warnings"],
+    stdio: ["ignore", "ignore", "pipe", "ipc"],
+  });
+  children.add(child);
+  child.once("exit", () => children.delete(child));
+  child.stderr?.on("data", (chunk: Buffer) => {
+    printed += chunk.toString();
+  });
+  return child;
+}
+
+let printed = "";
+
+describe.skipIf(noPostgres)("a fleet on PostgreSQL whose workers die", () => {
+  let server: PostgresServer;
+  beforeAll(async () => {
+    server = await PostgresServer.start();
+  }, 120_000);
+  afterAll(async () => {
+    for (const child of children) child.kill("SIGKILL");
+    await server[Symbol.asyncDispose]();
+  }, 60_000);
+
+  test(
+    `${STORM.submissions} programs and conversations, ${STORM.kills} kills: nothing is lost, and no write made twice without a decision`,
+    { timeout: 3_600_000 },
+    async () => {
+      const since = performance.now();
+      await server.sql("CREATE DATABASE storm");
+      const url = server.url({ database: "storm" });
+      const folder = memoryFolder("portcullis-fleet-");
+      const effects = join(folder, "effects");
+      writeFileSync(effects, "");
+      await using stack = new AsyncDisposableStack();
+      stack.defer(() => rmSync(folder, { recursive: true, force: true }));
+      const open = async () => {
+        const journal = stack.use(createPostgresJournal({ url, unavailableMs: 30_000 }));
+        const fleet: Fleet = stack.use(createFleet({ journal, onError: () => {} }));
+        return stack.use(await openServer(fleet, effects));
+      };
+      // Two servers, which take turns.
+      const servers = [await open(), await open()] as const;
+      let turn = 0;
+      const any = () => servers[(turn += 1) % 2] as Runtime;
+      const all: string[] = [];
+      const submitSome = async (part: number) => {
+        const begin = async (index: number) => {
+          const conversation = index % CONVERSATION_EVERY === 0;
+          const execution = `${conversation ? "c" : "e"}${index}`;
+          if (conversation) await lasting(() => any().agent({ model, task: "Work.", execution }));
+          else await lasting(() => any().submit(programOf(index), { execution }));
+          all.push(execution);
+        };
+        const until = Math.ceil(STORM.submissions * Math.min(1, part));
+        await Promise.all(Array.from({ length: until - all.length }, (_, index) => begin(all.length + index)));
+      };
+      const storm = raise(url, effects, any, submitSome);
+      await untilEnded(any, all, effects, storm.isOver);
+      const done = await storm.done;
+      const { journal } = servers[0];
+      const givenUp = await judge(journal, effects);
+      const seconds = Math.round((performance.now() - since) / 1000);
+      process.stdout.write(
+        `${all.length} executions, ${done.kills} kills, ${done.zombies} stops, ${done.restarts} restarts of PostgreSQL, ${done.losses} losses of the queue, ${givenUp} given up: ${seconds} s\n`,
+      );
+    },
+  );
+
+  /** Submits, kills, stops, restarts and loses, all through the time. */
+  function raise(url: string, effects: string, any: () => Runtime, submitSome: (part: number) => Promise<void>) {
+    const done = { kills: 0, zombies: 0, restarts: 0, losses: 0 };
+    let isOver = false;
+    const workers: ChildProcess[] = [];
+    const replace = async (index: number) => {
+      const worker = startWorker(url, effects, index === 0 ? STORM.clockMs : 0);
+      workers[index] = worker;
+      await Promise.race([once(worker, "message"), once(worker, "exit")]);
+    };
+    const rounds = async () => {
+      await Promise.all(Array.from({ length: STORM.workers }, (_, index) => replace(index)));
+      for (; done.kills < STORM.kills; done.kills += 1) {
+        const index = Math.floor(Math.random() * STORM.workers);
+        const worker = workers[index] as ChildProcess;
+        const part = (done.kills + 1) / STORM.kills;
+        await submitSome(part);
+        await delay(Math.random() * 300);
+        if (done.zombies < STORM.zombies * part) {
+          done.zombies += 1;
+          worker.kill("SIGSTOP");
+          await delay(LEASE_MS * 2);
+          worker.kill("SIGCONT");
+        }
+        if (done.restarts < STORM.restarts * part) {
+          done.restarts += 1;
+          await server.kill();
+          await server.start();
+        }
+        if (done.losses < STORM.losses * part) {
+          done.losses += 1;
+          await loseWakes(any());
+        }
+        worker.kill("SIGKILL");
+        await replace(index);
+      }
+    };
+    const ended = rounds().finally(() => {
+      isOver = true;
+    });
+    ended.catch(() => {});
+    return { isOver: () => isOver, done: ended.then(() => done) };
+  }
+});
+
+function programOf(index: number): string {
+  return (SHAPES[index % SHAPES.length] as (typeof SHAPES)[number]).program;
+}
+
+function openServer(fleet: Fleet, effects: string): Promise<Runtime> {
+  return createRuntime({
+    tools: makeTools(
+      (key) => appendFileSync(effects, `${key} begin\n`),
+      async (key, kind) => appendFileSync(effects, `${key} ${kind}\n`),
+      ["direct", "programmatic"],
+    ),
+    fleet,
+    sandbox: createMemorySandbox(),
+    approve: () => "later",
+    logger: { error: () => {} },
+    leaseMs: LEASE_MS,
+    limits: { runningMs: 600_000, wallMs: 600_000 },
+  });
+}
+
+async function loseWakes(runtime: Runtime): Promise<void> {
+  const { store } = runtime.journal as Journal & { readonly store: { query: (text: string) => Promise<unknown> } };
+  await lasting(() => store.query("TRUNCATE portcullis_queue.job"));
+}
+
+/** Tries again while PostgreSQL restarts. */
+async function lasting<Value>(work: () => Promise<Value>): Promise<Value> {
+  for (let attempt = 1; ; attempt += 1)
+    try {
+      return await work();
+    } catch (error) {
+      if (attempt === 50 || (PortcullisError.is(error) && !error.code.startsWith("journal_"))) throw error;
+      await delay(200);
+    }
+}
+
+/** Decides what waits, as a person would, until all have ended. */
+async function untilEnded(
+  any: () => Runtime,
+  ids: readonly string[],
+  effects: string,
+  isAll: () => boolean,
+): Promise<void> {
+  const ended = new Set<string>();
+  let deadline = Number.POSITIVE_INFINITY;
+  for (;;) {
+    const open = ids.filter((id) => !ended.has(id));
+    if (isAll()) deadline = Math.min(deadline, Date.now() + 120_000);
+    if (open.length === 0 && isAll()) return;
+    for (const id of open) {
+      const status = await lasting(() => any().status(id));
+      if (status.listed.state === "ended") ended.add(id);
+      if (status.listed.state === "waiting") await decideWaiting(any(), id, status, effects).catch(ignoreRaces);
+    }
+    if (Date.now() > deadline) {
+      const stuck = await Promise.all(open.slice(0, 5).map((id) => any().status(id)));
+      throw new Error(`${open.length} executions did not end:\n${JSON.stringify(stuck, undefined, 1)}\n${printed}`);
+    }
+    await delay(50);
+  }
+}
+
+async function decideWaiting(
+  runtime: Runtime,
+  id: string,
+  { report, conversation }: Awaited<ReturnType<Runtime["status"]>>,
+  effects: string,
+): Promise<void> {
+  const waiting = report?.outcome ?? conversation?.ending;
+  if (waiting?.type !== "waiting") return;
+  const written = readFileSync(effects, "utf8");
+  const decisions = waiting.approvals.map(({ callId, inputDigest, why }) => {
+    const [own = "", ofProgram] = callId.split("/");
+    const key = ofProgram === undefined ? `${id}:${own}` : `${childExecution(id, own)}:${ofProgram}`;
+    const done = `${key}:${inputDigest}`;
+    const isDone = why === "outcome_unknown" && isWritten(written, done);
+    return [callId, isDone ? { done: { value: done } } : { allow: true }] as const;
+  });
+  if (decisions.length > 0) await runtime.decide(id, Object.fromEntries(decisions));
+  const results = Object.fromEntries(waiting.calls.map(({ callId }) => [callId, { value: 7 }]));
+  if (waiting.calls.length > 0) await runtime.answer(id, results);
+}
+
+function ignoreRaces(error: unknown): void {
+  const codes = ["decision_exists", "call_unknown", "head_moved", "execution_driven"];
+  if (!PortcullisError.is(error) || (!codes.includes(error.code) && !error.code.startsWith("journal_"))) throw error;
+}
+
+/** Holds every execution to the promise. Returns how many were given up after three deaths in a row. */
+async function judge(journal: Journal, effects: string): Promise<number> {
+  let givenUp = 0;
+  let writes = 0;
+  const written = readFileSync(effects, "utf8")
+    .split("\n")
+    .filter((line) => line.endsWith(" write"));
+  expect(written.toSorted(), "a write was made twice").toEqual([...new Set(written)].toSorted());
+  for await (const { execution, kind } of journal.list()) {
+    const records = await Array.fromAsync(journal.read(execution));
+    const outcomes = records.flatMap((record) => (record.type === "outcome" ? [record.outcome] : []));
+    expect(outcomes, execution).toHaveLength(1);
+    expect(records.at(-1)?.type, execution).toBe("outcome");
+    if (outcomes[0]?.includes("hosts died in a row")) {
+      givenUp += 1;
+      continue;
+    }
+    if (kind === "conversation") {
+      expect(outcomes[0], execution).toContain(JSON.stringify(ANSWER).slice(1, -1));
+      writes += CONVERSATION.writes - 1;
+      const messages = records.filter((record) => record.type === "message" && record.from === "model");
+      expect(messages, execution).toHaveLength(CONVERSATION.turns);
+    } else {
+      writes += await judgeProgram(execution, records);
+    }
+  }
+  expect(written.length, "writes").toBeGreaterThanOrEqual(writes);
+  return givenUp;
+}
+
+/** Returns the number of writes that the program makes. */
+async function judgeProgram(execution: string, records: readonly JournalRecord[]): Promise<number> {
+  const { state } = await readPast(records);
+  expect(state.end.outcome, execution).toContain('"completed"');
+  const source = state.header?.kind === "program" ? state.header.source : "";
+  const shape = SHAPES.find(({ program }) => program === source);
+  if (!shape) return 1;
+  expect(JSON.parse(state.end.settled?.body ?? "null"), `${execution}: ${source}`).toEqual(shape.value);
+  return shape.writes;
+}

@@ -1,0 +1,169 @@
+import { Client, Pool, type QueryResult } from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { PgBossQueue, type QueueDatabase } from "../../src/fleet/pg-boss-queue.ts";
+import type { Wake } from "../../src/fleet/wake-queue.ts";
+import { noPostgres, PostgresServer } from "../postgres-support/postgres-server.ts";
+
+describe.skipIf(noPostgres)("the queue in pg-boss", () => {
+  let server: PostgresServer;
+  let count = 0;
+  beforeAll(async () => {
+    server = await PostgresServer.start();
+  }, 120_000);
+  afterAll(() => server[Symbol.asyncDispose](), 60_000);
+
+  /** A database of the test's own, and the connections and queues of processes. */
+  async function share() {
+    const database = `queue_${(count += 1)}`;
+    await server.sql(`CREATE DATABASE ${database}`);
+    const url = server.url({ database });
+    const stack = new AsyncDisposableStack();
+    const connect = async (role = "postgres") => {
+      const pool = new Pool({
+        connectionString: role === "postgres" ? url : url.replace("//postgres:", `//${role}:`),
+        max: 3,
+      });
+      stack.defer(() => pool.end());
+      const listening = new Client(url);
+      await listening.connect();
+      stack.defer(() => listening.end());
+      const listeners = new Map<string, (payload: string) => void>();
+      listening.on("notification", ({ channel, payload = "" }) => listeners.get(channel)?.(payload));
+      const database: QueueDatabase = {
+        query: async (text, values) => {
+          const found: QueryResult | QueryResult[] = await pool.query(text, values as unknown[]);
+          return { rows: [found].flat().flatMap(({ rows }) => rows as Record<string, unknown>[]) };
+        },
+        onNotify: (channel, listener) => {
+          listeners.set(channel, listener);
+          void listening.query(`LISTEN "${channel}"`);
+          return { [Symbol.dispose]: () => void listeners.delete(channel) };
+        },
+      };
+      return { pool, database };
+    };
+    const join = async () => {
+      const { pool, database } = await connect();
+      const queue = stack.use(new PgBossQueue(database, (error) => expect.unreachable(String(error))));
+      return { pool, database, queue };
+    };
+    return { join, connect, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  }
+
+  /** Takes wakes, at most so many at once, until disposed. */
+  async function taking(queue: PgBossQueue, { room = 10, passedOver = [] as readonly string[] } = {}) {
+    const taken: Wake[] = [];
+    const ends: (() => void)[] = [];
+    const work = await queue.work({
+      room: () => room - ends.length,
+      passedOver: () => passedOver,
+      take: (wake, done) => {
+        taken.push(wake);
+        ends.push(done);
+      },
+      onError: (error) => expect.unreachable(String(error)),
+    });
+    return {
+      taken,
+      end: () => {
+        for (const done of ends.splice(0)) done();
+        work.pull();
+      },
+      [Symbol.asyncDispose]: () => work[Symbol.asyncDispose](),
+    };
+  }
+
+  test("ten processes make its tables at once", async () => {
+    await using shared = await share();
+    const all = await Promise.all(Array.from({ length: 10 }, () => shared.join()));
+    await Promise.all(all.map(({ queue }) => queue.open()));
+    await all[3]?.queue.wake([{ execution: "e", tenant: "t" }]);
+    await using worker = await taking((all[7] as (typeof all)[0]).queue);
+    await expect.poll(() => worker.taken).toEqual([{ execution: "e", tenant: "t" }]);
+  });
+
+  test("a wake is in the transaction of what it tells: before the commit no worker has it, and after a rollback none", async () => {
+    await using shared = await share();
+    const [{ pool, queue }, other] = await Promise.all([shared.join(), shared.join()]);
+    await queue.wake([{ execution: "decided", tenant: "t" }]);
+    const client = await pool.connect();
+    const within = (text: string, values?: readonly unknown[]) => client.query(text, values as unknown[]);
+    await client.query("BEGIN");
+    await queue.wake([{ execution: "decided", tenant: "t" }], within);
+    await queue.wake([{ execution: "submitted", tenant: "t" }], within);
+    await using worker = await taking(other.queue);
+    await other.queue.wake([{ execution: "third", tenant: "t" }]);
+    // The wake that was queued before is taken only after the decision is there.
+    await expect.poll(() => worker.taken.map(({ execution }) => execution)).toEqual(["third"]);
+    await client.query("COMMIT");
+    await expect
+      .poll(() => worker.taken.map(({ execution }) => execution).toSorted())
+      .toEqual(["decided", "submitted", "third"]);
+    await client.query("BEGIN");
+    await queue.wake([{ execution: "undone", tenant: "t" }], within);
+    await client.query("ROLLBACK");
+    client.release();
+    expect(await queue.unqueued(["undone", "third"], 60_000)).toEqual(["undone"]);
+  });
+
+  test("an execution has one wake, and one more once a worker was handed it; a wake for now takes the place of a later one", async () => {
+    await using shared = await share();
+    const { queue } = await shared.join();
+    const wake = { execution: "e", tenant: "t" };
+    await queue.wake([{ ...wake, afterMs: 3_600_000, failures: 2 }]);
+    expect(await queue.queued()).toEqual([]);
+    expect(await queue.unqueued(["e"], 1)).toEqual([]);
+    await queue.wake([wake, wake]);
+    expect(await queue.queued()).toMatchObject([{ tenant: "t", wakes: 1 }]);
+    await queue.wake([{ ...wake, afterMs: 3_600_000 }]);
+    await using worker = await taking(queue);
+    await expect.poll(() => worker.taken).toHaveLength(1);
+    await queue.wake([wake]);
+    await expect.poll(() => worker.taken).toHaveLength(2);
+    worker.end();
+    await expect.poll(() => queue.unqueued(["e"], 60_000)).toEqual(["e"]);
+  });
+
+  test("a wake that a worker was given and has not ended names its execution for a while only", async () => {
+    await using shared = await share();
+    const { queue } = await shared.join();
+    await queue.wake([{ execution: "e", tenant: "t" }]);
+    await using worker = await taking(queue);
+    await expect.poll(() => worker.taken).toHaveLength(1);
+    expect(await queue.unqueued(["e"], 60_000)).toEqual([]);
+    await expect.poll(() => queue.unqueued(["e"], 1)).toEqual(["e"]);
+  });
+
+  test("a worker gets no more wakes than it has room for, and none of tenants that it passes over", async () => {
+    await using shared = await share();
+    const { queue } = await shared.join();
+    await queue.wake(Array.from({ length: 6 }, (_, index) => ({ execution: `a${index}`, tenant: "a" })));
+    await queue.wake([{ execution: "b", tenant: "b" }]);
+    expect(
+      (await queue.queued())
+        .map(({ tenant, wakes }) => [tenant, wakes])
+        .toSorted(([a = ""], [b = ""]) => (a < b ? -1 : 1)),
+    ).toEqual([
+      ["a", 6],
+      ["b", 1],
+    ]);
+    await using of = await taking(queue, { passedOver: ["a"] });
+    await expect.poll(() => of.taken).toEqual([{ execution: "b", tenant: "b" }]);
+    await using worker = await taking(queue, { room: 2 });
+    await expect.poll(() => worker.taken).toHaveLength(2);
+    worker.end();
+    await expect.poll(() => worker.taken).toHaveLength(4);
+  });
+
+  test("a role without rights is told what it lacks", async () => {
+    await using shared = await share();
+    const { pool } = await shared.connect();
+    await pool.query("CREATE ROLE weak LOGIN PASSWORD 'correct-horse-7'; REVOKE CREATE ON SCHEMA public FROM PUBLIC");
+    const { database } = await shared.connect("weak");
+    await using queue = new PgBossQueue(database, () => {});
+    await expect(queue.open()).rejects.toMatchObject({
+      code: "queue_unavailable",
+      message: expect.stringMatching(/portcullis_queue.*permission denied.*right to create a schema/),
+    });
+  });
+});
