@@ -15,6 +15,9 @@ export type { CallOptions, DeriveOptions, SearchToolsOptions } from "./host/meth
 export type { RuntimeOptions, SearchOptions } from "./host/options.ts";
 export type { ExecutionHandle, Runtime } from "./host/runtime.ts";
 
+/** The rule of the option `leaseMs`. */
+export const LEASE_MS = RUNTIME_RULES.leaseMs;
+
 /**
  * Creates a runtime: tools behind one gate, a sandbox to run programs in, and a journal. Rejects with a
  * `PortcullisError` if an option is invalid or the sandbox cannot run on this machine. Dispose of it with `await using`.

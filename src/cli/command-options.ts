@@ -8,12 +8,14 @@ import { MAX_TOKENS, MAX_TURNS } from "../agent/agent-options.ts";
 import { PROGRAMS_OPTIONS } from "../agent/prompt/programs-option.ts";
 import { AT_ONCE, CUT_TOKENS, REPEAT, WINDOW_TOKENS } from "../comparison/compare-numbers.ts";
 import { RECOVER_RULES } from "../executions/recover-options.ts";
+import { WORK_RULES } from "../fleet/fleet-options.ts";
 import { POLICY_NAMES } from "../gate/approve/policy.ts";
 import { PROVIDERS } from "../models/provider/providers.ts";
 import { SETTINGS_RULES } from "../models/settings.ts";
 import { checkOptions, type OptionPlace, wholeNumber } from "../option-rules/options.ts";
 import { count } from "../output/count-text.ts";
 import { LIMIT_RULES, type Limits } from "../programs/limits.ts";
+import { LEASE_MS } from "../runtime.ts";
 import { LISTEN_RULES, SERVER_RULES } from "../serve/server-options.ts";
 import { FOUND_DEFAULT } from "../tools/search/search-tool.ts";
 
@@ -235,6 +237,10 @@ export const MCP = {
 
 export const SERVE = {
   ...TOOLS,
+  "--workers <where>": reading(
+    "who drives programs, with a journal in PostgreSQL: here (this server and the workers of the fleet) or elsewhere (the workers alone); here by default",
+    word(["here", "elsewhere"]),
+  ),
   "--port <number>": reading(
     `port to listen on, 0 for any that is free; ${LISTEN_RULES.port.default} by default`,
     whole(LISTEN_RULES.port),
@@ -262,6 +268,31 @@ export const SERVE = {
   ...JOURNAL,
   ...drain("30 s"),
   "--open": "open the page in a browser",
+};
+
+export const WORKER = {
+  ...TOOLS,
+  ...JOURNAL,
+  "--concurrency <number>": reading(
+    "executions that are driven at once; 8 by default",
+    whole(RECOVER_RULES.concurrency),
+  ),
+  "--lease-ms <number>": reading(
+    "milliseconds after which another worker takes over what this one drove when it died; 15,000 by default",
+    whole(LEASE_MS),
+  ),
+  "--reconcile-ms <number>": reading(
+    "how often executions without a driver and a wake are looked for, in milliseconds; 1,000 by default",
+    whole(WORK_RULES.reconcileMs),
+  ),
+  "--model <provider:name>": repeatable(
+    "a model with which conversations go on, or a module whose default export is one (repeatable)",
+  ),
+  ...BASE_URL,
+  ...SANDBOX,
+  ...POLICY,
+  ...LIMIT,
+  ...drain("30 s"),
 };
 
 const KEYS_FILE = { "--keys <file>": mandatory("the file of keys, as serve and mcp read it") };

@@ -90,6 +90,12 @@ program
   .description("serve programs over HTTP, with MCP at /mcp and a page to look at, until it is told to end")
   .runs(options.SERVE, async (given) => (await import("./commands/serve/serve.ts")).serve(given));
 
+program
+  .command("worker")
+  .example(`portcullis worker --tools ./tools.js --journal postgres://portcullis@db/portcullis`)
+  .description("drive programs that others submit to the same journal in PostgreSQL, until it is told to end")
+  .runs(options.WORKER, async (given) => (await import("./commands/serve/worker.ts")).worker(given));
+
 const key = program
   .command("key")
   .example(`portcullis key add ana --keys keys.json`)

@@ -133,6 +133,8 @@ export class PgBossQueue implements WakeQueue, AsyncDisposable {
       await boss.createQueue(QUEUE, QUEUE_OPTIONS);
     } catch (cause) {
       await boss.stop({ graceful: false }).catch(() => {});
+      // The journal says itself that its database cannot be used.
+      if (PortcullisError.is(cause)) throw cause;
       throw new PortcullisError(
         "queue_unavailable",
         `The queue of the fleet cannot be opened in the journal's database (schema ${SCHEMA}): ${reasonOf(cause)}. The role of the URL needs the right to create a schema there, once.`,

@@ -29,6 +29,16 @@ export function optionalJournal(named?: string, unavailableMs?: number): OpenJou
   return createSqliteJournal({ path });
 }
 
+/** The URL of the journal of a fleet. Throws if none is named, or a file: other machines do not reach it. `what` needs it. */
+export function fleetJournalOf(named: string | undefined, what: string): string {
+  const url = journalPathOf(named);
+  if (url !== undefined && POSTGRES_URL.test(url)) return url;
+  throw new Failure(
+    EXIT.usage,
+    `${what} needs the journal of its fleet, in PostgreSQL: --journal postgres://user@host/database, or ${VARIABLE}.`,
+  );
+}
+
 /** Refuses an id of an execution without a journal: nothing would know the execution again. */
 export function checkExecution(execution: string | undefined, journal: string | undefined): void {
   if (execution !== undefined && journalPathOf(journal) === undefined)

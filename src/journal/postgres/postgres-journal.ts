@@ -192,7 +192,15 @@ class DatabaseJournal implements PostgresJournal {
   }
 
   async query(text: string, values: readonly unknown[] = [], options: StatementOptions = {}) {
-    const found = await this.#database.query({ text, values: [...values] }, options);
+    const found = await this.#database.run(async (client) => {
+      try {
+        return await client.query<Record<string, unknown>>(text, [...values]);
+      } catch (error) {
+        // Several statements may have begun a transaction. A lost connection is given up anyway.
+        if (values.length === 0) await client.query("ROLLBACK").catch(() => {});
+        throw error;
+      }
+    }, options);
     // Several statements have a result each.
     const results = [found].flat();
     return { rows: results.flatMap(({ rows }) => rows), rowCount: results.at(-1)?.rowCount ?? 0 };

@@ -55,7 +55,16 @@ export async function openHttpServer(
   { options, port, keys, drainMs }: HttpSettings,
   more: Pick<
     DoorOptions,
-    "routes" | "model" | "maxTurns" | "maxTokens" | "pauseMs" | "secrets" | "approve" | "patienceMs"
+    | "routes"
+    | "model"
+    | "workers"
+    | "concurrency"
+    | "maxTurns"
+    | "maxTokens"
+    | "pauseMs"
+    | "secrets"
+    | "approve"
+    | "patienceMs"
   > = {},
 ) {
   const { host, hostName, log } = options;

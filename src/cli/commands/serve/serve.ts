@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { given } from "../../../option-rules/given.ts";
 import { readSecrets, secretFileOf } from "../../../serve/gateway/secret-file.ts";
-import { journalPathOf } from "../../input/open-journal.ts";
+import { fleetJournalOf, journalPathOf } from "../../input/open-journal.ts";
 import type { PortcullisServer } from "../../../serve/create-server.ts";
 import { CLOSE_RULES } from "../../../serve/server-options.ts";
 import type { CommandOptions, SERVE } from "../../command-options.ts";
@@ -18,9 +18,10 @@ const CLOSE_MS = 2000;
 
 /** `portcullis serve`: serves programs over HTTP until it is told to end. Resolves with the exit code. */
 export async function serve(options: CommandOptions<typeof SERVE>): Promise<number> {
+  if (options.workers === "elsewhere") fleetJournalOf(options.journal, "--workers elsewhere");
   const settings = readHttpSettings(options, options.port, CLOSE_RULES.drainMs.default);
   const { executions } = settings;
-  const { baseUrl, sandbox, maxTurns, maxTokens, pauseMs } = options;
+  const { baseUrl, sandbox, maxTurns, maxTokens, pauseMs, workers } = options;
   const model = await Promise.all(options.model.map((text) => loadModel(text, given({ baseUrl }))));
   keepStdout();
   using cancelling = cancelOnSignal();
@@ -33,7 +34,8 @@ export async function serve(options: CommandOptions<typeof SERVE>): Promise<numb
     });
     if (cancelling.signal.aborted) return EXIT.completed;
     await using listening = await openHttpServer(runtime, settings, {
-      ...given({ maxTurns, maxTokens, pauseMs }),
+      ...given({ maxTurns, maxTokens, pauseMs, workers }),
+      concurrency: executions.atOnce,
       ...(model.length === 0 ? {} : { model, ...secretsOf(options.journal) }),
     });
     using _ = greet(listening.server, listening.url, options);
