@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ALL_TESTS } from "../support/all-tests.ts";
 
@@ -36,6 +36,12 @@ function newest(): string | undefined {
 
 function install(): void {
   process.stderr.write("Installing postgresql ...\n");
+  const folder = "/etc/postgresql-common";
+  // The package would make and start a cluster of the machine's.
+  if (!existsSync(`${folder}/createcluster.conf`)) {
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(`${folder}/createcluster.conf`, "create_main_cluster = false\n");
+  }
   const command = "apt-get install --yes --no-install-recommends postgresql";
   spawnSync("sh", ["-c", `${command} || { apt-get update && ${command}; }`], {
     stdio: "ignore",

@@ -66,11 +66,18 @@ const ROLES = (schema: string) => `
     CREATE FUNCTION ${schema}.tenants() RETURNS SETOF text LANGUAGE sql STABLE SECURITY DEFINER
       SET search_path = pg_catalog, pg_temp
       AS $$ SELECT tenant FROM ${schema}.tenant_roles WHERE role = session_user $$;
+    -- Volatile, so that it sees an execution that the same statement makes.
+    CREATE FUNCTION ${schema}.is_of_tenant(execution bigint) RETURNS boolean LANGUAGE sql VOLATILE SECURITY DEFINER
+      SET search_path = pg_catalog, pg_temp
+      AS $$ SELECT EXISTS (
+        SELECT 1 FROM ${schema}.executions WHERE number = execution AND tenant IN (SELECT ${schema}.tenants())
+      ) $$;
     ALTER TABLE ${schema}.executions ENABLE ROW LEVEL SECURITY;
     CREATE POLICY of_tenant ON ${schema}.executions USING (tenant IN (SELECT ${schema}.tenants()));
     ALTER TABLE ${schema}.records ENABLE ROW LEVEL SECURITY;
-    CREATE POLICY of_tenant ON ${schema}.records
+    CREATE POLICY of_tenant ON ${schema}.records FOR SELECT
       USING (EXISTS (SELECT 1 FROM ${schema}.executions WHERE number = execution));
+    CREATE POLICY for_tenant ON ${schema}.records FOR INSERT WITH CHECK (${schema}.is_of_tenant(execution));
     ALTER TABLE ${schema}.texts ENABLE ROW LEVEL SECURITY;
     CREATE POLICY of_tenant ON ${schema}.texts USING (tenant IN (SELECT ${schema}.tenants()));
     ALTER TABLE ${schema}.uses ENABLE ROW LEVEL SECURITY;

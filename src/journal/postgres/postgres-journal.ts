@@ -25,6 +25,7 @@ import { nameOf } from "./names.ts";
 import { type NoticeListener, Notices } from "./notices.ts";
 import { POSTGRES_JOURNAL_RULES, type PostgresJournalOptions } from "./postgres-options.ts";
 import { pruneExecutions } from "./prune.ts";
+import { grantTenants } from "./tenant-roles.ts";
 import { type FoundExecution, PAGE_BYTES, StoredRows } from "./stored-rows.ts";
 
 export interface StatementOptions {
@@ -55,6 +56,11 @@ export interface PostgresJournal extends StoredJournal, AsyncDisposable {
    * listen no more.
    */
   onNotify(channel: string, listener: NoticeListener): Disposable;
+  /**
+   * Lets a role of the database, which another process connects as, read and append to executions of these tenants alone,
+   * in place of those that it had. Only the owner of the tables may, which no policy binds.
+   */
+  grantTenants(role: string, tenants: readonly string[]): Promise<void>;
 }
 
 /** A text and what is parsed from it are in memory together. */
@@ -210,6 +216,10 @@ class DatabaseJournal implements PostgresJournal {
     return this.#database.transaction((client) =>
       run((text, values) => client.query<Record<string, unknown>>(text, values as unknown[])),
     );
+  }
+
+  grantTenants(role: string, tenants: readonly string[]): Promise<void> {
+    return grantTenants(this.#database, role, tenants);
   }
 
   prune(options: PruneOptions): Promise<number> {

@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createPostgresJournal, type PostgresJournal } from "../../../src/journal/postgres/postgres-journal.ts";
+import { noPostgres, PostgresServer } from "../../postgres-support/postgres-server.ts";
+import { listed } from "../journal-suite.ts";
+import { header, outcome, turn } from "../records.ts";
+
+describe.skipIf(noPostgres)("a role that the journal was granted to for one tenant", () => {
+  let server: PostgresServer;
+  let owner: PostgresJournal;
+  let worker: PostgresJournal;
+  const large = "x".repeat(100_000);
+
+  beforeAll(async () => {
+    server = await PostgresServer.start();
+    owner = createPostgresJournal({ url: server.url() });
+    for (const tenant of ["acme", "other"]) {
+      await owner.create(header(`of-${tenant}`, { tenant }));
+      await owner.append(`of-${tenant}`, 1, [turn(large), turn(`${tenant}${large}`)]);
+    }
+    await server.sql("CREATE ROLE worker LOGIN PASSWORD 'worker-word'");
+    await owner.grantTenants("worker", ["acme"]);
+    worker = createPostgresJournal({
+      url: server.url({ user: "worker", password: "worker-word" }),
+      unavailableMs: 5000,
+    });
+  }, 120_000);
+  afterAll(async () => {
+    await worker[Symbol.asyncDispose]();
+    await owner[Symbol.asyncDispose]();
+    await server[Symbol.asyncDispose]();
+  });
+
+  test("creates, reads, appends to and renews executions of the tenant, with large texts", async () => {
+    expect((await listed(worker)).map(({ execution }) => execution)).toEqual(["of-acme"]);
+    expect((await Array.fromAsync(worker.read("of-acme")))[2]).toEqual(turn(`acme${large}`));
+    await worker.create(header("mine", { tenant: "acme" }), { driver: "d", until: 5 });
+    await worker.append("mine", 1, [turn(large), turn(`mine${large}`), outcome]);
+    expect(await worker.renew("mine", { driver: "d", until: 9 })).toBe(4);
+    expect(await Array.fromAsync(owner.read("mine"))).toHaveLength(4);
+  });
+
+  test("finds nothing of another tenant through the journal: not to read, to append, to renew, to create", async () => {
+    const unknown = { code: "execution_unknown" };
+    await expect(Array.fromAsync(worker.read("of-other"))).rejects.toMatchObject(unknown);
+    await expect(worker.append("of-other", 3, [outcome])).rejects.toMatchObject(unknown);
+    await expect(worker.renew("of-other", { driver: "d", until: 9 })).rejects.toMatchObject(unknown);
+    expect(await listed(worker, { tenant: "other" })).toEqual([]);
+    await expect(worker.create(header("theirs", { tenant: "other" }))).rejects.toMatchObject({
+      code: "journal_read_only",
+    });
+    await expect(worker.prune({ before: Date.now(), open: true })).rejects.toMatchObject({ code: "journal_read_only" });
+    expect((await owner.find("of-other")).records).toBe(3);
+  });
+
+  test.each([
+    ["another tenant's rows", "SELECT count(*)::int AS n FROM portcullis.executions WHERE tenant <> 'acme'"],
+    ["another tenant's texts", "SELECT count(*)::int AS n FROM portcullis.texts WHERE tenant <> 'acme'"],
+    ["another tenant's uses", "SELECT count(*)::int AS n FROM portcullis.uses WHERE tenant <> 'acme'"],
+    [
+      "another tenant's records",
+      `SELECT count(*)::int AS n FROM portcullis.records WHERE execution NOT IN (SELECT number FROM portcullis.executions)`,
+    ],
+    [
+      "another tenant's records by their number",
+      "SELECT count(*)::int AS n FROM portcullis.records WHERE execution = 2",
+    ],
+  ])("sees none by SQL of its own: %s", async (_, text) => {
+    expect((await worker.query(text)).rows).toEqual([{ n: 0 }]);
+  });
+
+  test.each([
+    ["a tenant more for itself", "INSERT INTO portcullis.tenant_roles VALUES ('worker', 'other')"],
+    ["the tenants of roles", "SELECT * FROM portcullis.tenant_roles"],
+    ["an execution for another tenant", "UPDATE portcullis.executions SET tenant = 'other' WHERE id = 'mine'"],
+    ["a record of another tenant's execution", "INSERT INTO portcullis.records VALUES (2, 3, '{}')"],
+    ["a text of another tenant", "INSERT INTO portcullis.texts VALUES (1, 'other', '\\x00', '\\x00')"],
+    ["a use of another tenant's execution", "INSERT INTO portcullis.uses VALUES (2, 'acme', '\\x00')"],
+    ["a deletion", "DELETE FROM portcullis.executions"],
+    ["another text in place of one", "UPDATE portcullis.texts SET data = '\\x00'"],
+    ["another record in place of one", "UPDATE portcullis.records SET record = '{}'"],
+    ["another role", "SET ROLE postgres"],
+    ["a policy less", "ALTER TABLE portcullis.executions DISABLE ROW LEVEL SECURITY"],
+  ])("is refused by SQL of its own: %s", async (_, text) => {
+    await expect(worker.query(text)).rejects.toMatchObject({ code: "journal_read_only" });
+  });
+
+  test("has other tenants as soon as it is granted them, and cannot be a role that no policy binds", async () => {
+    await owner.grantTenants("worker", ["other"]);
+    expect((await listed(worker)).map(({ execution }) => execution)).toEqual(["of-other"]);
+    await owner.grantTenants("worker", []);
+    expect(await listed(worker)).toEqual([]);
+    for (const role of ["postgres", "nobody-there"])
+      await expect(owner.grantTenants(role, ["acme"])).rejects.toMatchObject({ code: "option_invalid" });
+  });
+});
