@@ -17,7 +17,7 @@ DEMO_PACKAGES := $(if $(wildcard $(PACKAGES))$(filter-out demo,$(MAKECMDGOALS)),
 REPORT := node_modules/.cache/tests.json
 NODE_CLI := node --conditions=portcullis-source src/cli.ts
 
-.PHONY: demo packages demo-docker image globals page options encodings test test-all test-again kill-test fleet-test live check format lint types bench bench-durable bench-growth bench-density bench-isolates bench-serve-size bench-telemetry bench-peers bench-streams bench-tokens build dist clean
+.PHONY: demo packages demo-docker image globals page options encodings test test-all test-again kill-test fleet-test live check format lint types bench bench-durable bench-fleet bench-growth bench-density bench-isolates bench-serve-size bench-telemetry bench-peers bench-streams bench-tokens build dist clean
 
 demo: $(DEMO_PACKAGES)
 	@$(NODE_CLI) demo
@@ -102,6 +102,12 @@ bench: build
 # The rows of durable executions alone.
 bench-durable: build
 	@node test/bench/bench-durable.ts
+
+# What many machines cost, on a PostgreSQL of Debian's that it starts: appends with and without shared commits, notices, and
+# the database of executions that wait.
+bench-fleet: export PORTCULLIS_TESTS := all
+bench-fleet: build
+	@node test/bench/bench-fleet.ts
 
 # Programs that all wait at once on eight engines: PROGRAMS of them (1,000), WAIT_MS for each call (2,000).
 bench-density: build

@@ -1,0 +1,14 @@
+/* `make bench-fleet`: what many machines cost, on a real PostgreSQL that it starts: its journal first. */
+import { noPostgres, PostgresServer } from "../postgres-support/postgres-server.ts";
+import { postgresRows } from "./postgres-rows.ts";
+import { figure, markdown } from "./table.js";
+
+if (noPostgres) process.exit(1);
+const rows: string[][] = [];
+const row = (what: string, value: number, unit: string, aim: string) => {
+  rows.push([what, `${figure(value)} ${unit}`.trim(), aim]);
+  process.stderr.write(`${what}: ${figure(value)} ${unit}\n`);
+};
+await using server = await PostgresServer.start();
+await postgresRows(row, server);
+process.stdout.write(`${markdown(["", "Portcullis", "aim"], rows)}\n`);
