@@ -49,7 +49,7 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
     values: `
       `,
     types: `
-      Policy PolicyAnswer PolicyName PolicyRequest`,
+      Grant GrantLeft Policy PolicyAnswer PolicyName PolicyRequest`,
   },
   "portcullis/reports": {
     values: `

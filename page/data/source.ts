@@ -39,6 +39,8 @@ export type Row = Pick<ListRow, "execution" | "kind" | "state" | "startedAt" | "
 export interface Decision {
   readonly allow: boolean;
   readonly note?: string;
+  /** Further calls of the same tool that need no decision. */
+  readonly grant?: { readonly calls: number };
 }
 
 /** A request that the server refused. */

@@ -399,6 +399,10 @@ export const DECIDE = {
   "--by <name>": "who decides, for the journal",
   "--note <text>": "why, for the journal; the program reads the note of a denial",
   "--remember": "decide later calls of the execution with the same tool and input alike",
+  "--grant <json>": reading(
+    'allow further calls of the tool in the execution, too: {"calls":20,"sums":{"/amount":500}}',
+    parseJson,
+  ),
   ...TENANT,
   ...JOURNAL,
   ...JSON_LINE,

@@ -1,6 +1,7 @@
 import type { AnsweredRecord, CallRecord, DecisionRecord, RetryRecord } from "../journal/record.ts";
 import type { Failure, Refusal, Value } from "./answer.ts";
 import type { DecidedApproval } from "./approve/approval.ts";
+import type { Granted } from "./approve/grants.ts";
 import type { CallEvent, Untimed } from "./call-event.ts";
 import type { CallLine } from "./call-line.ts";
 import type { ParentCall, WorkScope } from "./work-scope.ts";
@@ -104,13 +105,18 @@ export class CallLedger {
   }
 
   /** The returned record is in the journal once `done` resolves. */
-  approved({ callId }: CallIdentity, { type, ...details }: DecidedApproval, remembered?: string) {
+  approved(
+    { callId }: CallIdentity,
+    { type, ...details }: DecidedApproval,
+    { remembered, granted }: { readonly remembered?: string; readonly granted?: Granted } = {},
+  ) {
     const record: DecisionRecord = {
       type: "decision",
       call: callId,
       allow: type === "approved",
       ...details,
       ...(remembered === undefined ? {} : { remembered }),
+      ...(granted && { granted }),
       at: Date.now(),
     };
     return { record, done: this.#parts.log.append(record) };

@@ -42,6 +42,8 @@ export interface StepsParts
  */
 export class CallSteps {
   readonly #parts: StepsParts;
+  /** Calls that a grant allows, until the journal holds that. */
+  readonly #granting = new Map<string, { readonly done: Promise<{ readonly record: DecisionRecord }> }>();
 
   constructor(parts: StepsParts) {
     this.#parts = parts;
@@ -59,6 +61,7 @@ export class CallSteps {
       case "held":
         call.decided.approval = { type: "held" };
         call.decided.policy = decided.policy;
+        call.decided.isUnknown = decided.code === OUTCOME_UNKNOWN;
         calls.waits.hold(callId, decided.at);
         if (decision) return this.#obey(call, decision, decided.code);
         if (decided.code === OUTCOME_UNKNOWN) return this.#waitOutside(call, decided.code);
@@ -114,7 +117,8 @@ export class CallSteps {
     if (calls.isGone(call)) return undefined;
     const { identity, inputDigest, tool } = call;
     const { policy } = call.decided;
-    const isKnown = remembered.of(tool, inputDigest) !== undefined;
+    const isKnown =
+      remembered.of(tool, inputDigest) !== undefined || remembered.grants.fits(tool, identity.callId, call.inputText);
     if (!isKnown && !scope.approve)
       return calls.refuse(call, sentences.approvalUnavailable(tool.name), sentences.approveMissing(tool.name));
     call.decided.approval = { type: "held" };
@@ -172,6 +176,7 @@ export class CallSteps {
     const about = {
       ...toolAbout(call, inContext(() => effectOfCall(call.tool, input)).effect),
       policy: call.decided.policy,
+      grants: remembered.grants.leftFor(call.tool),
     };
     const request = { execution, ...identity, ...about, inputDigest, tenant, context, signal };
     const asked = inContext(() => askApproval(approve, request, inputText));
@@ -190,7 +195,7 @@ export class CallSteps {
     // A record from outside that came by now is in the journal before this decision, and the first record holds.
     const first = calls.waits.arrived(identity.callId);
     if (first) return this.#follow(call, first);
-    remembered.decide(call.tool, inputDigest, record);
+    this.#keep(call, record);
     return this.#carryOut(call, record, { read: { input }, error });
   }
 
@@ -211,14 +216,63 @@ export class CallSteps {
   #decideAlike(call: OpenCall): Promise<Answer | undefined> | undefined {
     const { calls, ledger, remembered } = this.#parts;
     const { identity, inputDigest, tool } = call;
+    const first = calls.waits.arrived(identity.callId);
+    if (first) return this.#follow(call, first);
     const known = remembered.of(tool, inputDigest);
-    if (!known) return undefined;
+    if (!known) return this.#decideByGrant(call);
     calls.waits.release(identity.callId);
     const { by, note } = detailsOf(known);
     const words = { ...(by === undefined ? {} : { by }), ...(note === undefined ? {} : { note }) };
     const approval = { type: known.allow ? "approved" : "denied", ...words } as const;
     // The decision is written with the record that follows from it, and that record is awaited.
-    return this.#carryOut(call, ledger.approved(identity, approval, known.call).record);
+    return this.#carryOut(call, ledger.approved(identity, approval, { remembered: known.call }).record);
+  }
+
+  /** Keeps a decision that also holds for other calls. A grant lets calls through that wait by now. */
+  #keep({ tool, inputDigest }: OpenCall, decision: DecisionRecord): void {
+    const { calls, remembered } = this.#parts;
+    remembered.decide(tool, inputDigest, decision);
+    if (!decision.grant) return;
+    for (const held of calls.waits.heldOf(tool.name)) {
+      const { callId } = held.identity;
+      if (callId === decision.call || held.decided.isUnknown || held.decided.approval?.type !== "held") continue;
+      // If the journal fails here, it also refuses the records that follow, and the call rejects with that.
+      this.#grantTo(held)?.done.then(
+        ({ record }) => calls.waits.take(record),
+        () => {},
+      );
+    }
+  }
+
+  /** Decides a call as a grant allows; undefined if it fits none. */
+  #decideByGrant(call: OpenCall): Promise<Answer | undefined> | undefined {
+    const granting = this.#grantTo(call);
+    return granting?.done.then(({ record }) => {
+      const { calls } = this.#parts;
+      if (calls.isGone(call)) return undefined;
+      // A record from outside that came by now is in the journal before this one, and the first record holds.
+      const first = calls.waits.arrived(call.identity.callId);
+      calls.waits.release(call.identity.callId);
+      return first ? this.#follow(call, first) : this.#carryOut(call, record);
+    });
+  }
+
+  /** Takes a call's part of a grant, and writes that; undefined if it fits none. The same call takes and writes once. */
+  #grantTo(call: OpenCall): { readonly done: Promise<{ readonly record: DecisionRecord }> } | undefined {
+    const { ledger, remembered } = this.#parts;
+    const { identity, tool } = call;
+    const before = this.#granting.get(identity.callId);
+    if (before) return before;
+    const taken = remembered.grants.take(tool, identity.callId, call.inputText);
+    if (!taken) return undefined;
+    const { by, granted } = taken;
+    const approval = { type: "approved", ...(by === undefined ? {} : { by }) } as const;
+    const { record, done } = ledger.approved(identity, approval, { granted });
+    remembered.grants.keep(tool, record);
+    const granting = { done: done.then(() => ({ record })) };
+    this.#granting.set(identity.callId, granting);
+    void granting.done.catch(() => {}).then(() => this.#granting.delete(identity.callId));
+    return granting;
   }
 
   // ---- waiting for the outside ---------------------------------------------------------------------------------
@@ -250,8 +304,7 @@ export class CallSteps {
 
   async #follow(call: OpenCall, arrival: Arrival, code?: string): Promise<Answer | undefined> {
     if (arrival.type === "expired") return this.#expired(call, code);
-    if (arrival.type === "decision" && code !== OUTCOME_UNKNOWN)
-      this.#parts.remembered.decide(call.tool, call.inputDigest, arrival);
+    if (arrival.type === "decision" && code !== OUTCOME_UNKNOWN) this.#keep(call, arrival);
     return this.#obey(call, arrival, code);
   }
 
@@ -303,6 +356,7 @@ export class CallSteps {
     if (call.decided.effect !== "write" || tool.onUnknown === "retry") return this.#run(call);
     if (tool.onUnknown === "fail" || !canWait) return this.#failUnknown(call);
     calls.waits.hold(identity.callId);
+    call.decided.isUnknown = true;
     await ledger.decided(identity, { decision: "held", code: OUTCOME_UNKNOWN, inputDigest });
     return this.#waitOutside(call, OUTCOME_UNKNOWN);
   }

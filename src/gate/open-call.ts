@@ -51,6 +51,8 @@ export interface Decided {
   isRecorded: boolean;
   /** Undefined until the call is known to need approval. */
   approval: Approval | undefined;
+  /** Whether it waits because its handler may have run already: that is decided about this call alone. */
+  isUnknown: boolean;
   /** Why the policy asks for its approval, or refuses it. */
   policy: string | undefined;
   /** What it changes. If that depends on its input, a `write` until its input is read. */
@@ -142,7 +144,8 @@ export class OpenCall {
     this.isCounted = isCounted;
     this.span = span;
     const { effect } = tool;
-    this.decided = { isRecorded: false, approval: undefined, policy: undefined, effect, effectBefore: undefined };
+    const unasked = { approval: undefined, policy: undefined, isUnknown: false };
+    this.decided = { isRecorded: false, ...unasked, effect, effectBefore: undefined };
     this.inputBytes = inputBytes;
     this.#inputText = inputText;
   }

@@ -210,6 +210,29 @@ export const RECORD_SCHEMAS = {
     note: text.exactOptional(),
     /** Also decides later calls of the execution with the same tool and input. */
     remember: z.literal("execution").exactOptional(),
+    /** Further calls of the same tool that it allows. */
+    grant: strictObjectSchema({
+      /** JSON text of a schema that their inputs have to fit. */
+      input: text.exactOptional(),
+      calls: z.int().positive().exactOptional(),
+      /** By JSON pointers into the input: what the numbers there may be in all. */
+      sums: z.record(text, amount).exactOptional(),
+      /** Milliseconds since 1970. */
+      untilMs: amount.exactOptional(),
+    }).exactOptional(),
+    /** The call is allowed by the grant of an earlier decision. No one was asked. */
+    granted: strictObjectSchema({
+      /** Id of the call with whose decision the grant was given. */
+      call: text,
+      /** What the call takes of each sum. */
+      sums: z.record(text, amount).exactOptional(),
+      /** What is left of the grant after it. */
+      left: strictObjectSchema({
+        calls: z.int().nonnegative().exactOptional(),
+        sums: z.record(text, amount).exactOptional(),
+        untilMs: amount.exactOptional(),
+      }),
+    }).exactOptional(),
     /** Id of the call whose remembered decision is repeated. No one was asked. */
     remembered: text.exactOptional(),
     /** JSON text of the result, if the call had already been done. */

@@ -1,5 +1,6 @@
 import { oneLine } from "../tools/declarations/one-line.ts";
 import type { Effect } from "../tools/tool.ts";
+import { type GrantWords, grantText } from "./grant-text.ts";
 import { cleanText } from "./clean-text.ts";
 
 /** Characters of a description that are shown to a person who decides about a call. */
@@ -18,7 +19,11 @@ export function callAbout({
   source,
   description,
   policy,
+  tool,
+  grants = [],
 }: {
+  readonly tool?: string;
+  readonly grants?: readonly (GrantWords & { readonly bounded: boolean })[];
   readonly effect: Effect;
   readonly source: string | undefined;
   readonly description: string;
@@ -26,5 +31,9 @@ export function callAbout({
 }): string {
   const why = policy === undefined ? "" : `${oneLine(policy, DESCRIPTION_LENGTH)} `;
   const by = source === undefined ? "Its description" : `Its source ${JSON.stringify(oneLine(source, 128))} says`;
-  return cleanText(`${why}${CHANGES[effect]} ${by}: ${oneLine(description, DESCRIPTION_LENGTH)}`);
+  const before = grants.map(
+    (left) =>
+      `It does not fit what was granted, of which is left: ${grantText({ ...left, input: left.bounded }, tool)}. `,
+  );
+  return cleanText(`${before.join("")}${why}${CHANGES[effect]} ${by}: ${oneLine(description, DESCRIPTION_LENGTH)}`);
 }

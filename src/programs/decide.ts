@@ -4,9 +4,11 @@ import { isHeadMoved } from "../journal/execution-log.ts";
 import { NO_ITEMS } from "../journal/reading/read-records.ts";
 import type { DecisionRecord, Header, ResultRecord } from "../journal/record.ts";
 import { BY_LENGTH, detailsOf, NOTE_LENGTH } from "../gate/approve/approval.ts";
+import { type Grant, readGrant } from "../gate/approve/grant-terms.ts";
 import type { OutsideRecord } from "../gate/approve/call-waits.ts";
 import { checkOptions, fieldsOf, flag, object, oneOf, option, text } from "../option-rules/options.ts";
 import { issuesText, type Schema, validate } from "../tools/schema.ts";
+import { RUN_PROGRAM } from "../tools/tool-name.ts";
 import type { Tool } from "../tools/tool.ts";
 import { cutMiddle } from "../values/cut-middle.ts";
 import { jsonTextOf } from "../values/json/json-text.ts";
@@ -28,6 +30,8 @@ export interface Decision {
   readonly note?: string;
   /** Decides later calls of the execution with the same tool and the same input alike. Not for a call whose outcome is unknown. */
   readonly remember?: "execution";
+  /** Allows further calls of the same tool in the execution, beside this one. Not for a call whose outcome is unknown. */
+  readonly grant?: Grant;
 }
 
 /** The result of a call that a client answers. */
@@ -104,6 +108,7 @@ export const DECISION_FIELDS = {
   by: text({ minLength: 0, maxLength: BY_LENGTH, expected: `a string of at most ${BY_LENGTH} characters` }),
   note: text({ minLength: 0, maxLength: NOTE_LENGTH, expected: `a string of at most ${NOTE_LENGTH} characters` }),
   remember: oneOf(["execution"]),
+  grant: object<Grant>('an object like { calls: 20, sums: { "/amount": 500 } }'),
 };
 
 const RESULT_FIELDS = {
@@ -115,7 +120,7 @@ function decisionRecord(call: UnansweredCall, given: Decision, at: number): Deci
   const { id, tool, decided, decision } = call;
   const place = `decisions[${JSON.stringify(String(id))}]`;
   if (typeof given !== "object" || given === null) throw optionError(place, "an object like { allow: true }", given);
-  const { allow, done, remember } = checkOptions(fieldsOf(place), given, DECISION_FIELDS);
+  const { allow, done, remember, grant } = checkOptions(fieldsOf(place), given, DECISION_FIELDS);
   if (decision) throw decisionExists(String(id), tool, decision);
   if (decided?.decision !== "held")
     throw new PortcullisError("call_unknown", `Call ${id} of ${tool} does not wait for a decision.`);
@@ -126,6 +131,12 @@ function decisionRecord(call: UnansweredCall, given: Decision, at: number): Deci
     );
   if (remember !== undefined && decided.code === "outcome_unknown")
     throw optionError(`${place}.remember`, '"execution", for a call that was not begun', remember);
+  if (grant !== undefined && (allow !== true || decided.code === "outcome_unknown" || tool === RUN_PROGRAM))
+    throw optionError(
+      `${place}.grant`,
+      "to be left out, but for a call of a tool that is allowed and was not begun",
+      grant,
+    );
   if (done === undefined && allow === undefined) throw optionError(`${place}.allow`, "true or false", allow);
   if (done !== undefined && allow === false) throw optionError(`${place}.allow`, "true, or none, beside done", allow);
   return {
@@ -133,6 +144,7 @@ function decisionRecord(call: UnansweredCall, given: Decision, at: number): Deci
     call: String(id),
     allow: done !== undefined || allow === true,
     ...detailsOf(given),
+    ...(grant === undefined ? {} : { grant: readGrant(`${place}.grant`, grant) }),
     ...(done === undefined ? {} : { done: requiredText(done.value, `${place}.done.value`) }),
     at,
   };

@@ -28,6 +28,10 @@ const DECISION_VIEW = objectSchema({
   remember: z.literal(true).exactOptional(),
   /** The earlier call whose remembered decision this call repeats. */
   remembered: z.string().exactOptional(),
+  /** The further calls that it allows, in words. */
+  grant: z.string().exactOptional(),
+  /** Set if the grant of an earlier call allows it: that call, and what is left of its grant, in words. */
+  granted: objectSchema({ call: z.string(), left: z.string() }).exactOptional(),
   /** Milliseconds since 1970. */
   at: count,
 });

@@ -213,9 +213,11 @@ export function byText(view: ExecutionView): string {
 /** A conversation that rests. */
 export const RESTS = "It waits for the user to say more.";
 
-export function decisionText({ decision, remember, remembered }: DecisionView): string {
+export function decisionText({ decision, remember, remembered, grant, granted }: DecisionView): string {
   const word = decision === "done" ? "said to be done" : decision;
-  return `${word}${remember ? ", also later calls" : ""}${remembered === undefined ? "" : `, as call ${remembered}`}`;
+  const more = grant === undefined ? "" : `, and ${grant}`;
+  const by = granted === undefined ? "" : `, by the grant of call ${granted.call}, which has ${granted.left} left`;
+  return `${word}${remember ? ", also later calls" : ""}${more}${by}${remembered === undefined ? "" : `, as call ${remembered}`}`;
 }
 
 /** The amounts of a funnel in their order. */

@@ -7,7 +7,7 @@ import type { CallRequest, OpenCall, PastCall } from "../../src/gate/open-call.t
 import { HandlerContext } from "../../src/gate/run/handler-context.ts";
 import type { CallEvent, Untimed } from "../../src/gate/call-event.ts";
 import type { GateLog } from "../../src/gate/call-ledger.ts";
-import type { GateSession } from "../../src/gate/session.ts";
+import type { GateSession, PastUse } from "../../src/gate/session.ts";
 import type { UnreadAnswers } from "../../src/gate/run/unread-answers.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import { defineTool, type ToolOptions } from "../../src/tools/define-tool.ts";
@@ -61,6 +61,8 @@ export interface SessionParts {
   readonly callers?: readonly Caller[];
   readonly execution?: string;
   readonly append?: GateLog["append"];
+  readonly past?: PastUse;
+  readonly canWait?: boolean;
   readonly unread?: UnreadAnswers;
 }
 
@@ -86,6 +88,8 @@ export function openSession(parts: SessionParts = {}): OpenSession {
     limits: { ...ROOMY, ...parts.limits },
     unread: parts.unread,
     ...(parts.share && { share: parts.share }),
+    past: parts.past,
+    canWait: parts.canWait ?? false,
     log: {
       append: async (record) => {
         records.push(record);

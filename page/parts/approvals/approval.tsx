@@ -4,6 +4,7 @@ import { CHANGES } from "../../../src/output/call-about.ts";
 import { WAITS } from "../../../src/views/words.ts";
 import type { Decision } from "../../data/source.ts";
 import { useSource } from "../../data/use-source.ts";
+import { grantText } from "../../../src/output/grant-text.ts";
 import { bytes, timeToday } from "../../format.ts";
 import { prettyJson } from "../../pretty-json.ts";
 import { Text } from "../../text.tsx";
@@ -68,6 +69,8 @@ export function Approval({ execution, waiting, fate, isShort }: ApprovalProps) {
         {!isShort && decide && why !== "result" && (
           <Decide
             names={names}
+            tool={tool}
+            takesGrant={why === "approval" && tool !== "run_program"}
             isReady={fate === undefined && whole !== undefined}
             onDecided={(decision) => decide(execution, id, decision)}
             onSaid={setSaid}
@@ -124,22 +127,30 @@ function Name({ waiting: { id, tool, inputDigest }, title, isShort }: NameProps)
 interface DecideProps {
   /** Ids of the elements that name the call. */
   readonly names: string;
+  readonly tool: string;
+  /** Whether further calls of its tool can be allowed with it. */
+  readonly takesGrant: boolean;
   /** The call waits, and its whole input is shown. */
   readonly isReady: boolean;
   readonly onDecided: (decision: Decision) => Promise<void>;
   readonly onSaid: (said: Said) => void;
 }
 
-function Decide({ names, isReady, onDecided, onSaid }: DecideProps) {
+function Decide({ names, tool, takesGrant, isReady, onDecided, onSaid }: DecideProps) {
   const [note, setNote] = useState("");
+  const [more, setMore] = useState(0);
   const [isSent, setSent] = useState(false);
   const canDecide = isReady && !isSent;
   const send = async (allow: boolean) => {
     if (!canDecide) return;
     setSent(true);
     try {
-      await onDecided({ allow, ...(note === "" ? {} : { note }) });
-      onSaid({ text: allow ? "Allowed." : "Denied.", isError: false });
+      const grant = allow && more > 0 ? { grant: { calls: more } } : {};
+      await onDecided({ allow, ...(note === "" ? {} : { note }), ...grant });
+      onSaid({
+        text: allow ? `Allowed${more > 0 ? `, and ${grantText({ calls: more }, tool)}` : ""}.` : "Denied.",
+        isError: false,
+      });
     } catch (error) {
       setSent(false);
       onSaid({ text: error instanceof Error ? error.message : String(error), isError: true });
@@ -167,6 +178,18 @@ function Decide({ names, isReady, onDecided, onSaid }: DecideProps) {
           onInput={({ currentTarget }) => setNote(currentTarget.value)}
         />
       </label>
+      {takesGrant && (
+        <label>
+          Further calls of it that need no decision{" "}
+          <input
+            type="number"
+            min={0}
+            max={1_000_000}
+            value={more}
+            onInput={({ currentTarget }) => setMore(Math.max(0, Math.floor(Number(currentTarget.value)) || 0))}
+          />
+        </label>
+      )}
       {button("Allow", true)}
       {button("Deny", false)}
     </div>

@@ -1,5 +1,7 @@
 import type { Caller, Effect } from "../../tools/tool.ts";
 import { isFields } from "../../values/fields.ts";
+import type { GrantLeft } from "./grants.ts";
+import { type Grant, type GrantTerms, readGrant } from "./grant-terms.ts";
 import { approveFailed, approveUndecided } from "../sentences.ts";
 
 /** A call that waits for an approval decision. */
@@ -16,6 +18,8 @@ export interface ApprovalRequest<Context = unknown> {
   readonly policy?: string | undefined;
   /** The tool's description. If it comes from a source, this is foreign text. */
   readonly description: string;
+  /** What is left of the grants for calls of this tool, if it does not fit them. */
+  readonly grants?: readonly GrantLeft[];
   /** The input as the caller sent it. The handler runs with the same input. */
   readonly input: unknown;
   /** SHA-256 in hex of the input's JSON text. */
@@ -35,6 +39,8 @@ export interface ApprovalDecision {
   readonly note?: string;
   /** Decides later calls of the same execution with the same tool and the same input alike, without asking. */
   readonly remember?: "execution";
+  /** Allows further calls of the same tool in the same execution, beside this one. Calls that do not fit it are asked about again. */
+  readonly grant?: Grant;
   /** Values for the fields that a question asks for, and for no other request. They are not journalled. */
   readonly fields?: Readonly<Record<string, unknown>>;
 }
@@ -53,7 +59,12 @@ export type Approve<Context = unknown> = (
 /** Approval state of a call that needs approval. */
 export type Approval =
   | { readonly type: "held" }
-  | ({ readonly type: "approved" | "denied" } & Omit<ApprovalDecision, "allow" | "fields">);
+  | ({ readonly type: "approved" | "denied" } & DecisionDetails & {
+        readonly grant?: GrantTerms;
+      });
+
+/** The parts of a decision that the journal keeps as they are. */
+export type DecisionDetails = Omit<ApprovalDecision, "allow" | "fields" | "grant">;
 
 export type DecidedApproval = Exclude<Approval, { type: "held" }>;
 
@@ -83,7 +94,14 @@ export async function askApproval(
     if (typeof allow === "boolean") {
       const given = answer as object;
       const fields = ownOf(given, "fields");
-      const approval = { type: allow ? "approved" : "denied", ...detailsOf(given) } as const;
+      const grant = ownOf(given, "grant");
+      // A grant that cannot be read denies, as any answer that is no decision.
+      const terms = grant === undefined ? undefined : readGrant("grant", allow ? grant : undefined);
+      const approval = {
+        type: allow ? "approved" : "denied",
+        ...detailsOf(given),
+        ...(terms && { grant: terms }),
+      } as const;
       return { approval, ...(isFields(fields) && { fields }) };
     }
   } catch (error) {
@@ -96,8 +114,8 @@ function ownOf(answer: object, name: string): unknown {
   return Object.hasOwn(answer, name) ? answer[name as keyof typeof answer] : undefined;
 }
 
-/** The fields of a decision except `allow` and `fields`, with texts cut to their bounds. Unknown fields are left out. */
-export function detailsOf(decision: object): Omit<ApprovalDecision, "allow" | "fields"> {
+/** The fields of a decision except `allow`, `fields` and `grant`, with texts cut to their bounds. Unknown fields are left out. */
+export function detailsOf(decision: object): DecisionDetails {
   const [by, note] = [ownOf(decision, "by"), ownOf(decision, "note")];
   return {
     ...(typeof by === "string" ? { by: by.slice(0, BY_LENGTH) } : {}),

@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import type { DecisionRecord, Header, JournalRecord } from "../../journal/record.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { toolDigest } from "../../tools/tool-digest.ts";
+import { Grants } from "./grants.ts";
 import type { CallRequest, PastCall } from "../open-call.ts";
 
 /** A decision that also holds for later calls of its execution with the same tool and the same input. */
@@ -26,7 +27,7 @@ export function rememberedIn(
   tools: Header["tools"],
 ): readonly RememberedDecision[] {
   return records.flatMap((record) => {
-    if (record.type !== "decision" || !record.remember) return [];
+    if (record.type !== "decision" || !(record.remember ?? record.grant ?? record.granted)) return [];
     const call = callOf(record.call);
     // The first decision of a call counts. A decision about an unknown outcome is about that call alone.
     const holds = call?.decision === record && call.decided?.decision === "held";
@@ -37,27 +38,29 @@ export function rememberedIn(
   });
 }
 
-/** The decisions of one execution that are to be remembered. Of two decisions about the same input the later counts. */
+/** The decisions of one execution that also hold for later calls: remembered ones, of which the later counts about the same input, and grants. */
 export class RememberedDecisions {
+  readonly grants = new Grants();
   readonly #decisions = new Map<string, RememberedDecision>();
 
   constructor(past: readonly RememberedDecision[] = []) {
     for (const one of past) this.#note(one);
   }
 
-  /** Remembers a decision about a call of this tool; nothing if it is about that call alone. */
+  /** Keeps a decision about a call of this tool; nothing if it is about that call alone. */
   decide(tool: Tool, inputDigest: string, decision: DecisionRecord): void {
-    if (decision.remember !== "execution") return;
+    if (decision.remember !== "execution" && !decision.grant) return;
     const { name, handler } = tool;
     this.#note({ tool: name, definition: toolDigest(tool), handler, inputDigest, decision });
   }
 
   #note(one: RememberedDecision): void {
+    this.grants.note(one);
     if (one.decision.remember === "execution") this.#decisions.set(keyOf(one.tool, one.inputDigest), one);
   }
 
   get all(): readonly RememberedDecision[] {
-    return [...this.#decisions.values()];
+    return [...this.#decisions.values(), ...this.grants.all];
   }
 
   /** The decision for a call of this tool with this input. The tool has to be the tool that was decided about. */

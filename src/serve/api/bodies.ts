@@ -106,6 +106,17 @@ const decision = z.strictObject({
   by: z.string().max(NAME_LENGTH).optional(),
   note: z.string().optional(),
   remember: z.literal("execution").optional(),
+  grant: z
+    .strictObject({
+      input: z.record(z.string(), z.unknown()).optional().meta({ description: "a JSON Schema that their inputs fit" }),
+      calls: z.int().positive().max(1_000_000).optional(),
+      sums: z.record(z.string().max(256), z.number().min(0)).optional().meta({
+        description: 'by JSON pointers into the input, what the numbers there may be in all: { "/amount": 500 }',
+      }),
+      untilMs: z.number().positive().optional().meta({ description: "milliseconds since 1970" }),
+    })
+    .optional()
+    .meta({ description: "further calls of the same tool in this execution that need no decision" }),
 });
 
 export const DECISIONS_BODY = z.strictObject({ decisions: byCall(decision) });

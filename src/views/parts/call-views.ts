@@ -8,6 +8,7 @@ import {
   streamedOf,
   type ToldAnswer,
 } from "../../programs/from-journal/call-history.ts";
+import { grantText } from "../../output/grant-text.ts";
 import { given } from "../../option-rules/given.ts";
 import type { Caller } from "../../tools/tool.ts";
 import type { TextAllowance } from "./text-allowance.ts";
@@ -150,10 +151,15 @@ function openText(call: KnownCall, { header, driven }: CallStanding): string | u
   return call.started ? "was begun, and has no result" : "was made";
 }
 
-function decisionOf({ allow, done, by, note, remember, remembered, at }: DecisionRecord): DecisionView {
+function decisionOf(record: DecisionRecord): DecisionView {
+  const { allow, done, by, note, remember, remembered, grant, granted, at } = record;
   return {
     decision: done !== undefined ? "done" : allow ? "allowed" : "denied",
     ...given({ by, note, remember: remember && (true as const), remembered }),
+    ...given({
+      grant: grant && grantText(grant, undefined, at),
+      granted: granted && { call: granted.call, left: grantText(granted.left, undefined, at) },
+    }),
     at,
   };
 }

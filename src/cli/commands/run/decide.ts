@@ -12,13 +12,14 @@ import { writeStderr } from "../../terminal/standard-streams.ts";
 
 /** `portcullis decide`: notes a decision about a call that waits. It runs nothing; `resume` does. */
 export async function decide(named: string, call: string, options: CommandOptions<typeof DECIDE>): Promise<number> {
-  const { allow = false, deny = false, done, by, note, remember = false, tenant = "default" } = options;
+  const { allow = false, deny = false, done, by, note, remember = false, grant, tenant = "default" } = options;
   const answers = [allow, deny, done !== undefined].filter(Boolean).length;
   if (answers !== 1) throw optionError("decide", "exactly one of --allow, --deny and --done", answers);
   const decision: Decision = {
     ...(done === undefined ? { allow } : { done: { value: done } }),
     ...given({ by, note }),
     ...(remember ? { remember: "execution" } : {}),
+    ...(grant === undefined ? {} : { grant: grant as NonNullable<Decision["grant"]> }),
   };
   await using journal = existingJournal(options.journal);
   const execution = await findExecution(journal, named, tenant);

@@ -3,7 +3,7 @@ import type { ApproveMode } from "../../input/option-values.ts";
 import { isApprovalOfProgram } from "../../../programs/from-journal/execution-state.ts";
 import { foldText, shortInput, type ShownInput, wholeInput } from "./input-text.ts";
 import { callAbout } from "../../../output/call-about.ts";
-import { counted } from "../../../output/count-text.ts";
+import { count, counted } from "../../../output/count-text.ts";
 import { laidOut } from "../chat/streamed-text.ts";
 import { oneLine } from "../one-line.ts";
 import type { Screen } from "../screen.ts";
@@ -11,6 +11,7 @@ import { TerminalLines, type Answer, type AnswerLines } from "../terminal-lines.
 import { standardStreams } from "../standard-streams.ts";
 import { movesCursor } from "../terminal-shape.ts";
 
+const ALLOWED: ApprovalDecision = { allow: true, by: "terminal" };
 const DENIED: ApprovalDecision = { allow: false, by: "terminal", note: "The person who was asked denied it." };
 
 export interface Approver extends Disposable {
@@ -69,11 +70,21 @@ export function createApprover({
   const answers = lines ?? own;
   const asker = new Asker(answers, output, (request, columns) => shownRequest(request, columns, { isWhole, callerOf }));
   let last: Promise<unknown> = Promise.resolve();
+  /** Requests that wait, and those among them that were allowed together with another one. */
+  const open = new Set<ApprovalRequest>();
+  const allowed = new Set<ApprovalRequest>();
   const ask = async (request: ApprovalRequest): Promise<ApprovalDecision | "later"> => {
     if (request.signal.aborted) return { allow: false };
+    if (allowed.has(request)) return ALLOWED;
     if (input.isTTY && output.isTTY && !answers.hasEnded) {
       using _ = screen.take();
-      return await asker.ask(request);
+      const others = () =>
+        [...open].filter(
+          (one) => one !== request && one.tool === request.tool && !one.signal.aborted && !allowed.has(one),
+        );
+      return await asker.ask(request, others, (all) => {
+        for (const one of all) allowed.add(one);
+      });
     }
     if (canWait) return "later";
     return deny(
@@ -84,7 +95,13 @@ export function createApprover({
   };
   return {
     approve: (request) => {
-      const decision = last.then(() => ask(request));
+      open.add(request);
+      const decision = last
+        .then(() => ask(request))
+        .finally(() => {
+          open.delete(request);
+          allowed.delete(request);
+        });
       last = decision.catch(() => {});
       return decision;
     },
@@ -134,6 +151,26 @@ const PAGE_FRAME = 4;
 /** Rows of a terminal that does not tell its height. */
 const ROWS = 24;
 
+/** The further answers that a person has while other calls wait. They are allowed together only once each of them was shown. */
+function othersText(tool: string, waiting: number, seen: number): string {
+  const all = seen === 0 ? "" : ` a runs this one and the ${count(seen)} shown;`;
+  return `${counted(waiting, "other call")} of ${oneLine(tool)} ${waiting === 1 ? "waits" : "wait"}: t shows ${waiting === 1 ? "it" : "them"};${all} g 20 runs this one and 20 more.`;
+}
+
+/** `g 20`, or `g 20 /amount=500`: further calls, and what a number of their inputs may be in all. */
+function grantIn(text: string): NonNullable<ApprovalDecision["grant"]> | undefined {
+  const { calls, pointer, sum } =
+    /^g\s*(?<calls>[1-9]\d{0,5})(?:\s+(?<pointer>\/\S{1,200})=(?<sum>\d{1,15}(?:\.\d{1,6})?))?$/i.exec(text.trim())
+      ?.groups ?? {};
+  if (calls === undefined) return undefined;
+  return { calls: Number(calls), ...(pointer === undefined ? {} : { sums: { [pointer]: Number(sum) } }) };
+}
+
+/** A call that waits, as a row of the table: its id, then its whole input. */
+function tableRow({ callId, input }: ApprovalRequest, columns: number): readonly string[] {
+  return [`call ${oneLine(callId)}:`, ...wholeInput(input, columns)];
+}
+
 class Asker {
   readonly #answers: AnswerLines;
   readonly #output: NodeJS.WriteStream;
@@ -151,7 +188,11 @@ class Asker {
   }
 
   /** Puts one question, and resolves when it is answered, withdrawn, or the terminal's input has ended. */
-  async ask(request: ApprovalRequest): Promise<ApprovalDecision> {
+  async ask(
+    request: ApprovalRequest,
+    others: () => readonly ApprovalRequest[] = () => [],
+    onAllowed: (all: readonly ApprovalRequest[]) => void = () => {},
+  ): Promise<ApprovalDecision> {
     const { input, signal } = request;
     const output = this.#output;
     await this.#answers.discardTyped();
@@ -169,15 +210,32 @@ class Asker {
     if (!isPaged) output.write(`${lines.join("\n")}\n`);
     const early = isPaged ? await this.#showPages(lines, signal) : undefined;
     if (early) return early;
+    const takesGrant = !isApprovalOfProgram(request);
+    /** The other calls that the person was shown, each with its whole input. */
+    let shown: readonly ApprovalRequest[] = [];
     for (;;) {
+      const waiting = takesGrant ? others() : [];
+      const seen = shown.filter((one) => waiting.includes(one));
+      if (waiting.length > 0)
+        output.write(`${laidOut(othersText(request.tool, waiting.length, seen.length), columns)}\n`);
       const answer = await this.#answerTo(
         `Run it? y runs it, n or Enter denies it${isWhole ? "" : ", v shows the whole input"}: `,
         signal,
       );
       if (answer.type !== "line") return { allow: false };
-      if (/^y(?:es)?$/i.test(answer.text)) return { allow: true, by: "terminal" };
-      if (/^(?:no?)?$/i.test(answer.text)) return DENIED;
-      if (/^v$/i.test(answer.text)) output.write(`${wholeInput(input, columns).join("\n")}\n`);
+      const { text } = answer;
+      if (/^y(?:es)?$/i.test(text)) return ALLOWED;
+      if (/^(?:no?)?$/i.test(text)) return DENIED;
+      if (/^v$/i.test(text)) output.write(`${wholeInput(input, columns).join("\n")}\n`);
+      const grant = takesGrant ? grantIn(text) : undefined;
+      if (grant) return { ...ALLOWED, grant };
+      if (/^t$/i.test(text) && waiting.length > 0) {
+        output.write(`${waiting.flatMap((one) => tableRow(one, columns)).join("\n")}\n`);
+        shown = waiting;
+      } else if (/^a(?:ll)?$/i.test(text) && seen.length > 0) {
+        onAllowed(seen);
+        return ALLOWED;
+      }
     }
   }
 

@@ -2,6 +2,7 @@ import { PassThrough } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import * as fc from "fast-check";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { ApprovalRequest } from "../../../../src/gate/approve/approval.ts";
 import type { ApproveMode } from "../../../../src/cli/input/option-values.ts";
 import { createApprover, type Approver } from "../../../../src/cli/terminal/executions/ask-approvals.ts";
 import { Screen } from "../../../../src/cli/terminal/screen.ts";
@@ -23,11 +24,7 @@ function terminal({ mode = "ask", isTTY = true }: { readonly mode?: ApproveMode;
   const approver = createApprover({ mode, screen, ...streams });
   approvers.push(approver);
   let calls = 0;
-  const call = async (
-    input: unknown,
-    signal = new AbortController().signal,
-    changes: { readonly callId?: string; readonly tool?: string } = {},
-  ) =>
+  const call = async (input: unknown, signal = new AbortController().signal, changes: Partial<ApprovalRequest> = {}) =>
     approver.approve({
       execution: "e",
       tenant: "default",
@@ -49,11 +46,16 @@ function terminal({ mode = "ask", isTTY = true }: { readonly mode?: ApproveMode;
   const asked = async (times: number) => {
     while (shown.split("\nRun it?").length <= times) await setImmediate();
   };
+  /** Unlike `asked`, also counts questions that are put again in the same line. */
+  const prompted = async (times: number) => {
+    while (shown.split("Run it? y runs").length <= times) await setImmediate();
+  };
   const echo = (text: string) => void (shown += text);
   return {
     call,
     until,
     asked,
+    prompted,
     echo,
     screen,
     type: (text: string) => input.write(text),
@@ -274,4 +276,51 @@ test("a deeply nested input is asked about too", async () => {
   type("v\ny\n");
   expect(await decision).toEqual(allowed);
   expect(shown().length).toBeLessThan(1_000_000);
+});
+
+test("other calls of the tool that wait are allowed together only after each was shown whole, and calls of other tools never", async () => {
+  const { call, type, until, prompted, shown } = terminal();
+  const decisions = [1, 2, 3].map((n) => call({ amount: n, to: "x".repeat(500) }));
+  const other = call({ amount: 4 }, undefined, { tool: "send" });
+  await until("2 other calls of pay wait: t shows them");
+  await prompted(1);
+  // Nothing was shown yet, so this answers nothing.
+  type("a\n");
+  await prompted(2);
+  expect(shown()).not.toContain("call 2:");
+  type("t\n");
+  await until("a runs this one");
+  await prompted(3);
+  for (const n of [2, 3]) expect(shown()).toContain(`call ${n}:`);
+  expect(shown().replaceAll(/[^x]+/g, "").length).toBeGreaterThanOrEqual(1000);
+  type("a\n");
+  expect(await Promise.all(decisions)).toEqual([allowed, allowed, allowed]);
+  await prompted(4);
+  type("n\n");
+  expect(await other).toEqual(denied);
+});
+
+test("g and a number allow further calls, with a sum if one is given; other words ask again", async () => {
+  const { call, type, prompted } = terminal();
+  const decision = call({ amount: 1 });
+  await prompted(1);
+  const words = ["g", "g 0", "g -1", "g 20 /amount", "g 20 amount=5", "g 20 /amount=-5"];
+  for (const [index, word] of words.entries()) {
+    type(`${word}\n`);
+    await prompted(index + 2);
+  }
+  type("g 20 /amount=500\n");
+  expect(await decision).toEqual({ ...allowed, grant: { calls: 20, sums: { "/amount": 500 } } });
+});
+
+test("the question says what is left of a grant that the call does not fit", async () => {
+  const { call, type, prompted, shown } = terminal();
+  const grants = [{ call: "1", by: "ann", bounded: false, calls: 19, sums: { "/amount": 500 } }];
+  const decision = call({ amount: 600 }, undefined, { grants });
+  await prompted(1);
+  expect(shown().replaceAll(/\s+/g, " ")).toContain(
+    "It does not fit what was granted, of which is left: 19 more calls of pay with at most 500 of amount in all.",
+  );
+  type("y\n");
+  expect(await decision).toEqual(allowed);
 });

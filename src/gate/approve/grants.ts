@@ -1,0 +1,183 @@
+import type { DecisionRecord } from "../../journal/record.ts";
+import type { Tool } from "../../tools/tool.ts";
+import { toolDigest } from "../../tools/tool-digest.ts";
+import { type Schema, validate } from "../../tools/schema.ts";
+import { valueAt } from "../../tools/json-schema/json-schema.ts";
+import { ExactSum } from "../../values/exact-sum.ts";
+import { schemaOf, type GrantTerms } from "./grant-terms.ts";
+import type { RememberedDecision } from "./remembered.ts";
+
+/** What is left of a grant, for an approver who is asked again. */
+export interface GrantLeft extends Pick<GrantTerms, "calls" | "sums" | "untilMs"> {
+  /** Id of the call with whose decision it was given. */
+  readonly call: string;
+  readonly by: string | undefined;
+  /** Whether it is only for inputs that fit a schema. */
+  readonly bounded: boolean;
+}
+
+/** How a call is allowed by a grant, as the journal keeps it. */
+export interface Granted {
+  /** Id of the call with whose decision the grant was given. */
+  readonly call: string;
+  /** What the call takes of each sum, by JSON pointer. */
+  readonly sums?: Readonly<Record<string, number>>;
+  /** What is left of the grant after it. */
+  readonly left: Pick<GrantTerms, "calls" | "sums" | "untilMs">;
+}
+
+interface OpenGrant {
+  readonly origin: RememberedDecision;
+  readonly terms: GrantTerms;
+  /** Of its input; undefined if every input fits. */
+  readonly schema: Schema | undefined;
+  readonly sums: ReadonlyMap<string, ExactSum>;
+  calls: number;
+}
+
+/**
+ * The grants of one execution. What is used of them follows from the decisions in the journal, each of which says what it
+ * takes, so later drivers count on where earlier ones have ended. A call takes its part before its decision is written: of
+ * calls at the same time, each finds what the others have left.
+ */
+export class Grants {
+  readonly #grants: OpenGrant[] = [];
+  /** What calls have taken, by their ids. */
+  readonly #taken = new Map<string, { readonly granted: Granted; readonly by: string | undefined }>();
+  readonly #entries: RememberedDecision[] = [];
+
+  /** Grants and uses, in their order. */
+  get all(): readonly RememberedDecision[] {
+    return this.#entries;
+  }
+
+  /** Takes in what the journal says: a decision with a grant, or one by a grant. */
+  note(one: RememberedDecision): void {
+    const { grant, granted } = one.decision;
+    if (grant) {
+      const schema = grant.input === undefined ? undefined : (schemaOf(grant.input) ?? NOTHING);
+      const sums = new Map(Object.keys(grant.sums ?? {}).map((pointer) => [pointer, new ExactSum()]));
+      this.#grants.push({ origin: one, terms: grant, schema, sums, calls: 0 });
+      this.#entries.push(one);
+    }
+    if (granted && !this.#taken.has(one.decision.call)) {
+      const of = this.#grants.find(({ origin }) => origin.decision.call === granted.call);
+      if (of) use(of, granted);
+      this.#taken.set(one.decision.call, { granted, by: one.decision.by });
+      this.#entries.push(one);
+    }
+  }
+
+  /** Whether a call fits a grant, without taking anything. */
+  fits(tool: Tool, callId: string, inputText: string): boolean {
+    return this.#taken.has(callId) || this.#find(tool, inputText) !== undefined;
+  }
+
+  /** Takes a call's part of a grant that it fits; undefined if there is none. The same call takes once. */
+  take(
+    tool: Tool,
+    callId: string,
+    inputText: string,
+  ): { readonly granted: Granted; readonly by: string | undefined } | undefined {
+    const before = this.#taken.get(callId);
+    if (before) return before;
+    const found = this.#find(tool, inputText);
+    if (!found) return undefined;
+    const { call, by } = found.grant.origin.decision;
+    const sums = found.amounts.size > 0 ? { sums: Object.fromEntries(found.amounts) } : {};
+    use(found.grant, sums);
+    const granted: Granted = { call, ...sums, left: leftOf(found.grant) };
+    this.#taken.set(callId, { granted, by });
+    return { granted, by };
+  }
+
+  /** Keeps the decision by which a call has taken its part, for `all`. */
+  keep(tool: Tool, decision: DecisionRecord): void {
+    const { name, handler } = tool;
+    this.#entries.push({ tool: name, definition: toolDigest(tool), handler, inputDigest: "", decision });
+  }
+
+  /** What is left of the grants for calls of a tool. */
+  leftFor(tool: Tool, now = Date.now()): readonly GrantLeft[] {
+    return this.#of(tool).map((grant): GrantLeft => {
+      const { origin, terms } = grant;
+      const isOver = terms.untilMs !== undefined && terms.untilMs <= now;
+      const left = leftOf(grant);
+      const about = { call: origin.decision.call, by: origin.decision.by, bounded: terms.input !== undefined };
+      return { ...about, ...left, ...(isOver && { calls: 0 }) };
+    });
+  }
+
+  /** The tool has to be the tool that was decided about. */
+  #of(tool: Tool): readonly OpenGrant[] {
+    if (this.#grants.length === 0) return [];
+    const digest = toolDigest(tool);
+    return this.#grants.filter(
+      ({ origin: { tool: name, definition, handler = tool.handler } }) =>
+        name === tool.name && definition === digest && handler === tool.handler,
+    );
+  }
+
+  #find(tool: Tool, inputText: string) {
+    const grants = this.#of(tool);
+    if (grants.length === 0) return undefined;
+    const input: unknown = JSON.parse(inputText);
+    const now = Date.now();
+    for (const grant of grants) {
+      const amounts = amountsOf(grant, input, now);
+      if (amounts) return { grant, amounts };
+    }
+    return undefined;
+  }
+}
+
+/** Fits no input: the schema of a grant in a journal that was made elsewhere may be none. */
+const NOTHING = {
+  "~standard": { version: 1, vendor: "portcullis", validate: () => ({ issues: [{ message: "no input fits" }] }) },
+} as never as Schema;
+
+/** What a call with this input takes of each sum; undefined if it does not fit. */
+function amountsOf(
+  { terms, schema, sums, calls }: OpenGrant,
+  input: unknown,
+  now: number,
+): ReadonlyMap<string, number> | undefined {
+  if (terms.calls !== undefined && calls >= terms.calls) return undefined;
+  if (terms.untilMs !== undefined && terms.untilMs <= now) return undefined;
+  if (schema) {
+    const validated = validate(schema, input);
+    if (validated instanceof Promise || !validated.ok) return undefined;
+  }
+  const amounts = new Map<string, number>();
+  for (const [pointer, limit] of Object.entries(terms.sums ?? {})) {
+    const amount = valueAt(input, keysOf(pointer));
+    if (typeof amount !== "number" || !Number.isFinite(amount) || amount < 0) return undefined;
+    if (!sums.get(pointer)?.fits(amount, limit)) return undefined;
+    amounts.set(pointer, amount);
+  }
+  return amounts;
+}
+
+function use(grant: OpenGrant, { sums = {} }: Pick<Granted, "sums">): void {
+  grant.calls += 1;
+  for (const [pointer, amount] of Object.entries(sums)) grant.sums.get(pointer)?.add(amount);
+}
+
+function keysOf(pointer: string): readonly string[] {
+  return pointer
+    .split("/")
+    .slice(1)
+    .map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
+}
+
+function leftOf({ terms, sums, calls }: OpenGrant): Granted["left"] {
+  const left = Object.entries(terms.sums ?? {}).map(([pointer, limit]) => [
+    pointer,
+    Math.max(0, sums.get(pointer)?.leftOf(limit) ?? 0),
+  ]);
+  return {
+    ...(terms.calls === undefined ? {} : { calls: Math.max(0, terms.calls - calls) }),
+    ...(terms.sums && { sums: Object.fromEntries(left) as Readonly<Record<string, number>> }),
+    ...(terms.untilMs === undefined ? {} : { untilMs: terms.untilMs }),
+  };
+}

@@ -1,0 +1,39 @@
+import { counted, count } from "./count-text.ts";
+import { cleanText } from "./clean-text.ts";
+
+/** A grant, or what is left of one. */
+export interface GrantWords {
+  readonly calls?: number | undefined;
+  readonly sums?: Readonly<Record<string, number>> | undefined;
+  readonly untilMs?: number | undefined;
+  /** Whether inputs have to fit a schema too. */
+  readonly input?: unknown;
+}
+
+/** A grant as a person says it: `19 more calls of orders.refund with at most 500 of amount in all, until 18:00`. */
+export function grantText({ calls, sums = {}, untilMs, input }: GrantWords, tool?: string, now = Date.now()): string {
+  const of = tool === undefined ? "" : ` of ${tool}`;
+  const number = calls === undefined ? "any number of calls" : counted(calls, "more call");
+  const amounts = Object.entries(sums).map(([pointer, sum]) => `at most ${count(sum)} of ${fieldOf(pointer)} in all`);
+  const conditions = [...(input === undefined || input === false ? [] : ["an input that fits its schema"]), ...amounts];
+  const which = conditions.length === 0 ? "" : ` with ${conditions.join(" and ")}`;
+  return cleanText(`${number}${of}${which}${untilMs === undefined ? "" : `, until ${timeText(untilMs, now)}`}`);
+}
+
+/** `/order/amount` is the field `order.amount`. */
+function fieldOf(pointer: string): string {
+  return pointer
+    .split("/")
+    .slice(1)
+    .map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"))
+    .join(".");
+}
+
+/** The time of day where this process is, with the day if that is another. */
+function timeText(ms: number, now: number): string {
+  const at = new Date(ms);
+  const two = (number: number) => String(number).padStart(2, "0");
+  const time = `${two(at.getHours())}:${two(at.getMinutes())}`;
+  const isToday = at.toDateString() === new Date(now).toDateString();
+  return isToday ? time : `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${time}`;
+}
