@@ -30,6 +30,7 @@ export const ERROR_CODES = {
   runtime_closed: "The runtime was closed and takes no further programs.",
   runtime_suspended:
     "The runtime was suspended: the execution stays open in the journal, and goes on when it is taken up (`recover`, `resume`).",
+  webhook_failed: "An event could not be told to a webhook of the server. The message says which, and why.",
   execution_unknown: "The journal holds no execution with this id.",
   execution_exists: "The journal already holds an execution with this id.",
   journal_invalid: "The records of an execution are invalid. The message names the first invalid record.",

@@ -69,9 +69,9 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
   },
   "portcullis/serve": {
     values: `
-      createServer`,
+      createServer verifyWebhook`,
     types: `
-      AnsweredRequest CloseOptions ListenOptions Listening PortcullisServer ServerOptions`,
+      AnsweredRequest CloseOptions ListenOptions Listening PortcullisServer ServerOptions WebhookBody WebhookEvent WebhookOptions WebhookVerification`,
   },
   "portcullis/testing": {
     values: `

@@ -1,7 +1,7 @@
 import type { AnsweredRecord, CallRecord, DecisionRecord, RetryRecord } from "../journal/record.ts";
 import type { Failure, Refusal, Value } from "./answer.ts";
 import type { DecidedApproval } from "./approve/approval.ts";
-import type { Granted } from "./approve/grants.ts";
+import type { Granted } from "./approve/grant-terms.ts";
 import type { CallEvent, Untimed } from "./call-event.ts";
 import type { CallLine } from "./call-line.ts";
 import type { ParentCall, WorkScope } from "./work-scope.ts";

@@ -173,10 +173,11 @@ export class CallSteps {
     if (alike) return alike;
     const { identity, inputText, inputDigest, signal } = call;
     const { tenant, context, approve } = scope;
+    const grants = remembered.grants.leftFor(call.tool);
     const about = {
       ...toolAbout(call, inContext(() => effectOfCall(call.tool, input)).effect),
       policy: call.decided.policy,
-      grants: remembered.grants.leftFor(call.tool),
+      ...(grants.length === 0 ? {} : { grants }),
     };
     const request = { execution, ...identity, ...about, inputDigest, tenant, context, signal };
     const asked = inContext(() => askApproval(approve, request, inputText));

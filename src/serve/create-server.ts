@@ -33,6 +33,8 @@ import {
 } from "./server-options.ts";
 import { ServedModels } from "./served-models.ts";
 import { ServerRuns } from "./server-runs.ts";
+import { readWebhooks } from "./webhooks/webhook-options.ts";
+import { Webhooks } from "./webhooks/webhooks.ts";
 import { TenantIds } from "./tenant-ids.ts";
 
 const LOOPBACK = "127.0.0.1";
@@ -107,6 +109,7 @@ class Server {
   readonly #hosts: Set<string>;
   readonly #driving: Driving;
   readonly #watch: JournalWatch;
+  readonly #webhooks: Webhooks;
   readonly #mcp: MountedMcp;
   readonly #closing = new AbortController();
   readonly #metrics: Metrics;
@@ -116,6 +119,7 @@ class Server {
   #closed: Promise<{ readonly leftOpen: number }> | undefined;
 
   constructor(runtime: Runtime, options: Resolved<typeof SERVER_RULES>, { createApp }: typeof import("./api/app.ts")) {
+    const webhooks = readWebhooks(options.webhooks ?? []);
     this.#options = options;
     this.#runtime = runtime.derive({});
     const { journal } = runtime;
@@ -127,12 +131,17 @@ class Server {
     this.#keys = keys === undefined ? tokenKeys(token, runtime.tenant) : readKeys("createServer({ keys })", keys);
     const onError = quietly(options.onError);
     this.#onError = onError;
-    const onEvent = ({ execution }: AgentEvent) => this.#watch.wake(execution);
+    const onEvent = (event: AgentEvent) => {
+      this.#watch.wake(event.execution);
+      this.#webhooks.take(event);
+    };
     this.#runtimes = this.#runtimesOf(this.#keys);
     const runs = new ServerRuns();
     this.#watch = new JournalWatch(journal);
     const driven = { runs, runtime: this.#runtime, served, onEvent, onError };
     this.#driving = drivingOf(driven, this.#watch, options);
+    const ids = new TenantIds(journal);
+    this.#webhooks = new Webhooks({ webhooks, journal, ids, onError });
     const shared = {
       runtime: this.#runtime,
       isCurrent: (key: Key) => this.#keys.holds(key),
@@ -160,7 +169,7 @@ class Server {
       ...shared,
       runtimeOf: (key: Key) => this.#runtimes.get(key),
       served,
-      ids: new TenantIds(journal),
+      ids,
       runs,
       driving: this.#driving,
       watch: this.#watch,
@@ -270,6 +279,7 @@ class Server {
     const leftOpen = await this.#driving.drain(drainMs);
     this.#closing.abort(new PortcullisError("runtime_closed", "The server was closed."));
     this.#watch[Symbol.dispose]();
+    this.#webhooks[Symbol.dispose]();
     this.#metrics[Symbol.dispose]();
     await this.#mcp[Symbol.asyncDispose]();
     await this.#opened?.listener?.close();

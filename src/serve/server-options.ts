@@ -2,6 +2,7 @@ import type { RecoveredConversation } from "../executions/recover-options.ts";
 import type { Approve } from "../gate/approve/approval.ts";
 import { isModel, MAX_TOKENS, MAX_TURNS } from "../agent/agent-options.ts";
 import type { Model } from "../models/model.ts";
+import type { WebhookOptions } from "./webhooks/webhook-options.ts";
 import { isModelName, MODEL_NAMES, type ModelName } from "../models/model-name.ts";
 import {
   array,
@@ -110,6 +111,11 @@ export const SERVER_RULES = {
   workers: withDefault(oneOf(["here", "elsewhere"]), "here"),
   /** Programs that this server drives at once as a worker of its fleet; 64 by default. */
   concurrency: wholeNumber({ min: 1, max: 10_000, default: 64 }),
+  /**
+   * Servers that are told when executions wait or have ended: `{ url, secret, events, allowPrivate }`. Requests are signed, sent
+   * again until one is answered, and have the same id each time (docs/http.md).
+   */
+  webhooks: array<WebhookOptions>("a list of { url, secret }"),
   /** Called for each request once there is an answer, for a log. Its errors are ignored. */
   onRequest: callback<(request: AnsweredRequest) => void>(),
   /** Called for failures on the host's side, and for executions that could not be taken up. */

@@ -125,6 +125,13 @@ export const OPTIONS_OBJECTS: Readonly<Record<string, readonly OptionsObject[]>>
       sentencesIn: "Decision",
       about: "By call id, in `decide(execution, decisions)` and `resume(execution, { decisions })`.",
     },
+    {
+      title: "A grant",
+      file: "src/gate/approve/grant-terms.ts",
+      rules: "GRANT_FIELDS",
+      sentencesIn: "Grant",
+      about: "`grant` of a decision, and of what `approve` answers.",
+    },
     { title: "runtime.call(options)", file: METHODS, rules: "CALL_RULES" },
   ],
   Conversations: [
@@ -201,6 +208,12 @@ export const OPTIONS_OBJECTS: Readonly<Record<string, readonly OptionsObject[]>>
     { title: "createServer(runtime, options)", file: "src/serve/server-options.ts", rules: "SERVER_RULES" },
     { title: "server.listen(options)", file: "src/serve/server-options.ts", rules: "LISTEN_RULES" },
     { title: "server.close(options)", file: "src/serve/server-options.ts", rules: "CLOSE_RULES" },
+    {
+      title: "A webhook",
+      file: "src/serve/webhooks/webhook-options.ts",
+      rules: "WEBHOOK_RULES",
+      about: "In the list `webhooks` of `createServer`.",
+    },
     {
       title: "A key",
       file: "src/serve/http/keys.ts",

@@ -25,7 +25,7 @@ test("sums of cents are those of whole numbers, however they are ordered", () =>
   );
 });
 
-test.each([1e-300, 5e-324, 1.7976931348623157e308, 1e21, 123456789.123456789])(
+test.each([1e-300, 5e-324, 1.7976931348623157e308, 1e21, 123456789.12345679])(
   "a number of any size counts as it is written: %j",
   (amount) => {
     expect(new ExactSum().fits(amount, amount)).toBe(true);

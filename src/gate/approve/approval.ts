@@ -1,7 +1,6 @@
 import type { Caller, Effect } from "../../tools/tool.ts";
 import { isFields } from "../../values/fields.ts";
-import type { GrantLeft } from "./grants.ts";
-import { type Grant, type GrantTerms, readGrant } from "./grant-terms.ts";
+import { type Grant, type GrantLeft, type GrantTerms, readGrant } from "./grant-terms.ts";
 import { approveFailed, approveUndecided } from "../sentences.ts";
 
 /** A call that waits for an approval decision. */

@@ -28,6 +28,25 @@ export interface GrantTerms {
   readonly untilMs?: number;
 }
 
+/** What is left of a grant, for an approver who is asked again. */
+export interface GrantLeft extends Pick<GrantTerms, "calls" | "sums" | "untilMs"> {
+  /** Id of the call with whose decision it was given. */
+  readonly call: string;
+  readonly by: string | undefined;
+  /** Whether it is only for inputs that fit a schema. */
+  readonly bounded: boolean;
+}
+
+/** How a call is allowed by a grant, as the journal keeps it. */
+export interface Granted {
+  /** Id of the call with whose decision the grant was given. */
+  readonly call: string;
+  /** What the call takes of each sum, by JSON pointer. */
+  readonly sums?: Readonly<Record<string, number>>;
+  /** What is left of the grant after it. */
+  readonly left: Pick<GrantTerms, "calls" | "sums" | "untilMs">;
+}
+
 /** Sums of one grant at most, and characters of its schema. */
 const MAX_SUMS = 20;
 const MAX_SCHEMA = 16_384;

@@ -4,26 +4,18 @@ import { toolDigest } from "../../tools/tool-digest.ts";
 import { type Schema, validate } from "../../tools/schema.ts";
 import { valueAt } from "../../tools/json-schema/json-schema.ts";
 import { ExactSum } from "../../values/exact-sum.ts";
-import { schemaOf, type GrantTerms } from "./grant-terms.ts";
-import type { RememberedDecision } from "./remembered.ts";
+import { type Granted, type GrantLeft, type GrantTerms, schemaOf } from "./grant-terms.ts";
 
-/** What is left of a grant, for an approver who is asked again. */
-export interface GrantLeft extends Pick<GrantTerms, "calls" | "sums" | "untilMs"> {
-  /** Id of the call with whose decision it was given. */
-  readonly call: string;
-  readonly by: string | undefined;
-  /** Whether it is only for inputs that fit a schema. */
-  readonly bounded: boolean;
-}
-
-/** How a call is allowed by a grant, as the journal keeps it. */
-export interface Granted {
-  /** Id of the call with whose decision the grant was given. */
-  readonly call: string;
-  /** What the call takes of each sum, by JSON pointer. */
-  readonly sums?: Readonly<Record<string, number>>;
-  /** What is left of the grant after it. */
-  readonly left: Pick<GrantTerms, "calls" | "sums" | "untilMs">;
+/** A decision that also holds for later calls of its execution with the same tool: with the same input, or with inputs that a grant allows. */
+export interface RememberedDecision {
+  readonly tool: string;
+  /** Digest of the tool's interface, which another tool of the same name may not have. */
+  readonly definition: string;
+  /** The tool's handler, if it was decided in this process: another tool of the same name has another handler. */
+  readonly handler?: Tool["handler"];
+  /** SHA-256 in hex of the input's JSON text. */
+  readonly inputDigest: string;
+  readonly decision: DecisionRecord;
 }
 
 interface OpenGrant {

@@ -2,20 +2,10 @@ import { hash } from "node:crypto";
 import type { DecisionRecord, Header, JournalRecord } from "../../journal/record.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { toolDigest } from "../../tools/tool-digest.ts";
-import { Grants } from "./grants.ts";
+import { Grants, type RememberedDecision } from "./grants.ts";
 import type { CallRequest, PastCall } from "../open-call.ts";
 
-/** A decision that also holds for later calls of its execution with the same tool and the same input. */
-export interface RememberedDecision {
-  readonly tool: string;
-  /** Digest of the tool's interface, which another tool of the same name may not have. */
-  readonly definition: string;
-  /** The tool's handler, if it was decided in this process: another tool of the same name has another handler. */
-  readonly handler?: Tool["handler"];
-  /** SHA-256 in hex of the input's JSON text. */
-  readonly inputDigest: string;
-  readonly decision: DecisionRecord;
-}
+export type { RememberedDecision };
 
 /**
  * Decisions among these records that also hold for later calls. `callOf` gives the state of a call that already has its

@@ -129,6 +129,9 @@ export const RESULTS_BODY = z.strictObject({ results: byCall(clientResult) });
 
 export const NO_BODY = z.strictObject({});
 
+/** Seconds that a request for the state of an execution may wait. */
+const MOST_WAIT = 300;
+
 export const LIST_QUERY = z.strictObject({
   state: z.enum(["running", "waiting", "ended", "unread", "unreadable"]).optional(),
   tool: z.string().min(1).max(NAME_LENGTH).optional().meta({ description: "name of a tool, or a part of one" }),
@@ -162,6 +165,12 @@ export const SEARCH_QUERY = z.strictObject({
   limit: z.coerce.number().int().min(1).max(FOUND_MAX).default(FOUND_DEFAULT),
   caller: z.enum(["direct", "programmatic"]).default("programmatic").meta({ description: "who would call the tools" }),
   language: z.enum(["javascript", "python"]).default("javascript").meta({ description: "language of the stubs" }),
+});
+
+export const STATUS_QUERY = z.strictObject({
+  wait: z.coerce.number().int().min(0).max(MOST_WAIT).default(0).meta({
+    description: "seconds that the answer may wait until the execution has ended, or waits for a person or a client",
+  }),
 });
 
 export const NO_QUERY = z.strictObject({});

@@ -24,6 +24,7 @@ import {
   NO_BODY,
   RESULTS_BODY,
   SAY_BODY,
+  STATUS_QUERY,
   SEARCH_QUERY,
   TOOLS_QUERY,
 } from "./bodies.ts";
@@ -163,9 +164,10 @@ export const ROUTES: readonly Route[] = [
     path: "/v1/executions/:id",
     summary: "State and report of an execution",
     scope: "read",
+    query: STATUS_QUERY,
     answers: { 200: STATUS },
     problems: [...JOURNAL, "execution_unknown", "answer_too_large"],
-    handle: reading(show),
+    handle: show,
   }),
   route({
     method: "GET",

@@ -84,68 +84,75 @@ function verdictOf(one: Made, open: readonly Open[]): "refused" | "free" | "aske
 let total = 0;
 const counts = { refused: 0, free: 0, asked: 0, granted: 0, takenUp: 0, together: 0 };
 
-test("10,000 calls under policies and grants, over drivers and at once, are treated as the rules say that are written apart", async () => {
-  const property = fc.asyncProperty(fc.array(made, { minLength: 40, maxLength: 60, size: "max" }), async (all) => {
-    const ran = new Set<string>();
-    const asked = new Set<string>();
-    const tools = (["pay", "send"] as const).map((name) =>
-      makeTool({ name, effect: "write", handler: (_, { callId }) => ran.add(callId) }),
-    );
-    const approve = ({ callId }: ApprovalRequest) => {
-      asked.add(callId);
-      const { allow = false, grant } = all[Number(callId)] ?? {};
-      return { allow, by: `p${callId}`, ...(allow && grant ? { grant: grantOf(grant) } : {}) };
-    };
-    const journal: JournalRecord[] = [];
-    const inputOf = ({ cents: given, to }: Made) => ({ amount: given / 100, to });
-    const openNext = () => {
-      const calls = new Map<string, { decided?: CallRecord; decision?: DecisionRecord }>();
-      const remembered = journal.flatMap((record) => {
-        if (record.type === "call")
-          calls.set(record.call, { ...calls.get(record.call), ...(record.decision === "held" && { decided: record }) });
-        if (record.type !== "decision") return [];
-        const call = (calls.get(record.call) ?? {}) as { decided?: CallRecord; decision?: DecisionRecord };
-        call.decision ??= record;
-        calls.set(record.call, call);
-        const one = all[Number(record.call)]!;
-        return rememberedIn(
-          [record],
-          () => ({ tool: one.tool, inputText: JSON.stringify(inputOf(one)), ...call }),
-          tools.map(recordedTool),
-        );
-      });
-      return openSession({
-        tools,
-        approve,
-        policies: [policy],
-        limits: { ...ROOMY, calls: 10_000 },
-        append: async (record) => void journal.push(record),
-        past: { calls: 0, openCalls: 0, inputBytes: 0, resultBytes: 0, lines: [], remembered },
-      });
-    };
-    let { call, session } = openNext();
-    const open: Open[] = [];
-    let batch: number[] = [];
-    let answers: Promise<unknown>[] = [];
-    for (const [index, one] of all.entries()) {
-      total += 1;
-      batch.push(index);
-      answers.push(call(inputOf(one), { tool: one.tool, callId: String(index) }));
-      if (one.together && index < all.length - 1) continue;
-      await Promise.all(answers);
-      checkBatch(all, batch, { asked, ran, journal, open });
-      [batch, answers] = [[], []];
-      if (!one.takenUp) continue;
-      counts.takenUp += 1;
+test(
+  "10,000 calls under policies and grants, over drivers and at once, are treated as the rules say that are written apart",
+  { timeout: 600_000 },
+  async () => {
+    const property = fc.asyncProperty(fc.array(made, { minLength: 40, maxLength: 60, size: "max" }), async (all) => {
+      const ran = new Set<string>();
+      const asked = new Set<string>();
+      const tools = (["pay", "send"] as const).map((name) =>
+        makeTool({ name, effect: "write", handler: (_, { callId }) => ran.add(callId) }),
+      );
+      const approve = ({ callId }: ApprovalRequest) => {
+        asked.add(callId);
+        const { allow = false, grant } = all[Number(callId)] ?? {};
+        return { allow, by: `p${callId}`, ...(allow && grant ? { grant: grantOf(grant) } : {}) };
+      };
+      const journal: JournalRecord[] = [];
+      const inputOf = ({ cents: given, to }: Made) => ({ amount: given / 100, to });
+      const openNext = () => {
+        const calls = new Map<string, { decided?: CallRecord; decision?: DecisionRecord }>();
+        const remembered = journal.flatMap((record) => {
+          if (record.type === "call")
+            calls.set(record.call, {
+              ...calls.get(record.call),
+              ...(record.decision === "held" && { decided: record }),
+            });
+          if (record.type !== "decision") return [];
+          const call = calls.get(record.call) ?? {};
+          call.decision ??= record;
+          calls.set(record.call, call);
+          const one = all[Number(record.call)]!;
+          return rememberedIn(
+            [record],
+            () => ({ tool: one.tool, inputText: JSON.stringify(inputOf(one)), ...call }),
+            tools.map(recordedTool),
+          );
+        });
+        return openSession({
+          tools,
+          approve,
+          policies: [policy],
+          limits: { ...ROOMY, calls: 10_000 },
+          append: async (record) => void journal.push(record),
+          past: { calls: 0, openCalls: 0, inputBytes: 0, resultBytes: 0, lines: [], remembered },
+        });
+      };
+      let { call, session } = openNext();
+      const open: Open[] = [];
+      let batch: number[] = [];
+      let answers: Promise<unknown>[] = [];
+      for (const [index, one] of all.entries()) {
+        total += 1;
+        batch.push(index);
+        answers.push(call(inputOf(one), { tool: one.tool, callId: String(index) }));
+        if (one.together && index < all.length - 1) continue;
+        await Promise.all(answers);
+        checkBatch(all, batch, { asked, ran, journal, open });
+        [batch, answers] = [[], []];
+        if (!one.takenUp) continue;
+        counts.takenUp += 1;
+        session.close();
+        ({ call, session } = openNext());
+      }
       session.close();
-      ({ call, session } = openNext());
-    }
-    session.close();
-  });
-  await fc.assert(property, { numRuns: 250 });
-  expect(total).toBeGreaterThanOrEqual(10_000);
-  for (const count of Object.values(counts)) expect(count).toBeGreaterThan(200);
-});
+    });
+    await fc.assert(property, { numRuns: 250 });
+    expect(total).toBeGreaterThanOrEqual(10_000);
+    for (const count of Object.values(counts)) expect(count).toBeGreaterThan(200);
+  },
+);
 
 interface Seen {
   readonly asked: ReadonlySet<string>;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { keyOf, openServer } from "../servers.ts";
+import { keyOf, KEYS, openServer } from "../servers.ts";
 
 const PAY = "const paid = await tools.bank.pay({ amount: 3 }); return paid;";
 
@@ -209,4 +209,23 @@ test.each([
   await using door = await openServer();
   const { status, json } = await door.ask("POST", "/v1/executions", { body });
   expect([status, json.error.message]).toEqual([400, said]);
+});
+
+test("GET with ?wait answers once the program has ended, or waits, or the time is over, and other requests are answered meanwhile", async () => {
+  await using door = await openServer({ keys: KEYS }, { approve: () => "later" });
+  const key = keyOf("ann");
+  const begin = (program: string, execution: string) =>
+    door.ask("POST", "/v1/executions", { key, body: { program, execution, wait: false } });
+  await begin("return await tools.crm.slow({});", "slow");
+  await door.slow.begun();
+  const held = door.ask("GET", "/v1/executions/slow?wait=60", { key });
+  expect((await door.ask("GET", "/v1/executions/slow?wait=1", { key })).json).toMatchObject({ state: "running" });
+  expect((await door.ask("GET", "/v1/executions/slow", { key })).json).toMatchObject({ state: "running" });
+  door.slow.release();
+  expect((await held).json).toMatchObject({ state: "ended", outcome: { type: "completed", value: 1 } });
+  await begin("return await tools.bank.pay({ amount: 1 });", "waits");
+  expect((await door.ask("GET", "/v1/executions/waits?wait=60", { key })).json).toMatchObject({ state: "waiting" });
+  for (const wait of ["-1", "301", "1.5", "soon"])
+    expect((await door.ask("GET", `/v1/executions/waits?wait=${wait}`, { key })).status).toBe(400);
+  expect((await door.ask("GET", "/v1/executions/slow?wait=60", { key: keyOf("bob") })).status).toBe(404);
 });

@@ -1,16 +1,51 @@
 import { clientEnding } from "../../../agent/ending-text.ts";
+import type { z } from "zod";
+import type { ExecutionId } from "../../../journal/execution-id.ts";
 import { cleanText } from "../../../output/clean-text.ts";
 import type { REPORT, REPORT_ARTIFACT } from "../../../output/report-shape.ts";
 import type { Report } from "../../../output/report.ts";
 import type { SchemaType } from "../../../values/schema-type.ts";
 import type { Key } from "../../http/keys.ts";
 import type { REPORT_ANSWER, STATUS } from "../answers.ts";
+import type { STATUS_QUERY } from "../bodies.ts";
 import { jsonAnswer } from "../json-answer.ts";
-import { type ApiParts, type ApiRequest, ownExecution } from "../parts.ts";
+import { type ApiParts, type ApiRequest, ownExecution, refuseRevoked } from "../parts.ts";
 
-/** `GET /v1/executions/:id`. */
-export async function show(parts: ApiParts, { key, id }: ApiRequest<unknown, unknown>): Promise<Response> {
-  return jsonAnswer(key, await statusAnswer(parts, key, await ownExecution(parts, key, id)));
+type ShowRequest = ApiRequest<unknown, z.output<typeof STATUS_QUERY>>;
+
+/** `GET /v1/executions/:id`. With `?wait=SECONDS` it is answered once the execution has ended or waits, or the time is over. */
+export async function show(parts: ApiParts, { key, id, query: { wait }, signal }: ShowRequest): Promise<Response> {
+  const own = await ownExecution(parts, key, id);
+  if (wait > 0) await untilAtRest(parts, key, own, Date.now() + wait * 1000, signal);
+  return parts.readings.run(key.id, signal, async () => {
+    refuseRevoked(parts, key);
+    return jsonAnswer(key, await statusAnswer(parts, key, own));
+  });
+}
+
+/** Resolves once an execution does not run any more, the time is over, the client is gone or the server closes. It holds no place among those that read. */
+async function untilAtRest(
+  { runtime, watch, readings, closing }: ApiParts,
+  { tenant, id: key }: Key,
+  id: ExecutionId,
+  until: number,
+  signal: AbortSignal,
+): Promise<void> {
+  using watching = watch.watch(id);
+  const wake = () => watching.wake();
+  const over = AbortSignal.any([signal, closing]);
+  over.addEventListener("abort", wake, { once: true });
+  try {
+    for (;;) {
+      const { listed } = await readings.run(key, signal, () => runtime.status(id, { tenant }));
+      const left = until - Date.now();
+      if (listed.state !== "running" || left <= 0 || over.aborted) return;
+      const { records } = await runtime.journal.find(id);
+      await watching.wait(new Map([[id, records]]), left);
+    }
+  } finally {
+    over.removeEventListener("abort", wake);
+  }
 }
 
 /** What the journal tells of an execution, as it is answered. `id` is the journal's id. */

@@ -1,0 +1,65 @@
+import { lookup as lookUp, type LookupAddress } from "node:dns";
+import { request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import { isIP, type LookupFunction } from "node:net";
+import { isPublicAddress } from "../../sandboxes/docker/egress/names/public-address.ts";
+import type { Webhook } from "./webhook-options.ts";
+
+const TIMEOUT_MS = 10_000;
+
+/** What stops a webhook for good: to send it again would change nothing. */
+export class NotAllowed extends Error {}
+
+/**
+ * Posts a body, and resolves with the status of the answer. The address that is connected to is the one that was checked.
+ * Redirects are not followed, and of the answer nothing but its status is read.
+ */
+export function post(
+  { url, allowPrivate }: Pick<Webhook, "url" | "allowPrivate">,
+  body: string,
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<number> {
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  if (!allowPrivate && isIP(host) !== 0 && !isPublicAddress(host)) return Promise.reject(notPublic(host));
+  const request = url.protocol === "https:" ? requestHttps : requestHttp;
+  return new Promise((resolve, reject) => {
+    const sent = request(
+      url,
+      {
+        method: "POST",
+        headers: {
+          ...headers,
+          "content-type": "application/json",
+          "content-length": Buffer.byteLength(body),
+          "user-agent": "portcullis",
+        },
+        signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+        agent: false,
+        ...(allowPrivate ? {} : { lookup: publicOnly }),
+      },
+      (answer) => {
+        resolve(answer.statusCode ?? 0);
+        answer.destroy();
+      },
+    );
+    sent.on("error", reject);
+    sent.end(body);
+  });
+}
+
+/** Names may have many addresses: each of them has to be public. */
+const publicOnly: LookupFunction = (host, options, done) => {
+  lookUp(host, { ...options, all: true }, (error, found) => {
+    const addresses = found as unknown as readonly LookupAddress[] | undefined;
+    if (error) return done(error, "", 0);
+    const [first] = addresses ?? [];
+    if (!first || !addresses?.every(({ address }) => isPublicAddress(address))) return done(notPublic(host), "", 0);
+    if (options.all) return (done as unknown as (error: null, all: readonly LookupAddress[]) => void)(null, addresses);
+    return done(null, first.address, first.family);
+  });
+};
+
+function notPublic(host: string): NotAllowed {
+  return new NotAllowed(`${host} is not on the public internet: allowPrivate lets a webhook call it`);
+}

@@ -1,0 +1,49 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+
+/** How far the time of a webhook may be from now, in milliseconds. */
+const TOLERANCE_MS = 5 * 60_000;
+
+/** The headers that sign a body, as Standard Webhooks has them. Each secret signs: a receiver knows the old or the new one. */
+export function signedHeaders(
+  id: string,
+  body: string,
+  secrets: readonly string[],
+  at = Date.now(),
+): Readonly<Record<string, string>> {
+  const timestamp = String(Math.floor(at / 1000));
+  const signatures = secrets.map((secret) => `v1,${macOf(secret, id, timestamp, body).toString("base64")}`);
+  return { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signatures.join(" ") };
+}
+
+export interface WebhookVerification {
+  /** The headers of the request, by their names in lower case, or as `Headers`. */
+  readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** The body as it came, before it is parsed. */
+  readonly body: string;
+  /** The secret of the webhook; of a list each holds, while it is changed. */
+  readonly secret: string | readonly string[];
+}
+
+/**
+ * Whether a webhook of the server is genuine and of the last five minutes. Its `webhook-id` is the same each time that it is
+ * sent: a receiver that has seen the id has nothing more to do.
+ */
+export function verifyWebhook({ headers, body, secret }: WebhookVerification): boolean {
+  const of = (name: string) => {
+    const value = headers instanceof Headers ? headers.get(name) : headers[name];
+    return typeof value === "string" ? value : "";
+  };
+  const [id, timestamp, signatures] = [of("webhook-id"), of("webhook-timestamp"), of("webhook-signature")];
+  if (id === "" || !/^\d{1,12}$/.test(timestamp)) return false;
+  if (Math.abs(Date.now() - Number(timestamp) * 1000) > TOLERANCE_MS) return false;
+  const given = signatures.split(" ", 16).map((one) => Buffer.from(one.replace(/^v1,/, ""), "base64"));
+  return [secret].flat().some((one) => {
+    const expected = macOf(one, id, timestamp, body);
+    return given.some((mac) => mac.length === expected.length && timingSafeEqual(mac, expected));
+  });
+}
+
+function macOf(secret: string, id: string, timestamp: string, body: string): Buffer {
+  const key = secret.startsWith("whsec_") ? Buffer.from(secret.slice("whsec_".length), "base64") : secret;
+  return createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest();
+}

@@ -1,0 +1,66 @@
+import { optionError } from "../../errors.ts";
+import { checkOptions, fieldsOf, flag, option, type OptionsOf, required, secret } from "../../option-rules/options.ts";
+
+export const WEBHOOK_EVENTS = ["execution_waiting", "execution_ended"] as const;
+export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
+
+const MIN_SECRET = 24;
+const isSecret = (given: unknown): boolean =>
+  typeof given === "string" && given.length >= MIN_SECRET && given.length <= 1024;
+
+export const WEBHOOK_RULES = {
+  /** Where events are sent: an https address, without a name and a password in it. With `allowPrivate` also an http one. */
+  url: required(option<string>("an https address", (given) => typeof given === "string" && URL.canParse(given))),
+  /**
+   * What signs each request, of at least 24 characters. To change it, give a list, the new one first: each of them signs, until
+   * the receiver knows the new one.
+   */
+  secret: secret(
+    required(
+      option<string | readonly string[]>(`a text of at least ${MIN_SECRET} characters, or a list of such`, (given) =>
+        Array.isArray(given) ? given.length > 0 && given.length <= 4 && given.every(isSecret) : isSecret(given),
+      ),
+    ),
+  ),
+  /** What is told: `"execution_waiting"` and `"execution_ended"`; both by default. */
+  events: option<readonly WebhookEvent[]>(
+    'a list of "execution_waiting" and "execution_ended"',
+    (given) =>
+      Array.isArray(given) && given.length > 0 && given.every((one) => WEBHOOK_EVENTS.some((known) => known === one)),
+  ),
+  /** Whether addresses that are not on the public internet may be called; false by default. */
+  allowPrivate: flag(),
+};
+
+export type WebhookOptions = OptionsOf<typeof WEBHOOK_RULES>;
+
+export interface Webhook {
+  readonly url: URL;
+  readonly secrets: readonly string[];
+  readonly events: ReadonlySet<WebhookEvent>;
+  readonly allowPrivate: boolean;
+}
+
+/** Checks the webhooks of a server. Throws `option_invalid`, without a secret in the message. */
+export function readWebhooks(given: readonly WebhookOptions[]): readonly Webhook[] {
+  return given.map((one, index) => {
+    const place = `createServer({ webhooks })[${index}]`;
+    if (typeof one !== "object" || one === null) throw optionError(place, "an object like { url, secret }", one);
+    const {
+      url: text,
+      secret: secrets,
+      events = WEBHOOK_EVENTS,
+      allowPrivate = false,
+    } = checkOptions(fieldsOf(place), one, WEBHOOK_RULES);
+    const url = new URL(text);
+    if (url.protocol !== "https:" && !(allowPrivate && url.protocol === "http:"))
+      throw optionError(
+        `${place}.url`,
+        allowPrivate ? "an address of https or http" : "an address of https; http needs allowPrivate",
+        url.protocol,
+      );
+    if (url.username !== "" || url.password !== "")
+      throw optionError(`${place}.url`, "an address without a name and a password in it", url.host);
+    return { url, secrets: [secrets].flat(), events: new Set(events), allowPrivate };
+  });
+}

@@ -1,0 +1,209 @@
+import { createHash } from "node:crypto";
+import type { AgentEvent } from "../../agent/event.ts";
+import { PortcullisError } from "../../errors.ts";
+import { ifKnown } from "../../journal/find-if-known.ts";
+import { HOST, readHeader } from "../../journal/reading/read-records.ts";
+import type { Journal } from "../../journal/journal.ts";
+import type { Waiting } from "../../programs/outcome.ts";
+import type { TenantIds } from "../tenant-ids.ts";
+import { NotAllowed, post } from "./post.ts";
+import { signedHeaders } from "./signature.ts";
+import type { Webhook, WebhookEvent } from "./webhook-options.ts";
+
+/** Waits before each further attempt, in milliseconds: an hour and a half in all. Each is up to a fifth longer, by chance. */
+const WAITS_MS: readonly number[] = [1000, 5000, 30_000, 120_000, 600_000, 4_500_000];
+/** Requests of one webhook at once, and events that wait for them. */
+const AT_ONCE = 8;
+const MOST_PENDING = 10_000;
+/** Events of which it is known that they were told. */
+const MOST_KNOWN = 10_000;
+
+export interface WebhookParts {
+  readonly webhooks: readonly Webhook[];
+  readonly journal: Journal;
+  readonly ids: TenantIds;
+  readonly onError: (error: unknown) => void;
+}
+
+/** The body of a webhook. It has nothing of what a program computes with, nor of the inputs of calls. */
+export interface WebhookBody {
+  /** The same for each attempt, and for the same event told by another process. */
+  readonly id: string;
+  readonly type: WebhookEvent;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly execution: string;
+  readonly kind: string;
+  readonly tenant: string;
+  /** Of an execution that waits: the calls that it waits for. */
+  readonly calls?: readonly {
+    readonly callId: string;
+    readonly tool: string;
+    readonly waitsFor: "decision" | "result";
+  }[];
+  /** Of an execution that has ended: the type of its outcome or ending. */
+  readonly outcome?: string;
+}
+
+interface Told {
+  readonly type: WebhookEvent;
+  readonly about: Pick<WebhookBody, "calls" | "outcome">;
+  /** What tells this event from others of its execution. */
+  readonly mark: string;
+}
+
+/** Tells other servers that executions wait or have ended: signed, again until one answers, each with one id. */
+export class Webhooks {
+  readonly #parts: WebhookParts;
+  readonly #closing = new AbortController();
+  readonly #known = new Set<string>();
+  readonly #lines: ReadonlyMap<Webhook, Line>;
+
+  constructor(parts: WebhookParts) {
+    this.#parts = parts;
+    this.#lines = new Map(
+      parts.webhooks.map((webhook) => [webhook, new Line(webhook, this.#closing.signal, parts.onError)]),
+    );
+  }
+
+  /** Takes an event of an execution that the server drives. Programs of conversations are told with their conversation. */
+  take(event: AgentEvent): void {
+    const told = this.#lines.size === 0 ? undefined : toldOf(event);
+    if (told) void this.#tell(event, told).catch(this.#parts.onError);
+  }
+
+  async #tell({ execution, at }: AgentEvent, { type, about, mark }: Told): Promise<void> {
+    const { journal, ids } = this.#parts;
+    const header = await ifKnown(() => readHeader(journal, execution, HOST));
+    if (!header || header.parent !== undefined || this.#closing.signal.aborted) return;
+    const id = `evt_${createHash("sha256")
+      .update(JSON.stringify([execution, type, mark]))
+      .digest("hex")
+      .slice(0, 32)}`;
+    if (this.#known.has(id)) return;
+    if (this.#known.size >= MOST_KNOWN) this.#known.clear();
+    this.#known.add(id);
+    const { tenant, kind } = header;
+    const body: WebhookBody = { id, type, at, execution: ids.shown(tenant, execution), kind, tenant, ...about };
+    for (const [{ events }, line] of this.#lines) if (events.has(type)) line.add(body);
+  }
+
+  /** Sends nothing more. The operator is told how many events were not delivered. */
+  [Symbol.dispose](): void {
+    const left = [...this.#lines.values()].reduce((sum, { pending }) => sum + pending, 0);
+    this.#closing.abort();
+    if (left > 0)
+      this.#parts.onError(undelivered(`${left} events were not delivered to webhooks before the server was closed.`));
+  }
+}
+
+/** The events of one webhook that are sent, and those that wait. */
+class Line {
+  readonly #webhook: Webhook;
+  readonly #closing: AbortSignal;
+  readonly #onError: (error: unknown) => void;
+  readonly #waiting: WebhookBody[] = [];
+  #sending = 0;
+
+  constructor(webhook: Webhook, closing: AbortSignal, onError: (error: unknown) => void) {
+    this.#webhook = webhook;
+    this.#closing = closing;
+    this.#onError = onError;
+  }
+
+  get pending(): number {
+    return this.#sending + this.#waiting.length;
+  }
+
+  add(body: WebhookBody): void {
+    if (this.pending >= MOST_PENDING) return this.#onError(this.#failed(body, `${MOST_PENDING} events wait already`));
+    this.#waiting.push(body);
+    this.#next();
+  }
+
+  #next(): void {
+    if (this.#sending >= AT_ONCE || this.#closing.aborted) return;
+    const body = this.#waiting.shift();
+    if (!body) return;
+    this.#sending += 1;
+    void this.#deliver(body).finally(() => {
+      this.#sending -= 1;
+      this.#next();
+    });
+  }
+
+  async #deliver(body: WebhookBody): Promise<void> {
+    const text = JSON.stringify(body);
+    for (let attempt = 0; ; attempt += 1) {
+      const why = await this.#attempt(body.id, text);
+      if (why === undefined || this.#closing.aborted) return;
+      const wait = why.isFinal ? undefined : WAITS_MS[attempt];
+      if (wait === undefined) return this.#onError(this.#failed(body, why.text));
+      await pause(wait * (1 + Math.random() / 5), this.#closing);
+      if (this.#closing.aborted) return;
+    }
+  }
+
+  /** Undefined if it was delivered. */
+  async #attempt(id: string, text: string): Promise<{ readonly text: string; readonly isFinal: boolean } | undefined> {
+    try {
+      const status = await post(this.#webhook, text, signedHeaders(id, text, this.#webhook.secrets), this.#closing);
+      if (status >= 200 && status < 300) return undefined;
+      // The receiver says that it wants no more of them.
+      return { text: `it answered ${status}`, isFinal: status === 410 };
+    } catch (error) {
+      return { text: error instanceof Error ? error.message : String(error), isFinal: error instanceof NotAllowed };
+    }
+  }
+
+  #failed({ id, type, execution }: WebhookBody, why: string): PortcullisError {
+    return undelivered(
+      `The webhook ${this.#webhook.url.host} was not told ${type} of ${JSON.stringify(execution)} (${id}): ${why}.`,
+    );
+  }
+}
+
+function undelivered(message: string): PortcullisError {
+  return new PortcullisError("webhook_failed", message);
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms).unref();
+    signal.addEventListener(
+      "abort",
+      () => {
+        clearTimeout(timer);
+        resolve();
+      },
+      { once: true },
+    );
+  });
+}
+
+function toldOf(event: AgentEvent): Told | undefined {
+  switch (event.type) {
+    case "execution_waiting":
+    case "conversation_waiting":
+      return waitingOf(event.waiting);
+    case "execution_ended":
+      return event.outcome.type === "waiting" ? waitingOf(event.outcome) : endedOf(event.outcome.type);
+    case "conversation_ended":
+      return event.ending.type === "waiting" ? undefined : endedOf(event.ending.type);
+    default:
+      return undefined;
+  }
+}
+
+function endedOf(outcome: string): Told {
+  return { type: "execution_ended", about: { outcome }, mark: "" };
+}
+
+function waitingOf({ approvals, calls }: Pick<Waiting, "approvals" | "calls">): Told {
+  const all = [
+    ...approvals.map(({ callId, tool }) => ({ callId, tool, waitsFor: "decision" as const })),
+    ...calls.map(({ callId, tool }) => ({ callId, tool, waitsFor: "result" as const })),
+  ];
+  const mark = JSON.stringify([...approvals, ...calls].map(({ callId, since }) => [callId, since]));
+  return { type: "execution_waiting", about: { calls: all }, mark };
+}

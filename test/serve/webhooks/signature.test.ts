@@ -1,0 +1,57 @@
+import { createHmac } from "node:crypto";
+import { afterEach, expect, test, vi } from "vitest";
+import { signedHeaders, verifyWebhook } from "../../../src/serve/webhooks/signature.ts";
+
+afterEach(() => void vi.useRealTimers());
+
+const OLD = "old-secret-0123456789abcdef";
+const NEW = "new-secret-0123456789abcdef";
+const body = '{"id":"evt_1"}';
+
+test("a signature is the HMAC of the id, the time and the body, as Standard Webhooks has it", () => {
+  const headers = signedHeaders("evt_1", body, [OLD], 1_700_000_000_000);
+  const mac = createHmac("sha256", OLD).update(`evt_1.1700000000.${body}`).digest("base64");
+  expect(headers).toEqual({
+    "webhook-id": "evt_1",
+    "webhook-timestamp": "1700000000",
+    "webhook-signature": `v1,${mac}`,
+  });
+  const known = signedHeaders("evt_1", body, [`whsec_${Buffer.from(OLD).toString("base64")}`], 1_700_000_000_000);
+  expect(known).toEqual(headers);
+});
+
+test("while a secret is changed, receivers that know the old or the new one verify, and a receiver may know both", () => {
+  const headers = signedHeaders("evt_1", body, [NEW, OLD]);
+  for (const secret of [OLD, NEW, [NEW, OLD]]) expect(verifyWebhook({ headers, body, secret })).toBe(true);
+  expect(verifyWebhook({ headers: new Headers(headers), body, secret: OLD })).toBe(true);
+  expect(verifyWebhook({ headers: signedHeaders("evt_1", body, [OLD]), body, secret: NEW })).toBe(false);
+});
+
+test.each<[string, (headers: Record<string, string>) => Record<string, string>, string]>([
+  ["another body", (headers) => headers, `${body} `],
+  ["another id", (headers) => ({ ...headers, "webhook-id": "evt_2" }), body],
+  [
+    "another time",
+    (headers) => ({ ...headers, "webhook-timestamp": String(Number(headers["webhook-timestamp"]) + 1) }),
+    body,
+  ],
+  ["no signature", (headers) => ({ ...headers, "webhook-signature": "" }), body],
+  ["a short signature", (headers) => ({ ...headers, "webhook-signature": "v1,AAAA" }), body],
+  [
+    "many signatures before it",
+    (headers) => ({ ...headers, "webhook-signature": `${"v1,AAAA ".repeat(1000)}${headers["webhook-signature"]}` }),
+    body,
+  ],
+  ["no headers", () => ({}), body],
+])("%s does not verify", (_, change, sent) => {
+  const headers = change({ ...signedHeaders("evt_1", body, [OLD]) });
+  expect(verifyWebhook({ headers, body: sent, secret: OLD })).toBe(false);
+});
+
+test("a request that is older than five minutes, or of the future, does not verify", () => {
+  const headers = signedHeaders("evt_1", body, [OLD]);
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 5 * 60_000 + 2000 });
+  expect(verifyWebhook({ headers, body, secret: OLD })).toBe(false);
+  vi.setSystemTime(Date.now() - 2 * (5 * 60_000 + 4000));
+  expect(verifyWebhook({ headers, body, secret: OLD })).toBe(false);
+});

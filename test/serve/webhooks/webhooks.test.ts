@@ -1,0 +1,183 @@
+import { createServer as createHttp, type IncomingHttpHeaders } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, expect, test, vi } from "vitest";
+import { verifyWebhook } from "../../../src/serve/webhooks/signature.ts";
+import { post } from "../../../src/serve/webhooks/post.ts";
+import { readWebhooks, type WebhookOptions } from "../../../src/serve/webhooks/webhook-options.ts";
+import { KEYS, openServer } from "../servers.ts";
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const SECRET = "secret-0123456789abcdef01";
+
+interface Received {
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+  // oxlint-disable-next-line typescript/no-explicit-any
+  readonly json: any;
+}
+
+/** A server that receives webhooks, and answers each with the next of these statuses, and then with 204. */
+async function receiver(statuses: number[] = []) {
+  const received: Received[] = [];
+  const waiting: { readonly count: number; readonly resolve: () => void }[] = [];
+  const server = createHttp((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const text = Buffer.concat(chunks).toString();
+      received.push({ headers: request.headers, text, json: JSON.parse(text) as unknown });
+      const status = statuses.shift() ?? 204;
+      response.writeHead(status, status === 302 ? { location: "/elsewhere" } : {}).end("x".repeat(100_000));
+      for (const { count, resolve } of waiting) if (received.length >= count) resolve();
+    });
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/hook`,
+    received,
+    until: (count: number) =>
+      received.length >= count
+        ? Promise.resolve()
+        : new Promise<void>((resolve) => {
+            waiting.push({ count, resolve });
+          }),
+    [Symbol.asyncDispose]: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+const hook = (url: string, more: Partial<WebhookOptions> = {}): WebhookOptions => ({
+  url,
+  secret: SECRET,
+  allowPrivate: true,
+  ...more,
+});
+const PAY = "return await tools.bank.pay({ amount: 5 });";
+
+test("a program that waits and then ends is told of twice, signed, with its calls and without what it computes with", async () => {
+  await using other = await receiver();
+  await using door = await openServer({ keys: KEYS, webhooks: [hook(other.url)] }, { approve: () => "later" });
+  const key = "ann-0123456789abcdef";
+  await door.ask("POST", "/v1/executions", { key, body: { program: PAY, execution: "e 1" } });
+  await other.until(1);
+  await door.ask("POST", "/v1/executions/e%201/decisions", { key, body: { decisions: { 1: { allow: true } } } });
+  await other.until(2);
+  const [waits, ended] = other.received;
+  expect(waits?.json).toEqual({
+    id: expect.stringMatching(/^evt_[0-9a-f]{32}$/) as string,
+    type: "execution_waiting",
+    at: expect.any(Number) as number,
+    execution: "e 1",
+    kind: "program",
+    tenant: "acme",
+    calls: [{ callId: "1", tool: "bank.pay", waitsFor: "decision" }],
+  });
+  expect(ended?.json).toMatchObject({ type: "execution_ended", execution: "e 1", outcome: "completed" });
+  for (const { headers, text, json } of other.received) {
+    expect(headers["webhook-id"]).toBe((json as { id: string }).id);
+    expect(verifyWebhook({ headers, body: text, secret: SECRET })).toBe(true);
+    expect(text).not.toContain("amount");
+  }
+  expect(waits?.json.id).not.toBe(ended?.json.id);
+});
+
+test("only the events that a webhook asks for are sent to it, and a conversation's programs are told with it alone", async () => {
+  await using other = await receiver();
+  await using door = await openServer(
+    { keys: KEYS, webhooks: [hook(other.url, { events: ["execution_ended"] })] },
+    { approve: () => "later" },
+  );
+  const key = "ann-0123456789abcdef";
+  await door.ask("POST", "/v1/executions", { key, body: { program: PAY, execution: "waits" } });
+  await door.ask("POST", "/v1/executions", { key, body: { program: "return 1", execution: "ends" } });
+  await other.until(1);
+  expect(other.received.map(({ json }) => [json.type, json.execution])).toEqual([["execution_ended", "ends"]]);
+});
+
+test("what is not answered with success is sent again later, with the same id, and a redirect is not followed", async () => {
+  vi.spyOn(Math, "random").mockReturnValue(0);
+  await using other = await receiver([500, 302]);
+  await using door = await openServer({ keys: KEYS, webhooks: [hook(other.url)] });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  await door.ask("POST", "/v1/executions", {
+    key: "ann-0123456789abcdef",
+    body: { program: "return 1", execution: "e" },
+  });
+  await other.until(1);
+  for (const ms of [1000, 5000]) {
+    const before = other.received.length;
+    while (other.received.length === before) {
+      await new Promise((resolve) => setImmediate(resolve));
+      await vi.advanceTimersByTimeAsync(ms / 10);
+    }
+  }
+  expect(other.received).toHaveLength(3);
+  expect(new Set(other.received.map(({ headers }) => headers["webhook-id"])).size).toBe(1);
+  expect(door.errors).toEqual([]);
+  vi.restoreAllMocks();
+});
+
+test("a receiver that wants no more of it is told no more, and the operator is", async () => {
+  await using other = await receiver([410]);
+  await using door = await openServer({ keys: KEYS, webhooks: [hook(other.url)] });
+  await door.ask("POST", "/v1/executions", {
+    key: "ann-0123456789abcdef",
+    body: { program: "return 1", execution: "e" },
+  });
+  await vi.waitUntil(() => door.errors.length > 0, { timeout: 20_000 });
+  expect(door.errors).toMatchObject([
+    { code: "webhook_failed", message: expect.stringContaining("it answered 410") as string },
+  ]);
+  expect(other.received).toHaveLength(1);
+});
+
+test.each([
+  "https://127.0.0.1/",
+  "https://[::1]/",
+  "https://169.254.169.254/latest/meta-data",
+  "https://10.0.0.1/",
+  "https://localhost/",
+  "https://[::ffff:127.0.0.1]/",
+  "https://0x7f000001/",
+  "https://2130706433/",
+])("a private address is refused, however it is written: %s", async (url) => {
+  const answer = post({ url: new URL(url), allowPrivate: false }, "{}", {}, new AbortController().signal);
+  await expect(answer).rejects.toThrow("is not on the public internet");
+});
+
+test("a webhook at a private address is not called, and the operator is told why at once", async () => {
+  await using other = await receiver();
+  const url = other.url.replace("http:", "https:");
+  await using door = await openServer({ keys: KEYS, webhooks: [hook(url, { allowPrivate: false })] });
+  await door.ask("POST", "/v1/executions", { key: "ann-0123456789abcdef", body: { program: "return 1" } });
+  await vi.waitUntil(() => door.errors.length > 0, { timeout: 20_000 });
+  expect(String(door.errors[0])).toContain(
+    "127.0.0.1 is not on the public internet: allowPrivate lets a webhook call it",
+  );
+  expect(other.received).toEqual([]);
+});
+
+test.each<[string, unknown, RegExp]>([
+  ["no address", { secret: SECRET }, /url/],
+  ["an address that is none", hook("example.com"), /url/],
+  ["an address of http", hook("http://example.com", { allowPrivate: false }), /https; http needs allowPrivate/],
+  ["an address of another protocol", hook("file:///etc/passwd"), /https or http/],
+  ["a name in the address", hook("https://ann:hunter2@example.com"), /without a name and a password/],
+  ["a short secret", hook("https://example.com", { secret: "hunter2" }), /secret/],
+  ["no secret", hook("https://example.com", { secret: [] }), /secret/],
+  ["an unknown event", hook("https://example.com", { events: ["execution_started"] as never }), /events/],
+  ["a misspelt option", { ...hook("https://example.com"), event: [] }, /did you mean events/],
+  ["nothing", null, /an object like/],
+])("%s is refused when the server is made, and no secret is in the error", (_, given, message) => {
+  expect(() => readWebhooks([given as WebhookOptions])).toThrow(message);
+  expect(() => readWebhooks([given as WebhookOptions])).not.toThrow(/hunter2|0123456789abcdef/);
+});
