@@ -34,6 +34,7 @@ export type { Talk } from "./agent/converse.ts";
 
 export type { AsToolOptions, LoopTools } from "./frameworks/loops.ts";
 
+export { webSearch } from "./models/hosted-tools.ts";
 export { anthropic, gemini, openai, openaiChat } from "./models/provider/providers.ts";
 
 export { content } from "./tools/content.ts";

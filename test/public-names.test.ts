@@ -8,7 +8,7 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
   portcullis: {
     values: `
       PortcullisError agentAsTool anthropic content createRuntime createSqliteJournal defineTextTool defineTool fromAiSdk fromAnthropic fromMcp fromMcpConfig fromOpenAIAgents
-      fromOpenApi gemini jsonSchema openai openaiChat redactSecrets`,
+      fromOpenApi gemini jsonSchema openai openaiChat redactSecrets webSearch`,
     types: `
       AgentEnding AgentEvent AgentOptions AgentReport AgentToolOptions ApprovalRequest Approve AsToolOptions CallAnswer CallContext CallOptions Caller ClientResult Content ConverseOptions Decision DeclarationOptions DeriveOptions Effect ErrorCode ExecuteOptions ExecutionEvent ExecutionHandle ExecutionId FoundTool JsonSchema Limits Logger LoopTools McpServer McpSource OpenApiOptions OpenApiPolicies OpenApiSource Outcome PartHandle PartInput RecoverOptions RecoveredConversation RecoveredExecution Redact RedactFinding RedactRequest Report ResumeAgentOptions ResumeOptions Runtime RuntimeOptions Schema SearchOptions SearchToolsOptions SqliteJournal SqliteJournalOptions Talk TextToolOptions Tool ToolAudience ToolOptions ToolPolicies ToolPolicy ToolSet Unrecovered`,
   },
@@ -41,7 +41,7 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
     values: `
       `,
     types: `
-      AnthropicOptions ArgumentPiece CallResult ContentPart Conversation DeclaredTools HostedProgramNews MessagePart Model ModelCall ModelSettings ModelTurn ModelUsage OpenAiChatOptions OpenAiOptions Opening
+      AnthropicOptions ArgumentPiece CallResult Citation ContentPart Conversation DeclaredTools HostedCallNews HostedNews HostedProgramNews HostedTool MessagePart Model ModelCall ModelSettings ModelTurn ModelUsage OpenAiChatOptions OpenAiOptions Opening
       ProgramCall ProgramDeclaration Provenance ProviderFailure ProviderFailureCode ProviderOptions Reasoning RequestRetry ToolCall ToolChoice
       ToolDeclaration TurnEnd TurnReply TurnRequest UserMessage`,
   },

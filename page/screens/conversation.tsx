@@ -8,7 +8,7 @@ import type {
   SaidView,
   TextHead,
 } from "../../src/views/view.ts";
-import { callText, programText, RESTS, tokensText, turnText } from "../../src/views/words.ts";
+import { callText, hostedCallText, programText, RESTS, tokensText, turnText } from "../../src/views/words.ts";
 import { useExecution } from "../data/use-source.ts";
 import { bytes, counted, duration } from "../format.ts";
 import { Funnel } from "../parts/funnel.tsx";
@@ -98,7 +98,7 @@ function isSame(said: TextHead, answer: TextHead | undefined): boolean {
 }
 
 function Turn({ view, turn, number, calls, isLast, isAnswer }: TurnProps) {
-  const { model, at, end, text, programs } = turn;
+  const { model, at, end, text, programs, hosted, citations } = turn;
   const facts = [
     `turn ${number}`,
     `after ${duration(Math.max(0, at - view.startedAt))}`,
@@ -129,6 +129,20 @@ function Turn({ view, turn, number, calls, isLast, isAnswer }: TurnProps) {
           const call = calls.get(id);
           return call && <DirectCall key={id} execution={view.execution} call={call} />;
         })}
+        {hosted.map((call) => (
+          <p key={call.id} class="hint" data-hosted={call.tool}>
+            <Text text={`${hostedCallText(call)}, data from outside`} />
+          </p>
+        ))}
+        {citations.length > 0 && (
+          <ul class="hint" aria-label="Sources that the provider names">
+            {citations.map(({ url, title = "" }) => (
+              <li key={url}>
+                <Text text={`${title} ${url}`.trim()} />
+              </li>
+            ))}
+          </ul>
+        )}
         {programs.map((program) => (
           <NestedProgram key={program.id} program={isLast ? unanswered(program) : program} />
         ))}

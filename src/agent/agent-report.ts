@@ -71,6 +71,11 @@ export interface ReportFacts {
   readonly artifacts: ArtifactSpace;
 }
 
+function hostedCallsOf(turns: readonly Pick<TranscriptTurn, "turn">[]): Pick<AgentUsage, "hostedCalls"> {
+  const calls = turns.flatMap(({ turn }) => turn.hosted.filter(({ type }) => type === "hosted_call_started"));
+  return calls.length === 0 ? {} : { hostedCalls: calls.length };
+}
+
 /** The report of a conversation in this state. Throws `journal_invalid` for a header that no conversation has. */
 export function agentReport<Answer = string>(
   state: KnownState,
@@ -84,7 +89,12 @@ export function agentReport<Answer = string>(
       | Answer
       | undefined,
     calls: lines,
-    usage: { ...usage, turns: turns.length - copiedTurns(state), calls: lines.length },
+    usage: {
+      ...usage,
+      turns: turns.length - copiedTurns(state),
+      calls: lines.length,
+      ...hostedCallsOf(turns.slice(copiedTurns(state))),
+    },
     artifacts: reportArtifacts(artifacts),
     transcript: {
       format: 1,

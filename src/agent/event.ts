@@ -3,6 +3,8 @@ import { type EventOf, eventSchemas } from "../gate/call-event.ts";
 import { TOKEN_USAGE, type TokenUsage } from "../gate/admit/token-usage.ts";
 import type { ExecutionEvent } from "../programs/event.ts";
 import { OUTCOME, type Outcome, WAITING, type Waiting } from "../programs/outcome.ts";
+import type { Citation } from "../models/model.ts";
+import { CITATION } from "../models/turn-shape.ts";
 import { AGENT_ENDING, type AgentEnding } from "./ending.ts";
 
 const text = z.string();
@@ -11,6 +13,7 @@ const outcome: z.ZodType<Outcome> = OUTCOME;
 const waiting: z.ZodType<Waiting> = WAITING;
 const ending: z.ZodType<AgentEnding> = AGENT_ENDING;
 const usage: z.ZodType<TokenUsage> = TOKEN_USAGE;
+const citation: z.ZodType<Citation> = CITATION;
 
 /** The events of a conversation beside those of its calls and programs. */
 export const CONVERSATION_EVENTS = eventSchemas({
@@ -48,6 +51,16 @@ export const CONVERSATION_EVENTS = eventSchemas({
     outcome: outcome.exactOptional(),
     isError: z.boolean(),
     hosted: z.boolean(),
+  },
+  /** The provider began a call of a tool of its own, like its search. It passed no gate, and is none of `calls`. */
+  hosted_call_started: { callId: text, tool: text, input: text },
+  /** Such a call has ended. What it gave is data from outside. */
+  hosted_call_ended: {
+    callId: text,
+    tool: text,
+    isError: z.boolean(),
+    output: text.exactOptional(),
+    sources: z.array(citation),
   },
   conversation_waiting: { waiting },
   /** It has come to an ending, and the user may say more. */

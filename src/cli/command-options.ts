@@ -179,7 +179,8 @@ export const LIST_TOOLS = {
   "--json": "print as JSON",
   "--stubs": "print the typed stubs instead",
   "--limit <number>": `maximum of tools that search finds; ${FOUND_DEFAULT} by default`,
-  "--check": "list the tools of servers that no caller may call, with the line to add, and what was left out",
+  "--check":
+    "list the tools of servers that no caller may call, with the line to add, what was left out, and secrets and internal addresses in declarations; exits with 1 if there are any",
 };
 
 /** Options of the commands that serve over HTTP. */

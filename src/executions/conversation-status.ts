@@ -15,6 +15,7 @@ export const AGENT_USAGE = objectSchema({
   cachedInputTokens: count,
   turns: count,
   calls: count,
+  hostedCalls: count.exactOptional(),
 }) satisfies z.ZodType<AgentUsage>;
 
 export const CONVERSATION = objectSchema({

@@ -42,7 +42,11 @@ export type EndedFields = typeof CALL_LINE.shape & { error: typeof error };
 const ENDED: EndedFields = { ...CALL_LINE.shape, error };
 
 export const CALL_EVENTS = eventSchemas({
-  call_started: CALLED,
+  call_started: {
+    ...CALLED,
+    /** Where it runs, if not in a handler of the host: `client`, `agent`, `mcp NAME` or `openapi NAME`. */
+    place: z.string().exactOptional(),
+  },
   /** The handler has failed, and runs again after `delayMs`. `attempt` counts from 1. */
   call_retried: { ...CALLED, attempt: count, delayMs: count, error },
   /** Of a stream: the items that the program was given so far, and the bytes of their JSON. */

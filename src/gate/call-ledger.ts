@@ -1,3 +1,5 @@
+import { elsewhere } from "../tools/tool-facts.ts";
+import type { Tool } from "../tools/tool.ts";
 import type { AnsweredRecord, CallRecord, DecisionRecord, RetryRecord } from "../journal/record.ts";
 import type { Failure, Refusal, Value } from "./answer.ts";
 import type { DecidedApproval } from "./approve/approval.ts";
@@ -126,9 +128,9 @@ export class CallLedger {
     return this.#parts.log.catchUp();
   }
 
-  started({ callId, tool, caller }: CallIdentity): void {
+  started({ callId, tool, caller }: CallIdentity, called: Tool): void {
     const { execution, onEvent } = this.#parts;
-    onEvent({ type: "call_started", execution, callId, tool, caller });
+    onEvent({ type: "call_started", execution, callId, tool, caller, ...elsewhere(called) });
   }
 
   /** Tells how far the stream of a call is. */

@@ -288,7 +288,7 @@ export class CallSteps {
     calls.waits.hold(identity.callId);
     await ledger.decided(identity, { decision: "client", inputDigest });
     if (calls.isGone(call)) return undefined;
-    ledger.started(identity);
+    ledger.started(identity, tool);
     return this.#waitOutside(call);
   }
 

@@ -16,6 +16,8 @@ export const TOOL_DIGEST = strictObjectSchema({
   digest: text,
   /** What a call of it changes at most; missing for a tool that only reads. */
   effect: z.enum(["idempotent", "write"]).exactOptional(),
+  /** Where its calls run, like `mcp crm`; missing for a handler of the host. */
+  place: text.exactOptional(),
 });
 const tools = z.array(TOOL_DIGEST);
 

@@ -1,9 +1,12 @@
 export type {
   ArgumentPiece,
   CallResult,
+  Citation,
   ContentPart,
   Conversation,
   DeclaredTools,
+  HostedCallNews,
+  HostedNews,
   HostedProgramNews,
   MessagePart,
   Model,
@@ -27,5 +30,6 @@ export type {
   TurnRequest,
   UserMessage,
 } from "./model.ts";
+export type { HostedTool } from "./hosted-tools.ts";
 export type { ProviderOptions } from "./provider/provider-options.ts";
 export type { AnthropicOptions, OpenAiChatOptions, OpenAiOptions } from "./provider/providers.ts";

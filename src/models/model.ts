@@ -3,9 +3,12 @@ import type { JsonSchema } from "../tools/json-schema/json-schema.ts";
 import type { TextFormat } from "../tools/text-format.ts";
 import type { Caller } from "../tools/tool.ts";
 import type { SchemaType } from "../values/schema-type.ts";
+import type { HostedTool } from "./hosted-tools.ts";
 import type {
   CALL_RESULT,
+  CITATION,
   CONTENT_PART,
+  HOSTED_CALL_NEWS,
   HOSTED_PROGRAM_NEWS,
   MESSAGE_PART,
   MODEL_TURN,
@@ -82,6 +85,8 @@ export interface ModelSettings {
   readonly maxOutputTokens?: number;
   /** Texts at which the model stops. */
   readonly stop?: readonly string[];
+  /** Tools that the provider runs itself. */
+  readonly hostedTools?: readonly HostedTool[];
   /** JSON Schema of the answer. An adapter ignores it if its provider takes no schema beside tools. */
   readonly answer?: JsonSchema;
 }
@@ -224,6 +229,13 @@ export type ToolCall = SchemaType<typeof TOOL_CALL>;
 export type ProgramCall = SchemaType<typeof PROGRAM_CALL>;
 
 export type HostedProgramNews = SchemaType<typeof HOSTED_PROGRAM_NEWS>;
+
+export type HostedCallNews = SchemaType<typeof HOSTED_CALL_NEWS>;
+
+/** What a provider ran itself. */
+export type HostedNews = HostedProgramNews | HostedCallNews;
+
+export type Citation = SchemaType<typeof CITATION>;
 
 /** The result of one call. Adapters send it only in the block that the provider has for results. */
 export type CallResult = SchemaType<typeof CALL_RESULT>;

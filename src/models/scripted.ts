@@ -15,6 +15,7 @@ import { allowedCalls } from "./turn/allowed-calls.ts";
 import { CallIds } from "./turn/call-ids.ts";
 import {
   type CallResult,
+  type Citation,
   type Conversation,
   type DeclaredTools,
   type MessagePart,
@@ -59,6 +60,7 @@ export interface ScriptedTurn {
   readonly end?: TurnEnd;
   readonly usage?: Partial<ModelUsage>;
   readonly hosted?: ModelTurn["hosted"];
+  readonly citations?: readonly Citation[];
   /** The provider fails in place of the turn. */
   readonly failure?: ProviderFailure;
   /** Why attempts before the turn failed, each a sentence. They are told of without waiting. */
@@ -105,6 +107,7 @@ const TURN_FIELDS = {
   end: object<TurnEnd>(),
   usage: object<Partial<ModelUsage>>(),
   hosted: array<NonNullable<ScriptedTurn["hosted"]>[number]>(),
+  citations: array<Citation>(),
   failure: object<ProviderFailure>(),
   retries: array<string>("an array of sentences"),
 };
@@ -119,6 +122,7 @@ const TAKES_ALL: SettingsTaken = {
   whileReasoning: true,
   forcesFound: true,
   forcesHosted: true,
+  searches: ["allowedDomains", "maxUses"],
 };
 
 /**
@@ -225,7 +229,7 @@ class ScriptedConversation implements Conversation {
   }
 
   #whole(turn: ScriptedTurn, toolChoice: ToolChoice): ModelTurn {
-    const { text = "", calls = [], programs = [], hosted = [], end } = turn;
+    const { text = "", calls = [], programs = [], hosted = [], citations = [], end } = turn;
     const all: ModelCall[] = [
       ...calls.map((call) => this.#callOf(call)),
       ...programs.map((source) => ({ type: "program_call", id: this.#ids.take(undefined), source }) as const),
@@ -233,7 +237,8 @@ class ScriptedConversation implements Conversation {
     const whole = end ?? { type: all.length > 0 ? "called" : "answered" };
     const usage = usageOf(turn);
     const made = whole.type === "called" ? allowedCalls(all, toolChoice, this.#settings) : [];
-    return { type: "turn", text, calls: made, hosted, end: whole, usage };
+    const cited = citations.length === 0 ? {} : { citations: [...citations] };
+    return { type: "turn", text, calls: made, hosted, ...cited, end: whole, usage };
   }
 
   #callOf(call: ScriptedCall | ModelCall): ModelCall {

@@ -1,6 +1,7 @@
 import { PortcullisError } from "../errors.ts";
 import { flag, option, wholeNumber } from "../option-rules/options.ts";
 import { isFields } from "../values/fields.ts";
+import { HOSTED_TOOLS, hostedRefusal, type SearchBounds } from "./hosted-tools.ts";
 import type { ModelSettings, Opening, Reasoning, ToolChoice } from "./model.ts";
 import { RUN_PROGRAM } from "../tools/tool-name.ts";
 
@@ -27,6 +28,8 @@ export const SETTINGS_RULES = {
   maxOutputTokens: wholeNumber({ min: 1, max: 10_000_000 }),
   /** Texts at which the model stops. */
   stop: option<readonly string[]>(`an array of 1 to ${MAX_STOPS} texts of 1 to ${STOP_LENGTH} characters`, isStops),
+  /** Tools that the provider runs itself: `[webSearch()]`. What they give is told as data from outside, and passes no gate. */
+  hostedTools: HOSTED_TOOLS,
 };
 
 /** What a provider takes of the settings. */
@@ -45,6 +48,8 @@ export interface SettingsTaken {
   readonly forcesFound: boolean;
   /** Whether a hosted program can be forced. */
   readonly forcesHosted: boolean;
+  /** What its own search of the web can be told; missing if it has none. */
+  readonly searches?: SearchBounds;
 }
 
 /** An option that the provider or a hosted program does not take, and why; undefined if there is none. */
@@ -53,7 +58,9 @@ function refusalOf(
   takes: SettingsTaken,
   hosted: boolean,
 ): readonly [option: string, why: string] | undefined {
-  const { parallelCalls = true, reasoning, temperature, maxOutputTokens, stop = [] } = settings;
+  const { parallelCalls = true, reasoning, temperature, maxOutputTokens, stop = [], hostedTools = [] } = settings;
+  const unhosted = hostedRefusal(hostedTools, takes.searches);
+  if (unhosted !== undefined) return ["hostedTools", unhosted];
   if (!parallelCalls && !takes.oneCall) return ["parallelCalls", "it has no switch for calls at once"];
   if (!parallelCalls && hosted) return ["parallelCalls", "a hosted program makes several calls at once"];
   if (reasoning?.summary === true && !takes.summaries) return ["reasoning", "it gives no summaries of its reasoning"];

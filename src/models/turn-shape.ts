@@ -73,6 +73,34 @@ export const HOSTED_PROGRAM_NEWS = z.discriminatedUnion("type", [
   }),
 ]);
 
+/** A page or a document that a provider names as the source of something. Data from outside, unchecked. */
+export const CITATION = objectSchema({
+  /** Of the web, without a user or a password. */
+  url: text,
+  title: text.exactOptional(),
+});
+
+/** Calls that a provider made itself: of its search, its files, its code. What they have is data from outside. */
+export const HOSTED_CALL_NEWS = z.discriminatedUnion("type", [
+  objectSchema({
+    type: z.literal("hosted_call_started"),
+    call: text,
+    /** The provider's name of its tool, like `web_search`. */
+    tool: text,
+    /** The beginning of its input: JSON, or a text. */
+    input: text,
+  }),
+  objectSchema({
+    type: z.literal("hosted_call_ended"),
+    call: text,
+    tool: text,
+    isError: z.boolean(),
+    /** The beginning of what it gave, if the provider tells it. */
+    output: text.exactOptional(),
+    sources: z.array(CITATION),
+  }),
+]);
+
 export const TURN_END = z.discriminatedUnion("type", [
   /** The model has finished. */
   objectSchema({ type: z.literal("answered") }),
@@ -104,8 +132,10 @@ export const MODEL_TURN = objectSchema({
   /** The model's text, without its reasoning. */
   text,
   calls: z.array(MODEL_CALL),
-  /** Hosted programs that started or ended in this turn. */
-  hosted: z.array(HOSTED_PROGRAM_NEWS),
+  /** What the provider ran itself in this turn: hosted programs and calls that started or ended. */
+  hosted: z.array(z.union([HOSTED_PROGRAM_NEWS, HOSTED_CALL_NEWS])),
+  /** The sources that the text names; missing if it names none. */
+  citations: z.array(CITATION).exactOptional(),
   end: TURN_END,
   usage,
   /** Missing for a model that is not one of this package's adapters. */

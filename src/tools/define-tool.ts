@@ -250,6 +250,11 @@ export function makeTool<Context>(options: unknown, made?: Made): Tool<Context> 
   return tool;
 }
 
+/** The same tool, whose calls run elsewhere. */
+export function runsAt<Context>(place: string, tool: Tool<Context>): Tool<Context> {
+  return Object.freeze({ ...tool, place });
+}
+
 /** Throws a `PortcullisError` (`tool_invalid`) for a schema whose values are no objects. A lazy schema is not asked. */
 export function refuseUnnamedFields(name: string, schema: JsonSchema): void {
   if (schema.type === "object") return;

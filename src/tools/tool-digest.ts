@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { identityOf } from "./schema.ts";
 import type { ToolDigest } from "../journal/record.ts";
+import { elsewhere } from "./tool-facts.ts";
 import type { Tool } from "./tool.ts";
 import { jsonSchemaOf } from "./tool-schemas.ts";
 
@@ -27,5 +28,10 @@ export function toolDigest(tool: Tool): string {
 
 export function recordedTool(tool: Tool): ToolDigest {
   const { name, effect } = tool;
-  return { name, digest: toolDigest(tool), ...(effect === "read" ? {} : { effect }) };
+  return {
+    name,
+    digest: toolDigest(tool),
+    ...(effect === "read" ? {} : { effect }),
+    ...elsewhere(tool),
+  };
 }

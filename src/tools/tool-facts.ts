@@ -16,12 +16,25 @@ export interface ToolFacts {
   readonly effect: (typeof FACT_EFFECTS)[number];
   /** Whether calls need approval. */
   readonly approval: (typeof FACT_APPROVALS)[number];
+  /** Where its calls run: `here`, `client`, `agent`, `mcp NAME` or `openapi NAME`. */
+  readonly place: string;
 }
 
 /** Who may call a tool, what a call changes at most, and whether calls need approval, as lists of tools say it. */
 export function toolFacts(tool: Tool): ToolFacts {
   const { name, allowedCallers: callers, effect, effectOf } = tool;
-  return { name, callers, effect: effectOf ? BY_INPUT : effect, approval: approvalOf(tool) };
+  return { name, callers, effect: effectOf ? BY_INPUT : effect, approval: approvalOf(tool), place: placeOfTool(tool) };
+}
+
+/** Where the calls of a tool run: `here`, `client`, `agent`, `mcp NAME` or `openapi NAME`. */
+export function placeOfTool(tool: Pick<Tool, "handler" | "place">): string {
+  return elsewhere(tool).place ?? "here";
+}
+
+/** Where the calls of a tool run, if not in a handler of the host. */
+export function elsewhere({ handler, place }: Pick<Tool, "handler" | "place">): { readonly place?: string } {
+  if (handler === "client") return { place: "client" };
+  return place === undefined ? {} : { place };
 }
 
 function approvalOf({ approvable, needsApproval }: Tool): ToolFacts["approval"] {

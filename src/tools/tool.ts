@@ -99,6 +99,8 @@ export interface Tool<Context = unknown> {
   readonly description: string;
   /** Name of the source that it comes from; undefined for the host's own. */
   readonly source?: string;
+  /** Where its calls run, if not in a handler here or at a client: `agent`, `mcp NAME`, `openapi NAME`. `placeOfTool` tells it of any tool. */
+  readonly place?: string;
   readonly input: Schema;
   readonly output: Schema | undefined;
   /** Of a tool of `defineTextTool`, whose input is one text: which texts it takes. */

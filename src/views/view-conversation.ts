@@ -22,7 +22,16 @@ import { endingHead } from "../programs/from-journal/ending-head.ts";
 import { Lane } from "../values/slice-scheduler.ts";
 import { titleOf, titleOfProgram } from "./title.ts";
 import { TextAllowance, headOf, type TextBounds } from "./parts/text-allowance.ts";
-import type { ConversationView, LimitView, ModelTurnView, ProgramCallView, SaidView, TextHead } from "./view.ts";
+import type { TranscriptTurn } from "../agent/from-journal/transcript.ts";
+import type {
+  ConversationView,
+  HostedCallView,
+  LimitView,
+  ModelTurnView,
+  ProgramCallView,
+  SaidView,
+  TextHead,
+} from "./view.ts";
 
 /** The view of one conversation. Rejects with `journal_invalid`, and as the journal does. */
 export async function viewConversation(
@@ -134,8 +143,26 @@ function turnViews({ header, turns, use }: PastConversation, room: TextAllowance
       outputTokens: usage.outputTokens,
       calls: calls.flatMap(({ type, id }) => (type === "tool_call" ? [id] : [])),
       programs: [...own, ...atProvider],
+      hosted: hostedCalls(hosted),
+      citations: [...(turn.citations ?? [])],
     };
   });
+}
+
+/** The calls that a provider made itself, each with its end if this turn tells of it. */
+function hostedCalls(hosted: TranscriptTurn["turn"]["hosted"]): HostedCallView[] {
+  const calls = new Map<string, HostedCallView>();
+  for (const news of hosted) {
+    if (news.type !== "hosted_call_started" && news.type !== "hosted_call_ended") continue;
+    const { call: id, tool } = news;
+    const known = calls.get(id) ?? { id, tool, input: "", sources: [] };
+    if (news.type === "hosted_call_started") calls.set(id, { ...known, input: news.input });
+    else {
+      const { isError, output, sources } = news;
+      calls.set(id, { ...known, isError, sources: [...sources], ...(output === undefined ? {} : { output }) });
+    }
+  }
+  return [...calls.values()];
 }
 
 function saidView({ by, message }: SaidMessage, room: TextAllowance): SaidView {

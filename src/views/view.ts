@@ -42,6 +42,8 @@ export const CALL_VIEW = objectSchema({
   /** The id that `decide` takes: `3`, or `call_2/3` in a conversation. */
   id: z.string(),
   tool: z.string(),
+  /** Where it runs, like `mcp crm`, `agent` or `client`; missing for a handler of the host. */
+  place: z.string().exactOptional(),
   caller: z.string(),
   state: CALL_STATE,
   /** Code of a refusal or failure, or kind of a value like `array of 200`; why an open call does not go on by itself. */
@@ -293,6 +295,22 @@ const PROGRAM_CALL_VIEW = objectSchema({
 /** A call of a model that runs a program. */
 export type ProgramCallView = SchemaType<typeof PROGRAM_CALL_VIEW>;
 
+/** A page or a document that a provider names as a source. */
+const SOURCE_VIEW = objectSchema({ url: z.string(), title: z.string().exactOptional() });
+
+/** A call that a provider made itself, as data from outside. */
+const HOSTED_CALL_VIEW = objectSchema({
+  id: z.string(),
+  tool: z.string(),
+  input: z.string(),
+  /** Missing if no turn tells of its end. */
+  isError: z.boolean().exactOptional(),
+  output: z.string().exactOptional(),
+  sources: z.array(SOURCE_VIEW),
+});
+
+export type HostedCallView = SchemaType<typeof HOSTED_CALL_VIEW>;
+
 const MODEL_TURN_VIEW = objectSchema({
   said: z.array(SAID_VIEW),
   /** The model's text. */
@@ -307,6 +325,10 @@ const MODEL_TURN_VIEW = objectSchema({
   /** Ids of its direct calls, which are among `calls`. */
   calls: z.array(z.string()),
   programs: z.array(PROGRAM_CALL_VIEW),
+  /** Calls that the provider made itself. */
+  hosted: z.array(HOSTED_CALL_VIEW),
+  /** Sources that the text names, as the provider says. */
+  citations: z.array(SOURCE_VIEW),
 });
 
 export type ModelTurnView = SchemaType<typeof MODEL_TURN_VIEW>;

@@ -6,6 +6,7 @@ import type {
   DecisionView,
   ExecutionView,
   FunnelView,
+  HostedCallView,
   LimitView,
   ModelTurnView,
   ProgramCallView,
@@ -263,6 +264,14 @@ export function turnText({ calls, programs, inputTokens, outputTokens, end }: Mo
   const what = `${counted(calls.length, "direct call")}, ${counted(programs.length, "program")}`;
   return `${end}, ${what}, ${tokensText({ inputTokens, outputTokens })}`;
 }
+
+/** A call that a provider made itself, and what came of it: data from outside, which no gate has seen. */
+export function hostedCallText({ tool, input, isError, sources, output = "" }: HostedCallWords): string {
+  const gave = isError ? `failed${output === "" ? "" : `: ${output}`}` : counted(sources.length, "source");
+  return `${tool} at the provider${input === "" ? "" : ` with ${input}`} → ${isError === undefined ? "not ended" : gave}`;
+}
+
+type HostedCallWords = Omit<HostedCallView, "id">;
 
 /** The tokens of a turn of a model. */
 export function tokensText({ inputTokens, outputTokens }: Pick<ModelTurnView, "inputTokens" | "outputTokens">): string {

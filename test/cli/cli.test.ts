@@ -486,9 +486,28 @@ test("a result that cannot be written is reported with a sentence", async () => 
 test("tools lists callers and tokens of each tool", async () => {
   const { code, stdout } = await portcullis(["tools", "--tools", "examples/flights/tools.ts"]);
   expect(code).toBe(0);
-  expect(stdout).toMatch(/^tool +callers +effect +approval +strict +tokens as JSON +tokens as stub\n─/);
-  expect(stdout).toMatch(/\nflights\.query +direct, programmatic +read +never +(?:all|[a-z, -]+) +\d+ +\d+\n/);
+  expect(stdout).toMatch(/^tool +callers +effect +approval +runs +strict +tokens as JSON +tokens as stub\n─/);
+  expect(stdout).toMatch(/\nflights\.query +direct, programmatic +read +never +here +(?:all|[a-z, -]+) +\d+ +\d+\n/);
   expect(stdout).toMatch(/\n2 tools +\d+ +\d+\n$/);
+});
+
+test("tools --check finds what should not leave, by its place, and exits with 1", async () => {
+  const clean = await portcullis(["tools", ...TOOLS, "--check"]);
+  expect(clean.code).toBe(0);
+  const tools = scratch(
+    "leaks.mjs",
+    `import { defineTool, jsonSchema } from "portcullis";
+    const input = jsonSchema({ type: "object", properties: { password: { type: "string", default: "hunter2" } } });
+    export default [defineTool({ name: "crm.find", description: "At db.internal.", input, allowedCallers: ["direct"], effect: "read", handler: () => 1 })];`,
+  );
+  const { code, stdout } = await portcullis(["tools", "--tools", tools, "--check"]);
+  expect([code, stdout.includes("hunter2")]).toEqual([1, false]);
+  expect(stdout).toContain("  crm.find /description: an internal address (db.internal)\n");
+  expect(stdout).toContain("  crm.find /input/properties/password/default: a secret (a value under a secret's name)\n");
+  const json = await portcullis(["tools", "--tools", tools, "--check", "--json"]);
+  expect(JSON.parse(json.stdout)).toMatchObject({
+    secrets: [{ tool: "crm.find", pointer: "/description" }, { pointer: "/input/properties/password/default" }],
+  });
 });
 
 test("tools --stubs prints what a model would read", async () => {

@@ -77,7 +77,7 @@ describe("portcullis tools --mcp", () => {
   test("a tool that its file leaves to no caller is asked about no more", async () => {
     const decided = config("plain", { portcullis: { ...POLICY.portcullis, tools: { echo: false, die: false } } });
     const { stdout } = await portcullis(["tools", "--mcp", decided, "--check", "--json"]);
-    expect(JSON.parse(stdout)).toEqual({ tools: ["raw.other"], unassigned: [], problems: [] });
+    expect(JSON.parse(stdout)).toEqual({ tools: ["raw.other"], unassigned: [], problems: [], secrets: [] });
     const { stderr } = await portcullis(["tools", "--mcp", decided, "--allow", "raw.echo=read"]);
     expect(stderr).toContain("--allow raw.echo=read: the configuration file says already who may call these tools.");
   });

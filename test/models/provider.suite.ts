@@ -51,7 +51,7 @@ export async function ask(served: Served, asking: Asking = {}): Promise<AgentRep
       await Array.fromAsync(journal.read(report.execution)),
       served.asked.map((asked) => asked.text),
       (other) => served.model({ ...known, fetch: other }),
-      { tools, programs: options.programs },
+      { tools, programs: options.programs, hostedTools: options.hostedTools },
     );
   return report;
 }

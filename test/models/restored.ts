@@ -1,3 +1,4 @@
+import type { HostedTool } from "../../src/models/hosted-tools.ts";
 import { expect } from "vitest";
 import { openingFor } from "../../src/agent/prompt/opening.ts";
 import { applyRecord, ConversationState, resultsInOrder } from "../../src/agent/from-journal/conversation-state.ts";
@@ -13,6 +14,12 @@ import { ToolSearch } from "../../src/tools/search/tool-search.ts";
 import { ToolSet } from "../../src/tools/tool-set.ts";
 import type { ProgramsOption } from "../../src/agent/prompt/programs-option.ts";
 
+interface Restoring {
+  readonly tools: readonly Tool[];
+  readonly programs: ProgramsOption | undefined;
+  readonly hostedTools?: readonly HostedTool[] | undefined;
+}
+
 /**
  * Checks that a conversation which another process takes up after any of its turns sends the request that was really
  * sent, byte for byte. `modelWith` is the model with another `fetch`; `sent` are the bodies of the requests.
@@ -21,7 +28,7 @@ export async function expectSameRequests(
   records: readonly JournalRecord[],
   sent: readonly string[],
   modelWith: (fetch: typeof globalThis.fetch) => Model,
-  { tools, programs }: { readonly tools: readonly Tool[]; readonly programs: ProgramsOption | undefined },
+  { tools, programs, hostedTools }: Restoring,
 ): Promise<void> {
   const state = new ConversationState();
   for (const record of records) applyRecord(state, record, await new Lane("").work(readContent(record)));
@@ -39,7 +46,7 @@ export async function expectSameRequests(
       openingFor(
         model,
         { gate: { search }, language: "javascript", tenant: "default", limits },
-        { programs: programsFor(programs, search.tools) },
+        { programs: programsFor(programs, search.tools), ...(hostedTools && { settings: { hostedTools } }) },
       ),
     );
     conversation.say("Do it.");

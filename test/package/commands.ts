@@ -93,6 +93,7 @@ export const COMMANDS: readonly CommandCase[] = [
   { name: "demo refunds", args: ["demo", "refunds"] },
   { name: "demo desk", args: ["demo", "desk"] },
   { name: "demo read-file", args: ["demo", "read-file"] },
+  { name: "demo code", args: ["demo", "code"] },
   { name: "demo team", args: ["demo", "team"] },
   { name: "demo of both examples", args: ["demo"], stdout: /✓ right[^]*✓ right/ },
   {

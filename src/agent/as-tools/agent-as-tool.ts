@@ -13,7 +13,7 @@ import {
   words,
 } from "../../option-rules/options.ts";
 import { RESULT, resultSchemaOf } from "../../programs/drive/result-schema.ts";
-import { ALLOWED_CALLERS, defineTool, TIMEOUT_MS } from "../../tools/define-tool.ts";
+import { ALLOWED_CALLERS, defineTool, runsAt, TIMEOUT_MS } from "../../tools/define-tool.ts";
 import { jsonSchema } from "../../tools/schema.ts";
 import type { CallContext, Tool } from "../../tools/tool.ts";
 import { TOOLS, ToolSet } from "../../tools/tool-set.ts";
@@ -103,7 +103,7 @@ export function agentAsTool<Context = unknown>(options: AgentToolOptions<Context
     const { runAgent } = await import("../resume-agent.ts");
     return runAgent(inner, request, task, childExecution(execution, callId));
   };
-  const tool = defineTool({
+  const defined = defineTool({
     name,
     description,
     input: jsonSchema<{ readonly task: string }>(INPUT),
@@ -123,6 +123,7 @@ export function agentAsTool<Context = unknown>(options: AgentToolOptions<Context
       throw new PortcullisError("tool_failed", `${name} has no answer. ${why}`, { cause: ending });
     },
   });
+  const tool = runsAt("agent", defined);
   noteAgentTool(tool);
   return tool;
 }

@@ -1,6 +1,6 @@
 import { optionError, PortcullisError } from "../../errors.ts";
 import { type OptionsOf, readOptions, wholeNumber, words } from "../../option-rules/options.ts";
-import { ALLOWED_CALLERS, defineTool, TIMEOUT_MS } from "../../tools/define-tool.ts";
+import { ALLOWED_CALLERS, defineTool, runsAt, TIMEOUT_MS } from "../../tools/define-tool.ts";
 import { issuesText, jsonSchema, type Schema, validate } from "../../tools/schema.ts";
 import { CALLERS, type Tool } from "../../tools/tool.ts";
 import { ToolSet } from "../../tools/tool-set.ts";
@@ -50,7 +50,7 @@ export function taskTool<Context = unknown>(
       `${SUBJECT}(agents): no caller may call all of these agents. Say who may call the tool: ${SUBJECT}(agents, { allowedCallers }).`,
     );
   const output: Schema = TEXT;
-  const tool = defineTool({
+  const defined = defineTool({
     name,
     description: descriptionOf(all),
     input: jsonSchema<TaskInput>(inputOf(all)),
@@ -70,6 +70,7 @@ export function taskTool<Context = unknown>(
       return valueOf(chosen, await chosen.handler({ task: whole }, context));
     },
   });
+  const tool = runsAt("agent", defined);
   noteAgentTool(tool);
   return tool;
 }

@@ -3,6 +3,7 @@ import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import type { GateSession } from "../../gate/session.ts";
 import { leavesOpen } from "../../journal/execution-log.ts";
 import {
+  type HostedNews,
   type ModelCall,
   type ModelTurn,
   NO_USAGE,
@@ -12,6 +13,7 @@ import {
 } from "../../models/model.ts";
 import { cleanText } from "../../output/clean-text.ts";
 import type { ChatEnd, ConversationSpan } from "../../telemetry/telemetry.ts";
+import type { ExecutionId } from "../../journal/execution-id.ts";
 import type { AgentScope } from "../agent-scope.ts";
 import type { AgentEnding } from "../ending.ts";
 import { turnsOfSay } from "../from-journal/conversation-state.ts";
@@ -153,13 +155,20 @@ export class ModelAsker {
     return isForced && turnsOfSay(state).some(({ turn }) => turn.calls.length > 0) ? "auto" : undefined;
   }
 
-  #emitHosted({ hosted }: ModelTurn): void {
-    for (const news of hosted) {
-      const about = { execution: this.#live.execution, callId: news.program, hosted: true };
-      if (news.type === "hosted_program_started")
-        this.#scope.onEvent({ type: "program_started", ...about, source: news.source });
-      else this.#scope.onEvent({ type: "program_ended", ...about, isError: news.isError });
+  #emitHostedNews(execution: ExecutionId, news: HostedNews): void {
+    const { onEvent } = this.#scope;
+    if (news.type === "hosted_program_started")
+      onEvent({ type: "program_started", execution, callId: news.program, hosted: true, source: news.source });
+    else if (news.type === "hosted_program_ended")
+      onEvent({ type: "program_ended", execution, callId: news.program, hosted: true, isError: news.isError });
+    else {
+      const { call: callId, ...told } = news;
+      onEvent({ execution, callId, ...told });
     }
+  }
+
+  #emitHosted({ hosted }: ModelTurn): void {
+    for (const news of hosted) this.#emitHostedNews(this.#live.execution, news);
   }
 }
 

@@ -52,4 +52,6 @@ export interface AgentUsage extends ModelUsage {
   readonly turns: number;
   /** Calls of tools that have ended, as many as `report.calls`. A program is none: the calls that it makes are. */
   readonly calls: number;
+  /** Calls of tools of their own that providers have made, like searches; missing if there were none. */
+  readonly hostedCalls?: number;
 }

@@ -52,7 +52,7 @@ export type DemoName = TaskName | keyof typeof SHOWN;
 export const DEMOS = Object.keys(NEEDED) as readonly DemoName[];
 
 /** Examples that are played in place of a task. */
-export const SCENES = ["refunds", "desk", "read-file", "team"] as const;
+export const SCENES = ["refunds", "desk", "read-file", "team", "code"] as const;
 export type SceneName = (typeof SCENES)[number];
 
 /** The scene that takes a model by `--model`, and a person at the terminal. */

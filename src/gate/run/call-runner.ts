@@ -112,7 +112,7 @@ export class CallRunner {
   #handle(call: OpenCall, input: unknown): Ran | Promise<Ran> {
     const { calls, ledger, inContext, contextOf } = this.#parts;
     if (calls.isGone(call)) return undefined;
-    ledger.started(call.identity);
+    ledger.started(call.identity, call.tool);
     const { span, tool } = call;
     const { retry } = tool;
     if (tool.stream) return inContext(() => this.#stream(call, () => runHandler(call, input, contextOf(call))));

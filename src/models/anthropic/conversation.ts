@@ -1,13 +1,15 @@
 import { UniqueIds } from "../turn/call-ids.ts";
-import { fieldOf, type Fields, textOf } from "../../values/fields.ts";
+import { fieldOf, type Fields, listOf, textOf } from "../../values/fields.ts";
 import { contentBlocks, type MessageContent } from "../turn/content-parts.ts";
-import type { CallResult, Conversation, HostedProgramNews, ModelCall, ModelTurn, Opening } from "../model.ts";
+import type { CallResult, Conversation, HostedNews, ModelCall, ModelTurn, Opening } from "../model.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import { parsedJson } from "../../values/json/json-text.ts";
 import { sourceOf } from "../turn/program-input.ts";
 import { type ConversationParts, ProviderConversation, type TurnAsked } from "../provider/provider-conversation.ts";
 import { notStrictTools, type ToolNames, toolNamesOf } from "../turn/tool-names.ts";
 import type { TurnDisplay } from "../turn/turn-display.ts";
+import { searchOf } from "../hosted-tools.ts";
+import { hostedCallOf, hostedResultOf } from "./hosted-blocks.ts";
 import { cacheMark, markedMessages, markedSystem, markedTools } from "./cache.ts";
 import {
   type AnthropicReply,
@@ -18,6 +20,7 @@ import {
   outputOf,
   readMessage,
   STOP_REASONS,
+  WEB_SEARCH_NAME,
 } from "./reply.ts";
 import {
   type AnthropicClient,
@@ -48,7 +51,11 @@ export async function converseByAnthropic(parts: ConversationParts): Promise<Con
 }
 
 function namesFor(opening: Opening): ToolNames {
-  return toolNamesOf(opening, opening.hosted ? [CODE_EXECUTION_NAME] : []);
+  const { hosted, settings = {} } = opening;
+  return toolNamesOf(opening, [
+    ...(hosted ? [CODE_EXECUTION_NAME] : []),
+    ...(searchOf(settings) ? [WEB_SEARCH_NAME] : []),
+  ]);
 }
 
 class AnthropicConversation extends ProviderConversation<AnthropicReply, AnthropicClient> {
@@ -58,6 +65,8 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply, Anthrop
   readonly #messages: { readonly role: "user" | "assistant"; content: readonly Fields[] }[] = [];
   readonly #toolUseIds = new UniqueIds();
   #container: string | undefined;
+  /** Tools of calls that Anthropic made itself, by the call's id: the result may come in a later turn. */
+  readonly #hostedTools = new Map<string, string>();
 
   constructor(parts: ConversationParts, client: AnthropicClient, tools: readonly Fields[]) {
     super(parts, client);
@@ -172,6 +181,7 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply, Anthrop
     return {
       end,
       hosted: content.flatMap((block) => this.#newsOf(block)),
+      cited: content.flatMap((block) => listOf(block, "citations")),
       calls: () => content.flatMap((block, place) => this.#callsIn(block, reply.inputTexts.get(place), answerBy)),
     };
   }
@@ -201,12 +211,22 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply, Anthrop
     return [{ type: "tool_call", id, tool: this.names.own(name), caller, inputText, ...fromProgram }];
   }
 
-  #newsOf(block: Fields): HostedProgramNews[] {
+  #newsOf(block: Fields): HostedNews[] {
     if (block.type === "server_tool_use" && block.name === CODE_EXECUTION_NAME)
       return [this.startProgram(textOf(block, "id") ?? "", textOf(block.input, "code") ?? "")];
-    if (block.type !== "code_execution_tool_result") return [];
-    const { output, isError } = outputOf(block.content);
-    return [this.endProgram(textOf(block, "tool_use_id") ?? "", output, isError)];
+    if (block.type === "code_execution_tool_result") {
+      const { output, isError } = outputOf(block.content);
+      return [this.endProgram(textOf(block, "tool_use_id") ?? "", output, isError)];
+    }
+    const started = hostedCallOf(block);
+    if (started) {
+      this.#hostedTools.set(started.call, started.tool);
+      return [this.startHosted(started)];
+    }
+    const ended = hostedResultOf(block);
+    if (!ended) return [];
+    const tool = this.#hostedTools.get(ended.call) ?? ended.tool;
+    return [this.endHosted({ call: ended.call, tool }, ended)];
   }
 }
 

@@ -7,6 +7,8 @@ import { decisiveReason } from "../turn/stop-reason.ts";
 
 /** Name of the provider's own tool that runs programs. */
 export const CODE_EXECUTION_NAME = "code_execution";
+/** Name of the provider's own search of the web. */
+export const WEB_SEARCH_NAME = "web_search";
 
 type InputTexts = ReadonlyMap<number, string | undefined>;
 

@@ -11,7 +11,8 @@ import { loadSdk, type ResolvedOptions } from "../provider/provider-options.ts";
 import { NO_TIMEOUT_MS } from "../provider/provider-requests.ts";
 import { labelledText } from "../turn/result-text.ts";
 import type { ToolNames } from "../turn/tool-names.ts";
-import { CODE_EXECUTION_NAME } from "./reply.ts";
+import { searchOf } from "../hosted-tools.ts";
+import { CODE_EXECUTION_NAME, WEB_SEARCH_NAME } from "./reply.ts";
 import { isReasoned } from "../settings.ts";
 
 /** The type of the provider's own tool that runs programs, which is also what `allowed_callers` calls it. */
@@ -48,7 +49,7 @@ export function declaringOf({ strict, stream, own }: ResolvedOptions): Declaring
 
 /** The declarations, the same in every request. Throws `option_invalid` for a schema that Anthropic refuses. */
 export function declareTools(
-  { tools, deferred = [], runProgram, hosted }: Opening,
+  { tools, deferred = [], runProgram, hosted, settings = {} }: Opening,
   names: ToolNames,
   { strict, eager }: Declaring,
 ): readonly Fields[] {
@@ -61,10 +62,20 @@ export function declareTools(
   });
   return [
     ...(hosted ? [{ type: CODE_EXECUTION_TYPE, name: CODE_EXECUTION_NAME }] : []),
+    ...searchTools(settings),
     ...(runProgram ? [{ ...runProgram, input_schema: PROGRAM_SCHEMA, ...streamed }] : []),
     ...tools.map((tool) => strictIfPossible(declare(tool), tool, open)),
     ...deferred.map((tool) => ({ ...declare(tool), defer_loading: true })),
   ];
+}
+
+function searchTools(settings: ModelSettings): readonly Fields[] {
+  const { allowedDomains, maxUses } = searchOf(settings) ?? {};
+  const bounds = {
+    ...(allowedDomains && { allowed_domains: allowedDomains }),
+    ...(maxUses === undefined ? {} : { max_uses: maxUses }),
+  };
+  return searchOf(settings) ? [{ type: "web_search_20250305", name: WEB_SEARCH_NAME, ...bounds }] : [];
 }
 
 /** Maximum number of strict tools in a request, and of optional fields and alternatives in all of them. */

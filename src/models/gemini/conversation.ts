@@ -5,6 +5,8 @@ import { sourceOf } from "../turn/program-input.ts";
 import { type ConversationParts, ProviderConversation, type TurnAsked } from "../provider/provider-conversation.ts";
 import type { ToolNames } from "../turn/tool-names.ts";
 import type { TurnDisplay } from "../turn/turn-display.ts";
+import { searchOf } from "../hosted-tools.ts";
+import { citationsIn, hostedNews } from "./hosted-parts.ts";
 import { endOf, type GeminiReply, GeminiStream, isCallFragment, joinChunks } from "./reply.ts";
 import {
   callingMode,
@@ -15,6 +17,8 @@ import {
   openClient,
   responsePart,
   settingsConfig,
+  toolConfigOf,
+  toolsOf,
 } from "./request.ts";
 
 type Params = Parameters<GeminiClient["models"]["generateContent"]>[0];
@@ -47,6 +51,7 @@ class GeminiConversation extends ProviderConversation<GeminiReply, GeminiClient>
   protected send({ maxOutputTokens, toolChoice, signal }: TurnAsked): Promise<unknown> {
     const { model, stream, strict } = this.options;
     const hasTools = this.#declarations.length > 0;
+    const searches = searchOf(this.settings) !== undefined;
     const mode = callingMode(toolChoice, this.names, strict !== false);
     const params = {
       model,
@@ -59,8 +64,8 @@ class GeminiConversation extends ProviderConversation<GeminiReply, GeminiClient>
         maxOutputTokens,
         abortSignal: signal,
         automaticFunctionCalling: { disable: true },
-        ...(hasTools ? { tools: [{ functionDeclarations: this.#declarations }] } : {}),
-        ...(hasTools && mode ? { toolConfig: { functionCallingConfig: mode } } : {}),
+        ...(hasTools || searches ? { tools: toolsOf(this.#declarations, searches) } : {}),
+        ...toolConfigOf(hasTools ? mode : undefined, searches),
         ...settingsConfig(this.settings, hasTools),
       },
     } as unknown as Params;
@@ -76,12 +81,12 @@ class GeminiConversation extends ProviderConversation<GeminiReply, GeminiClient>
     return joinChunks([body]);
   }
 
-  protected bodyOf({ parts, finishReason, blockReason }: GeminiReply): Fields {
+  protected bodyOf({ parts, finishReason, blockReason, grounding }: GeminiReply): Fields {
     const promptFeedback = blockReason === undefined ? undefined : { blockReason };
-    return { candidates: [{ content: { parts }, finishReason }], promptFeedback };
+    return { candidates: [{ content: { parts }, finishReason, groundingMetadata: grounding }], promptFeedback };
   }
 
-  protected read({ parts, finishReason, blockReason, usage }: GeminiReply) {
+  protected read({ parts, finishReason, blockReason, grounding, usage }: GeminiReply) {
     if (blockReason !== undefined) {
       const end = { type: "refused", reason: `Gemini does not take the prompt: ${blockReason}.` } as const;
       return { text: "", end, calls: () => [] };
@@ -93,9 +98,11 @@ class GeminiConversation extends ProviderConversation<GeminiReply, GeminiClient>
     }
     if (parts.some(isCallFragment)) return this.fail("reply_invalid", "It holds a part of a call.", usage);
     if (parts.length > 0) this.#contents.push({ role: "model", parts });
+    const hosted = hostedNews(parts, grounding, this.#contents.length);
+    const cited = citationsIn(grounding);
     const calls = () =>
       parts.flatMap(({ functionCall }) => (isFields(functionCall) ? [this.#callOf(functionCall)] : []));
-    return { end, calls };
+    return { end, hosted, cited, calls };
   }
 
   #callOf(functionCall: Fields): ModelCall {

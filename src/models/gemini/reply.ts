@@ -8,6 +8,8 @@ export interface GeminiReply extends ProviderReply {
   readonly parts: readonly Fields[];
   readonly finishReason: string | undefined;
   readonly blockReason: string | undefined;
+  /** What Gemini's own search asked for and found. */
+  readonly grounding: unknown;
 }
 
 /** Collects the chunks of a streamed reply. No part is moved, merged or left out, because some are signed. */
@@ -52,6 +54,7 @@ export function joinChunks(chunks: readonly unknown[]): GeminiReply {
     text: textOfParts(parts, false),
     reasoning: textOfParts(parts, true),
     finishReason,
+    grounding: last((chunk) => fieldOf(candidateOf(chunk), "groundingMetadata")),
     blockReason: last((chunk) => textOf(fieldOf(chunk, "promptFeedback"), "blockReason")),
     messageId: last((chunk) => textOf(chunk, "responseId")),
     usage: usageOf(last((chunk) => fieldOf(chunk, "usageMetadata"))),

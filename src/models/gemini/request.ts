@@ -84,6 +84,24 @@ export function settingsConfig(settings: ModelSettings, hasTools: boolean): Fiel
   };
 }
 
+export function toolsOf(declarations: readonly Fields[], searches: boolean): readonly Fields[] {
+  return [
+    ...(declarations.length > 0 ? [{ functionDeclarations: declarations }] : []),
+    ...(searches ? [{ googleSearch: {} }] : []),
+  ];
+}
+
+/** Gemini tells of calls of its own tools only if it is asked to, and takes them beside functions only then. */
+export function toolConfigOf(mode: Fields | undefined, searches: boolean): Fields {
+  if (!mode && !searches) return {};
+  return {
+    toolConfig: {
+      ...(mode && { functionCallingConfig: mode }),
+      ...(searches && { includeServerSideToolInvocations: true }),
+    },
+  };
+}
+
 /** The mode of function calling; undefined if it is the provider's default. `strict` holds calls to their schemas. */
 export function callingMode(choice: ToolChoice, names: ToolNames, strict: boolean): Fields | undefined {
   if (choice === "none") return { mode: "NONE" };

@@ -15,6 +15,7 @@ import {
   type CallResult,
   type Conversation,
   type DeclaredTools,
+  type HostedNews,
   type HostedProgramNews,
   isWholeEnd,
   type ModelCall,
@@ -38,6 +39,7 @@ import { plainId, type ProviderRequests } from "./provider-requests.ts";
 import { parsedJson } from "../../values/json/json-text.ts";
 import { sizeFault } from "../../values/size-fault.ts";
 import { checkToolChoice, type SettingsPlace } from "../settings.ts";
+import { citationsOf, type HostedCall, hostedEnd, hostedStart } from "../turn/hosted-calls.ts";
 import { isTextTool, shownInput, withBareText } from "../turn/text-input.ts";
 import { type ToolNames, toolNamesOf } from "../turn/tool-names.ts";
 import { TurnDisplay } from "../turn/turn-display.ts";
@@ -84,7 +86,9 @@ interface Meaning {
   /** The text of the turn, if it is not the reply's. */
   readonly text?: string;
   readonly end: TurnEnd;
-  readonly hosted?: readonly HostedProgramNews[];
+  readonly hosted?: readonly HostedNews[];
+  /** Objects with the addresses that the text names. */
+  readonly cited?: readonly unknown[];
   /** Reads the calls of a whole reply. The calls of a reply that was cut off or refused cannot be trusted. */
   readonly calls: () => readonly ModelCall[];
 }
@@ -128,7 +132,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
   #toolChoice: ToolChoice = "auto";
   readonly #failed: FailedProvider;
   readonly #ids = new CallIds();
-  /** Programs of the provider that have started and not ended. */
+  /** Programs and calls of the provider that have started and not ended. */
   readonly #openPrograms = new Set<string>();
   opaque: string | undefined;
   readonly #found = new Set<string>();
@@ -334,6 +338,17 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     return { type: "hosted_program_started", program, source };
   }
 
+  /** A call that the provider makes itself. Until it ends, the provider takes results only. */
+  protected startHosted(started: HostedCall): HostedNews {
+    this.#openPrograms.add(started.call);
+    return hostedStart(started);
+  }
+
+  protected endHosted(ended: HostedCall, given: Parameters<typeof hostedEnd>[1]): HostedNews {
+    this.#openPrograms.delete(ended.call);
+    return hostedEnd(ended, given);
+  }
+
   protected endProgram(program: string, output: string | undefined, isError: boolean): HostedProgramNews {
     this.#openPrograms.delete(program);
     return { type: "hosted_program_ended", program, output, isError };
@@ -342,14 +357,16 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
   #turnOf(reply: Reply): ModelTurn | FailedReply {
     const read = this.read(reply);
     if ("type" in read) return read;
-    const { text = reply.text, end, hosted = [], calls: readCalls } = read;
+    const { text = reply.text, end, hosted = [], cited = [], calls: readCalls } = read;
+    const citations = citationsOf(cited);
     const made = isWholeEnd(end) ? readCalls().map((call) => withBareText(this.opening, call)) : [];
     const calls = allowedCalls(made, this.#toolChoice, this.settings);
     return {
       type: "turn",
       text,
       calls,
-      hosted,
+      hosted: [...hosted],
+      ...(citations.length === 0 ? {} : { citations }),
       end: calls.length > 0 ? { type: "called" } : shownEnd(end, this.#failed),
       usage: reply.usage,
       origin: this.#originOf(reply),

@@ -40,6 +40,7 @@ export const LISTED_TOOL = z.object({
   callers: z.array(z.enum(CALLERS)).meta({ description: "who may call it, of the callers of this key" }),
   effect: z.enum(FACT_EFFECTS).meta({ description: "what a call changes at most" }),
   approval: z.enum(FACT_APPROVALS).meta({ description: "whether calls wait for a decision" }),
+  place: z.string().meta({ description: "where calls run: `here`, `client`, `agent`, `mcp NAME` or `openapi NAME`" }),
   stub: z.string().exactOptional().meta({ description: "how a program calls it, with types; missing if none may" }),
   source: z.string().exactOptional().meta({ description: "the server or document that it comes from" }),
   stream: z.literal(true).exactOptional().meta({ description: "it gives its items one at a time" }),

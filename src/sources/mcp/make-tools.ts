@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { PortcullisError } from "../../errors.ts";
-import { defineTool, refuseUnnamedFields } from "../../tools/define-tool.ts";
+import { defineTool, refuseUnnamedFields, runsAt } from "../../tools/define-tool.ts";
 import { MAX_STEPS } from "../../tools/json-schema/evaluate.ts";
 import { storedSchema } from "../../tools/schema.ts";
 import type { CallContext, Tool } from "../../tools/tool.ts";
@@ -154,7 +154,7 @@ function toolOf(
   try {
     refuseUnnamedFields(name, inputSchema);
     const served = { listed, headers: paramHeaders(inputSchema) };
-    return defineTool({
+    const tool = defineTool({
       timeoutMs,
       ...withResult(
         policy,
@@ -166,6 +166,7 @@ function toolOf(
       description,
       input: schemaOf("inputSchema", inputSchema),
     });
+    return runsAt(`mcp ${source}`, tool);
   } catch (error) {
     if (!PortcullisError.is(error)) throw error;
     return error.message;

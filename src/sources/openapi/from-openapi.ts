@@ -11,7 +11,7 @@ import {
   withDefault,
   words,
 } from "../../option-rules/options.ts";
-import { defineTool } from "../../tools/define-tool.ts";
+import { defineTool, runsAt } from "../../tools/define-tool.ts";
 import { oneLine } from "../../tools/declarations/one-line.ts";
 import type { Effect, Tool } from "../../tools/tool.ts";
 import { toolNameFault } from "../../tools/tool-name.ts";
@@ -267,7 +267,7 @@ class SourceMaker {
       stream: resumes !== undefined,
       ...(resumes ? { resumes } : {}),
     });
-    return tool;
+    return runsAt(`openapi ${sender.source}`, tool);
   }
 
   #isHosts({ name, place }: Parameter): boolean {

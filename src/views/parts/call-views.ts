@@ -65,12 +65,17 @@ export class CallViews {
 
   all(standing: CallStanding): readonly CallView[] {
     const waiting = new Set(standing.waiting.map(({ id }) => id));
+    const places = new Map(standing.header.tools.map(({ name, place }) => [name, place]));
+    const placed = (view: CallView): CallView => {
+      const place = places.get(view.tool);
+      return place === undefined ? view : { ...view, place };
+    };
     return [...this.#shown].flatMap(([id, shown]) => {
       const call = this.#history.get(id);
       if (!call) return [];
-      if (call.end) return [viewOf(call, shown, call.end.outcome.type, endText(call.end) || shown.answer)];
-      if (waiting.has(id)) return [viewOf(call, shown, "waiting", undefined)];
-      return [viewOf(call, shown, "open", openText(call, standing))];
+      if (call.end) return [placed(viewOf(call, shown, call.end.outcome.type, endText(call.end) || shown.answer))];
+      if (waiting.has(id)) return [placed(viewOf(call, shown, "waiting", undefined))];
+      return [placed(viewOf(call, shown, "open", openText(call, standing)))];
     });
   }
 

@@ -233,7 +233,7 @@ function toolFault({ tools = [] }: Record<string, unknown>, asked: readonly Aske
   for (const tool of tools as readonly Record<string, unknown>[]) {
     if (names.has(tool.name)) return "tools: Tool names must be unique.";
     names.add(tool.name);
-    if (tool.type === "code_execution_20260120") continue;
+    if (tool.type === "code_execution_20260120" || tool.type === "web_search_20250305") continue;
     if (!/^[a-zA-Z0-9_-]{1,64}$/.test(String(tool.name))) return "tools.0.custom.name: String should match pattern";
     const schema = tool.input_schema as Record<string, unknown>;
     if (schema?.type !== "object") return "tools.0.custom.input_schema.type: Field required";
@@ -383,7 +383,9 @@ function pauseFault(
       type.endsWith("_tool_result") && type !== "tool_result" ? [tool_use_id] : [],
     ),
   );
-  const open = blocks.some(({ type, id }) => type === "server_tool_use" && !ended.has(id));
+  const open = blocks.some(
+    ({ type, id, name }) => type === "server_tool_use" && name === "code_execution" && !ended.has(id),
+  );
   const last = messages.at(-1);
   if (!open) return undefined;
   if (before !== undefined && !isDeepStrictEqual(body.tools, before))

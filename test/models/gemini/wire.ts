@@ -47,9 +47,10 @@ export const geminiWire: Wire = {
 
 function replyOf(turn: WireTurn, number: number): Record<string, unknown> {
   const finishReason = turn.end === "cut_off" ? "MAX_TOKENS" : turn.end === "refused" ? "SAFETY" : "STOP";
-  const { parts: _, finishReason: raw = finishReason, ...others } = turn.raw ?? {};
+  const { parts: _, finishReason: raw = finishReason, groundingMetadata, ...others } = turn.raw ?? {};
+  const grounding = groundingMetadata === undefined ? {} : { groundingMetadata };
   return {
-    candidates: [{ content: { role: "model", parts: partsOf(turn) }, finishReason: raw, index: 0 }],
+    candidates: [{ content: { role: "model", parts: partsOf(turn) }, finishReason: raw, ...grounding, index: 0 }],
     usageMetadata: USAGE,
     modelVersion: "gemini-test",
     responseId: `response_${number}`,
@@ -117,8 +118,8 @@ function faultOf({ method, path, body }: Asked, { replies }: WireState): string 
   if (extra !== undefined) return `Invalid JSON payload received. Unknown name "${extra}"`;
   const setting = settingFault(body);
   if (setting !== undefined) return setting;
-  const tools = (body.tools ?? []) as readonly { readonly functionDeclarations: readonly Record<string, unknown>[] }[];
-  for (const { name, parametersJsonSchema } of tools.flatMap(({ functionDeclarations }) => functionDeclarations)) {
+  const tools = (body.tools ?? []) as readonly { readonly functionDeclarations?: readonly Record<string, unknown>[] }[];
+  for (const { name, parametersJsonSchema } of tools.flatMap(({ functionDeclarations = [] }) => functionDeclarations)) {
     if (!/^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$/.test(String(name))) return "Invalid function name";
     const word = unknownWord(parametersJsonSchema);
     if (word !== undefined) return `Unknown name "${word}" in schema`;
@@ -138,11 +139,15 @@ interface Calling {
 function settingFault(body: Record<string, unknown>): string | undefined {
   const { generationConfig = {}, toolConfig } = body as {
     readonly generationConfig?: Record<string, unknown>;
-    readonly toolConfig?: { readonly functionCallingConfig: Calling };
+    readonly toolConfig?: {
+      readonly functionCallingConfig?: Calling;
+      readonly includeServerSideToolInvocations?: true;
+    };
   };
-  const declared = ((body.tools ?? []) as readonly { functionDeclarations: readonly { name: string }[] }[]).flatMap(
-    ({ functionDeclarations }) => functionDeclarations.map(({ name }) => name),
-  );
+  const tools = (body.tools ?? []) as readonly { functionDeclarations?: readonly { name: string }[] }[];
+  const declared = tools.flatMap(({ functionDeclarations = [] }) => functionDeclarations.map(({ name }) => name));
+  if (tools.some((tool) => "googleSearch" in tool) && toolConfig?.includeServerSideToolInvocations !== true)
+    return "Built-in tools beside functions need include_server_side_tool_invocations";
   const extra = Object.keys(generationConfig).find((name) => !GENERATION.has(name));
   if (extra !== undefined) return `Unknown name "${extra}" at 'generation_config'`;
   const { thinkingLevel = "LOW", includeThoughts = true } = (generationConfig.thinkingConfig ?? {}) as Record<
@@ -153,7 +158,7 @@ function settingFault(body: Record<string, unknown>): string | undefined {
     return "Invalid value at 'generation_config.thinking_config'";
   if (generationConfig.responseMimeType !== undefined && declared.length > 0)
     return "Function calling with a response mime type: 'application/json' is unsupported";
-  if (!toolConfig) return undefined;
+  if (!toolConfig?.functionCallingConfig) return undefined;
   const { mode, allowedFunctionNames = [] } = toolConfig.functionCallingConfig;
   if (!["AUTO", "ANY", "NONE", "VALIDATED"].includes(String(mode)) || declared.length === 0)
     return "Invalid value at 'tool_config.function_calling_config.mode'";

@@ -13,7 +13,7 @@ import { laidOut } from "../../terminal/chat/streamed-text.ts";
 import { foldText } from "../../terminal/executions/input-text.ts";
 import { oneLine } from "../../terminal/one-line.ts";
 import { table } from "../../terminal/print.ts";
-import { factCells } from "../tools/tool-facts.ts";
+import { FACT_COLUMNS, factCells } from "../tools/tool-facts.ts";
 import { toolFacts } from "../../../tools/tool-facts.ts";
 import { chatHelp, type ChatCommandName } from "./chat-help.ts";
 
@@ -75,13 +75,11 @@ function isName(name: string): name is ChatCommandName {
 function listTools({ runtime: { tools }, columns }: ChatState): ChatCommandResult {
   const rows = tools.all.map((tool) => factCells(toolFacts(tool)));
   if (rows.length === 0) return { text: "There are no tools. --tools, --mcp and --openapi give some." };
-  const lines = table(FACTS, rows).split("\n");
+  const lines = table(FACT_COLUMNS, rows).split("\n");
   if (lines.every(({ length }) => length < columns)) return { lines };
-  const facts = (cells: readonly string[]) => cells.map((cell, at) => `${FACTS[at + 1]}: ${cell}`).join("; ");
+  const facts = (cells: readonly string[]) => cells.map((cell, at) => `${FACT_COLUMNS[at + 1]}: ${cell}`).join("; ");
   return { lines: rows.flatMap(([name = "", ...cells]) => [oneLine(name), laidOut(facts(cells), columns, "  ")]) };
 }
-
-const FACTS = ["tool", "callers", "effect", "approval"];
 
 function cost({ report, model }: ChatState): ChatCommandResult {
   return { text: report ? costText(report, model) : "Nothing was said yet." };

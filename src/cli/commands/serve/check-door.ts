@@ -1,5 +1,5 @@
 import { toolFacts } from "../../../tools/tool-facts.ts";
-import { declarationTokens, directTokens, factCells } from "../tools/tool-facts.ts";
+import { declarationTokens, directTokens, FACT_COLUMNS, factCells } from "../tools/tool-facts.ts";
 import { count, counted } from "../../../output/count-text.ts";
 import { createRuntime } from "../../../runtime.ts";
 import { listTools } from "../../../serve/mcp/listed-tools.ts";
@@ -28,7 +28,7 @@ export async function checkDoor(options: CommandOptions<typeof MCP>): Promise<nu
   const sources = open.sources.map((source) => [source.name, source.from, count(source.tools.length)]);
   writeStdout(`${table(["source", "named by", "tools"], sources, ["tools"])}\n\n`);
   const cells = tools.map((tool) => [...factCells(tool), count(tool.tokens)]);
-  writeStdout(`${table(["tool", "callers", "effect", "approval", "tokens"], cells, ["tokens"])}\n\n`);
+  writeStdout(`${table([...FACT_COLUMNS, "tokens"], cells, ["tokens"])}\n\n`);
   writeStdout(`Served, with tokens: ${served.map((one) => `${one.name} (${count(one.tokens)})`).join(", ")}\n`);
   writeStdout(
     `Listed directly, these tools take ${counted(tokens.direct, "token")}; through Portcullis ${count(tokens.served)}.\n`,

@@ -1,20 +1,46 @@
 import type { UnassignedTool } from "../../../sources/mcp/make-tools.ts";
 import { EXIT } from "../../exit-code.ts";
 import { counted } from "../../../output/count-text.ts";
+import type { Redact } from "../../../redaction/redact-option.ts";
+import { redactSecrets } from "../../../redaction/redact-secrets.ts";
+import { type DeclaredSecret, declaredSecrets } from "./declared-secrets.ts";
 import type { OpenTools } from "../../input/open-tools.ts";
 import { oneLine } from "../../terminal/one-line.ts";
 import { printJson, table } from "../../terminal/print.ts";
-import { writeStdout } from "../../terminal/standard-streams.ts";
+import { writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
 
-/** `portcullis tools --check`: lists the tools of servers that no caller may call, each with the line to add, and what could not be taken over. */
-export function checkTools(open: OpenTools, json: boolean): number {
+/**
+ * `portcullis tools --check`: lists the tools of servers that no caller may call, each with the line to add, and what could
+ * not be taken over; then what declarations have that should not leave. Resolves with the exit code: 1 if they have any.
+ */
+export async function checkTools(open: OpenTools, json: boolean): Promise<number> {
   const { tools, problems } = open;
-  if (json) printJson({ tools: tools.map(({ name }) => name), unassigned: unassignedLines(open), problems });
+  const { redact, without } = secretFinder();
+  const secrets = await declaredSecrets(tools, redact);
+  if (json) printJson({ tools: tools.map(({ name }) => name), unassigned: unassignedLines(open), problems, secrets });
   else {
     writeStdout(`${counted(tools.length, "tool")} may be called.\n`);
     printLeftOut(open);
+    printSecrets(secrets);
   }
-  return EXIT.completed;
+  if (without !== undefined) writeStderr(`${without}\n`);
+  return secrets.length === 0 ? EXIT.completed : EXIT.failed;
+}
+
+/** The rules that find secrets, or what is looked for without them. */
+function secretFinder(): { readonly redact?: Redact; readonly without?: string } {
+  try {
+    return { redact: redactSecrets() };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return { without: `Secrets are looked for by the names of fields alone. ${why}` };
+  }
+}
+
+function printSecrets(secrets: readonly DeclaredSecret[]): void {
+  if (secrets.length === 0) return;
+  const lines = secrets.map(({ tool, pointer, what }) => `  ${oneLine(`${tool} ${pointer}: ${what}`)}`);
+  writeStdout(`\nProviders cache and log declarations, and these hold what should not leave:\n${lines.join("\n")}\n`);
 }
 
 /** The tools that no caller may call, each with what may be added to a file or to the command so that one may. */

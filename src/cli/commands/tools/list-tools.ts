@@ -1,5 +1,5 @@
 import { toolFacts } from "../../../tools/tool-facts.ts";
-import { directTokens, factCells } from "./tool-facts.ts";
+import { directTokens, FACT_COLUMNS, factCells } from "./tool-facts.ts";
 import { printJson, printTable } from "../../terminal/print.ts";
 import { writeStdout } from "../../terminal/standard-streams.ts";
 import { count, counted } from "../../../output/count-text.ts";
@@ -60,11 +60,12 @@ export async function listTools(words: readonly string[], options: CommandOption
     "",
     "",
     "",
+    "",
     count(sum(rows.map((row) => row.jsonTokens))),
     count(sum(rows.map((row) => row.stubTokens))),
   ];
   const tokens = ["tokens as JSON", "tokens as stub"];
-  printTable(["tool", "callers", "effect", "approval", "strict", ...tokens], [...cells, total], tokens);
+  printTable([...FACT_COLUMNS, "strict", ...tokens], [...cells, total], tokens);
   return EXIT.completed;
 }
 

@@ -13,7 +13,9 @@ export function declarationTokens(name: string, description: string, schema: obj
   return countTokens(JSON.stringify({ name, description, input_schema: schema }));
 }
 
+export const FACT_COLUMNS = ["tool", "callers", "effect", "approval", "runs"];
+
 /** What lists say of a tool, for the columns of a table. */
-export function factCells({ name, callers, effect, approval }: ToolFacts): readonly string[] {
-  return [name, callers.join(", "), effect, approval];
+export function factCells({ name, callers, effect, approval, place }: ToolFacts): readonly string[] {
+  return [name, callers.join(", "), effect, approval, place];
 }

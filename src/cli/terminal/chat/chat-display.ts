@@ -6,7 +6,7 @@ import { count, counted } from "../../../output/count-text.ts";
 import { isApprovalOfProgram } from "../../../programs/from-journal/execution-state.ts";
 import { RUN_PROGRAM } from "../../../tools/tool-name.ts";
 import { duration, endingText, streamText } from "../../../views/words.ts";
-import { endedCallText, looseText } from "../executions/conversation-lines.ts";
+import { endedCallText, hostedCallLine, looseText } from "../executions/conversation-lines.ts";
 import { oneLine, shortLine } from "../one-line.ts";
 import { CodeLines, styled } from "./code-lines.ts";
 import { LiveRegion, type RegionStream } from "./live-region.ts";
@@ -159,6 +159,8 @@ export class ChatDisplay implements Disposable {
         return isOwn ? this.#begins(event) : undefined;
       case "program_ended":
         return isOwn ? this.#ends(event) : undefined;
+      case "hosted_call_ended":
+        return this.#line(hostedCallLine(event));
       case "call_started":
         this.#open.set(callKey(event), shortLine(event.tool, 100));
         break;

@@ -1,5 +1,5 @@
 import { cleanText } from "../../../output/clean-text.ts";
-import { callText, turnText } from "../../../views/words.ts";
+import { callText, hostedCallText, turnText } from "../../../views/words.ts";
 import type { CallView, ConversationView, ModelTurnView, SaidView, TextHead } from "../../../views/view.ts";
 import { oneLine } from "../one-line.ts";
 
@@ -25,6 +25,8 @@ function turnParts(turn: ModelTurnView, calls: ReadonlyMap<string, CallView>): r
       fenced(shownHead(source), "js"),
       ...(result ? ["Result:", fenced(shownHead(result))] : []),
     ]),
+    ...turn.hosted.map((call) => `${oneLine(hostedCallText(call))} (data from outside)`),
+    ...turn.citations.map(({ url, title = "" }) => `- Source: ${oneLine(`${title} <${url}>`.trim())}`),
     ...direct.flatMap((call) => [
       `Call of ${oneLine(call.tool)}: ${oneLine(callText(call))}`,
       fenced(shownHead(call.input), "json"),

@@ -7,6 +7,7 @@ import { isApprovalOfProgram } from "../../../programs/from-journal/execution-st
 import { RUN_PROGRAM } from "../../../tools/tool-name.ts";
 import { duration } from "../../../views/words.ts";
 import { StreamCleaner, TextLayout } from "../chat/streamed-text.ts";
+import { hostedCallText } from "../../../views/words.ts";
 import { oneLine } from "../one-line.ts";
 import type { Screen } from "../screen.ts";
 import { statusLine } from "../status-line.ts";
@@ -69,6 +70,9 @@ function showWork(event: AgentEvent): void {
     case "program_started":
       note(`\n── program${event.hosted ? " at the provider" : ""} ──\n${insetText(event.source.trimEnd())}\n──`);
       break;
+    case "hosted_call_ended":
+      note(hostedCallLine(event));
+      break;
     case "program_ended":
       note(`program ${event.isError ? "failed" : "done"}`);
       break;
@@ -78,6 +82,11 @@ function showWork(event: AgentEvent): void {
       break;
     default:
   }
+}
+
+/** A call that the provider made itself, and what it gave. */
+export function hostedCallLine(event: AgentEvent & { readonly type: "hosted_call_ended" }): string {
+  return oneLine(`${hostedCallText({ ...event, input: "" })}, data from outside`);
 }
 
 /** How a call has ended, like `orders.find → array of 3, 12 ms`. */

@@ -1,11 +1,13 @@
 import { type Fields, isFields, textOf, without } from "../../../values/fields.ts";
 import type { MessageContent } from "../../turn/content-parts.ts";
-import type { Conversation, HostedProgramNews, ModelCall, ModelTurn, Opening, ToolCall } from "../../model.ts";
+import type { Conversation, HostedNews, ModelCall, ModelTurn, Opening, ToolCall } from "../../model.ts";
 import { RUN_PROGRAM, SEARCH_TOOLS } from "../../../tools/tool-name.ts";
 import { callFields, openOpenAiClient, type OpenAiClient, userMessage } from "../openai-request.ts";
 import { type ConversationParts, ProviderConversation, type TurnAsked } from "../../provider/provider-conversation.ts";
 import { notStrictTools, type ToolNames } from "../../turn/tool-names.ts";
 import type { TurnDisplay } from "../../turn/turn-display.ts";
+import { searchOf } from "../../hosted-tools.ts";
+import { citationsIn, hostedCallOf } from "./hosted-items.ts";
 import { callerOf, endOf, readResponse, type ResponsesReply, ResponsesStream } from "./reply.ts";
 import {
   additionalTools,
@@ -68,11 +70,20 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply, OpenAiC
       store: this.#isStored,
       context_management: compactAt === undefined ? undefined : [{ type: "compaction", compact_threshold: compactAt }],
       max_output_tokens: maxOutputTokens,
-      include: this.#isStored ? undefined : ["reasoning.encrypted_content"],
+      include: this.#include,
       previous_response_id: this.#previousId,
       stream,
     } as unknown as Params;
     return this.client.responses.create(params, { signal });
+  }
+
+  /** What OpenAI leaves out of its replies unless it is asked for. */
+  get #include(): readonly string[] | undefined {
+    const include = [
+      ...(this.#isStored ? [] : ["reasoning.encrypted_content"]),
+      ...(searchOf(this.settings) ? ["web_search_call.action.sources"] : []),
+    ];
+    return include.length === 0 ? undefined : include;
   }
 
   protected openStream(display: TurnDisplay): ResponsesStream {
@@ -134,6 +145,7 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply, OpenAiC
     return {
       end,
       hosted: items.flatMap((item) => this.#newsOf(item)),
+      cited: citationsIn(items),
       calls: () => items.filter(isCall).map((item) => this.#callOf(item)),
     };
   }
@@ -174,7 +186,9 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply, OpenAiC
     return namespace === undefined ? this.names.own(name) : this.#tools.namespaces.own(namespace, name);
   }
 
-  #newsOf(item: Fields): HostedProgramNews[] {
+  #newsOf(item: Fields): HostedNews[] {
+    const hosted = hostedCallOf(item);
+    if (hosted) return [this.startHosted(hosted), this.endHosted(hosted, hosted)];
     const program = callIdOf(item);
     if (item.type === "program") return [this.startProgram(program, textOf(item, "code") ?? "")];
     if (item.type !== "program_output") return [];

@@ -8,6 +8,7 @@ import type { ToolNames } from "../../turn/tool-names.ts";
 import { Namespaces } from "./namespaces.ts";
 import { strictSchema } from "../openai-strict-schema.ts";
 import { answerFormat } from "../openai-request.ts";
+import { searchOf } from "../../hosted-tools.ts";
 import { isReasoned } from "../../settings.ts";
 
 /** The declarations of a conversation, the same in every request. */
@@ -31,7 +32,7 @@ export function declareTools(
   names: ToolNames,
   { strict: isStrict }: { readonly strict: boolean },
 ): ResponsesTools {
-  const { tools, deferred = [], runProgram, hosted } = opening;
+  const { tools, deferred = [], runProgram, hosted, settings = {} } = opening;
   const strictInputs = new Map<string, ToolDeclaration["input"]>();
   const declare = ({ name, description, input, output, callers, textFormat }: ToolDeclaration): Fields => {
     if (textFormat !== undefined) {
@@ -59,6 +60,7 @@ export function declareTools(
   }));
   const declarations = [
     ...(hosted ? [{ type: "programmatic_tool_calling" }] : []),
+    ...searchTools(settings),
     // A custom tool takes the source as plain text, without JSON around it.
     ...(runProgram ? [{ type: "custom", ...runProgram, format: { type: "text" } }] : []),
     ...searches,
@@ -70,6 +72,13 @@ export function declareTools(
     deferred: new Map(deferred.map((tool) => [tool.name, { ...declare(tool), defer_loading: true }])),
     namespaces: new Namespaces(deferred.map(({ name }) => name)),
   };
+}
+
+function searchTools(settings: ModelSettings): readonly Fields[] {
+  const search = searchOf(settings);
+  if (!search) return [];
+  const { allowedDomains } = search;
+  return [{ type: "web_search", ...(allowedDomains && { filters: { allowed_domains: allowedDomains } }) }];
 }
 
 /** The item that answers a search: the definitions of the tools that it found. */
@@ -132,6 +141,8 @@ export function settingsFields(settings: ModelSettings): Fields {
   const { reasoning, temperature, answer } = settings;
   const format = answerFormat(answer);
   return {
+    // OpenAI counts the calls of its own tools alone.
+    max_tool_calls: searchOf(settings)?.maxUses,
     ...(isReasoned(settings) && {
       reasoning: { effort: reasoning?.effort, summary: reasoning?.summary === true ? "auto" : undefined },
     }),

@@ -108,10 +108,9 @@ describe.each([
       output(ended, message("8")),
     ]);
     expect([answer, served.refusals]).toEqual(["8", []]);
-    expect(transcript.turns.flatMap(({ turn }) => turn.hosted.map(({ program: id }) => id))).toEqual([
-      "prog_1",
-      "prog_1",
-    ]);
+    expect(
+      transcript.turns.flatMap(({ turn }) => turn.hosted.map((news) => "program" in news && news.program)),
+    ).toEqual(["prog_1", "prog_1"]);
   });
 
   test.each<[string, object]>([

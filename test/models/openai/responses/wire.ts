@@ -22,6 +22,7 @@ const FIELDS = new Set([
   "reasoning",
   "temperature",
   "text",
+  "max_tool_calls",
 ]);
 const USAGE = {
   input_tokens: 100,
@@ -219,7 +220,7 @@ function toolFault({ tools = [] }: Record<string, unknown>, asked: readonly Aske
   if (first && !isDeepStrictEqual(tools, first.body.tools)) return "tools must be sent again";
   const names = new Set<unknown>();
   for (const tool of tools as readonly Item[]) {
-    if (tool.type === "programmatic_tool_calling") continue;
+    if (tool.type === "programmatic_tool_calling" || tool.type === "web_search") continue;
     if (tool.type === "tool_search") {
       if (tool.execution !== "client" || !("parameters" in tool)) return "Invalid 'tools[0].execution'";
       continue;
@@ -260,8 +261,12 @@ function inputFault(
   const stored = body.store === true;
   if (stored && body.previous_response_id !== replies.at(-1)?.id)
     return "previous_response_id is not that of the last response";
-  if (!stored && !isDeepStrictEqual(body.include, ["reasoning.encrypted_content"]))
-    return "include: reasoning would be lost";
+  const searches = ((body.tools ?? []) as Item[]).some(({ type }) => type === "web_search");
+  const include = [
+    ...(stored ? [] : ["reasoning.encrypted_content"]),
+    ...(searches ? ["web_search_call.action.sources"] : []),
+  ];
+  if (!isDeepStrictEqual(body.include ?? [], include)) return "include: reasoning would be lost";
   const outputs = input.filter(({ type }) => type?.endsWith("_call_output") || type === "tool_search_output");
   if (input.some(({ role, content }) => role === "user" && Array.isArray(content) && !content.every(isContent)))
     return "input: content is malformed";

@@ -1,0 +1,55 @@
+import { fieldOf, type Fields, isFields, listOf, textOf } from "../../../values/fields.ts";
+import { parsedJson } from "../../../values/json/json-text.ts";
+
+/** What OpenAI's own tools are called in items, and the fields of an item that are the input of its call. */
+const INPUTS: Readonly<Record<string, readonly string[]>> = {
+  web_search_call: ["action"],
+  file_search_call: ["queries"],
+  code_interpreter_call: ["code"],
+  image_generation_call: [],
+  mcp_call: ["arguments"],
+};
+
+/** A call that OpenAI made itself, with what it gave; undefined for any other item. */
+export function hostedCallOf(item: Fields) {
+  const type = textOf(item, "type") ?? "";
+  const call = textOf(item, "id");
+  if (!Object.hasOwn(INPUTS, type) || !call) return undefined;
+  const fault = fieldOf(item, "error");
+  const printed =
+    type === "code_interpreter_call" ? listOf(item, "outputs").map((one) => textOf(one, "logs") ?? "") : [];
+  const output = typeof fault === "string" ? fault : (textOf(item, "output") ?? (printed.join("\n") || undefined));
+  return {
+    call,
+    tool: toolOf(type, item),
+    input: inputOf(type, item),
+    isError: textOf(item, "status") === "failed" || (fault !== undefined && fault !== null),
+    ...(output === undefined ? {} : { output }),
+    sources: sourcesIn(item),
+  };
+}
+
+function toolOf(type: string, item: Fields): string {
+  if (type !== "mcp_call") return type.slice(0, -"_call".length);
+  return `${textOf(item, "server_label") ?? "mcp"}.${textOf(item, "name") ?? ""}`;
+}
+
+/** Without the sources of a search, which are what it gave. */
+function inputOf(type: string, item: Fields): unknown {
+  const [field] = INPUTS[type] ?? [];
+  const input = field === undefined ? {} : fieldOf(item, field);
+  if (!isFields(input)) return typeof input === "string" && type === "mcp_call" ? (parsedJson(input) ?? input) : input;
+  const { sources: _, ...asked } = input;
+  return asked;
+}
+
+function sourcesIn(item: Fields): readonly unknown[] {
+  const action = fieldOf(item, "action");
+  return [...listOf(action, "sources"), action, ...listOf(item, "results")];
+}
+
+/** The addresses that the words of a reply name. */
+export function citationsIn(items: readonly Fields[]): readonly unknown[] {
+  const parts = items.filter(({ type }) => type === "message").flatMap((item) => listOf(item, "content"));
+  return parts.flatMap((part) => listOf(part, "annotations"));
+}

@@ -1,0 +1,64 @@
+import { textOf } from "../../values/fields.ts";
+import type { Citation, HostedCallNews } from "../model.ts";
+
+/** Bounds of what is kept of a call that a provider made itself, in UTF-16 code units and pieces. */
+const TEXT_LENGTH = 2000;
+const TITLE_LENGTH = 300;
+const NAME_LENGTH = 128;
+const URL_LENGTH = 2048;
+const MAX_CITATIONS = 100;
+
+export interface HostedCall {
+  readonly call: string;
+  /** The provider's name of its tool, like `web_search`. */
+  readonly tool: string;
+  readonly input?: unknown;
+}
+
+/** A call that a provider begins to make itself. */
+export function hostedStart({ call, tool, input }: HostedCall): HostedCallNews {
+  const text = typeof input === "string" ? input : (JSON.stringify(input) ?? "");
+  return { type: "hosted_call_started", call, tool: tool.slice(0, NAME_LENGTH), input: head(text, TEXT_LENGTH) };
+}
+
+/** The end of such a call: what it printed, or the addresses that it gave. */
+export function hostedEnd(
+  { call, tool }: HostedCall,
+  {
+    isError,
+    output,
+    sources,
+  }: { readonly isError: boolean; readonly output?: string; readonly sources?: readonly unknown[] },
+): HostedCallNews {
+  return {
+    type: "hosted_call_ended",
+    call,
+    tool: tool.slice(0, NAME_LENGTH),
+    isError,
+    ...(output === undefined ? {} : { output: head(output, TEXT_LENGTH) }),
+    sources: citationsOf(sources ?? []),
+  };
+}
+
+/** Citations of objects with an address, each address once. What is no address of the web is left out: a page could make a link of it. */
+export function citationsOf(given: readonly unknown[]): Citation[] {
+  const byUrl = new Map<string, Citation>();
+  for (const one of given) {
+    const url = textOf(one, "url") ?? textOf(one, "uri");
+    if (url === undefined || byUrl.has(url) || !isWebAddress(url)) continue;
+    const title = textOf(one, "title");
+    byUrl.set(url, { url, ...(title ? { title: head(title, TITLE_LENGTH) } : {}) });
+    if (byUrl.size === MAX_CITATIONS) break;
+  }
+  return [...byUrl.values()];
+}
+
+function isWebAddress(url: string): boolean {
+  if (url.length > URL_LENGTH || !URL.canParse(url)) return false;
+  const { protocol, username, password } = new URL(url);
+  return (protocol === "https:" || protocol === "http:") && username === "" && password === "";
+}
+
+function head(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length - 1).toWellFormed()}…`;
+}

@@ -1,0 +1,117 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { redactSecrets } from "../../../../src/redaction/redact-secrets.ts";
+import { declaredSecrets } from "../../../../src/cli/commands/tools/declared-secrets.ts";
+import { defineTextTool, defineTool, jsonSchema, type Tool } from "../../../../src/index.ts";
+
+function toolWith(changes: object): Tool {
+  const options = {
+    name: "crm.find",
+    description: "Finds people.",
+    input: z.object({ id: z.string() }),
+    allowedCallers: ["direct"],
+    effect: "read",
+    handler: () => 1,
+    ...changes,
+  };
+  return defineTool(options as Parameters<typeof defineTool>[0]);
+}
+const input = (properties: object) => ({ input: jsonSchema({ type: "object", properties }) });
+const found = async (changes: object) =>
+  (await declaredSecrets([toolWith(changes)], redactSecrets())).map(({ pointer, what }) => [pointer, what]);
+const KEY = `ghp_${"a1B2c3D4e5".repeat(4).slice(0, 36)}`;
+
+test.each<[string, object, string, string]>([
+  ["a description", { description: "Ask 10.1.2.3 first." }, "/description", "an internal address (10.1.2.3)"],
+  [
+    "a host of a network of one's own",
+    { description: "See https://wiki.corp/x." },
+    "/description",
+    "an internal address (wiki.corp)",
+  ],
+  ["an address of IPv6", { description: "At fd00::1, that is." }, "/description", "an internal address (fd00::1)"],
+  ["a port of this machine", { description: "localhost:5432" }, "/description", "an internal address (localhost)"],
+  [
+    "a default",
+    input({ host: { type: "string", default: "db.internal" } }),
+    "/input/properties/host/default",
+    "an internal address (db.internal)",
+  ],
+  [
+    "an enum",
+    input({ host: { enum: ["a", "192.168.0.9"] } }),
+    "/input/properties/host/enum/1",
+    "an internal address (192.168.0.9)",
+  ],
+  [
+    "an example of a secret",
+    input({ apiKey: { type: "string", examples: ["hunter2"] } }),
+    "/input/properties/apiKey/examples/0",
+    "a secret (a value under a secret's name)",
+  ],
+  [
+    "the default of a password",
+    input({ password: { type: "string", default: "hunter2" } }),
+    "/input/properties/password/default",
+    "a secret (a value under a secret's name)",
+  ],
+  [
+    "a name of a field",
+    input({ "10.0.0.1": { type: "string" } }),
+    "/input/properties/10.0.0.1",
+    "an internal address (10.0.0.1)",
+  ],
+  [
+    "a name with a slash",
+    input({ "a/b~c": { const: "10.0.0.1" } }),
+    "/input/properties/a~1b~0c/const",
+    "an internal address (10.0.0.1)",
+  ],
+  ["instructions", { instructions: "Use 172.16.0.1." }, "/instructions", "an internal address (172.16.0.1)"],
+  [
+    "the output",
+    { output: z.object({ at: z.literal("10.0.0.1") }) },
+    "/output/properties/at/const",
+    "an internal address (10.0.0.1)",
+  ],
+])("finds what should not leave in %s", async (_, changes, pointer, what) => {
+  expect(await found(changes)).toContainEqual([pointer, what]);
+});
+
+test("finds a key by its form, and does not show it", async () => {
+  const told = await found({ description: `Send ${KEY} along.` });
+  expect(told).toEqual([["/description", expect.stringMatching(/^a secret \(.+\)$/) as string]]);
+  expect(JSON.stringify(told)).not.toContain(KEY);
+});
+
+test.each([
+  ["Finds people at 8.8.8.8 or https://api.example.com/local/internal."],
+  ["The local.field of a row; version 1.2.3; a time like 10:20."],
+  ["A password is never asked for; see localhost."],
+])("finds nothing in %j", async (description) => {
+  expect(await found({ description, ...input({ password: { type: "string", description: "of the user" } }) })).toEqual(
+    [],
+  );
+});
+
+test("without rules for secrets, names and addresses are found", async () => {
+  const tools = [
+    toolWith(input({ token: { type: "string", default: "x" } })),
+    defineTextTool({
+      name: "t",
+      description: "10.0.0.1",
+      allowedCallers: ["direct"],
+      effect: "read",
+      handler: () => 1,
+    }),
+  ];
+  expect(await declaredSecrets(tools)).toEqual([
+    { tool: "crm.find", pointer: "/input/properties/token/default", what: "a secret (a value under a secret's name)" },
+    { tool: "t", pointer: "/description", what: "an internal address (10.0.0.1)" },
+  ]);
+});
+
+test("a schema of many texts is looked at within bounds", async () => {
+  const properties = Object.fromEntries(Array.from({ length: 15_000 }, (_, at) => [`f${at}`, { type: "string" }]));
+  expect(await declaredSecrets([toolWith(input(properties))])).toEqual([]);
+});

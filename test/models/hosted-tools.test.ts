@@ -1,0 +1,410 @@
+import { describe, expect, test } from "vitest";
+import { createRuntime, openai, PortcullisError, webSearch } from "../../src/index.ts";
+import type { AgentEvent } from "../../src/agent/event.ts";
+import { hostedCallOf as anthropicCall, hostedResultOf } from "../../src/models/anthropic/hosted-blocks.ts";
+import { hostedNews } from "../../src/models/gemini/hosted-parts.ts";
+import { hostedCallOf as openaiCall } from "../../src/models/openai/responses/hosted-items.ts";
+import { citationsOf } from "../../src/models/turn/hosted-calls.ts";
+import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
+import { viewExecution } from "../../src/views/view-execution.ts";
+import { createMemoryJournal } from "../../src/journal/index.ts";
+import { anthropicWire } from "./anthropic/wire.ts";
+import { geminiWire } from "./gemini/wire.ts";
+import { chatWire } from "./openai/chat/wire.ts";
+import { responsesWire } from "./openai/responses/wire.ts";
+import { ask, counted } from "./provider.suite.ts";
+import { serve, type Served, type Wire, type WireStep } from "./wire.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+const PAGE = { url: "https://docs.example.com/a", title: "A" };
+const bodyOf = ({ asked }: Served, request: number): Fields => asked[request]?.body ?? {};
+
+/** A search of each provider before a call of a tool, then the answer with a citation. */
+const SEARCHES: readonly (readonly [name: string, wire: Wire, declared: object, script: readonly WireStep[]])[] = [
+  [
+    "Anthropic",
+    anthropicWire,
+    { type: "web_search_20250305", name: "web_search", allowed_domains: ["example.com"], max_uses: 2 },
+    [
+      {
+        raw: {
+          content: [
+            { type: "server_tool_use", id: "srv_1", name: "web_search", input: { query: "a" } },
+            {
+              type: "web_search_tool_result",
+              tool_use_id: "srv_1",
+              content: [{ type: "web_search_result", ...PAGE, encrypted_content: "sealed", page_age: null }],
+            },
+            { type: "tool_use", id: "toolu_1", name: "f", input: { k: 1 } },
+          ],
+        },
+      },
+      {
+        raw: {
+          content: [
+            {
+              type: "text",
+              text: "4",
+              citations: [{ type: "web_search_result_location", ...PAGE, cited_text: "4", encrypted_index: "e" }],
+            },
+          ],
+        },
+      },
+    ],
+  ],
+  [
+    "OpenAI Responses",
+    responsesWire,
+    { type: "web_search", filters: { allowed_domains: ["example.com"] } },
+    [
+      {
+        raw: {
+          output: [
+            {
+              type: "web_search_call",
+              id: "ws_1",
+              status: "completed",
+              action: { type: "search", query: "a", sources: [{ type: "url", url: PAGE.url }] },
+            },
+            { type: "function_call", id: "fc_1", call_id: "c_1", name: "f", arguments: '{"k":1}', status: "completed" },
+          ],
+        },
+      },
+      {
+        raw: {
+          output: [
+            {
+              type: "message",
+              id: "msg_1",
+              role: "assistant",
+              status: "completed",
+              content: [
+                {
+                  type: "output_text",
+                  text: "4",
+                  annotations: [{ type: "url_citation", ...PAGE, start_index: 0, end_index: 1 }],
+                },
+              ],
+            },
+          ],
+        },
+      },
+    ],
+  ],
+  [
+    "Gemini",
+    geminiWire,
+    { googleSearch: {} },
+    [
+      {
+        raw: {
+          parts: [
+            {
+              toolCall: { id: "t_1", toolType: "GOOGLE_SEARCH_WEB", args: { queries: ["a"] } },
+              thoughtSignature: "c2ln",
+            },
+            { toolResponse: { id: "t_1", toolType: "GOOGLE_SEARCH_WEB", response: {} } },
+            { functionCall: { id: "c_1", name: "f", args: { k: 1 } }, thoughtSignature: "c2ln" },
+          ],
+        },
+      },
+      {
+        raw: {
+          parts: [{ text: "4" }],
+          groundingMetadata: { groundingChunks: [{ web: { uri: PAGE.url, title: PAGE.title } }] },
+        },
+      },
+    ],
+  ],
+];
+
+const toolOf = { Anthropic: "web_search", "OpenAI Responses": "web_search", Gemini: "google_search_web" } as const;
+
+describe.each(SEARCHES)("with %s", (name, wire, declared, script) => {
+  const hostedTools = [wire === geminiWire ? webSearch() : webSearch({ allowedDomains: ["example.com"], maxUses: 2 })];
+
+  test.each([true, false])("S19: a search is declared, told, counted and cited (streamed: %j)", async (stream) => {
+    const f = counted("f");
+    const events: AgentEvent[] = [];
+    await using served = await serve(wire, script);
+    const { answer, usage, transcript, calls } = await ask(served, {
+      tools: [f.tool],
+      programs: "none",
+      hostedTools,
+      stream,
+      onEvent: (event) => event.type.startsWith("hosted_call") && events.push(event),
+    });
+    expect([answer, served.refusals, f.inputs]).toEqual(["4", [], [{ k: 1 }]]);
+    expect(bodyOf(served, 0).tools).toContainEqual(declared);
+    expect([usage.hostedCalls, usage.calls, calls.length]).toEqual([1, 1, 1]);
+    const [first, second] = transcript.turns.map(({ turn }) => turn);
+    const about = { call: expect.any(String) as string, tool: toolOf[name as keyof typeof toolOf] };
+    expect(first?.hosted).toEqual([
+      { type: "hosted_call_started", ...about, input: expect.stringContaining('"a"') as string },
+      expect.objectContaining({ type: "hosted_call_ended", ...about, isError: false }),
+    ]);
+    if (wire !== geminiWire)
+      expect(first?.hosted[1]).toMatchObject({ sources: [wire === anthropicWire ? PAGE : { url: PAGE.url }] });
+    expect(second?.citations).toEqual([PAGE]);
+    expect(events.map(({ type }) => type)).toEqual(["hosted_call_started", "hosted_call_ended"]);
+  });
+
+  test("S19: it is declared in each request, also by a process that takes the conversation up", async () => {
+    const journal = createMemoryJournal();
+    const f = counted("f");
+    await using served = await serve(wire, script);
+    const options = { model: served.model(), programs: "none", hostedTools, execution: "one" } as const;
+    {
+      await using runtime = await createRuntime({ tools: [f.tool], journal, sandbox: createMemorySandbox() });
+      const talk = await runtime.converse(options);
+      await talk.step("Do it.");
+      await talk.leave();
+    }
+    await using runtime = await createRuntime({ tools: [f.tool], journal, sandbox: createMemorySandbox() });
+    await using talk = await runtime.converse({ model: options.model, continue: "one" });
+    expect((await talk.say()).answer).toBe("4");
+    expect(bodyOf(served, 1).tools).toEqual(bodyOf(served, 0).tools);
+    expect(served.refusals).toEqual([]);
+    const view = await viewExecution(journal, "one");
+    expect(view).toMatchObject({
+      turns: [{ hosted: [{ tool: toolOf[name as keyof typeof toolOf], isError: false }] }, { citations: [PAGE] }],
+    });
+  });
+});
+
+test("Chat Completions has no search of its own, and Gemini's takes no bounds: refused by name, before any request", async () => {
+  for (const [wire, tool, why] of [
+    [chatWire, webSearch(), "it has no search of its own"],
+    [geminiWire, webSearch({ allowedDomains: ["example.com"] }), "its search takes no allowedDomains"],
+    [geminiWire, webSearch({ maxUses: 1 }), "its search takes no maxUses"],
+  ] as const) {
+    const model = wire.model({ apiKey: wire.key, baseUrl: "http://127.0.0.1:9", fetch: () => Promise.reject() });
+    await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
+    await expect(runtime.agent({ model, task: "x", hostedTools: [tool] })).rejects.toMatchObject({
+      code: "option_invalid",
+      message: expect.stringMatching(new RegExp(`^hostedTools: .*${why}\\.$`)) as string,
+    });
+  }
+});
+
+test.each<[string, unknown, string]>([
+  [
+    "a provider's remote MCP",
+    [{ type: "mcp", server_url: "https://a.example" }],
+    "fromMcp({ url }) gives the same tools behind the gate",
+  ],
+  ["a provider's MCP toolset", [{ type: "mcp_toolset" }], "fromMcp({ url })"],
+  ["another kind", [{ type: "computer" }], "an array of tools made by webSearch"],
+  ["one kind twice", [webSearch(), webSearch()], "each kind once"],
+  ["more fields", [{ type: "web_search", userLocation: {} }], "an array of tools made by webSearch"],
+  ["no list", webSearch(), "an array of tools made by webSearch"],
+])("hosted tools with %s are refused, and say what to do", async (_, hostedTools, why) => {
+  await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
+  const begun = runtime.agent({ model: scriptedModel([{ text: "1" }]), task: "x", hostedTools: hostedTools as never });
+  await expect(begun).rejects.toMatchObject({
+    code: "option_invalid",
+    message: expect.stringContaining(why) as string,
+  });
+});
+
+test.each([
+  [{ allowedDomains: [] }],
+  [{ allowedDomains: ["https://a.example"] }],
+  [{ allowedDomains: ["a b.c"] }],
+  [{ maxUses: 0 }],
+  [{ domains: [] }],
+])("webSearch(%j) is refused", (options) => {
+  expect(() => webSearch(options as never)).toThrow(PortcullisError);
+});
+
+const hostedOf = async (wire: Wire, raw: Fields, more: readonly WireStep[] = []) => {
+  await using served = await serve(wire, [{ raw }, ...more]);
+  const { transcript, answer } = await ask(served, { programs: "none" });
+  expect(served.refusals).toEqual([]);
+  return { hosted: transcript.turns.flatMap(({ turn }) => turn.hosted), answer };
+};
+const text = { type: "text", text: "4" };
+const message = {
+  type: "message",
+  id: "m",
+  role: "assistant",
+  status: "completed",
+  content: [{ type: "output_text", text: "4", annotations: [] }],
+};
+
+test.each<[string, Wire, Fields, object]>([
+  [
+    "a search that failed",
+    anthropicWire,
+    {
+      content: [
+        { type: "server_tool_use", id: "s", name: "web_search", input: {} },
+        {
+          type: "web_search_tool_result",
+          tool_use_id: "s",
+          content: { type: "web_search_tool_result_error", error_code: "max_uses_exceeded" },
+        },
+        text,
+      ],
+    },
+    { tool: "web_search", isError: true, output: "max_uses_exceeded" },
+  ],
+  [
+    "a page that was fetched",
+    anthropicWire,
+    {
+      content: [
+        { type: "server_tool_use", id: "s", name: "web_fetch", input: { url: PAGE.url } },
+        {
+          type: "web_fetch_tool_result",
+          tool_use_id: "s",
+          content: { type: "web_fetch_result", url: PAGE.url, content: { type: "document" } },
+        },
+        text,
+      ],
+    },
+    { tool: "web_fetch", isError: false, sources: [{ url: PAGE.url }] },
+  ],
+  [
+    "a call at a remote MCP server",
+    anthropicWire,
+    {
+      content: [
+        { type: "mcp_tool_use", id: "s", name: "find", server_name: "crm", input: { q: 1 } },
+        { type: "mcp_tool_result", tool_use_id: "s", is_error: true, content: [{ type: "text", text: "no" }] },
+        text,
+      ],
+    },
+    { tool: "crm.find", isError: true, output: "no" },
+  ],
+  [
+    "code",
+    responsesWire,
+    {
+      output: [
+        {
+          type: "code_interpreter_call",
+          id: "ci",
+          code: "print(4)",
+          status: "completed",
+          outputs: [{ type: "logs", logs: "4" }],
+        },
+        message,
+      ],
+    },
+    { tool: "code_interpreter", isError: false, output: "4" },
+  ],
+  [
+    "a call at a remote MCP server",
+    responsesWire,
+    {
+      output: [
+        {
+          type: "mcp_call",
+          id: "mc",
+          server_label: "crm",
+          name: "find",
+          arguments: '{"q":1}',
+          error: "no",
+          status: "failed",
+        },
+        message,
+      ],
+    },
+    { tool: "crm.find", isError: true, output: "no" },
+  ],
+  [
+    "code",
+    geminiWire,
+    {
+      parts: [
+        { executableCode: { code: "print(4)", language: "PYTHON" } },
+        { codeExecutionResult: { outcome: "OUTCOME_FAILED", output: "x" } },
+        { text: "4" },
+      ],
+    },
+    { tool: "code_execution", isError: true, output: "x" },
+  ],
+  [
+    "a search of which only the grounding tells",
+    geminiWire,
+    {
+      parts: [{ text: "4" }],
+      groundingMetadata: { webSearchQueries: ["a"], groundingChunks: [{ web: { uri: PAGE.url } }] },
+    },
+    { tool: "google_search", isError: false, sources: [{ url: PAGE.url }] },
+  ],
+])("what a provider ran without being asked is told: %s (%#)", async (_, wire, raw, ended) => {
+  const { hosted, answer } = await hostedOf(wire, raw);
+  expect(answer).toBe("4");
+  expect(hosted).toMatchObject([{ type: "hosted_call_started" }, { type: "hosted_call_ended", ...ended }]);
+  expect(new Set(hosted.map((news) => "call" in news && news.call)).size).toBe(1);
+});
+
+test("a result of a later turn belongs to its call, and a call of the client beside an open search is answered alone", async () => {
+  await using served = await serve(anthropicWire, [
+    {
+      raw: {
+        stop_reason: "pause_turn",
+        content: [{ type: "server_tool_use", id: "s", name: "web_search", input: {} }],
+      },
+    },
+    { raw: { content: [{ type: "web_search_tool_result", tool_use_id: "s", content: [] }, text] } },
+  ]);
+  const { transcript } = await ask(served, { programs: "none" });
+  expect(served.refusals).toEqual([]);
+  expect(transcript.turns.map(({ turn }) => turn.hosted)).toMatchObject([
+    [{ type: "hosted_call_started", call: "s" }],
+    [{ type: "hosted_call_ended", call: "s", tool: "web_search", sources: [] }],
+  ]);
+});
+
+test.each<[string, Wire, Fields]>([
+  ["no id", anthropicWire, { content: [{ type: "server_tool_use", name: "web_search", input: {} }, text] }],
+  ["a result of nothing", anthropicWire, { content: [{ type: "web_search_tool_result", content: 5 }, text] }],
+  ["no id", responsesWire, { output: [{ type: "web_search_call", action: null }, message] }],
+  [
+    "grounding that is none",
+    geminiWire,
+    { parts: [{ text: "4" }], groundingMetadata: { webSearchQueries: 5, groundingChunks: [5, null, { web: 3 }] } },
+  ],
+])("malformed blocks with %s tell nothing, and end nothing", async (_, wire, raw) => {
+  expect(await hostedOf(wire, raw)).toEqual({ hosted: [], answer: "4" });
+});
+
+test("only addresses of the web without secrets are kept, each once, bounded", () => {
+  const given = [
+    { url: "javascript:alert(1)" },
+    { url: "https://user:secret@a.example" },
+    { url: "file:///etc/passwd" },
+    { url: "https://a.example", title: "x".repeat(1000) },
+    { url: "https://a.example" },
+    { url: `https://a.example/${"a".repeat(3000)}` },
+    5,
+    null,
+    { url: 5 },
+  ];
+  expect(citationsOf(given)).toEqual([{ url: "https://a.example", title: `${"x".repeat(299)}…` }]);
+  const many = Array.from({ length: 1000 }, (_, index) => ({ url: `https://a.example/${index}` }));
+  expect(citationsOf(many)).toHaveLength(100);
+});
+
+test("a fallback that has no search is refused when it takes over", async () => {
+  await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
+  const report = runtime.agent({
+    model: scriptedModel([{ failure: { code: "server_failed", message: "down" } }]),
+    fallbacks: [openai({ model: "gpt-test", apiKey: "k", fetch: () => Promise.reject(new Error("down")) })],
+    task: "x",
+    hostedTools: [webSearch()],
+  });
+  expect((await report).ending.type).toBe("provider_failed");
+});
+
+test("what is no call of a provider's own tool is none", () => {
+  for (const block of [{}, { type: "tool_use", id: "1" }, { type: "server_tool_use" }, { type: "toString", id: "1" }])
+    expect([anthropicCall(block), hostedResultOf(block), openaiCall(block), hostedNews([block], undefined, 1)]).toEqual(
+      [undefined, undefined, undefined, []],
+    );
+  expect(openaiCall({ type: "function_call", id: "1" })).toBeUndefined();
+  expect(hostedResultOf({ type: "tool_result", tool_use_id: "1" })).toBeUndefined();
+});
