@@ -46,7 +46,7 @@ export function hostedRefusal(tools: readonly HostedTool[], searches: SearchBoun
   const search = searchOf({ hostedTools: tools });
   if (!search) return undefined;
   if (!searches) return "it has no search of its own";
-  const [refused] = (["allowedDomains", "maxUses"] as const).filter(
+  const refused = (["allowedDomains", "maxUses"] as const).find(
     (bound) => search[bound] !== undefined && !searches.includes(bound),
   );
   return refused && `its search takes no ${refused}`;

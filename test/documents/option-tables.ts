@@ -81,6 +81,12 @@ export const OPTIONS_OBJECTS: Readonly<Record<string, readonly OptionsObject[]>>
   "Tools of others": [
     { title: "fromMcp(server)", file: "src/sources/mcp/mcp-options.ts", rules: "MCP_RULES" },
     {
+      title: "fromMcp({ auth })",
+      file: "src/sources/mcp/auth/auth-option.ts",
+      rules: "OAUTH_RULES",
+      about: "Of OAuth: [access to a server](sources.md#access-to-a-server).",
+    },
+    {
       title: "A server in .mcp.json: portcullis",
       file: "src/sources/mcp/config/mcp-config.ts",
       rules: "FILE_SERVER_RULES",

@@ -8,6 +8,8 @@ const QUOTED_BYTES = 4096;
 const READ_LENGTH = 256 * 1024;
 /** Shorter values, like `true` or `8080`, are found in any text. */
 const SHORTEST_CREDENTIAL = 6;
+/** Tokens of requests that are known: those before the latest may still be repeated. */
+const TOKENS_KEPT = 8;
 
 /** Arguments with a credential behind them, or behind their `=`. */
 const SECRET_FLAG = /^--?[\w-]*(?:token|key|secret|password|auth)[\w-]*$/i;
@@ -45,13 +47,20 @@ interface GivenToServer {
 
 /** Quotes text of a server: bounded, and without the credentials that the server was given. */
 export class ServerText {
-  readonly #secrets: KeptSecrets;
+  readonly #given: readonly string[];
+  #tokens: readonly string[] = [];
+  #secrets: KeptSecrets;
 
   constructor(values: readonly string[]) {
-    this.#secrets = new KeptSecrets(
-      values.flatMap((value) => [value, ...value.split(/\s+/)]),
-      SHORTEST_CREDENTIAL,
-    );
+    this.#given = values.flatMap((value) => [value, ...value.split(/\s+/)]);
+    this.#secrets = new KeptSecrets(this.#given, SHORTEST_CREDENTIAL);
+  }
+
+  /** Takes a token out of texts too. The latest are known. */
+  hide(token: string): void {
+    if (this.#tokens.includes(token)) return;
+    this.#tokens = [token, ...this.#tokens].slice(0, TOKENS_KEPT);
+    this.#secrets = new KeptSecrets([...this.#given, ...this.#tokens], SHORTEST_CREDENTIAL);
   }
 
   /** The text without credentials, cut to 4 KB in the middle. */

@@ -4,7 +4,10 @@ import { OutputTail } from "../../values/output-tail.ts";
 import { ProtocolFailure } from "./wire/channel.ts";
 import { credentialsOf, ServerText } from "./clean-credentials.ts";
 import { Dialogue } from "./wire/dialogue.ts";
-import { HttpRefusal, SessionEnded } from "./wire/http-wire.ts";
+import { readOAuth } from "./auth/auth-option.ts";
+import { OAuthClient } from "./auth/oauth-client.ts";
+import { tokenAccess } from "./auth/token-access.ts";
+import { type Access, HttpRefusal, SessionEnded } from "./wire/http-wire.ts";
 import { loadMcp, type McpPackage } from "./wire/load-client.ts";
 import { type McpServer, type ReadServer, readServer } from "./mcp-options.ts";
 import { headersOf } from "./wire/param-headers.ts";
@@ -53,6 +56,8 @@ export class McpSource implements AsyncDisposable {
   readonly #tools: SourceTools;
   readonly #listAgain = new ListAgain(() => this.#readListAgain());
   readonly #connects = new Connects();
+  #access: Access | undefined;
+  #oauth: OAuthClient | undefined;
   #session: Session | undefined;
   #connecting: Promise<Session> | undefined;
   #protocol: ReadServer["protocol"] | undefined;
@@ -67,12 +72,20 @@ export class McpSource implements AsyncDisposable {
   static async open(server: ReadServer, policies: McpPolicies | undefined): Promise<McpSource> {
     const source = new McpSource(await loadMcp(), server, policies);
     try {
+      await source.#openAccess();
       await source.connect();
       return source;
     } catch (error) {
       await source[Symbol.asyncDispose]();
       throw error;
     }
+  }
+
+  async #openAccess(): Promise<void> {
+    const { auth, name } = this.#server;
+    const onToken = (token: string) => this.#text.hide(token);
+    if (typeof auth === "function") this.#access = tokenAccess(auth, onToken);
+    else if (auth) this.#access = this.#oauth = await OAuthClient.open(name, readOAuth(auth), onToken);
   }
 
   get name(): string {
@@ -124,6 +137,7 @@ export class McpSource implements AsyncDisposable {
     this.#listAgain.stop();
     await this.#connecting?.catch(() => {});
     await this.#session?.close();
+    this.#oauth?.close();
   }
 
   /** The connection, made anew if it is lost. */
@@ -153,12 +167,30 @@ export class McpSource implements AsyncDisposable {
         `was connected to ${RECONNECTS.most} times in a minute, and is left alone for a while`,
         `Try again in ${Math.ceil(waitMs / 1000)} s`,
       );
+    try {
+      return await this.#connectNow();
+    } catch (error) {
+      const { url } = this.#server;
+      if (!this.#oauth?.needsPerson || url === undefined) throw error;
+      await this.#oauth.askPerson(this.#mcp, url, this.#closing.signal);
+      return await this.#connectNow();
+    }
+  }
+
+  async #connectNow(): Promise<Session> {
     const timeout = AbortSignal.timeout(this.#server.connectTimeoutMs);
     const signal = AbortSignal.any([timeout, this.#closing.signal]);
     let session: Session | undefined;
     try {
       const onListChanged = () => this.#listAgain.notify();
-      const opening = { mcp: this.#mcp, server: this.#server, log: this.#log, onListChanged, signal };
+      const opening = {
+        mcp: this.#mcp,
+        server: this.#server,
+        access: this.#access,
+        log: this.#log,
+        onListChanged,
+        signal,
+      };
       session = await Session.open(opening, this.#protocol);
       await this.#tools.read(session, signal);
       this.#protocol = session.protocol;

@@ -15,6 +15,7 @@ import {
 } from "../../option-rules/options.ts";
 import { TIMEOUT_MS } from "../../tools/define-tool.ts";
 import { toolNameFault } from "../../tools/tool-name.ts";
+import { AUTH } from "./auth/auth-option.ts";
 import { isHeaderName, isHeaderValue } from "../request-text.ts";
 
 /** What has changed in the list of a server's tools, by the server's own names. */
@@ -58,6 +59,11 @@ export const MCP_RULES = {
   url: secret(words("the address of the server")),
   /** Headers of all requests to that address. They are sent to no other host. */
   headers: secret(option<TextMap>("headers with text as values", isTextMap)),
+  /**
+   * Access to that address: a function that gives the token of each request, and is asked once more if the server refuses it;
+   * or `{ store }` for OAuth, with PKCE and a registration of its own. A person then opens an address once.
+   */
+  auth: AUTH,
   /** Version of the protocol; by default the newest that both sides know. */
   protocol: withDefault(oneOf(PROTOCOLS), "auto"),
   /** How long the server may take until its tools are listed, in milliseconds; 10 seconds by default. */
@@ -123,7 +129,7 @@ function valueFault({
     : undefined;
 }
 
-const HTTP_ONLY: ReadonlySet<string> = new Set(["headers"]);
+const HTTP_ONLY: ReadonlySet<string> = new Set(["headers", "auth"]);
 const STDIO_ONLY: ReadonlySet<string> = new Set(["args", "env", "cwd"]);
 
 function isText(value: unknown): value is string {

@@ -3,7 +3,7 @@ import type { OutputTail } from "../../values/output-tail.ts";
 import { Channel } from "./wire/channel.ts";
 import type { Dialogue } from "./wire/dialogue.ts";
 import { readAnswers, type Reply } from "./elicitation.ts";
-import { HttpWire } from "./wire/http-wire.ts";
+import { type Access, HttpWire } from "./wire/http-wire.ts";
 import type { McpPackage } from "./wire/load-client.ts";
 import type { ReadServer } from "./mcp-options.ts";
 import { StdioWire } from "./wire/stdio-wire.ts";
@@ -29,6 +29,8 @@ export interface CallOptions {
 export interface Opening {
   readonly mcp: McpPackage;
   readonly server: ReadServer;
+  /** How requests over HTTP get their tokens. */
+  readonly access?: Access | undefined;
   readonly log: OutputTail;
   /** Called when the server says that its list of tools has changed. */
   readonly onListChanged: () => void;
@@ -68,11 +70,11 @@ export class Session {
   }
 
   static async #connect(
-    { mcp, server, log, onListChanged, signal }: Opening,
+    { mcp, server, access, log, onListChanged, signal }: Opening,
     protocol: ReadServer["protocol"],
   ): Promise<Session> {
     const wire: Wire =
-      server.command === undefined ? new HttpWire(mcp, server.url, server.headers) : new StdioWire(server, log);
+      server.command === undefined ? new HttpWire(mcp, { ...server, access }) : new StdioWire(server, log);
     const channel = new Channel(wire);
     let lost: ConnectionLost | undefined;
     channel.onLost = (why) => {

@@ -100,7 +100,7 @@ const HOST = /[\w.:-]{2,253}/g;
 /** An address of a network of one's own in a text; undefined if it has none. */
 function internalAddress(text: string): string | undefined {
   for (const [word] of text.matchAll(HOST)) {
-    const host = word.replace(/^[.:]+|[.:]+$/g, "").toLowerCase();
+    const host = word.replace(/^[.:]{1,253}|[.:]{1,253}$/g, "").toLowerCase();
     const [name = "", port = ""] = isIP(host) === 6 ? [host] : host.split(":");
     if (isIP(name) !== 0 && !isPublicAddress(name)) return `an internal address (${name})`;
     const isBare = name === "localhost" && port !== "";

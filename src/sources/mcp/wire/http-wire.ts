@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import type { StreamableHTTPClientTransport, StreamableHTTPClientTransportOptions } from "@modelcontextprotocol/client";
 import { ByteList } from "../../../values/byte-list.ts";
 import { EventCutter } from "../../../values/event-cutter.ts";
 import type { McpPackage } from "./load-client.ts";
@@ -32,6 +32,15 @@ interface Exchange {
   unread: MessageTooLarge | MalformedMessage | undefined;
 }
 
+/** How requests get their tokens: of a function, or of OAuth. */
+export type Access = NonNullable<StreamableHTTPClientTransportOptions["authProvider"]>;
+
+export interface HttpAddress {
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly access?: Access | undefined;
+}
+
 /** A server behind Streamable HTTP. Each request is an exchange of its own. */
 export class HttpWire implements Wire {
   readonly hasExchanges = true;
@@ -39,15 +48,17 @@ export class HttpWire implements Wire {
   readonly #url: URL;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #exchanges = new AsyncLocalStorage<Exchange>();
+  readonly #access: Access | undefined;
   #events: WireEvents | undefined;
   #transport: StreamableHTTPClientTransport | undefined;
   /** When the next stream of notifications may be asked for. */
   #nextStreamAt = 0;
 
-  constructor(mcp: McpPackage, url: string, headers: Readonly<Record<string, string>> = {}) {
+  constructor(mcp: McpPackage, { url, headers = {}, access }: HttpAddress) {
     this.#mcp = mcp;
     this.#url = new URL(url);
     this.#headers = headers;
+    this.#access = access;
   }
 
   async start(events: WireEvents): Promise<void> {
@@ -55,6 +66,7 @@ export class HttpWire implements Wire {
     const transport = new this.#mcp.StreamableHTTPClientTransport(this.#url, {
       fetch: (input, init) => this.#fetch(input, init),
       redirectPolicy: "same-origin",
+      ...(this.#access && { authProvider: this.#access }),
     });
     this.#transport = transport;
     Object.assign(transport, {

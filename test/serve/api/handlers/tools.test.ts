@@ -16,6 +16,7 @@ test("a key learns the tools that it may call, and run_program in the words that
   expect(json.tools[0]).toEqual({
     name: "bank.pay",
     description: "pays",
+    place: "here",
     callers: ["programmatic"],
     effect: "write",
     approval: "always",

@@ -1,0 +1,49 @@
+import {
+  callback,
+  option,
+  type OptionsOf,
+  readOptions,
+  required,
+  secret,
+  wholeNumber,
+  words,
+} from "../../../option-rules/options.ts";
+import { isFields } from "../../../values/fields.ts";
+
+/** Gives the token of the next request; `refused`: the server did not take the last one. Undefined sends none. */
+export type TokenFunction = (about: { readonly refused: boolean }) => string | undefined | Promise<string | undefined>;
+
+export const OAUTH_RULES = {
+  /** File of the client's registration and its tokens, which only its owner may read; created if it is missing. */
+  store: required(words("a file")),
+  /** Id of a client that is registered already. By default the client registers itself. */
+  clientId: words("an id"),
+  /** Secret of that client; none by default. */
+  clientSecret: secret(words("a secret")),
+  /** What the client asks for; the server's own proposal by default. */
+  scope: words("scopes with spaces between them"),
+  /** Port of this machine to which the person is sent back; by default one that is free, the same each time. */
+  port: wholeNumber({ min: 1, max: 65_535 }),
+  /** How long a person may take to allow it, in milliseconds; five minutes by default. */
+  waitMs: wholeNumber({ min: 1000, max: 2 ** 31 - 1, default: 300_000 }),
+  /** Shown the address that a person must open; by default it is printed on standard error. */
+  onAddress: callback<(address: string) => void>(),
+};
+
+export type OAuth = OptionsOf<typeof OAUTH_RULES>;
+
+export type McpAuth = TokenFunction | OAuth;
+
+export const AUTH = secret(
+  option<McpAuth>(
+    "a function that gives a token, or { store } for OAuth",
+    (value) => typeof value === "function" || (isFields(value) && typeof value.store === "string"),
+  ),
+);
+
+export type ReadOAuth = ReturnType<typeof readOAuth>;
+
+/** Throws `option_invalid`. */
+export function readOAuth(auth: OAuth) {
+  return readOptions("fromMcp({ auth })", auth, OAUTH_RULES);
+}
