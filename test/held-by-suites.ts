@@ -42,7 +42,6 @@ export const HELD_BY_SUITES: ReadonlySet<string> = new Set([
   "src/cli/input/load-model.ts",
   "src/cli/input/open-journal.ts",
   "src/cli/input/openapi-file.ts",
-  "src/cli/input/option-files.ts",
   "src/cli/input/read-program.ts",
   "src/cli/input/task-file.ts",
   "src/cli/package-json.ts",

@@ -1,7 +1,14 @@
 import { InvalidArgumentError } from "commander";
 import { type CommandOptions, collecting, defaulting, hidden, mandatory, reading, repeatable } from "./option.ts";
 import { APPROVE_MODES, callResult, duration, parseJson, toolChoice, whole, word } from "./input/option-values.ts";
-import { fileName, readAnswerSchema, readDocument, readResultSchema, readText } from "./input/option-files.ts";
+import {
+  fileName,
+  readWebhookFile,
+  readAnswerSchema,
+  readDocument,
+  readResultSchema,
+  readText,
+} from "./input/option-files.ts";
 import { parseLimit } from "./input/units.ts";
 import type { Language } from "../../bridge/frames.ts";
 import { MAX_TOKENS, MAX_TURNS } from "../agent/agent-options.ts";
@@ -268,6 +275,10 @@ export const SERVE = {
   ...POLICY,
   ...JOURNAL,
   ...drain("30 s"),
+  "--webhooks <file>": reading(
+    "JSON file with a list of { url, secret, events, allowPrivate }: servers that are told when executions wait or have ended",
+    readWebhookFile,
+  ),
   "--open": "open the page in a browser",
 };
 

@@ -3,6 +3,7 @@ import { basename } from "node:path";
 import { PortcullisError } from "../../errors.ts";
 import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
 import { jsonSchema, type Schema } from "../../tools/schema.ts";
+import type { WebhookOptions } from "../../serve/webhooks/webhook-options.ts";
 import { EXIT } from "../exit-code.ts";
 import { causeOf, Failure } from "../failure.ts";
 import { requireFile } from "./no-file.ts";
@@ -51,4 +52,18 @@ export function readResultSchema(flag: string, path: string): Schema {
   } catch (error) {
     throw new Failure(EXIT.usage, `${flag} ${path}: ${causeOf(error)}. Give a file with a JSON Schema.`);
   }
+}
+
+/** Reads the webhooks of a server. They hold secrets, which no error shows. */
+export function readWebhookFile(flag: string, path: string): readonly WebhookOptions[] {
+  let read: unknown;
+  try {
+    read = JSON.parse(readText(flag, path));
+  } catch (error) {
+    if (error instanceof Failure) throw error;
+    throw new Failure(EXIT.usage, `${flag}: ${path} is no JSON. Give a file with a list of { "url", "secret" }.`);
+  }
+  if (!Array.isArray(read))
+    throw new Failure(EXIT.usage, `${flag}: ${path} has no list. Give a list of { "url", "secret" }.`);
+  return read as readonly WebhookOptions[];
 }

@@ -63,6 +63,7 @@ export async function openHttpServer(
     | "maxTokens"
     | "pauseMs"
     | "secrets"
+    | "webhooks"
     | "approve"
     | "patienceMs"
   > = {},

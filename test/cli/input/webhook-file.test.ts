@@ -1,0 +1,27 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { readWebhookFile } from "../../../src/cli/input/option-files.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "portcullis-webhooks-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const read = (text: string) => {
+  const path = join(folder, "hooks.json");
+  writeFileSync(path, text);
+  return readWebhookFile("--webhooks", path);
+};
+
+test("the list of a file is what createServer takes", () => {
+  const hooks = [{ url: "https://example.com/", secret: "secret-0123456789abcdef01" }];
+  expect(read(JSON.stringify(hooks))).toEqual(hooks);
+});
+
+test.each(["{", "", '{"url":1}', '"hunter2"', '[{"secret":"hunter2"'])(
+  "a file with %j is refused without what is in it",
+  (text) => {
+    expect(() => read(text)).toThrow(/--webhooks: .*hooks\.json (?:is no JSON|is empty|has no list)/);
+    expect(() => read(text)).not.toThrow(/hunter2/);
+  },
+);
