@@ -289,6 +289,10 @@ export const WORKER = {
     "executions that are driven at once; 8 by default",
     whole(RECOVER_RULES.concurrency),
   ),
+  "--per-tenant <number>": reading(
+    "executions of one tenant that all workers drive at once; any number by default",
+    whole(WORK_RULES.perTenant),
+  ),
   "--lease-ms <number>": reading(
     "milliseconds after which another worker takes over what this one drove when it died; 15,000 by default",
     whole(LEASE_MS),

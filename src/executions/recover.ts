@@ -14,6 +14,7 @@ import type { ExecutionSummary, Journal } from "../journal/journal.ts";
 import { readHeader, readList, readRecords } from "../journal/reading/read-records.ts";
 import { isDriven } from "../programs/driven.ts";
 import type { Execution } from "../programs/execution.ts";
+import { refuseOtherProtocol } from "../programs/from-journal/changed-since.ts";
 import { readPast } from "../programs/from-journal/past-execution.ts";
 import { endAsCancelled, mayKillItsDriver } from "../programs/drive/end-without-running.ts";
 import {
@@ -40,6 +41,8 @@ export interface Unrecovered extends RecoveredExecution {
 /** How executions are taken up, of a journal or one by one. */
 export interface TakeUpWork {
   readonly journal: Journal;
+  /** Leaves programs alone whose guests spoke another protocol with their hosts: other hosts may speak it. */
+  readonly needsSameProtocol?: boolean;
   /** The model of a conversation; undefined leaves it open. */
   readonly model: (conversation: RecoveredConversation) => Model | undefined;
   readonly fallbacks?: (conversation: RecoveredConversation) => readonly Model[] | undefined;
@@ -154,7 +157,7 @@ function failedOrTaken(error: unknown): TakenUp {
 }
 
 async function takeUpProgram(
-  { journal, result: resultFor, run }: TakeUpWork,
+  { journal, needsSameProtocol = false, result: resultFor, run }: TakeUpWork,
   one: RecoveredExecution,
   takesSuspects: boolean,
 ): Promise<TakenUp> {
@@ -167,6 +170,7 @@ async function takeUpProgram(
   if (past.outcome) return { type: "others" };
   if (header?.parent) return driven(run(one, (scope) => endAsCancelled(scope, past)));
   if (standingOf(past.state, false).state === "waiting") return left(waitingProgram(past.state));
+  if (needsSameProtocol && past.state.turns > 0) refuseOtherProtocol(header);
   if (!takesSuspects && mayKillItsDriver(past.state)) return { type: "suspect" };
   const hasResult = header?.kind === "program" && header.result !== undefined;
   const result = hasResult ? resultFor(one) : undefined;

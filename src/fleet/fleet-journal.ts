@@ -99,6 +99,10 @@ export class FleetJournal implements Journal {
     return this.store.rest?.(execution, head, until) ?? Promise.resolve(true);
   }
 
+  async held(): Promise<ReadonlyMap<string, number>> {
+    return (await this.store.held?.()) ?? new Map<string, number>();
+  }
+
   async renew(execution: ExecutionId, lease: Lease): Promise<Head> {
     const head = await this.store.renew(execution, lease);
     const isHeld = [...this.workers].some((worker) => worker.isHeld(execution));

@@ -38,6 +38,11 @@ export const WORK_RULES = {
   /** Number of executions that are driven at once; 8 by default. */
   concurrency: RECOVER_RULES.concurrency,
   /**
+   * Executions of one tenant that all workers of the fleet drive at once, by the leases in the journal; any number by
+   * default. Those of other tenants come first meanwhile. Give all workers the same number.
+   */
+  perTenant: wholeNumber({ min: 1 }),
+  /**
    * How often it is looked for executions that have to go on and that no wake names, in milliseconds; 1,000 by default. Of
    * all workers of a fleet one does so in that time.
    */
@@ -47,4 +52,4 @@ export const WORK_RULES = {
 };
 
 export type WorkOptions<Context = unknown> = RecoverOptions<Context> &
-  Pick<OptionsOf<typeof WORK_RULES>, "reconcileMs" | "onError">;
+  Pick<OptionsOf<typeof WORK_RULES>, "perTenant" | "reconcileMs" | "onError">;

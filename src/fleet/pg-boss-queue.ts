@@ -193,7 +193,7 @@ class PgBossTaking implements AsyncDisposable {
         const batchSize = Math.min(room(), TAKEN_AT_ONCE);
         if (batchSize <= 0) return;
         this.#isPulled = false;
-        const ignoreGroups = passedOver().slice(0, MOST_PASSED_OVER);
+        const ignoreGroups = (await passedOver()).slice(0, MOST_PASSED_OVER);
         const jobs = await this.#boss.fetch<JobData>(QUEUE, {
           batchSize,
           ...(ignoreGroups.length > 0 && { ignoreGroups }),

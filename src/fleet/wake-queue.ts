@@ -16,7 +16,7 @@ export interface WakeTaker {
   /** How many wakes it takes now. */
   readonly room: () => number;
   /** Tenants of whose executions it takes none now. */
-  readonly passedOver: () => readonly string[];
+  readonly passedOver: () => Promise<readonly string[]>;
   /** Takes a wake. The queue forgets the wake when `done` is called, and hands it to another worker if this one dies before. */
   readonly take: (wake: Wake, done: () => void) => void;
   /** Told of each failure of the queue, which goes on. */

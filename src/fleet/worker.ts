@@ -13,6 +13,7 @@ import type { JournalRecord } from "../journal/record.ts";
 import { type DriverWatch, type FleetJournal, leftByWorker } from "./fleet-journal.ts";
 import { OpenWrites } from "./open-writes.ts";
 import { Reconciler } from "./reconcile.ts";
+import { TenantShares } from "./tenant-shares.ts";
 import type { DriverRequest, DriverRequests } from "./requests.ts";
 import type { Turns } from "./turns.ts";
 import type { Taking, Wake, WakeQueue } from "./wake-queue.ts";
@@ -20,6 +21,13 @@ import type { Taking, Wake, WakeQueue } from "./wake-queue.ts";
 /** How long an execution is left alone that could not be driven, in milliseconds; twice as long after each failure. */
 const RETRY_MS = 1000;
 const MOST_RETRY_MS = 5 * 60_000;
+
+/** How long a worker passes an execution on without reading it that it cannot take up itself, in milliseconds. */
+const UNFIT_MS = 30_000;
+const MOST_UNFIT = 10_000;
+
+/** Codes of what another worker may have: the tools, the sandbox, or the version of the package that began the execution. */
+const UNFIT: ReadonlySet<string> = new Set(["tools_changed", "sandbox_unavailable", "journal_version"]);
 
 /** How long a program rests that is taken up with its caller, in milliseconds. Its caller ends it, unless its host dies. */
 const CALLER_MS = 10 * 60_000;
@@ -33,6 +41,8 @@ export interface WorkerParts {
   readonly reasonOf: (request: DriverRequest) => Error;
   /** Executions that are driven at once. */
   readonly concurrency: number;
+  /** Executions of one tenant that the fleet drives at once; undefined for any number. */
+  readonly perTenant: number | undefined;
   /** How often it is looked for executions that no wake names, and after what time a wake that was taken names none. */
   readonly reconcileMs: number;
   readonly leaseMs: number;
@@ -81,8 +91,11 @@ class FleetWorker implements Worker, DriverWatch {
   readonly #parts: WorkerParts;
   readonly #reconciler: Reconciler;
   readonly #writes: OpenWrites;
+  readonly #tenants: TenantShares;
   readonly #held = new Map<ExecutionId, Held>();
   readonly #underWay = new Set<Promise<void>>();
+  /** Executions that this worker cannot take up, each with the moment from which it tries again. */
+  readonly #unfit = new Map<ExecutionId, number>();
   #reconciling: NodeJS.Timeout | undefined;
   #round: Promise<void> | undefined;
   #taking: Taking | undefined;
@@ -97,6 +110,7 @@ class FleetWorker implements Worker, DriverWatch {
     const { journal, queue, turns, leaseMs: staleMs, reconcileMs: everyMs, isWrite } = parts;
     this.#reconciler = new Reconciler({ journal, queue, turns, staleMs, everyMs });
     this.#writes = new OpenWrites(isWrite);
+    this.#tenants = new TenantShares(() => journal.held(), parts.perTenant);
   }
 
   get driven(): number {
@@ -111,7 +125,7 @@ class FleetWorker implements Worker, DriverWatch {
     closing.addEventListener("abort", () => void this.drain(0), { once: true });
     this.#taking = await queue.work({
       room: () => (this.#left === undefined ? concurrency - this.#held.size : 0),
-      passedOver: () => [],
+      passedOver: () => this.#tenants.passedOver(),
       take: (wake, done) => this.#take(wake, done),
       onError,
     });
@@ -140,16 +154,25 @@ class FleetWorker implements Worker, DriverWatch {
   // ---- one wake ----------------------------------------------------------------------------------------------------
 
   #take(wake: Wake, done: () => void): void {
-    const { execution } = wake;
+    const { execution, tenant } = wake;
     // What it looks after, it looks at again when its driver has ended.
     if (this.#held.has(execution)) return done();
-    const { untilEnded, onError } = this.#parts;
+    const { untilEnded, onError, queue } = this.#parts;
+    // Several wakes of a tenant may come at once.
+    if (!this.#tenants.take(tenant))
+      return void untilEnded(
+        queue
+          .wake([{ ...wake, afterMs: RETRY_MS }])
+          .catch(onError)
+          .finally(done),
+      );
     const looking = this.#lookAfter(wake, done)
       .catch(onError)
       .finally(() => {
         this.#held.delete(execution);
         this.#writes.forget(execution);
         this.#underWay.delete(looking);
+        this.#tenants.giveBack(tenant);
         done();
         this.#taking?.pull();
       });
@@ -162,6 +185,8 @@ class FleetWorker implements Worker, DriverWatch {
     const { journal, only } = this.#parts;
     const leave = new AbortController();
     this.#held.set(execution, { done, leave, isConversation: true });
+    if (performance.now() < (this.#unfit.get(execution) ?? 0))
+      return this.#parts.queue.wake([{ execution, tenant, failures, afterMs: RETRY_MS }]);
     if (!only({ execution, tenant }))
       return this.#wakeLater({ execution, tenant, failures }, { type: "left", why: undefined });
     let failed = failures;
@@ -208,8 +233,12 @@ class FleetWorker implements Worker, DriverWatch {
         await journal.rest(execution, records, Date.now() + CALLER_MS);
         await queue.wake([{ execution: why.caller, tenant }]);
         return true;
+      case "model":
+        this.#parts.onError(withoutModel(execution, why.model));
+        await this.#passOn({ execution, tenant });
+        return true;
       default:
-        // Another worker may have its model, or the driver of one of its programs has not given back its lease.
+        // The driver of one of its programs has not given back its lease.
         await queue.wake([{ execution, tenant, afterMs: RETRY_MS }]);
         return true;
     }
@@ -224,8 +253,18 @@ class FleetWorker implements Worker, DriverWatch {
       return queue.wake([wake]);
     }
     if (error) onError(error);
+    if (PortcullisError.is(error) && UNFIT.has(error.code)) return this.#passOn({ failures, ...wake });
     const afterMs = Math.min(MOST_RETRY_MS, RETRY_MS * 2 ** Math.min(failures, 20));
     return queue.wake([{ ...wake, afterMs, failures: failures + 1 }]);
+  }
+
+  /** Another worker may be able to: the execution waits for one, and this worker does not read it again soon. */
+  async #passOn(wake: Wake): Promise<void> {
+    this.#unfit.delete(wake.execution);
+    this.#unfit.set(wake.execution, performance.now() + UNFIT_MS);
+    const [oldest] = this.#unfit.keys();
+    if (this.#unfit.size > MOST_UNFIT && oldest !== undefined) this.#unfit.delete(oldest);
+    return this.#parts.queue.wake([{ ...wake, afterMs: RETRY_MS }]);
   }
 
   #reconcile(): void {
@@ -275,6 +314,13 @@ class FleetWorker implements Worker, DriverWatch {
 /** A conversation may rest with an ending, and has no outcome then. */
 function hasEnded(recovered: Recovered): boolean {
   return !("transcript" in recovered) && recovered.ending.type !== "waiting";
+}
+
+function withoutModel(execution: ExecutionId, model: string): PortcullisError {
+  return new PortcullisError(
+    "model_unavailable",
+    `Conversation ${JSON.stringify(execution)} waits for a worker with its model ${model}: runtime.work({ model }), or portcullis worker --model ${model}.`,
+  );
 }
 
 function isLeaving(error: Error | undefined): boolean {

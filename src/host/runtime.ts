@@ -359,10 +359,12 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
       concurrency,
       leaseMs: this.#parts.leaseMs,
       reconcileMs,
+      perTenant: read.perTenant,
       only: (one) => only?.(one) ?? true,
       reasonOf: (request) => (request === "interrupt" ? interrupted() : cancelled()),
       isWrite: (name) => (this.tools.get(name)?.effect ?? "write") === "write",
-      takeUp: (summary, takesSuspects, leaving) => takeUpOne(takingUp(leaving), summary, takesSuspects),
+      takeUp: (summary, takesSuspects, leaving) =>
+        takeUpOne({ ...takingUp(leaving), needsSameProtocol: true }, summary, takesSuspects),
       untilEnded: (work) => this.#work.untilEnded(work),
       closing: this.closing,
       onError: (error) => read.onError?.(error),

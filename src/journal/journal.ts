@@ -130,4 +130,6 @@ export interface Journal {
    * driver holds it. For fleets; a journal may have no such method.
    */
   rest?(execution: ExecutionId, head: Head, until: number): Promise<boolean>;
+  /** Number of executions that drivers hold now, by tenant. For fleets. */
+  held?(): Promise<ReadonlyMap<string, number>>;
 }

@@ -109,6 +109,11 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
       entry.lease = lease;
       return entry.records.length;
     },
+    async held(): Promise<ReadonlyMap<string, number>> {
+      const held = entries.values().filter((entry) => !entry.ended && isLeased(entry));
+      const byTenant = Map.groupBy(held, ({ header }) => header.tenant);
+      return new Map([...byTenant].map(([tenant, all]) => [tenant, all.length]));
+    },
     onAppend(listener): Disposable {
       return listeners.add(listener);
     },

@@ -205,15 +205,59 @@ export function behavesAsFleet(name: string, share: () => Promise<SharedFleet>):
       const report = await server.agent({ model, task: "Work.", execution: "talk" });
       expect(report.ending.type).toBe("waiting");
       await using without = await open(shared.join(), { tools });
-      await using _ = await work(without);
+      const told: unknown[] = [];
+      await using _ = await work(without, { onError: (error: unknown) => told.push(error) });
       await server.answer("talk", { c1: { value: 7 } });
       await delay(300);
       expect((await server.status("talk")).listed.state).toBe("running");
+      expect(String(told[0])).toContain('Conversation "talk" waits for a worker with its model scripted:script');
       await using runtime = await open(shared.join(), { tools });
       await using other = await work(runtime, { model: () => model });
       expect(other.driven).toBeLessThanOrEqual(1);
       const { conversation } = await server.wait("talk");
       expect(conversation?.ending).toMatchObject({ type: "answered", answer: "7" });
+    });
+
+    test("an execution waits for a worker that has its tools, as they were defined, and the other worker says so once", async () => {
+      await using shared = await share();
+      await using server = await open(shared.join());
+      const told: unknown[] = [];
+      const other = [
+        defineTool({ ...common, name: "double", input: z.object({ n: z.string() }), effect: "read", handler: () => 0 }),
+      ];
+      await using without = await open(shared.join(), { tools: other });
+      await using _ = await work(without, { onError: (error: unknown) => told.push(error) });
+      const id = await server.submit(SUM);
+      await expect.poll(() => told, { timeout: 10_000 }).toHaveLength(1);
+      expect(told[0]).toMatchObject({
+        code: "tools_changed",
+        message: expect.stringMatching(/gone: .*ask.*changed: double/),
+      });
+      await delay(1500);
+      expect(told).toHaveLength(1);
+      await using runtime = await open(shared.join());
+      await using worker = await work(runtime);
+      expect(valueOf(await server.wait(id))).toEqual({ type: "completed", value: 12 });
+      expect(worker.driven).toBeLessThanOrEqual(1);
+    });
+
+    test("an execution whose guest spoke another protocol waits for a worker that speaks it", async () => {
+      await using shared = await share();
+      await using server = await open(shared.join());
+      await server.execute("return (await tools.ask({ n: 1 })) + (await tools.ask({ n: 2 }));", { execution: "one" });
+      const [header, ...records] = await server.execution("one").records();
+      if (header?.type !== "header" || header.kind !== "program") throw new Error("It has a header.");
+      const versions = { ...header.versions, protocol: "0.9" };
+      const { store = server.journal } = server.journal;
+      await store.create({ ...header, execution: "old", versions });
+      await store.append("old", 1, records);
+      const told: unknown[] = [];
+      await using runtime = await open(shared.join());
+      await using _ = await work(runtime, { onError: (error: unknown) => told.push(error) });
+      await server.answer("old", { 1: { value: 1 } });
+      await expect.poll(() => told, { timeout: 10_000 }).toMatchObject([{ code: "journal_version" }]);
+      expect(String(told[0])).toContain("speaks protocol 0.9");
+      expect((await server.status("old")).listed.state).toBe("running");
     });
 
     test("the last moment of a call that waits wakes its execution", async () => {
@@ -230,6 +274,39 @@ export function behavesAsFleet(name: string, share: () => Promise<SharedFleet>):
           type: "completed",
           value: "approval_expired",
         });
+    });
+
+    test("a tenant has no more executions at once than it may, and others begin meanwhile", async () => {
+      await using shared = await share();
+      const [atOnce, most] = [
+        { a: 0, b: 0 },
+        { a: 0, b: 0 },
+      ];
+      const release = Promise.withResolvers<void>();
+      const busy = defineTool({
+        ...common,
+        name: "busy",
+        effect: "read",
+        handler: async (_: unknown, { tenant }: { readonly tenant: string }) => {
+          const key = tenant === "a" ? "a" : "b";
+          atOnce[key] += 1;
+          most[key] = Math.max(most[key], atOnce[key]);
+          await release.promise;
+          atOnce[key] -= 1;
+        },
+      });
+      await using runtime = await open(shared.join(), { tools: [busy] });
+      const submit = (tenant: string) => runtime.submit("await tools.busy({ n: 1 });", { tenant });
+      const ofA = await Promise.all(Array.from({ length: 6 }, () => submit("a")));
+      await using _ = await work(runtime, { concurrency: 4, perTenant: 2 });
+      await expect.poll(() => atOnce.a).toBe(2);
+      const ofB = await submit("b");
+      await expect.poll(() => atOnce.b).toBe(1);
+      expect(most.a).toBe(2);
+      release.resolve();
+      for (const id of ofA) expect((await runtime.wait(id, { tenant: "a" })).listed.state).toBe("ended");
+      expect((await runtime.wait(ofB, { tenant: "b" })).listed.state).toBe("ended");
+      expect(most.a).toBe(2);
     });
 
     test("many workers drive each execution once", async () => {

@@ -4,6 +4,7 @@ import type { QueuedWakes, Taking, Wake, WakeQueue, WakeTaker } from "../../src/
 export class MemoryQueue implements WakeQueue {
   readonly #wakes = new Map<string, Wake & { readonly at: number }>();
   readonly #given = new Set<string>();
+  #giving: Promise<void> = Promise.resolve();
   readonly #takers = new Set<WakeTaker>();
 
   async wake(wakes: readonly Wake[]): Promise<void> {
@@ -50,9 +51,14 @@ export class MemoryQueue implements WakeQueue {
   }
 
   #give(): void {
+    this.#giving = this.#giving.then(() => this.#giveAll());
+  }
+
+  async #giveAll(): Promise<void> {
     for (const { at, ...wake } of this.#wakes.values())
       for (const taker of this.#takers.values().toArray()) {
-        if (at > Date.now() || taker.room() <= 0 || taker.passedOver().includes(wake.tenant)) continue;
+        if (at > Date.now() || taker.room() <= 0) continue;
+        if ((await taker.passedOver()).includes(wake.tenant) || !this.#wakes.has(wake.execution)) continue;
         // The next wake is another taker's.
         this.#takers.delete(taker);
         this.#takers.add(taker);

@@ -56,7 +56,7 @@ describe.skipIf(noPostgres)("the queue in pg-boss", () => {
     const ends: (() => void)[] = [];
     const work = await queue.work({
       room: () => room - ends.length,
-      passedOver: () => passedOver,
+      passedOver: async () => passedOver,
       take: (wake, done) => {
         taken.push(wake);
         ends.push(done);

@@ -242,6 +242,24 @@ export function fleetJournalSuite(makeJournal: () => Journal | Promise<Journal>)
     expect(await due(journal, "left")).toEqual(["one"]);
   });
 
+  test("tells how many executions of each tenant drivers hold", async () => {
+    const journal = await makeJournal();
+    for (const [id, tenant, ms] of [
+      ["one", "a", 60_000],
+      ["two", "a", 60_000],
+      ["three", "ü😀", 60_000],
+      ["four", "a", -1],
+    ] as const)
+      await journal.create(header(id, { tenant }), { driver: "d", until: Date.now() + ms });
+    await journal.create(header("five", { tenant: "a" }));
+    expect([...((await journal.held?.()) ?? [])].toSorted(([a], [b]) => (a < b ? -1 : 1))).toEqual([
+      ["a", 2],
+      ["ü😀", 1],
+    ]);
+    await journal.append("one", 1, [outcome]);
+    expect((await journal.held?.())?.get("a")).toBe(1);
+  });
+
   test("only an execution of this head that no driver holds comes to rest", async () => {
     const journal = await makeJournal();
     await journal.create(header("one"), { driver: "a", until: Date.now() + 60_000 });

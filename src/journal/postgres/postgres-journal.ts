@@ -182,6 +182,10 @@ class DatabaseJournal implements PostgresJournal {
     return this.#rows.rest(execution, head, Math.min(until + ahead, Number.MAX_SAFE_INTEGER), now);
   }
 
+  async held(): Promise<ReadonlyMap<string, number>> {
+    return this.#rows.held(await this.#clock.now());
+  }
+
   async renew(execution: string, lease: Lease): Promise<Head> {
     const kept = await this.#clock.kept(lease);
     const { changed } = await this.#make({ execution, expected: undefined, records: [], ends: false, lease: kept });

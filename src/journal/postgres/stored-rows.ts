@@ -105,6 +105,17 @@ export class StoredRows {
     return rows.length > 0;
   }
 
+  /** Number of executions that drivers hold, by tenant. */
+  async held(now: number): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.#rows(
+      "held",
+      `SELECT tenant, count(*)::int AS held FROM ${this.#schema}.executions
+       WHERE NOT ended AND rests_until IS NULL AND leased_until > $1 GROUP BY tenant`,
+      [now],
+    );
+    return new Map(rows.map(({ tenant, held }) => [nameOf(String(tenant)), Number(held)]));
+  }
+
   /** The next records from this position on, as many as a page has room for, and the size of the next one. */
   async page(number: string, from: Head, end: Head): Promise<PageRow[]> {
     const rows = await this.#rows(

@@ -41,6 +41,16 @@ export function programVersions(): Readonly<Record<string, string>> {
   return { v8: process.versions.v8, protocol: String(PROTOCOL_VERSION) };
 }
 
+/** Throws `journal_version` for a program whose guest spoke another protocol: its turns could not be replayed. */
+export function refuseOtherProtocol(header: Header | undefined): void {
+  const began = header?.kind === "program" ? header.versions["protocol"] : undefined;
+  if (header === undefined || began === undefined || began === String(PROTOCOL_VERSION)) return;
+  throw new PortcullisError(
+    "journal_version",
+    `Execution ${JSON.stringify(header.execution)} began with a version of portcullis whose guest speaks protocol ${began.slice(0, VERSION_LENGTH)}, and this one speaks ${PROTOCOL_VERSION}. It waits for a worker of that version.`,
+  );
+}
+
 let own: { readonly version: string | undefined } | undefined;
 
 /** The version of this package; undefined where a bundler has packed it, which leaves `package.json` behind. */

@@ -20,7 +20,15 @@ const CLOSE_MS = 2000;
 
 /** `portcullis worker`: drives executions of a fleet until it is told to end. Resolves with the exit code. */
 export async function worker(options: CommandOptions<typeof WORKER>): Promise<number> {
-  const { baseUrl, sandbox, concurrency, leaseMs, reconcileMs, drain = CLOSE_RULES.drainMs.default } = options;
+  const {
+    baseUrl,
+    sandbox,
+    concurrency,
+    perTenant,
+    leaseMs,
+    reconcileMs,
+    drain = CLOSE_RULES.drainMs.default,
+  } = options;
   const url = fleetJournalOf(options.journal, "A worker");
   const models = await Promise.all(options.model.map((text) => loadModel(text, given({ baseUrl }))));
   const model = ({ model: name }: RecoveredConversation) => models.find((one) => one.name === name);
@@ -35,7 +43,7 @@ export async function worker(options: CommandOptions<typeof WORKER>): Promise<nu
       ...given({ leaseMs }),
     }));
     const onError = (error: unknown) => tell(reasonOf(error));
-    const started = await runtime.work({ model, onError, ...given({ concurrency, reconcileMs }) });
+    const started = await runtime.work({ model, onError, ...given({ concurrency, perTenant, reconcileMs }) });
     tell(`works for the fleet of ${namedDatabase(url)}`);
     await cancelling.asked;
     tell(`takes up nothing more; calls that change something have ${drain / 1000} s to end.`);
