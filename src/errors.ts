@@ -32,6 +32,8 @@ export const ERROR_CODES = {
     "The runtime was suspended: the execution stays open in the journal, and goes on when it is taken up (`recover`, `resume`).",
   webhook_failed: "An event could not be told to a webhook of the server. The message says which, and why.",
   execution_unknown: "The journal holds no execution with this id.",
+  execution_open:
+    "The execution has not ended, so no program can go on from what it has done (`after`). Resume it or cancel it first.",
   execution_exists: "The journal already holds an execution with this id.",
   journal_invalid: "The records of an execution are invalid. The message names the first invalid record.",
   journal_version: "The journal was written in another format. The message says which version reads it.",

@@ -43,7 +43,6 @@ export const HELD_BY_SUITES: ReadonlySet<string> = new Set([
   "src/cli/input/open-journal.ts",
   "src/cli/input/openapi-file.ts",
   "src/cli/input/read-program.ts",
-  "src/cli/input/task-file.ts",
   "src/cli/package-json.ts",
   "src/cli/run-process.ts",
   "src/cli/terminal/cancel-on-signal.ts",

@@ -71,6 +71,9 @@ function Head({ view }: { readonly view: ExecutionView }) {
             of call <Text text={parent.call} /> of a conversation
           </a>
         )}
+        {kind === "program" && view.after !== undefined && (
+          <a href={linkTo("execution", view.after)}>after another one</a>
+        )}
       </p>
       <h1>
         <Text text={title} />

@@ -16,7 +16,8 @@ export interface CallDetailsProps {
 /** One call with its input, its result and what was decided about it. */
 export function CallDetails({ execution, call, streamBytes = streamScale([call]) }: CallDetailsProps) {
   const { call: callOf } = useSource();
-  const { id, tool, caller, state, detail, at, ms, items, input, result, effect, attempts, decision, display } = call;
+  const { id, tool, caller, state, detail, at, ms, items, input, result, effect, attempts, from } = call;
+  const { decision, display } = call;
   const whole = (part: "input" | "result") =>
     callOf && (async () => (await callOf(execution, id, new AbortController().signal))[part]);
   const elsewhere = "All of it is in the journal: portcullis show ID --json.";
@@ -34,6 +35,7 @@ export function CallDetails({ execution, call, streamBytes = streamScale([call])
         {state === "value" && items === undefined && <Fact name="returned" value={bytes(call.bytes)} />}
         {effect !== undefined && <Fact name="effect" value={effect} />}
         {attempts !== undefined && <Fact name="attempts" value={String(attempts)} />}
+        {from && <Fact name="answered as" value={`call ${from.callId} of ${from.execution}`} />}
         {decision && <Fact name="decision" value={decisionFact(decision)} />}
       </dl>
       <h4>Input</h4>

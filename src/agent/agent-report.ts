@@ -5,6 +5,7 @@ import type { ArtifactSpace } from "../journal/artifact-space.ts";
 import { type ReportArtifact, reportArtifacts } from "../output/artifacts.ts";
 import type { ResultSchema } from "../programs/drive/result-schema.ts";
 import type { ConversationSettings } from "./conversation-settings.ts";
+import type { ReuseOption } from "./calls/failed-programs.ts";
 import type { CompactRules } from "./prompt/compact.ts";
 import type { AgentEnding } from "./ending.ts";
 import { copiedTurns, type KnownState } from "./from-journal/conversation-state.ts";
@@ -29,6 +30,7 @@ export interface LoopRules extends CompactRules {
   readonly stopWhen?: StopWhen | undefined;
   readonly wrapUp?: boolean | undefined;
   readonly notices?: boolean | undefined;
+  readonly reuse?: ReuseOption | undefined;
   readonly answer?: ResultSchema | undefined;
   /** What a model that takes over is told, by its name. */
   readonly instructionsFor?: ((model: string) => string | undefined) | undefined;
@@ -59,6 +61,11 @@ export interface AgentReport<Answer = string> {
   /** Values that programs have kept under names, and results that were too large for the model. */
   readonly artifacts: readonly ReportArtifact[];
   readonly transcript: Transcript;
+}
+
+function reusedOf(lines: readonly CallLine[]): Pick<AgentUsage, "reused"> {
+  const reused = lines.filter(({ from }) => from).length;
+  return reused === 0 ? {} : { reused };
 }
 
 /** What a report tells beside the conversation's state. */
@@ -94,6 +101,7 @@ export function agentReport<Answer = string>(
       turns: turns.length - copiedTurns(state),
       calls: lines.length,
       ...hostedCallsOf(turns.slice(copiedTurns(state))),
+      ...reusedOf(lines),
     },
     artifacts: reportArtifacts(artifacts),
     transcript: {

@@ -7,11 +7,13 @@ import {
   fieldsOf,
   flag,
   object,
+  oneOf,
   option,
   type OptionRule,
   type OptionsOf,
   wholeNumber,
 } from "../option-rules/options.ts";
+import { REUSE_OPTIONS, type ReuseOption } from "./calls/failed-programs.ts";
 import type { JsonSchema } from "../tools/json-schema/json-schema.ts";
 import { type Fields, isFields } from "../values/fields.ts";
 
@@ -29,6 +31,11 @@ export const LOOP_RULES = {
   notices: flag(),
   /** Tokens of the model's context; 200,000 by default. If it is nearly full, the history is made shorter (`compact`). */
   contextTokens: wholeNumber({ min: 1000 }),
+  /**
+   * Whether a program after one that did not complete goes on from what that one has done (`execute({ after })`):
+   * `"after-failure"` (default) or `"never"`. Its equal calls are then answered as before, and not made again.
+   */
+  reuse: oneOf(REUSE_OPTIONS),
 };
 
 /** A setting, or its values by the beginning of a model's name, like `{ default: 0.7, "openai:gpt-5": 1 }`. */
@@ -126,8 +133,8 @@ export function headerSettings({ settings, ...rules }: KeptSettings): { readonly
 }
 
 /** The rules of the loop that a header keeps. */
-export function keptRules({ wrapUp, notices, contextTokens }: KeptRules): KeptRules {
-  return { wrapUp, notices, contextTokens };
+export function keptRules({ wrapUp, notices, contextTokens, reuse }: KeptRules): KeptRules {
+  return { wrapUp, notices, contextTokens, reuse };
 }
 
 interface KeptSettings extends KeptRules {
@@ -138,6 +145,7 @@ interface KeptRules {
   readonly wrapUp?: boolean | undefined;
   readonly notices?: boolean | undefined;
   readonly contextTokens?: number | undefined;
+  readonly reuse?: ReuseOption | undefined;
 }
 
 /** The settings in a header. Throws `journal_invalid`. */

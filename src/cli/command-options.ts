@@ -108,6 +108,12 @@ export const RUN = {
   ...APPROVE_PROGRAM,
   ...TENANT,
   ...EXECUTION,
+  "--after <id>":
+    "an ended execution of the journal that this program corrects: its equal calls are answered as before, and not made again",
+  "--max-age <time>": reading(
+    "with --after: age up to which results of calls that only read are given again; 5min by default",
+    duration({ bare: "s", min: 0, max: 365 * 86_400_000, example: "a time like 30s or 5min" }),
+  ),
   "--result <schema.json>": reading("file with the JSON Schema of what the program has to return", readResultSchema),
   ...JOURNAL,
   ...ARTIFACTS,

@@ -16,6 +16,7 @@ export const AGENT_USAGE = objectSchema({
   turns: count,
   calls: count,
   hostedCalls: count.exactOptional(),
+  reused: count.exactOptional(),
 }) satisfies z.ZodType<AgentUsage>;
 
 export const CONVERSATION = objectSchema({

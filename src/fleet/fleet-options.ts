@@ -6,6 +6,10 @@ import { EXECUTE_RULES, TENANT } from "../programs/execute-options.ts";
 export const SUBMIT_RULES = {
   /** Id of the execution, chosen by the caller. The same id again gives the same execution. */
   execution: EXECUTE_RULES.execution,
+  /** Id of the execution that this program corrects: its equal calls are answered as before, as `execute` says. */
+  after: EXECUTE_RULES.after,
+  /** Age up to which results of calls that only read are given again, in milliseconds; 300,000 by default. Only with `after`. */
+  maxAgeMs: EXECUTE_RULES.maxAgeMs,
   /** Language of the program, JavaScript by default. */
   language: EXECUTE_RULES.language,
   /** Schema of what the program returns. Workers know a plain schema (`jsonSchema`) from the journal, others by `work({ result })`. */

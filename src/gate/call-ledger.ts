@@ -20,7 +20,7 @@ export interface GateLog {
   /** Like `append`, for a record that must survive a loss of power. */
   appendSafely(record: CallRecord): Promise<void>;
   /** Journals the record together with the next one that is appended. */
-  defer(record: AnsweredRecord): void;
+  defer(record: AnsweredRecord | CallRecord): void;
   /** Resolves once the decisions and results that others have appended so far are passed to the session. */
   catchUp(): Promise<void>;
 }
@@ -70,7 +70,7 @@ export class CallLedger {
   /** Resolves once the journal holds the gate's decision. */
   decided(
     { callId, tool, caller }: CallIdentity,
-    { inputDigest, ...facts }: Pick<CallRecord, "decision" | "code" | "policy" | "inputDigest">,
+    { inputDigest, ...facts }: Pick<CallRecord, "decision" | "code" | "policy" | "inputDigest" | "earlier">,
   ): Promise<void> {
     const digest = inputDigest === undefined ? {} : { inputDigest: this.#toldDigest(inputDigest) };
     return this.#parts.log.append({ type: "call", call: callId, tool, caller, ...facts, ...digest, at: Date.now() });
@@ -88,9 +88,25 @@ export class CallLedger {
       decision: "allowed",
       inputDigest: this.#toldDigest(inputDigest),
       ...(effectOf === undefined ? {} : { effect }),
+      ...earlierOf(decided),
       at: Date.now(),
     } as const;
     return effect === "read" ? log.append(record) : log.appendSafely(record);
+  }
+
+  /** The call is answered as an earlier call was. Written together with its answer: until then another one could stand for it. */
+  reused({ identity: { callId, tool, caller }, inputDigest, decided, tool: { effectOf } }: ToldCall): void {
+    this.#parts.log.defer({
+      type: "call",
+      call: callId,
+      tool,
+      caller,
+      decision: "reused",
+      inputDigest: this.#toldDigest(inputDigest),
+      ...(effectOf === undefined ? {} : { effect: decided.effect }),
+      ...earlierOf(decided),
+      at: Date.now(),
+    });
   }
 
   #toldDigest(plain: string): string {
@@ -148,7 +164,7 @@ export class CallLedger {
 
   succeeded(call: ToldCall, { bytes, text, items }: Value, shape: string): void {
     const streamed = items === undefined ? undefined : { items, bytes };
-    const line = lineOf(call, { bytes, outcome: { type: "value", shape }, started: true, streamed });
+    const line = lineOf(call, { bytes, outcome: { type: "value", shape }, started: !call.handling.isReused, streamed });
     const facts = { ok: true, shape, ...(items === undefined ? {} : { items }) };
     const beside = besideOf(call);
     this.#answered(line, beside ? { ...facts, ...beside.record } : facts);
@@ -158,7 +174,8 @@ export class CallLedger {
   }
 
   failed(call: ToldCall, { code }: Failure, error: unknown): void {
-    const line = lineOf(call, { bytes: 0, outcome: { type: "failed", code }, started: true, streamed: call.given });
+    const started = !call.handling.isReused;
+    const line = lineOf(call, { bytes: 0, outcome: { type: "failed", code }, started, streamed: call.given });
     const facts = { ok: false, code, ...(line.items === undefined ? {} : { items: line.items }) };
     const beside = besideOf(call);
     this.#answered(line, beside ? { ...facts, ...beside.record } : facts);
@@ -247,12 +264,21 @@ function lineOf(call: AnyCall, { bytes, outcome, started, streamed }: LineFacts)
 function unusual(
   { tool, decided, handling }: Partial<ToldCall>,
   started: boolean,
-): Pick<CallLine, "effect" | "attempts"> | undefined {
-  if (!started || !tool || !decided || !handling || (!tool.effectOf && !tool.retry)) return undefined;
+): Pick<CallLine, "effect" | "attempts" | "from"> | undefined {
+  if (!tool || !decided || !handling) return undefined;
+  const { effectOf, retry } = tool;
+  const earlier = handling.isReused && decided.earlier;
+  if (!earlier && (!started || (!effectOf && !retry))) return undefined;
   return {
-    ...(tool.effectOf ? { effect: decided.effect } : {}),
+    ...(effectOf ? { effect: decided.effect } : {}),
     ...(handling.attempt > 1 ? { attempts: handling.attempt } : {}),
+    ...(earlier ? { from: { execution: earlier.execution, callId: earlier.call } } : {}),
   };
+}
+
+/** The field of a record that names the call of an earlier execution. */
+export function earlierOf({ earlier }: ToldCall["decided"]): Pick<CallRecord, "earlier"> {
+  return earlier ? { earlier: { execution: earlier.execution, call: earlier.call } } : {};
 }
 
 /** A stream that could not go on may have been begun by another driver. */

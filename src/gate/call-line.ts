@@ -41,6 +41,8 @@ export const CALL_LINE = objectSchema({
   partsLeftOut: count.exactOptional(),
   /** How often the handler was run. Set if it was run again after a failure. */
   attempts: count.exactOptional(),
+  /** The call of an earlier execution (`after`) whose answer it was given. No handler ran for it here. */
+  from: objectSchema({ execution: z.string(), callId: z.string() }).exactOptional(),
 });
 
 /** One call in a report. */

@@ -3,10 +3,14 @@
  * comes in, with the records of it if another driver has left it open; its answer goes out.
  */
 import { hash } from "node:crypto";
+import { PortcullisError } from "../errors.ts";
 import type { DecisionRecord } from "../journal/record.ts";
 import { effectOfCall } from "../tools/effect.ts";
 import type { AllowedQuestion, Effect } from "../tools/tool.ts";
 import type { Answer } from "./answer.ts";
+import { earlierOf } from "./call-ledger.ts";
+import { type EarlierCall, isAnswered } from "./reuse/earlier-calls.ts";
+import { StandIns } from "./reuse/stand-ins.ts";
 import { askApproval, detailsOf } from "./approve/approval.ts";
 import { mayBeHeld, ruleOn, type Rules } from "./approve/rule-on.ts";
 import type { CallRunner, RunnerParts } from "./run/call-runner.ts";
@@ -25,7 +29,7 @@ const EFFECT_READ = Symbol("effect read");
 const OUTCOME_UNKNOWN = "outcome_unknown";
 
 export interface StepsParts
-  extends Pick<RunnerParts, "calls" | "admission" | "ledger" | "queues" | "inContext">, Rules {
+  extends Pick<RunnerParts, "calls" | "admission" | "ledger" | "queues" | "inContext" | "share" | "earlier">, Rules {
   readonly scope: WorkScope;
   readonly runner: CallRunner;
   readonly remembered: RememberedDecisions;
@@ -45,14 +49,29 @@ export class CallSteps {
   /** Calls that a grant allows, until the journal holds that. */
   readonly #granting = new Map<string, { readonly done: Promise<{ readonly record: DecisionRecord }> }>();
 
+  readonly #standIns: StandIns | undefined;
+
   constructor(parts: StepsParts) {
     this.#parts = parts;
+    const { earlier, inContext, scope, share } = parts;
+    this.#standIns =
+      earlier &&
+      new StandIns({
+        ...parts,
+        earlier,
+        share,
+        redactor: scope.redactor,
+        readEffect: (call, input) => inContext(() => call.readEffect(input)),
+        mayBeHeld: (call) => mayBeHeld(call, parts),
+        ruleOn: (call, input) => ruleOn(call, input, parts),
+      });
   }
 
   /** Continues a call at the step that its journal records, or begins it. Resolves with undefined if the call ends first. */
   goOn(call: OpenCall, past: PastCall): Promise<Answer | undefined> {
-    const { calls, scope } = this.#parts;
+    const { calls, earlier, scope } = this.#parts;
     const { decided, decision, result, retried, streamed } = past;
+    if (decided?.earlier) call.decided.earlier = earlier?.find(decided.earlier);
     if (streamed) call.handling.streamed = streamed;
     if (retried) call.handling.attempt = retried.attempt + 1;
     const { callId } = call.identity;
@@ -69,6 +88,8 @@ export class CallSteps {
       case "client":
         calls.waits.hold(callId, decided.at);
         return result ? this.#obey(call, result) : this.#waitOutside(call);
+      case "reused":
+        return this.#answerAlike(call, call.decided.earlier);
       case "allowed":
         call.decided.effectBefore = decided.effect;
         return this.#completeStream(call, past) ?? this.#repeat(call);
@@ -84,6 +105,31 @@ export class CallSteps {
   }
 
   #begin(call: OpenCall): Promise<Answer | undefined> {
+    return this.#standIns?.mayHave(call) ? this.#withStandIn(call, this.#standIns) : this.#beginAnew(call);
+  }
+
+  /** Answers a call as an equal call of an earlier execution was, or goes on with what is known of that call. */
+  async #withStandIn(call: OpenCall, standIns: StandIns): Promise<Answer | undefined> {
+    const found = await standIns.find(call);
+    if (this.#parts.calls.isGone(call)) return undefined;
+    if (!found) return this.#beginAnew(call);
+    if ("ok" in found) return found;
+    call.decided.earlier = found;
+    if (found.answer) return this.#answerAlike(call, found);
+    const isToDecide = found.isUnknown && call.tool.onUnknown !== "retry";
+    return isToDecide ? this.#decideUnknown(call) : this.#beginAnew(call);
+  }
+
+  async #answerAlike(call: OpenCall, found: EarlierCall | undefined): Promise<Answer | undefined> {
+    const { earlier, runner } = this.#parts;
+    if (earlier && found && isAnswered(found)) return runner.reuse(call, found, earlier.reader);
+    throw new PortcullisError(
+      "journal_invalid",
+      `The journal does not hold the call whose answer call ${call.identity.callId} was to be given. Restore the journal from a backup.`,
+    );
+  }
+
+  #beginAnew(call: OpenCall): Promise<Answer | undefined> {
     return mayBeHeld(call, this.#parts) ? this.#approveAndRun(call) : this.#run(call);
   }
 
@@ -116,9 +162,10 @@ export class CallSteps {
 
     if (calls.isGone(call)) return undefined;
     const { identity, inputDigest, tool } = call;
-    const { policy } = call.decided;
+    const { earlier, policy } = call.decided;
     const isKnown =
-      remembered.of(tool, inputDigest) !== undefined || remembered.grants.fits(tool, identity.callId, call.inputText);
+      (remembered.of(tool, inputDigest) ?? earlier?.approval) !== undefined ||
+      remembered.grants.fits(tool, identity.callId, call.inputText);
     if (!isKnown && !scope.approve)
       return calls.refuse(call, sentences.approvalUnavailable(tool.name), sentences.approveMissing(tool.name));
     call.decided.approval = { type: "held" };
@@ -127,6 +174,7 @@ export class CallSteps {
       decision: "held",
       inputDigest,
       ...(policy === undefined ? {} : { policy }),
+      ...earlierOf(call.decided),
     });
     if (!isKnown) await held;
     if (calls.isGone(call)) return undefined;
@@ -216,17 +264,19 @@ export class CallSteps {
   /** Decides a held call as a remembered decision says; undefined without one. */
   #decideAlike(call: OpenCall): Promise<Answer | undefined> | undefined {
     const { calls, ledger, remembered } = this.#parts;
-    const { identity, inputDigest, tool } = call;
+    const { decided, identity, inputDigest, tool } = call;
+    const { earlier } = decided;
     const first = calls.waits.arrived(identity.callId);
     if (first) return this.#follow(call, first);
-    const known = remembered.of(tool, inputDigest);
+    const known = remembered.of(tool, inputDigest) ?? earlier?.approval;
     if (!known) return this.#decideByGrant(call);
     calls.waits.release(identity.callId);
     const { by, note } = detailsOf(known);
     const words = { ...(by === undefined ? {} : { by }), ...(note === undefined ? {} : { note }) };
     const approval = { type: known.allow ? "approved" : "denied", ...words } as const;
     // The decision is written with the record that follows from it, and that record is awaited.
-    return this.#carryOut(call, ledger.approved(identity, approval, { remembered: known.call }).record);
+    const like = known === earlier?.approval ? `${earlier.execution}/${earlier.call}` : known.call;
+    return this.#carryOut(call, ledger.approved(identity, approval, { remembered: like }).record);
   }
 
   /** Keeps a decision that also holds for other calls. A grant lets calls through that wait by now. */
@@ -280,9 +330,10 @@ export class CallSteps {
 
   /** Asks a client for a call's result. The client answers from outside this process. */
   async #askClient(call: OpenCall): Promise<Answer | undefined> {
-    const { calls, canWait, ledger } = this.#parts;
+    const { calls, canWait, earlier, ledger } = this.#parts;
     if (calls.isGone(call)) return undefined;
     const { identity, inputDigest, tool } = call;
+    earlier?.noteMade(call.decided.effect);
     if (!canWait) return calls.fail(call, sentences.clientFailed(tool.name, ""), sentences.cannotWait(tool.name));
     call.decided.isRecorded = true;
     calls.waits.hold(identity.callId);
@@ -348,17 +399,24 @@ export class CallSteps {
 
   /** Continues a call whose handler an earlier driver may have run. */
   async #repeat(call: OpenCall): Promise<Answer | undefined> {
-    const { calls, canWait, ledger } = this.#parts;
-    const { tool, identity, inputDigest } = call;
+    const { tool } = call;
     if (tool.effectOf) {
       const refused = await this.#readEffect(call);
       if (refused !== EFFECT_READ) return refused;
     }
     if (call.decided.effect !== "write" || tool.onUnknown === "retry") return this.#run(call);
+    return this.#decideUnknown(call);
+  }
+
+  /** Has a call decided that may have taken effect already. */
+  async #decideUnknown(call: OpenCall): Promise<Answer | undefined> {
+    const { calls, canWait, ledger } = this.#parts;
+    const { decided, identity, inputDigest, tool } = call;
     if (tool.onUnknown === "fail" || !canWait) return this.#failUnknown(call);
     calls.waits.hold(identity.callId);
-    call.decided.isUnknown = true;
-    await ledger.decided(identity, { decision: "held", code: OUTCOME_UNKNOWN, inputDigest });
+    decided.isUnknown = true;
+    const facts = { decision: "held", code: OUTCOME_UNKNOWN, inputDigest, ...earlierOf(decided) } as const;
+    await ledger.decided(identity, facts);
     return this.#waitOutside(call, OUTCOME_UNKNOWN);
   }
 
@@ -374,7 +432,8 @@ export class CallSteps {
   }
 
   #failUnknown(call: OpenCall): Answer | undefined {
-    return this.#parts.calls.fail(call, sentences.outcomeUnknown(call.tool.name));
+    const { tool, decided } = call;
+    return this.#parts.calls.fail(call, sentences.outcomeUnknown(tool.name, decided.earlier !== undefined));
   }
 }
 

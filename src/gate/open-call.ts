@@ -14,6 +14,7 @@ import type { Caller, Effect, Tool } from "../tools/tool.ts";
 import type { Approval } from "./approve/approval.ts";
 import { WaitedTime } from "../values/waited-time.ts";
 import { CallEnd } from "./call-end.ts";
+import type { EarlierCall } from "./reuse/earlier-calls.ts";
 import type { StreamPast } from "./streams/past-items.ts";
 import type { Streamed } from "./streams/stream-news.ts";
 import type { OpenStream, StreamReader } from "./streams/stream-reader.ts";
@@ -59,6 +60,8 @@ export interface Decided {
   effect: Effect;
   /** The effect that an earlier driver was told, if one was. */
   effectBefore: Effect | undefined;
+  /** The equal call of an earlier execution that stands for it. */
+  earlier: EarlierCall | undefined;
 }
 
 /** What the handler of a call has done, as its runner writes it. */
@@ -66,6 +69,8 @@ export interface Handling {
   /** Number of the attempt that is under way, or comes next. */
   attempt: number;
   started: boolean;
+  /** Set once it is answered as an earlier call was: no handler runs for it. */
+  isReused?: true;
   /** What the handler's result has beside its value. */
   beside: Beside;
   /** Of a tool that streams: the stream, once the handler has given its iterable. */
@@ -144,7 +149,7 @@ export class OpenCall {
     this.isCounted = isCounted;
     this.span = span;
     const { effect } = tool;
-    const unasked = { approval: undefined, policy: undefined, isUnknown: false };
+    const unasked = { approval: undefined, policy: undefined, isUnknown: false, earlier: undefined };
     this.decided = { isRecorded: false, ...unasked, effect, effectBefore: undefined };
     this.inputBytes = inputBytes;
     this.#inputText = inputText;

@@ -243,11 +243,12 @@ export function handlerTimedOut(tool: Tool, { effect }: { readonly effect: Effec
 }
 
 /** The driver died while the handler ran, and the call is not to be repeated. */
-export function outcomeUnknown(tool: string) {
+/** `isEarlier`: it was not this call that may have taken effect, but an equal one of the execution before. */
+export function outcomeUnknown(tool: string, isEarlier = false) {
   return failure(
     "outcome_unknown",
     tool,
-    `The host stopped while ${tool} ran. It may have taken effect, and it is not repeated. Find out whether it did before you call it again.`,
+    `${isEarlier ? `An earlier run made the same call of ${tool}, and has no result of it.` : `The host stopped while ${tool} ran.`} It may have taken effect, and it is not repeated. Find out whether it did before you call it again.`,
   );
 }
 

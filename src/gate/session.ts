@@ -26,6 +26,7 @@ import { type CallIdentity, type CallRequest, OpenCall, type PastCall, type Told
 import { OpenCalls } from "./open-calls.ts";
 import { type RememberedDecision, RememberedDecisions } from "./approve/remembered.ts";
 import { type ArtifactPlace, SessionArtifacts } from "./artifacts/session-artifacts.ts";
+import type { EarlierCalls } from "./reuse/earlier-calls.ts";
 import { SessionSearch } from "./session-search.ts";
 import type { Handled } from "./run/handled.ts";
 import { streamEnded } from "./streams/stream-reader.ts";
@@ -66,6 +67,8 @@ export interface SessionOptions extends LedgerParts {
   /** Bounds the answers that the owner has not read; a model reads them all at once. The owner calls `noteRead`. */
   readonly unread?: UnreadAnswers | undefined;
   readonly past?: PastUse | undefined;
+  /** Calls of earlier executions that stand for calls of this one. */
+  readonly earlier?: EarlierCalls | undefined;
   /** Tokens that models may use; unlimited by default. */
   readonly maxTokens?: number;
 }
@@ -128,11 +131,11 @@ export class GateSession implements ParentSession, WorkBelow {
     const ledger = new CallLedger(options);
     const queues = new CallQueues(limits.callsAtOnce);
     const calls = new OpenCalls({ admission, ledger, share, unread, waitMs });
-    const shared = { calls, admission, ledger, queues, inContext: AsyncLocalStorage.snapshot() };
+    const { earlier } = options;
+    const shared = { calls, admission, ledger, queues, share, earlier, inContext: AsyncLocalStorage.snapshot() };
     const remembered = new RememberedDecisions(past?.remembered);
     const runner = new CallRunner({
       ...shared,
-      share,
       unread,
       limits,
       partBytes,

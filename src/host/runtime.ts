@@ -38,7 +38,7 @@ import {
 import { type Report, reportOf } from "../output/report.ts";
 import { execute } from "../programs/execute.ts";
 import type { Execution } from "../programs/execution.ts";
-import { type ContextArguments, EXECUTE_RULES, type ExecuteOptions } from "../programs/execute-options.ts";
+import { type ContextArguments, correctedBy, EXECUTE_RULES, type ExecuteOptions } from "../programs/execute-options.ts";
 import { type Limits, resolveLimits } from "../programs/limits.ts";
 import type { ClientResult, Decision } from "../programs/decide.ts";
 import type { ListedExecution } from "../executions/listed-execution.ts";
@@ -160,7 +160,8 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
   /**
    * Runs a program to its ending and resolves with the report, whatever the ending. Rejects with a `PortcullisError`
    * only if an option is invalid, the runtime is closed, the sandbox cannot run or the journal cannot be written; with
-   * the id of an `execution` that exists, also with `execution_exists` and as `resume` does.
+   * the id of an `execution` that exists, also with `execution_exists` and as `resume` does; with `after` also with
+   * `execution_unknown`, and with `execution_open` for an execution that has not ended.
    */
   async execute<Value = unknown>(
     program: string,
@@ -172,9 +173,10 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     return this.#run("execute", read, listenerOfPrograms(read.onEvent), async (scope) => {
       if (typeof program !== "string") throw optionError("execute(program)", "source text", program);
       const { execution: id } = read;
-      if (id === undefined) return this.#report<Value>(scope, await execute(scope, program, id, result));
+      const after = correctedBy(read);
+      if (id === undefined) return this.#report<Value>(scope, await execute(scope, program, { result, after }));
       const { executeOnce } = await import("../programs/resume.ts");
-      return this.#report<Value>(scope, await executeOnce(scope, program, id, { result }));
+      return this.#report<Value>(scope, await executeOnce(scope, program, id, { result, after }));
     });
   }
 
@@ -322,7 +324,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     const { execution = randomUUID() } = read;
     const [{ submit }, telemetry] = await Promise.all([import("../programs/submit.ts"), this.#observers.telemetry]);
     const scope = { ...this.#scopes.of("submit", read), telemetry };
-    await this.#work.untilEnded(submit(scope, program, execution, result));
+    await this.#work.untilEnded(submit(scope, program, { execution, result, after: correctedBy(read, "submit") }));
     return execution;
   }
 

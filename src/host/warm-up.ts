@@ -74,7 +74,7 @@ async function run(): Promise<void> {
     const map = { source: SOURCE, toSource: (position: Position) => position };
     return { ok: true, program: SOURCE, map } as const;
   };
-  reportOf(await execute(scope, SOURCE, undefined, undefined, read), gate.tools);
+  reportOf(await execute(scope, SOURCE, { read }), gate.tools);
 }
 
 /** Makes calls in groups, and ends. All turns of events that it was sent together come back together, as from an engine. */

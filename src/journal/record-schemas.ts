@@ -69,6 +69,13 @@ export const HEADER_BASE = strictObjectSchema({
   redacted,
 });
 
+/** The execution that a program corrects, whose answers it may be given again. */
+export const AFTER_REF = strictObjectSchema({
+  execution: key,
+  /** Results of calls that only read are given again up to this age, in milliseconds. */
+  maxAgeMs: amount,
+});
+
 /** Schemas of records by type, and of headers by kind. The types of `record.ts` are derived from them. */
 export const RECORD_SCHEMAS = {
   "header (program)": strictObjectSchema({
@@ -82,6 +89,8 @@ export const RECORD_SCHEMAS = {
     source: text,
     /** The program itself needs a decision before it starts. */
     needsApproval: z.literal(true).exactOptional(),
+    /** Missing for a program that corrects none. */
+    after: AFTER_REF.exactOptional(),
     /** SHA-256 in hex of the JSON Schema of what the program has to return. */
     result: text.exactOptional(),
     /** JSON text of that schema, if it was a plain one: a later driver reads it from here. */
@@ -190,16 +199,18 @@ export const RECORD_SCHEMAS = {
     call: text,
     tool: text,
     caller: text,
-    /** `held`: waits for an approval. `client`: waits for a client's result. `dropped`: the execution ended, or the caller cancelled the call, before it was decided. */
-    decision: z.enum(["allowed", "held", "client", "refused", "dropped"]),
+    /** `held`: waits for an approval. `client`: waits for a client's result. `reused`: is answered as `earlier` was. `dropped`: the execution ended, or the caller cancelled the call, before it was decided. */
+    decision: z.enum(["allowed", "held", "client", "reused", "refused", "dropped"]),
     /** Code of a refusal; `outcome_unknown` for a call that is held because its driver died while its handler ran. */
     code: text.exactOptional(),
     /** Why the policy held or refused the call; missing if it did not. */
     policy: text.exactOptional(),
     /** SHA-256 in hex of the input's JSON text; missing if the call was refused before its input was read. */
     inputDigest: text.exactOptional(),
-    /** What an `allowed` call changes, if its tool's effect depends on the input. */
+    /** What an `allowed` or `reused` call changes, if its tool's effect depends on the input. */
     effect: z.enum(["read", "idempotent", "write"]).exactOptional(),
+    /** The equal call of an earlier execution (`after`) that stands for it: its answer, its approval, or its unknown outcome. */
+    earlier: PARENT_REF.exactOptional(),
     at,
   }),
   decision: strictObjectSchema({

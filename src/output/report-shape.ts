@@ -24,6 +24,8 @@ export type Output = SchemaType<typeof OUTPUT>;
 
 export const USAGE = objectSchema({
   calls: count,
+  /** Of these, calls that were answered as an earlier execution was (`after`): no handler ran. Absent if none was. */
+  reused: count.exactOptional(),
   /** UTF-8 bytes of JSON that tools returned. */
   bytesIn: count,
   /** UTF-8 bytes of JSON that the program was handed: results, and values that it has loaded. */

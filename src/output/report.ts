@@ -5,12 +5,12 @@ import type { Execution } from "../programs/execution.ts";
 import type { Limits } from "../programs/limits.ts";
 import type { KeptValue } from "../programs/drive/keep-value.ts";
 import type { Completed, Logs, Outcome } from "../programs/outcome.ts";
-import { LOAD_ARTIFACT, SAVE_ARTIFACT } from "../tools/tool-name.ts";
+import { LOAD_ARTIFACT, SAVE_ARTIFACT, SEARCH_TOOLS } from "../tools/tool-name.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import { cutMiddle } from "../values/cut-middle.ts";
 import { keptText, type ReportArtifact, reportArtifacts } from "./artifacts.ts";
 import { cleanText } from "./clean-text.ts";
-import { counted } from "./count-text.ts";
+import { count, counted } from "./count-text.ts";
 import { INSET, insetLines, insetText } from "./foreign-text.ts";
 import { hintFor } from "./hint.ts";
 import { endingText } from "./sentences.ts";
@@ -41,7 +41,16 @@ function adviceOf(kept: KeptValue | undefined): string {
   return `The value is too large to be shown, and is kept: read it in a later program by await load("${kept.name}"), and return less.`;
 }
 
-export function reportOf<Value = unknown>(execution: Execution, tools: ToolSet): Report<Value> {
+export interface ReportSituation {
+  /** Whether the next program is given the answers of this one again, if this one did not complete. */
+  readonly isGivenAgain?: boolean;
+}
+
+export function reportOf<Value = unknown>(
+  execution: Execution,
+  tools: ToolSet,
+  { isGivenAgain = false }: ReportSituation = {},
+): Report<Value> {
   const { ending, logs, calls, limits } = execution;
   const notes = execution.notes.map(cleanText);
   const remarks = execution.remarks.map(cleanText);
@@ -51,6 +60,9 @@ export function reportOf<Value = unknown>(execution: Execution, tools: ToolSet):
     ending.type === "completed"
       ? [value?.text ?? "The program returned nothing."]
       : [endedText(ending, execution, tools), ...effectsText(calls, tools)];
+  if (isGivenAgain && ending.type !== "completed" && calls.some(canBeGivenAgain)) parts.push(GIVEN_AGAIN);
+  const reused = calls.filter(({ from }) => from).length;
+  if (reused > 0) parts.push(reusedText(reused, calls.length));
   if (notes.length > 0) parts.push(notes.map((note) => `Note: ${insetLines(note)}`).join("\n"));
   if (remarks.length > 0) parts.push(`Remarks from the sandbox:\n${remarks.map(insetText).join("\n")}`);
   const keptHere = keptText(execution.kept);
@@ -73,6 +85,7 @@ export function reportOf<Value = unknown>(execution: Execution, tools: ToolSet):
     },
     usage: {
       calls: calls.length,
+      ...(reused === 0 ? {} : { reused }),
       bytesIn: execution.resultBytes - keptBytes(calls),
       bytesSeen: execution.seenBytes,
       bytesOut: Buffer.byteLength(text),
@@ -161,7 +174,7 @@ function returned({ outcome }: CallLine): boolean {
 function effectsText(calls: readonly CallLine[], tools: ToolSet): string[] {
   // Calls that a nested agent made are listed as the call of that agent.
   const changing = calls.filter(
-    ({ tool, started, effect }) => started && (effect ?? tools.get(tool)?.effect ?? "read") !== "read",
+    ({ tool, started, from, effect }) => (started || from) && (effect ?? tools.get(tool)?.effect ?? "read") !== "read",
   );
   const done = listOf(changing.filter(returned));
   const unsure = listOf(changing.filter((line) => !returned(line)));
@@ -169,6 +182,22 @@ function effectsText(calls: readonly CallLine[], tools: ToolSet): string[] {
     ...(done === "" ? [] : [`Already done, and not undone: ${done}.`]),
     ...(unsure === "" ? [] : [`Started, and may have taken effect: ${unsure}.`]),
   ];
+}
+
+const GIVEN_AGAIN = "The next program may make the same calls: they are answered from this run, and not made again.";
+
+function canBeGivenAgain({ tool, outcome }: CallLine): boolean {
+  return outcome.type === "value" && !KEEPING.has(tool) && tool !== SEARCH_TOOLS;
+}
+
+function reusedText(reused: number, calls: number): string {
+  const which =
+    reused === calls
+      ? calls === 1
+        ? "Its call was"
+        : `All ${count(calls)} calls were`
+      : `${count(reused)} of its ${count(calls)} calls ${reused === 1 ? "was" : "were"}`;
+  return `${which} answered from before: an earlier program had made the same, and nothing was done again.`;
 }
 
 /** `bank.pay (2 times), crm.note, crm.export (12,000 items)`. */

@@ -84,7 +84,7 @@ export function waitingText(what: "program" | "conversation", { approvals, calls
   const unknown = approvals.filter(({ why }) => why === "outcome_unknown");
   const parts = [
     held.length > 0 && `the approval of ${namesOf(held)}`,
-    unknown.length > 0 && `a decision about ${namesOf(unknown)}, which may have taken effect before the host died`,
+    unknown.length > 0 && `a decision about ${namesOf(unknown)}, which may have taken effect already`,
     calls.length > 0 && `the result of ${namesOf(calls)}`,
   ].filter((part) => part !== false);
   return `The ${what} waits for ${parts.join(" and for ")}. Nothing of it runs meanwhile. It goes on as soon as that is there.`;

@@ -8,10 +8,14 @@ import {
   option,
   type OptionRule,
   type OptionsOf,
+  wholeNumber,
   withDefault,
 } from "../option-rules/options.ts";
 import type { Schema } from "../tools/schema.ts";
+import { optionError } from "../errors.ts";
+import type { ExecutionId } from "../journal/execution-id.ts";
 import type { ExecutionEvent } from "./event.ts";
+import type { After } from "./from-journal/earlier-execution.ts";
 import { LIMITS_OPTION } from "./limits.ts";
 import { RESULT } from "./drive/result-schema.ts";
 
@@ -60,6 +64,14 @@ export const EXECUTE_RULES = {
    * gives its report, and never runs a second one.
    */
   execution: EXECUTION,
+  /**
+   * Id of the execution that this program corrects, of the same tenant and language. A call that equals one of it is answered
+   * as that one was, and no handler runs: what was changed is not changed again, and what was read up to `maxAgeMs` ago is
+   * not read again. Each call of it answers one call.
+   */
+  after: EXECUTION,
+  /** Age up to which results of calls that only read are given again, in milliseconds; 300,000 by default. Only with `after`. */
+  maxAgeMs: wholeNumber({ min: 0 }),
   /** Language of the program, JavaScript by default. Which languages there are depends on the sandbox. */
   language: withDefault(LANGUAGE, "javascript"),
   /**
@@ -89,6 +101,19 @@ export const EXECUTE_RULES = {
   /** Cancels the execution. */
   signal: abortSignal(),
 };
+
+/** Age up to which results of calls that only read are given again, in milliseconds. */
+const MAX_AGE_MS = 300_000;
+
+/** The execution that a program corrects, of options that were read. Throws `option_invalid` for an age without it. */
+export function correctedBy(
+  { after, maxAgeMs }: { readonly after?: ExecutionId | undefined; readonly maxAgeMs?: number | undefined },
+  subject = "execute",
+): After | undefined {
+  if (after !== undefined) return { execution: after, maxAgeMs: maxAgeMs ?? MAX_AGE_MS };
+  if (maxAgeMs === undefined) return undefined;
+  throw optionError(`${subject}({ maxAgeMs })`, "the option `after` beside it", "none", String);
+}
 
 export type ExecuteOptions<Context = unknown, Value = unknown> = WithResult<
   WithContext<OptionsOf<typeof EXECUTE_RULES>, Context>,

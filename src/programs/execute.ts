@@ -5,6 +5,7 @@ import type { ProgramHeader } from "../journal/record.ts";
 import { PortcullisError } from "../errors.ts";
 import { driveExecution } from "./drive/drive-execution.ts";
 import type { Execution } from "./execution.ts";
+import type { After, Earlier } from "./from-journal/earlier-execution.ts";
 import { observed } from "./observers.ts";
 import { RUN_PROGRAM } from "../tools/tool-name.ts";
 import { prepare, givenByTools } from "./prepare/prepare.ts";
@@ -13,28 +14,38 @@ import type { Scope } from "./scope.ts";
 import { TrackedLog } from "./from-journal/tracked-log.ts";
 import { programVersions } from "./from-journal/changed-since.ts";
 
+export interface ProgramToRun {
+  /** A new id by default. */
+  readonly execution?: ExecutionId | undefined;
+  /** What the program has to return. */
+  readonly result?: ResultSchema | undefined;
+  /** The execution that it corrects. */
+  readonly after?: After | undefined;
+  /** Prepares the source. */
+  readonly read?: typeof prepare;
+}
+
 /**
  * Runs a program from its source to its ending, or until it waits. Anything the program does results in an `Ending`.
- * Rejects only if the journal cannot be written, if the sandbox cannot open a guest, or with `execution_exists`. `read`
- * prepares the source.
+ * Rejects only if the journal cannot be written, if the sandbox cannot open a guest, with `execution_exists`, or as
+ * `readEarlier` does.
  */
 export async function execute(
   scope: Scope,
   source: string,
-  execution: ExecutionId = randomUUID(),
-  result?: ResultSchema,
-  read = prepare,
+  { execution = randomUUID(), result, after, read = prepare }: ProgramToRun = {},
 ): Promise<Execution> {
   const { gate, journal, language, leaseMs, tenant, signal } = scope;
   refuseReservedName(scope);
   return observed(scope, { execution, source }, async (span) => {
+    const earlier = after && (await readEarlierOf(scope, after));
     const tools = gate.tools.visibleTo(["programmatic"]);
     const prepared = await read(source, language, { tenant, signal }, givenByTools(tools));
     if (!prepared.ok) return prepared;
     const { program, map } = prepared;
-    const of = { execution, source, program, result, trace: span?.traceparent };
+    const of = { execution, source, program, result, after, trace: span?.traceparent };
     const log = await TrackedLog.create(journal, programHeader(scope, of), { driver: randomUUID(), leaseMs });
-    return { log, drive: () => driveExecution(scope, log, { spans: span, map, result, program, tools }) };
+    return { log, drive: () => driveExecution(scope, log, { spans: span, map, result, program, tools, earlier }) };
   });
 }
 
@@ -53,11 +64,16 @@ export interface NewProgram {
   /** What the guest runs, as it was prepared. */
   readonly program: string;
   readonly result: ResultSchema | undefined;
+  /** The execution that it corrects. */
+  readonly after: After | undefined;
   readonly trace: string | undefined;
 }
 
 /** The first record of a program's execution. */
-export function programHeader(scope: Scope, { execution, source, program, result, trace }: NewProgram): ProgramHeader {
+export function programHeader(
+  scope: Scope,
+  { execution, source, program, result, after, trace }: NewProgram,
+): ProgramHeader {
   const { gate, language, sandbox, approvePrograms = false } = scope;
   return {
     ...headerBase(execution, scope, gate.tools.visibleTo(["programmatic"]), programVersions(), trace),
@@ -67,6 +83,13 @@ export function programHeader(scope: Scope, { execution, source, program, result
     program,
     source,
     ...(approvePrograms ? { needsApproval: true } : {}),
+    ...(after ? { after } : {}),
     ...(result ? recordOfResult(result) : {}),
   };
+}
+
+/** Loaded on demand: few programs correct another one. */
+export async function readEarlierOf(scope: Scope, after: After): Promise<Earlier> {
+  const { readEarlier } = await import("./from-journal/earlier-execution.ts");
+  return readEarlier(scope, after);
 }

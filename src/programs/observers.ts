@@ -38,7 +38,7 @@ export async function observed(
   });
   if (!("drive" in begun)) return measured(span, begun);
   const { log, drive } = begun;
-  if (!before) onEvent({ type: "execution_started", execution });
+  if (!before) onEvent({ type: "execution_started", execution, ...correctedIn(log) });
   const watch = async () => {
     try {
       const shown = await shownExecution(await (span ? span.run(drive) : drive()), scope);
@@ -52,6 +52,10 @@ export async function observed(
     }
   };
   return whileDriven(scope.journal, log, watch());
+}
+
+function correctedIn({ state: { header } }: TrackedLog): { readonly after?: ExecutionId } {
+  return header?.kind === "program" && header.after ? { after: header.after.execution } : {};
 }
 
 /** The report of a program that cannot be run. Its journal has nothing yet, so a host that leaves its executions open throws instead. */

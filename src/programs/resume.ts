@@ -12,7 +12,8 @@ import { changedTools, changedVersions, refuseChangedTools } from "./from-journa
 import { decide, openCallsOf, recordsOf, type Said, refuseWrongResults } from "./decide.ts";
 import { drivenHere, executionDriven, isDriven, refuseDriven } from "./driven.ts";
 import { driveExecution } from "./drive/drive-execution.ts";
-import { execute } from "./execute.ts";
+import { execute, type ProgramToRun, readEarlierOf } from "./execute.ts";
+import type { After } from "./from-journal/earlier-execution.ts";
 import { runUnderId, type WorkUnderId } from "./run-under-id.ts";
 import type { Execution } from "./execution.ts";
 import type { Position } from "./guest/source-lines.ts";
@@ -84,6 +85,7 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
   // The driver of a conversation has taken over the programs in it, too.
   if (!scope.above) await refuseDriven(scope.journal, execution);
 
+  const earlier = header.after && (await readEarlierOf(own, header.after));
   const { language, tenant, signal, leaseMs, journal } = own;
   const prepared = await prepare(header.source, language, { tenant, signal }, givenByTools(known));
   const map =
@@ -107,6 +109,7 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
       tools: known,
       note: past.state.turns > 0 ? changedVersions(header) : undefined,
       past: withoutOpenCalls({ ...past, remembered }),
+      earlier,
     };
     return { log, drive: () => driveExecution(own, log, driven) };
   });
@@ -115,18 +118,21 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
 /**
  * Runs a program under an id of the caller's choice. The same id again joins the execution that runs here, goes on with
  * the execution if its host died, or gives its report if it has ended or waits. Rejects with `execution_exists` for
- * another program, language, result or tenant under the id, and as `resume` does.
+ * another program, language, result, `after` or tenant under the id, and as `execute` and `resume` do.
  */
 export function executeOnce(
   scope: Scope,
   source: string,
   execution: ExecutionId,
-  work: Pick<ResumeWork, "allowChangedTools" | "asks" | "result"> = {},
+  {
+    after,
+    ...work
+  }: Pick<ResumeWork, "allowChangedTools" | "asks" | "result"> & { readonly after?: After | undefined } = {},
 ): Promise<Execution> {
   return runUnderId<Execution>(scope, {
-    ...sameProgram(scope, source, execution, work.result),
+    ...sameProgram(scope, source, { execution, result: work.result, after }),
     begin: async () => {
-      const ended = await execute(scope, source, execution, work.result);
+      const ended = await execute(scope, source, { execution, result: work.result, after });
       return async () => ended;
     },
     goOn: () => resume(scope, execution, work),
@@ -137,18 +143,18 @@ export function executeOnce(
 export function sameProgram(
   { language }: Pick<Scope, "language">,
   source: string,
-  execution: ExecutionId,
-  result: ResultSchema | undefined,
+  { execution, result, after }: Required<Pick<ProgramToRun, "result" | "after">> & { readonly execution: ExecutionId },
 ): Pick<WorkUnderId<Execution>, "execution" | "what" | "text" | "isSame"> {
   return {
     execution,
-    what: "program, language, result or tenant",
+    what: "program, language, result, `after` or tenant",
     text: source,
     isSame: (header, isText) =>
       header.kind === "program" &&
       header.language === language &&
       isText(header.source) &&
-      header.result === result?.digest,
+      header.result === result?.digest &&
+      header.after?.execution === after?.execution,
   };
 }
 

@@ -2,34 +2,31 @@
  * Submits a program: stores the header of its execution, without a driver, so that a worker of the fleet takes it up.
  */
 import { PortcullisError } from "../errors.ts";
-import type { ExecutionId } from "../journal/execution-id.ts";
-import type { ResultSchema } from "./drive/result-schema.ts";
-import { programHeader, refuseReservedName } from "./execute.ts";
+import { type NewProgram, programHeader, readEarlierOf, refuseReservedName } from "./execute.ts";
 import type { Ending } from "./outcome.ts";
 import { prepare, givenByTools } from "./prepare/prepare.ts";
 import { sameProgram } from "./resume.ts";
 import { refuseOther } from "./run-under-id.ts";
 import type { Scope } from "./scope.ts";
 
+export type Submitted = Pick<NewProgram, "execution" | "result" | "after">;
+
 /**
  * Resolves once the header of the execution is in the journal. A program that cannot be run has ended then, as `failed`.
- * The same program again under the same id changes nothing. Rejects with `execution_exists` for another one, and as the
- * journal does.
+ * The same program again under the same id changes nothing. Rejects with `execution_exists` for another one, as `readEarlier`
+ * does, and as the journal does.
  */
-export async function submit(
-  scope: Scope,
-  source: string,
-  execution: ExecutionId,
-  result: ResultSchema | undefined,
-): Promise<void> {
+export async function submit(scope: Scope, source: string, { execution, result, after }: Submitted): Promise<void> {
   const { gate, journal, language, tenant, signal, telemetry } = scope;
   refuseReservedName(scope);
   signal.throwIfAborted();
+  // The worker reads it again. What cannot be gone on from is refused here.
+  if (after) await readEarlierOf(scope, after);
   const tools = gate.tools.visibleTo(["programmatic"]);
   const prepared = await prepare(source, language, { tenant, signal }, givenByTools(tools));
   signal.throwIfAborted();
   const program = prepared.ok ? prepared.program : source;
-  const header = programHeader(scope, { execution, source, program, result, trace: telemetry?.here });
+  const header = programHeader(scope, { execution, source, program, result, after, trace: telemetry?.here });
   try {
     const head = await journal.create(header);
     if (prepared.ok) return;
@@ -40,6 +37,6 @@ export async function submit(
     // A worker was faster, and finds the same fault.
     if (error.code === "head_moved") return;
     if (error.code !== "execution_exists") throw error;
-    await refuseOther(scope, sameProgram(scope, source, execution, result));
+    await refuseOther(scope, sameProgram(scope, source, { execution, result, after }));
   }
 }

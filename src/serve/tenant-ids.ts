@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import type { CallLine } from "../gate/call-line.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { findIfKnown } from "../journal/find-if-known.ts";
 import type { Journal } from "../journal/journal.ts";
@@ -51,6 +52,14 @@ export class TenantIds {
     const above = parent === undefined ? {} : { parent: this.shown(tenant, parent) };
     return { ...about, execution: this.shown(tenant, execution), ...above };
   }
+}
+
+/** What is told of a call, with the id of the execution that its answer comes from as `shown` gives it. */
+export function withShownFrom<Call extends { readonly from?: CallLine["from"] }>(
+  call: Call,
+  shown: (id: ExecutionId) => string,
+): Call {
+  return call.from ? { ...call, from: { ...call.from, execution: shown(call.from.execution) } } : call;
 }
 
 /** A sentence about an execution, with the id that its client has chosen. */

@@ -41,6 +41,8 @@ export const WRITTEN_RULES = {
   rate: object<OptionsOf<typeof RATE_RULES>>(),
   /** What becomes of a `write` whose host died while it ran: a person is asked (default), it runs again, or it fails. */
   onUnknown: oneOf(ON_UNKNOWN),
+  /** Whether a corrected program is given the answers that the program before it was given of equal calls; true by default. */
+  reusable: flag(),
   /** Words by which the tool is searched for, beside its name and description. */
   tags: option<readonly string[]>("an array of non-blank strings", isWordList),
   /** How and when to use the tool, for the system text of a conversation that has it. */

@@ -30,7 +30,7 @@ const OWN_RULES = {
 export const POLICY_RULES = {
   ...pick(TOOL_RULES, "allowedCallers", "effect"),
   ...OWN_RULES,
-  ...pick(TOOL_RULES, "unknownFields", "concurrency", "retry", "rate", "enabled", "timeoutMs", "onUnknown"),
+  ...pick(TOOL_RULES, "unknownFields", "concurrency", "retry", "rate", "enabled", "timeoutMs", "onUnknown", "reusable"),
   ...pick(TOOL_RULES, "tags", "instructions", "pinned", "defer"),
 };
 

@@ -158,6 +158,11 @@ export const TOOL_RULES = {
    * again (`"retry"`), or the program gets `outcome_unknown` (`"fail"`).
    */
   onUnknown: withDefault(oneOf(ON_UNKNOWN), "ask"),
+  /**
+   * Whether a corrected program (`after`) is given the answers that the program before it was given of equal calls; true by
+   * default. False: the handler runs for each call, also for one that changes something and was done before.
+   */
+  reusable: flag(),
   /** Words by which the tool is searched for, beside its name and description. */
   tags: array<string>("an array of strings"),
   /** How and when to use the tool, for the system text of a conversation that has it: more than its description can say. */

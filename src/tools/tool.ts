@@ -133,6 +133,8 @@ export interface Tool<Context = unknown> {
   readonly handler: "client" | ((input: unknown, context: CallContext<Context>) => unknown);
   /** What becomes of a `write` whose host died while the handler ran. */
   readonly onUnknown: OnUnknown;
+  /** False: an answer that an earlier execution was given is not given again (`after`); the handler runs for each call. */
+  readonly reusable?: boolean;
   /** Words by which the tool is searched for, beside its name and description. */
   readonly tags?: readonly string[];
   /** For the system text of models that may use the tool: how and when to use it. */

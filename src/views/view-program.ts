@@ -83,7 +83,7 @@ export class ProgramFold {
     const output = await outputText(journal, header, past);
     const base = baseOf(journal, summary, header);
     const waiting = waitingViews([{ calls: waitingCalls(past.state, base.driven), tools: header.tools }]);
-    const { language, sandbox, source } = header;
+    const { language, sandbox, source, after } = header;
     const calls = reader.calls.all({ header, driven: base.driven, waiting });
     const artifacts = past.artifacts.map(({ name, bytes, shape, call }) => ({ name, bytes, shape, call }));
     return {
@@ -109,6 +109,7 @@ export class ProgramFold {
       artifacts,
       language,
       sandbox,
+      ...given({ after: after?.execution }),
       source,
       places: toolPlaces(source, new Set(calls.map(({ tool }) => tool))),
       turns: [...reader.turns],

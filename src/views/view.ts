@@ -68,6 +68,8 @@ export const CALL_VIEW = objectSchema({
   effect: z.string().exactOptional(),
   /** How often the handler was run, if it was run again. */
   attempts: count.exactOptional(),
+  /** The call of an earlier execution whose answer it was given. No handler ran for it. */
+  from: objectSchema({ execution: z.string(), callId: z.string() }).exactOptional(),
   decision: DECISION_VIEW.exactOptional(),
   /** The handler's text for people (`display`), as JSON text. */
   display: z.string().exactOptional(),
@@ -253,6 +255,8 @@ const PROGRAM_VIEW = objectSchema({
   kind: z.literal("program"),
   language: z.string(),
   sandbox: z.string(),
+  /** The execution that it corrects, and whose answers it may be given again. */
+  after: z.string().exactOptional(),
   source: z.string(),
   /** Lines of the source, counted from 1, that name a tool. */
   places: z.array(TOOL_PLACES),

@@ -200,7 +200,7 @@ export function capital(text: string): string {
 /** What a call does while it waits. */
 export const WAITS: Readonly<Record<WaitingView["why"], string>> = {
   approval: "waits for approval",
-  outcome_unknown: "waits for a decision: its host died while it ran, so it may have taken effect",
+  outcome_unknown: "waits for a decision: it may have taken effect already, and there is no result of it",
   result: "waits for its result",
 };
 

@@ -21,6 +21,7 @@ import type { ConversationSpan } from "../../telemetry/telemetry.ts";
 import type { AgentScope } from "../agent-scope.ts";
 import { type ConversationLog, recordOf } from "./conversation-log.ts";
 import type { AgentEnding } from "../ending.ts";
+import { FailedPrograms } from "../calls/failed-programs.ts";
 import type { ResultWays } from "../calls/call-result.ts";
 import {
   callsWithoutResult,
@@ -74,6 +75,7 @@ export class LiveConversation {
   /** What the conversation has used up to now, programs and agents of its calls included. */
   use: PastUse | undefined;
   usage: ModelUsage = NO_USAGE;
+  failed = new FailedPrograms();
   /** The spans that the next driving's span refers to: the first driver's and the last driver's. */
   #before: readonly (string | undefined)[] = [];
   #span: ConversationSpan | undefined;
@@ -130,8 +132,9 @@ export class LiveConversation {
     return this.open ? callsWithoutResult(this.open) : [];
   }
 
-  #takeBelow({ use, open }: PastConversation): void {
+  #takeBelow({ use, open, failed }: PastConversation): void {
     this.use = use;
+    this.failed = failed;
     this.begun = new Set([...open.values()].filter(({ program }) => program).map(({ id }) => id));
   }
 

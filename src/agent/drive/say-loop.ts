@@ -3,11 +3,16 @@
  * `LiveConversation` comes in; the ending at which the loop stops goes out.
  */
 import type { GateSession } from "../../gate/session.ts";
+import { findIfKnown } from "../../journal/find-if-known.ts";
 import { leavesOpen } from "../../journal/execution-log.ts";
 import { type CallResult, isWholeEnd, type ModelTurn, type ProgramCall } from "../../models/model.ts";
 import { reportOf } from "../../output/report.ts";
 import { shownWaiting } from "../../programs/redact-execution.ts";
+import { correctedBy } from "../../programs/execute-options.ts";
+import type { KnownCall } from "../../programs/from-journal/call-history.ts";
+import { type After, isReadable } from "../../programs/from-journal/earlier-execution.ts";
 import { executeOnce } from "../../programs/resume.ts";
+import type { ToolSet } from "../../tools/tool-set.ts";
 import type { ConversationSpan } from "../../telemetry/telemetry.ts";
 import type { AgentReport } from "../agent-report.ts";
 import type { AgentScope } from "../agent-scope.ts";
@@ -247,14 +252,44 @@ export class SayLoop {
     this.#emit({ type: "program_started", execution, callId: call.id, source, hosted: false });
     const above = { session: this.#session, execution, callId: call.id, canWait: this.#canWait };
     const scope = { ...this.#scope, above, artifacts: { space, prefix: `${call.id}/` } };
-    const run = () => executeOnce(scope, source, childExecution(execution, call.id), { allowChangedTools, asks });
+    const child = childExecution(execution, call.id);
+    const startedAt = Date.now();
+    const after = await this.#correctedBy(call.id);
+    const run = () => executeOnce(scope, source, child, { allowChangedTools, asks, after });
     const ended = await (this.#span ? this.#span.run(run) : run());
+    // A program that was refused before it started is not in the journal, and corrects nothing.
+    if (ended.kept) this.#live.failed.begin(call.id, after?.execution);
     if (ended.ending.type === "waiting") return WAITS;
-    const report = reportOf(ended, scope.gate.tools);
+    // A journal in memory may have deleted it as soon as it ended.
+    const hasFailed = ended.kept !== undefined && ended.ending.type !== "completed";
+    const isKnown = hasFailed && (await findIfKnown(scope.journal, child)) !== undefined;
+    if (isKnown) this.#live.failed.fail({ execution: child, startedAt, turn: this.#turn });
+    const report = reportOf(ended, scope.gate.tools, { isGivenAgain: isKnown && this.#live.request.reuse !== "never" });
     const { outcome, output, usage } = report;
     scope.telemetry?.noteOutput(usage.bytesOut);
     this.#emit({ type: "program_ended", execution, callId: call.id, outcome, isError: output.isError, hosted: false });
     return { report, approvedBy: ended.approvedBy };
+  }
+
+  /** The program that the program of a call corrects: the last one that did not complete. A program that was begun before goes on with its own. */
+  async #correctedBy(callId: string): Promise<After | undefined> {
+    const { failed, request, state } = this.#live;
+    const { journal, tenant, language, gate } = this.#scope;
+    if (failed.hasBegun(callId)) {
+      const after = failed.correctedBy(callId);
+      return after === undefined ? undefined : { execution: after, maxAgeMs: 0 };
+    }
+    const last = request.reuse === "never" ? undefined : failed.before(this.#turn);
+    const isThere = last && (await isReadable({ journal, tenant, language }, last.execution));
+    if (last && !isThere) failed.forget(last.execution);
+    if (!last || !isThere) return undefined;
+    const hasChanged = last.isOld || changedSince(state.calls.all, gate.tools, last.startedAt);
+    return correctedBy({ after: last.execution, maxAgeMs: hasChanged ? 0 : undefined });
+  }
+
+  /** Number of the turn whose calls are answered. */
+  get #turn(): number {
+    return this.#live.state.turns.length - 1;
   }
 
   /** Ends the calls, but leaves them open if another driver has taken the conversation over. */
@@ -290,6 +325,14 @@ export class SayLoop {
   #emit(event: Untimed<AgentEvent>): void {
     this.#scope.onEvent(event);
   }
+}
+
+/** Whether the model itself has changed something since: what was read before may be otherwise now. */
+function changedSince(calls: readonly KnownCall[], tools: ToolSet, since: number): boolean {
+  return calls.some(
+    ({ tool, started, effect, at }) =>
+      started && at >= since && (effect ?? tools.get(tool)?.effect ?? "write") !== "read",
+  );
 }
 
 const ABORTED = Symbol("aborted");

@@ -17,6 +17,9 @@ import type { ConversationHeader, Header, JournalRecord } from "../../journal/re
 import { endAsCancelled } from "../../programs/drive/end-without-running.ts";
 import { isDriven } from "../../programs/driven.ts";
 import { findOwn, type Past, readPast, withoutOpenCalls } from "../../programs/from-journal/past-execution.ts";
+import { textOf } from "../../values/fields.ts";
+import { parsedJson } from "../../values/json/json-text.ts";
+import { FailedPrograms } from "../calls/failed-programs.ts";
 import { childExecution } from "../calls/child-execution.ts";
 import { readingSliced } from "../../programs/from-journal/read-turns.ts";
 import type { SlicedWork } from "../../values/slice-scheduler.ts";
@@ -44,6 +47,8 @@ export interface PastConversation extends Readonly<Omit<ConversationState, "head
   readonly use: PastUse;
   /** Tokens of its turns, and of agents that its calls have started. */
   readonly usage: ModelUsage;
+  /** Its programs that did not complete, and that none has corrected. */
+  readonly failed: FailedPrograms;
   /** The state without what its calls have begun, from which its next driver goes on. */
   readonly state: KnownState;
 }
@@ -136,18 +141,23 @@ export async function readBelow(
   const own = state.turns.slice(copiedTurns(state));
   const usages = own.map(({ turn }) => turn.usage);
   const below: Record<ModelCall["type"], Below[]> = { program_call: [], tool_call: [] };
+  const failed = new FailedPrograms();
   const begun = new Map<string, Pick<OpenModelCall, "program" | "driven">>();
   const take = (call: string, { use, usage, hasEnded }: PastAgent, isOpen: boolean) => {
     below.tool_call.push({ call, calls: use.calls, lines: use.lines });
     // The driver of an agent that goes on counts its tokens in all budgets.
     if (hasEnded || !isOpen) usages.push(usage);
   };
-  for (const { type, id } of own.flatMap(({ turn }) => turn.calls)) {
+  const made = own.flatMap(({ turn }, index) =>
+    turn.calls.map((call) => ({ ...call, turn: index + copiedTurns(state) })),
+  );
+  for (const { type, id, turn } of made) {
     const child = childExecution(header.execution, id);
     if (type === "program_call") {
       if (!(await isChild(journal, child, "program", header, id))) continue;
       const past = await readPast(readRecords(journal, child, { tenant: header.tenant, ...reading }));
       const program = past.outcome ? past : withoutOpenCalls(past);
+      noteProgram(failed, id, turn, past);
       // No more is kept of programs that have ended: their values may be of any size.
       below[type].push({ call: id, calls: program.calls - program.openCalls, lines: program.lines });
       if (open.has(id)) begun.set(id, { program, driven: isDriven(journal, await journal.find(child)) });
@@ -160,10 +170,19 @@ export async function readBelow(
   }
   return Object.assign({}, state, {
     state,
+    failed,
     open: new Map([...open].map(([id, call]) => [id, { ...call, ...(begun.get(id) ?? NOT_BEGUN) }])),
     use: useOf(state, own, [...below.program_call, ...below.tool_call]),
     usage: sumOfUsage(usages),
   });
+}
+
+function noteProgram(failed: FailedPrograms, callId: string, turn: number, { state: { header }, outcome }: Past): void {
+  if (header?.kind !== "program") return;
+  const { execution, startedAt, after } = header;
+  failed.begin(callId, after?.execution);
+  if (outcome && textOf(parsedJson(outcome.outcome), "type") !== "completed")
+    failed.fail({ execution, startedAt, turn });
 }
 
 /** An agent that a call has started. */

@@ -54,4 +54,6 @@ export interface AgentUsage extends ModelUsage {
   readonly calls: number;
   /** Calls of tools of their own that providers have made, like searches; missing if there were none. */
   readonly hostedCalls?: number;
+  /** Of `calls`, those that were answered as an earlier program was: no handler ran. Missing if none was. */
+  readonly reused?: number;
 }

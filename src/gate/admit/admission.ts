@@ -4,10 +4,12 @@ import type { Caller, Effect, Tool } from "../../tools/tool.ts";
 import { SAVE_ARTIFACT } from "../../tools/tool-name.ts";
 import { isVisible, type ToolSet } from "../../tools/tool-set.ts";
 import { memoryOf, type Share } from "../../values/held-bytes.ts";
+import { canonicalDigest } from "../../values/json/canonical-json.ts";
+import { measure } from "../../values/json/plain-data.ts";
 import type { Answer, Failure, Refusal, Value } from "../answer.ts";
 import { Budget, type GateLimits, type Overdraft } from "./budget.ts";
 import type { CallIdentity, CallRequest, OpenCall } from "../open-call.ts";
-import { type ReadInput, readInput } from "./read-input.ts";
+import { parsedBytes, type ReadInput, readInput } from "./read-input.ts";
 import type { SessionArtifacts } from "../artifacts/session-artifacts.ts";
 import * as sentences from "../sentences.ts";
 import type { OpenStreams } from "../streams/open-streams.ts";
@@ -87,6 +89,24 @@ export class Admission {
       return artifacts.readSave(call).then((read) => this.#taken(call, read));
     const reading = this.#parts.share.lane.run(() => this.#read(call));
     return reading instanceof Promise ? reading.then((read) => this.#taken(call, read)) : this.#taken(call, reading);
+  }
+
+  /**
+   * Digest of a call's input in canonical form, by which calls are compared. Undefined for an input that is refused once it
+   * is read, and if the call ends first.
+   */
+  async canonicalInput({ inputText, inputBytes, tool }: OpenCall): Promise<string | Refusal | undefined> {
+    const { share, limits } = this.#parts;
+    const measured = await share.lane.run(() => measure(inputText));
+    if (measured.values > limits.inputValues) return undefined;
+    const bytes = parsedBytes(memoryOf(inputText, inputBytes), measured);
+    const overdraft = share.hold(bytes);
+    if (overdraft) return this.#overdrawn(tool.name, overdraft);
+    try {
+      return await share.lane.work(canonicalDigest(inputText, measured));
+    } finally {
+      share.giveBack(bytes);
+    }
   }
 
   giveBackInput(call: OpenCall): void {

@@ -5,7 +5,7 @@ import { type Issue, issuesText, pathText, validate, validateLarge, type Validat
 import { inputFieldsOf, type ToolInput } from "../../tools/tool-schemas.ts";
 import type { Overdraft } from "./budget.ts";
 import { type HeldOverdraft, memoryOf } from "../../values/held-bytes.ts";
-import { measure, PLAIN_DEPTH, type PlainData, readPlainData } from "../../values/json/plain-data.ts";
+import { measure, type Measured, PLAIN_DEPTH, type PlainData, readPlainData } from "../../values/json/plain-data.ts";
 
 /** Memory per parsed value beside the text, measured on the worst case: empty lists in a list, with the schema's copy. */
 const VALUE_BYTES = 72;
@@ -33,7 +33,7 @@ export function readInput(
   const { depth, values } = measured;
   if (values > inputValues && depth <= PLAIN_DEPTH)
     return { ok: "no_room", overdraft: { limit: "inputValues", allowed: inputValues, seen: values } };
-  const overdraft = takeRoom(textBytes + values * VALUE_BYTES);
+  const overdraft = takeRoom(parsedBytes(textBytes, measured));
   if (overdraft) return { ok: "no_room", overdraft };
   const read = readPlainData(text, inputValues, measured);
   if (!read.ok) return read;
@@ -50,6 +50,11 @@ export function readInput(
       ? { ok: false, reason: "it takes too long to be checked against the tool's schema: pass less" }
       : unreadable();
   }
+}
+
+/** Memory that a text of so many bytes takes together with its value. */
+export function parsedBytes(textBytes: number, { values }: Pick<Measured, "values">): number {
+  return textBytes + values * VALUE_BYTES;
 }
 
 function toPlainData(validated: Validated, unknown: readonly Issue[]): PlainData {

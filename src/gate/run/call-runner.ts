@@ -18,8 +18,10 @@ import type { Handled } from "./handled.ts";
 import { handledText, readOutside, readResult, Returned, runHandler, toText } from "./run-handler.ts";
 import { GatheredItems } from "../streams/gathered-items.ts";
 import { type StreamParts, StreamRun } from "../streams/stream-run.ts";
+import type { AnsweredCall, EarlierCalls, EarlierReader } from "../reuse/earlier-calls.ts";
 import * as sentences from "../sentences.ts";
 import { StoredText } from "../artifacts/session-artifacts.ts";
+import { SAVE_ARTIFACT } from "../../tools/tool-name.ts";
 import type { ToolQueues } from "../queues/tool-queues.ts";
 
 export interface RunnerParts extends Omit<OpenCallsParts, "waitMs"> {
@@ -34,6 +36,8 @@ export interface RunnerParts extends Omit<OpenCallsParts, "waitMs"> {
   /** Runs a function in the execution's async context. Queues and slices would run it in another execution's. */
   readonly inContext: ReturnType<typeof AsyncLocalStorage.snapshot>;
   readonly contextOf: (call: OpenCall) => CallContext;
+  /** Calls of earlier executions that stand for calls of this one. */
+  readonly earlier?: EarlierCalls | undefined;
 }
 
 /** What came of a call's handler; undefined if the call ended first. */
@@ -100,11 +104,29 @@ export class CallRunner {
     );
   }
 
+  /** Answers a call as an earlier call was answered, whose value has passed all checks of a result. */
+  async reuse(call: OpenCall, earlier: AnsweredCall, reader: EarlierReader): Promise<Answer | undefined> {
+    const { calls, inContext, ledger } = this.#parts;
+    const { answer } = earlier;
+    const { handling, decided } = call;
+    decided.isRecorded = true;
+    handling.isReused = true;
+    ledger.reused(call);
+    const display = await reader.display(earlier);
+    handling.beside = { partsLeftOut: answer.partsLeftOut, ...(display === undefined ? {} : { display }) };
+    if (!answer.isStream) return this.#answerWith(call, new StoredText(answer, () => reader.value(earlier)));
+    if (calls.isGone(call)) return undefined;
+    const handled = await inContext(() => this.#give(call, reader.items(earlier), true));
+    return handled && calls.finish(call, handled);
+  }
+
   /** Journals `allowed`, then runs the handler: from then on the tool may take effect. */
   #run(call: OpenCall, input: unknown): Promise<Ran> {
-    const { calls, ledger, inContext } = this.#parts;
+    const { calls, ledger, inContext, earlier } = this.#parts;
     if (calls.isGone(call)) return NOTHING;
     if (call.tool.effectOf) inContext(() => call.readEffect(input));
+    // What a program keeps is its own: it changes nothing that a tool reads.
+    if (call.tool.name !== SAVE_ARTIFACT) earlier?.noteMade(call.decided.effect);
     call.decided.isRecorded = true;
     return ledger.allowed(call).then(() => this.#handle(call, input));
   }
@@ -147,10 +169,14 @@ export class CallRunner {
   }
 
   /** Gives items to the reader of a call, or gathers them for a caller that has none. */
-  #give(call: OpenCall, items: AsyncIterable<unknown> | Iterable<unknown>): Promise<Handled | undefined> {
+  #give(
+    call: OpenCall,
+    items: AsyncIterable<unknown> | Iterable<unknown>,
+    areRecorded = false,
+  ): Promise<Handled | undefined> {
     const { ledger, limits, share, unread } = this.#parts;
     const { handling, reader } = call;
-    const parts = { call, items, limits, share };
+    const parts = { call, items, limits, share, areRecorded };
     const begin = (more: Pick<StreamParts, "reader" | "unread" | "onNews">): StreamRun => {
       const run = new StreamRun({ ...parts, ...more }, handling.streamed);
       handling.stream = run;

@@ -13,6 +13,8 @@ export interface ItemParts {
   readonly call: OpenCall;
   readonly limits: ResultLimits;
   readonly share: Share;
+  /** Whether the items fitted the schema before: what it makes of a value may not fit it again. */
+  readonly areRecorded?: boolean;
 }
 
 /** An item as text, or why it ends the stream. */
@@ -34,6 +36,7 @@ export function itemText(parts: ItemParts, index: number, value: unknown): Read 
 
 function readItem(parts: ItemParts, index: number, value: unknown): Read | Promise<Read> {
   const { name, output } = parts.call.tool;
+  if (parts.areRecorded) return encoded(parts, index, value);
   if (Content.is(value)) return notRead(parts, sentences.yieldedContent(name, index));
   if (isUint8Array(value)) return notRead(parts, sentences.yieldedBytes(name, index));
   if (isThenable(value)) {

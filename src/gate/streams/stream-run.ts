@@ -35,6 +35,8 @@ export interface StreamParts {
   readonly unread: UnreadAnswers | undefined;
   /** Told how far the stream is, a few times a second at most. */
   readonly onNews?: (() => void) | undefined;
+  /** Whether the items come from a journal: they were checked before, and no handler is timed. */
+  readonly areRecorded?: boolean;
 }
 
 type Step = IteratorResult<unknown>;
@@ -164,7 +166,7 @@ export class StreamRun implements OpenStream {
 
   #pull(): void {
     this.#state = "pulling";
-    this.#silence.listen();
+    if (!this.#parts.areRecorded) this.#silence.listen();
     try {
       const next = this.#iterator?.next() as Next;
       if (isThenable<Step>(next)) settled(next, this.#took, this.#threw);

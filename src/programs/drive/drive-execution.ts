@@ -1,4 +1,6 @@
 import type { GateSession, SessionOptions } from "../../gate/session.ts";
+import type { ArtifactPlace } from "../../gate/artifacts/session-artifacts.ts";
+import { EarlierCalls } from "../../gate/reuse/earlier-calls.ts";
 import { UnreadAnswers } from "../../gate/run/unread-answers.ts";
 import { ArtifactSpace } from "../../journal/artifact-space.ts";
 import { leavesOpen } from "../../journal/execution-log.ts";
@@ -7,7 +9,9 @@ import { approveProgram } from "./approve-program.ts";
 import { type Driven, type Execution, NOT_DRIVEN } from "../execution.ts";
 import { heldAllowance } from "../limits.ts";
 import type { Ending } from "../outcome.ts";
-import { approverOfProgram, usageOf } from "../from-journal/execution-state.ts";
+import { approverOfProgram, type ExecutionState, usageOf } from "../from-journal/execution-state.ts";
+import type { Earlier } from "../from-journal/earlier-execution.ts";
+import type { Past } from "../from-journal/past-execution.ts";
 import type { TrackedLog } from "../from-journal/tracked-log.ts";
 import type { Scope } from "../scope.ts";
 import { Driver, type Work } from "./drive.ts";
@@ -23,6 +27,7 @@ export async function driveExecution(scope: Scope, log: TrackedLog, work: Work):
   let driven: Driven;
   let kept: KeptLarger;
   try {
+    if (!artifacts) await takeOver(work.earlier, place);
     driven = await driveProgram(scope, log, work, session);
     kept = await keepLarger(driven, { place, limits, lane: share.lane, redactor });
   } catch (error) {
@@ -47,7 +52,7 @@ export async function driveExecution(scope: Scope, log: TrackedLog, work: Work):
 function openSession(
   scope: Scope,
   log: TrackedLog,
-  { past, spans }: Work,
+  { past, spans, earlier }: Work,
   parts: Pick<SessionOptions, "share" | "artifacts">,
 ): GateSession {
   const { gate, language, limits, above, onEvent } = scope;
@@ -62,12 +67,33 @@ function openSession(
     canWait: above?.canWait ?? true,
     unread: new UnreadAnswers(),
     past,
+    earlier: earlier && earlierCalls(earlier, past, log.state),
     log,
     spans,
     onEvent,
   });
   log.onForeign = (records) => session.take(records);
   return session;
+}
+
+/** What earlier drivers have used of the executions before, and changed, does not stand for a call again. */
+function earlierCalls(earlier: Earlier, past: Past | undefined, { calls, header }: ExecutionState): EarlierCalls {
+  const known = new EarlierCalls(earlier);
+  const begun = [...calls.values()].map(({ tool, started = false, effect }) => ({
+    tool,
+    started,
+    ...(effect && { effect }),
+  }));
+  const { standIns = [], lines = [] } = past ?? {};
+  const effectOf = (tool: string) => header?.tools.find(({ name }) => name === tool)?.effect ?? "read";
+  known.restore({ standIns, lines: [...lines, ...begun] }, effectOf);
+  return known;
+}
+
+/** Keeps what the programs before have kept, as far as that was not done: the journal has all that the program can load. */
+async function takeOver(earlier: Earlier | undefined, { space }: ArtifactPlace): Promise<void> {
+  for (const { artifact, read } of earlier?.artifacts ?? [])
+    if (!space.savedBy(artifact.call)) await space.save(artifact, await read());
 }
 
 async function driveProgram(scope: Scope, log: TrackedLog, work: Work, session: GateSession): Promise<Driven> {

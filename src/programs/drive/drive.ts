@@ -31,6 +31,7 @@ import { GuestSupervisor } from "../guest/guest-supervisor.ts";
 import { HeldTurns } from "./held-turns.ts";
 import { LogCollector } from "./log-collector.ts";
 import type { Ending, Unreplayable, Waiting } from "../outcome.ts";
+import type { Earlier } from "../from-journal/earlier-execution.ts";
 import type { Past } from "../from-journal/past-execution.ts";
 import type { Scope } from "../scope.ts";
 import type { ResultSchema } from "./result-schema.ts";
@@ -57,6 +58,8 @@ export interface Work {
   readonly result?: ResultSchema | undefined;
   /** What the journal tells of an execution that is taken up again. */
   readonly past?: Past;
+  /** What the program is given of the executions that it corrects. */
+  readonly earlier?: Earlier | undefined;
   /** A sentence for the reader of the report. */
   readonly note?: string | undefined;
 }

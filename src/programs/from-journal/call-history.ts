@@ -1,6 +1,7 @@
 import { FAILURE_CODES, type FailureCode, REFUSAL_CODES, type RefusalCode } from "../../gate/answer.ts";
 import { dueAt } from "../../gate/approve/call-waits.ts";
 import type { CallLine, CallOutcome } from "../../gate/call-line.ts";
+import type { StandIn } from "../../gate/reuse/earlier-calls.ts";
 import type { Streamed } from "../../gate/streams/stream-news.ts";
 import type {
   AnsweredRecord,
@@ -8,6 +9,7 @@ import type {
   DecisionRecord,
   Header,
   JournalRecord,
+  ParentRef,
   ResultRecord,
   RetryRecord,
 } from "../../journal/record.ts";
@@ -43,6 +45,10 @@ export interface CallFacts {
   started?: true;
   /** What the call changes at most, if that depends on its input. */
   effect?: Effect;
+  /** The equal call of an earlier execution that stands for it. */
+  earlier?: ParentRef;
+  /** Set if it is answered as `earlier` was. */
+  reused?: true;
 }
 
 export type RecordOfCall = CallRecord | DecisionRecord | ResultRecord | RetryRecord | AnsweredRecord;
@@ -79,7 +85,7 @@ export function applyToCall(call: CallFacts | undefined, record: RecordOfCall): 
       return;
     case "answered":
       call.answered = record;
-      call.started = true;
+      if (!call.reused) call.started = true;
   }
 }
 
@@ -88,6 +94,9 @@ function applyDecided(call: CallFacts, record: CallRecord): void {
   delete call.answered;
   delete call.givenUp;
   if (record.effect !== undefined) call.effect = record.effect;
+  if (record.earlier !== undefined) call.earlier = record.earlier;
+  if (record.decision === "reused") call.reused = true;
+  else delete call.reused;
   if (record.decision === "dropped" && call.decided?.decision === "allowed") {
     call.givenUp = record;
     return;
@@ -204,6 +213,11 @@ export class CallHistory {
 
   get inputBytes(): number {
     return this.#inputBytes;
+  }
+
+  /** The calls of earlier executions that stand for calls of this one, each with that call's id. */
+  get standIns(): readonly StandIn[] {
+    return this.all.flatMap(({ id, earlier, reused = false }) => (earlier ? [{ callId: id, earlier, reused }] : []));
   }
 
   /** Bytes of results. The items of streams are not among them: they pass through, and count in no budget of the program. */
@@ -324,7 +338,17 @@ export function streamedOf({ end, streamed }: Pick<KnownCall, "end" | "streamed"
 }
 
 /** A call that has ended, as a report lists it; undefined for an open call. */
-export function lineOf({ id, tool, caller, started, effect, retried, end }: KnownCall): CallLine | undefined {
+export function lineOf({
+  id,
+  tool,
+  caller,
+  started,
+  effect,
+  retried,
+  earlier,
+  reused,
+  end,
+}: KnownCall): CallLine | undefined {
   if (!end) return undefined;
   const { outcome, ms, bytes, items, display, partsLeftOut } = end;
   return {
@@ -340,5 +364,6 @@ export function lineOf({ id, tool, caller, started, effect, retried, end }: Know
     ...(partsLeftOut === undefined ? {} : { partsLeftOut }),
     ...(effect === undefined ? {} : { effect }),
     ...(retried === undefined ? {} : { attempts: retried.attempt + 1 }),
+    ...(earlier && reused ? { from: { execution: earlier.execution, callId: earlier.call } } : {}),
   };
 }

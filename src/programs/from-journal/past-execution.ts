@@ -2,6 +2,7 @@ import type { ErrorBody, GuestFrame, HostFrame } from "../../../bridge/frames.ts
 import { optionError, PortcullisError } from "../../errors.ts";
 import type { CallLine } from "../../gate/call-line.ts";
 import { rememberedIn, type RememberedDecision } from "../../gate/approve/remembered.ts";
+import type { StandIn } from "../../gate/reuse/earlier-calls.ts";
 import type { PastUse } from "../../gate/session.ts";
 import { type PastArtifact, pastArtifact } from "../../journal/artifact-space.ts";
 import type { ExecutionId } from "../../journal/execution-id.ts";
@@ -27,6 +28,8 @@ export interface Past extends Required<PastUse> {
   readonly logs: LogCollector;
   readonly outcome: OutcomeRecord | undefined;
   readonly artifacts: readonly PastArtifact[];
+  /** The calls of earlier executions that stand for its calls. */
+  readonly standIns: readonly StandIn[];
 }
 
 /**
@@ -84,6 +87,7 @@ export class PastFold {
       remembered: this.#remembered,
       outcome: this.#outcome,
       artifacts: this.#artifacts,
+      standIns: this.#calls.standIns,
     };
   }
 

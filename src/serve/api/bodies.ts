@@ -58,6 +58,14 @@ export const EXECUTE_BODY = z.strictObject({
   limits: limits.optional(),
   result: result.optional(),
   execution: execution.optional().meta({ description: "id of your choice: the same again never runs a second one" }),
+  after: execution.optional().meta({
+    description:
+      "id of an ended execution that this program corrects: its equal calls are answered as before, and not made again",
+  }),
+  maxAgeMs: z.int().min(0).optional().meta({
+    description:
+      "age up to which results of calls that only read are given again; 300,000 by default; only with `after`",
+  }),
   wait: z.boolean().default(true).meta({ description: "false: answer 202 as soon as the journal has the execution" }),
 });
 

@@ -28,6 +28,7 @@ const RUNTIME_STATUS = {
   option_invalid: 400,
   execution_unknown: 404,
   call_unknown: 404,
+  execution_open: 409,
   execution_exists: 409,
   decision_exists: 409,
   approval_expired: 409,

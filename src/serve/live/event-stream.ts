@@ -1,6 +1,7 @@
 import type { ExecutionId } from "../../journal/execution-id.ts";
 import { NO_ITEMS, readRecords } from "../../journal/reading/read-records.ts";
 import type { Journal } from "../../journal/journal.ts";
+import { withShownFrom } from "../tenant-ids.ts";
 import { type JournalEvent, JournalEvents, LAST_EVENTS } from "./journal-events.ts";
 import { type LiveReader, liveStream, type LiveStreamParts } from "./live-stream.ts";
 
@@ -13,8 +14,8 @@ const LENGTH_AT_ONCE = 4 * 1024 * 1024;
 export interface EventStreamParts extends LiveStreamParts {
   readonly journal: Journal;
   readonly tenant: string;
-  /** Id as its tenant writes it. */
-  readonly shown: string;
+  /** An id as the execution's tenant writes it. */
+  readonly shown: (id: ExecutionId) => string;
   /** The last event that the client has; undefined if it has none. */
   readonly after: EventPlace | undefined;
 }
@@ -87,7 +88,14 @@ class EventChunks implements LiveReader {
   }
 
   #textOf({ id, type, data }: JournalEvent): string {
-    const { shown: execution } = this.#parts;
-    return `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify({ ...data, execution })}\n\n`;
+    const { shown, execution } = this.#parts;
+    const told = { ...withShownIds(data, shown), execution: shown(execution) };
+    return `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify(told)}\n\n`;
   }
+}
+
+/** What an event tells, with the ids of other executions as their tenant writes them. */
+function withShownIds(data: JournalEvent["data"], shown: EventStreamParts["shown"]): JournalEvent["data"] {
+  if (data.type === "call_ended") return withShownFrom(data, shown);
+  return data.type === "execution_started" && data.after !== undefined ? { ...data, after: shown(data.after) } : data;
 }

@@ -196,7 +196,8 @@ export class JournalEvents {
     this.#kind = kind;
     if (header.kind === "conversation")
       return [{ type: "conversation_started", model: word(header.model), task: text(header.task), at }];
-    return [{ type: "execution_started", at }];
+    const after = header.kind === "program" ? header.after?.execution : undefined;
+    return [{ type: "execution_started", ...given({ after }), at }];
   }
 
   /** Tells that the execution begins to wait. If its driver alone can go on with it, `held` says that the wait ends with that driver. */
@@ -296,6 +297,7 @@ function called({ decision, at }: CallRecord, call: KnownCall): readonly Told[] 
     case "held":
     case "client":
       return [{ type: "call_waiting", ...about, for: decision === "held" ? "decision" : "result", at }];
+    case "reused":
     case "refused":
     case "dropped":
       return [];

@@ -5,6 +5,7 @@ import {
   isExpired,
   isWaiting,
   type KnownCall,
+  lineOf,
   streamedOf,
   type ToldAnswer,
 } from "../../programs/from-journal/call-history.ts";
@@ -73,7 +74,10 @@ export class CallViews {
     return [...this.#shown].flatMap(([id, shown]) => {
       const call = this.#history.get(id);
       if (!call) return [];
-      if (call.end) return [placed(viewOf(call, shown, call.end.outcome.type, endText(call.end) || shown.answer))];
+      if (call.end) {
+        const detail = endText(call.end, call.reused) || shown.answer;
+        return [placed(viewOf(call, shown, call.end.outcome.type, detail))];
+      }
       if (waiting.has(id)) return [placed(viewOf(call, shown, "waiting", undefined))];
       return [placed(viewOf(call, shown, "open", openText(call, standing)))];
     });
@@ -136,14 +140,15 @@ function viewOf(call: KnownCall, shown: Shown, state: CallState, detail: string 
     bytes: streamed?.bytes ?? end?.bytes ?? 0,
     started: started === true,
     ...given({ detail, told, ms: end?.ms, items: streamed?.items, result, effect }),
-    ...given({ attempts: retried && retried.attempt + 1, decision, display: end?.display }),
+    ...given({ attempts: retried && retried.attempt + 1, decision, display: end?.display, from: lineOf(call)?.from }),
   };
 }
 
-/** Kind of a value, code of a refusal or failure. */
-function endText({ outcome }: CallEnd): string | undefined {
+/** Kind of a value, and whether it was given before; code of a refusal or failure. */
+function endText({ outcome }: CallEnd, reused = false): string | undefined {
   if (outcome.type === "aborted") return undefined;
-  return outcome.type === "value" ? outcome.shape : outcome.code;
+  if (outcome.type !== "value") return outcome.code;
+  return reused ? `${outcome.shape}, from before` : outcome.shape;
 }
 
 /** Why a call that does not wait is open; undefined for a call that a driver goes on with. */

@@ -159,7 +159,7 @@ test.each([
   [
     "another field",
     { program: "return 1", zzzzzzzzzz: 1 },
-    "The fields are program, language, limits, result, execution, wait.",
+    "The fields are program, language, limits, result, execution, after, maxAgeMs, wait.",
   ],
   ["an empty body", "", "The body is empty: send JSON, at least {}."],
   ["another language", { program: "return 1", language: "python" }, "body.language: this server runs javascript."],

@@ -2,14 +2,17 @@ import { given } from "../../../option-rules/given.ts";
 import type { CommandOptions, RUN } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
 import { Failure } from "../../failure.ts";
-import { checkExecution, optionalJournal } from "../../input/open-journal.ts";
+import { checkExecution, journalPathOf, optionalJournal } from "../../input/open-journal.ts";
 import { readProgram } from "../../input/read-program.ts";
+import { findExecution } from "../../input/find-execution.ts";
 import { openRuntime } from "./open-runtime.ts";
 
 /** `portcullis run`: runs a program. Resolves with the exit code. The result goes to standard output, everything else to standard error. */
 export async function run(file: string, options: CommandOptions<typeof RUN>): Promise<number> {
-  const { execution, tenant, result, approveProgram = false } = options;
+  const { execution, tenant, result, maxAge: maxAgeMs, approveProgram = false } = options;
   checkExecution(execution, options.journal);
+  if (options.after !== undefined && journalPathOf(options.journal) === undefined)
+    throw new Failure(EXIT.usage, "--after: the execution is one of a journal: add --journal FILE.");
   const language = options.language ?? (file.endsWith(".py") ? "python" : "javascript");
   if (language === "python" && options.sandbox !== "docker")
     throw new Failure(
@@ -24,6 +27,11 @@ export async function run(file: string, options: CommandOptions<typeof RUN>): Pr
     ...given({ tenant }),
   });
   const { runtime, signal } = open;
-  const report = await runtime.execute(program, { language, signal, ...given({ result, execution }) });
+  const after =
+    options.after === undefined || !journal
+      ? undefined
+      : await findExecution(journal, options.after, tenant ?? "default");
+  const corrected = given({ after, maxAgeMs });
+  const report = await runtime.execute(program, { language, signal, ...given({ result, execution }), ...corrected });
   return await open.end(open.print(report), report.artifacts);
 }

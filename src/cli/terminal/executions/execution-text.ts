@@ -165,7 +165,8 @@ function timesOf(view: ExecutionView): Times {
 
 /** What ran, and how it stands. */
 function headLines(view: ExecutionView): readonly string[] {
-  return [headLine(view), oneLine(view.title)];
+  const after = view.kind === "program" && view.after !== undefined ? [`after ${oneLine(view.after)}`] : [];
+  return [headLine(view), oneLine(view.title), ...after];
 }
 
 function headLine({ kind, execution, tenant, state, driven, outcome, startedAt, lastAt }: ExecutionView): string {

@@ -28,7 +28,7 @@ export async function events(parts: ApiParts, request: ApiRequest<unknown, unkno
   const { ended, records } = await runtime.journal.find(execution);
   // An EventSource that is told so does not ask again.
   if (ended && after && after.record >= records - 1) return new Response(null, { status: 204 });
-  const shown = ids.shown(key.tenant, execution);
+  const shown = (one: ExecutionId) => ids.shown(key.tenant, one);
   return streamed(parts, key, execution, (live) => eventStream({ ...live, shown, after }));
 }
 

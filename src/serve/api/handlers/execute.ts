@@ -25,18 +25,21 @@ type ExecuteRequest = ApiRequest<z.output<typeof EXECUTE_BODY>, unknown>;
 export async function execute(parts: ApiParts, request: ExecuteRequest): Promise<Response> {
   const { key, body, about, holdBody } = request;
   const { wait, execution = randomUUID() } = body;
+  if (body.maxAgeMs !== undefined && body.after === undefined)
+    throw new RequestProblem("request_invalid", "body.maxAgeMs: it goes with `after`, and there is none.");
   const runtime = currentRuntime(parts, key);
   refuseAboveLimits(body.limits, runtime);
   refuseLanguage(body.language, runtime);
   const result = schemaOf(body.result, "body.result");
   const id = body.execution === undefined ? execution : await parts.ids.stored(key.tenant, execution);
+  const after = body.after === undefined ? undefined : await parts.ids.stored(key.tenant, body.after);
   about(execution);
   const release = takePlace(parts, key);
   const begun = Promise.withResolvers<void>();
-  const { program, language, limits } = body;
-  const settings = given({ language, limits, result });
+  const { program, language, limits, maxAgeMs } = body;
+  const settings = given({ language, limits, result, after, maxAgeMs });
   const drive = () => parts.driving.run({ runtime, program, execution: id, settings }, begun.resolve);
-  const isKnown = await isTheSame(parts, request, id, result).catch((error: unknown) => {
+  const isKnown = await isTheSame(parts, request, { id, result, after }).catch((error: unknown) => {
     release();
     throw error;
   });
@@ -82,6 +85,13 @@ export function schemaOf(result: JsonSchema | undefined, place: string): Schema 
   }
 }
 
+/** What a request asks for, with the journal's ids. */
+interface Asked {
+  readonly id: ExecutionId;
+  readonly result: Schema | undefined;
+  readonly after: ExecutionId | undefined;
+}
+
 /**
  * Whether the journal has this program under the id already. A program whose text was redacted is compared by the
  * runtime, which takes as long as it runs.
@@ -89,8 +99,7 @@ export function schemaOf(result: JsonSchema | undefined, place: string): Schema 
 async function isTheSame(
   { runtime }: ApiParts,
   { key, body }: ExecuteRequest,
-  id: ExecutionId,
-  result: Schema | undefined,
+  { id, result, after }: Asked,
 ): Promise<boolean> {
   if (body.execution === undefined || !(await findIfKnown(runtime.journal, id))) return false;
   const header = await readHeader(runtime.journal, id, { tenant: key.tenant });
@@ -99,7 +108,8 @@ async function isTheSame(
     header.tenant === key.tenant &&
     header.source === body.program &&
     header.language === (body.language ?? "javascript") &&
-    header.result === resultSchemaOf(result, "body.result")?.digest
+    header.result === resultSchemaOf(result, "body.result")?.digest &&
+    header.after?.execution === after
   );
 }
 
@@ -119,5 +129,8 @@ export function refuseAboveLimits(limits: ExecuteRequest["body"]["limits"], { li
 /** Whether the journal, or the closing of the server, tells what became of the execution. */
 function isTold(error: unknown): boolean {
   if (error instanceof RequestProblem) return true;
-  return PortcullisError.is(error) && ["runtime_suspended", "execution_exists", "busy"].includes(error.code);
+  return (
+    PortcullisError.is(error) &&
+    ["runtime_suspended", "execution_exists", "execution_unknown", "execution_open", "busy"].includes(error.code)
+  );
 }

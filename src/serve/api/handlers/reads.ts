@@ -3,6 +3,7 @@ import { readRecords } from "../../../journal/reading/read-records.ts";
 import { listView } from "../../../views/list/list-view.ts";
 import { VIEW_BOUNDS, viewCall, viewExecution } from "../../../views/view-execution.ts";
 import type { ExecutionView } from "../../../views/view.ts";
+import { withShownFrom } from "../../tenant-ids.ts";
 import type { Key } from "../../http/keys.ts";
 import { RequestProblem } from "../../http/problems.ts";
 import type { LIST_QUERY } from "../bodies.ts";
@@ -35,8 +36,11 @@ export async function view(parts: ApiParts, { key, id }: ApiRequest<unknown, unk
 /** A view with its ids as their tenant writes them. */
 export function shownView({ ids }: ApiParts, { tenant }: Key, view: ExecutionView): ExecutionView {
   const { parent } = view;
-  const above = parent && { parent: { ...parent, execution: ids.shown(tenant, parent.execution) } };
-  return { ...view, execution: ids.shown(tenant, view.execution), ...above };
+  const shown = (id: string) => ids.shown(tenant, id);
+  const above = parent && { parent: { ...parent, execution: shown(parent.execution) } };
+  const calls = view.calls.map((one) => withShownFrom(one, shown));
+  const own = { ...view, execution: shown(view.execution), calls, ...above };
+  return own.kind === "program" && own.after !== undefined ? { ...own, after: shown(own.after) } : own;
 }
 
 /** `GET /v1/executions/:id/calls/:call`: the whole texts of one call. */

@@ -5,6 +5,7 @@ import { cleanText } from "../../../output/clean-text.ts";
 import type { REPORT, REPORT_ARTIFACT } from "../../../output/report-shape.ts";
 import type { Report } from "../../../output/report.ts";
 import type { SchemaType } from "../../../values/schema-type.ts";
+import { withShownFrom } from "../../tenant-ids.ts";
 import type { Key } from "../../http/keys.ts";
 import type { REPORT_ANSWER, STATUS } from "../answers.ts";
 import type { STATUS_QUERY } from "../bodies.ts";
@@ -56,7 +57,7 @@ export async function statusAnswer(
 ): Promise<SchemaType<typeof STATUS>> {
   const { listed, report, conversation } = await runtime.status(id, { tenant: key.tenant });
   const { outcome: _, ...about } = ids.shownIn(key.tenant, listed);
-  if (report) return { ...about, ...bodyOf(report) };
+  if (report) return { ...about, ...bodyOf(report, (one) => ids.shown(key.tenant, one)) };
   if (!conversation) return about;
   const { ending, artifacts, ...rest } = conversation;
   const told = { ...rest, artifacts: artifacts.map(artifactLine), ...(ending && { ending: clientEnding(ending) }) };
@@ -65,13 +66,15 @@ export async function statusAnswer(
 
 export function reportAnswer({ ids }: ApiParts, { tenant }: Key, report: Report): SchemaType<typeof REPORT_ANSWER> {
   const state = report.outcome.type === "waiting" ? "waiting" : "ended";
-  return { execution: ids.shown(tenant, report.execution), kind: "program", state, ...bodyOf(report) };
+  const shown = (one: string) => ids.shown(tenant, one);
+  return { execution: shown(report.execution), kind: "program", state, ...bodyOf(report, shown) };
 }
 
 /** A report without `value`, which is in the outcome too, and without what is for the operator; with artifacts as they are listed. */
-function bodyOf(whole: Report): SchemaType<typeof REPORT> {
+function bodyOf(whole: Report, shown: (id: string) => string): SchemaType<typeof REPORT> {
   const { execution: _execution, value: _value, outcome, artifacts, ...report } = whole;
-  return { ...report, outcome: clientEnding(outcome), artifacts: artifacts.map(artifactLine) };
+  const calls = report.calls.map((call) => withShownFrom(call, shown));
+  return { ...report, calls, outcome: clientEnding(outcome), artifacts: artifacts.map(artifactLine) };
 }
 
 function artifactLine({ name, bytes, shape }: SchemaType<typeof REPORT_ARTIFACT>): SchemaType<typeof REPORT_ARTIFACT> {

@@ -1,0 +1,96 @@
+import type { Effect } from "../../tools/tool.ts";
+import { graverEffect } from "../../tools/effect.ts";
+import type { Admission } from "../admit/admission.ts";
+import type { RuledCall } from "../approve/rule-on.ts";
+import type { Answer } from "../answer.ts";
+import type { OpenCall } from "../open-call.ts";
+import type { OpenCalls } from "../open-calls.ts";
+import type { CallRunner } from "../run/call-runner.ts";
+import type { Redactor } from "../../redaction/redactor.ts";
+import type { Share } from "../../values/held-bytes.ts";
+import { canonicalDigest } from "../../values/json/canonical-json.ts";
+import { type EarlierCall, type EarlierCalls, keyOfCall } from "./earlier-calls.ts";
+
+export interface StandInParts {
+  readonly earlier: EarlierCalls;
+  readonly admission: Admission;
+  readonly calls: OpenCalls;
+  readonly runner: CallRunner;
+  readonly share: Share;
+  readonly redactor: Redactor | undefined;
+  /** Asks the call's tool what the call changes. */
+  readonly readEffect: (call: OpenCall, input: unknown) => void;
+  /** Whether the tool's rule or a policy may have a say about the call. */
+  readonly mayBeHeld: (call: OpenCall) => boolean;
+  /** What they say. */
+  readonly ruleOn: (call: OpenCall, input: unknown) => Promise<RuledCall>;
+}
+
+/** What is known of a call once its input was read. */
+interface Known {
+  readonly effect: Effect;
+  readonly ruled: RuledCall["type"];
+}
+
+/** Finds the earlier call that stands for a call, before anything else is decided about the call. */
+export class StandIns {
+  readonly #parts: StandInParts;
+
+  constructor(parts: StandInParts) {
+    this.#parts = parts;
+  }
+
+  mayHave({ tool }: OpenCall): boolean {
+    return this.#parts.earlier.knows(tool);
+  }
+
+  /** The call that stands for this one; its answer, if its input is refused; undefined if there is none, or the call has ended. */
+  async find(call: OpenCall): Promise<EarlierCall | Answer | undefined> {
+    const { admission, calls } = this.#parts;
+    const digest = await admission.canonicalInput(call);
+    if (digest === undefined || calls.isGone(call)) return undefined;
+    if (typeof digest === "object") return calls.refuse(call, digest);
+    return (await this.#equal(call, keyOfCall(call.tool, digest))) ?? (await this.#hidden(call));
+  }
+
+  async #equal(call: OpenCall, key: string): Promise<EarlierCall | Answer | undefined> {
+    const { earlier, calls } = this.#parts;
+    const before = earlier.effectOf(key);
+    if (before === undefined) return undefined;
+    const known = await this.#read(call, before);
+    if (!known || "ok" in known) return known;
+    if (calls.isGone(call) || known.ruled === "deny") return undefined;
+    const found = earlier.take(key, known.effect);
+    if (!found?.answer || known.ruled === "allow" || found.approval) return found;
+    // It needed no approval then. What it has read is asked for again, and what it has done a person decides about.
+    return known.effect === "read" ? undefined : { ...found, answer: undefined, isUnknown: true };
+  }
+
+  /** A call that may have taken effect, and whose redacted input is that of this call. */
+  async #hidden(call: OpenCall): Promise<EarlierCall | undefined> {
+    const { earlier, calls, share, redactor } = this.#parts;
+    const { tool, inputText } = call;
+    if (calls.isGone(call) || !earlier.hides(tool)) return undefined;
+    if (!redactor) return earlier.takeHidden(tool, undefined);
+    const { text } = await redactor.json(inputText, { to: "journal" });
+    const digest = await share.lane.work(canonicalDigest(text));
+    return digest === undefined || calls.isGone(call) ? undefined : earlier.takeHidden(tool, keyOfCall(tool, digest));
+  }
+
+  /** Reads the input if more than the tool decides. The call may change more, or need more, than the earlier one did. */
+  async #read(call: OpenCall, before: Effect): Promise<Known | Answer | undefined> {
+    const { tool, decided } = call;
+    const { runner, admission, readEffect, mayBeHeld, ruleOn } = this.#parts;
+    if (!tool.effectOf && !mayBeHeld(call)) return { effect: graverEffect(tool.effect, before), ruled: "allow" };
+    decided.effectBefore = before;
+    const known = await runner.withInput<Known>(call, async (input) => {
+      if (tool.effectOf) readEffect(call, input);
+      return {
+        effect: tool.effectOf ? decided.effect : graverEffect(tool.effect, before),
+        ruled: mayBeHeld(call) ? (await ruleOn(call, input)).type : "allow",
+      };
+    });
+    admission.giveBackInput(call);
+    return known;
+  }
+}

@@ -1,0 +1,196 @@
+import type { GuestFrame, HostFrame } from "../../../bridge/frames.ts";
+import type { FailureCode } from "../../gate/answer.ts";
+import { type EarlierAnswer, type EarlierCall, keyOf } from "../../gate/reuse/earlier-calls.ts";
+import { type PastArtifact, pastArtifact } from "../../journal/artifact-space.ts";
+import type { JournalRecord } from "../../journal/record.ts";
+import { canonicalDigest } from "../../values/json/canonical-json.ts";
+import type { SlicedWork } from "../../values/slice-scheduler.ts";
+import { CallHistory, type KnownCall } from "./call-history.ts";
+import { applyRecord, applySliced, ExecutionState, type TurnListener } from "./execution-state.ts";
+import { readingSliced } from "./read-turns.ts";
+
+/** Codes of failures after which a handler has done nothing, as far as it says itself. After all others it may have taken effect. */
+const NOTHING_DONE: ReadonlySet<FailureCode> = new Set(["handler_failed"]);
+
+interface Made {
+  readonly position: number;
+  /** Of its tool and its input; undefined if nothing can be equal to it. */
+  readonly key: string | undefined;
+  /** Whether the journal may not have the input as it was. */
+  readonly isHidden: boolean;
+  answeredAt?: number;
+  hasDisplay?: boolean;
+  /** Indexes of the turns with batches of its stream; undefined once the journal does not have all of them as they were. */
+  batches: number[] | undefined;
+  items: number;
+  answer?: EarlierAnswer | undefined;
+}
+
+/** Takes the records of an execution that has ended, and tells which of its calls can stand for calls of a program that corrects it. */
+export class EarlierFold {
+  readonly #state = new ExecutionState();
+  readonly #history = new CallHistory();
+  readonly #made = new Map<string, Made>();
+  readonly #artifacts: PastArtifact[] = [];
+  readonly #digests = new Map<string, string>();
+  /** Number of records of the executions before this one. */
+  readonly #before: number;
+  /** Calls of the turn that is being read. */
+  #called: (GuestFrame & { readonly kind: "call" })[] = [];
+  #isRedacted = false;
+  readonly #listener: TurnListener = {
+    event: (event) => this.#takeEvent(event),
+    command: (command) => this.#takeCommand(command),
+  };
+
+  constructor(before: number) {
+    this.#before = before;
+  }
+
+  get records(): number {
+    return this.#state.records;
+  }
+
+  get artifacts(): readonly PastArtifact[] {
+    return this.#artifacts;
+  }
+
+  /** Throws `journal_invalid` for a turn that cannot be read. */
+  take(record: JournalRecord): SlicedWork<void> {
+    return readingSliced(this.#state.header?.execution, this.#state.records, this.#take(record));
+  }
+
+  *#take(record: JournalRecord): SlicedWork<void> {
+    const state = this.#state;
+    this.#isRedacted = "redacted" in record && record.redacted !== undefined;
+    if (record.type === "turn") {
+      yield* applySliced(state, record, this.#listener);
+      yield* this.#make();
+      return;
+    }
+    if (record.type === "artifact") this.#artifacts.push(pastArtifact(record, state.records));
+    if (record.type === "header") for (const { name, digest } of record.tools) this.#digests.set(name, digest);
+    const made = record.type === "answered" ? this.#made.get(record.call) : undefined;
+    if (made && record.type === "answered") {
+      made.answeredAt = state.records;
+      made.hasDisplay = record.display !== undefined;
+    }
+    applyRecord(state, record);
+    this.#history.note(withoutTexts(record));
+  }
+
+  #takeCommand(command: GuestFrame): void {
+    if (command.kind === "call") this.#called.push(command);
+    // A stream that was left has no end that could be given again.
+    const made = command.kind === "cancel" ? this.#made.get(String(command.id)) : undefined;
+    if (made) made.batches = undefined;
+  }
+
+  /** Takes the calls of a turn. Their inputs are not kept. */
+  *#make(): SlicedWork<void> {
+    const called = this.#called;
+    this.#called = [];
+    for (const { id, tool, body } of called) {
+      const definition = this.#digests.get(tool);
+      const input = definition === undefined ? undefined : yield* canonicalDigest(body);
+      const key = input === undefined || definition === undefined ? undefined : keyOf(tool, definition, input);
+      const call = { id: String(id), tool, caller: "programmatic", inputBytes: 0, at: this.#state.now } as const;
+      this.#history.make(call);
+      this.#made.set(call.id, {
+        position: this.#state.records - 1,
+        key,
+        isHidden: this.#isRedacted,
+        batches: [],
+        items: 0,
+      });
+    }
+  }
+
+  #takeEvent(event: HostFrame): void {
+    if (event.kind !== "answer" && event.kind !== "items") return;
+    const made = this.#made.get(String(event.id));
+    const turn = this.#state.records - 1;
+    if (!made) return;
+    if (event.kind === "answer") {
+      const answered = this.#history.get(String(event.id))?.answered;
+      if (event.ok && answered?.ok && !this.#isRedacted) made.answer = this.#answerOf(made, answered, turn);
+    } else if (this.#isRedacted || event.body === undefined) made.batches = undefined;
+    else {
+      made.batches?.push(turn);
+      made.items += event.count;
+    }
+  }
+
+  #answerOf(
+    { batches, items: given, answeredAt, hasDisplay }: Made,
+    { bytes, shape = "", partsLeftOut = 0, items }: NonNullable<KnownCall["answered"]>,
+    turn: number,
+  ): EarlierAnswer | undefined {
+    const isStream = items !== undefined;
+    if (isStream && (batches === undefined || given !== items)) return undefined;
+    const turns = isStream && batches ? batches : [turn];
+    return { bytes, shape, partsLeftOut, turns, isStream, display: hasDisplay ? answeredAt : undefined };
+  }
+
+  /** The calls of which something is known that matters for an equal call, in the order in which they were made. */
+  get calls(): readonly EarlierCall[] {
+    return this.#history.all.flatMap((call) => this.#earlierCall(call) ?? []);
+  }
+
+  #effectOf({ tool, effect }: KnownCall) {
+    return effect ?? this.#state.header?.tools.find(({ name }) => name === tool)?.effect ?? "read";
+  }
+
+  #earlierCall(call: KnownCall): EarlierCall | undefined {
+    const { id, tool, reused, answered, decision, earlier } = call;
+    const made = this.#made.get(id);
+    const execution = this.#state.header?.execution;
+    // What was reused is known from the execution that it comes from.
+    if (reused || made?.key === undefined || execution === undefined) return undefined;
+    const { key, position, isHidden, answeredAt = Number.POSITIVE_INFINITY } = made;
+    const answer = isHidden ? undefined : made.answer;
+    const effect = this.#effectOf(call);
+    const isUnknown = !answer && effect === "write" && mayHaveTakenEffect(call);
+    const approval = decision?.allow && !isHidden ? decision : undefined;
+    if (!answer && !isUnknown && !approval) return undefined;
+    return {
+      execution,
+      call: id,
+      tool,
+      key,
+      effect,
+      made: this.#before + position,
+      ended: this.#before + answeredAt,
+      at: answered?.at ?? 0,
+      answer,
+      isUnknown,
+      ...(isHidden ? { isHidden } : {}),
+      approval,
+      ...(earlier ? { replaces: earlier } : {}),
+    };
+  }
+}
+
+/** What is kept of a record: values are read from the journal once they are given. */
+function withoutTexts(record: JournalRecord): JournalRecord {
+  switch (record.type) {
+    case "answered": {
+      const { display: _display, ...kept } = record;
+      return kept;
+    }
+    case "decision":
+      return record.done === undefined ? record : { ...record, done: "null" };
+    case "result":
+      return record.value === undefined ? record : { ...record, value: "null" };
+    default:
+      return record;
+  }
+}
+
+/** Whether a call without an answer to give may have changed something. */
+function mayHaveTakenEffect({ started, decided, end }: KnownCall): boolean {
+  if (end?.outcome.type === "failed") return !NOTHING_DONE.has(end.outcome.code);
+  if (end?.outcome.type === "refused") return false;
+  // A client may have done what it was asked for.
+  return started === true || decided?.decision === "client";
+}

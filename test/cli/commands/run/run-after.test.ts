@@ -1,0 +1,50 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { fixtures, portcullis } from "../../command.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+writeFileSync(
+  join(folder, "tools.ts"),
+  `import { appendFileSync } from "node:fs";
+   import { defineTool } from "${fixtures}../../../src/index.ts";
+   import { z } from "${fixtures}../../../node_modules/zod/index.js";
+   export default [
+     defineTool({
+       name: "pay", description: "d", input: z.object({ n: z.number() }), allowedCallers: ["programmatic"], effect: "write",
+       handler: ({ n }) => { appendFileSync(${JSON.stringify(join(folder, "paid"))}, n + " "); return n; },
+     }),
+   ];`,
+);
+
+test("run --after gives a corrected program the answers of the one before it, and show tells so", async () => {
+  const options = ["--tools", join(folder, "tools.ts"), "--journal", join(folder, "one.db")];
+  const failed = await portcullis(
+    ["run", "-", ...options, "--execution", "first"],
+    "await tools.pay({ n: 3 }); throw 1;",
+  );
+  expect(failed.code).toBe(1);
+  const program = "return [await tools.pay({ n: 3 }), await tools.pay({ n: 4 })];";
+  const fixed = await portcullis(["run", "-", ...options, "--execution", "second", "--after", "first"], program);
+  expect(fixed.code).toBe(0);
+  expect(fixed.stdout).toContain("[3,4]");
+  expect(fixed.stdout).toContain("1 of its 2 calls was answered from before");
+  const shown = (await portcullis(["show", "second", "--journal", join(folder, "one.db")])).stdout;
+  expect(shown).toContain("after first");
+  expect(shown).toContain("number, from before");
+  const { readFileSync } = await import("node:fs");
+  expect(readFileSync(join(folder, "paid"), "utf8")).toBe("3 4 ");
+  const unknown = await portcullis(["run", "-", ...options, "--after", "never"], program);
+  expect(unknown.stderr).toContain('The journal holds no execution "never" of tenant "default".');
+});
+
+test("run --after needs a journal, and --max-age needs --after", async () => {
+  const alone = await portcullis(["run", "-", "--after", "first"], "return 1;");
+  expect([alone.code, alone.stderr]).toEqual([2, expect.stringContaining("add --journal FILE")]);
+  const age = await portcullis(["run", "-", "--max-age", "30s"], "return 1;");
+  expect(age.code).toBe(2);
+  expect(age.stderr).toContain("the option `after`");
+});

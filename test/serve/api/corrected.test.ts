@@ -1,0 +1,60 @@
+import { expect, test } from "vitest";
+import { keyOf, openServer } from "../servers.ts";
+
+const CALL = "const found = await tools.crm.find({});";
+const FAILS = `${CALL} throw new Error("the last line is wrong");`;
+
+test("a corrected program is answered as the one before it, and all that tells of it has the ids of its tenant", async () => {
+  await using door = await openServer();
+  const first = await door.ask("POST", "/v1/executions", { body: { program: FAILS, execution: "first" } });
+  expect(first.json.outcome.type).toBe("failed");
+  const body = { program: `${CALL} return found;`, after: "first", maxAgeMs: 60_000, execution: "second" };
+  const { status, json } = await door.ask("POST", "/v1/executions", { body });
+  const from = { execution: "first", callId: "1" };
+  expect(status).toBe(200);
+  expect(json).toMatchObject({
+    outcome: { type: "completed", value: [{ id: 1 }] },
+    calls: [{ tool: "crm.find", started: false, from }],
+    usage: { calls: 1, reused: 1 },
+  });
+  // The same request again gives the same execution.
+  expect((await door.ask("POST", "/v1/executions", { body })).json.calls).toEqual(json.calls);
+  expect((await door.ask("GET", "/v1/executions/second")).json.calls).toMatchObject([{ from }]);
+  expect((await door.ask("GET", "/v1/executions/second/view")).json).toMatchObject({
+    after: "first",
+    calls: [{ from }],
+  });
+  const events = (await door.ask("GET", "/v1/executions/second/events")).text;
+  expect(events).toContain('"type":"execution_started","after":"first"');
+  expect(events).toContain('"from":{"execution":"first","callId":"1"}');
+  expect(events).not.toContain("call_started");
+});
+
+test.each([
+  ["an unknown one", { after: "never" }, 404, "execution_unknown"],
+  ["one that runs", { after: "runs" }, 409, "execution_open"],
+  ["an id that is none", { after: "" }, 400, "request_invalid"],
+  ["an age alone", { maxAgeMs: 1 }, 400, "request_invalid"],
+  ["an age that is none", { after: "first", maxAgeMs: -1 }, 400, "request_invalid"],
+])("%s is refused as what a program goes on from", async (_, more, status, code) => {
+  await using door = await openServer();
+  await door.ask("POST", "/v1/executions", { body: { program: FAILS, execution: "first" } });
+  const slow = { program: "return tools.crm.slow({});", execution: "runs", wait: false };
+  await door.ask("POST", "/v1/executions", { body: slow });
+  const refused = await door.ask("POST", "/v1/executions", {
+    body: { program: "return 1;", execution: "new", ...more },
+  });
+  expect([refused.status, refused.json.error.code]).toEqual([status, code]);
+  expect((await door.ask("GET", "/v1/executions/new")).status).toBe(404);
+  expect(door.errors).toEqual([]);
+});
+
+test("another tenant's execution is unknown, as one that never was", async () => {
+  await using door = await openServer();
+  await door.ask("POST", "/v1/executions", { body: { program: FAILS, execution: "first" } });
+  const asked = async (after: string) =>
+    (await door.ask("POST", "/v1/executions", { key: keyOf("bob"), body: { program: "return 1;", after } })).json;
+  const [theirs, none] = [await asked("first"), await asked("never")];
+  expect(theirs.error.code).toBe("execution_unknown");
+  expect(JSON.stringify(theirs).replaceAll("first", "never")).toBe(JSON.stringify(none));
+});
