@@ -142,7 +142,11 @@ export class Database {
       } catch (error) {
         const cause = error instanceof Undone ? error.cause : error;
         const fault = faultOf(cause);
-        if (fault === "refused") throw storeError(cause, this.where);
+        if (fault === "refused") {
+          const told = storeError(cause, this.where);
+          // What has no code of PostgreSQL's is TLS, or the files that the URL names for it.
+          throw told === cause && error instanceof Undone ? unavailable(this.where, 0, cause) : told;
+        }
         const isUndone = error instanceof Undone || fault === "later";
         if (!isUndone && !idempotent) throw unknownOutcome(this.where, cause);
         if (!isUndone) onLost?.();

@@ -86,4 +86,87 @@ describe.skipIf(noPostgres)("a journal in PostgreSQL", () => {
     }
     expect(await server.sql("SELECT bytes FROM large.texts")).toEqual([{ bytes: String(large.length) }]);
   });
+
+  test("a large execution is read with a page of it in memory, which the reading says before it holds it", async () => {
+    const journal = openJournal();
+    await journal.create(header("one"));
+    // 1,200 records of 30 kB, some of 400 kB, and texts that are kept by their hash.
+    const records = Array.from({ length: 1200 }, (_, n) =>
+      turn(
+        `${n}`,
+        ...(n % 100 === 50 ? [`"`.repeat(60_000), `"`.repeat(60_000), `${n}`.repeat(70_000)] : [`${n}`.padEnd(30_000)]),
+      ),
+    );
+    for (let from = 0; from < records.length; from += 200)
+      await journal.append("one", from + 1, records.slice(from, from + 200));
+    const holds: number[] = [];
+    const hold = (bytes: number) => {
+      holds.push(bytes);
+      return Promise.resolve();
+    };
+    let position = 0;
+    for await (const record of journal.read("one", { hold })) {
+      if (position > 0) expect(record).toEqual(records[position - 1]);
+      position += 1;
+    }
+    expect(position).toBe(1201);
+    // A page twice, as text and parsed; more only for a record that is larger, and for its texts.
+    expect(Math.max(...holds)).toBeLessThan(2.5 * 1024 * 1024);
+    expect(holds.filter((bytes) => bytes > 512 * 1024).length).toBeLessThan(12 * 40);
+    // A reading of a few records reads no others.
+    const before = holds.length;
+    const few = await Array.fromAsync(journal.read("one", { hold, from: 10, count: 2 }));
+    expect(few).toEqual(records.slice(9, 11));
+    expect(holds.length - before).toBeLessThan(8);
+  });
+
+  describe("check", () => {
+    const large = JSON.stringify(Array.from({ length: 30_000 }, (_, n) => n));
+    test.each([
+      ["a missing record", "DELETE FROM records WHERE position = 1", /record 1 .* is missing/],
+      ["a record that is not JSON", "UPDATE records SET record = '{' WHERE position = 1", /not JSON/],
+      [
+        "a record of an unknown type",
+        `UPDATE records SET record = '{"type":"x"}' WHERE position = 1`,
+        /no record of type "x"/,
+      ],
+      ["an altered large text", "UPDATE texts SET data = '\\x00'", /cannot be decompressed/],
+      ["a large text under another hash", "UPDATE texts SET sha256 = '\\x00'", /is missing/],
+      ["another tenant in the list", "UPDATE executions SET tenant = 'other'", /does not match|is missing/],
+      ["an execution that is listed as open", "UPDATE executions SET ended = false", /disagree/],
+      ["a head below 1", "UPDATE executions SET head = -5", /values that no execution has/],
+      ["a start before 1970", "UPDATE executions SET started_at = -1", /values that no execution has/],
+      [
+        "a lease that JavaScript cannot hold",
+        "UPDATE executions SET leased_until = 9223372036854775807",
+        /values that no/,
+      ],
+      ["a tenant of 100 kB", "UPDATE executions SET tenant = repeat('x', 100000)", /values that no execution has/],
+      ["a driver of 20 MB", "UPDATE executions SET driver = repeat('x', 20000000)", /values that no execution has/],
+    ])("finds %s", async (_, sql, problem) => {
+      const schema = `checked_${(count += 1)}`;
+      const journal = openJournal({ schema });
+      await journal.create(header("one"));
+      await journal.append("one", 1, [turn("a"), turn(`{"kind":"answer"}\n${large}`), outcome]);
+      expect(await Array.fromAsync(journal.check())).toEqual([]);
+      await server.sql(`SET search_path = ${schema}; ${sql}`);
+      expect(await Array.fromAsync(journal.check())).toEqual([
+        expect.objectContaining({ problem: expect.stringMatching(problem) as string }),
+      ]);
+    });
+  });
+
+  test("prune keeps what a driver holds, and the ended programs of an open conversation", async () => {
+    const journal = openJournal();
+    const ids = async () => (await listed(journal)).map(({ execution }) => execution).toReversed();
+    await journal.create(header("driven", { startedAt: 1 }));
+    await journal.append("driven", 1, [{ type: "claim", driver: "d", leaseMs: 60_000, at: Date.now() }]);
+    await journal.create(header("above", { startedAt: 8 }));
+    await journal.create(header("child", { startedAt: 1, parent: { execution: "above", call: "1" } }));
+    await journal.append("child", 1, [outcome]);
+    expect(await journal.prune({ before: 5, open: true })).toBe(0);
+    await journal.append("above", 1, [outcome]);
+    expect(await journal.prune({ before: 5, open: true })).toBe(1);
+    expect(await ids()).toEqual(["driven", "above"]);
+  });
 });
