@@ -27,7 +27,7 @@ export async function grantTenants(database: Database, role: string, tenants: re
         GRANT USAGE ON SCHEMA ${schema} TO ${found.name};
         GRANT SELECT ON ${schema}.journal_format TO ${found.name};
         GRANT SELECT, INSERT ON ${schema}.executions, ${schema}.records, ${schema}.texts, ${schema}.uses TO ${found.name};
-        GRANT UPDATE (head, ended, driver, leased_until) ON ${schema}.executions TO ${found.name};
+        GRANT UPDATE (head, ended, driver, leased_until, rests_until) ON ${schema}.executions TO ${found.name};
       `);
     },
     { idempotent: true },
