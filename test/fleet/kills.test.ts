@@ -33,15 +33,15 @@ interface Storm {
   readonly clockMs: number;
 }
 
-const SMALL: Storm = { workers: 2, submissions: 40, kills: 10, zombies: 1, restarts: 1, losses: 1, clockMs: 0 };
+const SMALL: Storm = { workers: 2, submissions: 20, kills: 5, zombies: 0, restarts: 1, losses: 1, clockMs: 0 };
 const KILLS = Number(process.env["KILLS"] ?? 50);
 const LARGE: Storm = {
   workers: 3,
-  submissions: 300,
+  submissions: 6 * KILLS,
   kills: KILLS,
-  zombies: 3,
-  restarts: 5,
-  losses: 2,
+  zombies: Math.ceil(KILLS / 16),
+  restarts: Math.ceil(KILLS / 10),
+  losses: Math.ceil(KILLS / 25),
   clockMs: 600_000,
 };
 const CONVERSATION_EVERY = 10;
@@ -124,17 +124,27 @@ describe.skipIf(noPostgres)("a fleet on PostgreSQL whose workers die", () => {
   function raise(url: string, effects: string, any: () => Runtime, submitSome: (part: number) => Promise<void>) {
     const done = { kills: 0, zombies: 0, restarts: 0, losses: 0 };
     let isOver = false;
-    const workers: ChildProcess[] = [];
-    const replace = async (index: number) => {
-      const worker = startWorker(url, effects, index === 0 ? STORM.clockMs : 0);
-      workers[index] = worker;
+    /** Workers that work, in the order in which they began to. */
+    const working: { readonly worker: ChildProcess; readonly clockMs: number }[] = [];
+    let begun = Promise.withResolvers<void>();
+    const begin = async (clockMs: number) => {
+      const worker = startWorker(url, effects, clockMs);
       await Promise.race([once(worker, "message"), once(worker, "exit")]);
+      working.push({ worker, clockMs });
+      begun.resolve();
+    };
+    const next = async () => {
+      for (;;) {
+        const found = working.splice(Math.floor(Math.random() * working.length), 1)[0];
+        if (found) return found;
+        begun = Promise.withResolvers();
+        await begun.promise;
+      }
     };
     const rounds = async () => {
-      await Promise.all(Array.from({ length: STORM.workers }, (_, index) => replace(index)));
+      for (let index = 0; index < STORM.workers; index += 1) void begin(index === 0 ? STORM.clockMs : 0);
       for (; done.kills < STORM.kills; done.kills += 1) {
-        const index = Math.floor(Math.random() * STORM.workers);
-        const worker = workers[index] as ChildProcess;
+        const { worker, clockMs } = await next();
         const part = (done.kills + 1) / STORM.kills;
         await submitSome(part);
         await delay(Math.random() * 300);
@@ -154,7 +164,7 @@ describe.skipIf(noPostgres)("a fleet on PostgreSQL whose workers die", () => {
           await loseWakes(any());
         }
         worker.kill("SIGKILL");
-        await replace(index);
+        void begin(clockMs);
       }
     };
     const ended = rounds().finally(() => {
