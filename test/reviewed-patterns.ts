@@ -5,6 +5,10 @@
  */
 export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
   "tried at one place only, and what repeats there ends where the next part begins": [
+    String.raw`/^(-?)(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/`,
+    String.raw`/^(?:\/(?:[^/~]|~[01])*)+$/`,
+    String.raw`/^\s*[[{]/`,
+    String.raw`/^g\s*(?<calls>[1-9]\d{0,5})(?:\s+(?<pointer>\/\S{1,200})=(?<sum>\d{1,15}(?:\.\d{1,6})?))?$/i`,
     String.raw`/^'(?:[^']|'')*'$/`,
     String.raw`/^\s*-(?:\s|$)/`,
     String.raw`/^[|>][+-]?$/`,

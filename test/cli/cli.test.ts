@@ -280,7 +280,7 @@ test.each([
   ],
   [
     ["demo", "nothing"],
-    'portcullis: demo: expected capital, airports, hops, movies, flights, speeches, subgrid, licenses, operations, streams, mcp-join, github-openapi, refunds, desk, read-file or team, got "nothing".',
+    'portcullis: demo: expected capital, airports, hops, movies, flights, speeches, subgrid, licenses, operations, streams, mcp-join, github-openapi, refunds, desk, read-file, team or code, got "nothing".',
   ],
 ])("wrong usage %j is told in a sentence, with exit code 2", async (args, sentence) => {
   const { code, stdout, stderr } = await portcullis(args, "return 1;");
@@ -496,7 +496,7 @@ test("tools --check finds what should not leave, by its place, and exits with 1"
   expect(clean.code).toBe(0);
   const tools = scratch(
     "leaks.mjs",
-    `import { defineTool, jsonSchema } from "portcullis";
+    `import { defineTool, jsonSchema } from ${JSON.stringify(join(process.cwd(), "src/index.ts"))};
     const input = jsonSchema({ type: "object", properties: { password: { type: "string", default: "hunter2" } } });
     export default [defineTool({ name: "crm.find", description: "At db.internal.", input, allowedCallers: ["direct"], effect: "read", handler: () => 1 })];`,
   );

@@ -277,7 +277,7 @@ describe("real servers behind the door", () => {
     const { code: checked, stdout } = await portcullis(["mcp", "--mcp", config, "--check"]);
     expect(checked).toBe(0);
     expect(stdout).toMatch(/files +--mcp \S+ +2\n/);
-    expect(stdout).toMatch(/files\.read_text_file +direct, programmatic +read +never +\d+/);
+    expect(stdout).toMatch(/files\.read_text_file +direct, programmatic +read +never +mcp files +\d+/);
     expect(stdout).toMatch(/Listed directly, these tools take [\d,]+ tokens; through Portcullis [\d,]+\./);
     expect(stdout).toContain('"write_file": { "allowedCallers": ["programmatic"], "effect": ');
     const { stdout: json } = await portcullis(["mcp", "--mcp", config, "--check", "--json"]);
