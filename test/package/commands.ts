@@ -110,6 +110,12 @@ export const COMMANDS: readonly CommandCase[] = [
     stderr: /npm install @anthropic-ai\/sdk/,
   },
   {
+    name: "worker: a journal in a file, which no other machine reaches",
+    args: ["worker", ...TOOLS, "--journal", "worker.db"],
+    code: 2,
+    stderr: /A worker needs the journal of its fleet, in PostgreSQL/,
+  },
+  {
     name: "image without a Docker daemon",
     args: ["image", "check"],
     code: 5,
