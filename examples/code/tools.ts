@@ -7,8 +7,8 @@ import { defineTextTool } from "portcullis";
 import { loadAgents, taskTool } from "portcullis/agents";
 import { workspaceTools } from "portcullis/workspace";
 
-/** The documents of this repository. */
-export const DOCUMENTS = fileURLToPath(new URL("../../docs", import.meta.url));
+/** The documents of this repository, which the package has too. */
+export const DOCUMENTS = fileURLToPath(new URL("docs", import.meta.resolve("portcullis/package.json")));
 
 const workspace = workspaceTools({ root: DOCUMENTS });
 

@@ -119,7 +119,7 @@ test("tools with the same name make no runtime", async () => {
 });
 
 const EXECUTE_OPTIONS =
-  "The options are execution, language, result, limits, tools, tenant, context, approve, policy, approvePrograms, onEvent, signal.";
+  "The options are execution, after, maxAgeMs, language, result, limits, tools, tenant, context, approve, policy, approvePrograms, onEvent, signal.";
 
 test.each<[unknown, unknown, string]>([
   [5, {}, "execute(program): expected source text, got 5."],
