@@ -6,11 +6,12 @@ const root = fileURLToPath(new URL("../src/", import.meta.url));
 const sources = readdirSync(root, { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".ts"));
 const textOf = (path: string) => readFileSync(`${root}${path}`, "utf8").replace(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, "");
 
-/** What reads a store: the reader, a journal that passes on to another one, and a store's own check. */
+/** What reads a store: the reader, journals that pass on to another one, and the check of stores. */
 const READERS: ReadonlySet<string> = new Set([
   "journal/reading/read-records.ts",
   "redaction/redacting-journal.ts",
-  "journal/sqlite/sqlite-journal.ts",
+  "fleet/fleet-journal.ts",
+  "journal/stored-journal.ts",
 ]);
 
 /** `journal.read(`, `this.#journal.read(`, `runtime.journal.read(`, `store.read(`, and `read` taken out of one. */
@@ -43,7 +44,8 @@ test("what reads is no longer named here once it does not", () => {
 const LISTERS: ReadonlySet<string> = new Set([
   "journal/reading/read-records.ts",
   "redaction/redacting-journal.ts",
-  "journal/sqlite/sqlite-journal.ts",
+  "fleet/fleet-journal.ts",
+  "journal/stored-journal.ts",
 ]);
 
 const LISTS =

@@ -10,7 +10,9 @@ const isSecret = (given: unknown): boolean =>
 
 export const WEBHOOK_RULES = {
   /** Where events are sent: an https address, without a name and a password in it. With `allowPrivate` also an http one. */
-  url: required(option<string>("an https address", (given) => typeof given === "string" && URL.canParse(given))),
+  url: secret(
+    required(option<string>("an https address", (given) => typeof given === "string" && URL.canParse(given))),
+  ),
   /**
    * What signs each request, of at least 24 characters. To change it, give a list, the new one first: each of them signs, until
    * the receiver knows the new one.

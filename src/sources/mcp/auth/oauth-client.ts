@@ -23,7 +23,7 @@ type Registered = ReturnType<OAuthClientProvider["clientInformation"]>;
 export class OAuthClient implements OAuthClientProvider {
   readonly #options: ReadOAuth;
   readonly #source: string;
-  readonly #store: TokenStore;
+  readonly #file: TokenStore;
   readonly #state = randomUUID();
   /** Told of each token, so that no text of the server repeats it. */
   readonly #onToken: (token: string) => void;
@@ -38,7 +38,7 @@ export class OAuthClient implements OAuthClientProvider {
     this.#source = source;
     this.#onToken = onToken;
     this.#options = options;
-    this.#store = new TokenStore(options.store);
+    this.#file = new TokenStore(options.store);
   }
 
   /** Rejects with `option_invalid` for a store that cannot be used, and for a port that is taken. */
@@ -54,7 +54,7 @@ export class OAuthClient implements OAuthClientProvider {
   }
 
   async #listen(): Promise<void> {
-    const { port: kept } = this.#store.read();
+    const { port: kept } = this.#file.read();
     const wanted = this.#options.port ?? (typeof kept === "number" ? kept : 0);
     if (await this.#bind(wanted)) return;
     if (this.#options.port !== undefined)
@@ -147,7 +147,7 @@ export class OAuthClient implements OAuthClientProvider {
         client_id: clientId,
         ...(clientSecret === undefined ? {} : { client_secret: clientSecret }),
       };
-    return keptIn(this.#store.read(), "client") as Registered;
+    return keptIn(this.#file.read(), "client") as Registered;
   }
 
   saveClientInformation(client: unknown): void {
@@ -155,7 +155,7 @@ export class OAuthClient implements OAuthClientProvider {
   }
 
   tokens(): Kept {
-    const tokens = keptIn(this.#store.read(), "tokens");
+    const tokens = keptIn(this.#file.read(), "tokens");
     for (const name of ["access_token", "refresh_token"]) {
       const token = textOf(tokens, name);
       if (token) this.#onToken(token);
@@ -195,7 +195,7 @@ export class OAuthClient implements OAuthClientProvider {
   }
 
   #keep(changed: Fields): void {
-    this.#store.write({ ...this.#store.read(), ...changed });
+    this.#file.write({ ...this.#file.read(), ...changed });
   }
 }
 
