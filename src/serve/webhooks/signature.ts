@@ -1,5 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
+/** A key is as long as Standard Webhooks has it at least, in bytes, so that none is empty by mistake. */
+const MIN_KEY_BYTES = 24;
 /** How far the time of a webhook may be from now, in milliseconds. */
 const TOLERANCE_MS = 5 * 60_000;
 
@@ -38,12 +40,21 @@ export function verifyWebhook({ headers, body, secret }: WebhookVerification): b
   if (Math.abs(Date.now() - Number(timestamp) * 1000) > TOLERANCE_MS) return false;
   const given = signatures.split(" ", 16).map((one) => Buffer.from(one.replace(/^v1,/, ""), "base64"));
   return [secret].flat().some((one) => {
+    if (!isWebhookSecret(one)) return false;
     const expected = macOf(one, id, timestamp, body);
     return given.some((mac) => mac.length === expected.length && timingSafeEqual(mac, expected));
   });
 }
 
+/** Whether a secret gives a key that is long enough. Of `whsec_…` the key is what its base64 stands for. */
+export function isWebhookSecret(secret: unknown): boolean {
+  return typeof secret === "string" && secret.length <= 1024 && keyOf(secret).length >= MIN_KEY_BYTES;
+}
+
+function keyOf(secret: string): Buffer {
+  return secret.startsWith("whsec_") ? Buffer.from(secret.slice("whsec_".length), "base64") : Buffer.from(secret);
+}
+
 function macOf(secret: string, id: string, timestamp: string, body: string): Buffer {
-  const key = secret.startsWith("whsec_") ? Buffer.from(secret.slice("whsec_".length), "base64") : secret;
-  return createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest();
+  return createHmac("sha256", keyOf(secret)).update(`${id}.${timestamp}.${body}`).digest();
 }

@@ -1,12 +1,9 @@
 import { optionError } from "../../errors.ts";
+import { isWebhookSecret } from "./signature.ts";
 import { checkOptions, fieldsOf, flag, option, type OptionsOf, required, secret } from "../../option-rules/options.ts";
 
 export const WEBHOOK_EVENTS = ["execution_waiting", "execution_ended"] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
-
-const MIN_SECRET = 24;
-const isSecret = (given: unknown): boolean =>
-  typeof given === "string" && given.length >= MIN_SECRET && given.length <= 1024;
 
 export const WEBHOOK_RULES = {
   /** Where events are sent: an https address, without a name and a password in it. With `allowPrivate` also an http one. */
@@ -14,13 +11,17 @@ export const WEBHOOK_RULES = {
     required(option<string>("an https address", (given) => typeof given === "string" && URL.canParse(given))),
   ),
   /**
-   * What signs each request, of at least 24 characters. To change it, give a list, the new one first: each of them signs, until
+   * What signs each request: at least 24 characters, or `whsec_` and the base64 of 24 bytes. To change it, give a list, the new one first: each of them signs, until
    * the receiver knows the new one.
    */
   secret: secret(
     required(
-      option<string | readonly string[]>(`a text of at least ${MIN_SECRET} characters, or a list of such`, (given) =>
-        Array.isArray(given) ? given.length > 0 && given.length <= 4 && given.every(isSecret) : isSecret(given),
+      option<string | readonly string[]>(
+        "a text of 24 to 1024 characters, whsec_ and the base64 of 24 bytes or more, or a list of such",
+        (given) =>
+          Array.isArray(given)
+            ? given.length > 0 && given.length <= 4 && given.every(isWebhookSecret)
+            : isWebhookSecret(given),
       ),
     ),
   ),

@@ -97,13 +97,20 @@ export class Webhooks {
   }
 }
 
-/** The events of one webhook that are sent, and those that wait. */
+interface Due {
+  readonly body: WebhookBody;
+  /** Attempts that have failed. */
+  readonly failed: number;
+}
+
+/** The events of one webhook: those that are sent, those that are due, and those that rest before their next attempt. */
 class Line {
   readonly #webhook: Webhook;
   readonly #closing: AbortSignal;
   readonly #onError: (error: unknown) => void;
-  readonly #waiting: WebhookBody[] = [];
+  readonly #due: Due[] = [];
   #sending = 0;
+  #resting = 0;
 
   constructor(webhook: Webhook, closing: AbortSignal, onError: (error: unknown) => void) {
     this.#webhook = webhook;
@@ -112,36 +119,42 @@ class Line {
   }
 
   get pending(): number {
-    return this.#sending + this.#waiting.length;
+    return this.#sending + this.#due.length + this.#resting;
   }
 
   add(body: WebhookBody): void {
     if (this.pending >= MOST_PENDING) return this.#onError(this.#failed(body, `${MOST_PENDING} events wait already`));
-    this.#waiting.push(body);
+    this.#due.push({ body, failed: 0 });
     this.#next();
   }
 
   #next(): void {
     if (this.#sending >= AT_ONCE || this.#closing.aborted) return;
-    const body = this.#waiting.shift();
-    if (!body) return;
+    const due = this.#due.shift();
+    if (!due) return;
     this.#sending += 1;
-    void this.#deliver(body).finally(() => {
+    void this.#send(due).finally(() => {
       this.#sending -= 1;
       this.#next();
     });
   }
 
-  async #deliver(body: WebhookBody): Promise<void> {
-    const text = JSON.stringify(body);
-    for (let attempt = 0; ; attempt += 1) {
-      const why = await this.#attempt(body.id, text);
-      if (why === undefined || this.#closing.aborted) return;
-      const wait = why.isFinal ? undefined : WAITS_MS[attempt];
-      if (wait === undefined) return this.#onError(this.#failed(body, why.text));
-      await pause(wait * (1 + Math.random() / 5), this.#closing);
-      if (this.#closing.aborted) return;
-    }
+  async #send({ body, failed }: Due): Promise<void> {
+    const why = await this.#attempt(body.id, JSON.stringify(body));
+    if (why === undefined || this.#closing.aborted) return;
+    const wait = why.isFinal ? undefined : WAITS_MS[failed];
+    if (wait === undefined) return this.#onError(this.#failed(body, why.text));
+    void this.#again({ body, failed: failed + 1 }, wait * (1 + Math.random() / 5));
+  }
+
+  /** Events that rest take no place of those that can be sent. */
+  async #again(due: Due, waitMs: number): Promise<void> {
+    this.#resting += 1;
+    await pause(waitMs, this.#closing);
+    this.#resting -= 1;
+    if (this.#closing.aborted) return;
+    this.#due.push(due);
+    this.#next();
   }
 
   /** Undefined if it was delivered. */
@@ -169,15 +182,13 @@ function undelivered(message: string): PortcullisError {
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms).unref();
-    signal.addEventListener(
-      "abort",
-      () => {
-        clearTimeout(timer);
-        resolve();
-      },
-      { once: true },
-    );
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms).unref();
+    signal.addEventListener("abort", end);
   });
 }
 

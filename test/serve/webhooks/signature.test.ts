@@ -1,6 +1,7 @@
 import { createHmac } from "node:crypto";
 import { afterEach, expect, test, vi } from "vitest";
 import { signedHeaders, verifyWebhook } from "../../../src/serve/webhooks/signature.ts";
+import { readWebhooks } from "../../../src/serve/webhooks/webhook-options.ts";
 
 afterEach(() => void vi.useRealTimers());
 
@@ -26,6 +27,15 @@ test("while a secret is changed, receivers that know the old or the new one veri
   expect(verifyWebhook({ headers: new Headers(headers), body, secret: OLD })).toBe(true);
   expect(verifyWebhook({ headers: signedHeaders("evt_1", body, [OLD]), body, secret: NEW })).toBe(false);
 });
+
+test.each(["", "short", "whsec_", `whsec_${"!".repeat(40)}`, `whsec_=${"A".repeat(40)}`])(
+  "a secret without a key of 24 bytes verifies nothing and signs nothing: %j",
+  (secret) => {
+    const headers = signedHeaders("evt_1", body, [secret]);
+    expect(verifyWebhook({ headers, body, secret })).toBe(false);
+    expect(() => readWebhooks([{ url: "https://example.com", secret }])).toThrow("secret");
+  },
+);
 
 test.each<[string, (headers: Record<string, string>) => Record<string, string>, string]>([
   ["another body", (headers) => headers, `${body} `],

@@ -103,6 +103,19 @@ test("only the events that a webhook asks for are sent to it, and a conversation
   expect(other.received.map(({ json }) => [json.type, json.execution])).toEqual([["execution_ended", "ends"]]);
 });
 
+test("events that rest before their next attempt hold up no other event", async () => {
+  await using other = await receiver(Array.from({ length: 8 }, () => 500));
+  await using door = await openServer({ keys: KEYS, webhooks: [hook(other.url)] });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const key = "ann-0123456789abcdef";
+  const ids = Array.from({ length: 9 }, (_, n) => `e${n}`);
+  for (const [n, execution] of ids.entries()) {
+    await door.ask("POST", "/v1/executions", { key, body: { program: "return 1", execution } });
+    await other.until(n + 1);
+  }
+  expect(other.received.map(({ json }) => json.execution)).toEqual(ids);
+});
+
 test("what is not answered with success is sent again later, with the same id, and a redirect is not followed", async () => {
   vi.spyOn(Math, "random").mockReturnValue(0);
   await using other = await receiver([500, 302]);
