@@ -77,7 +77,13 @@ describe("portcullis tools --mcp", () => {
   test("a tool that its file leaves to no caller is asked about no more", async () => {
     const decided = config("plain", { portcullis: { ...POLICY.portcullis, tools: { echo: false, die: false } } });
     const { stdout } = await portcullis(["tools", "--mcp", decided, "--check", "--json"]);
-    expect(JSON.parse(stdout)).toEqual({ tools: ["raw.other"], unassigned: [], problems: [], secrets: [] });
+    expect(JSON.parse(stdout)).toEqual({
+      tools: ["raw.other"],
+      servers: [{ source: "raw", protocol: "2025-11-25", name: "raw", version: "1" }],
+      unassigned: [],
+      problems: [],
+      secrets: [],
+    });
     const { stderr } = await portcullis(["tools", "--mcp", decided, "--allow", "raw.echo=read"]);
     expect(stderr).toContain("--allow raw.echo=read: the configuration file says already who may call these tools.");
   });
@@ -85,6 +91,7 @@ describe("portcullis tools --mcp", () => {
   test("--check lists what is of no caller with the line to add, and what was left out", async () => {
     const { code, stdout } = await portcullis(["tools", "--mcp", config("instructions"), "--check"]);
     expect(code).toBe(0);
+    expect(stdout).toMatch(/^server +protocol +calls itself +version\n[-─ ]*\n?raw +2025-11-25 +raw +1\n/);
     expect(stdout).toContain("0 tools may be called.");
     expect(stdout).toMatch(
       /raw\.echo +reads +"echo": \{ "allowedCallers": \["programmatic"\], "effect": "read" \} +--allow raw\.echo=read/,

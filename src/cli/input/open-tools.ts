@@ -1,6 +1,7 @@
 import { fromMcpConfig, type McpConfig } from "../../sources/mcp/config/mcp-config.ts";
 import { effectOf, type OpenApiSource } from "../../sources/openapi/from-openapi.ts";
 import type { UnassignedTool } from "../../sources/mcp/make-tools.ts";
+import type { ServerIdentity } from "../../sources/mcp/server-identity.ts";
 import { EFFECTS, type Tool } from "../../tools/tool.ts";
 import type { ToolsOptions } from "../command-options.ts";
 import { EXIT } from "../exit-code.ts";
@@ -22,6 +23,8 @@ export interface OpenSource {
   /** The option that named the source, with its file. */
   readonly from: string;
   readonly tools: readonly Tool[];
+  /** Of an MCP server. */
+  readonly server?: ServerIdentity;
 }
 
 /** The tools that there are now, of a module, of servers and of APIs; servers are connected until this is disposed of. */
@@ -31,7 +34,7 @@ export interface OpenTools extends Omit<McpConfig, "sources"> {
 
 /** A file of servers, or of an API, with the names of its tools. */
 interface Opened extends Omit<McpConfig, "sources"> {
-  readonly sources: readonly Pick<OpenApiSource, "name" | "names" | "tools">[];
+  readonly sources: readonly (Pick<OpenApiSource, "name" | "names" | "tools"> & Pick<OpenSource, "server">)[];
 }
 
 /** Loads the module, and connects to the servers. Rejects with a `Failure` or a `PortcullisError`; then no server is left running. */
@@ -63,7 +66,7 @@ export async function openAnyTools({ tools: module, mcp, openapi, allow }: Tools
   const names = new Set<string>();
   const take = (option: string, file: string, config: Opened) => {
     configs.push(config);
-    for (const { name, tools } of config.sources) {
+    for (const { name, tools, server } of config.sources) {
       // Tools of two sources with one name would have the same names.
       if (names.has(name))
         throw new Failure(
@@ -71,7 +74,7 @@ export async function openAnyTools({ tools: module, mcp, openapi, allow }: Tools
           `${option}: ${file} has a source ${name}, and so has a file before it: rename one.`,
         );
       names.add(name);
-      sources.push({ name, from: `${option} ${file}`, tools });
+      sources.push({ name, from: `${option} ${file}`, tools, ...(server && { server }) });
     }
   };
   const close = async () => {

@@ -12,6 +12,7 @@ import { loadMcp, type McpPackage } from "./wire/load-client.ts";
 import { type McpServer, type ReadServer, readServer } from "./mcp-options.ts";
 import { headersOf } from "./wire/param-headers.ts";
 import { resultValue } from "./result-value.ts";
+import { type ServerIdentity, serverIdentity } from "./server-identity.ts";
 import { Session } from "./session.ts";
 import { ListAgain } from "./list-again.ts";
 import { SourceTools } from "./pinned-tools.ts";
@@ -90,6 +91,11 @@ export class McpSource implements AsyncDisposable {
 
   get name(): string {
     return this.#server.name;
+  }
+
+  /** The version of the protocol, and what the server calls itself, by the latest handshake. */
+  get server(): ServerIdentity {
+    return this.#session ? serverIdentity(this.#session.peer, this.#text) : {};
   }
 
   /** The tools that a caller may call, by the latest list of the server. A runtime keeps the tools that it was given. */

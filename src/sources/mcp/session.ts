@@ -6,6 +6,7 @@ import { readAnswers, type Reply } from "./elicitation.ts";
 import { type Access, HttpWire } from "./wire/http-wire.ts";
 import type { McpPackage } from "./wire/load-client.ts";
 import type { ReadServer } from "./mcp-options.ts";
+import type { Peer } from "./server-identity.ts";
 import { StdioWire } from "./wire/stdio-wire.ts";
 import { ConnectionLost, MalformedMessage, type Message, type Wire } from "./wire/wire.ts";
 import { isFields } from "../../values/fields.ts";
@@ -110,6 +111,12 @@ export class Session {
       throw signal.aborted ? signal.reason : (lost ?? channel.explain(error));
     }
     return session;
+  }
+
+  /** What the handshake has agreed on, and what the server calls itself, as it sent it. */
+  get peer(): Peer {
+    const { name, version } = this.#client.getServerVersion() ?? {};
+    return { protocol: this.#client.getNegotiatedProtocolVersion(), name, version };
   }
 
   get isOpen(): boolean {

@@ -10,21 +10,43 @@ import { printJson, table } from "../../terminal/print.ts";
 import { writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
 
 /**
- * `portcullis tools --check`: lists the tools of servers that no caller may call, each with the line to add, and what could
+ * `portcullis tools --check`: lists the MCP servers, and the tools of servers that no caller may call, each with the line to add, and what could
  * not be taken over; then what declarations have that should not leave. Resolves with the exit code: 1 if they have any.
  */
 export async function checkTools(open: OpenTools, json: boolean): Promise<number> {
   const { tools, problems } = open;
   const { redact, without } = secretFinder();
   const secrets = await declaredSecrets(tools, redact);
-  if (json) printJson({ tools: tools.map(({ name }) => name), unassigned: unassignedLines(open), problems, secrets });
+  const servers = serversOf(open);
+  if (json)
+    printJson({
+      tools: tools.map(({ name }) => name),
+      servers,
+      unassigned: unassignedLines(open),
+      problems,
+      secrets,
+    });
   else {
+    printServers(servers);
     writeStdout(`${counted(tools.length, "tool")} may be called.\n`);
     printLeftOut(open);
     printSecrets(secrets);
   }
   if (without !== undefined) writeStderr(`${without}\n`);
   return secrets.length === 0 ? EXIT.completed : EXIT.failed;
+}
+
+/** The MCP servers, each with the version of the protocol and with what it calls itself. */
+function serversOf({ sources }: OpenTools) {
+  return sources.flatMap(({ name: source, server }) => (server ? [{ source, ...server }] : []));
+}
+
+function printServers(servers: ReturnType<typeof serversOf>): void {
+  if (servers.length === 0) return;
+  const cells = servers.map(({ source, protocol = "–", name = "–", version = "–" }) =>
+    [source, protocol, name, version].map(oneLine),
+  );
+  writeStdout(`${table(["server", "protocol", "calls itself", "version"], cells, [])}\n\n`);
 }
 
 /** The rules that find secrets, or what is looked for without them. */
