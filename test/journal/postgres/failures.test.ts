@@ -134,6 +134,20 @@ describe.skipIf(noPostgres)("a database that fails", () => {
     expect(await Array.fromAsync(journal.read("one"))).toEqual([header("one"), turn("patient")]);
   });
 
+  test("a statement that failed and whose error was caught lets no transaction pass as committed", async () => {
+    const journal = openJournal({ schema: "caught" });
+    await journal.create(header("one"));
+    const swallow = async (sql: (text: string) => Promise<unknown>) => {
+      await sql("SELECT 1 / 0").catch(() => {});
+    };
+    const refused = { code: "journal_invalid", message: expect.stringContaining("undone all") as string };
+    await expect(journal.append("one", 1, [turn("a")], { within: swallow })).rejects.toMatchObject(refused);
+    await expect(journal.create(header("two"), undefined, { within: swallow })).rejects.toMatchObject(refused);
+    await expect(journal.transaction(swallow)).rejects.toMatchObject(refused);
+    expect(await listed(journal)).toMatchObject([{ execution: "one", records: 1 }]);
+    expect(await journal.append("one", 1, [turn("a")])).toBe(2);
+  });
+
   test("a full disk rejects with journal_full, writes nothing, and takes what fits", async ({ skip }) => {
     const folder = `${server.folder}/small`;
     const mount = `mkdir ${folder} && mount -t tmpfs -o size=3m tmpfs ${folder} && chown postgres ${folder}`;
