@@ -179,7 +179,7 @@ export class ChangeQueue {
   }
 }
 
-/** Whether other changes would fail with this error, too. */
+/** Whether other changes would fail with this error, too. Any other error may be due to one of them alone. */
 function isUnavailable(error: unknown): boolean {
-  return PortcullisError.is(error) && (error.code.startsWith("journal_") || error.code === "runtime_closed");
+  return PortcullisError.is(error) && (error.code === "journal_unavailable" || error.code === "runtime_closed");
 }

@@ -52,6 +52,18 @@ describe.skipIf(noPostgres)("a role that the journal was granted to for one tena
     expect((await owner.find("of-other")).records).toBe(3);
   });
 
+  test("has one refused creation among others that share its commit, and these are made", async () => {
+    const created = await Promise.allSettled(
+      ["acme", "acme", "other", "acme"].map((tenant, n) => worker.create(header(`together-${n}`, { tenant }))),
+    );
+    expect(created).toMatchObject([
+      { value: 1 },
+      { value: 1 },
+      { reason: { code: "journal_read_only" } },
+      { value: 1 },
+    ]);
+  });
+
   test.each([
     ["another tenant's rows", "SELECT count(*)::int AS n FROM portcullis.executions WHERE tenant <> 'acme'"],
     ["another tenant's texts", "SELECT count(*)::int AS n FROM portcullis.texts WHERE tenant <> 'acme'"],
