@@ -22,15 +22,17 @@ export async function pruneExecutions(database: Database, options: PruneOptions)
 
 /** The executions are locked first: records that are appended until then are deleted with them. */
 function deletePage(database: Database, schema: string, before: number, open: boolean): Promise<number> {
+  // Leases are kept by the database's clock.
+  const now = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
   return database.transaction(
     async (client) => {
       const { rows } = await client.query<{ readonly number: string }>(
         `SELECT number FROM ${schema}.executions AS one WHERE started_at < $1
-         AND (ended OR ($2 AND coalesce(leased_until, 0) < $3))
+         AND (ended OR ($2 AND coalesce(leased_until, 0) < ${now}))
          AND NOT EXISTS (SELECT 1 FROM ${schema}.executions AS above WHERE above.id = one.parent AND NOT above.ended
-           AND (NOT $2 OR above.started_at >= $1 OR coalesce(above.leased_until, 0) >= $3))
+           AND (NOT $2 OR above.started_at >= $1 OR coalesce(above.leased_until, 0) >= ${now}))
          ORDER BY number LIMIT ${PAGE} FOR UPDATE SKIP LOCKED`,
-        [before, open, Date.now()],
+        [before, open],
       );
       const numbers = rows.map(({ number }) => number);
       if (numbers.length === 0) return 0;

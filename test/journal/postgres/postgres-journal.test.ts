@@ -50,6 +50,23 @@ describe.skipIf(noPostgres)("a journal in PostgreSQL", () => {
     expect((lease?.until ?? 0) - Date.now()).toBeGreaterThan(0);
   });
 
+  test("a machine whose clock is wrong prunes no execution that a driver holds, and each that none holds", async () => {
+    const right = openJournal({ schema: "clock_prune" });
+    await right.create(header("held", { startedAt: 1 }), { driver: "right", until: Date.now() + 60_000 });
+    await right.create(header("left", { startedAt: 1 }), { driver: "gone", until: Date.now() - 60_000 });
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 600_000 });
+    try {
+      expect(await right.prune({ before: 5, open: true })).toBe(1);
+      expect((await right.find("held")).execution).toBe("held");
+      await right.create(header("gone", { startedAt: 1 }), { driver: "gone", until: 5 });
+      vi.setSystemTime(Date.now() - 1_200_000);
+      expect(await right.prune({ before: 5, open: true })).toBe(1);
+    } finally {
+      vi.useRealTimers();
+    }
+    expect((await listed(right)).map(({ execution }) => execution)).toEqual(["held"]);
+  });
+
   test("is there again for the next process", async () => {
     const schema = "again";
     const first = openJournal({ schema });
