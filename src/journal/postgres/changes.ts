@@ -39,7 +39,7 @@ export const changeText = (schema: string): string => `
   ), made AS (
     INSERT INTO ${schema}.executions (id, kind, tenant, parent, started_at, head, ended, driver, leased_until)
     SELECT id, kind, tenant, parent, started_at, count, ends, driver, until FROM given WHERE expected = 0
-    ON CONFLICT DO NOTHING
+    ON CONFLICT (id) DO NOTHING
     RETURNING number, id, head
   ), moved AS (
     UPDATE ${schema}.executions AS e

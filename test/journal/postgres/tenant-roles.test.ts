@@ -84,6 +84,11 @@ describe.skipIf(noPostgres)("a role that the journal was granted to for one tena
     ["a tenant more for itself", "INSERT INTO portcullis.tenant_roles VALUES ('worker', 'other')"],
     ["the tenants of roles", "SELECT * FROM portcullis.tenant_roles"],
     ["an execution for another tenant", "UPDATE portcullis.executions SET tenant = 'other' WHERE id = 'mine'"],
+    [
+      "a number of its choice, which the next execution would have",
+      `INSERT INTO portcullis.executions (number, started_at, head, ended, kind, id, tenant)
+       OVERRIDING SYSTEM VALUE VALUES (1000, 1, 1, false, 'program', 'chosen', 'acme')`,
+    ],
     ["a record of another tenant's execution", "INSERT INTO portcullis.records VALUES (2, 3, '{}')"],
     ["a text of another tenant", "INSERT INTO portcullis.texts VALUES (1, 'other', '\\x00', '\\x00')"],
     ["a use of another tenant's execution", "INSERT INTO portcullis.uses VALUES (2, 'acme', '\\x00')"],
@@ -94,6 +99,25 @@ describe.skipIf(noPostgres)("a role that the journal was granted to for one tena
     ["a policy less", "ALTER TABLE portcullis.executions DISABLE ROW LEVEL SECURITY"],
   ])("is refused by SQL of its own: %s", async (_, text) => {
     await expect(worker.query(text)).rejects.toMatchObject({ code: "journal_read_only" });
+  });
+
+  test("had the right to choose numbers from an earlier grant, and loses it with the next", async () => {
+    await server.sql("GRANT INSERT ON portcullis.executions TO worker");
+    await owner.grantTenants("worker", ["acme"]);
+    const chosen = `INSERT INTO portcullis.executions (number, started_at, head, ended, kind, id, tenant)
+      OVERRIDING SYSTEM VALUE VALUES (2000, 1, 1, false, 'program', 'chosen', 'acme')`;
+    await expect(worker.query(chosen)).rejects.toMatchObject({ code: "journal_read_only" });
+    expect(await worker.create(header("after-grant", { tenant: "acme" }))).toBe(1);
+  });
+
+  test("a number that is taken is no execution that exists", async () => {
+    const [last] = await server.sql("SELECT max(number)::int AS n FROM portcullis.executions");
+    const sequence = "pg_get_serial_sequence('portcullis.executions', 'number')";
+    await server.sql(`SELECT setval(${sequence}, ${String(last?.["n"])} - 1)`);
+    const error: unknown = await owner.create(header("unlucky")).catch((one: unknown) => one);
+    expect(error).not.toMatchObject({ code: "execution_exists" });
+    expect(error).toMatchObject({ code: "23505" });
+    expect(await owner.create(header("unlucky"))).toBe(1);
   });
 
   test("has other tenants as soon as it is granted them, and cannot be a role that no policy binds", async () => {
