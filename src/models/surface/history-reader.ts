@@ -1,5 +1,5 @@
 import type { ModelCall, UserMessage } from "../model.ts";
-import { type AskedAnswer, type AskedTurn, refused } from "./surface.ts";
+import { type AskedAnswer, type AskedTurn, groupedName, refused } from "./surface.ts";
 
 /** What the history of a request says. */
 export interface AskedHistory {
@@ -27,6 +27,13 @@ interface OpenTurn extends AskedTurn {
   text: string;
   readonly calls: ModelCall[];
   readonly results: Map<string, AskedAnswer>;
+}
+
+interface CallAsked {
+  readonly id: string;
+  readonly tool: string;
+  readonly namespace?: string;
+  readonly inputText: string;
 }
 
 /** Ids that an error lists. */
@@ -62,9 +69,11 @@ export class HistoryReader {
     this.#turn(true).text += text;
   }
 
-  call({ id, tool, inputText }: { readonly id: string; readonly tool: string; readonly inputText: string }, place: string) {
-    this.#takeId(id, place);
-    this.#turn(true).calls.push({ type: "tool_call", id, tool, caller: "direct", inputText });
+  /** `namespace` is the group of the tool, if it is in one. */
+  call({ namespace, ...call }: CallAsked, place: string): void {
+    this.#takeId(call.id, place);
+    const tool = namespace === undefined ? call.tool : groupedName(namespace, call.tool);
+    this.#turn(true).calls.push({ type: "tool_call", ...call, tool, caller: "direct" });
   }
 
   program(id: string, source: string, place: string): void {

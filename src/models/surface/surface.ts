@@ -65,13 +65,17 @@ export interface Asked {
   readonly openPrograms: readonly string[];
   /** What names the state that the server keeps, as the client sends it. */
   readonly state: string | undefined;
+  /** The answer that this one follows, if the server has the history. */
+  readonly previous?: string | undefined;
+  /** Whether the client may ask for the answer again. */
+  readonly isStored: boolean;
   /** What an answer repeats of the request. */
   readonly echo: Fields;
 }
 
 /** One piece of an answer, in its order. Ids are those that the client sees. */
 export type ReplyPart =
-  | { readonly type: "text"; readonly key: string; readonly text: string }
+  | { readonly type: "text"; readonly key: string; readonly id: string; readonly text: string }
   | {
       readonly type: "call";
       readonly key: string;
@@ -82,7 +86,14 @@ export type ReplyPart =
       /** Id of the program that calls. */
       readonly program?: string | undefined;
     }
-  | { readonly type: "program"; readonly key: string; readonly id: string; readonly source: string }
+  | {
+      readonly type: "program";
+      readonly key: string;
+      readonly id: string;
+      readonly source: string;
+      /** What names the state that the server keeps for it. */
+      readonly state: string;
+    }
   | {
       readonly type: "program_ended";
       readonly key: string;
@@ -156,7 +167,7 @@ export function refused(place: string, why: string): RefusedAsk {
 export interface ReplyWriter {
   readonly begin: () => string;
   /** A piece of a text that is not whole yet. */
-  readonly piece: (text: string) => string;
+  readonly piece: (text: string, key: string) => string;
   /** A part. Of a text of which pieces were sent, `rest` is what follows them. */
   readonly part: (part: ReplyPart, rest?: string) => string;
   readonly end: (end: ReplyEnd, facts: ReplyFacts) => string;
@@ -168,16 +179,47 @@ export interface IdPrefixes {
   readonly call: string;
   readonly program: string;
   readonly state: string;
+  readonly text: string;
 }
+
+/** What a request had beside the history. */
+export type AskedInput =
+  | { readonly type: "said"; readonly id: string; readonly message: UserMessage }
+  | { readonly type: "answer"; readonly id: string; readonly text: string };
+
+/** What a surface says of the state that a client names. */
+export interface SurfaceWords {
+  readonly stateMissing: string;
+  /** It is unknown, another key's, or has expired. */
+  readonly stateGone: string;
+}
+
+/** Items of earlier answers that a request refers to, as their surface writes them, by their ids. */
+export type StoredItems = ReadonlyMap<string, Fields>;
 
 export interface Surface {
   /** Reads a request. `counts`: one that is not to be answered, but counted. Throws `RefusedAsk`. */
-  readonly read: (body: unknown, headers: Headers, counts?: boolean) => Asked;
+  readonly read: (body: unknown, headers: Headers, counts?: boolean, stored?: StoredItems) => Asked;
   readonly reply: (parts: readonly ReplyPart[], end: ReplyEnd, facts: ReplyFacts) => unknown;
-  readonly writer: (facts: Omit<ReplyFacts, "usage" | "programs">) => ReplyWriter;
+  /** `textId` gives the id of a text by its key. */
+  readonly writer: (facts: Omit<ReplyFacts, "usage" | "programs">, textId: (key: string) => string) => ReplyWriter;
   readonly refusal: (refusal: Refusal, requestId: string) => { readonly status: number; readonly body: unknown };
+  /** The answer to a request that is counted. */
+  readonly counted: (tokens: number) => unknown;
   /** The header in which the provider gives the id of a request. */
   readonly requestIdHeader: string;
   /** What ids begin with. */
   readonly ids: IdPrefixes;
+  readonly words: SurfaceWords;
+  /** An item as it is referred to; missing if requests refer to none. */
+  readonly item?: (part: ReplyPart) => Fields;
+  /** Lists what a request had; missing if clients cannot ask for it. */
+  readonly inputs?: (inputs: readonly AskedInput[]) => unknown;
+  /** The ids of the items to which a request refers. */
+  readonly references?: (body: unknown) => readonly string[];
+}
+
+/** The name of a tool in a group, as calls in `turns` have it. */
+export function groupedName(namespace: string, name: string): string {
+  return `${namespace}.${name}`;
 }

@@ -30,6 +30,13 @@ export class ClientIds {
     return opened;
   }
 
+  /** The conversation of an item, by the item's id: whatever it begins with. */
+  executionOf(item: string): string | undefined {
+    const bare = item.slice(item.indexOf("_") + 1);
+    const kinds = ["call", "program", "text"] as const;
+    return kinds.map((kind) => this.#seals.open(this.#key, kind, bare)?.execution).find((one) => one !== undefined);
+  }
+
   call(execution: string, { turn, call, number }: CallPlace): string {
     const numbers = number === undefined ? [turn, call] : [turn, call, number];
     return this.write("call", { execution, numbers });
@@ -39,14 +46,23 @@ export class ClientIds {
     return this.write("program", { execution, numbers: [turn, call] });
   }
 
+  text(execution: string, turn: number): string {
+    return this.write("text", { execution, numbers: [turn] });
+  }
+
+  state(execution: string): string {
+    return this.write("state", { execution, numbers: [] });
+  }
+
   /** A part as the client sees it. */
   part(execution: string, told: ToldPart, tools: ClientTools): ReplyPart {
     switch (told.type) {
       case "text":
-        return { type: "text", key: textKey(told.turn), text: told.text };
+        return { type: "text", key: textKey(told.turn), id: this.text(execution, told.turn), text: told.text };
       case "program": {
         const { place, source } = told;
-        return { type: "program", key: keyOf("program", place), id: this.program(execution, place), source };
+        const id = this.program(execution, place);
+        return { type: "program", key: keyOf("program", place), id, source, state: this.state(execution) };
       }
       case "program_ended": {
         const { place, text, isError } = told;
@@ -72,6 +88,11 @@ export class ClientIds {
 /** Tells the text of a turn apart from all other parts of its conversation. */
 export function textKey(turn: number): string {
   return `text ${turn}`;
+}
+
+/** The turn whose text has this key. */
+export function turnOfKey(key: string): number {
+  return Number(key.slice(textKey(0).length - 1));
 }
 
 function keyOf(what: string, { turn, call, number = -1 }: CallPlace): string {

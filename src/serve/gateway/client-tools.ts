@@ -1,5 +1,5 @@
 import { PortcullisError } from "../../errors.ts";
-import { type AskedTool, refused } from "../../models/surface/surface.ts";
+import { type AskedTool, groupedName, refused } from "../../models/surface/surface.ts";
 import { defineTool } from "../../tools/define-tool.ts";
 import { storedSchema } from "../../tools/schema.ts";
 import { RUN_PROGRAM, toolNameFault } from "../../tools/tool-name.ts";
@@ -20,6 +20,8 @@ export class ClientTools {
       const own = this.#freeName(tool);
       this.#given.set(own, tool);
       this.#own.set(keyOf(tool), own);
+      // A choice names a tool of a group by its name alone.
+      if (!this.#own.has(tool.name)) this.#own.set(tool.name, own);
     }
     this.all = [...this.#given].map(([name, tool]) => toolOf(name, tool));
   }
@@ -29,9 +31,9 @@ export class ClientTools {
     return this.#given.get(own);
   }
 
-  /** The name in the conversation; the given one if there is no such tool. */
-  own(name: string, namespace?: string): string {
-    return this.#own.get(keyOf({ name, ...(namespace === undefined ? {} : { namespace }) })) ?? name;
+  /** The name in the conversation; the given one if there is no such tool. Of a tool in a group, `name` is `groupedName`. */
+  own(name: string): string {
+    return this.#own.get(name) ?? name;
   }
 
   #freeName({ name, namespace }: AskedTool): string {
@@ -44,7 +46,7 @@ export class ClientTools {
 }
 
 function keyOf({ name, namespace }: Pick<AskedTool, "name" | "namespace">): string {
-  return JSON.stringify([namespace, name]);
+  return namespace === undefined ? name : groupedName(namespace, name);
 }
 
 /** A part of a name that is valid, and stays so with more characters after it. */

@@ -7,6 +7,7 @@ import { recordedTool } from "../../tools/tool-digest.ts";
 import type { Asked } from "../../models/surface/surface.ts";
 import type { ClientTools } from "./client-tools.ts";
 import type { Replies } from "./replies.ts";
+import { settingsFor } from "./say-options.ts";
 
 /*
  * Whether a request goes on with a conversation that the journal has: its client repeats the whole history, and may have
@@ -16,13 +17,18 @@ import type { Replies } from "./replies.ts";
 /** What the messages of a request, or the turns of a conversation, come to for the client. */
 type Item = readonly [kind: string, ...words: unknown[]];
 
-/** Whether the client asks the same model, with the same tools and instructions, after the same history. */
-export function isSameConversation(asked: Asked, tools: ClientTools, { state, all }: Replies): boolean {
+/** Whether the client asks with the same tools, instructions and settings. */
+export function isSameOpening(asked: Asked, tools: ClientTools, { state }: Pick<Replies, "state">): boolean {
   const { instructions } = state.answering;
   const own = asked.instructions === undefined ? undefined : `# Instructions\n\n${asked.instructions.trim()}`;
   if (asked.settings.answer === undefined && own !== instructions) return false;
   if (!isDeepStrictEqual(tools.all.map(recordedTool), [...state.tools])) return false;
-  if (!isDeepStrictEqual(settingsOf(state.header).settings ?? {}, { ...asked.settings })) return false;
+  return isDeepStrictEqual(settingsOf(state.header).settings ?? {}, { ...settingsFor(asked, tools) });
+}
+
+/** Whether the client asks the same after the same history. */
+export function isSameConversation(asked: Asked, tools: ClientTools, { state, all }: Replies): boolean {
+  if (!isSameOpening(asked, tools, { state })) return false;
   return isDeepStrictEqual(joined(itemsAsked(asked, tools)), joined(itemsOf(state, shownCalls({ state, all }))));
 }
 

@@ -1,19 +1,33 @@
 import { messagesSurface } from "../../models/anthropic/surface/messages-surface.ts";
+import { responsesSurface } from "../../models/openai/surface/responses-surface.ts";
 import { RefusedAsk, type Surface } from "../../models/surface/surface.ts";
 import type { OtherRoute } from "../other-routes.ts";
-import { countedTokens } from "./count-tokens.ts";
 import { type Gateway, refusalResponse } from "./gateway.ts";
 import { refusalOfProblem } from "./refusals.ts";
 
 /** The vendors' own paths. */
 export function gatewayRoutes(gateway: Gateway): readonly OtherRoute[] {
   const messages = routesOf(messagesSurface, "x-api-key");
+  const responses = routesOf(responsesSurface);
   return [
     messages("/v1/messages", ["POST"], (request, key) => gateway.answer(messagesSurface, request, key)),
-    messages("/v1/messages/count_tokens", ["POST"], (request, key) =>
-      gateway.count(messagesSurface, request, key, countedTokens),
+    messages("/v1/messages/count_tokens", ["POST"], (request, key) => gateway.count(messagesSurface, request, key)),
+    responses("/v1/responses", ["POST"], (request, key) => gateway.answer(responsesSurface, request, key)),
+    responses("/v1/responses/input_tokens", ["POST"], (request, key) => gateway.count(responsesSurface, request, key)),
+    responses("/v1/responses/:id", ["GET", "DELETE"], ({ url, method }, key) =>
+      method === "DELETE"
+        ? gateway.remove(responsesSurface, idIn(url), key)
+        : gateway.show(responsesSurface, idIn(url), key),
+    ),
+    responses("/v1/responses/:id/input_items", ["GET"], ({ url }, key) =>
+      gateway.showInput(responsesSurface, idIn(url), key),
     ),
   ];
+}
+
+/** The id in the path of a response. */
+function idIn(url: string): string {
+  return /^\/v1\/responses\/([^/]{1,512})/.exec(new URL(url).pathname)?.[1] ?? "";
 }
 
 /** Routes whose clients converse with the server's models, and are refused in the words of their surface. */

@@ -15,19 +15,23 @@ import {
   type ReplyEnd,
   type ReplyFacts,
   type ReplyPart,
+  type StoredItems,
   type Surface,
 } from "../../models/surface/surface.ts";
 import type { Runtime } from "../../runtime.ts";
+import type { Fields } from "../../values/fields.ts";
 import { Lane } from "../../values/slice-scheduler.ts";
 import { type ApiParts, currentRuntime, refuseRevoked, takePlace } from "../api/parts.ts";
 import type { Key } from "../http/keys.ts";
 import { isOperators, problemOf, RequestProblem } from "../http/problems.ts";
 import { declaredBytes, readJson } from "../http/read-json.ts";
-import { ClientIds } from "./client-ids.ts";
+import { ClientIds, turnOfKey } from "./client-ids.ts";
 import { ClientTools } from "./client-tools.ts";
-import { transcriptOf } from "./history.ts";
+import { countedTokens } from "./count-tokens.ts";
+import { historyAsked, transcriptOf } from "./history.ts";
 import { LiveReply } from "./live-reply.ts";
-import { executionAsked, type Plan, planOf } from "./plan.ts";
+import { executionAsked, type Plan, planOf, previousOf } from "./plan.ts";
+import { inputsOf } from "./inputs.ts";
 import { refusalOf, refusalOfEnding } from "./refusals.ts";
 import { type Replies, readReplies } from "./replies.ts";
 import { optionsFor } from "./say-options.ts";
@@ -54,6 +58,13 @@ interface Exchange {
   readonly requestId: string;
 }
 
+/** What an answer is told with. */
+interface Telling extends Pick<Exchange, "ids" | "tools" | "key"> {
+  readonly asked: Pick<Asked, "model" | "echo" | "isStored">;
+}
+
+const NO_TOOLS = new ClientTools([]);
+
 /** An answer that the journal has, or is to have. */
 interface Place {
   readonly execution: string;
@@ -79,14 +90,15 @@ export class Gateway {
   async answer(surface: Surface, request: Request, key: Key): Promise<Response> {
     const { value, held } = await this.#read(request, key);
     try {
-      const asked = surface.read(value, request.headers);
+      const ids = new ClientIds(this.#parts.seals, key, surface.ids);
+      const asked = surface.read(value, request.headers, false, await this.#stored(surface, value, { ids, key }));
       const exchange = {
         surface,
         key,
         signal: request.signal,
         asked,
         tools: new ClientTools(asked.tools),
-        ids: new ClientIds(this.#parts.seals, key, surface.ids),
+        ids,
         model: this.#modelOf(asked.model),
         runtime: currentRuntime(this.#parts, key),
         requestId: newRequestId(),
@@ -102,16 +114,92 @@ export class Gateway {
     }
   }
 
+  /** The items to which a request refers, as far as this server has given them to the key. */
+  async #stored(surface: Surface, body: unknown, { ids, key }: Pick<Exchange, "ids" | "key">): Promise<StoredItems> {
+    const items = new Map<string, Fields>();
+    const known = new Set<string>();
+    for (const id of surface.references?.(body) ?? []) {
+      const execution = ids.executionOf(id);
+      if (execution === undefined || known.has(execution)) continue;
+      known.add(execution);
+      const replies = await repliesIfAny(this.#parts.runtime.journal, execution, key.tenant);
+      for (const { parts } of replies?.all ?? [])
+        for (const part of parts) {
+          const item = surface.item?.(ids.part(execution, part, NO_TOOLS));
+          if (item) items.set(String(item.id), item);
+        }
+    }
+    return items;
+  }
+
+  /** Throws `RefusedAsk` if there is no answer of this id for this key. */
+  async #given(surface: Surface, id: string, key: Key) {
+    const ids = new ClientIds(this.#parts.seals, key, surface.ids);
+    const found = await previousOf({ runtime: this.#parts.runtime, key, ids }, id);
+    if (found) return { ids, found };
+    throw new RefusedAsk({ kind: "not_found", message: `Response with id '${id.slice(0, 256)}' not found.` });
+  }
+
+  /** What was new in the request of an answer that was given before. */
+  async showInput(surface: Surface, id: string, key: Key): Promise<Response> {
+    const { ids, found } = await this.#given(surface, id, key);
+    const headers = { [surface.requestIdHeader]: newRequestId() };
+    return Response.json(surface.inputs?.(inputsOf(found, ids)), { headers });
+  }
+
+  /** Ends the conversation of an answer that was given before: none of its answers is given again. */
+  async remove(surface: Surface, id: string, key: Key): Promise<Response> {
+    const { found } = await this.#given(surface, id, key);
+    const { execution, replies } = found;
+    const { runtime, served } = this.#parts;
+    const end = await this.#turns.take(execution);
+    try {
+      const { model: name } = replies.state.answering;
+      const model = served.continuing({
+        execution,
+        tenant: key.tenant,
+        ...(await this.#statusOf(execution, key, name)),
+      });
+      const options = { model, tenant: key.tenant, allowChangedTools: true };
+      const signal = AbortSignal.abort(new Error("A client has deleted it."));
+      if (replies.state.open.size > 0)
+        await runtime.resumeAgent(execution, { ...options, signal, approve: () => "later" });
+      const talk = await runtime.converse({ ...options, continue: execution });
+      await talk[Symbol.asyncDispose]();
+    } finally {
+      end();
+    }
+    const headers = { [surface.requestIdHeader]: newRequestId() };
+    return Response.json({ id, object: "response", deleted: true }, { headers });
+  }
+
+  async #statusOf(execution: string, { tenant }: Key, model: string) {
+    const { conversation } = await this.#parts.runtime.status(execution, { tenant });
+    if (!conversation) throw new Error("A conversation has the status of one.");
+    return { ...conversation, model };
+  }
+
+  /** An answer that was given before. */
+  async show(surface: Surface, id: string, key: Key): Promise<Response> {
+    const { ids, found } = await this.#given(surface, id, key);
+    const { header, answering } = found.replies.state;
+    const model = header.model.slice(header.model.indexOf(":") + 1);
+    const echo = { instructions: answering.instructions ?? null, tools: [], tool_choice: "auto", store: true };
+    const asked = { model, echo, isStored: true };
+    const { parts, end, facts } = await this.#told({ ids, tools: NO_TOOLS, key, asked }, found);
+    const headers = { [surface.requestIdHeader]: newRequestId() };
+    return Response.json(surface.reply(parts, end, { ...facts, at: header.startedAt }), { headers });
+  }
+
   /** Counts the tokens of a request, which is read as if it was to be answered. */
-  async count(surface: Surface, request: Request, key: Key, tokensOf: (body: unknown) => number): Promise<Response> {
+  async count(surface: Surface, request: Request, key: Key): Promise<Response> {
     const { value, held } = await this.#read(request, key);
     try {
       const asked = surface.read(value, request.headers, true);
       this.#modelOf(asked.model);
-      return Response.json(
-        { input_tokens: tokensOf(value) },
-        { headers: { [surface.requestIdHeader]: newRequestId() } },
-      );
+      return Response.json(surface.counted(countedTokens(value)), {
+        headers: { [surface.requestIdHeader]: newRequestId() },
+      });
     } finally {
       release(held);
     }
@@ -191,7 +279,8 @@ export class Gateway {
     const { surface, key, requestId } = exchange;
     const { runtime } = this.#parts;
     const before = await readReplies(runtime.journal, place.execution, key.tenant).catch(() => undefined);
-    const writer = surface.writer({ ...headOf(exchange, place), state: undefined });
+    const textId = (of: string) => exchange.ids.text(place.execution, turnOfKey(of));
+    const writer = surface.writer({ ...headOf(exchange, place), state: undefined }, textId);
     const live = new LiveReply({
       writer,
       execution: place.execution,
@@ -217,14 +306,15 @@ export class Gateway {
   async #placed({ asked, tools, model, runtime, key }: Exchange, plan: Plan): Promise<Place> {
     if (plan.type !== "begin") return plan;
     const execution = newExecution();
-    if (asked.turns.length === 0) return { execution, reply: 0 };
+    const history = plan.history ?? historyAsked(asked, tools, model.name);
+    if (history.length === 0) return { execution, reply: 0 };
     const { served, pauseMs } = this.#parts;
     const options = optionsFor({ asked, tools, model, pauseMs, most: served.offer, onEvent: () => {} });
     const talk = await runtime.converse({
       ...options,
       execution,
       tenant: key.tenant,
-      continue: transcriptOf(asked, tools, model.name),
+      continue: transcriptOf(history, asked, model.name),
     });
     await talk.leave();
     return { execution, reply: 0 };
@@ -242,7 +332,8 @@ export class Gateway {
     const { tenant } = key;
     if (plan.type === "go_on" && Object.keys(plan.results).length > 0)
       await runtime.answer(execution, plan.results, { tenant });
-    const message = plan.type === "begin" && asked.said.length > 0 ? asked.said : undefined;
+    const says = plan.type === "begin" || plan.says === true;
+    const message = says && asked.said.length > 0 ? asked.said : undefined;
     return runs.run(execution, async (cancel) => {
       // A client that has left may ask again: the conversation is left as it is, for then.
       const leaving = new AbortController();
@@ -270,7 +361,7 @@ export class Gateway {
     });
   }
 
-  async #told(exchange: Exchange, place: Place) {
+  async #told(exchange: Telling, place: Place) {
     const { ids, tools, key } = exchange;
     const { journal } = this.#parts.runtime;
     const replies = await repliesIfAny(journal, place.execution, key.tenant);
@@ -282,7 +373,7 @@ export class Gateway {
       ...headOf(exchange, place),
       state: hasPrograms
         ? {
-            id: ids.write("state", { execution: place.execution, numbers: [] }),
+            id: ids.state(place.execution),
             expiresAt: Number.isFinite(waits) ? waits : Date.now() + this.#parts.pauseMs,
           }
         : undefined,
@@ -319,8 +410,8 @@ function endOf(ending: AgentEnding | undefined, hasCalls: boolean): ReplyEnd {
   }
 }
 
-function headOf({ ids, asked }: Exchange, { execution, reply }: Place) {
-  const id = ids.write("reply", { execution, numbers: [reply] });
+function headOf({ ids, asked }: Pick<Telling, "ids" | "asked">, { execution, reply }: Place) {
+  const id = ids.write("reply", { execution, numbers: [reply, asked.isStored ? 1 : 0] });
   return { id, model: asked.model, echo: asked.echo, at: Date.now() };
 }
 

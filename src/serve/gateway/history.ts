@@ -1,37 +1,64 @@
-import type { Transcript } from "../../agent/from-journal/transcript.ts";
+import { copiedTurns } from "../../agent/from-journal/conversation-state.ts";
+import type { Transcript, TranscriptTurn } from "../../agent/from-journal/transcript.ts";
 import type { Asked, AskedAnswer } from "../../models/surface/surface.ts";
 import type { CallResult, ModelCall } from "../../models/model.ts";
-import { NO_USAGE } from "../../models/model.ts";
+import { isWholeEnd, NO_USAGE } from "../../models/model.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
+import type { ClientIds } from "./client-ids.ts";
 import type { ClientTools } from "./client-tools.ts";
+import type { Replies } from "./replies.ts";
 
-/** The history that a client repeats, as a transcript with which a conversation begins. */
-export function transcriptOf({ turns, programs }: Asked, tools: ClientTools, model: string): Transcript {
-  const last = turns.at(-1);
+/** The transcript with which a conversation begins that has this history. */
+export function transcriptOf(turns: readonly TranscriptTurn[], { programs }: Asked, model: string): Transcript {
+  const last = turns.at(-1)?.turn;
   return {
     format: 1,
     model,
     task: "",
     programs: programs ? "local" : "none",
-    tools: tools.all.map(({ name }) => name),
-    turns: turns.map(({ said, text, calls, results }) => {
-      const own = calls.map((call) => ownCall(call, tools));
-      return {
-        said: said.map((message) => ({ by: "user" as const, message })),
-        turn: {
-          type: "turn" as const,
-          text,
-          calls: own,
-          hosted: [],
-          end: { type: calls.length > 0 ? ("called" as const) : ("answered" as const) },
-          usage: NO_USAGE,
-        },
-        model,
-        results: own.map((call) => resultOf(call, results.get(call.id))),
-      };
-    }),
-    ending: last && last.calls.length === 0 ? { type: "answered", answer: last.text } : { type: "cancelled" },
+    tools: [],
+    turns,
+    ending: last && last.end.type === "answered" ? { type: "answered", answer: last.text } : { type: "cancelled" },
   };
+}
+
+/** The history that a client repeats. */
+export function historyAsked({ turns }: Asked, tools: ClientTools, model: string): readonly TranscriptTurn[] {
+  return turns.map(({ said, text, calls, results }) => {
+    const own = calls.map((call) => ownCall(call, tools));
+    const end = { type: calls.length > 0 ? ("called" as const) : ("answered" as const) };
+    return {
+      said: said.map((message) => ({ by: "user", message })),
+      turn: { type: "turn", text, calls: own, hosted: [], end, usage: NO_USAGE },
+      model,
+      results: own.map((call) => resultOf(call, results.get(call.id))),
+    };
+  });
+}
+
+/** Up to where a history goes. */
+export interface UntilReply {
+  readonly execution: string;
+  readonly replies: Replies;
+  readonly reply: number;
+}
+
+/** The history up to an answer of a conversation, with the answers to its calls. A turn that was cut off is left out. */
+export function historyUntil(
+  { execution, replies: { state, all }, reply }: UntilReply,
+  ids: ClientIds,
+  answers: ReadonlyMap<string, AskedAnswer>,
+): readonly TranscriptTurn[] {
+  const told = all.slice(0, reply + 1).flatMap(({ parts }) => parts);
+  const last = Math.max(copiedTurns(state) - 1, ...told.map((part) => ("place" in part ? part.place.turn : part.turn)));
+  return state.turns.slice(0, last + 1).flatMap(({ said, turn, model, results }, index) => {
+    if (!isWholeEnd(turn.end)) return [];
+    const given = turn.calls.map(
+      (call, place) =>
+        results.get(call.id) ?? resultOf(call, answers.get(ids.call(execution, { turn: index, call: place }))),
+    );
+    return [{ said, turn, model, results: given }];
+  });
 }
 
 function ownCall(call: ModelCall, tools: ClientTools): ModelCall {

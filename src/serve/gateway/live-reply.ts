@@ -45,7 +45,7 @@ export class LiveReply {
   /** Sends all that is left, and `last` after it. */
   async end(last: () => string): Promise<void> {
     this.#then(() => this.#catchUp());
-    this.#then(async () => this.#send(last()));
+    this.#then(async () => this.#send(last));
     await this.#work;
   }
 
@@ -67,7 +67,7 @@ export class LiveReply {
       this.#open = { key, text: "" };
     }
     this.#open.text += text;
-    this.#send(this.#parts.writer.piece(text));
+    this.#send(() => this.#parts.writer.piece(text, key));
   }
 
   async #catchUp(): Promise<void> {
@@ -76,20 +76,16 @@ export class LiveReply {
       this.#sent.add(part.key);
       const open = this.#open?.key === part.key ? this.#open : undefined;
       if (open) this.#open = undefined;
-      const isRest = open && part.type === "text" && part.text.startsWith(open.text);
-      this.#send(
-        isRest
-          ? this.#parts.writer.part(part, part.text.slice(open.text.length))
-          : this.#parts.writer.part(part, open && ""),
-      );
+      const rest = open && part.type === "text" ? part.text.slice(open.text.length) : undefined;
+      this.#send(() => this.#parts.writer.part(part, rest));
     }
   }
 
-  #send(text: string): void {
-    if (text === "") return;
+  /** What begins an answer is written before all else of it. */
+  #send(write: () => string): void {
     const begin = this.#isBegun ? "" : this.#parts.writer.begin();
     this.#isBegun = true;
-    this.#parts.send(begin + text);
+    this.#parts.send(begin + write());
   }
 }
 

@@ -2,7 +2,8 @@ import { dueAt } from "../../gate/approve/call-waits.ts";
 import type { ExecutionId } from "../../journal/execution-id.ts";
 import type { Journal } from "../../journal/journal.ts";
 import { NO_ITEMS, readRecords } from "../../journal/reading/read-records.ts";
-import type { JournalRecord } from "../../journal/record.ts";
+import type { JournalRecord, ResultRecord } from "../../journal/record.ts";
+import { parsedJson } from "../../values/json/json-text.ts";
 import { applyRecord, ExecutionState } from "../../programs/from-journal/execution-state.ts";
 import { readingSliced, readTurnSliced } from "../../programs/from-journal/read-turns.ts";
 import type { SlicedWork } from "../../values/slice-scheduler.ts";
@@ -15,6 +16,8 @@ export interface AskedCall {
   /** How often the client had answered before it was asked for this one. */
   readonly round: number;
   readonly isAnswered: boolean;
+  /** As the client wrote it. */
+  readonly answer: string | undefined;
   /** Milliseconds since 1970. */
   readonly expiresAt: number;
 }
@@ -25,6 +28,12 @@ export interface AskedCalls {
   readonly rounds: number;
   /** UTF-8 bytes of what the client answered, by the round that follows. */
   readonly bytesIn: readonly number[];
+}
+
+/** The text of a client's answer: the journal has it as JSON. */
+export function answerText({ value, error }: Pick<ResultRecord, "value" | "error">): string {
+  const read = value === undefined ? undefined : parsedJson(value);
+  return typeof read === "string" ? read : (value ?? error ?? "");
 }
 
 /** The calls of a program for which its client is asked, in the order of its journal. */
@@ -40,13 +49,22 @@ export async function readProgramCalls(journal: Journal, execution: ExecutionId,
       if (!call || found.has(record.call)) return;
       const { tool, inputText } = call;
       const expiresAt = dueAt(record.at, state.header?.limits.waitMs);
-      found.set(record.call, { id: record.call, tool, inputText, round: rounds, isAnswered: false, expiresAt });
+      found.set(record.call, {
+        id: record.call,
+        tool,
+        inputText,
+        round: rounds,
+        isAnswered: false,
+        answer: undefined,
+        expiresAt,
+      });
       isAsked = true;
     }
     if (record.type !== "result") return;
     const call = found.get(record.call);
     if (!call || call.isAnswered) return;
     call.isAnswered = true;
+    call.answer = answerText(record);
     if (isAsked) rounds += 1;
     isAsked = false;
     bytesIn[rounds] = (bytesIn[rounds] ?? 0) + Buffer.byteLength(record.value ?? record.error ?? "");

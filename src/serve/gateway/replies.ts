@@ -21,7 +21,7 @@ import { type ModelCall, type ModelUsage, NO_USAGE, sumOfUsage } from "../../mod
 import type { ProgramBytes } from "../../models/surface/surface.ts";
 import { dueAt } from "../../gate/approve/call-waits.ts";
 import type { SlicedWork } from "../../values/slice-scheduler.ts";
-import { type AskedCalls, readProgramCalls } from "./program-calls.ts";
+import { answerText, type AskedCalls, readProgramCalls } from "./program-calls.ts";
 
 /** Where a call is: its turn, its place in the turn, and its number if a program makes it. */
 export interface CallPlace {
@@ -42,6 +42,8 @@ export interface ClientCall {
   readonly callId: string;
   readonly place: CallPlace;
   readonly isAnswered: boolean;
+  /** What the client has answered, as text. */
+  readonly answer: string | undefined;
   /** When it waits no longer, in milliseconds since 1970. */
   readonly expiresAt: number;
 }
@@ -153,8 +155,10 @@ async function askedBy(journal: Journal, { header }: KnownState, { made, log, tu
   if (made.type === "tool_call") {
     const record = log.calls.get(turn)?.get(made.id);
     if (!record) return { calls: [], rounds: 0, bytesIn: [] };
-    const isAnswered = log.results.get(turn)?.has(made.id) === true;
-    const call = { id: made.id, tool: made.tool, inputText: made.inputText, round: 0, isAnswered };
+    const result = log.results.get(turn)?.get(made.id);
+    const isAnswered = result !== undefined;
+    const answer = result && answerText(result);
+    const call = { id: made.id, tool: made.tool, inputText: made.inputText, round: 0, isAnswered, answer };
     const expiresAt = dueAt(record.at, limits.waitMs);
     return { calls: [{ ...call, expiresAt }], rounds: isAnswered ? 1 : 0, bytesIn: [] };
   }
@@ -175,11 +179,11 @@ interface ToldCall {
 function tellCall({ made, result, asked, place }: ToldCall, replyAt: (round: number) => Reply): void {
   const isProgram = made.type === "program_call" && made.source !== undefined && made.forbidden === undefined;
   if (isProgram) replyAt(0).parts.push({ type: "program", place, source: made.source ?? "" });
-  for (const { id, tool, inputText, round, isAnswered, expiresAt } of asked.calls) {
+  for (const { id, tool, inputText, round, isAnswered, answer, expiresAt } of asked.calls) {
     const own = isProgram ? { ...place, number: Number(id) } : place;
     const reply = replyAt(round);
     reply.parts.push({ type: "call", place: own, tool, inputText });
-    reply.calls.push({ callId: isProgram ? `${made.id}/${id}` : id, place: own, isAnswered, expiresAt });
+    reply.calls.push({ callId: isProgram ? `${made.id}/${id}` : id, place: own, isAnswered, answer, expiresAt });
     if (isProgram) count(reply, { calls: 1, bytesIn: 0, bytesOut: 0 });
   }
   for (const [round, bytesIn] of asked.bytesIn.entries()) count(replyAt(round), { calls: 0, bytesIn, bytesOut: 0 });

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { type AskedTool, RefusedAsk } from "../../../src/models/surface/surface.ts";
+import { type AskedTool, groupedName, RefusedAsk } from "../../../src/models/surface/surface.ts";
 import { ClientTools } from "../../../src/serve/gateway/client-tools.ts";
 import { toolNameFault } from "../../../src/tools/tool-name.ts";
 
@@ -29,7 +29,9 @@ test("each tool gets a name of its own that programs can write, and is found by 
       expect(new Set(tools.all.map((one) => one.name)).size).toBe(asked.length);
       for (const one of tools.all) expect([toolNameFault(one.name), one.handler]).toEqual([undefined, "client"]);
       for (const { name: one, namespace } of asked)
-        expect(tools.given(tools.own(one, namespace))).toMatchObject({ name: one });
+        expect(tools.given(tools.own(namespace === undefined ? one : groupedName(namespace, one)))).toMatchObject({
+          name: one,
+        });
     }),
   );
 });

@@ -1,4 +1,5 @@
 import Anthropic from "@anthropic-ai/sdk";
+import OpenAI from "openai";
 import { createRuntime, type RuntimeOptions } from "portcullis";
 import type { Model } from "portcullis/models";
 import { createMemoryJournal, type Journal } from "portcullis/journal";
@@ -24,6 +25,7 @@ export interface OpenGateway extends AsyncDisposable {
   /** As a client's `fetch`, with the key of its own. */
   readonly fetch: typeof globalThis.fetch;
   readonly anthropic: (key?: string) => Anthropic;
+  readonly openai: (key?: string) => OpenAI;
 }
 
 export interface GatewayOptions extends Partial<ServerOptions> {
@@ -61,6 +63,8 @@ export async function openGateway(
         fetch,
         maxRetries: 0,
       }),
+    openai: (key = "con") =>
+      new OpenAI({ baseURL: "http://localhost/v1", apiKey: `${key}-0123456789abcdef`, fetch, maxRetries: 0 }),
     async [Symbol.asyncDispose]() {
       await server.close({ drainMs: 0 });
       await runtime[Symbol.asyncDispose]();

@@ -1,4 +1,4 @@
-import { type AgentReport, anthropic, createRuntime, defineTool } from "portcullis";
+import { type AgentReport, anthropic, createRuntime, defineTool, openai } from "portcullis";
 import type { Model } from "portcullis/models";
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "portcullis/testing";
 import { expect, test } from "vitest";
@@ -78,7 +78,11 @@ const SCENARIOS: readonly (readonly [title: string, script: readonly ScriptedSte
   ],
   [
     "calls of the model itself",
-    [{ text: "Both.", calls: [{ tool: "NAME", input: { id: 1 } }, { tool: "broken" }] }, last],
+    // OpenAI's outputs have no mark of a failure.
+    [
+      { text: "Both.", calls: [{ tool: "NAME", input: { id: 1 } }, { tool: "broken" }] },
+      ({ results }) => ({ text: `${results.length} results` }),
+    ],
   ],
   [
     "a call and a program in one turn",
@@ -125,6 +129,24 @@ const ADAPTERS: readonly (readonly [
     "Anthropic Messages",
     (fetch, stream) =>
       anthropic({ model: "m", apiKey: "con-0123456789abcdef", baseUrl: "http://localhost", fetch, stream, retries: 0 }),
+  ],
+  [
+    "OpenAI Responses",
+    (fetch, stream) =>
+      openai({ model: "m", apiKey: "con-0123456789abcdef", baseUrl: "http://localhost/v1", fetch, stream, retries: 0 }),
+  ],
+  [
+    "OpenAI Responses, stored",
+    (fetch, stream) =>
+      openai({
+        model: "m",
+        apiKey: "con-0123456789abcdef",
+        baseUrl: "http://localhost/v1",
+        fetch,
+        stream,
+        store: true,
+        retries: 0,
+      }),
   ],
 ];
 

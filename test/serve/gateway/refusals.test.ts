@@ -6,6 +6,7 @@
  * src/serve/gateway/gateway-routes.ts
  * src/serve/gateway/gateway.ts
  * src/serve/gateway/history.ts
+ * src/serve/gateway/inputs.ts
  * src/serve/gateway/live-reply.ts
  * src/serve/gateway/plan.ts
  * src/serve/gateway/program-calls.ts
@@ -171,7 +172,7 @@ test("a key is taken as Authorization too, and a body of count_tokens is counted
   const headers = { "x-api-key": "", authorization: "Bearer con-0123456789abcdef" };
   const { max_tokens: _, ...body } = BODY;
   const counted = await post(gateway, body, { headers, path: "/v1/messages/count_tokens" });
-  expect(counted.status).toBe(200);
+  expect([gateway.errors, counted.status]).toEqual([[], 200]);
   expect(counted.json.input_tokens).toBeGreaterThan(0);
   const more = await post(gateway, { ...WITH_TOOLS, max_tokens: undefined }, { path: "/v1/messages/count_tokens" });
   expect(more.json.input_tokens).toBeGreaterThan(counted.json.input_tokens);

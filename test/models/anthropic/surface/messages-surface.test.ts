@@ -118,8 +118,8 @@ test("a request that was changed anywhere is read or refused, and nothing else",
 
 test("what is written whole is what the adapter puts together from the events", () => {
   const parts: ReplyPart[] = [
-    { type: "text", key: "a", text: "One, two, three." },
-    { type: "program", key: "b", id: "srvtoolu_1", source: "return 1" },
+    { type: "text", key: "a", id: "text_1", text: "One, two, three." },
+    { type: "program", key: "b", id: "srvtoolu_1", source: "return 1", state: "container_1" },
     { type: "call", key: "c", id: "toolu_1", tool: "f", inputText: '{"a":[1]}', program: "srvtoolu_1" },
     { type: "program_ended", key: "d", id: "srvtoolu_1", text: "failed", isError: true },
     { type: "call", key: "e", id: "toolu_2", tool: "f", inputText: "{}" },
@@ -141,10 +141,10 @@ test("what is written whole is what the adapter puts together from the events", 
     usage: { inputTokens: 10, outputTokens: 2, cachedInputTokens: 4 },
   });
   const [first, ...rest] = parts;
-  const writer = messagesSurface.writer(facts);
+  const writer = messagesSurface.writer(facts, (key) => key);
   const text =
     writer.begin() +
-    writer.piece("One, ") +
+    writer.piece("One, ", "a") +
     (first ? writer.part(first, "two, three.") : "") +
     rest.map((part) => writer.part(part)).join("") +
     writer.end({ type: "called" }, facts);

@@ -1,0 +1,109 @@
+import type { Fields } from "../../../values/fields.ts";
+import type { ReplyEnd, ReplyFacts, ReplyPart } from "../../surface/surface.ts";
+
+/** A response: the other end of `readResponse` in `../responses/reply.ts`. */
+export function writeResponse(parts: readonly ReplyPart[], end: ReplyEnd, facts: ReplyFacts): Fields {
+  return { ...headOf(facts), ...endOf(end), output: outputOf(parts, end, facts), usage: usageOf(facts) };
+}
+
+export function outputOf(
+  parts: readonly ReplyPart[],
+  end: ReplyEnd,
+  { id }: Pick<ReplyFacts, "id">,
+): readonly Fields[] {
+  return [...parts.map(itemOf), ...(end.type === "refused" ? [refusalItem(end.reason, id)] : [])];
+}
+
+export function refusalItem(refusal: string, response: string): Fields {
+  const id = `msg_${response.replace(/^resp_/, "")}`;
+  return { type: "message", id, role: "assistant", status: "completed", content: [{ type: "refusal", refusal }] };
+}
+
+/** What a response has from its beginning. */
+export function headOf({ id, model, at, echo }: Pick<ReplyFacts, "id" | "model" | "at" | "echo">): Fields {
+  return {
+    id,
+    object: "response",
+    created_at: Math.floor(at / 1000),
+    model,
+    background: false,
+    top_p: 1,
+    service_tier: "default",
+    error: null,
+    incomplete_details: null,
+    ...echo,
+  };
+}
+
+export function endOf(end: ReplyEnd): Fields {
+  return end.type === "cut_off"
+    ? { status: "incomplete", incomplete_details: { reason: "max_output_tokens" } }
+    : { status: "completed", incomplete_details: null };
+}
+
+/** The item of a part: the other end of what `ResponsesConversation` reads of an item. */
+export function itemOf(part: ReplyPart): Fields {
+  const id = itemIdOf(part);
+  switch (part.type) {
+    case "text":
+      return {
+        type: "message",
+        id,
+        role: "assistant",
+        status: "completed",
+        content: [{ type: "output_text", text: part.text, annotations: [], logprobs: [] }],
+      };
+    case "call": {
+      const { id: callId, tool: name, namespace, inputText, program } = part;
+      const caller = program === undefined ? null : { type: "program", caller_id: program };
+      const named = namespace === undefined ? {} : { namespace };
+      return {
+        type: "function_call",
+        id,
+        call_id: callId,
+        name,
+        ...named,
+        arguments: inputText,
+        status: "completed",
+        caller,
+      };
+    }
+    case "program":
+      return { type: "program", id, call_id: part.id, code: part.source, fingerprint: part.state };
+    case "program_ended":
+      return {
+        type: "program_output",
+        id,
+        call_id: part.id,
+        result: part.text,
+        status: part.isError ? "incomplete" : "completed",
+      };
+  }
+}
+
+/** Ids of items differ from those of calls, and are known by them. */
+function itemIdOf({ type, id }: ReplyPart): string {
+  const bare = id.replace(/^[a-z]+_/, "");
+  switch (type) {
+    case "text":
+      return id;
+    case "call":
+      return `fc_${bare}`;
+    case "program":
+      return `prog_${bare}`;
+    case "program_ended":
+      return `po_${bare}`;
+  }
+}
+
+export function usageOf({ usage, programs }: Pick<ReplyFacts, "usage" | "programs">): Fields {
+  const { inputTokens, outputTokens, cachedInputTokens } = usage;
+  return {
+    input_tokens: inputTokens,
+    input_tokens_details: { cached_tokens: cachedInputTokens, cache_write_tokens: 0 },
+    output_tokens: outputTokens,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: inputTokens + outputTokens,
+    programs: { calls: programs.calls, bytes_in: programs.bytesIn, bytes_out: programs.bytesOut },
+  };
+}

@@ -1,0 +1,97 @@
+/*
+ * Holds the other files too that the surface is made of:
+ * src/models/openai/surface/read-items.ts
+ * src/models/openai/surface/read-request.ts
+ * src/models/openai/surface/read-tools.ts
+ * src/models/openai/surface/response-writer.ts
+ * src/models/openai/surface/write-error.ts
+ * src/models/openai/surface/write-inputs.ts
+ * src/models/openai/surface/write-response.ts
+ * src/models/surface/history-reader.ts
+ */
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { responsesSurface } from "../../../../src/models/openai/surface/responses-surface.ts";
+import { RefusedAsk } from "../../../../src/models/surface/surface.ts";
+import { runs } from "../../../support/all-tests.ts";
+import { mutated } from "../../surface/mutated.ts";
+
+const CALLER = { type: "program", caller_id: "cprog_1" };
+const BODY = {
+  model: "m",
+  instructions: "Be brief.",
+  tools: [
+    { type: "programmatic_tool_calling" },
+    { type: "tool_search" },
+    { type: "function", name: "f", description: "d", parameters: { type: "object" }, strict: true },
+    {
+      type: "namespace",
+      name: "crm",
+      description: "d",
+      tools: [{ type: "function", name: "list", parameters: null, allowed_callers: ["direct", "programmatic"] }],
+    },
+  ],
+  tool_choice: { type: "function", name: "f" },
+  temperature: 0.5,
+  reasoning: { effort: "minimal" },
+  text: { format: { type: "json_schema", name: "n", schema: { type: "object" } } },
+  store: false,
+  include: ["reasoning.encrypted_content"],
+  input: [
+    { role: "developer", content: "Be kind." },
+    {
+      role: "user",
+      content: [
+        { type: "input_text", text: "one" },
+        { type: "input_image", image_url: "data:image/png;base64,aaaa" },
+      ],
+    },
+    { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "s" },
+    { type: "message", role: "assistant", content: [{ type: "output_text", text: "So.", annotations: [] }] },
+    { type: "function_call", call_id: "call_1", namespace: "crm", name: "list", arguments: "{}", caller: null },
+    { type: "program", id: "prog_1", call_id: "cprog_1", code: "return 1", fingerprint: "fpr_1" },
+    { type: "function_call", call_id: "call_2", name: "f", arguments: '{"a":1}', caller: CALLER },
+    { type: "function_call_output", call_id: "call_1", output: [{ type: "input_text", text: "1" }] },
+    { type: "function_call_output", call_id: "call_2", output: "2", caller: CALLER },
+    { type: "program_output", id: "po_1", call_id: "cprog_1", result: "1", status: "completed" },
+    { role: "assistant", content: "Done." },
+    { role: "user", content: "two" },
+  ],
+};
+
+test("a request is read into turns, with the outputs of their calls, and what was said", () => {
+  expect(responsesSurface.read(BODY, new Headers())).toMatchObject({
+    model: "m",
+    instructions: "Be brief.\n\nBe kind.",
+    programs: true,
+    isStored: false,
+    state: undefined,
+    said: ["two"],
+    turns: [
+      {
+        text: "So.",
+        calls: [
+          { type: "tool_call", id: "call_1", tool: "crm.list" },
+          { type: "program_call", id: "cprog_1", source: "return 1" },
+        ],
+      },
+      { text: "Done.", calls: [] },
+    ],
+    tools: [{ name: "f" }, { name: "list", namespace: "crm", callers: ["direct", "programmatic"] }],
+    settings: { toolChoice: { tool: "f" }, reasoning: { effort: "low" }, answer: { type: "object" } },
+  });
+});
+
+test("a request that was changed anywhere is read or refused, and nothing else", () => {
+  fc.assert(
+    fc.property(mutated(BODY), (body) => {
+      try {
+        responsesSurface.read(body, new Headers());
+      } catch (error) {
+        expect(error).toBeInstanceOf(RefusedAsk);
+        expect((error as RefusedAsk).message.length).toBeLessThan(2000);
+      }
+    }),
+    { numRuns: runs(20_000) },
+  );
+});

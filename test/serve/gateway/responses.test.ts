@@ -1,0 +1,215 @@
+import type OpenAI from "openai";
+import { createMemoryJournal } from "portcullis/journal";
+import type { ScriptedStep } from "portcullis/testing";
+import { expect, test } from "vitest";
+import { openGateway, type OpenGateway } from "./gateways.ts";
+
+type Item = OpenAI.Responses.ResponseInputItem;
+type Body = OpenAI.Responses.ResponseCreateParamsNonStreaming;
+
+const DEPOT = {
+  type: "function",
+  name: "depot",
+  description: "Units of a depot.",
+  parameters: { type: "object", properties: { id: { type: "number" } }, required: ["id"], additionalProperties: false },
+  strict: true,
+  allowed_callers: ["programmatic"],
+} as const;
+const STOCK = { ...DEPOT, name: "stock", allowed_callers: ["direct"] } as const;
+const TOOLS = [{ type: "programmatic_tool_calling" }, DEPOT, STOCK] as unknown as OpenAI.Responses.Tool[];
+const SUM = `const [a, b] = await Promise.all([tools.depot({ id: 1 }), tools.depot({ id: 2 })]);
+return a.n + b.n;`;
+
+const SCRIPT: readonly ScriptedStep[] = [
+  { text: "I will add.", programs: [SUM] },
+  ({ results }) => ({ text: `It is ${results[0]?.text}.`, calls: [{ tool: "stock", input: { id: 3 } }] }),
+  ({ results }) => ({ text: `Stock: ${results[0]?.text}` }),
+  ({ said }) => ({ text: `heard ${said.at(-1)}` }),
+];
+
+const isCall = (item: { readonly type: string }) => item.type === "function_call";
+
+/** The outputs of a response's calls, with their callers. */
+function outputsFor({ output }: OpenAI.Responses.Response): Item[] {
+  return output.filter(isCall).map((item) => {
+    const call = item as OpenAI.Responses.ResponseFunctionToolCall & { readonly caller?: unknown };
+    const { id } = JSON.parse(call.arguments) as { id: number };
+    const caller = call.caller ? { caller: call.caller } : {};
+    return {
+      type: "function_call_output",
+      call_id: call.call_id,
+      output: JSON.stringify({ n: id * 10 }),
+      ...caller,
+    } as Item;
+  });
+}
+
+function asking({ openai }: OpenGateway, isStreamed: boolean) {
+  const { responses } = openai();
+  return (body: Partial<Body>): Promise<OpenAI.Responses.Response> => {
+    const whole = { model: "m", tools: TOOLS, ...body };
+    return isStreamed ? responses.stream(whole as never).finalResponse() : responses.create(whole as Body);
+  };
+}
+
+const typesOf = ({ output }: OpenAI.Responses.Response) => output.map(({ type }) => type);
+
+for (const isStreamed of [false, true])
+  for (const store of [true, false])
+    test(`a program pauses and goes on, ${isStreamed ? "streamed" : "whole"}, ${store ? "stored" : "not stored"}`, async () => {
+      await using gateway = await openGateway(SCRIPT);
+      const ask = asking(gateway, isStreamed);
+      let items: Item[] = [{ role: "user", content: "How many?" }];
+      let last: OpenAI.Responses.Response | undefined;
+      const answers: OpenAI.Responses.Response[] = [];
+      for (let count = 0; count < 4; count += 1) {
+        const previous = store && last ? { previous_response_id: last.id } : {};
+        last = await ask({ input: items, store, ...previous });
+        answers.push(last);
+        const more: Item[] = last.output.some(isCall) ? outputsFor(last) : [{ role: "user", content: "Thanks." }];
+        items = store ? more : [...items, ...(last.output as Item[]), ...more];
+      }
+      expect(answers.map(typesOf)).toEqual([
+        ["message", "program", "function_call", "function_call"],
+        ["program_output", "message", "function_call"],
+        ["message"],
+        ["message"],
+      ]);
+      expect(answers.map(({ output_text: text }) => text)).toEqual([
+        "I will add.",
+        "It is 30.",
+        'Stock: {"n":30}',
+        "heard Thanks.",
+      ]);
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set(["completed"]));
+      expect(await Array.fromAsync(gateway.journal.list())).toHaveLength(store ? 2 : 3);
+      expect(gateway.errors).toEqual([]);
+    });
+
+test("the events of a stream end with the items that were announced, in numbers that count", async () => {
+  await using gateway = await openGateway(SCRIPT);
+  const stream = await gateway
+    .openai()
+    .responses.create({ model: "m", tools: TOOLS, input: "How many?", stream: true });
+  const events = await Array.fromAsync(stream);
+  expect(events.map(({ sequence_number: number }) => number)).toEqual(events.map((_, index) => index));
+  const done = events.flatMap((event) => (event.type === "response.output_item.done" ? [event.item] : []));
+  const last = events.at(-1);
+  expect(last?.type === "response.completed" && last.response.output).toEqual(done);
+  expect(events.slice(0, 2).map(({ type }) => type)).toEqual(["response.created", "response.in_progress"]);
+});
+
+test("items that the server has are referred to, and a stored response is given again", async () => {
+  await using gateway = await openGateway(SCRIPT);
+  const ask = asking(gateway, false);
+  const first = await ask({ input: "How many?" });
+  const references = first.output.map((item) =>
+    isCall(item) ? item : { type: "item_reference", id: (item as { readonly id: string }).id },
+  );
+  const input = [{ role: "user", content: "How many?" }, ...references, ...outputsFor(first)] as Item[];
+  const second = await ask({ input });
+  expect(typesOf(second)).toEqual(["program_output", "message", "function_call"]);
+  const shown = await gateway.openai().responses.retrieve(first.id);
+  expect([shown.id, shown.status, shown.output]).toEqual([first.id, "completed", first.output]);
+  const unknown = ask({ input: [{ type: "item_reference", id: "prog_nothing" }] });
+  await expect(unknown).rejects.toMatchObject({ status: 400, message: expect.stringContaining("not found") as string });
+});
+
+test("a program goes on after a restart, stored and not, and the same outputs twice have one answer", async () => {
+  for (const store of [true, false]) {
+    const journal = createMemoryJournal();
+    const before = await openGateway(SCRIPT, { journal });
+    const first = await asking(before, false)({ input: "How many?", store });
+    await before[Symbol.asyncDispose]();
+    await using gateway = await openGateway(SCRIPT, { journal });
+    const history = [{ role: "user", content: "How many?" }, ...first.output] as Item[];
+    const body: Partial<Body> = store
+      ? { input: outputsFor(first), previous_response_id: first.id }
+      : { input: [...history, ...outputsFor(first)], store };
+    const [second, again] = await Promise.all([asking(gateway, false)(body), asking(gateway, false)(body)]);
+    expect(second.output_text).toBe("It is 30.");
+    expect(again.output).toEqual(second.output);
+    expect(gateway.errors).toEqual([]);
+  }
+});
+
+test("a response that is followed twice goes two ways", async () => {
+  await using gateway = await openGateway(
+    Array.from({ length: 4 }, (): ScriptedStep => ({ said }) => ({ text: said.join("|") })),
+  );
+  const ask = asking(gateway, false);
+  const first = await ask({ input: "one", tools: [] });
+  const [left, right] = [
+    await ask({ input: "two", tools: [], previous_response_id: first.id }),
+    await ask({ input: "three", tools: [], previous_response_id: first.id }),
+  ];
+  expect([first, left, right].map(({ output_text: text }) => text)).toEqual(["one", "one|two", "one|three"]);
+});
+
+test.each<[string, object, number, string, string | null]>([
+  ["background", { background: true }, 400, "unsupported_parameter", "background"],
+  ["a conversation of the vendor's", { conversation: "conv_1" }, 400, "unsupported_parameter", "conversation"],
+  ["an unknown field", { wish: 1 }, 400, "unknown_parameter", "wish"],
+  ["web search", { tools: [{ type: "web_search" }] }, 400, "null", "tools[0].type"],
+  ["computer use", { tools: [{ type: "computer_use_preview" }] }, 400, "null", "tools[0].type"],
+  ["a tool for programs without programs", { tools: [DEPOT] }, 400, "null", "tools[0].allowed_callers"],
+  ["another model", { model: "other" }, 404, "model_not_found", "model"],
+  [
+    "an unknown response",
+    { previous_response_id: "resp_x" },
+    400,
+    "previous_response_not_found",
+    "previous_response_id",
+  ],
+  [
+    "an output of no call",
+    { input: [{ type: "function_call_output", call_id: "x", output: "" }] },
+    400,
+    "null",
+    "input[0]",
+  ],
+  ["no item", { input: [] }, 400, "null", "input"],
+])("refused in the vendor's form before anything is asked: %s", async (_, change, status, code, param) => {
+  await using gateway = await openGateway([{ text: "asked" }]);
+  const asked = gateway.openai().responses.create({ model: "m", input: "x", ...change } as Body);
+  const error = (await asked.catch((thrown: unknown) => thrown)) as OpenAI.APIError;
+  expect([error.status, String(error.code), error.param ?? null]).toEqual([status, code, param]);
+  expect(error.requestID).toMatch(/^req_/);
+  expect(await Array.fromAsync(gateway.journal.list())).toEqual([]);
+});
+
+test("responses and programs of another key are none", async () => {
+  await using gateway = await openGateway(SCRIPT);
+  const first = await asking(gateway, false)({ input: "How many?" });
+  for (const key of ["cat", "bea"]) {
+    const { responses } = gateway.openai(key);
+    await expect(responses.retrieve(first.id)).rejects.toMatchObject({ status: 404 });
+    const input = [{ role: "user", content: "How many?" }, ...first.output, ...outputsFor(first)] as Item[];
+    await expect(responses.create({ model: "m", tools: TOOLS, input })).rejects.toMatchObject({ status: 400 });
+  }
+});
+
+test("the input of a response is listed, and a response that was deleted is none", async () => {
+  await using gateway = await openGateway(SCRIPT);
+  const ask = asking(gateway, false);
+  const { responses } = gateway.openai();
+  const first = await ask({ input: "How many?" });
+  const listed = await Array.fromAsync(responses.inputItems.list(first.id));
+  expect(listed).toMatchObject([
+    { type: "message", role: "user", content: [{ type: "input_text", text: "How many?" }] },
+  ]);
+  const outputs = outputsFor(first);
+  const second = await ask({ input: outputs, previous_response_id: first.id });
+  expect(await Array.fromAsync(responses.inputItems.list(second.id))).toMatchObject(
+    outputs.map((output) => ({ type: "function_call_output", output: (output as { output: string }).output })),
+  );
+  await responses.delete(second.id);
+  await expect(responses.retrieve(second.id)).rejects.toMatchObject({ status: 404 });
+  await expect(ask({ input: "more", previous_response_id: second.id })).rejects.toMatchObject({ status: 400 });
+  const other = await ask({ input: "How many?" });
+  await responses.delete(other.id);
+  await expect(ask({ input: outputsFor(other), previous_response_id: other.id })).rejects.toMatchObject({
+    status: 400,
+  });
+  expect(gateway.errors).toEqual([]);
+});
