@@ -172,7 +172,7 @@ test.each<[string, object, number, string, string | null]>([
 ])("refused in the vendor's form before anything is asked: %s", async (_, change, status, code, param) => {
   await using gateway = await openGateway([{ text: "asked" }]);
   const asked = gateway.openai().responses.create({ model: "m", input: "x", ...change } as Body);
-  const error = (await asked.catch((thrown: unknown) => thrown)) as OpenAI.APIError;
+  const error = (await asked.catch((thrown: unknown) => thrown)) as InstanceType<typeof OpenAI.APIError>;
   expect([error.status, String(error.code), error.param ?? null]).toEqual([status, code, param]);
   expect(error.requestID).toMatch(/^req_/);
   expect(await Array.fromAsync(gateway.journal.list())).toEqual([]);
