@@ -36,7 +36,7 @@ test.each([
           description: "Units of a depot.",
           parameters: input,
           allowedCallers: ["programmatic"],
-          execute: ({ id }) => {
+          execute: ({ id }: { id: number }) => {
             answered.push(id);
             return JSON.stringify({ n: id * 10 });
           },

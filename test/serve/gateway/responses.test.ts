@@ -40,7 +40,7 @@ function outputsFor({ output }: OpenAI.Responses.Response): Item[] {
       call_id: call.call_id,
       output: JSON.stringify({ n: id * 10 }),
       ...caller,
-    } as Item;
+    };
   });
 }
 
