@@ -1,13 +1,13 @@
 import { existsSync } from "node:fs";
 import { given } from "../../../option-rules/given.ts";
 import { addKey, listKeys, revokeKey } from "../../../serve/http/key-file.ts";
-import { rotateSecret, secretFileOf } from "../../../serve/gateway/secret-file.ts";
+import { rotateSecret } from "../../../serve/gateway/secret-file.ts";
 import { SCOPES, type Scope } from "../../../serve/http/keys.ts";
 import type { CommandOptions, KEY_ADD, KEY_LIST, KEY_REVOKE, KEY_ROTATE } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
 import { Failure } from "../../failure.ts";
-import { journalPathOf } from "../../input/open-journal.ts";
 import { oneLine } from "../../terminal/one-line.ts";
+import { namedSecretFile } from "./gateway-secrets.ts";
 import { printJson, printTable } from "../../terminal/print.ts";
 import { writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
 
@@ -59,9 +59,7 @@ export function keyRevoke(id: string, { keys, json }: CommandOptions<typeof KEY_
 
 /** `portcullis key rotate`. What former secrets have sealed holds for the next rotations. */
 export function keyRotate({ journal, json }: CommandOptions<typeof KEY_ROTATE>): number {
-  const path = journalPathOf(journal);
-  if (path === undefined) throw new Failure(EXIT.usage, "The secret is beside a journal: name it with --journal FILE.");
-  const file = secretFileOf(path);
+  const file = namedSecretFile(journal);
   rotateSecret(file);
   if (json) printJson({ file, rotated: true });
   writeStderr(`portcullis: ${file} has a new secret. A server uses it from its next start on.\n`);

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { given } from "../../../option-rules/given.ts";
-import { readSecrets, secretFileOf } from "../../../serve/gateway/secret-file.ts";
-import { fleetJournalOf, journalPathOf } from "../../input/open-journal.ts";
+import { fleetJournalOf } from "../../input/open-journal.ts";
 import type { PortcullisServer } from "../../../serve/create-server.ts";
 import { CLOSE_RULES } from "../../../serve/server-options.ts";
 import type { CommandOptions, SERVE } from "../../command-options.ts";
@@ -12,6 +11,7 @@ import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import { keepStdout } from "../../terminal/standard-streams.ts";
 import { openHttpServer, readHttpSettings, tell } from "./http-server.ts";
 import { openServed } from "./open-served.ts";
+import { secretsOf } from "./gateway-secrets.ts";
 
 /** Time to close tools and journal at the end, in milliseconds. */
 const CLOSE_MS = 2000;
@@ -44,12 +44,6 @@ export async function serve(options: CommandOptions<typeof SERVE>): Promise<numb
   } finally {
     await Promise.race([stack.disposeAsync().catch(() => {}), sleep(CLOSE_MS)]);
   }
-}
-
-/** The secrets beside the journal, in which the programs wait that clients go on with. */
-function secretsOf(journal: string | undefined) {
-  const path = journalPathOf(journal);
-  return path === undefined ? {} : { secrets: readSecrets(secretFileOf(path)) };
 }
 
 function greet(

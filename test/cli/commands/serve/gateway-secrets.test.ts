@@ -1,0 +1,31 @@
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, expect, test, vi } from "vitest";
+import { namedSecretFile, secretsOf } from "../../../../src/cli/commands/serve/gateway-secrets.ts";
+import { keyRotate } from "../../../../src/cli/commands/serve/key.ts";
+
+const URL_OF_JOURNAL = "postgres://ann:word@db.example/portcullis";
+const folder = mkdtempSync(join(tmpdir(), "portcullis-gateway-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+test("the secret of a journal in a file is beside it, and is changed there", () => {
+  vi.stubEnv("PORTCULLIS_GATEWAY_SECRETS", "");
+  const journal = join(folder, "journal.db");
+  const [first] = secretsOf(journal).secrets ?? [];
+  expect(existsSync(`${journal}.secrets`)).toBe(true);
+  keyRotate({ journal, json: true } as never);
+  expect(secretsOf(journal).secrets?.[1]).toBe(first);
+});
+
+test("a journal in PostgreSQL has no file beside it: its secrets are in the environment, or each server has its own", () => {
+  vi.stubEnv("PORTCULLIS_GATEWAY_SECRETS", "");
+  expect(secretsOf(URL_OF_JOURNAL)).toEqual({});
+  vi.stubEnv("PORTCULLIS_GATEWAY_SECRETS", `${"a".repeat(32)}  ${"b".repeat(32)}\n`);
+  expect(secretsOf(URL_OF_JOURNAL).secrets).toEqual(["a".repeat(32), "b".repeat(32)]);
+  expect(() => namedSecretFile(URL_OF_JOURNAL)).toThrow("name it with --journal FILE");
+  expect(() => namedSecretFile(URL_OF_JOURNAL)).not.toThrow("word");
+});
