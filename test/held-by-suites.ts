@@ -31,7 +31,6 @@ export const HELD_BY_SUITES: ReadonlySet<string> = new Set([
   "src/cli/commands/run/run.ts",
   "src/cli/commands/serve/check-door.ts",
   "src/cli/commands/serve/http-server.ts",
-  "src/cli/commands/serve/key.ts",
   "src/cli/commands/serve/open-served.ts",
   "src/cli/commands/tools/check-tools.ts",
   "src/cli/commands/tools/list-tools.ts",

@@ -17,7 +17,7 @@ test("the secret of a journal in a file is beside it, and is changed there", () 
   const journal = join(folder, "journal.db");
   const [first] = secretsOf(journal).secrets ?? [];
   expect(existsSync(`${journal}.secrets`)).toBe(true);
-  keyRotate({ journal, json: true } as never);
+  keyRotate({ journal, json: true });
   expect(secretsOf(journal).secrets?.[1]).toBe(first);
 });
 
