@@ -13,7 +13,7 @@ import { nodeListener } from "./http/node-listener.ts";
 import { BytesByKey } from "./http/bytes-by-key.ts";
 import { Rates } from "./http/rates.ts";
 import { Gateway } from "./gateway/gateway.ts";
-import { newSecret, Seals } from "./gateway/seals.ts";
+import { newSecret, Seals } from "./gateway/carried/seals.ts";
 import { Counts } from "../places/counts.ts";
 import { JournalWatch } from "./live/journal-watch.ts";
 import { MountedMcp } from "./mcp/http/mounted-mcp.ts";

@@ -3,7 +3,7 @@ import type { ExecutionId } from "../../journal/execution-id.ts";
 import { given } from "../../option-rules/given.ts";
 import type { Report } from "../../output/report.ts";
 import type { Runtime } from "../../runtime.ts";
-import { isOfGateway } from "../gateway/seals.ts";
+import { isOfGateway } from "../gateway/carried/seals.ts";
 import type { JournalWatch } from "../live/journal-watch.ts";
 import type { ClientProgram, Driving } from "./driving.ts";
 import type { DrivingParts } from "./local-driving.ts";

@@ -2,7 +2,7 @@ import { PortcullisError } from "../../errors.ts";
 import type { AgentEvent } from "../../agent/event.ts";
 import type { ExecutionId } from "../../journal/execution-id.ts";
 import type { Runtime } from "../../runtime.ts";
-import { isOfGateway } from "../gateway/seals.ts";
+import { isOfGateway } from "../gateway/carried/seals.ts";
 import type { ServedModels } from "../served-models.ts";
 import type { ServerRuns } from "../server-runs.ts";
 import type { Report } from "../../output/report.ts";

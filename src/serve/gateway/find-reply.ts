@@ -6,7 +6,7 @@ import { parsedJson } from "../../values/json/json-text.ts";
 import { recordedTool } from "../../tools/tool-digest.ts";
 import type { Asked } from "../../models/surface/surface.ts";
 import type { ClientTools } from "./client-tools.ts";
-import type { Replies } from "./replies.ts";
+import type { Replies } from "./from-journal/replies.ts";
 import { settingsFor } from "./say-options.ts";
 
 /*

@@ -2,8 +2,8 @@ import { messagesSurface } from "../../models/anthropic/surface/messages-surface
 import { responsesSurface } from "../../models/openai/surface/responses-surface.ts";
 import { RefusedAsk, type Surface } from "../../models/surface/surface.ts";
 import type { OtherRoute } from "../other-routes.ts";
-import { type Gateway, refusalResponse } from "./gateway.ts";
-import { refusalOfProblem } from "./refusals.ts";
+import type { Gateway } from "./gateway.ts";
+import { refusalOfProblem, refusalResponse } from "./refusals.ts";
 
 /** The vendors' own paths. */
 export function gatewayRoutes(gateway: Gateway): readonly OtherRoute[] {
@@ -16,11 +16,11 @@ export function gatewayRoutes(gateway: Gateway): readonly OtherRoute[] {
     responses("/v1/responses/input_tokens", ["POST"], (request, key) => gateway.count(responsesSurface, request, key)),
     responses("/v1/responses/:id", ["GET", "DELETE"], ({ url, method }, key) =>
       method === "DELETE"
-        ? gateway.remove(responsesSurface, idIn(url), key)
-        : gateway.show(responsesSurface, idIn(url), key),
+        ? gateway.stored.remove(responsesSurface, idIn(url), key)
+        : gateway.stored.show(responsesSurface, idIn(url), key),
     ),
     responses("/v1/responses/:id/input_items", ["GET"], ({ url }, key) =>
-      gateway.showInput(responsesSurface, idIn(url), key),
+      gateway.stored.showInput(responsesSurface, idIn(url), key),
     ),
   ];
 }

@@ -2,48 +2,32 @@
  * The vendors' own paths, on any model. A request of a client comes in; its surface reads it; a conversation of this
  * server begins or goes on, whose calls wait for the client; its surface writes what the journal then says.
  */
-import { randomBytes } from "node:crypto";
 import type { AgentEnding } from "../../agent/ending.ts";
 import type { AgentEvent } from "../../agent/event.ts";
 import { PortcullisError } from "../../errors.ts";
 import type { Journal } from "../../journal/journal.ts";
 import type { Model } from "../../models/model.ts";
-import {
-  type Asked,
-  type Refusal,
-  RefusedAsk,
-  type ReplyEnd,
-  type ReplyFacts,
-  type ReplyPart,
-  type StoredItems,
-  type Surface,
-} from "../../models/surface/surface.ts";
+import { type Asked, RefusedAsk, type Surface } from "../../models/surface/surface.ts";
 import type { Runtime } from "../../runtime.ts";
-import type { Fields } from "../../values/fields.ts";
 import { Lane } from "../../values/slice-scheduler.ts";
-import { type ApiParts, currentRuntime, refuseRevoked, takePlace } from "../api/parts.ts";
+import { currentRuntime, refuseRevoked, takePlace } from "../api/parts.ts";
 import type { Key } from "../http/keys.ts";
 import { isOperators, problemOf, RequestProblem } from "../http/problems.ts";
 import { declaredBytes, readJson } from "../http/read-json.ts";
-import { ClientIds, turnOfKey } from "./client-ids.ts";
+import { ClientIds, turnOfKey } from "./carried/client-ids.ts";
+import { newExecution } from "./carried/seals.ts";
 import { ClientTools } from "./client-tools.ts";
 import { countedTokens } from "./count-tokens.ts";
 import { historyAsked, transcriptOf } from "./history.ts";
+import type { GatewayParts } from "./gateway-parts.ts";
 import { LiveReply } from "./live-reply.ts";
-import { executionAsked, type Plan, planOf, previousOf } from "./plan.ts";
-import { inputsOf } from "./inputs.ts";
-import { refusalOf, refusalOfEnding } from "./refusals.ts";
-import { type Replies, readReplies } from "./replies.ts";
+import { executionAsked, type Plan, planOf } from "./plan.ts";
+import { newRequestId, refusalOf, refusalOfEnding } from "./refusals.ts";
+import { readReplies } from "./from-journal/replies.ts";
+import { headOf, type Place, told } from "./from-journal/told.ts";
 import { optionsFor } from "./say-options.ts";
-import { newExecution, type Seals } from "./seals.ts";
+import { StoredAnswers } from "./stored-answers.ts";
 import { Turns } from "./turns.ts";
-
-export interface GatewayParts extends ApiParts {
-  readonly seals: Seals;
-  /** How long a paused program waits for its client, in milliseconds. */
-  readonly pauseMs: number;
-  readonly maxBodyBytes: number;
-}
 
 /** One request on its way. */
 interface Exchange {
@@ -56,19 +40,8 @@ interface Exchange {
   readonly model: Model;
   readonly runtime: Runtime;
   readonly requestId: string;
-}
-
-/** What an answer is told with. */
-interface Telling extends Pick<Exchange, "ids" | "tools" | "key"> {
-  readonly asked: Pick<Asked, "model" | "echo" | "isStored">;
-}
-
-const NO_TOOLS = new ClientTools([]);
-
-/** An answer that the journal has, or is to have. */
-interface Place {
-  readonly execution: string;
-  readonly reply: number;
+  readonly journal: Journal;
+  readonly pauseMs: number;
 }
 
 const WHAT = "wait for their answers";
@@ -81,9 +54,12 @@ function release(held: (() => void)[]): void {
 export class Gateway {
   readonly #parts: GatewayParts;
   readonly #turns = new Turns();
+  /** The answers that were given before. */
+  readonly stored: StoredAnswers;
 
   constructor(parts: GatewayParts) {
     this.#parts = parts;
+    this.stored = new StoredAnswers(parts, this.#turns);
   }
 
   /** Answers a request on a path of this surface. Throws what `refuse` of its route writes. */
@@ -91,7 +67,7 @@ export class Gateway {
     const { value, held } = await this.#read(request, key);
     try {
       const ids = new ClientIds(this.#parts.seals, key, surface.ids);
-      const asked = surface.read(value, request.headers, false, await this.#stored(surface, value, { ids, key }));
+      const asked = surface.read(value, request.headers, false, await this.stored.items(surface, value, { ids, key }));
       const exchange = {
         surface,
         key,
@@ -102,6 +78,8 @@ export class Gateway {
         model: this.#modelOf(asked.model),
         runtime: currentRuntime(this.#parts, key),
         requestId: newRequestId(),
+        journal: this.#parts.runtime.journal,
+        pauseMs: this.#parts.pauseMs,
       };
       // Of several requests that go on with one conversation, each sees what came of the one before.
       const execution = executionAsked(exchange, asked);
@@ -112,83 +90,6 @@ export class Gateway {
       release(held);
       throw error;
     }
-  }
-
-  /** The items to which a request refers, as far as this server has given them to the key. */
-  async #stored(surface: Surface, body: unknown, { ids, key }: Pick<Exchange, "ids" | "key">): Promise<StoredItems> {
-    const items = new Map<string, Fields>();
-    const known = new Set<string>();
-    for (const id of surface.references?.(body) ?? []) {
-      const execution = ids.executionOf(id);
-      if (execution === undefined || known.has(execution)) continue;
-      known.add(execution);
-      const replies = await repliesIfAny(this.#parts.runtime.journal, execution, key.tenant);
-      for (const { parts } of replies?.all ?? [])
-        for (const part of parts) {
-          const item = surface.item?.(ids.part(execution, part, NO_TOOLS));
-          if (item) items.set(String(item.id), item);
-        }
-    }
-    return items;
-  }
-
-  /** Throws `RefusedAsk` if there is no answer of this id for this key. */
-  async #given(surface: Surface, id: string, key: Key) {
-    const ids = new ClientIds(this.#parts.seals, key, surface.ids);
-    const found = await previousOf({ runtime: this.#parts.runtime, key, ids }, id);
-    if (found) return { ids, found };
-    throw new RefusedAsk({ kind: "not_found", message: `Response with id '${id.slice(0, 256)}' not found.` });
-  }
-
-  /** What was new in the request of an answer that was given before. */
-  async showInput(surface: Surface, id: string, key: Key): Promise<Response> {
-    const { ids, found } = await this.#given(surface, id, key);
-    const headers = { [surface.requestIdHeader]: newRequestId() };
-    return Response.json(surface.inputs?.(inputsOf(found, ids)), { headers });
-  }
-
-  /** Ends the conversation of an answer that was given before: none of its answers is given again. */
-  async remove(surface: Surface, id: string, key: Key): Promise<Response> {
-    const { found } = await this.#given(surface, id, key);
-    const { execution, replies } = found;
-    const { runtime, served } = this.#parts;
-    const end = await this.#turns.take(execution);
-    try {
-      const { model: name } = replies.state.answering;
-      const model = served.continuing({
-        execution,
-        tenant: key.tenant,
-        ...(await this.#statusOf(execution, key, name)),
-      });
-      const options = { model, tenant: key.tenant, allowChangedTools: true };
-      const signal = AbortSignal.abort(new Error("A client has deleted it."));
-      if (replies.state.open.size > 0)
-        await runtime.resumeAgent(execution, { ...options, signal, approve: () => "later" });
-      const talk = await runtime.converse({ ...options, continue: execution });
-      await talk[Symbol.asyncDispose]();
-    } finally {
-      end();
-    }
-    const headers = { [surface.requestIdHeader]: newRequestId() };
-    return Response.json({ id, object: "response", deleted: true }, { headers });
-  }
-
-  async #statusOf(execution: string, { tenant }: Key, model: string) {
-    const { conversation } = await this.#parts.runtime.status(execution, { tenant });
-    if (!conversation) throw new Error("A conversation has the status of one.");
-    return { ...conversation, model };
-  }
-
-  /** An answer that was given before. */
-  async show(surface: Surface, id: string, key: Key): Promise<Response> {
-    const { ids, found } = await this.#given(surface, id, key);
-    const { header, answering } = found.replies.state;
-    const model = header.model.slice(header.model.indexOf(":") + 1);
-    const echo = { instructions: answering.instructions ?? null, tools: [], tool_choice: "auto", store: true };
-    const asked = { model, echo, isStored: true };
-    const { parts, end, facts } = await this.#told({ ids, tools: NO_TOOLS, key, asked }, found);
-    const headers = { [surface.requestIdHeader]: newRequestId() };
-    return Response.json(surface.reply(parts, end, { ...facts, at: header.startedAt }), { headers });
   }
 
   /** Counts the tokens of a request, which is read as if it was to be answered. */
@@ -237,7 +138,7 @@ export class Gateway {
     const ending = await this.#drive(exchange, plan, place);
     const refusal = ending && refusalOfEnding(ending);
     if (refusal) throw new RefusedAsk(refusal);
-    const { parts, end, facts } = await this.#told(exchange, place);
+    const { parts, end, facts } = await told(exchange, place);
     release(held);
     return Response.json(exchange.surface.reply(parts, end, facts), { headers: headersOf(exchange) });
   }
@@ -285,14 +186,14 @@ export class Gateway {
       writer,
       execution: place.execution,
       turns: before?.state.turns.length ?? 0,
-      read: async () => (await this.#told(exchange, place)).parts,
+      read: async () => (await told(exchange, place)).parts,
       send,
     });
     try {
       const ending = await this.#drive(exchange, plan, place, live.onEvent);
       const refusal = ending && refusalOfEnding(ending);
       if (refusal) throw new RefusedAsk(refusal);
-      const { end, facts } = await this.#told(exchange, place);
+      const { end, facts } = await told(exchange, place);
       await live.end(() => writer.end(end, facts));
     } catch (error) {
       await live.settled();
@@ -360,71 +261,8 @@ export class Gateway {
       }
     });
   }
-
-  async #told(exchange: Telling, place: Place) {
-    const { ids, tools, key } = exchange;
-    const { journal } = this.#parts.runtime;
-    const replies = await repliesIfAny(journal, place.execution, key.tenant);
-    const reply = replies?.all[place.reply];
-    const parts = (reply?.parts ?? []).map((part): ReplyPart => ids.part(place.execution, part, tools));
-    const waits = Math.min(...(reply?.calls ?? []).map(({ expiresAt }) => expiresAt));
-    const hasPrograms = replies?.all.some((one) => one.parts.some(({ type }) => type === "program")) === true;
-    const facts: ReplyFacts = {
-      ...headOf(exchange, place),
-      state: hasPrograms
-        ? {
-            id: ids.state(place.execution),
-            expiresAt: Number.isFinite(waits) ? waits : Date.now() + this.#parts.pauseMs,
-          }
-        : undefined,
-      usage: reply?.usage ?? { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 },
-      programs: reply?.programs ?? { calls: 0, bytesIn: 0, bytesOut: 0 },
-    };
-    const end = endOf(reply?.ending, (reply?.calls.length ?? 0) > 0);
-    return { parts, end, facts };
-  }
-}
-
-async function repliesIfAny(journal: Journal, execution: string, tenant: string): Promise<Replies | undefined> {
-  try {
-    return await readReplies(journal, execution, tenant);
-  } catch (error) {
-    if (PortcullisError.is(error) && error.code === "execution_unknown") return undefined;
-    throw error;
-  }
-}
-
-/** How an answer ends after which the conversation rests so, or waits. */
-function endOf(ending: AgentEnding | undefined, hasCalls: boolean): ReplyEnd {
-  switch (ending?.type) {
-    case undefined:
-      return { type: hasCalls ? "called" : "stopped" };
-    case "answered":
-    case "answer_invalid":
-      return { type: "answered" };
-    case "cut_off":
-    case "refused":
-      return ending;
-    default:
-      return { type: "stopped" };
-  }
-}
-
-function headOf({ ids, asked }: Pick<Telling, "ids" | "asked">, { execution, reply }: Place) {
-  const id = ids.write("reply", { execution, numbers: [reply, asked.isStored ? 1 : 0] });
-  return { id, model: asked.model, echo: asked.echo, at: Date.now() };
 }
 
 function headersOf({ surface, requestId }: Exchange): Record<string, string> {
   return { [surface.requestIdHeader]: requestId };
-}
-
-export function newRequestId(): string {
-  return `req_${randomBytes(16).toString("hex")}`;
-}
-
-/** A refusal as a surface writes it. */
-export function refusalResponse(surface: Surface, refusal: Refusal, requestId = newRequestId()): Response {
-  const { status, body } = surface.refusal(refusal, requestId);
-  return Response.json(body, { status, headers: { [surface.requestIdHeader]: requestId, ...refusal.headers } });
 }

@@ -4,9 +4,9 @@ import type { Asked, AskedAnswer } from "../../models/surface/surface.ts";
 import type { CallResult, ModelCall } from "../../models/model.ts";
 import { isWholeEnd, NO_USAGE } from "../../models/model.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
-import type { ClientIds } from "./client-ids.ts";
+import type { ClientIds } from "./carried/client-ids.ts";
 import type { ClientTools } from "./client-tools.ts";
-import type { Replies } from "./replies.ts";
+import type { Replies } from "./from-journal/replies.ts";
 
 /** The transcript with which a conversation begins that has this history. */
 export function transcriptOf(turns: readonly TranscriptTurn[], { programs }: Asked, model: string): Transcript {

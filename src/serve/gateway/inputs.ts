@@ -1,7 +1,7 @@
 import { isUsers } from "../../agent/prompt/said-message.ts";
 import type { AskedInput } from "../../models/surface/surface.ts";
-import type { ClientIds } from "./client-ids.ts";
-import type { Replies, Reply } from "./replies.ts";
+import type { ClientIds } from "./carried/client-ids.ts";
+import type { Replies, Reply } from "./from-journal/replies.ts";
 
 interface Given {
   readonly execution: string;

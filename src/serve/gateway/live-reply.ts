@@ -1,6 +1,6 @@
 import type { AgentEvent } from "../../agent/event.ts";
 import type { ReplyPart, ReplyWriter } from "../../models/surface/surface.ts";
-import { textKey } from "./client-ids.ts";
+import { textKey } from "./carried/client-ids.ts";
 
 export interface LiveReplyParts {
   readonly writer: ReplyWriter;

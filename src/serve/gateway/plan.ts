@@ -7,12 +7,12 @@ import { parsedJson } from "../../values/json/json-text.ts";
 import { PLAIN_DEPTH } from "../../values/json/plain-data.ts";
 import { sizeFault } from "../../values/size-fault.ts";
 import type { Key } from "../http/keys.ts";
-import type { ClientIds } from "./client-ids.ts";
+import type { ClientIds } from "./carried/client-ids.ts";
 import type { ClientTools } from "./client-tools.ts";
 import type { TranscriptTurn } from "../../agent/from-journal/transcript.ts";
 import { isSameConversation, isSameOpening } from "./find-reply.ts";
 import { historyUntil } from "./history.ts";
-import { type ClientCall, type Replies, type Reply, readReplies } from "./replies.ts";
+import { type ClientCall, type Replies, type Reply, readReplies } from "./from-journal/replies.ts";
 
 /** What a request asks of the conversations that the journal has. */
 export type Plan =

@@ -1,6 +1,7 @@
+import { randomBytes } from "node:crypto";
 import type { AgentEnding } from "../../agent/ending.ts";
 import type { ProviderFailureCode } from "../../models/model.ts";
-import { type Refusal, RefusedAsk, type RefusalKind } from "../../models/surface/surface.ts";
+import { type Refusal, RefusedAsk, type RefusalKind, type Surface } from "../../models/surface/surface.ts";
 import { type Problem, problemOf, STATUS_OF } from "../http/problems.ts";
 
 const KIND_OF_STATUS: Readonly<Record<number, RefusalKind>> = {
@@ -55,4 +56,14 @@ export function refusalOfEnding(ending: AgentEnding): Refusal | undefined {
   const { code } = ending.failure;
   const known = Object.hasOwn(KIND_OF_FAILURE, code);
   return { kind: known ? KIND_OF_FAILURE[code] : "failed", message: known ? SENTENCES[code] : SENTENCES.server_failed };
+}
+
+export function newRequestId(): string {
+  return `req_${randomBytes(16).toString("hex")}`;
+}
+
+/** A refusal as a surface writes it. */
+export function refusalResponse(surface: Surface, refusal: Refusal, requestId = newRequestId()): Response {
+  const { status, body } = surface.refusal(refusal, requestId);
+  return Response.json(body, { status, headers: { [surface.requestIdHeader]: requestId, ...refusal.headers } });
 }

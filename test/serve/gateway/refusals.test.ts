@@ -1,6 +1,6 @@
 /*
  * With messages.test.ts and own-adapters.test.ts it holds
- * src/serve/gateway/client-ids.ts
+ * src/serve/gateway/carried/client-ids.ts
  * src/serve/gateway/count-tokens.ts
  * src/serve/gateway/find-reply.ts
  * src/serve/gateway/gateway-routes.ts
@@ -9,8 +9,10 @@
  * src/serve/gateway/inputs.ts
  * src/serve/gateway/live-reply.ts
  * src/serve/gateway/plan.ts
- * src/serve/gateway/program-calls.ts
- * src/serve/gateway/replies.ts
+ * src/serve/gateway/from-journal/program-calls.ts
+ * src/serve/gateway/from-journal/replies.ts
+ * src/serve/gateway/from-journal/told.ts
+ * src/serve/gateway/stored-answers.ts
  * src/serve/gateway/say-options.ts
  */
 import { expect, test } from "vitest";
@@ -306,3 +308,37 @@ test("a program goes on after the server was restarted, with the secret that it 
   ]);
   expect(await rotated.server.recover()).toBe(0);
 });
+
+test("a client that leaves ends its request, and goes on where it was when it asks again", async () => {
+  let begun = Promise.withResolvers<void>();
+  let asked = 0;
+  let isPatient = true;
+  const slow = async () => {
+    asked += 1;
+    begun.resolve();
+    if (isPatient) await new Promise(() => {});
+    return { text: "Added." };
+  };
+  await using gateway = await openGateway([SCRIPT[0] ?? {}, slow]);
+  const { answers, body } = await paused(gateway);
+  for (const stream of [false, true]) {
+    begun = Promise.withResolvers();
+    const left = new AbortController();
+    const headers = {
+      "content-type": "application/json",
+      "anthropic-version": "2023-06-01",
+      "x-api-key": "con-0123456789abcdef",
+    };
+    const text = JSON.stringify({ ...body(answers), stream });
+    const request = { method: "POST", headers, body: text, signal: left.signal };
+    const leaving = gateway.server.fetch(new Request("http://localhost/v1/messages", request));
+    await begun.promise;
+    left.abort();
+    await (await leaving).text();
+  }
+  isPatient = false;
+  const done = await post(gateway, body(answers));
+  expect(done.json.content).toMatchObject([{ content: { stdout: "2" } }, { text: "Added." }]);
+  expect(asked).toBe(3);
+  expect(gateway.errors).toEqual([]);
+}, 20_000);

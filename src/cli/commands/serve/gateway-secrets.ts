@@ -1,5 +1,5 @@
 import { POSTGRES_URL } from "../../../journal/postgres/address.ts";
-import { readSecrets, secretFileOf } from "../../../serve/gateway/secret-file.ts";
+import { readSecrets, secretFileOf } from "../../../serve/gateway/carried/secret-file.ts";
 import { EXIT } from "../../exit-code.ts";
 import { Failure } from "../../failure.ts";
 import { journalPathOf } from "../../input/open-journal.ts";

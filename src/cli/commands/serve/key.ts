@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { given } from "../../../option-rules/given.ts";
 import { addKey, listKeys, revokeKey } from "../../../serve/http/key-file.ts";
-import { rotateSecret } from "../../../serve/gateway/secret-file.ts";
+import { rotateSecret } from "../../../serve/gateway/carried/secret-file.ts";
 import { SCOPES, type Scope } from "../../../serve/http/keys.ts";
 import type { CommandOptions, KEY_ADD, KEY_LIST, KEY_REVOKE, KEY_ROTATE } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";

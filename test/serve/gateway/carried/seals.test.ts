@@ -1,6 +1,12 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { isOfGateway, newExecution, newSecret, type SealKind, Seals } from "../../../src/serve/gateway/seals.ts";
+import {
+  isOfGateway,
+  newExecution,
+  newSecret,
+  type SealKind,
+  Seals,
+} from "../../../../src/serve/gateway/carried/seals.ts";
 
 const [secret, other] = [newSecret(), newSecret()];
 const KEY = { id: "ann", tenant: "acme" };

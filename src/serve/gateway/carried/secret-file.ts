@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { PortcullisError } from "../../errors.ts";
+import { PortcullisError } from "../../../errors.ts";
 
 /** Bytes of a new secret. */
 const SECRET_BYTES = 32;

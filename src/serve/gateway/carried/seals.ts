@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import type { Key } from "../http/keys.ts";
+import type { Key } from "../../http/keys.ts";
 
 /** What the ids of executions of the gateway begin with. */
 const PREFIX = "gateway-";

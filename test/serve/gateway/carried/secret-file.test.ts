@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { readSecrets, rotateSecret, secretFileOf } from "../../../src/serve/gateway/secret-file.ts";
+import { readSecrets, rotateSecret, secretFileOf } from "../../../../src/serve/gateway/carried/secret-file.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "portcullis-secrets-"));
 afterAll(() => rmSync(folder, { recursive: true }));

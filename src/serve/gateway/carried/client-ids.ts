@@ -1,7 +1,7 @@
-import type { IdPrefixes, ReplyPart } from "../../models/surface/surface.ts";
-import type { Key } from "../http/keys.ts";
-import type { ClientTools } from "./client-tools.ts";
-import type { CallPlace, ToldPart } from "./replies.ts";
+import type { IdPrefixes, ReplyPart } from "../../../models/surface/surface.ts";
+import type { Key } from "../../http/keys.ts";
+import type { ClientTools } from "../client-tools.ts";
+import type { CallPlace, ToldPart } from "../from-journal/replies.ts";
 import type { SealKind, Sealed, Seals } from "./seals.ts";
 
 /** The ids of one client's conversations, as its surface writes them. */

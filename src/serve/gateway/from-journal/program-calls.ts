@@ -1,12 +1,12 @@
-import { dueAt } from "../../gate/approve/call-waits.ts";
-import type { ExecutionId } from "../../journal/execution-id.ts";
-import type { Journal } from "../../journal/journal.ts";
-import { NO_ITEMS, readRecords } from "../../journal/reading/read-records.ts";
-import type { JournalRecord, ResultRecord } from "../../journal/record.ts";
-import { parsedJson } from "../../values/json/json-text.ts";
-import { applyRecord, ExecutionState } from "../../programs/from-journal/execution-state.ts";
-import { readingSliced, readTurnSliced } from "../../programs/from-journal/read-turns.ts";
-import type { SlicedWork } from "../../values/slice-scheduler.ts";
+import { dueAt } from "../../../gate/approve/call-waits.ts";
+import type { ExecutionId } from "../../../journal/execution-id.ts";
+import type { Journal } from "../../../journal/journal.ts";
+import { NO_ITEMS, readRecords } from "../../../journal/reading/read-records.ts";
+import type { JournalRecord, ResultRecord } from "../../../journal/record.ts";
+import { parsedJson } from "../../../values/json/json-text.ts";
+import { applyRecord, ExecutionState } from "../../../programs/from-journal/execution-state.ts";
+import { readingSliced, readTurnSliced } from "../../../programs/from-journal/read-turns.ts";
+import type { SlicedWork } from "../../../values/slice-scheduler.ts";
 
 /** A call for which a client is asked. */
 export interface AskedCall {

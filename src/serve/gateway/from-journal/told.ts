@@ -1,0 +1,74 @@
+/*
+ * An answer as its client is told it: the parts that the journal has, how it ends, and the facts about it.
+ */
+import type { AgentEnding } from "../../../agent/ending.ts";
+import { PortcullisError } from "../../../errors.ts";
+import type { Journal } from "../../../journal/journal.ts";
+import { NO_USAGE } from "../../../models/model.ts";
+import type { Asked, ReplyEnd, ReplyFacts, ReplyPart } from "../../../models/surface/surface.ts";
+import type { Key } from "../../http/keys.ts";
+import type { ClientIds } from "../carried/client-ids.ts";
+import type { ClientTools } from "../client-tools.ts";
+import { type Replies, readReplies } from "./replies.ts";
+
+/** What an answer is told with. */
+export interface Telling {
+  readonly journal: Journal;
+  readonly key: Key;
+  readonly ids: ClientIds;
+  readonly tools: ClientTools;
+  readonly asked: Pick<Asked, "model" | "echo" | "isStored">;
+  /** How long a paused program waits, in milliseconds. */
+  readonly pauseMs: number;
+}
+
+/** An answer that the journal has, or is to have. */
+export interface Place {
+  readonly execution: string;
+  readonly reply: number;
+}
+
+const NO_BYTES = { calls: 0, bytesIn: 0, bytesOut: 0 };
+
+export async function told(telling: Telling, place: Place) {
+  const { ids, tools, key, journal, pauseMs } = telling;
+  const replies = await repliesIfAny(journal, place.execution, key.tenant);
+  const { parts = [], calls = [], usage = NO_USAGE, programs = NO_BYTES, ending } = replies?.all[place.reply] ?? {};
+  const waits = Math.min(...calls.map(({ expiresAt }) => expiresAt));
+  const hasPrograms = replies?.all.some((one) => one.parts.some(({ type }) => type === "program")) === true;
+  const expiresAt = Number.isFinite(waits) ? waits : Date.now() + pauseMs;
+  const state = hasPrograms ? { id: ids.state(place.execution), expiresAt } : undefined;
+  const facts: ReplyFacts = { ...headOf(telling, place), state, usage, programs };
+  const shown = parts.map((part): ReplyPart => ids.part(place.execution, part, tools));
+  return { parts: shown, end: endOf(ending, calls.length > 0), facts };
+}
+
+export async function repliesIfAny(journal: Journal, execution: string, tenant: string): Promise<Replies | undefined> {
+  try {
+    return await readReplies(journal, execution, tenant);
+  } catch (error) {
+    if (PortcullisError.is(error) && error.code === "execution_unknown") return undefined;
+    throw error;
+  }
+}
+
+/** How an answer ends after which the conversation rests so, or waits. */
+function endOf(ending: AgentEnding | undefined, hasCalls: boolean): ReplyEnd {
+  switch (ending?.type) {
+    case undefined:
+      return { type: hasCalls ? "called" : "stopped" };
+    case "answered":
+    case "answer_invalid":
+      return { type: "answered" };
+    case "cut_off":
+    case "refused":
+      return ending;
+    default:
+      return { type: "stopped" };
+  }
+}
+
+export function headOf({ ids, asked }: Pick<Telling, "ids" | "asked">, { execution, reply }: Place) {
+  const id = ids.write("reply", { execution, numbers: [reply, asked.isStored ? 1 : 0] });
+  return { id, model: asked.model, echo: asked.echo, at: Date.now() };
+}

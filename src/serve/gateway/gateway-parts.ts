@@ -1,0 +1,9 @@
+import type { ApiParts } from "../api/parts.ts";
+import type { Seals } from "./carried/seals.ts";
+
+export interface GatewayParts extends ApiParts {
+  readonly seals: Seals;
+  /** How long a paused program waits for its client, in milliseconds. */
+  readonly pauseMs: number;
+  readonly maxBodyBytes: number;
+}
