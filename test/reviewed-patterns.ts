@@ -5,6 +5,8 @@
  */
 export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
   "tried at one place only, and what repeats there ends where the next part begins": [
+    String.raw`/^[a-z]+_/`,
+    String.raw`/^data:([a-z]{1,20}\/[a-z\d.+-]{1,100});base64,/`,
     String.raw`/^(-?)(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/`,
     String.raw`/^(?:\/(?:[^/~]|~[01])*)+$/`,
     String.raw`/^\s*[[{]/`,
