@@ -1,5 +1,5 @@
 import type { Logs } from "../outcome.ts";
-import { readPlainData } from "../../values/json/plain-data.ts";
+import { type Measured, readPlainData } from "../../values/json/plain-data.ts";
 import { endsOf } from "../../values/cut-middle.ts";
 import type { Limits } from "../limits.ts";
 
@@ -7,6 +7,8 @@ import type { Limits } from "../limits.ts";
 export type Printed = { readonly type: "text"; readonly text: string } | { readonly type: "overflow" | "malformed" };
 
 const ESCAPE_LENGTH = 6;
+/** JSON that begins with a quotation mark is one text, or malformed: there is nothing in it to measure. */
+const TEXT: Measured = { depth: 0, values: 1 };
 /** Longest line that is shown whole in a log that is too long, as UTF-8. */
 const LINE_BYTES = 16_384;
 
@@ -38,7 +40,7 @@ export class LogCollector {
   take({ body, dropped }: { readonly body: string; readonly dropped: number }): Printed {
     if (!body.startsWith('"')) return { type: "malformed" };
     if (this.refuse(body.length)) return { type: "overflow" };
-    const read = readPlainData(body);
+    const read = readPlainData(body, 1, TEXT);
     if (!read.ok || typeof read.value !== "string") return { type: "malformed" };
     this.add(read.value, dropped);
     return this.overflowed ? { type: "overflow" } : { type: "text", text: read.value };
