@@ -107,7 +107,7 @@ function shortTypeOf(tool: Tool): string {
   return short;
 }
 
-/** The note is the approver's text. It is quoted as JSON, so that it cannot be mistaken for the gate's own sentences. */
+/** The reason is the policy's text, which is quoted for the same reason as an approver's note. */
 export function policyDenied(tool: string, reason: string) {
   return refusal(
     "policy_denied",
@@ -116,6 +116,7 @@ export function policyDenied(tool: string, reason: string) {
   );
 }
 
+/** The note is the approver's text. It is quoted as JSON, so that it cannot be mistaken for the gate's own sentences. */
 export function approvalDenied(tool: string, note?: string) {
   const quoted = note === undefined || note === "" ? "" : ` Reason given: ${JSON.stringify(note)}`;
   return refusal(
