@@ -37,10 +37,15 @@ if (failed.length === 0 || failed.length > FILES) {
 }
 const paths = failed.map(({ name }) => relative(process.cwd(), name));
 say(`\nRun again, one file at a time: ${paths.join(", ")}`);
-const { status } = spawnSync("node_modules/.bin/vitest", ["run", "--maxWorkers=1", ...paths], {
+const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${REPORT}`];
+const { status } = spawnSync("node_modules/.bin/vitest", ["run", "--maxWorkers=1", ...reporters, ...paths], {
   stdio: "inherit",
   env: { ...process.env, PORTCULLIS_TESTS: "all" },
 });
+const failedAgain = failedFiles().flatMap(({ name, assertionResults }) => [
+  ...assertionResults.filter((test) => test.status === "failed").map(({ fullName }) => fullName),
+  ...(assertionResults.length === 0 ? [relative(process.cwd(), name)] : []),
+]);
 for (const { assertionResults, message } of failed) {
   if (message) say(`\nFailed in the first run: ${message}`);
   for (const { status: first, fullName, failureMessages } of assertionResults) {
@@ -48,5 +53,9 @@ for (const { assertionResults, message } of failed) {
     say(`\nFailed in the first run: ${fullName}\n${failureMessages?.join("\n") ?? ""}`);
   }
 }
-say(status === 0 ? "\nUnsteady: they passed in the second run." : "\nThey failed again, or others did.");
+say(
+  status === 0
+    ? "\nUnsteady: they passed in the second run."
+    : `\nFailed in the second run: ${failedAgain.join("; ") || "what belongs to no test, see above"}`,
+);
 process.exitCode = status ?? 1;
