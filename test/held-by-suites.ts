@@ -72,6 +72,7 @@ export const HELD_BY_SUITES: ReadonlySet<string> = new Set([
   "src/frameworks/search-tool.ts",
   "src/gate/admit/admission.ts",
   "src/gate/approve/call-waits.ts",
+  "src/gate/approve/granted-calls.ts",
   "src/gate/artifacts/artifact-name.ts",
   "src/gate/artifacts/session-artifacts.ts",
   "src/gate/call-steps.ts",

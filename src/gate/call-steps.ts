@@ -2,16 +2,17 @@
  * What happens to a call that may be made, until its handler runs: approval, or the result of a client. An open call
  * comes in, with the records of it if another driver has left it open; its answer goes out.
  */
-import { hash } from "node:crypto";
 import { PortcullisError } from "../errors.ts";
 import type { DecisionRecord } from "../journal/record.ts";
 import { effectOfCall } from "../tools/effect.ts";
-import type { AllowedQuestion, Effect } from "../tools/tool.ts";
+import type { AllowedQuestion } from "../tools/tool.ts";
 import type { Answer } from "./answer.ts";
 import { earlierOf } from "./call-ledger.ts";
 import { type EarlierCall, isAnswered } from "./reuse/earlier-calls.ts";
 import { StandIns } from "./reuse/stand-ins.ts";
-import { askApproval, detailsOf } from "./approve/approval.ts";
+import { askApproval, detailsOf, toolAbout } from "./approve/approval.ts";
+import { askQuestion } from "./approve/ask-question.ts";
+import { GrantedCalls } from "./approve/granted-calls.ts";
 import { mayBeHeld, ruleOn, type Rules } from "./approve/rule-on.ts";
 import type { CallRunner, RunnerParts } from "./run/call-runner.ts";
 import type { Arrival, OutsideRecord } from "./approve/call-waits.ts";
@@ -46,14 +47,13 @@ export interface StepsParts
  */
 export class CallSteps {
   readonly #parts: StepsParts;
-  /** Calls that a grant allows, until the journal holds that. */
-  readonly #granting = new Map<string, { readonly done: Promise<{ readonly record: DecisionRecord }> }>();
-
+  readonly #granted: GrantedCalls;
   readonly #standIns: StandIns | undefined;
 
   constructor(parts: StepsParts) {
     this.#parts = parts;
-    const { earlier, inContext, scope, share } = parts;
+    const { earlier, inContext, ledger, remembered, scope, share } = parts;
+    this.#granted = new GrantedCalls(remembered.grants, ledger);
     this.#standIns =
       earlier &&
       new StandIns({
@@ -188,22 +188,8 @@ export class CallSteps {
   }
 
   /** Asks the approver a question of a call's handler. False without an approver, and for a decision that would come later. */
-  async ask(call: OpenCall, question: unknown): Promise<AllowedQuestion | false> {
-    const { calls, execution, inContext, scope } = this.#parts;
-    const { tenant, context, approve } = scope;
-    if (!approve || calls.isGone(call)) return false;
-    const text = JSON.stringify(question);
-    const { identity, signal } = call;
-    const about = toolAbout(call, call.decided.effect);
-    const request = { execution, ...identity, ...about, inputDigest: hash("sha256", text), tenant, context, signal };
-    const endWaiting = calls.waits.beginBelow(identity.callId, { waitsForApproval: true });
-    try {
-      const { approval, fields = {}, error } = await inContext(() => askApproval(approve, request, text));
-      call.noticed ??= error ?? (approval === "later" ? sentences.cannotWait(call.tool.name) : undefined);
-      return approval !== "later" && approval.type === "approved" && !calls.isGone(call) && { fields };
-    } finally {
-      endWaiting();
-    }
+  ask(call: OpenCall, question: unknown): Promise<AllowedQuestion | false> {
+    return askQuestion(call, question, this.#parts);
   }
 
   /** A call whose decision comes later leaves the queue of approvals. */
@@ -288,8 +274,8 @@ export class CallSteps {
       const { callId } = held.identity;
       if (callId === decision.call || held.decided.isUnknown || held.decided.approval?.type !== "held") continue;
       // If the journal fails here, it also refuses the records that follow, and the call rejects with that.
-      this.#grantTo(held)?.done.then(
-        ({ record }) => calls.waits.take(record),
+      this.#granted.take(held)?.done.then(
+        (record) => calls.waits.take(record),
         () => {},
       );
     }
@@ -297,8 +283,7 @@ export class CallSteps {
 
   /** Decides a call as a grant allows; undefined if it fits none. */
   #decideByGrant(call: OpenCall): Promise<Answer | undefined> | undefined {
-    const granting = this.#grantTo(call);
-    return granting?.done.then(({ record }) => {
+    return this.#granted.take(call)?.done.then((record) => {
       const { calls } = this.#parts;
       if (calls.isGone(call)) return undefined;
       // A record from outside that came by now is in the journal before this one, and the first record holds.
@@ -306,24 +291,6 @@ export class CallSteps {
       calls.waits.release(call.identity.callId);
       return first ? this.#follow(call, first) : this.#carryOut(call, record);
     });
-  }
-
-  /** Takes a call's part of a grant, and writes that; undefined if it fits none. The same call takes and writes once. */
-  #grantTo(call: OpenCall): { readonly done: Promise<{ readonly record: DecisionRecord }> } | undefined {
-    const { ledger, remembered } = this.#parts;
-    const { identity, tool } = call;
-    const before = this.#granting.get(identity.callId);
-    if (before) return before;
-    const taken = remembered.grants.take(tool, identity.callId, call.inputText);
-    if (!taken) return undefined;
-    const { by, granted } = taken;
-    const approval = { type: "approved", ...(by === undefined ? {} : { by }) } as const;
-    const { record, done } = ledger.approved(identity, approval, { granted });
-    remembered.grants.keep(tool, record);
-    const granting = { done: done.then(() => ({ record })) };
-    this.#granting.set(identity.callId, granting);
-    void granting.done.catch(() => {}).then(() => this.#granting.delete(identity.callId));
-    return granting;
   }
 
   // ---- waiting for the outside ---------------------------------------------------------------------------------
@@ -435,9 +402,4 @@ export class CallSteps {
     const { tool, decided } = call;
     return this.#parts.calls.fail(call, sentences.outcomeUnknown(tool.name, decided.earlier !== undefined));
   }
-}
-
-/** What an approver is told of the tool of a call. */
-function toolAbout({ tool: { source, description } }: OpenCall, effect: Effect) {
-  return { effect, source, description };
 }

@@ -1,4 +1,4 @@
-import type { Caller, Effect } from "../../tools/tool.ts";
+import type { Caller, Effect, Tool } from "../../tools/tool.ts";
 import { isFields } from "../../values/fields.ts";
 import { type Grant, type GrantLeft, type GrantTerms, readGrant } from "./grant-terms.ts";
 import { approveFailed, approveUndecided } from "../sentences.ts";
@@ -121,4 +121,9 @@ export function detailsOf(decision: object): DecisionDetails {
     ...(typeof note === "string" ? { note: note.slice(0, NOTE_LENGTH) } : {}),
     ...(ownOf(decision, "remember") === "execution" ? { remember: "execution" } : {}),
   };
+}
+
+/** What an approver is told of the tool of a call. */
+export function toolAbout({ tool: { source, description } }: { readonly tool: Tool }, effect: Effect) {
+  return { effect, source, description };
 }

@@ -1,0 +1,35 @@
+import { hash } from "node:crypto";
+import type { AllowedQuestion } from "../../tools/tool.ts";
+import type { OpenCall } from "../open-call.ts";
+import type { OpenCalls } from "../open-calls.ts";
+import { cannotWait } from "../sentences.ts";
+import type { WorkScope } from "../work-scope.ts";
+import { askApproval, toolAbout } from "./approval.ts";
+import type { Rules } from "./rule-on.ts";
+
+export interface QuestionParts extends Pick<Rules, "execution" | "inContext"> {
+  readonly calls: OpenCalls;
+  readonly scope: WorkScope;
+}
+
+/** Asks the approver a question of a call's handler. False without an approver, and for a decision that would come later. */
+export async function askQuestion(
+  call: OpenCall,
+  question: unknown,
+  { calls, execution, inContext, scope }: QuestionParts,
+): Promise<AllowedQuestion | false> {
+  const { tenant, context, approve } = scope;
+  if (!approve || calls.isGone(call)) return false;
+  const text = JSON.stringify(question);
+  const { identity, signal } = call;
+  const about = toolAbout(call, call.decided.effect);
+  const request = { execution, ...identity, ...about, inputDigest: hash("sha256", text), tenant, context, signal };
+  const endWaiting = calls.waits.beginBelow(identity.callId, { waitsForApproval: true });
+  try {
+    const { approval, fields = {}, error } = await inContext(() => askApproval(approve, request, text));
+    call.noticed ??= error ?? (approval === "later" ? cannotWait(call.tool.name) : undefined);
+    return approval !== "later" && approval.type === "approved" && !calls.isGone(call) && { fields };
+  } finally {
+    endWaiting();
+  }
+}
