@@ -107,8 +107,13 @@ async function readEnd(journal: Journal, summary: ExecutionSummary, budget?: Rea
   const { execution, tenant, records } = summary;
   const onLength = (length: number) => budget?.take(length);
   const read = readRecords(journal, execution, { tenant, from: records - 1, onLength });
-  for await (const record of read) if (record.type === "outcome") return endFacts(summary, record, read.lane);
-  return {};
+  try {
+    for await (const record of read) if (record.type === "outcome") return await endFacts(summary, record, read.lane);
+    return {};
+  } catch (error) {
+    if (isUnreadable(error)) return { outcome: "unreadable" };
+    throw error;
+  }
 }
 
 async function endFacts({ startedAt }: ExecutionSummary, { outcome, at }: OutcomeRecord, lane: Lane) {
@@ -128,10 +133,14 @@ async function readOpen(
       ? await openConversation(await readConversation(journal, execution, tenant, budget), new Lane(tenant))
       : await readOpenProgram(readRecords(journal, execution, { tenant, budget, ...NO_ITEMS }), driven);
   } catch (error) {
-    if (PortcullisError.is(error) && UNREADABLE.has(error.code)) return { state: "unreadable" };
+    if (isUnreadable(error)) return { state: "unreadable" };
     if (error instanceof BudgetSpent) return { state: "unread" };
     throw error;
   }
+}
+
+function isUnreadable(error: unknown): boolean {
+  return PortcullisError.is(error) && UNREADABLE.has(error.code);
 }
 
 async function readConversation(

@@ -17,7 +17,7 @@ import { callback, option, type OptionsOf, readOptions, required } from "../opti
 import { drivenHere } from "../programs/driven.ts";
 import { FleetJournal } from "./fleet-journal.ts";
 import { PgBossQueue, type QueueDatabase } from "./pg-boss-queue.ts";
-import { DriverRequests } from "./requests.ts";
+import { DriverRequests, type RequestStore } from "./requests.ts";
 import { Turns } from "./turns.ts";
 import type { WakeQueue } from "./wake-queue.ts";
 import type { WorkerParts } from "./worker.ts";
@@ -98,15 +98,15 @@ function isQueue(value: unknown): boolean {
   return [wake, unqueued, work, queued].every((method) => typeof method === "function");
 }
 
-function isDatabase(journal: Journal): journal is Journal & QueueDatabase {
-  const { query, onNotify } = journal as Partial<QueueDatabase>;
-  return typeof query === "function" && typeof onNotify === "function";
+function isDatabase(journal: Journal): journal is Journal & QueueDatabase & RequestStore {
+  const { query, onNotify, request, onRequest } = journal as Partial<QueueDatabase & RequestStore>;
+  return [query, onNotify, request, onRequest].every((method) => typeof method === "function");
 }
 
 /** Parts of a fleet that share a journal in one process hear each other without a database. */
 const heard = new WeakMap<Journal, DriverRequests>();
 
-function requestsOf(store: Journal, database: QueueDatabase | undefined): DriverRequests {
+function requestsOf(store: Journal, database: RequestStore | undefined): DriverRequests {
   if (database) return new DriverRequests(database);
   const requests = heard.get(store) ?? new DriverRequests(undefined);
   heard.set(store, requests);

@@ -1,36 +1,38 @@
 import type { ExecutionId } from "../journal/execution-id.ts";
-import type { QueueDatabase } from "./pg-boss-queue.ts";
 
 /** What a process asks the driver of an execution for, which may be in another process. */
 export type DriverRequest = "cancel" | "interrupt";
 
 export type RequestListener = (execution: ExecutionId, request: DriverRequest) => void;
 
-const CHANNEL = "portcullis_requests";
+/** Carries requests between the processes of a fleet: the journal in PostgreSQL. */
+export interface RequestStore {
+  readonly request: (execution: ExecutionId, request: string) => Promise<void>;
+  readonly onRequest: (listener: (execution: ExecutionId, request: string) => void) => Disposable;
+}
 
 /**
- * Requests to the drivers of a fleet. Each process hears all of them. A request may be lost: its sender looks in the
- * journal whether it was met.
+ * Requests to the drivers of a fleet. Each process hears those of the executions that it may read. A request may be lost:
+ * its sender looks in the journal whether it was met.
  */
 export class DriverRequests {
-  readonly #database: QueueDatabase | undefined;
+  readonly #store: RequestStore | undefined;
   readonly #listeners = new Set<RequestListener>();
   #listening: Disposable | undefined;
 
-  /** Without a database, the processes of the fleet are one. */
-  constructor(database: QueueDatabase | undefined) {
-    this.#database = database;
+  /** Without a store, the processes of the fleet are one. */
+  constructor(store: RequestStore | undefined) {
+    this.#store = store;
   }
 
   async send(execution: ExecutionId, request: DriverRequest): Promise<void> {
-    const payload = JSON.stringify([request, execution]);
-    if (this.#database) await this.#database.query("SELECT pg_notify($1, $2)", [CHANNEL, payload]);
-    else this.#hear(payload);
+    if (this.#store) await this.#store.request(execution, request);
+    else this.#hear(execution, request);
   }
 
   listen(listener: RequestListener): Disposable {
     this.#listeners.add(listener);
-    this.#listening ??= this.#database?.onNotify(CHANNEL, (payload) => this.#hear(payload));
+    this.#listening ??= this.#store?.onRequest((execution, request) => this.#hear(execution, request));
     return {
       [Symbol.dispose]: () => {
         this.#listeners.delete(listener);
@@ -41,21 +43,9 @@ export class DriverRequests {
     };
   }
 
-  #hear(payload: string | undefined): void {
-    const heard = payload === undefined ? undefined : readRequest(payload);
-    if (heard) for (const listener of this.#listeners) listener(heard.execution, heard.request);
-  }
-}
-
-/** Any client of the database can send a notice. */
-function readRequest(
-  payload: string,
-): { readonly request: DriverRequest; readonly execution: ExecutionId } | undefined {
-  try {
-    const [request, execution] = JSON.parse(payload) as readonly unknown[];
-    if (typeof execution !== "string") return undefined;
-    return request === "cancel" || request === "interrupt" ? { request, execution } : undefined;
-  } catch {
-    return undefined;
+  /** A process of another version may ask for more. */
+  #hear(execution: ExecutionId, request: string): void {
+    if (request !== "cancel" && request !== "interrupt") return;
+    for (const listener of this.#listeners) listener(execution, request);
   }
 }

@@ -1,3 +1,4 @@
+import type { PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "./execution-id.ts";
 import type { Header, JournalRecord } from "./record.ts";
 
@@ -81,6 +82,8 @@ export interface ListOptions {
    * `left` the others. For journals with `rest`.
    */
   readonly due?: "submitted" | "left";
+  /** Told of each entry that cannot be read (`journal_corrupt`). The list goes on without it. */
+  readonly onDamaged?: (error: PortcullisError) => void;
 }
 
 /**

@@ -29,13 +29,17 @@ export interface StoredJournal extends Journal {
 
 /** What is damaged in the executions of a store: their entries, records and texts. */
 export async function* executionProblems(journal: Journal): AsyncGenerator<JournalProblem> {
+  const damaged: PortcullisError[] = [];
+  const told = () => damaged.splice(0).map(({ message: problem }) => ({ problem }));
   try {
-    for await (const summary of journal.list()) {
+    for await (const summary of journal.list({ onDamaged: (error) => damaged.push(error) })) {
+      yield* told();
       const problem = await problemOf(journal, summary);
       if (problem !== undefined) yield { execution: summary.execution, problem };
     }
+    yield* told();
   } catch (error) {
-    // An entry of the list cannot be read, and the entries after it are not looked at.
+    // The store itself cannot be read on.
     if (!PortcullisError.is(error) || error.code !== "journal_corrupt") throw error;
     yield { problem: error.message };
   }

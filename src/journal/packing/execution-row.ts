@@ -1,3 +1,4 @@
+import { PortcullisError } from "../../errors.ts";
 import type { ExecutionSummary } from "../journal.ts";
 import { journalDamaged } from "../journal-error.ts";
 import type { Header } from "../record.ts";
@@ -40,6 +41,23 @@ export function executionRow(found: Record<string, unknown>): ExecutionRow {
   if (isRow) return found as unknown as ExecutionRow;
   const named = typeof id === "string" ? ` ${JSON.stringify(id.slice(0, 100))}` : "";
   throw journalDamaged(`the entry of execution${named} has values that no execution has`);
+}
+
+/**
+ * An execution of a list. One row that cannot be read, which anyone may have written who can write rows, must not hide the
+ * others: it is left out, and `onDamaged` is told.
+ */
+export function listedOf<Found>(
+  read: () => Found,
+  onDamaged: ((error: PortcullisError) => void) | undefined,
+): Found | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (!PortcullisError.is(error) || error.code !== "journal_corrupt") throw error;
+    onDamaged?.(error);
+    return undefined;
+  }
 }
 
 export function isAmount(value: unknown): value is number {

@@ -1,5 +1,7 @@
 import type { PoolClient } from "pg";
 import { PortcullisError } from "../../errors.ts";
+import { MAX_STORED_NAME } from "./names.ts";
+import { grantAgain } from "./role-grants.ts";
 import { inTransaction } from "./transaction.ts";
 
 /** Begins the number of the lock under which the tables are made or changed; a hash of the schema's name follows. */
@@ -51,7 +53,29 @@ const STEPS: readonly ((schema: string) => string)[] = [
     CREATE INDEX executions_due ON ${schema}.executions (leased_until) WHERE NOT ended AND rests_until IS NULL;
     CREATE INDEX executions_resting ON ${schema}.executions (rests_until) WHERE NOT ended AND rests_until IS NOT NULL;
   `,
+  // Not validated: rows of before are left as they are, and lists pass over those that cannot be read.
+  (schema) => `
+    ALTER TABLE ${schema}.executions ADD CONSTRAINT is_execution CHECK (
+      started_at BETWEEN 0 AND ${MOST} AND head > 0 AND kind IN ('program', 'conversation', 'call')
+      AND (leased_until IS NULL OR leased_until BETWEEN 0 AND ${MOST})
+      AND octet_length(id) <= ${MAX_STORED_NAME} AND octet_length(tenant) <= ${MAX_STORED_NAME}
+      AND (parent IS NULL OR octet_length(parent) <= ${MAX_STORED_NAME})
+      AND (driver IS NULL OR octet_length(driver) <= ${MAX_STORED_NAME})
+    ) NOT VALID;
+    CREATE TABLE ${schema}.requests (
+      number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+      at timestamptz NOT NULL DEFAULT now(),
+      execution bigint NOT NULL,
+      request text NOT NULL CHECK (octet_length(request) <= 64)
+    );
+    CREATE INDEX requests_by_time ON ${schema}.requests (at);
+    ALTER TABLE ${schema}.requests ENABLE ROW LEVEL SECURITY;
+    CREATE POLICY of_tenant ON ${schema}.requests USING (${schema}.is_of_tenant(execution));
+  `,
 ];
+
+/** The largest amount that JavaScript has. */
+const MOST = Number.MAX_SAFE_INTEGER;
 
 /**
  * A role of the database that stands in `tenant_roles` sees and writes rows of its tenants alone. The owner of the tables
@@ -103,6 +127,7 @@ export async function migrate(client: PoolClient, schema: string, where: string)
       await client.query(`CREATE TABLE ${name}.journal_format (version integer NOT NULL);
         INSERT INTO ${name}.journal_format VALUES (0)`);
     for (const step of STEPS.slice(found)) await client.query(step(name));
+    await grantAgain(client, name);
     await client.query(`UPDATE ${name}.journal_format SET version = ${STEPS.length}`);
   });
 }

@@ -25,6 +25,7 @@ import { nameOf } from "./names.ts";
 import { type NoticeListener, Notices } from "./notices.ts";
 import { POSTGRES_JOURNAL_RULES, type PostgresJournalOptions } from "./postgres-options.ts";
 import { pruneExecutions } from "./prune.ts";
+import { type RequestListener, Requests } from "./requests.ts";
 import { grantTenants } from "./tenant-roles.ts";
 import { type FoundExecution, PAGE_BYTES, StoredRows } from "./stored-rows.ts";
 
@@ -57,6 +58,13 @@ export interface PostgresJournal extends StoredJournal, AsyncDisposable {
    */
   onNotify(channel: string, listener: NoticeListener): Disposable;
   /**
+   * Asks whatever process drives an execution, by a row that a role may write for executions of its tenants alone. A request
+   * that no process hears is lost.
+   */
+  request(execution: string, request: string): Promise<void>;
+  /** Tells a listener of the requests of all processes. Dispose of what is returned to listen no more. */
+  onRequest(listener: RequestListener): Disposable;
+  /**
    * Lets a role of the database, which another process connects as, read and append to executions of these tenants alone,
    * in place of those that it had. Only the owner of the tables may, which no policy binds.
    */
@@ -84,6 +92,7 @@ class DatabaseJournal implements PostgresJournal {
   readonly #clock: DatabaseClock;
   readonly #queue: ChangeQueue;
   readonly #notices: Notices;
+  readonly #requests: Requests;
   readonly #listeners: AppendListeners;
 
   constructor(options: DatabaseOptions) {
@@ -96,6 +105,7 @@ class DatabaseJournal implements PostgresJournal {
     const atOnce = perCommit === 1 ? connections : GROUPS_AT_ONCE;
     this.#queue = new ChangeQueue(this.#database, { perCommit, atOnce, channel, token });
     this.#notices = new Notices(this.#database);
+    this.#requests = new Requests(this.#database, this.#notices);
     let others: Disposable | undefined;
     this.#listeners = new AppendListeners(
       () => (others = this.#notices.add(channel, (payload) => this.#takeNotice(payload, token))),
@@ -165,9 +175,9 @@ class DatabaseJournal implements PostgresJournal {
 
   async *list(options: ListOptions = {}): AsyncGenerator<ExecutionSummary> {
     for (let below: string | undefined; ;) {
-      const found = await this.#rows.list(options, below, options.due ? await this.#clock.now() : 0);
-      for (const { summary } of found) yield this.#byOwnClock(summary);
-      const last = found.at(-1);
+      const page = await this.#rows.list(options, below, options.due ? await this.#clock.now() : 0);
+      for (const { found } of page) if (found) yield this.#byOwnClock(found.summary);
+      const last = page.at(-1);
       if (!last) return;
       below = last.number;
     }
@@ -199,6 +209,14 @@ class DatabaseJournal implements PostgresJournal {
 
   onNotify(channel: string, listener: NoticeListener): Disposable {
     return this.#notices.add(channel, listener);
+  }
+
+  request(execution: string, request: string): Promise<void> {
+    return this.#requests.send(execution, request);
+  }
+
+  onRequest(listener: RequestListener): Disposable {
+    return this.#requests.listen(listener);
   }
 
   async query(text: string, values: readonly unknown[] = [], options: StatementOptions = {}) {

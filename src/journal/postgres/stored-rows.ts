@@ -2,6 +2,7 @@ import type { ExecutionSummary, Head, ListOptions } from "../journal.ts";
 import { journalDamaged } from "../journal-error.ts";
 import {
   executionRow,
+  listedOf,
   MAX_NAME_BYTES,
   MAX_RECORD_BYTES,
   MAX_STORED_BYTES,
@@ -56,12 +57,12 @@ export class StoredRows {
     return row && foundExecution(row);
   }
 
-  /** The executions of a list, from below a number: the latest first. */
+  /** The executions of a list, from below a number: the latest first. Undefined for an entry that cannot be read. */
   async list(
-    { open, tenant, before, due }: ListOptions,
+    { open, tenant, before, due, onDamaged }: ListOptions,
     below: string | undefined,
     now: number,
-  ): Promise<FoundExecution[]> {
+  ): Promise<{ readonly number: string; readonly found: FoundExecution | undefined }[]> {
     const values: unknown[] = [];
     const conditions: string[] = [];
     const where = (condition: string, value: unknown) => {
@@ -79,7 +80,11 @@ export class StoredRows {
     }
     const which = conditions.length > 0 ? `WHERE ${conditions.join(" AND ")}` : "";
     const text = `SELECT ${COLUMNS} FROM ${this.#schema}.executions ${which} ORDER BY number DESC LIMIT ${LIST_PAGE}`;
-    return (await this.#rows(undefined, text, values)).map(foundExecution);
+    const rows = await this.#rows(undefined, text, values);
+    return rows.map((row) => ({
+      number: String(row["number"]),
+      found: listedOf(() => foundExecution(row), onDamaged),
+    }));
   }
 
   /** The rows are found by the index of what is due, and those that rest are passed over. */

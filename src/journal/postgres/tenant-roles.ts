@@ -2,6 +2,7 @@ import { PortcullisError } from "../../errors.ts";
 import type { Database } from "./database.ts";
 import { quoted } from "./migrations.ts";
 import { storedName } from "./names.ts";
+import { grantRole } from "./role-grants.ts";
 
 /**
  * Lets a role of the database use the journal for these tenants, in place of those that it had: it reads and appends to
@@ -23,15 +24,7 @@ export async function grantTenants(database: Database, role: string, tenants: re
         `INSERT INTO ${schema}.tenant_roles (role, tenant) SELECT DISTINCT $1::name, tenant FROM unnest($2::text[]) AS t (tenant)`,
         [role, tenants.map(storedName)],
       );
-      await client.query(`
-        GRANT USAGE ON SCHEMA ${schema} TO ${found.name};
-        GRANT SELECT ON ${schema}.journal_format TO ${found.name};
-        GRANT SELECT, INSERT ON ${schema}.records, ${schema}.texts, ${schema}.uses TO ${found.name};
-        -- Not the number, which the database gives: a role that chose it would take those of others.
-        REVOKE INSERT ON ${schema}.executions FROM ${found.name};
-        GRANT SELECT, INSERT (id, kind, tenant, parent, started_at, head, ended, driver, leased_until) ON ${schema}.executions TO ${found.name};
-        GRANT UPDATE (head, ended, driver, leased_until, rests_until) ON ${schema}.executions TO ${found.name};
-      `);
+      await grantRole(client, schema, found.name);
     },
     { idempotent: true },
   );

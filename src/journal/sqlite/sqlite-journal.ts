@@ -30,7 +30,7 @@ import {
   refuseWithin,
 } from "../journal-error.ts";
 import type { Header, JournalRecord } from "../record.ts";
-import { type ExecutionRow, executionRow, summaryOf } from "../packing/execution-row.ts";
+import { type ExecutionRow, executionRow, listedOf, summaryOf } from "../packing/execution-row.ts";
 import { itemsUpTo, type PackedRecord, type StoredText, type TextStore, unpackRecord } from "../packing/large-texts.ts";
 import { packRecords } from "../packing/pack-records.ts";
 import {
@@ -188,7 +188,7 @@ class FileJournal implements SqliteJournal {
     }
   }
 
-  async *list({ open, tenant, before }: ListOptions = {}): AsyncGenerator<ExecutionSummary> {
+  async *list({ open, tenant, before, onDamaged }: ListOptions = {}): AsyncGenerator<ExecutionSummary> {
     for (let below = Number.MAX_SAFE_INTEGER; ;) {
       const rows = await this.#transactions.locked(() =>
         this.#statements.listExecutions.all({
@@ -198,7 +198,10 @@ class FileJournal implements SqliteJournal {
           before: before ?? null,
         }),
       );
-      for (const row of rows) yield summaryOf(executionRow(row));
+      for (const row of rows) {
+        const summary = listedOf(() => summaryOf(executionRow(row)), onDamaged);
+        if (summary) yield summary;
+      }
       const last = rows.at(-1);
       if (!last) return;
       below = Number(last.number);

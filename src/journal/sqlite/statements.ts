@@ -6,8 +6,11 @@ const LIST_PAGE = 256;
 
 const name = (column: string) => `iif(octet_length(${column}) <= ${MAX_NAME_BYTES}, ${column}, NULL) AS ${column}`;
 /** A driver's name that is too long is read as 0: NULL means that there is no driver. */
-const EXECUTION_COLUMNS = `number, ${name("id")}, ${name("kind")}, ${name("tenant")}, started_at, head, ended,
-  iif(driver IS NULL OR octet_length(driver) <= ${MAX_NAME_BYTES}, driver, 0) AS driver, leased_until`;
+/** What is no amount is read as one that no execution has: a number that JavaScript does not have would end the reading. */
+const amount = (column: string) =>
+  `iif(${column} IS NULL OR (typeof(${column}) = 'integer' AND ${column} BETWEEN 0 AND ${Number.MAX_SAFE_INTEGER}), ${column}, -1) AS ${column}`;
+const EXECUTION_COLUMNS = `number, ${name("id")}, ${name("kind")}, ${name("tenant")}, ${["started_at", "head", "ended", "leased_until"].map(amount).join(", ")},
+  iif(driver IS NULL OR octet_length(driver) <= ${MAX_NAME_BYTES}, driver, 0) AS driver`;
 export type Statements = ReturnType<typeof prepareStatements>;
 
 export function prepareStatements(database: DatabaseSync) {

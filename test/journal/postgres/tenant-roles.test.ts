@@ -101,6 +101,49 @@ describe.skipIf(noPostgres)("a role that the journal was granted to for one tena
     await expect(worker.query(text)).rejects.toMatchObject({ code: "journal_read_only" });
   });
 
+  test.each([
+    ["of no kind", "1, 1, 'none', 'odd'"],
+    ["before 1970", "-1, 1, 'program', 'odd'"],
+    ["without records", "1, 0, 'program', 'odd'"],
+    ["with a name of 3 kB", "1, 1, 'program', repeat(md5(random()::text), 100)"],
+  ])("is refused an execution that lists could not read: %s", async (_, values) => {
+    const insert = `INSERT INTO portcullis.executions (started_at, head, kind, id, tenant, ended) VALUES (${values}, 'acme', false)`;
+    await expect(worker.query(insert)).rejects.toMatchObject({
+      code: expect.stringMatching(/^(23514|54000)$/) as string,
+    });
+    expect((await listed(owner)).length).toBeGreaterThan(1);
+  });
+
+  test("is refused a lease, and a driver, that lists could not read", async () => {
+    for (const change of ["leased_until = 9223372036854775807", "leased_until = -1", "driver = repeat('x', 3000)"])
+      await expect(
+        worker.query(`UPDATE portcullis.executions SET ${change} WHERE id = 'of-acme'`),
+      ).rejects.toMatchObject({ code: "23514" });
+  });
+
+  // By `src/journal/postgres/role-grants.ts`.
+  test("loses, with the migration of the tables, rights that an earlier version of them gave", async () => {
+    const earlier = createPostgresJournal({ url: server.url(), schema: "earlier" });
+    await earlier.create(header("of-acme", { tenant: "acme" }));
+    await earlier.grantTenants("worker", ["acme"]);
+    await server.sql(`SET search_path = earlier; GRANT INSERT ON executions TO worker;
+      CREATE ROLE dropped; INSERT INTO tenant_roles VALUES ('dropped', 'acme'); DROP ROLE dropped;
+      DROP TABLE requests; ALTER TABLE executions DROP CONSTRAINT is_execution; UPDATE journal_format SET version = 2`);
+    const newer = createPostgresJournal({ url: server.url(), schema: "earlier" });
+    await newer.find("of-acme");
+    const held = createPostgresJournal({
+      url: server.url({ user: "worker", password: "worker-word" }),
+      schema: "earlier",
+      unavailableMs: 5000,
+    });
+    const chosen = `INSERT INTO earlier.executions (number, started_at, head, ended, kind, id, tenant)
+      OVERRIDING SYSTEM VALUE VALUES (2000, 1, 1, false, 'program', 'chosen', 'acme')`;
+    await expect(held.query(chosen)).rejects.toMatchObject({ code: "journal_read_only" });
+    await held.request("of-acme", "cancel");
+    expect(await held.create(header("mine", { tenant: "acme" }))).toBe(1);
+    for (const journal of [earlier, newer, held]) await journal[Symbol.asyncDispose]();
+  });
+
   test("had the right to choose numbers from an earlier grant, and loses it with the next", async () => {
     await server.sql("GRANT INSERT ON portcullis.executions TO worker");
     await owner.grantTenants("worker", ["acme"]);

@@ -12,7 +12,7 @@ import { existingJournal } from "../../input/open-journal.ts";
 import { listLines } from "../../terminal/executions/list-text.ts";
 import { printJson } from "../../terminal/print.ts";
 import { showing } from "../../terminal/status-line.ts";
-import { standardStreams, writeStdout } from "../../terminal/standard-streams.ts";
+import { standardStreams, writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
 import { shapeOf } from "../../terminal/terminal-shape.ts";
 import { followList } from "./follow.ts";
 
@@ -26,7 +26,8 @@ export async function executions(options: CommandOptions<typeof EXECUTIONS>): Pr
     );
   await using journal = existingJournal(options.journal);
   if (follow) return await followList(journal, tenant);
-  const listed = listExecutions(journal, given({ open, tenant }));
+  const onDamaged = ({ message }: PortcullisError) => writeStderr(`${message} It is not listed.\n`);
+  const listed = listExecutions(journal, { ...given({ open, tenant }), onDamaged });
   if (options.json) {
     for await (const execution of listed) printJson(execution);
     return EXIT.completed;
