@@ -122,6 +122,7 @@ export const HELD_BY_SUITES: ReadonlySet<string> = new Set([
   "src/programs/drive/end-without-running.ts",
   "src/programs/drive/endings.ts",
   "src/programs/drive/keep-value.ts",
+  "src/programs/drive/program-calls.ts",
   "src/programs/from-journal/changed-since.ts",
   "src/programs/from-journal/ending-head.ts",
   "src/programs/from-journal/recorded-execution.ts",

@@ -98,82 +98,93 @@ function valueOf({ outcome }: Report): unknown {
   return outcome.type === "completed" ? outcome.value : undefined;
 }
 
+/** Bound for all pairs of a test, each of which begins engines. */
+const ALL_PAIRS_MS = 300_000;
+
 describe.each(WAYS)("in $language", (way) => {
   const { language, write, pairs } = way;
 
-  test(`${pairs} pairs of a program that fails and a corrected one: no change is made twice, and the value is that of the right program alone`, async () => {
-    let [handlers, needed] = [0, 0];
-    await fc.assert(
-      fc.asyncProperty(pair, async ({ failed, right }) => {
-        const world = new World();
-        const journal = createMemoryJournal();
-        await using runtime = await open(world, way, journal);
-        const first = await runtime.execute(write(failed, "throw"), { language });
-        expect(first.outcome.type).toBe("failed");
-        const before = world.handlers;
-        const second = await runtime.execute(write(right, "return"), { language, after: first.execution });
-        const expected = await alone(right, way);
-        expect(valueOf(second)).toEqual(expected.value);
-        expect(world.numbers).toEqual(expected.world.numbers);
-        expect(world.made).toEqual(expected.world.made);
-        // Each call was either made or given again.
-        const { reused = 0, calls } = second.usage;
-        expect(reused + world.handlers - before).toBe(calls);
-        handlers += world.handlers - before;
-        needed += expected.world.handlers;
-        // Its journal is complete: it replays without the other one.
-        const records = await Array.fromAsync(journal.read(second.execution));
-        expect(await replay(records, way.sandbox, new AbortController().signal)).toEqual({ type: "identical" });
-      }),
-      { numRuns: pairs },
-    );
-    expect(handlers).toBeLessThan(needed);
-  });
+  test(
+    `${pairs} pairs of a program that fails and a corrected one: no change is made twice, and the value is that of the right program alone`,
+    async () => {
+      let [handlers, needed] = [0, 0];
+      await fc.assert(
+        fc.asyncProperty(pair, async ({ failed, right }) => {
+          const world = new World();
+          const journal = createMemoryJournal();
+          await using runtime = await open(world, way, journal);
+          const first = await runtime.execute(write(failed, "throw"), { language });
+          expect(first.outcome.type).toBe("failed");
+          const before = world.handlers;
+          const second = await runtime.execute(write(right, "return"), { language, after: first.execution });
+          const expected = await alone(right, way);
+          expect(valueOf(second)).toEqual(expected.value);
+          expect(world.numbers).toEqual(expected.world.numbers);
+          expect(world.made).toEqual(expected.world.made);
+          // Each call was either made or given again.
+          const { reused = 0, calls } = second.usage;
+          expect(reused + world.handlers - before).toBe(calls);
+          handlers += world.handlers - before;
+          needed += expected.world.handlers;
+          // Its journal is complete: it replays without the other one.
+          const records = await Array.fromAsync(journal.read(second.execution));
+          expect(await replay(records, way.sandbox, new AbortController().signal)).toEqual({ type: "identical" });
+        }),
+        { numRuns: pairs },
+      );
+      expect(handlers).toBeLessThan(needed);
+    },
+    ALL_PAIRS_MS,
+  );
 
-  test(`${pairs} pairs whose hosts die between: no change is made twice, and the value is that of the right program alone`, async () => {
-    let [deaths, asked] = [0, 0];
-    const points = fc.array(fc.nat({ max: 12 }), { minLength: 1, maxLength: 3 });
-    await fc.assert(
-      fc.asyncProperty(pair, points, async ({ right: plain, failed: plainFailed }, appends) => {
-        const right = numbered(plain);
-        // The changes of the program that fails are the first ones of the right program.
-        const failed = numbered(plainFailed);
-        const world = new World();
-        const journal = createMemoryJournal();
-        await using runtime = await open(world, way, journal);
-        const { execution: after } = await runtime.execute(write(failed, "throw"), { language });
-        const id = "corrected";
-        const program = write(right, "return");
-        for (const point of appends) {
-          const isDead = await dyingAfter(journal, point, async (mortal) => {
-            await using host = await open(world, way, mortal);
-            await host.execute(program, { language, after, execution: id }).catch(() => {});
-          });
-          deaths += Number(isDead);
-        }
-        await using last = await open(world, way, withoutLeases(journal));
-        let report = await last.execute(program, { language, after, execution: id });
-        while (report.outcome.type === "waiting") {
-          const decisions = report.outcome.approvals.map(({ callId, tool, input, why }) => {
-            expect(why).toBe("outcome_unknown");
-            asked += 1;
-            const done = world.results.get(keyOf([tool, input] as unknown as Step));
-            return [callId, done === undefined ? { allow: true } : { done: { value: done } }] as const;
-          });
-          report = await last.resume(id, { decisions: Object.fromEntries(decisions) });
-        }
-        const expected = await alone(right, way);
-        expect(valueOf(report)).toEqual(expected.value);
-        expect(world.numbers).toEqual(expected.world.numbers);
-        for (const [key, times] of world.made) if (key.startsWith('["add"')) expect(times).toBe(1);
-        const records = await Array.fromAsync(journal.read(id));
-        expect(await replay(records, way.sandbox, new AbortController().signal)).toEqual({ type: "identical" });
-      }),
-      { numRuns: pairs },
-    );
-    expect(deaths).toBeGreaterThan(pairs / 4);
-    if (pairs >= 50) expect(asked).toBeGreaterThan(0);
-  });
+  test(
+    `${pairs} pairs whose hosts die between: no change is made twice, and the value is that of the right program alone`,
+    async () => {
+      let [deaths, asked] = [0, 0];
+      const points = fc.array(fc.nat({ max: 12 }), { minLength: 1, maxLength: 3 });
+      await fc.assert(
+        fc.asyncProperty(pair, points, async ({ right: plain, failed: plainFailed }, appends) => {
+          const right = numbered(plain);
+          // The changes of the program that fails are the first ones of the right program.
+          const failed = numbered(plainFailed);
+          const world = new World();
+          const journal = createMemoryJournal();
+          await using runtime = await open(world, way, journal);
+          const { execution: after } = await runtime.execute(write(failed, "throw"), { language });
+          const id = "corrected";
+          const program = write(right, "return");
+          for (const point of appends) {
+            const isDead = await dyingAfter(journal, point, async (mortal) => {
+              await using host = await open(world, way, mortal);
+              await host.execute(program, { language, after, execution: id }).catch(() => {});
+            });
+            deaths += Number(isDead);
+          }
+          await using last = await open(world, way, withoutLeases(journal));
+          let report = await last.execute(program, { language, after, execution: id });
+          while (report.outcome.type === "waiting") {
+            const decisions = report.outcome.approvals.map(({ callId, tool, input, why }) => {
+              expect(why).toBe("outcome_unknown");
+              asked += 1;
+              const done = world.results.get(keyOf([tool, input] as unknown as Step));
+              return [callId, done === undefined ? { allow: true } : { done: { value: done } }] as const;
+            });
+            report = await last.resume(id, { decisions: Object.fromEntries(decisions) });
+          }
+          const expected = await alone(right, way);
+          expect(valueOf(report)).toEqual(expected.value);
+          expect(world.numbers).toEqual(expected.world.numbers);
+          for (const [key, times] of world.made) if (key.startsWith('["add"')) expect(times).toBe(1);
+          const records = await Array.fromAsync(journal.read(id));
+          expect(await replay(records, way.sandbox, new AbortController().signal)).toEqual({ type: "identical" });
+        }),
+        { numRuns: pairs },
+      );
+      expect(deaths).toBeGreaterThan(pairs / 4);
+      if (pairs >= 50) expect(asked).toBeGreaterThan(0);
+    },
+    ALL_PAIRS_MS,
+  );
 });
 
 function withoutLeases(journal: Journal): Journal {

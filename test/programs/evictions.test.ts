@@ -368,10 +368,12 @@ test("programs give up their guests only while half of heldBytes is free", async
   const { hold, called, release } = holding();
   await using runtime = await createRuntime({ tools: [hold], sandbox, heldBytes: 16 * 1024 * 1024 });
   const running: Promise<Report>[] = [];
+  // All of them are replayed at once in this process.
+  const limits = { runningMs: 120_000, wallMs: 240_000 };
   for (let count = 0; count < 250; count += 1) {
     const asked = signal();
     const onEvent = ({ type }: ExecutionEvent) => type === "call_started" && asked.happen();
-    running.push(runtime.execute("return tools.hold({});", { onEvent }));
+    running.push(runtime.execute("return tools.hold({});", { onEvent, limits }));
     await asked.happened;
   }
   await called;

@@ -4,38 +4,29 @@
  */
 import type { GuestFrame } from "../../../bridge/frames.ts";
 import type { GuestTurn } from "../../../bridge/turn-reader.ts";
-import type { UnmadeCall } from "../../gate/call-ledger.ts";
-import type { CallRequest } from "../../gate/open-call.ts";
 import type { GateSession } from "../../gate/session.ts";
 import { leavesOpen } from "../../journal/execution-log.ts";
 import type { CallSpans } from "../../telemetry/telemetry.ts";
 import type { Tool } from "../../tools/tool.ts";
-import { memoryOf } from "../../values/held-bytes.ts";
 import type { SlicedWork } from "../../values/slice-scheduler.ts";
 import { isAnswered } from "../from-journal/call-history.ts";
 import { Clocks } from "./limit-clocks.ts";
 import { DIED_STOPPING, endingByOutput, endingUnreplayable, keptNote, NEVER_SETTLES } from "./endings.ts";
 import { EventQueue } from "./event-queue.ts";
 import { FirstEnding } from "./first-ending.ts";
-import {
-  type ExecutionState,
-  NOTHING_STREAMED,
-  type OpenCall,
-  type Usage,
-  usageOf,
-} from "../from-journal/execution-state.ts";
-import type { Batch, StreamReader } from "../../gate/streams/stream-reader.ts";
-import { answerEvent, fireEvent, type GuestEvent, itemsEvent, startEvent, stopEvent } from "../guest/guest-event.ts";
+import { type ExecutionState, type Usage, usageOf } from "../from-journal/execution-state.ts";
+import { fireEvent, type GuestEvent, startEvent, stopEvent } from "../guest/guest-event.ts";
 import type { Driven } from "../execution.ts";
 import { GuestSupervisor } from "../guest/guest-supervisor.ts";
 import { HeldTurns } from "./held-turns.ts";
 import { LogCollector } from "./log-collector.ts";
+import { ProgramCalls } from "./program-calls.ts";
 import type { Ending, Unreplayable, Waiting } from "../outcome.ts";
 import type { Earlier } from "../from-journal/earlier-execution.ts";
 import type { Past } from "../from-journal/past-execution.ts";
 import type { Scope } from "../scope.ts";
 import type { ResultSchema } from "./result-schema.ts";
-import { type LeftCall, settle } from "./settlement.ts";
+import { settle } from "./settlement.ts";
 import type { SourceMap } from "../guest/source-map.ts";
 import { Timers } from "./program-timers.ts";
 import { standingOf, waitingIn } from "../from-journal/standing.ts";
@@ -62,21 +53,6 @@ export interface Work {
   readonly earlier?: Earlier | undefined;
   /** A sentence for the reader of the report. */
   readonly note?: string | undefined;
-}
-
-type ProgramCall = OpenCall & Pick<CallRequest, "inputBytes">;
-
-function openLine({ tool, decided, started }: OpenCall): LeftCall {
-  // A client may have done what it was asked for.
-  return {
-    tool,
-    started: started === true || decided?.decision === "client",
-    ...(decided?.effect && { effect: decided.effect }),
-  };
-}
-
-function unmade({ id, tool, started, streamed }: Omit<OpenCall, "inputText">): UnmadeCall {
-  return { identity: { callId: String(id), tool, caller: "programmatic" }, started: started === true, streamed };
 }
 
 /** Usage as a turn notes it: short, because there may be many turns. */
@@ -108,11 +84,12 @@ export class Driver {
   readonly #guests: GuestSupervisor;
   readonly #events: EventQueue;
   readonly #timers: Timers;
+  readonly #calls: ProgramCalls;
   readonly #logs: LogCollector;
   readonly #held: HeldTurns;
-  readonly #words: { readonly notes: string[]; readonly remarks: string[] } = { notes: [], remarks: [] };
+  /** For the report, and what the program has printed since it was last shown. */
+  readonly #words: Record<"notes" | "remarks" | "printed", string[]> = { notes: [], remarks: [], printed: [] };
   readonly #end = new FirstEnding();
-  readonly #printed: string[] = [];
   /** Whether turns are journalled and carried out just now. */
   #isTaking = false;
   /** Ids of the calls for which a program that cannot be replayed was kept in its sandbox. */
@@ -151,7 +128,10 @@ export class Driver {
     const asked = { hasWork, onEnding, onFailure };
     this.#guests = new GuestSupervisor({ scope, log, clocks, share, ...asked });
     this.#events = new EventQueue((events) => this.#guests.send(events));
-    this.#timers = new Timers(this.#state.timers, (id) => this.#push(fireEvent(this.#now(), id)));
+    const push = (event: GuestEvent) => this.#push(event);
+    const now = () => this.#now();
+    this.#timers = new Timers(this.#state.timers, (id) => push(fireEvent(now(), id)));
+    this.#calls = new ProgramCalls({ scope, log, session, end: this.#end, push, now });
   }
 
   get #state(): ExecutionState {
@@ -178,9 +158,10 @@ export class Driver {
     const { connections, seenBytes } = used;
     const { notEvicted } = this.#guests;
     const { logs, printed } = this.#logs.shown;
+    const { notes, remarks } = this.#words;
     const ending = await this.#end.told;
     const counts = { turns, restarts, notEvicted, unreplayable };
-    return { ending, logs, printed, ...this.#words, ...counts, ...this.#usage, connections, seenBytes };
+    return { ending, logs, printed, notes, remarks, ...counts, ...this.#usage, connections, seenBytes };
   }
 
   get #usage(): Usage {
@@ -197,7 +178,7 @@ export class Driver {
     if (past) {
       const hasEnded = end.settled !== undefined || unreplayable !== undefined;
       const left = hasEnded ? this.#state.calls.values().filter((call) => !isAnswered(call)) : [];
-      for (const call of left) this.#session.noteUnmade(unmade(call));
+      for (const call of left) this.#calls.noteUnmade(call);
       if (end.settled) return this.#settle(end.settled, []);
       if (end.stopped) return this.#endWith(DIED_STOPPING);
       if (unreplayable !== undefined) return this.#endWith(endingUnreplayable(unreplayable));
@@ -224,7 +205,7 @@ export class Driver {
   #continueOpen(): void {
     this.#timers.beginTurn();
     this.#timers.continue(this.#state.timers.values());
-    for (const call of this.#state.calls.values()) this.#makeCall(call, call);
+    this.#calls.continueOpen();
     this.#timers.endTurn();
     if (this.#isStuck()) this.#endWith(NEVER_SETTLES);
   }
@@ -317,7 +298,7 @@ export class Driver {
         if (command.kind === "output") this.#print(command);
         else if (command.kind === "call" && !this.#end.stopping) {
           const isAscii = sizes[index] === texts[index]?.length;
-          if (settled) this.#session.noteUnmade(unmade(command));
+          if (settled) this.#calls.noteUnmade(command);
           else this.#call(command, isAscii ? command.body.length : undefined);
         } else if (command.kind === "cancel") this.#session.noteLeft(String(command.id));
         yield;
@@ -332,7 +313,7 @@ export class Driver {
         if (this.#end.isDecided) return;
         if (command.kind === "clear") this.#timers.noteCleared();
         else if (command.kind === "next") this.#session.more(String(command.id));
-        else if (command.kind === "cancel") this.#stopReading(command.id);
+        else if (command.kind === "cancel") this.#calls.stopReading(command.id);
         else if (command.kind === "timer" && !this.#end.stopping) this.#timers.set(command);
         yield;
       }
@@ -341,75 +322,29 @@ export class Driver {
   }
 
   /** `inputBytes` is what the body takes in UTF-8, if that is known. */
-  #call({ id, tool, name: artifact, body }: GuestFrame & { readonly kind: "call" }, inputBytes?: number): void {
-    const session = this.#session;
-    const { limits } = this.#scope;
+  #call(frame: GuestFrame & { readonly kind: "call" }, inputBytes?: number): void {
+    const { calls: allowed } = this.#scope.limits;
+    const { calls: seen } = this.#session.usage;
     // An honest guest sends one call over the limit, which the gate refuses, and then refuses further calls itself.
-    if (session.usage.calls > limits.calls)
-      return this.#endWith({ type: "stopped", limit: "calls", allowed: limits.calls, seen: session.usage.calls });
-    this.#makeCall({ id, tool, inputText: body, artifact, inputBytes });
-  }
-
-  /** `past` is what the journal says of a call that the last driver has left open. */
-  #makeCall({ id, tool, inputText, artifact, inputBytes }: ProgramCall, past?: OpenCall): void {
-    const reader = this.#streams(tool) ? this.#readerOf(id) : undefined;
-    const request = { callId: String(id), tool, inputText, artifact, inputBytes, reader };
-    this.#session.call({ ...request, caller: "programmatic" }, past).then(
-      (answer) => {
-        if (!answer || this.#end.stopping) return;
-        if (this.#state.calls.has(id)) this.#push(answerEvent(this.#now(), id, answer));
-        // The program has stopped reading the stream meanwhile.
-        else this.#session.share.giveBack(this.#session.noteRead(String(id), answer.ok ? 0 : memoryOf(answer.message)));
-      },
-      (error: unknown) => this.#end.fail(error),
-    );
-  }
-
-  #streams(tool: string): boolean {
-    return this.#scope.gate.tools.get(tool)?.stream === true;
-  }
-
-  /** The program is handed a batch in the turn that the state counts it in. */
-  #readerOf(id: number): StreamReader {
-    // The state forgets a call once it has ended.
-    const call = this.#state.calls.get(id);
-    return {
-      take: (batch) => this.#giveItems(id, batch),
-      get handed() {
-        return call?.streamed ?? NOTHING_STREAMED;
-      },
-    };
-  }
-
-  #giveItems(id: number, batch: Batch): void {
-    if (!this.#end.stopping && this.#state.calls.has(id))
-      return this.#push(itemsEvent(this.#now(), id, batch, this.#log.keepsItems(batch.body)));
-    this.#session.noteRead(String(id), batch.heldBytes);
-    this.#session.share.giveBack(batch.heldBytes);
-  }
-
-  #stopReading(id: number): void {
-    this.#session.stopReading(String(id)).catch((error: unknown) => this.#end.fail(error));
+    if (seen > allowed) return this.#endWith({ type: "stopped", limit: "calls", allowed, seen });
+    this.#calls.begin(frame, inputBytes);
   }
 
   #print(frame: GuestFrame & { readonly kind: "output" }): void {
     const printed = this.#logs.take(frame);
-    if (printed.type === "text") this.#printed.push(printed.text);
+    if (printed.type === "text") this.#words.printed.push(printed.text);
     else this.#endWith(endingByOutput(printed.type, this.#scope.limits.printedBytes, this.#logs.bytes));
   }
 
   #showPrinted(): void {
     const { execution } = this.#log;
-    for (const text of this.#printed.splice(0)) this.#scope.onEvent({ type: "output", execution, text });
+    for (const text of this.#words.printed.splice(0)) this.#scope.onEvent({ type: "output", execution, text });
   }
 
   async #settle(frame: GuestFrame & { readonly kind: "settled" }, turn: readonly GuestFrame[]): Promise<void> {
     if (this.#end.stopping) return;
     const { limits, gate } = this.#scope;
     const { map, result } = this.#work;
-    // Of a stream the guest notes whether the program has read it.
-    const isOpen = (call: OpenCall) => !isAnswered(call) && !this.#streams(call.tool);
-    const openCalls = this.#state.calls.values().filter(isOpen).map(openLine).toArray();
     const { overdraft, lines, share, usage } = this.#session;
     const calls = usage.calls + turn.filter(({ kind }) => kind === "call").length;
     const settling = settle(frame, {
@@ -418,7 +353,7 @@ export class Driver {
       tools: gate.tools,
       calls,
       overdraft,
-      openCalls,
+      openCalls: this.#calls.left,
       lines: [...lines],
       lane: share.lane,
       result,
