@@ -111,6 +111,7 @@ class Server {
   readonly #watch: JournalWatch;
   readonly #webhooks: Webhooks;
   readonly #mcp: MountedMcp;
+  readonly #gateway: Gateway;
   readonly #closing = new AbortController();
   readonly #metrics: Metrics;
   readonly #fetch: (request: Request) => Promise<Response>;
@@ -178,9 +179,10 @@ class Server {
       isReady: () => this.#closed === undefined,
       onEvent,
     };
+    this.#gateway = new Gateway({ ...api, ...gateway });
     const app = createApp({
       ...api,
-      gateway: new Gateway({ ...api, ...gateway }),
+      gateway: this.#gateway,
       onRequest: quietly(options.onRequest),
       admitted: {
         hosts: this.#hosts,
@@ -202,7 +204,7 @@ class Server {
       token: this.#token,
       listen: (options) => this.#listen(options),
       setKeys: (keys) => this.#setKeys(keys),
-      recover: () => this.#driving.recover(),
+      recover: async () => (await this.#driving.recover()) + (await this.#gateway.expiry.sweep()),
       close: (options) => this.#close(options),
     };
   }
@@ -264,6 +266,7 @@ class Server {
       throw closedServer();
     }
     await this.#driving.start();
+    this.#gateway.expiry.start();
     return { url: listener.url };
   }
 
@@ -275,6 +278,7 @@ class Server {
 
   async #drain(drainMs: number): Promise<{ readonly leftOpen: number }> {
     this.#driving.stop();
+    this.#gateway.expiry.stop();
     this.#opened?.listener?.stop();
     const leftOpen = await this.#driving.drain(drainMs);
     this.#closing.abort(new PortcullisError("runtime_closed", "The server was closed."));

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { brotliDecompressSync } from "node:zlib";
+import type { SlicedWork } from "../values/slice-scheduler.ts";
 
 /** `o200k_base` is used by OpenAI's current models, `cl100k_base` by older ones. */
 export type Encoding = "o200k_base" | "cl100k_base";
@@ -39,8 +40,16 @@ const REMEMBERED_BYTES = 4 * 1024 * 1024;
  * bytes of the tokens.
  */
 export function loadEncoding(encoding: Encoding): Ranks {
+  return atOnce(encodingInParts(encoding));
+}
+
+/** Tokens that are read at once. */
+const AT_ONCE = 4096;
+
+function* encodingInParts(encoding: Encoding): SlicedWork<Ranks> {
   const file = fileURLToPath(new URL(`./encodings/${encoding}.bin`, import.meta.url));
   const packed = brotliDecompressSync(readFileSync(file));
+  yield;
   const count = packed.readUInt32LE(0);
   const text = packed.toString("latin1", 4 + count);
   const ranks = new Map<string, number>();
@@ -49,8 +58,16 @@ export function loadEncoding(encoding: Encoding): Ranks {
     const end = start + packed[4 + rank]!;
     ranks.set(text.slice(start, end), rank);
     start = end;
+    if (rank % AT_ONCE === 0) yield;
   }
   return ranks;
+}
+
+function atOnce<Value>(work: SlicedWork<Value>): Value {
+  for (;;) {
+    const step = work.next();
+    if (step.done) return step.value;
+  }
 }
 
 class Tokenizer {
@@ -59,9 +76,9 @@ class Tokenizer {
   readonly #remembered = new Map<string, number>();
   #rememberedBytes = 0;
 
-  constructor(encoding: Encoding) {
+  constructor(encoding: Encoding, ranks: Ranks) {
     this.#words = WORDS[encoding];
-    this.#ranks = loadEncoding(encoding);
+    this.#ranks = ranks;
   }
 
   count(piece: string): number {
@@ -104,15 +121,25 @@ export function hasAtMostTokens(text: string, tokens: number, encoding: Encoding
   return countUpTo(tokens, text, encoding) <= tokens;
 }
 
+/** As `countTokens`, for texts of any length: the thread is released after each piece. */
+export function* tokensInParts(text: string, encoding: Encoding = "o200k_base"): SlicedWork<number> {
+  return yield* countInParts(Number.POSITIVE_INFINITY, text, encoding);
+}
+
 /** The tokens of a text, or some number above `most`. */
 function countUpTo(most: number, text: string, encoding: Encoding): number {
-  const tokenizer = tokenizers.get(encoding) ?? new Tokenizer(encoding);
+  return atOnce(countInParts(most, text, encoding));
+}
+
+function* countInParts(most: number, text: string, encoding: Encoding): SlicedWork<number> {
+  const tokenizer = tokenizers.get(encoding) ?? new Tokenizer(encoding, yield* encodingInParts(encoding));
   tokenizers.set(encoding, tokenizer);
   let tokens = 0;
   for (let start = 0; start < text.length && tokens <= most;) {
     const end = endOfPiece(text, start);
     tokens += tokenizer.count(text.slice(start, end));
     start = end;
+    yield;
   }
   return tokens;
 }

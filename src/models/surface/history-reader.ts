@@ -29,6 +29,13 @@ interface OpenTurn extends AskedTurn {
   readonly results: Map<string, AskedAnswer>;
 }
 
+/** What of the last turn has no answer yet, by ids. */
+interface Unanswered {
+  readonly calls: Set<string>;
+  /** Programs, each with its calls that have no answer. */
+  readonly programs: Map<string, Set<string>>;
+}
+
 interface CallAsked {
   readonly id: string;
   readonly tool: string;
@@ -47,6 +54,7 @@ export class HistoryReader {
   readonly #words: HistoryWords;
   readonly #turns: OpenTurn[] = [];
   #said: UserMessage[] = [];
+  #open = noneOpen();
   /** Programs of calls without an answer, by the ids of the calls. */
   readonly #below = new Map<string, string>();
   readonly #ids = new Set<string>();
@@ -74,42 +82,52 @@ export class HistoryReader {
     this.#takeId(call.id, place);
     const tool = namespace === undefined ? call.tool : groupedName(namespace, call.tool);
     this.#turn(true).calls.push({ type: "tool_call", ...call, tool, caller: "direct" });
+    this.#open.calls.add(call.id);
   }
 
   program(id: string, source: string, place: string): void {
     this.#takeId(id, place);
     this.#turn(true).calls.push({ type: "program_call", id, source });
+    this.#open.programs.set(id, new Set());
   }
 
   /** A call that a program has made. */
   callOfProgram(id: string, program: string, place: string): void {
     this.#takeId(id, place);
-    const { calls } = this.#turn(false);
-    if (!calls.some((call) => call.type === "program_call" && call.id === program))
-      throw refused(place, this.#words.noProgram);
+    this.#turn(false);
+    const waits = this.#open.programs.get(program);
+    if (!waits) throw refused(place, this.#words.noProgram);
+    waits.add(id);
     this.#below.set(id, program);
   }
 
   programEnd(id: string, answer: AskedAnswer, place: string): void {
     const turn = this.#turn(false);
-    if (!openOf(turn, "program_call").includes(id)) throw refused(place, this.#words.unexpectedEnd(id.slice(0, 256)));
-    const waits = [...this.#below].filter(([, program]) => program === id).map(([call]) => call);
-    if (waits.length > 0) throw refused(place, this.#words.unanswered(waits.slice(0, LISTED)));
+    const waits = this.#open.programs.get(id);
+    if (!waits) throw refused(place, this.#words.unexpectedEnd(id.slice(0, 256)));
+    if (waits.size > 0) throw refused(place, this.#words.unanswered([...waits].slice(0, LISTED)));
     turn.results.set(id, answer);
+    this.#open.programs.delete(id);
   }
 
   answer(id: string, answer: AskedAnswer, place: string): void {
     this.#asUser();
     const turn = this.#said.length === 0 ? this.#turns.at(-1) : undefined;
-    const isBelow = this.#below.has(id);
-    const isKnown = isBelow || (turn !== undefined && openOf(turn, "tool_call").includes(id));
+    const program = this.#below.get(id);
+    const isBelow = program !== undefined;
+    const isKnown = isBelow || (turn !== undefined && this.#open.calls.has(id));
     if (!isKnown && !(this.#goesOn && this.#turns.length === 0 && !this.#answers.has(id)))
       throw refused(place, this.#words.unexpectedAnswer(id.slice(0, 256)));
     if (isBelow && answer.parts.length > 0) throw refused(place, this.#words.onlyText);
     this.#answers.set(id, answer);
-    if (isBelow) this.#ofPrograms.add(id);
-    if (isBelow) this.#below.delete(id);
-    else turn?.results.set(id, answer);
+    if (isBelow) {
+      this.#ofPrograms.add(id);
+      this.#below.delete(id);
+      this.#open.programs.get(program)?.delete(id);
+    } else {
+      turn?.results.set(id, answer);
+      this.#open.calls.delete(id);
+    }
   }
 
   /** The user said something: before it, all calls have answers. */
@@ -117,7 +135,7 @@ export class HistoryReader {
     this.#asUser();
     this.refuseUnanswered(place);
     const last = this.#turns.at(-1);
-    if (last && this.#said.length === 0 && openOf(last, "program_call").length > 0)
+    if (last && this.#said.length === 0 && this.#open.programs.size > 0)
       throw refused(place, this.#words.saidWhileWaiting);
     this.#said.push(message);
   }
@@ -126,18 +144,17 @@ export class HistoryReader {
   refuseUnanswered(place: string): void {
     const last = this.#turns.at(-1);
     if (!last || this.#said.length > 0) return;
-    const open = [...openOf(last, "tool_call"), ...this.#below.keys()];
-    if (open.length > 0) throw refused(place, this.#words.unanswered(open.slice(0, LISTED)));
+    if (this.#open.calls.size + this.#below.size > 0)
+      throw refused(place, this.#words.unanswered([...this.#open.calls, ...this.#below.keys()].slice(0, LISTED)));
   }
 
   end(): AskedHistory {
-    const last = this.#turns.at(-1);
     return {
       turns: this.#turns,
       said: this.#said,
       answers: this.#isModels ? new Map() : this.#answers,
       ofPrograms: this.#ofPrograms,
-      openPrograms: last ? openOf(last, "program_call") : [],
+      openPrograms: [...this.#open.programs.keys()],
       endsWithModel: this.#isModels,
     };
   }
@@ -153,11 +170,16 @@ export class HistoryReader {
     this.#isModels = true;
     const last = this.#turns.at(-1);
     if (last && this.#said.length === 0 && !(isNew && last.results.size > 0)) return last;
-    const open = last ? [...openOf(last, "tool_call"), ...this.#below.keys(), ...openOf(last, "program_call")] : [];
-    if (open.length > 0) throw refused("messages", this.#words.unanswered(open.slice(0, LISTED)));
+    const { calls, programs } = this.#open;
+    if (calls.size + this.#below.size + programs.size > 0)
+      throw refused(
+        "messages",
+        this.#words.unanswered([...calls, ...this.#below.keys(), ...programs.keys()].slice(0, LISTED)),
+      );
     const turn = { said: this.#said, text: "", calls: [], results: new Map<string, AskedAnswer>() };
     this.#said = [];
     this.#turns.push(turn);
+    this.#open = noneOpen();
     return turn;
   }
 
@@ -167,6 +189,6 @@ export class HistoryReader {
   }
 }
 
-function openOf({ calls, results }: AskedTurn, type: ModelCall["type"]): readonly string[] {
-  return calls.filter((call) => call.type === type && !results.has(call.id)).map(({ id }) => id);
+function noneOpen(): Unanswered {
+  return { calls: new Set(), programs: new Map() };
 }

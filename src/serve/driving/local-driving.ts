@@ -176,6 +176,6 @@ const OTHERS: ReadonlySet<string> = new Set([
   "runtime_closed",
 ]);
 
-function isOthers(error: unknown): boolean {
+export function isOthers(error: unknown): boolean {
   return PortcullisError.is(error) && OTHERS.has(error.code);
 }

@@ -5,6 +5,9 @@ import { storedSchema } from "../../tools/schema.ts";
 import { RUN_PROGRAM, toolNameFault } from "../../tools/tool-name.ts";
 import type { Tool } from "../../tools/tool.ts";
 
+/** Tools of one request. Each takes the thread of all requests for a while. */
+const MOST_TOOLS = 1000;
+
 /** Longest part of the name that a tool gets. */
 const LONGEST = 60;
 
@@ -13,9 +16,16 @@ export class ClientTools {
   readonly all: readonly Tool[];
   readonly #given = new Map<string, AskedTool>();
   readonly #own = new Map<string, string>();
+  /** How many tools have had a name before numbers made it their own. */
+  readonly #alike = new Map<string, number>();
 
   /** Throws `RefusedAsk` for a tool that cannot be made. */
   constructor(tools: readonly AskedTool[]) {
+    if (tools.length > MOST_TOOLS)
+      throw refused(
+        "tools",
+        `this server takes at most ${MOST_TOOLS} tools in one request, and these are ${tools.length}`,
+      );
     for (const tool of tools) {
       const own = this.#freeName(tool);
       this.#given.set(own, tool);
@@ -38,9 +48,11 @@ export class ClientTools {
 
   #freeName({ name, namespace }: AskedTool): string {
     const whole = [...(namespace === undefined ? [] : [namespace]), name].map(identifier).join(".");
-    for (let number = 1; ; number += 1) {
+    for (let number = (this.#alike.get(whole) ?? 0) + 1; ; number += 1) {
       const own = number === 1 ? whole : `${whole}_${number}`;
-      if (own !== RUN_PROGRAM && toolNameFault(own) === undefined && !this.#given.has(own)) return own;
+      if (own === RUN_PROGRAM || toolNameFault(own) !== undefined || this.#given.has(own)) continue;
+      this.#alike.set(whole, number);
+      return own;
     }
   }
 }

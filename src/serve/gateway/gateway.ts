@@ -7,10 +7,11 @@ import type { AgentEvent } from "../../agent/event.ts";
 import { PortcullisError } from "../../errors.ts";
 import type { Journal } from "../../journal/journal.ts";
 import type { Model } from "../../models/model.ts";
-import { type Asked, RefusedAsk, type Surface } from "../../models/surface/surface.ts";
+import { type Asked, RefusedAsk, type ReplyWriter, type Surface } from "../../models/surface/surface.ts";
 import type { Runtime } from "../../runtime.ts";
 import { Lane } from "../../values/slice-scheduler.ts";
 import { currentRuntime, refuseRevoked, takePlace } from "../api/parts.ts";
+import { countedStream } from "../http/counted-answer.ts";
 import type { Key } from "../http/keys.ts";
 import { isOperators, problemOf, RequestProblem } from "../http/problems.ts";
 import { declaredBytes, readJson } from "../http/read-json.ts";
@@ -18,6 +19,7 @@ import { ClientIds, turnOfKey } from "./carried/client-ids.ts";
 import { newExecution } from "./carried/seals.ts";
 import { ClientTools } from "./client-tools.ts";
 import { countedTokens } from "./count-tokens.ts";
+import { Expiry } from "./expiry.ts";
 import { historyAsked, transcriptOf } from "./history.ts";
 import type { GatewayParts } from "./gateway-parts.ts";
 import { LiveReply } from "./live-reply.ts";
@@ -44,6 +46,14 @@ interface Exchange {
   readonly pauseMs: number;
 }
 
+/** An answer that is sent while it comes. */
+interface Streaming {
+  readonly plan: Plan;
+  readonly place: Place;
+  readonly writer: ReplyWriter;
+  readonly send: (text: string) => void;
+}
+
 const WHAT = "wait for their answers";
 
 /** Gives back what a request holds. Does nothing the second time. */
@@ -56,9 +66,11 @@ export class Gateway {
   readonly #turns = new Turns();
   /** The answers that were given before. */
   readonly stored: StoredAnswers;
+  readonly expiry: Expiry;
 
   constructor(parts: GatewayParts) {
     this.#parts = parts;
+    this.expiry = new Expiry(parts, this.#turns);
     this.stored = new StoredAnswers(parts, this.#turns);
   }
 
@@ -67,7 +79,12 @@ export class Gateway {
     const { value, held } = await this.#read(request, key);
     try {
       const ids = new ClientIds(this.#parts.seals, key, surface.ids);
-      const asked = surface.read(value, request.headers, false, await this.stored.items(surface, value, { ids, key }));
+      const hold = (bytes: number) => void held.push(this.#parts.open.hold(key.id, bytes, WHAT));
+      const { readings } = this.#parts;
+      const stored = await readings.run(key.id, request.signal, () =>
+        this.stored.items(surface, value, { ids, key, hold }),
+      );
+      const asked = surface.read(value, request.headers, false, stored);
       const exchange = {
         surface,
         key,
@@ -84,7 +101,7 @@ export class Gateway {
       // Of several requests that go on with one conversation, each sees what came of the one before.
       const execution = executionAsked(exchange, asked);
       if (execution !== undefined) held.push(await this.#turns.take(execution));
-      const plan = await planOf(exchange, asked, exchange.tools);
+      const plan = await readings.run(key.id, request.signal, () => planOf(exchange, asked, exchange.tools));
       return await (asked.isStreamed ? this.#streamed(exchange, plan, held) : this.#whole(exchange, plan, held));
     } catch (error) {
       release(held);
@@ -98,7 +115,8 @@ export class Gateway {
     try {
       const asked = surface.read(value, request.headers, true);
       this.#modelOf(asked.model);
-      return Response.json(surface.counted(countedTokens(value)), {
+      const tokens = await new Lane(key.tenant).work(countedTokens(value));
+      return Response.json(surface.counted(tokens), {
         headers: { [surface.requestIdHeader]: newRequestId() },
       });
     } finally {
@@ -138,9 +156,14 @@ export class Gateway {
     const ending = await this.#drive(exchange, plan, place);
     const refusal = ending && refusalOfEnding(ending);
     if (refusal) throw new RefusedAsk(refusal);
-    const { parts, end, facts } = await told(exchange, place);
+    const { parts, end, facts } = await this.#told(exchange, place);
     release(held);
     return Response.json(exchange.surface.reply(parts, end, facts), { headers: headersOf(exchange) });
+  }
+
+  /** What the journal has of an answer. */
+  #told(exchange: Exchange, place: Place) {
+    return this.#parts.readings.run(exchange.key.id, undefined, () => told(exchange, place));
   }
 
   /** The answer begins with the first piece that there is: until then a failure has its own status. */
@@ -149,6 +172,8 @@ export class Gateway {
     const begun = Promise.withResolvers<void>();
     const left = new AbortController();
     const encoder = new TextEncoder();
+    const textId = (of: string) => exchange.ids.text(place.execution, turnOfKey(of));
+    const writer = exchange.surface.writer({ ...headOf(exchange, place), state: undefined }, textId);
     const stream = new ReadableStream<Uint8Array>({
       start: (controller) => {
         const send = (text: string) => {
@@ -157,7 +182,7 @@ export class Gateway {
           begun.resolve();
         };
         const signal = AbortSignal.any([exchange.signal, left.signal]);
-        void this.#stream({ ...exchange, signal }, { plan, place, send })
+        void this.#stream({ ...exchange, signal }, { plan, place, writer, send })
           .catch(begun.reject)
           .finally(() => {
             release(held);
@@ -169,31 +194,31 @@ export class Gateway {
     });
     await begun.promise;
     const headers = { ...headersOf(exchange), "content-type": "text/event-stream; charset=utf-8" };
-    return new Response(stream, { headers });
+    return countedStream(new Response(stream, { headers }), {
+      open: this.#parts.open,
+      key: exchange.key.id,
+      onFirst: () => {},
+      refusal: (problem) => writer.fail(refusalOf(problem), exchange.requestId),
+    });
   }
 
   /** Rejects only before anything was sent. */
-  async #stream(
-    exchange: Exchange,
-    { plan, place, send }: { readonly plan: Plan; readonly place: Place; readonly send: (text: string) => void },
-  ): Promise<void> {
-    const { surface, key, requestId } = exchange;
+  async #stream(exchange: Exchange, { plan, place, writer, send }: Streaming): Promise<void> {
+    const { key, requestId } = exchange;
     const { runtime } = this.#parts;
     const before = await readReplies(runtime.journal, place.execution, key.tenant).catch(() => undefined);
-    const textId = (of: string) => exchange.ids.text(place.execution, turnOfKey(of));
-    const writer = surface.writer({ ...headOf(exchange, place), state: undefined }, textId);
     const live = new LiveReply({
       writer,
       execution: place.execution,
       turns: before?.state.turns.length ?? 0,
-      read: async () => (await told(exchange, place)).parts,
+      read: async () => (await this.#told(exchange, place)).parts,
       send,
     });
     try {
       const ending = await this.#drive(exchange, plan, place, live.onEvent);
       const refusal = ending && refusalOfEnding(ending);
       if (refusal) throw new RefusedAsk(refusal);
-      const { end, facts } = await told(exchange, place);
+      const { end, facts } = await this.#told(exchange, place);
       await live.end(() => writer.end(end, facts));
     } catch (error) {
       await live.settled();
@@ -206,7 +231,7 @@ export class Gateway {
   /** Begins the conversation if there is none yet. */
   async #placed({ asked, tools, model, runtime, key }: Exchange, plan: Plan): Promise<Place> {
     if (plan.type !== "begin") return plan;
-    const execution = newExecution();
+    const execution = newExecution(asked.isStored);
     const history = plan.history ?? historyAsked(asked, tools, model.name);
     if (history.length === 0) return { execution, reply: 0 };
     const { served, pauseMs } = this.#parts;

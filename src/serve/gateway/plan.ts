@@ -105,7 +105,7 @@ async function knownReplies(
     throw error;
   }
   const replies = await readReplies(runtime.journal, execution, key.tenant);
-  // Its client has deleted it.
+  // Its client has deleted it, or has left it.
   return replies.state.outcome ? undefined : replies;
 }
 
@@ -129,14 +129,25 @@ function planIn(parts: PlanParts, execution: string, { asked, replies }: Answeri
   return place < 0 ? undefined : planAt(parts, execution, { asked, replies }, place);
 }
 
-/** What the answers to the calls of one reply ask for. */
-function planAt(parts: PlanParts, execution: string, { asked, replies: { all } }: Answering, place: number): Plan {
+/**
+ * What the answers to the calls of one reply ask for. Undefined if they come too late for calls of the model itself: the
+ * client then goes on with its history. Throws `RefusedAsk` if they come too late for a program.
+ */
+function planAt(
+  parts: PlanParts,
+  execution: string,
+  { asked, replies: { all } }: Answering,
+  place: number,
+): Plan | undefined {
   const { answers } = asked;
   const reply = all[place] as Reply;
   const next = all[place + 1];
   if (next && isWhole(next)) return { type: "repeat", execution, reply: place + 1 };
   const open = reply.calls.filter(({ isAnswered }) => !isAnswered);
-  if (open.some(({ expiresAt }) => expiresAt <= Date.now())) throw expired(parts);
+  if (open.some(({ expiresAt }) => expiresAt <= Date.now())) {
+    if (reply.calls.some(isOfProgram)) throw expired(parts);
+    return undefined;
+  }
   const results = open.map((call): [string, ClientResult] => {
     const answer = answers.get(parts.ids.call(execution, call.place));
     return [call.callId, resultOf(answer)];
@@ -151,6 +162,10 @@ const GOES_ON: ReadonlySet<string> = new Set(["stopped", "turns_spent", "tokens_
 function isWhole({ ending, calls }: Reply): boolean {
   if (ending) return ending.type !== "provider_failed" && ending.type !== "cancelled";
   return calls.some(({ isAnswered }) => isAnswered) || (calls.length > 0 && calls.every(isWaiting));
+}
+
+function isOfProgram({ place }: ClientCall): boolean {
+  return place.number !== undefined;
 }
 
 function isWaiting({ isAnswered, expiresAt }: ClientCall): boolean {
@@ -210,12 +225,13 @@ async function planAfter(parts: PlanParts, asked: Asked, tools: ClientTools): Pr
   const { execution, replies, reply, known } = found;
   if (known.calls.length > 0 || answers.size > 0) {
     if (!isAnsweredBy(parts.ids, execution, known.calls, answers)) throw refusedState(ANSWERS);
-    const isBound = known.calls.some(({ place }) => place.number !== undefined);
+    const isBound = known.calls.some(isOfProgram);
     if (isBound && said.length > 0)
       throw refusedState("While a program waits, the input may only have the outputs of its calls.");
     const goesOn = said.length === 0 && [...answers.values()].every((one) => one.parts.length === 0);
-    if (isBound || (goesOn && isSameOpening(asked, tools, replies)))
-      return planAt(parts, execution, { asked, replies }, reply);
+    const isSame = isBound || (goesOn && isSameOpening(asked, tools, replies));
+    const plan = isSame ? planAt(parts, execution, { asked, replies }, reply) : undefined;
+    if (plan) return plan;
     return { type: "begin", history: historyUntil({ execution, replies, reply }, parts.ids, answers) };
   }
   const isLast = reply === replies.all.length - 1;

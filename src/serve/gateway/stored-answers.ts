@@ -1,17 +1,28 @@
-import { RefusedAsk, type StoredItems, type Surface } from "../../models/surface/surface.ts";
+import { refused, RefusedAsk, type StoredItems, type Surface } from "../../models/surface/surface.ts";
 import type { Fields } from "../../values/fields.ts";
 import type { Key } from "../http/keys.ts";
 import { ClientIds } from "./carried/client-ids.ts";
 import { ClientTools } from "./client-tools.ts";
+import type { ToldPart } from "./from-journal/replies.ts";
 import { repliesIfAny, type Telling, told } from "./from-journal/told.ts";
 import type { GatewayParts } from "./gateway-parts.ts";
+import { endConversation } from "./end-conversation.ts";
 import { inputsOf } from "./inputs.ts";
 import { previousOf } from "./plan.ts";
 import { newRequestId } from "./refusals.ts";
 import type { Turns } from "./turns.ts";
 
+/** Conversations to whose items one request may refer. */
+const MOST_REFERRED = 1000;
+
 /** Names of tools are those of the conversation where a request does not declare them. */
 const NO_TOOLS = new ClientTools([]);
+
+/** A request about an answer that was given before. */
+export interface AnswerAsked {
+  readonly key: Key;
+  readonly signal: AbortSignal;
+}
 
 /** The answers that were given before, as clients refer to them, ask for them again and delete them. */
 export class StoredAnswers {
@@ -23,20 +34,30 @@ export class StoredAnswers {
     this.#turns = turns;
   }
 
-  /** The items to which a request refers, as far as this server has given them to the key. */
-  async items(surface: Surface, body: unknown, { ids, key }: Pick<Telling, "ids" | "key">): Promise<StoredItems> {
+  /**
+   * The items to which a request refers, as far as this server has given them to the key. `hold` counts their bytes, of
+   * which a reference has few. Throws `RefusedAsk` for references to too many conversations.
+   */
+  async items(
+    surface: Surface,
+    body: unknown,
+    { ids, key, hold }: Pick<Telling, "ids" | "key"> & { readonly hold: (bytes: number) => void },
+  ): Promise<StoredItems> {
     const items = new Map<string, Fields>();
-    const known = new Set<string>();
-    for (const id of surface.references?.(body) ?? []) {
-      const execution = ids.executionOf(id);
-      if (execution === undefined || known.has(execution)) continue;
-      known.add(execution);
+    const wanted = new Set(surface.references?.(body));
+    const named = new Set([...wanted].flatMap((id) => ids.executionOf(id) ?? []));
+    if (named.size > MOST_REFERRED)
+      throw refused("input", `its references are to items of more than ${MOST_REFERRED} conversations`);
+    for (const execution of named) {
       const replies = await repliesIfAny(this.#parts.runtime.journal, execution, key.tenant);
-      for (const { parts } of replies?.all ?? [])
-        for (const part of parts) {
-          const item = surface.item?.(ids.part(execution, part, NO_TOOLS));
-          if (item) items.set(String(item.id), item);
-        }
+      let bytes = 0;
+      for (const part of replies?.all.flatMap(({ parts }) => parts) ?? []) {
+        const item = surface.item?.(ids.part(execution, part, NO_TOOLS));
+        if (!item || !wanted.has(String(item.id))) continue;
+        bytes += Buffer.byteLength(textIn(part));
+        items.set(String(item.id), item);
+      }
+      hold(bytes);
     }
     return items;
   }
@@ -50,31 +71,25 @@ export class StoredAnswers {
   }
 
   /** What was new in the request of an answer that was given before. */
-  async showInput(surface: Surface, id: string, key: Key): Promise<Response> {
-    const { ids, found } = await this.#given(surface, id, key);
-    const headers = { [surface.requestIdHeader]: newRequestId() };
-    return Response.json(surface.inputs?.(inputsOf(found, ids)), { headers });
+  showInput(surface: Surface, id: string, { key, signal }: AnswerAsked): Promise<Response> {
+    return this.#parts.readings.run(key.id, signal, async () => {
+      const { ids, found } = await this.#given(surface, id, key);
+      const headers = { [surface.requestIdHeader]: newRequestId() };
+      return Response.json(surface.inputs?.(inputsOf(found, ids)), { headers });
+    });
   }
 
   /** Ends the conversation of an answer that was given before: none of its answers is given again. */
-  async remove(surface: Surface, id: string, key: Key): Promise<Response> {
-    const { found } = await this.#given(surface, id, key);
-    const { execution, replies } = found;
-    const { runtime, served } = this.#parts;
+  async remove(surface: Surface, id: string, { key, signal }: AnswerAsked): Promise<Response> {
+    const read = () => this.#parts.readings.run(key.id, signal, () => this.#given(surface, id, key));
+    const { execution } = (await read()).found;
     const end = await this.#turns.take(execution);
     try {
-      const { model: name } = replies.state.answering;
-      const model = served.continuing({
-        execution,
-        tenant: key.tenant,
-        ...(await this.#statusOf(execution, key, name)),
-      });
-      const options = { model, tenant: key.tenant, allowChangedTools: true };
-      const signal = AbortSignal.abort(new Error("A client has deleted it."));
-      if (replies.state.open.size > 0)
-        await runtime.resumeAgent(execution, { ...options, signal, approve: () => "later" });
-      const talk = await runtime.converse({ ...options, continue: execution });
-      await talk[Symbol.asyncDispose]();
+      // A request before this one may have gone on with it.
+      const { replies } = (await read()).found;
+      const { answering, open } = replies.state;
+      const ending = { execution, tenant: key.tenant, model: answering.model, hasOpenCalls: open.size > 0 };
+      await endConversation(this.#parts, ending);
     } finally {
       end();
     }
@@ -82,14 +97,12 @@ export class StoredAnswers {
     return Response.json({ id, object: "response", deleted: true }, { headers });
   }
 
-  async #statusOf(execution: string, { tenant }: Key, model: string) {
-    const { conversation } = await this.#parts.runtime.status(execution, { tenant });
-    if (!conversation) throw new Error("A conversation has the status of one.");
-    return { ...conversation, model };
+  /** An answer that was given before. */
+  show(surface: Surface, id: string, { key, signal }: AnswerAsked): Promise<Response> {
+    return this.#parts.readings.run(key.id, signal, () => this.#shown(surface, id, key));
   }
 
-  /** An answer that was given before. */
-  async show(surface: Surface, id: string, key: Key): Promise<Response> {
+  async #shown(surface: Surface, id: string, key: Key): Promise<Response> {
     const { ids, found } = await this.#given(surface, id, key);
     const { header, answering } = found.replies.state;
     const model = header.model.slice(header.model.indexOf(":") + 1);
@@ -102,4 +115,10 @@ export class StoredAnswers {
     const headers = { [surface.requestIdHeader]: newRequestId() };
     return Response.json(surface.reply(parts, end, { ...facts, at: header.startedAt }), { headers });
   }
+}
+
+/** The text of a part, without what frames it. */
+function textIn(part: ToldPart): string {
+  if (part.type === "call") return part.inputText;
+  return part.type === "program" ? part.source : part.text;
 }

@@ -35,6 +35,7 @@ export function readItems(body: unknown, stored: StoredItems, goesOn: boolean): 
 class ItemsReader {
   readonly #history: HistoryReader;
   readonly #stored: StoredItems;
+  readonly #referred = new Set<string>();
   readonly #instructions: string[] = [];
   #fingerprint: string | undefined;
 
@@ -69,6 +70,13 @@ class ItemsReader {
       }
       case "item_reference": {
         const id = textOf(item, "id") ?? "";
+        // A short reference stands for a long text: repeated, it would make more of a request than its bytes.
+        if (this.#referred.has(id))
+          throw refused(
+            place,
+            `Duplicate item found with id ${id.slice(0, 256)}. Remove duplicate items from your input and try again.`,
+          );
+        this.#referred.add(id);
         const found = this.#stored.get(id);
         if (!found) throw refused(place, `Item with id '${id.slice(0, 256)}' not found.`);
         return this.take(found, place);

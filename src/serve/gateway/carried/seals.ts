@@ -56,9 +56,20 @@ export function newSecret(): Buffer {
   return randomBytes(SECRET_BYTES);
 }
 
+/** The bit of an id by which a conversation is known whose answers are stored. */
+const STORED_BIT = 1;
+
 /** A new id of an execution that the gateway begins. */
-export function newExecution(): string {
-  return executionOf(randomBytes(UUID_BYTES));
+export function newExecution(isStored: boolean): string {
+  const bytes = randomBytes(UUID_BYTES);
+  const last = bytes.readUInt8(UUID_BYTES - 1);
+  bytes.writeUInt8(isStored ? last | STORED_BIT : last & ~STORED_BIT, UUID_BYTES - 1);
+  return executionOf(bytes);
+}
+
+/** Whether the client of an execution of the gateway has asked for its answers to be stored. */
+export function isStoredExecution(execution: string): boolean {
+  return (Number.parseInt(execution.slice(-2), 16) & STORED_BIT) === STORED_BIT;
 }
 
 /** Whether the gateway has begun an execution: its client alone goes on with it. */

@@ -6,6 +6,7 @@ import type { JournalRecord, ResultRecord } from "../../../journal/record.ts";
 import { parsedJson } from "../../../values/json/json-text.ts";
 import { applyRecord, ExecutionState } from "../../../programs/from-journal/execution-state.ts";
 import { readingSliced, readTurnSliced } from "../../../programs/from-journal/read-turns.ts";
+import { textOf } from "../../../values/fields.ts";
 import type { SlicedWork } from "../../../values/slice-scheduler.ts";
 
 /** A call for which a client is asked. */
@@ -28,6 +29,8 @@ export interface AskedCalls {
   readonly rounds: number;
   /** UTF-8 bytes of what the client answered, by the round that follows. */
   readonly bytesIn: readonly number[];
+  /** The client has left the program, which was ended without it. */
+  readonly isLeft: boolean;
 }
 
 /** The text of a client's answer: the journal has it as JSON. */
@@ -76,5 +79,11 @@ export async function readProgramCalls(journal: Journal, execution: ExecutionId,
   await readRecords(journal, execution, { tenant, ...NO_ITEMS }).each((record) =>
     readingSliced(execution, 0, take(record)),
   );
-  return { calls: [...found.values()], rounds, bytesIn: Array.from(bytesIn, (bytes) => bytes ?? 0) };
+  const { outcome } = state.end;
+  return {
+    calls: [...found.values()],
+    rounds,
+    bytesIn: Array.from(bytesIn, (bytes) => bytes ?? 0),
+    isLeft: outcome !== undefined && textOf(parsedJson(outcome), "type") === "cancelled",
+  };
 }

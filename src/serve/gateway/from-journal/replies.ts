@@ -149,22 +149,24 @@ interface MadeCall {
   readonly turn: number;
 }
 
+const NOT_ASKED: AskedCalls = { calls: [], rounds: 0, bytesIn: [], isLeft: false };
+
 /** What a call asks the client for: itself, or the calls of its program. */
 async function askedBy(journal: Journal, { header }: KnownState, { made, log, turn }: MadeCall): Promise<AskedCalls> {
   const { execution, tenant, limits } = header;
   if (made.type === "tool_call") {
     const record = log.calls.get(turn)?.get(made.id);
-    if (!record) return { calls: [], rounds: 0, bytesIn: [] };
+    if (!record) return NOT_ASKED;
     const result = log.results.get(turn)?.get(made.id);
     const isAnswered = result !== undefined;
     const answer = result && answerText(result);
     const call = { id: made.id, tool: made.tool, inputText: made.inputText, round: 0, isAnswered, answer };
     const expiresAt = dueAt(record.at, limits.waitMs);
-    return { calls: [{ ...call, expiresAt }], rounds: isAnswered ? 1 : 0, bytesIn: [] };
+    return { calls: [{ ...call, expiresAt }], rounds: isAnswered ? 1 : 0, bytesIn: [], isLeft: false };
   }
   const child = childExecution(execution, made.id);
   const parent = (await ifKnown(() => readHeader(journal, child, { tenant })))?.parent;
-  if (parent?.execution !== execution || parent.call !== made.id) return { calls: [], rounds: 0, bytesIn: [] };
+  if (parent?.execution !== execution || parent.call !== made.id) return NOT_ASKED;
   return readProgramCalls(journal, child, tenant);
 }
 
@@ -187,7 +189,7 @@ function tellCall({ made, result, asked, place }: ToldCall, replyAt: (round: num
     if (isProgram) count(reply, { calls: 1, bytesIn: 0, bytesOut: 0 });
   }
   for (const [round, bytesIn] of asked.bytesIn.entries()) count(replyAt(round), { calls: 0, bytesIn, bytesOut: 0 });
-  if (!isProgram || !result) return;
+  if (!isProgram || !result || asked.isLeft) return;
   const reply = replyAt(asked.rounds);
   reply.parts.push({ type: "program_ended", place, text: result.text, isError: result.isError });
   count(reply, { calls: 0, bytesIn: 0, bytesOut: Buffer.byteLength(result.text) });

@@ -1,0 +1,156 @@
+/*
+ * Holds
+ * src/serve/gateway/expiry.ts
+ * src/serve/gateway/end-conversation.ts
+ */
+import type OpenAI from "openai";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { createMemoryJournal, type Journal } from "portcullis/journal";
+import type { ScriptedStep } from "portcullis/testing";
+import { openGateway, type OpenGateway } from "./gateways.ts";
+
+const PAUSE_MS = 5000;
+const DAY_MS = 86_400_000;
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
+afterEach(() => void vi.useRealTimers());
+
+function pass(ms: number): void {
+  vi.setSystemTime(Date.now() + ms);
+}
+
+const MESSAGES_TOOLS = [
+  { type: "code_execution_20260120", name: "code_execution" },
+  { name: "depot", input_schema: { type: "object" }, allowed_callers: ["direct", "code_execution_20260120"] },
+];
+const RESPONSES_TOOLS = [
+  { type: "programmatic_tool_calling" },
+  { type: "function", name: "depot", parameters: { type: "object" }, allowed_callers: ["direct", "programmatic"] },
+] as unknown as OpenAI.Responses.Tool[];
+const PROGRAM = { programs: ["const one = await tools.depot({}); return one.n + (await tools.depot({})).n;"] };
+
+async function post({ fetch }: OpenGateway, body: object) {
+  const headers = { "content-type": "application/json", "anthropic-version": "2023-06-01", "x-api-key": KEY };
+  const sent = { model: "m", max_tokens: 100, tools: MESSAGES_TOOLS, ...body };
+  const response = await fetch("http://localhost/v1/messages", { method: "POST", headers, body: JSON.stringify(sent) });
+  return { status: response.status, json: await response.json() };
+}
+
+const KEY = "con-0123456789abcdef";
+const USER = { role: "user", content: "How many?" };
+
+interface Message {
+  readonly content: readonly { readonly type: string; readonly id: string }[];
+  readonly container: { readonly id: string } | null;
+}
+
+/** What the client sends after a message that waits. */
+function answered(message: Message, before: readonly object[] = [USER]) {
+  const results = message.content
+    .filter(({ type }) => type === "tool_use")
+    .map(({ id }) => ({ type: "tool_result", tool_use_id: id, content: '{"n":1}' }));
+  const messages = [...before, { role: "assistant", content: message.content }, { role: "user", content: results }];
+  return { messages, ...(message.container && { container: message.container.id }) };
+}
+
+/** The outcomes of all executions, or that they are open. */
+async function outcomesIn(journal: Journal): Promise<readonly string[]> {
+  const all: string[] = [];
+  for await (const { execution } of journal.list()) {
+    const records = await Array.fromAsync(journal.read(execution));
+    const outcome = records.find(({ type }) => type === "outcome");
+    all.push(outcome?.type === "outcome" ? String(JSON.parse(outcome.outcome).type) : "open");
+  }
+  return all.toSorted((one, other) => one.localeCompare(other));
+}
+
+test("a pause that its client leaves ends the program and the conversation, also after a restart with another model", async () => {
+  const journal = createMemoryJournal();
+  const first = await openGateway([PROGRAM], { journal, pauseMs: PAUSE_MS });
+  const { json: message } = await post(first, { messages: [USER] });
+  expect(message.stop_reason).toBe("tool_use");
+  await first[Symbol.asyncDispose]();
+  await using gateway = await openGateway([], { journal, pauseMs: PAUSE_MS });
+  expect(await gateway.server.recover()).toBe(0);
+  expect(await outcomesIn(journal)).toEqual(["open", "open"]);
+  pass(PAUSE_MS);
+  expect(await gateway.server.recover()).toBe(1);
+  expect(await outcomesIn(journal)).toEqual(["cancelled", "cancelled"]);
+  expect(await gateway.server.recover()).toBe(0);
+  const late = await post(gateway, answered(message));
+  expect([late.status, late.json.error.message]).toEqual([400, expect.stringContaining("expired")]);
+  expect(gateway.errors).toEqual([]);
+});
+
+test("the time counts from the last answer of the client, and an answer that was given ends too", async () => {
+  await using gateway = await openGateway([PROGRAM, { text: "Two." }], { pauseMs: PAUSE_MS });
+  const { journal, server } = gateway;
+  const { json: first } = await post(gateway, { messages: [USER] });
+  expect(await server.recover()).toBe(0);
+  pass(PAUSE_MS - 1000);
+  const { json: second } = await post(gateway, answered(first));
+  expect(second.stop_reason).toBe("tool_use");
+  pass(PAUSE_MS - 1000);
+  expect(await server.recover()).toBe(0);
+  expect(await outcomesIn(journal)).toEqual(["open", "open"]);
+  const { messages } = answered(first);
+  const { json: last } = await post(gateway, answered(second, messages));
+  expect(last.content.at(-1)).toMatchObject({ text: "Two." });
+  expect(await server.recover()).toBe(0);
+  pass(PAUSE_MS);
+  expect(await server.recover()).toBe(1);
+  expect(await outcomesIn(journal)).toEqual(["answered", "completed"]);
+  expect(gateway.errors).toEqual([]);
+});
+
+test("of stored answers the program that waits ends, and they are given until thirty days have passed", async () => {
+  await using gateway = await openGateway([PROGRAM, ({ said }) => ({ text: `heard ${said.at(-1)}` })], {
+    pauseMs: PAUSE_MS,
+  });
+  const { journal, server } = gateway;
+  const { responses } = gateway.openai();
+  const paused = await responses.create({ model: "m", tools: RESPONSES_TOOLS, input: "How many?" });
+  pass(PAUSE_MS);
+  expect(await server.recover()).toBe(1);
+  expect(await outcomesIn(journal)).toEqual(["cancelled", "open"]);
+  expect(await responses.retrieve(paused.id)).toMatchObject({ output: paused.output });
+  const call = paused.output.find(({ type }) => type === "function_call") as { call_id: string };
+  const input = [{ type: "function_call_output", call_id: call.call_id, output: "{}" }] as const;
+  const late = responses.create({
+    model: "m",
+    tools: RESPONSES_TOOLS,
+    previous_response_id: paused.id,
+    input: [...input],
+  });
+  await expect(late).rejects.toMatchObject({ status: 400, message: expect.stringContaining("expired") });
+  pass(29 * DAY_MS);
+  expect(await server.recover()).toBe(0);
+  expect(await responses.retrieve(paused.id)).toMatchObject({ id: paused.id });
+  pass(2 * DAY_MS);
+  expect(await server.recover()).toBe(1);
+  expect(await outcomesIn(journal)).toEqual(["cancelled", "cancelled"]);
+  await expect(responses.retrieve(paused.id)).rejects.toMatchObject({ status: 404 });
+  expect(gateway.errors).toEqual([]);
+});
+
+test("calls of the model itself are answered however late: the history goes on, and no call is lost", async () => {
+  const script: readonly ScriptedStep[] = [
+    { calls: [{ tool: "depot", input: {} }] },
+    ({ results }) => ({ text: `got ${results[0]?.text}` }),
+  ];
+  await using gateway = await openGateway(script, { pauseMs: PAUSE_MS });
+  const { json: message } = await post(gateway, { messages: [USER] });
+  const { responses } = gateway.openai();
+  const asked = { model: "m", tools: RESPONSES_TOOLS };
+  const called = await responses.create({ ...asked, input: "How many?" });
+  for (const swept of [false, true]) {
+    pass(PAUSE_MS);
+    if (swept) await gateway.server.recover();
+    expect((await post(gateway, answered(message))).json.content).toMatchObject([{ text: 'got {"n":1}' }]);
+    const [call] = called.output as unknown as readonly { readonly call_id: string }[];
+    const input = [{ type: "function_call_output" as const, call_id: call?.call_id ?? "", output: "ten" }];
+    const done = await responses.create({ ...asked, previous_response_id: called.id, input });
+    expect(done.output_text).toBe("got ten");
+  }
+  expect(gateway.errors).toEqual([]);
+});
