@@ -21,6 +21,7 @@ export function fileSource({ executions }: FileData): Source {
     startedAt,
     records,
     driven,
+    ...(view.needs && { needs: view.needs }),
     waitsFor: view.waiting.map(({ tool }) => tool),
     title: view.title,
     by: "language" in view ? view.language : "model" in view ? view.model : "",

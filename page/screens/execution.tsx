@@ -45,8 +45,8 @@ function Panels({ view }: { readonly view: ExecutionView }) {
   }
 }
 
-function stateOf({ state, driven, outcome }: ExecutionView): string {
-  return stateText({ state, driven, outcome: outcome?.type });
+function stateOf({ state, driven, needs, outcome }: ExecutionView): string {
+  return stateText({ state, driven, needs, outcome: outcome?.type });
 }
 
 const WHAT = { program: "Program", conversation: "Conversation", call: "Call of a host" } as const;
@@ -62,7 +62,7 @@ function Head({ view }: { readonly view: ExecutionView }) {
     <header class="head">
       <p class="head-line">
         <span class={`head-state ${hasRun ? "kept" : ""}`}>
-          <State state={state} driven={driven} outcome={outcome?.type} isLive />
+          <State state={state} driven={driven} needs={view.needs} outcome={outcome?.type} isLive />
         </span>
         <span class="head-time">{duration(until - from)}</span>
         <span class="quiet">{WHAT[kind]}</span>

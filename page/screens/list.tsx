@@ -2,6 +2,7 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { AskedList, Row } from "../data/source.ts";
 import { useList } from "../data/use-source.ts";
 import { counted, duration, timeToday } from "../format.ts";
+import { needsText } from "../../src/views/words.ts";
 import { linkTo } from "../route.ts";
 import { useNarrow } from "../parts/narrow.ts";
 import { Main } from "../parts/main.tsx";
@@ -242,11 +243,12 @@ const WHAT = {
 } as const;
 
 function Line({ row, longest }: { readonly row: Row; readonly longest: number }) {
-  const { execution, kind, state, tenant, startedAt, title, by, waitsFor, outcome, parent } = row;
+  const { execution, kind, state, tenant, startedAt, title, by, waitsFor, needs, outcome, parent } = row;
   const took = tookMs(row);
   const tools = `${waitsFor.slice(0, 3).join(", ")}${waitsFor.length > 3 ? " …" : ""}`;
   const facts = [
     ...(state === "waiting" ? [tools === "" ? "waits for the user" : `waits for ${tools}`] : []),
+    ...(needs ? [needsText(needs)] : []),
     WHAT[parent === undefined ? "own" : "below"][kind],
     ...[by, tenant === "default" ? undefined : tenant].filter((part) => part !== undefined && part !== ""),
     timeToday(startedAt),
@@ -255,7 +257,7 @@ function Line({ row, longest }: { readonly row: Row; readonly longest: number })
   return (
     <div role="listitem" data-execution={execution} data-state={state}>
       <a class={`list-row ${state}`} href={linkTo("execution", execution)}>
-        <State state={state} driven={row.driven} outcome={outcome} />{" "}
+        <State state={state} driven={row.driven} needs={needs} outcome={outcome} />{" "}
         <span class="list-title">
           <Text text={title === "" ? kind : title} />
         </span>{" "}

@@ -10,7 +10,8 @@ import {
   type Records,
 } from "../journal/reading/read-records.ts";
 import type { OutcomeRecord, ParentRef } from "../journal/record.ts";
-import { isDriven } from "../programs/driven.ts";
+import { given } from "../option-rules/given.ts";
+import { isDriven, neededBy } from "../programs/driven.ts";
 import { endingHead } from "../programs/from-journal/ending-head.ts";
 import { applySliced, ExecutionState, type UnansweredCall } from "../programs/from-journal/execution-state.ts";
 import { type ConversationStanding, standingOfConversation } from "../agent/from-journal/conversation-standing.ts";
@@ -93,8 +94,9 @@ function listedOpen(
   driven: boolean,
   { state, calls = [], parent }: OpenFacts,
 ): ListedExecution {
-  const below = parent === undefined ? {} : { parent: parent.execution };
-  return { ...baseOf(summary, driven), state, waitsFor: [...new Set(calls.map(({ tool }) => tool))], ...below };
+  const waitsFor = [...new Set(calls.map(({ tool }) => tool))];
+  const needs = state === "running" ? neededBy(summary, driven) : undefined;
+  return { ...baseOf(summary, driven), state, waitsFor, ...given({ needs, parent: parent?.execution }) };
 }
 
 interface OpenFacts {

@@ -4,6 +4,13 @@ import { objectSchema } from "../values/object-schema.ts";
 
 const count = z.number().nonnegative();
 
+/** What an execution needs of a worker. */
+export const NEEDS = objectSchema({
+  /** `protocol`: a version of the package whose guest speaks the protocol that it began with. */
+  what: z.enum(["tools", "sandbox", "protocol", "model"]),
+  names: z.array(z.string()),
+});
+
 /** What lists, statuses and views tell of each execution. */
 export const ABOUT = objectSchema({
   /** Its id in the journal. */
@@ -27,6 +34,11 @@ export const ABOUT = objectSchema({
   driven: z.boolean(),
   /** Names of the tools whose calls it waits for, each once. */
   waitsFor: z.array(z.string()),
+  /**
+   * What a worker of its fleet must have to take it up, if those that looked did not have that: it waits for one. Its
+   * `state` is `running`.
+   */
+  needs: NEEDS.exactOptional(),
   /** Milliseconds from its start to its end. */
   ms: count.exactOptional(),
   /**

@@ -11,6 +11,7 @@ import type {
   Lease,
   ListOptions,
   ReadOptions,
+  WorkerNeeds,
 } from "../journal/journal.ts";
 import type { Header, JournalRecord } from "../journal/record.ts";
 import { drivenHere } from "../programs/driven.ts";
@@ -101,6 +102,14 @@ export class FleetJournal implements Journal {
 
   async held(): Promise<ReadonlyMap<string, number>> {
     return (await this.store.held?.()) ?? new Map<string, number>();
+  }
+
+  async lack(execution: ExecutionId, needs: WorkerNeeds): Promise<void> {
+    await this.store.lack?.(execution, needs);
+  }
+
+  async lacking(): Promise<ReadonlyMap<WorkerNeeds["what"], number>> {
+    return (await this.store.lacking?.()) ?? new Map<WorkerNeeds["what"], number>();
   }
 
   async renew(execution: ExecutionId, lease: Lease): Promise<Head> {

@@ -10,7 +10,9 @@ import type { ExecutionId } from "../journal/execution-id.ts";
 import { findIfKnown } from "../journal/find-if-known.ts";
 import type { ExecutionSummary } from "../journal/journal.ts";
 import type { JournalRecord } from "../journal/record.ts";
+import type { Tool } from "../tools/tool.ts";
 import { type DriverWatch, type FleetJournal, leftByWorker } from "./fleet-journal.ts";
+import { type Lack, lackOf, Misfits } from "./misfits.ts";
 import { OpenWrites } from "./open-writes.ts";
 import { Reconciler } from "./reconcile.ts";
 import { TenantShares } from "./tenant-shares.ts";
@@ -21,13 +23,6 @@ import type { Taking, Wake, WakeQueue } from "./wake-queue.ts";
 /** How long an execution is left alone that could not be driven, in milliseconds; twice as long after each failure. */
 const RETRY_MS = 1000;
 const MOST_RETRY_MS = 5 * 60_000;
-
-/** How long a worker passes an execution on without reading it that it cannot take up itself, in milliseconds. */
-const UNFIT_MS = 30_000;
-const MOST_UNFIT = 10_000;
-
-/** Codes of what another worker may have: the tools, the sandbox, or the version of the package that began the execution. */
-const UNFIT: ReadonlySet<string> = new Set(["tools_changed", "sandbox_unavailable", "journal_version"]);
 
 /** How long a program rests that is taken up with its caller, in milliseconds. Its caller ends it, unless its host dies. */
 const CALLER_MS = 10 * 60_000;
@@ -48,6 +43,8 @@ export interface WorkerParts {
   readonly leaseMs: number;
   /** Whether this worker takes the execution up. */
   readonly only: (execution: RecoveredExecution) => boolean;
+  /** The tools that it has now. */
+  readonly tools: () => readonly Tool[];
   /** Whether a call of the tool changes something. */
   readonly isWrite: (tool: string) => boolean;
   /** Takes an execution up and drives it, until the signal is aborted. Never rejects. */
@@ -94,8 +91,7 @@ class FleetWorker implements Worker, DriverWatch {
   readonly #tenants: TenantShares;
   readonly #held = new Map<ExecutionId, Held>();
   readonly #underWay = new Set<Promise<void>>();
-  /** Executions that this worker cannot take up, each with the moment from which it tries again. */
-  readonly #unfit = new Map<ExecutionId, number>();
+  readonly #misfits: Misfits;
   #reconciling: NodeJS.Timeout | undefined;
   #round: Promise<void> | undefined;
   #taking: Taking | undefined;
@@ -110,6 +106,7 @@ class FleetWorker implements Worker, DriverWatch {
     const { journal, queue, turns, leaseMs: staleMs, reconcileMs: everyMs, isWrite } = parts;
     this.#reconciler = new Reconciler({ journal, queue, turns, staleMs, everyMs });
     this.#writes = new OpenWrites(isWrite);
+    this.#misfits = new Misfits(journal, parts.tools);
     this.#tenants = new TenantShares(() => journal.held(), parts.perTenant);
   }
 
@@ -185,7 +182,7 @@ class FleetWorker implements Worker, DriverWatch {
     const { journal, only } = this.#parts;
     const leave = new AbortController();
     this.#held.set(execution, { done, leave, isConversation: true });
-    if (performance.now() < (this.#unfit.get(execution) ?? 0))
+    if (this.#misfits.has(execution))
       return this.#parts.queue.wake([{ execution, tenant, failures, afterMs: RETRY_MS }]);
     if (!only({ execution, tenant }))
       return this.#wakeLater({ execution, tenant, failures }, { type: "left", why: undefined });
@@ -235,7 +232,7 @@ class FleetWorker implements Worker, DriverWatch {
         return true;
       case "model":
         this.#parts.onError(withoutModel(execution, why.model));
-        await this.#passOn({ execution, tenant });
+        await this.#passOn({ execution, tenant }, { what: "model", names: [why.model] });
         return true;
       default:
         // The driver of one of its programs has not given back its lease.
@@ -253,17 +250,15 @@ class FleetWorker implements Worker, DriverWatch {
       return queue.wake([wake]);
     }
     if (error) onError(error);
-    if (PortcullisError.is(error) && UNFIT.has(error.code)) return this.#passOn({ failures, ...wake });
+    const what = lackOf(error);
+    if (what) return this.#passOn({ failures, ...wake }, { what });
     const afterMs = Math.min(MOST_RETRY_MS, RETRY_MS * 2 ** Math.min(failures, 20));
     return queue.wake([{ ...wake, afterMs, failures: failures + 1 }]);
   }
 
   /** Another worker may be able to: the execution waits for one, and this worker does not read it again soon. */
-  async #passOn(wake: Wake): Promise<void> {
-    this.#unfit.delete(wake.execution);
-    this.#unfit.set(wake.execution, performance.now() + UNFIT_MS);
-    const [oldest] = this.#unfit.keys();
-    if (this.#unfit.size > MOST_UNFIT && oldest !== undefined) this.#unfit.delete(oldest);
+  async #passOn(wake: Wake, needs: Lack): Promise<void> {
+    await this.#misfits.add(wake, needs);
     return this.#parts.queue.wake([{ ...wake, afterMs: RETRY_MS }]);
   }
 

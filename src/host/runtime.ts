@@ -364,6 +364,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
       perTenant: read.perTenant,
       only: (one) => only?.(one) ?? true,
       reasonOf: (request) => (request === "interrupt" ? interrupted() : cancelled()),
+      tools: () => this.tools.all,
       isWrite: (name) => (this.tools.get(name)?.effect ?? "write") === "write",
       takeUp: (summary, takesSuspects, leaving) =>
         takeUpOne({ ...takingUp(leaving), needsSameProtocol: true }, summary, takesSuspects),

@@ -14,6 +14,15 @@ export interface ExecutionSummary {
   readonly ended: boolean;
   /** Missing if the execution was created without a lease and was never claimed. */
   readonly lease?: Lease;
+  /** What it needs of a worker, if workers that looked at it did not have that (`lack`) and none has claimed it since. */
+  readonly needs?: WorkerNeeds;
+}
+
+/** What an execution needs of the worker that takes it up. */
+export interface WorkerNeeds {
+  readonly what: "tools" | "sandbox" | "protocol" | "model";
+  /** Names of the tools, the sandbox's name, the version of the guest's protocol, or the model's name. */
+  readonly names: readonly string[];
 }
 
 /** The driver that holds an execution, and until when, in milliseconds since 1970, unless it renews its lease. */
@@ -135,4 +144,11 @@ export interface Journal {
   rest?(execution: ExecutionId, head: Head, until: number): Promise<boolean>;
   /** Number of executions that drivers hold now, by tenant. For fleets. */
   held?(): Promise<ReadonlyMap<string, number>>;
+  /**
+   * Notes what a worker lacked that looked at an execution, until a driver claims it or it ends. It changes nothing if a
+   * driver holds the execution. For fleets.
+   */
+  lack?(execution: ExecutionId, needs: WorkerNeeds): Promise<void>;
+  /** Number of executions that wait for a worker with what they need, by what that is. For fleets. */
+  lacking?(): Promise<ReadonlyMap<WorkerNeeds["what"], number>>;
 }

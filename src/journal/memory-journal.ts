@@ -1,6 +1,7 @@
 import { AppendListeners } from "./append-listeners.ts";
+import { given } from "../option-rules/given.ts";
 import { type OptionsOf, readOptions, wholeNumberOrInfinity } from "../option-rules/options.ts";
-import type { ExecutionSummary, Head, Journal, Lease, ListOptions } from "./journal.ts";
+import type { ExecutionSummary, Head, Journal, Lease, ListOptions, WorkerNeeds } from "./journal.ts";
 import { driverChanged, executionExists, executionUnknown, headMoved, refuseWithin } from "./journal-error.ts";
 import type { Header, JournalRecord } from "./record.ts";
 
@@ -22,6 +23,7 @@ interface Entry {
   lease: Lease | undefined;
   /** Until when it rests, in milliseconds since 1970. */
   restsUntil: number;
+  needs: WorkerNeeds | undefined;
 }
 
 /** A journal in this process's memory. Running executions are always kept; ended ones within `keepLength`. */
@@ -59,6 +61,7 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
         ended: false,
         lease,
         restsUntil: 0,
+        needs: undefined,
       });
       listeners.tell({ execution: header.execution, head: 1 });
       return 1;
@@ -74,10 +77,14 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
       const ends = !entry.ended && records.some(({ type }) => type === "outcome");
       if (ends) {
         entry.ended = true;
+        entry.needs = undefined;
         ended.set(execution, entry);
       }
       const claim = records.findLast(({ type }) => type === "claim");
-      if (claim?.type === "claim") entry.lease = { driver: claim.driver, until: claim.at + claim.leaseMs };
+      if (claim?.type === "claim") {
+        entry.lease = { driver: claim.driver, until: claim.at + claim.leaseMs };
+        entry.needs = undefined;
+      }
       if (entry.ended) {
         endedLength += ends ? entry.length : length;
         deleteOldest();
@@ -109,20 +116,13 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
       entry.lease = lease;
       return entry.records.length;
     },
-    async held(): Promise<ReadonlyMap<string, number>> {
-      const held = entries.values().filter((entry) => !entry.ended && isLeased(entry));
-      const byTenant = Map.groupBy(held, ({ header }) => header.tenant);
-      return new Map([...byTenant].map(([tenant, all]) => [tenant, all.length]));
-    },
+    held: async () => heldOf(entries),
+    lack: async (execution, needs) => lack(find(execution), needs),
+    lacking: async () => lackingOf(entries),
     onAppend(listener): Disposable {
       return listeners.add(listener);
     },
-    async rest(execution, head, until): Promise<boolean> {
-      const entry = find(execution);
-      if (entry.records.length !== head || isLeased(entry)) return false;
-      entry.restsUntil = until;
-      return true;
-    },
+    rest: async (execution, head, until) => rest(find(execution), head, until),
   };
 }
 
@@ -141,15 +141,39 @@ function isLeased({ lease }: Entry): boolean {
   return lease !== undefined && lease.until > Date.now();
 }
 
+function heldOf(entries: ReadonlyMap<string, Entry>): ReadonlyMap<string, number> {
+  const held = entries.values().filter((entry) => !entry.ended && isLeased(entry));
+  const byTenant = Map.groupBy(held, ({ header }) => header.tenant);
+  return new Map([...byTenant].map(([tenant, all]) => [tenant, all.length]));
+}
+
+function rest(entry: Entry, head: Head, until: number): boolean {
+  if (entry.records.length !== head || isLeased(entry)) return false;
+  entry.restsUntil = until;
+  return true;
+}
+
+function lack(entry: Entry, needs: WorkerNeeds): void {
+  if (!entry.ended && !isLeased(entry)) entry.needs = needs;
+}
+
+function lackingOf(entries: ReadonlyMap<string, Entry>): ReadonlyMap<WorkerNeeds["what"], number> {
+  const counts = new Map<WorkerNeeds["what"], number>();
+  for (const entry of entries.values())
+    if (entry.needs && !isLeased(entry) && entry.restsUntil <= Date.now())
+      counts.set(entry.needs.what, (counts.get(entry.needs.what) ?? 0) + 1);
+  return counts;
+}
+
 /** How an execution is due; undefined if a driver holds it, it rests or has ended. */
 function dueOf(entry: Entry): ListOptions["due"] {
   if (entry.ended || isLeased(entry) || entry.restsUntil > Date.now()) return undefined;
   return entry.lease ? "left" : "submitted";
 }
 
-function summaryOf({ header, records, ended, lease }: Entry): ExecutionSummary {
+function summaryOf({ header, records, ended, lease, needs }: Entry): ExecutionSummary {
   const { execution, kind, tenant, startedAt } = header;
-  return { execution, kind, tenant, startedAt, records: records.length, ended, ...(lease ? { lease } : {}) };
+  return { execution, kind, tenant, startedAt, records: records.length, ended, ...given({ lease, needs }) };
 }
 
 function lengthOf(record: JournalRecord): number {

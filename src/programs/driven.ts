@@ -1,7 +1,7 @@
 import { PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { storeOf } from "../redaction/redacting-journal.ts";
-import type { ExecutionSummary, Head, Journal, Lease } from "../journal/journal.ts";
+import type { ExecutionSummary, Head, Journal, Lease, WorkerNeeds } from "../journal/journal.ts";
 
 /** An execution or a conversation that this process drives. */
 export interface DrivenHere<Ended> {
@@ -26,6 +26,11 @@ export function drivenHere<Ended>(journal: Journal, execution: ExecutionId): Dri
 export function isDriven(journal: Journal, { execution, ended, lease }: ExecutionSummary): boolean {
   if (ended) return false;
   return leasedUntil(lease) !== undefined || drivenHere(journal, execution) !== undefined;
+}
+
+/** What it needs of a worker that takes it up; undefined while a driver has it. */
+export function neededBy({ ended, needs }: ExecutionSummary, driven: boolean): WorkerNeeds | undefined {
+  return ended || driven ? undefined : needs;
 }
 
 /** When a lease ends that a driver holds, in milliseconds since 1970; undefined if it has ended. */

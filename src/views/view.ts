@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { NEEDS } from "../executions/listed-execution.ts";
 import type { SchemaType } from "../values/schema-type.ts";
 import { objectSchema } from "../values/object-schema.ts";
 
@@ -222,6 +223,8 @@ const VIEW_BASE = objectSchema({
   driven: z.boolean(),
   /** Milliseconds since 1970 until which its driver holds it at least; missing without a driver or a lease. */
   drivenUntil: count.exactOptional(),
+  /** What a worker must have to take it up, if those that looked at it did not have that. */
+  needs: NEEDS.exactOptional(),
   parent: objectSchema({ execution: z.string(), call: z.string() }).exactOptional(),
   versions: z.array(objectSchema({ name: z.string(), text: z.string() })),
   outcome: OUTCOME_VIEW.exactOptional(),

@@ -18,18 +18,35 @@ import type {
  * What people read of executions, on the page and on a terminal: words for states and endings, and times.
  */
 
+/** What an execution needs of the worker that takes it up. */
+export function needsText({ what, names }: NonNullable<ExecutionView["needs"]>): string {
+  const named = names.length === 0 ? "" : ` ${names.join(", ")}`;
+  switch (what) {
+    case "tools":
+      return `a worker with its tools as they were${named === "" ? "" : `:${named}`}`;
+    case "sandbox":
+      return `a worker with its sandbox${named}`;
+    case "protocol":
+      return `a worker of the version that began it, whose guest speaks protocol${named}`;
+    case "model":
+      return `a worker with its model${named}`;
+  }
+}
+
 /** The state of an execution; if it has ended, how. */
 export function stateText({
   state,
   driven = true,
+  needs,
   outcome,
 }: {
   readonly state: string;
   readonly driven?: boolean | undefined;
+  readonly needs?: ExecutionView["needs"] | undefined;
   /** Type of the ending. */
   readonly outcome?: string | undefined;
 }): string {
-  if (state === "running" && !driven) return "interrupted";
+  if (state === "running" && !driven) return needs ? "needs a worker" : "interrupted";
   if (state === "unread") return "not read";
   return state === "ended" && outcome !== undefined ? outcomeText(outcome) : state;
 }
@@ -142,7 +159,7 @@ export function limitOf(outcome: ExecutionView["outcome"]): string | undefined {
 
 /** What came out of an execution so far, in a sentence. */
 export function leadText(view: ExecutionView): string {
-  const { state, driven, waiting, outcome, calls, output } = view;
+  const { state, driven, needs, waiting, outcome, calls, output } = view;
   const made = callsMade(view);
   if (outcome?.fault) {
     const { name, message, line } = outcome.fault;
@@ -157,6 +174,7 @@ export function leadText(view: ExecutionView): string {
   }
   if (view.kind === "conversation" && view.rests) return RESTS;
   if (state === "waiting") return waiting.length === 0 ? "It waits." : `It waits for ${waitingFor(waiting)}.`;
+  if (!driven && needs) return `It waits for ${needsText(needs)}.`;
   if (!driven) return "Its host is gone, and it can be taken up again.";
   const open = calls.filter((call) => call.state === "open").length;
   return `${counted(made, "call")} so far${open === 0 ? "" : `, ${count(open)} open`}.`;

@@ -4,10 +4,11 @@ import { z } from "zod";
 import { type Fleet } from "../../src/fleet/index.ts";
 import { createRuntime, defineTool, type Runtime, type RuntimeOptions } from "../../src/index.ts";
 import type { ExecutionStatus } from "../../src/reports.ts";
+import { viewExecution } from "../../src/views/view-execution.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
 
 /*
- * Holds `src/fleet/fleet-journal.ts`, `src/fleet/worker.ts`, `src/fleet/reconcile.ts`, `src/fleet/turns.ts`,
+ * Holds `src/fleet/fleet-journal.ts`, `src/fleet/worker.ts`, `src/fleet/reconcile.ts`, `src/fleet/misfits.ts`, `src/fleet/turns.ts`,
  * `src/fleet/open-writes.ts`, `src/fleet/fleet-options.ts`, `src/programs/submit.ts` and `src/executions/wait-for-rest.ts`.
  */
 
@@ -209,7 +210,10 @@ export function behavesAsFleet(name: string, share: () => Promise<SharedFleet>):
       await using _ = await work(without, { onError: (error: unknown) => told.push(error) });
       await server.answer("talk", { c1: { value: 7 } });
       await delay(300);
-      expect((await server.status("talk")).listed.state).toBe("running");
+      expect((await server.status("talk")).listed).toMatchObject({
+        state: "running",
+        needs: { what: "model", names: ["scripted:script"] },
+      });
       expect(String(told[0])).toContain('Conversation "talk" waits for a worker with its model scripted:script');
       await using runtime = await open(shared.join(), { tools });
       await using other = await work(runtime, { model: () => model });
@@ -233,12 +237,18 @@ export function behavesAsFleet(name: string, share: () => Promise<SharedFleet>):
         code: "tools_changed",
         message: expect.stringMatching(/gone: .*ask.*changed: double/),
       });
+      const needs = { what: "tools", names: ["pay", "ask", "double"] };
+      const listed = async () => (await server.status(id)).listed;
+      await expect.poll(listed).toMatchObject({ state: "running", driven: false, needs });
+      expect(await Array.fromAsync(server.executions())).toMatchObject([{ needs }]);
+      expect(await viewExecution(server.journal, id)).toMatchObject({ needs });
       await delay(1500);
       expect(told).toHaveLength(1);
       await using runtime = await open(shared.join());
       await using worker = await work(runtime);
       expect(valueOf(await server.wait(id))).toEqual({ type: "completed", value: 12 });
       expect(worker.driven).toBeLessThanOrEqual(1);
+      expect(await listed()).not.toHaveProperty("needs");
     });
 
     test("an execution whose guest spoke another protocol waits for a worker that speaks it", async () => {
@@ -257,7 +267,9 @@ export function behavesAsFleet(name: string, share: () => Promise<SharedFleet>):
       await server.answer("old", { 1: { value: 1 } });
       await expect.poll(() => told, { timeout: 10_000 }).toMatchObject([{ code: "journal_version" }]);
       expect(String(told[0])).toContain("speaks protocol 0.9");
-      expect((await server.status("old")).listed.state).toBe("running");
+      await expect
+        .poll(async () => (await server.status("old")).listed)
+        .toMatchObject({ state: "running", needs: { what: "protocol", names: ["0.9"] } });
     });
 
     test("the last moment of a call that waits wakes its execution", async () => {

@@ -269,4 +269,35 @@ export function fleetJournalSuite(makeJournal: () => Journal | Promise<Journal>)
     expect(await journal.rest?.("one", 1, Number.POSITIVE_INFINITY)).toBe(false);
     expect(await journal.rest?.("one", 2, Number.POSITIVE_INFINITY)).toBe(true);
   });
+
+  test("notes what workers lacked for an execution, until a driver claims it or it ends", async () => {
+    const journal = await makeJournal();
+    const needsOf = async (id: string) => (await journal.find(id)).needs;
+    const tools = { what: "tools", names: ["crm.find", "ü\\😀"] } as const;
+    for (const id of ["one", "two", "driven"]) await journal.create(header(id));
+    await journal.append("driven", 1, [claim("b", 60_000)]);
+    for (const id of ["one", "two", "driven"]) await journal.lack?.(id, tools);
+    expect(await Promise.all(["one", "two", "driven"].map(needsOf))).toEqual([tools, tools, undefined]);
+    await journal.lack?.("one", { what: "model", names: ["anthropic:a\nb"] });
+    const lacking = await journal.lacking?.();
+    expect([lacking?.size, lacking?.get("model"), lacking?.get("tools")]).toEqual([2, 1, 1]);
+    // A decision is no claim.
+    await journal.append("two", 1, [turn("event")]);
+    expect(await needsOf("two")).toEqual(tools);
+    await journal.append("two", 2, [claim("a", -1)]);
+    await journal.append("one", 1, [outcome]);
+    expect(await Promise.all(["one", "two"].map(needsOf))).toEqual([undefined, undefined]);
+    expect((await journal.lacking?.())?.size).toBe(0);
+  });
+
+  test("does not count what an execution lacks that rests, and keeps few names of many", async () => {
+    const journal = await makeJournal();
+    await journal.create(header("one"));
+    const names = Array.from({ length: 5000 }, (_, index) => `tool_${index}`);
+    await journal.lack?.("one", { what: "tools", names });
+    expect((await journal.find("one")).needs?.names.slice(0, 2)).toEqual(["tool_0", "tool_1"]);
+    expect((await journal.lacking?.())?.get("tools")).toBe(1);
+    expect(await journal.rest?.("one", 1, Number.POSITIVE_INFINITY)).toBe(true);
+    expect((await journal.lacking?.())?.size).toBe(0);
+  });
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ExecutionView } from "../../src/views/view.ts";
-import { duration, endingText, leadText, stateText, tokensText } from "../../src/views/words.ts";
+import { duration, endingText, leadText, needsText, stateText, tokensText } from "../../src/views/words.ts";
 
 test("the limit that stopped an execution is named for those who set it, and told in words to all others", () => {
   const stopped = { type: "stopped", limit: "runningMs" };
@@ -25,6 +25,24 @@ test("a long message of a fault is told up to the end of a sentence, if it has o
 test("an execution that a list does not read has a word for it", () => {
   expect(stateText({ state: "unread" })).toBe("not read");
   expect(stateText({ state: "ended", outcome: "answer_invalid" })).toBe("answer not valid");
+});
+
+test("an execution that no worker can take up says what it needs", () => {
+  const needs = { what: "tools" as const, names: ["crm.find", "crm.pay"] };
+  expect(stateText({ state: "running", driven: false, needs })).toBe("needs a worker");
+  expect(stateText({ state: "running", driven: true, needs })).toBe("running");
+  const view = { kind: "program", state: "running", driven: false, waiting: [], calls: [], needs };
+  expect(leadText(view as unknown as ExecutionView)).toBe(
+    "It waits for a worker with its tools as they were: crm.find, crm.pay.",
+  );
+  const texts = (["tools", "sandbox", "protocol", "model"] as const).map((what) => needsText({ what, names: ["x"] }));
+  expect(texts).toEqual([
+    "a worker with its tools as they were: x",
+    "a worker with its sandbox x",
+    "a worker of the version that began it, whose guest speaks protocol x",
+    "a worker with its model x",
+  ]);
+  expect(needsText({ what: "tools", names: [] })).toBe("a worker with its tools as they were");
 });
 
 test("one token is no tokens", () => {

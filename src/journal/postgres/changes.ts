@@ -47,7 +47,8 @@ export const changeText = (schema: string): string => `
       ended = e.ended OR g.ends,
       driver = coalesce(g.driver, e.driver),
       leased_until = CASE WHEN g.driver IS NULL THEN e.leased_until ELSE g.until END,
-      rests_until = CASE WHEN g.count > 0 THEN NULL ELSE e.rests_until END
+      rests_until = CASE WHEN g.count > 0 THEN NULL ELSE e.rests_until END,
+      needs = CASE WHEN g.driver IS NULL AND NOT g.ends THEN e.needs END
     FROM given AS g
     WHERE e.id = g.id
       AND CASE WHEN g.expected = ${BY_DRIVER} THEN e.driver = g.driver ELSE g.expected > 0 AND e.head = g.expected END

@@ -72,6 +72,11 @@ const STEPS: readonly ((schema: string) => string)[] = [
     ALTER TABLE ${schema}.requests ENABLE ROW LEVEL SECURITY;
     CREATE POLICY of_tenant ON ${schema}.requests USING (${schema}.is_of_tenant(execution));
   `,
+  // What the workers that looked at an execution did not have: a line that says what, and lines with names.
+  (schema) => `
+    ALTER TABLE ${schema}.executions ADD COLUMN needs text COLLATE "C" CHECK (octet_length(needs) <= 8192);
+    CREATE INDEX executions_lacking ON ${schema}.executions (split_part(needs, E'\\n', 1)) WHERE needs IS NOT NULL;
+  `,
 ];
 
 /** The largest amount that JavaScript has. */

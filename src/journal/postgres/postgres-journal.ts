@@ -12,6 +12,7 @@ import type {
   Lease,
   ListOptions,
   ReadOptions,
+  WorkerNeeds,
 } from "../journal.ts";
 import { driverChanged, executionExists, executionUnknown, headMoved, journalDamaged } from "../journal-error.ts";
 import { itemsUpTo, type TextStore, unpackRecord } from "../packing/large-texts.ts";
@@ -194,6 +195,14 @@ class DatabaseJournal implements PostgresJournal {
 
   async held(): Promise<ReadonlyMap<string, number>> {
     return this.#rows.held(await this.#clock.now());
+  }
+
+  async lack(execution: string, needs: WorkerNeeds): Promise<void> {
+    await this.#rows.lack(execution, needs, await this.#clock.now());
+  }
+
+  async lacking(): Promise<ReadonlyMap<WorkerNeeds["what"], number>> {
+    return this.#rows.lacking(await this.#clock.now());
   }
 
   async renew(execution: string, lease: Lease): Promise<Head> {

@@ -8,7 +8,7 @@ const grantsText = (schema: string, role: string): string => `
   -- Not the numbers, which the database gives: a role that chose one would take that of another row.
   REVOKE INSERT ON ${schema}.executions FROM ${role};
   GRANT SELECT, INSERT (id, kind, tenant, parent, started_at, head, ended, driver, leased_until) ON ${schema}.executions TO ${role};
-  GRANT UPDATE (head, ended, driver, leased_until, rests_until) ON ${schema}.executions TO ${role};
+  GRANT UPDATE (head, ended, driver, leased_until, rests_until, needs) ON ${schema}.executions TO ${role};
   GRANT SELECT, INSERT (execution, request), DELETE ON ${schema}.requests TO ${role};
 `;
 

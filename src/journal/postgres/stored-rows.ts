@@ -1,4 +1,5 @@
-import type { ExecutionSummary, Head, ListOptions } from "../journal.ts";
+import type { ExecutionSummary, Head, ListOptions, WorkerNeeds } from "../journal.ts";
+import { given } from "../../option-rules/given.ts";
 import { journalDamaged } from "../journal-error.ts";
 import {
   executionRow,
@@ -12,6 +13,7 @@ import type { StoredText } from "../packing/large-texts.ts";
 import type { Database, Row } from "./database.ts";
 import { quoted } from "./migrations.ts";
 import { nameOf, storedName } from "./names.ts";
+import { isNeed, needsOf, needsText } from "./needs-text.ts";
 
 /** Executions that are listed at a time. */
 const LIST_PAGE = 256;
@@ -25,7 +27,7 @@ const name = (column: string) =>
   `CASE WHEN octet_length(${column}) <= ${MAX_NAME_BYTES} THEN ${column} END AS ${column}`;
 /** A driver's name that is too long is read as a number: NULL means that there is no driver. */
 const COLUMNS = `number, ${name("id")}, ${name("kind")}, ${name("tenant")}, started_at, head, ended,
-  ${name("driver")}, coalesce(octet_length(driver) > ${MAX_NAME_BYTES}, false) AS has_long_driver, leased_until`;
+  ${name("driver")}, coalesce(octet_length(driver) > ${MAX_NAME_BYTES}, false) AS has_long_driver, leased_until, needs`;
 
 /** An execution with the key of its records. */
 export interface FoundExecution {
@@ -121,6 +123,27 @@ export class StoredRows {
     return new Map(rows.map(({ tenant, held }) => [nameOf(String(tenant)), Number(held)]));
   }
 
+  /** Notes what a worker lacked, of an execution that no driver holds. */
+  async lack(execution: string, needs: WorkerNeeds, now: number): Promise<void> {
+    await this.#rows(
+      "lack",
+      `UPDATE ${this.#schema}.executions SET needs = $2
+       WHERE id = $1 AND NOT ended AND (leased_until IS NULL OR leased_until <= $3) AND needs IS DISTINCT FROM $2`,
+      [storedName(execution), needsText(needs), now],
+    );
+  }
+
+  /** Number of executions that a worker lacked something for, that no driver holds and that do not rest. */
+  async lacking(now: number): Promise<ReadonlyMap<WorkerNeeds["what"], number>> {
+    const rows = await this.#rows(
+      "lacking",
+      `SELECT split_part(needs, E'\\n', 1) AS what, count(*)::int AS executions FROM ${this.#schema}.executions
+       WHERE needs IS NOT NULL AND coalesce(rests_until, 0) <= $1 AND coalesce(leased_until, 0) <= $1 GROUP BY 1`,
+      [now],
+    );
+    return new Map(rows.flatMap(({ what, executions }) => (isNeed(what) ? [[what, Number(executions)]] : [])));
+  }
+
   /** The next records from this position on, as many as a page has room for, and the size of the next one. */
   async page(number: string, from: Head, end: Head): Promise<PageRow[]> {
     const rows = await this.#rows(
@@ -191,7 +214,7 @@ function foundExecution(row: Row): FoundExecution {
     leased_until: leased_until === null ? null : Number(leased_until),
     ended: ended === true ? 1 : 0,
   });
-  return { number: String(number), summary: summaryOf(checked) };
+  return { number: String(number), summary: { ...summaryOf(checked), ...given({ needs: needsOf(row["needs"]) }) } };
 }
 
 function named(stored: unknown): unknown {

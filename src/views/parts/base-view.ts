@@ -1,6 +1,6 @@
 import type { ExecutionSummary, Journal } from "../../journal/journal.ts";
 import type { Header, ToolDigest } from "../../journal/record.ts";
-import { isDriven } from "../../programs/driven.ts";
+import { isDriven, neededBy } from "../../programs/driven.ts";
 import type { UnansweredCall } from "../../programs/from-journal/execution-state.ts";
 import { TextAllowance } from "./text-allowance.ts";
 import { titleOf } from "../title.ts";
@@ -19,6 +19,7 @@ export function baseOf(journal: Journal, summary: ExecutionSummary, header: Head
     startedAt,
     driven,
     ...(driven && summary.lease && { drivenUntil: summary.lease.until }),
+    ...given({ needs: neededBy(summary, driven) }),
     versions: Object.entries(versions).map(([name, text]) => ({ name, text })),
     ...(parent && { parent: { execution: parent.execution, call: parent.call } }),
   };

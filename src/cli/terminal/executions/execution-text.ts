@@ -12,6 +12,7 @@ import {
   duration,
   endingText,
   FUNNEL,
+  needsText,
   stateText,
   streamText,
   turnText,
@@ -169,9 +170,19 @@ function headLines(view: ExecutionView): readonly string[] {
   return [headLine(view), oneLine(view.title), ...after];
 }
 
-function headLine({ kind, execution, tenant, state, driven, outcome, startedAt, lastAt }: ExecutionView): string {
+function headLine({
+  kind,
+  execution,
+  tenant,
+  state,
+  driven,
+  needs,
+  outcome,
+  startedAt,
+  lastAt,
+}: ExecutionView): string {
   const until = state === "running" && driven ? Date.now() : lastAt;
-  const word = stateText({ state, driven, outcome: outcome?.type });
+  const word = stateText({ state, driven, needs, outcome: outcome?.type });
   return `${kind} ${oneLine(execution)} of ${oneLine(tenant)}: ${oneLine(word)}, ${duration(Math.max(0, until - startedAt))}`;
 }
 
@@ -237,11 +248,12 @@ function openLine({ items, ...call }: CallView): string {
 
 /** Whether a driver is at work, and how to go on if none is. */
 function driverLine(view: ExecutionView, same: SameOptions): string {
-  const { execution, kind, parent, driven, drivenUntil, waiting } = view;
+  const { execution, kind, parent, driven, drivenUntil, needs, waiting } = view;
   if (drivenUntil !== undefined) return `A driver holds it until at least ${timeText(drivenUntil)}.`;
   if (driven) return "A driver has it.";
   if (kind === "call") return "It has no driver, and cannot be taken up.";
   if (kind === "conversation" && view.rests) return restsText(execution, same);
+  if (needs) return oneLine(`No worker of its fleet has what it needs. It waits for ${needsText(needs)}.`);
   const within = parent ? `, and goes on with ${oneLine(parent.execution)}` : "";
   const first = waiting.length > 0 ? "Decide or answer what waits, then take it up" : "Take it up";
   return `It has no driver${within}. ${first}, with the tools it began with:\n  ${resumeCommand(parent?.execution ?? execution, same)}`;

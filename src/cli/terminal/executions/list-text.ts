@@ -1,7 +1,7 @@
 import type { ListedExecution } from "../../../executions/listed-execution.ts";
 import { count } from "../../../output/count-text.ts";
 import type { ListRow } from "../../../views/list/list.ts";
-import { duration, stateText } from "../../../views/words.ts";
+import { duration, needsText, stateText } from "../../../views/words.ts";
 import { foldLines } from "../fold-lines.ts";
 import { fitLine, oneLine, widthOf } from "../one-line.ts";
 import { table } from "../print.ts";
@@ -66,9 +66,10 @@ function tookText({ ms, driven, startedAt }: Listed): string {
   return duration(Math.max(0, ms ?? Date.now() - startedAt));
 }
 
-/** What an execution waits for or goes on with, or else what it does. */
-function workText({ waitsFor, parent, title = "" }: Listed): string {
+/** What an execution waits for, needs or goes on with, or else what it does. */
+function workText({ waitsFor, needs, parent, title = "" }: Listed): string {
   if (parent !== undefined) return `goes on with ${parent}`;
+  if (needs) return `needs ${needsText(needs)}`;
   return waitsFor.length > 0 ? `waits for ${waitsFor.join(", ")}` : title.slice(0, TITLE_LENGTH);
 }
 
@@ -93,7 +94,8 @@ export function listNews(executions: readonly ListRow[], before: readonly ListRo
 }
 
 function lineOf(row: ListRow): string {
-  const { kind, execution, tenant, waitsFor } = row;
-  const waits = waitsFor.length > 0 ? `: ${waitsFor.map(oneLine).join(", ")}` : "";
+  const { kind, execution, tenant, waitsFor, needs } = row;
+  const named = needs?.names ?? waitsFor;
+  const waits = named.length > 0 ? `: ${named.map(oneLine).join(", ")}` : "";
   return `${kind} ${oneLine(execution)} of ${oneLine(tenant)} ${oneLine(stateText(row))}${waits}`;
 }

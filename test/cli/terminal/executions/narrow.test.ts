@@ -30,6 +30,7 @@ return { count: all.orders.length, text: "a sentence that is longer than any nar
   await runtime.decide(execution, {
     2: { allow: true, by: "a person of the office", note: "the customer has called twice" },
   });
+  await journal.lack?.(execution, { what: "tools", names: ["warehouse.orders", "pay"] });
   await runtime.execute(`await Promise.all(Array.from({ length: 30 }, () => tools.pay({})));`);
   const model = scriptedModel([
     { calls: [{ tool: "run_program", input: { code: program } }] },

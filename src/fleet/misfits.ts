@@ -1,0 +1,69 @@
+import { PortcullisError } from "../errors.ts";
+import type { ExecutionId } from "../journal/execution-id.ts";
+import type { ExecutionSummary, WorkerNeeds } from "../journal/journal.ts";
+import { readHeader } from "../journal/reading/read-records.ts";
+import type { Header } from "../journal/record.ts";
+import { changedTools } from "../programs/from-journal/changed-since.ts";
+import type { Tool } from "../tools/tool.ts";
+import type { FleetJournal } from "./fleet-journal.ts";
+
+/** How long a worker passes an execution on without reading it that it cannot take up itself, in milliseconds. */
+const UNFIT_MS = 30_000;
+const MOST_UNFIT = 10_000;
+
+/** Codes of what another worker may have: the tools, the sandbox, or the version of the package that began the execution. */
+const WHAT: ReadonlyMap<string, WorkerNeeds["what"]> = new Map([
+  ["tools_changed", "tools"],
+  ["sandbox_unavailable", "sandbox"],
+  ["journal_version", "protocol"],
+]);
+
+/** What another worker must have to take an execution up that failed here; undefined if it would fail there too. */
+export function lackOf(error: Error | undefined): WorkerNeeds["what"] | undefined {
+  return PortcullisError.is(error) ? WHAT.get(error.code) : undefined;
+}
+
+/** What this worker lacks for an execution; its header tells the names if they are missing. */
+export type Lack = Pick<WorkerNeeds, "what"> & Partial<Pick<WorkerNeeds, "names">>;
+
+/** The executions that this worker cannot take up itself. The journal notes what it lacks, for those who look at it. */
+export class Misfits {
+  readonly #journal: FleetJournal;
+  readonly #tools: () => readonly Tool[];
+  /** Each with the moment from which it is tried again. */
+  readonly #until = new Map<ExecutionId, number>();
+
+  constructor(journal: FleetJournal, tools: () => readonly Tool[]) {
+    this.#journal = journal;
+    this.#tools = tools;
+  }
+
+  has(execution: ExecutionId): boolean {
+    return performance.now() < (this.#until.get(execution) ?? 0);
+  }
+
+  async add({ execution, tenant }: Pick<ExecutionSummary, "execution" | "tenant">, lack: Lack): Promise<void> {
+    this.#until.delete(execution);
+    this.#until.set(execution, performance.now() + UNFIT_MS);
+    const [oldest] = this.#until.keys();
+    if (this.#until.size > MOST_UNFIT && oldest !== undefined) this.#until.delete(oldest);
+    const header = await readHeader(this.#journal, execution, { tenant });
+    const { what, names = header ? this.#namesOf(header, what) : [] } = lack;
+    await this.#journal.lack(execution, { what, names });
+  }
+
+  #namesOf(header: Header, what: WorkerNeeds["what"]): readonly string[] {
+    switch (what) {
+      case "tools": {
+        const { gone, changed } = changedTools(this.#tools(), header);
+        return [...gone, ...changed];
+      }
+      case "sandbox":
+        return header.kind === "program" ? [`${header.sandbox} for ${header.language}`] : [];
+      case "protocol":
+        return header.kind === "program" ? [header.versions["protocol"] ?? ""] : [];
+      case "model":
+        return [];
+    }
+  }
+}
