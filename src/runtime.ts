@@ -70,6 +70,7 @@ export async function createRuntime<Context = unknown>(options: RuntimeOptions<C
       redact,
       captures,
       fleet,
+      observeResults: read.observeResults ?? journal.isDurable === true,
       parent: undefined,
     });
   } catch (error) {

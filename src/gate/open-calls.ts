@@ -1,3 +1,5 @@
+import { resultDrift } from "../tools/observed/differences.ts";
+import type { TenantResults } from "../tools/observed/tenant-results.ts";
 import { memoryOf, type Share } from "../values/held-bytes.ts";
 import { type Admission, heldOfFailure } from "./admit/admission.ts";
 import type { Answer, Failure, Refusal } from "./answer.ts";
@@ -14,6 +16,8 @@ export interface OpenCallsParts {
   readonly share: Share;
   readonly unread: UnreadAnswers | undefined;
   readonly waitMs: number | undefined;
+  /** Learns what results are like. */
+  readonly observed?: TenantResults | undefined;
 }
 
 /** The calls of a session that have no answer yet. Each gets at most one answer, and none after the session has closed. */
@@ -72,8 +76,16 @@ export class OpenCalls {
     const failure = isStream ? undefined : admission.takeResult(tool, answer);
     if (failure) return this.#failed(call, failure);
     if (!isStream) unread?.add(identity.callId, memoryOf(answer.text, answer.bytes));
+    if (!tool.stream && !call.handling.isReused) this.observe(call, answer.text);
     ledger.succeeded(call, answer, shape);
     return answer;
+  }
+
+  /** Learns from a result, of a stream from an item. The operator is told if it is unlike all before. */
+  observe(call: OpenCall, text: string): void {
+    const { observed, share } = this.#parts;
+    const news = observed?.note(call.tool, text, share.lane);
+    if (news) call.noticed ??= resultDrift(call.tool.name, news);
   }
 
   /** Undefined if the call has ended. `error` is for the operator. */

@@ -18,6 +18,8 @@ export interface SearchParts {
   /** Tools that a model may call directly and finds by a search. */
   readonly deferred: readonly Tool[];
   readonly language: ProgramLanguage;
+  /** A tool as the tenant is shown it. */
+  readonly shown: ((tool: Tool) => Tool) | undefined;
 }
 
 /**
@@ -36,7 +38,7 @@ export class SessionSearch {
     { query, limit }: SearchInput,
     { callId, caller: by, tenant }: CallContext,
   ): Promise<readonly FoundTool[]> {
-    const { search, calls, share, visibleTo, deferred, language } = this.#parts;
+    const { search, calls, share, visibleTo, deferred, language, shown } = this.#parts;
     const forPrograms = visibleTo.includes("programmatic");
     const among = by === "direct" && deferred.length > 0 ? this.#findable(forPrograms) : undefined;
     const caller = forPrograms || among ? "programmatic" : "direct";
@@ -45,7 +47,7 @@ export class SessionSearch {
       if (call) call.noticed = withoutWords(error);
     };
     const work = <Value>(slices: SlicedWork<Value>) => share.lane.work(slices);
-    const found = await search.find({ query, limit, among, caller, tenant, language, work, onError });
+    const found = await search.find({ query, limit, among, caller, tenant, language, shown, work, onError });
     if (call) call.handling.beside = { shown: found.map(shownDigest) };
     return found;
   }

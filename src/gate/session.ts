@@ -130,7 +130,7 @@ export class GateSession implements ParentSession, WorkBelow {
     if (past) admission.budget.restore(past);
     const ledger = new CallLedger(options);
     const queues = new CallQueues(limits.callsAtOnce);
-    const calls = new OpenCalls({ admission, ledger, share, unread, waitMs });
+    const calls = new OpenCalls({ admission, ledger, share, unread, waitMs, observed: scope.observed });
     const { earlier } = options;
     const shared = { calls, admission, ledger, queues, share, earlier, inContext: AsyncLocalStorage.snapshot() };
     const remembered = new RememberedDecisions(past?.remembered);
@@ -156,7 +156,17 @@ export class GateSession implements ParentSession, WorkBelow {
       onWaiting: (callId) => this.onWaiting(callId),
     });
     const { deferred = [], language = "javascript" } = options;
-    this.#search = new SessionSearch({ search: gate.search, tools, calls, share, visibleTo, deferred, language });
+    const shown = scope.observed?.shown;
+    this.#search = new SessionSearch({
+      search: gate.search,
+      tools,
+      calls,
+      share,
+      visibleTo,
+      deferred,
+      language,
+      shown,
+    });
     this.#remembered = remembered;
     this.share = share;
     this.#admission = admission;

@@ -1,5 +1,6 @@
 import type { Redactor } from "../redaction/redactor.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
+import type { TenantResults } from "../tools/observed/tenant-results.ts";
 import type { AllowedQuestion } from "../tools/tool.ts";
 import type { ResultLimits } from "../values/json/serialise-result.ts";
 import type { Approve } from "./approve/approval.ts";
@@ -19,6 +20,8 @@ export interface WorkScope {
   readonly policies?: readonly (Policy | PolicyName)[] | undefined;
   /** Takes out of texts what must not leave; undefined if all may. */
   readonly redactor?: Redactor | undefined;
+  /** Learns from results what they are like, and shows tools with it; undefined if nothing is learned. */
+  readonly observed?: TenantResults | undefined;
   /** Undefined if nothing records spans or metrics. */
   readonly telemetry?: Telemetry | undefined;
 }

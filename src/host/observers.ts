@@ -58,6 +58,7 @@ export class HostObservers {
   readonly #logger: Logger;
   readonly #telemetry: TelemetrySwitch;
   readonly #failedSwitches = new Set<string>();
+  #toldOfShapes = false;
 
   constructor({ onEvent, logger = CONSOLE_LOGGER, redact, captures }: ObserverParts) {
     this.#onEvent = onEvent;
@@ -111,6 +112,30 @@ export class HostObservers {
     if (!this.redactor) return tell(error);
     // Without its stack and its cause, which have texts of their own.
     void this.redactor.text(error.message, { to: "log", tool }).then(({ text }) => tell(new Error(text)));
+  }
+
+  /** Which of these names `redact` would take something out of; undefined if nothing is redacted. */
+  get hiddenNames(): ((names: readonly string[]) => Promise<ReadonlySet<string>>) | undefined {
+    const { redactor } = this;
+    if (!redactor) return undefined;
+    const isHidden = async (text: string) => {
+      for (const to of ["journal", "model"] as const) if ((await redactor.text(text, { to })).taken > 0) return true;
+      return false;
+    };
+    return async (names) => {
+      const hidden = new Set<string>();
+      if (!(await isHidden(names.join("\n")))) return hidden;
+      for (const name of names) if (await isHidden(name)) hidden.add(name);
+      return hidden;
+    };
+  }
+
+  /** Tells the operator once: what is learned later is not kept either. */
+  shapesNotKept(cause: unknown): void {
+    if (this.#toldOfShapes) return;
+    this.#toldOfShapes = true;
+    const message = `What results of tools were like could not be kept: ${cause instanceof Error ? cause.message : "the journal failed"}`;
+    this.#log({ code: "shapes_not_kept", err: new PortcullisError("shapes_not_kept", message, { cause }) }, message);
   }
 
   /** Tells the operator if the function fails, and where: its error's own message may quote the text. */

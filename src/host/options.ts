@@ -115,6 +115,12 @@ export const RUNTIME_RULES = {
   stubTokens: wholeNumber({ min: 1 }),
   /** How tools are searched for. */
   search: object<SearchOptions>(),
+  /**
+   * Whether it is learned from results what they are like, for tools that declare no `output`: models and programs are
+   * shown their types then. Shapes alone are kept, in the journal's store and for each tenant apart. True by default with
+   * a journal that outlives the process.
+   */
+  observeResults: flag(),
 };
 
 /** `Context` is the type of the `context` that executions, conversations and calls pass to handlers and to `approve`. */

@@ -53,6 +53,8 @@ import { RedactingJournal, storeOf, unredacted } from "../redaction/redacting-jo
 import type { Sandbox } from "../sandboxes/sandbox.ts";
 import { addLoad, type RuntimeLoad } from "../telemetry/process-load.ts";
 import { declareTools, type DeclarationOptions } from "../tools/declarations/declarations.ts";
+import { ObservedResults } from "../tools/observed/observed-results.ts";
+import type { Tool } from "../tools/tool.ts";
 import { FOUND_MAX } from "../tools/search/search-tool.ts";
 import type { FoundTool, SearchSettings } from "../tools/search/tool-search.ts";
 import { SEARCH_TOOLS } from "../tools/tool-name.ts";
@@ -89,6 +91,10 @@ export interface RuntimeParts extends ScopeParts, ObserverParts {
   readonly fleet: Fleet | undefined;
   /** Bounds what runs at once; undefined if nothing is bounded. */
   readonly places: ExecutionPlaces | undefined;
+  /** Whether it is learned from results what they are like. */
+  readonly observeResults: boolean;
+  /** What is learned, if the runtime is derived from another one. */
+  readonly observed?: ObservedResults | undefined;
   /** The work of the runtime that this runtime is derived from. */
   readonly parent: WorkUnderWay | undefined;
 }
@@ -111,6 +117,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
   readonly #work: WorkUnderWay;
   readonly #removeLoad: (() => void) | undefined;
   readonly #left: LeftOpen = new Map();
+  readonly #observed: ObservedResults | undefined;
 
   constructor(parts: RuntimeParts) {
     const { sandbox, gate, limits, tenant, parent } = parts;
@@ -128,7 +135,9 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     this.journal = journal;
     this.closing = this.#work.closing;
     this.#parts = parts;
-    this.#scopes = new RuntimeScopes(parts, journal, this.#observers, this.closing);
+    this.#observed = parts.observed ?? observedResults(parts, this.#observers);
+    this.#scopes = new RuntimeScopes(parts, journal, this.#observers, this.#observed, this.closing);
+    void this.#observed?.of(tenant).ready();
   }
 
   /** The fleet that it belongs to; undefined without one. */
@@ -147,8 +156,8 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     return { ...this.queue, sandbox: load && { name: sandbox.name, ...load } };
   }
 
-  #report<Value>({ gate, telemetry }: AgentScope, execution: Execution): Report<Value> {
-    const report = reportOf<Value>(execution, gate.tools);
+  #report<Value>({ gate, observed, telemetry }: AgentScope, execution: Execution): Report<Value> {
+    const report = reportOf<Value>(execution, gate.tools, { shown: observed?.shown });
     telemetry?.noteOutput(report.usage.bytesOut);
     return report;
   }
@@ -418,6 +427,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     const read = withModels(readOptions("converse", options, CONVERSE_RULES));
     const telemetry = await this.#observers.telemetry;
     const own = { ...this.#scopes.of("converse", read), telemetry };
+    await own.observed?.ready();
     const { scope, flush, end } = this.#observers.observe(own, listenerOf(read.onEvent));
     return openTalk<Context, Answer>(
       scope,
@@ -486,7 +496,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     const host: ProgramHost = {
       tools: gate.tools,
       tenant,
-      programs: declarePrograms(gate.search, "javascript", { tenant, limits, shares: false }),
+      programs: declarePrograms(gate.search, "javascript", { tenant, limits, shares: false, shown: this.shown }),
       approves: this.#parts.approve !== undefined,
       execute: (program, own) => this.execute(program, own as ExecuteOptions<Context>),
       resume: (id, own) => this.resume(id, own as ResumeOptions<Context>),
@@ -516,6 +526,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
       logger: read.logger ?? logger,
       ...(tools ? { tools, gate: gate.beside(tools.set) } : {}),
       ownsSandbox: false,
+      observed: this.#observed,
       parent: this.#work,
     });
   }
@@ -538,8 +549,11 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
 
   /** Typed stubs of the tools that programs may call, for a model to read. */
   declarations(options?: DeclarationOptions): string {
-    return declareTools(this.#scopes.gateFor({}).tools.visibleTo(["programmatic"]), options);
+    return declareTools(this.#scopes.gateFor({}).tools.visibleTo(["programmatic"]).map(this.shown), options);
   }
+
+  /** A tool as models of the runtime's tenant are shown it: with what its results were like, if that was observed. */
+  readonly shown = (tool: Tool): Tool => this.#scopes.shown(tool);
 
   /** A handle of an execution or a conversation in the journal. The id is checked only when a method of the handle is called. */
   execution(id: ExecutionId): ExecutionHandle {
@@ -550,6 +564,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     endWarmUp();
     await this.#work.close();
+    if (!this.#parts.parent) await this.#observed?.flush();
     this.#removeLoad?.();
     if (this.#parts.ownsSandbox) await this.sandbox[Symbol.asyncDispose]();
   }
@@ -575,6 +590,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     const loading = this.#observers.telemetry;
     const telemetry = loading && (await loading);
     const own = this.#scopes.of(subject, options);
+    await own.observed?.ready();
     const { scope, end } = this.#observers.observe(telemetry ? { ...own, telemetry } : own, listener);
     try {
       return await this.#work.untilEnded(this.#work.inPlace(scope, () => work(scope), options.execution));
@@ -620,6 +636,18 @@ function handleOf(id: ExecutionId, { journal, sandbox, signal, tenant, gate }: A
 
 function joined(signal: AbortSignal | undefined, other: AbortSignal): AbortSignal {
   return signal ? AbortSignal.any([signal, other]) : other;
+}
+
+function observedResults(
+  { journal, observeResults }: Pick<RuntimeParts, "journal" | "observeResults">,
+  observers: HostObservers,
+): ObservedResults | undefined {
+  if (!observeResults) return undefined;
+  return new ObservedResults({
+    store: storeOf(journal),
+    hidden: observers.hiddenNames,
+    onError: (error) => observers.shapesNotKept(error),
+  });
 }
 
 /** What the work settles with, once `after` is done too. */

@@ -10,6 +10,9 @@ import { optionsIn, type Resolved } from "../option-rules/options.ts";
 import { EXECUTE_RULES } from "../programs/execute-options.ts";
 import { resolveLimits } from "../programs/limits.ts";
 import type { CurrentTools } from "../tools/current-tools.ts";
+import type { ObservedResults } from "../tools/observed/observed-results.ts";
+import type { TenantResults } from "../tools/observed/tenant-results.ts";
+import type { Tool } from "../tools/tool.ts";
 import type { FoundTool } from "../tools/search/tool-search.ts";
 import type { SlicedWork } from "../values/slice-scheduler.ts";
 import type { SEARCH_TOOLS_RULES } from "./method-options.ts";
@@ -42,11 +45,19 @@ export class RuntimeScopes {
   /** The scope of a method without options, with the gate for the tools at first. */
   readonly base: AgentScope;
   readonly #tools: CurrentTools;
+  readonly #observed: ObservedResults | undefined;
 
   /** `journal` redacts what is written, if the runtime does. */
-  constructor(parts: ScopeParts, journal: Journal, observers: HostObservers, closing: AbortSignal) {
+  constructor(
+    parts: ScopeParts,
+    journal: Journal,
+    observers: HostObservers,
+    observed: ObservedResults | undefined,
+    closing: AbortSignal,
+  ) {
     const { sandbox, gate, leaseMs, limits, tenant, approve, policies, approvePrograms, tools } = parts;
     this.#tools = tools;
+    this.#observed = observed;
     this.base = {
       sandbox,
       gate,
@@ -60,6 +71,7 @@ export class RuntimeScopes {
       approvePrograms,
       redactor: observers.redactor,
       telemetry: undefined,
+      observed: undefined,
       language: EXECUTE_RULES.language.default,
       signal: closing,
       onEvent: () => {},
@@ -93,10 +105,23 @@ export class RuntimeScopes {
         throw error;
       };
       const { search } = this.gateFor({ tenant });
-      return await search.find({ query, limit, caller, tenant, language, work, onError });
+      const observed = await this.observed(tenant);
+      return await search.find({ query, limit, caller, tenant, language, shown: observed?.shown, work, onError });
     } finally {
       share.end();
     }
+  }
+
+  /** What the results of a tenant's tools were like, as far as it is kept; undefined if nothing is learned. */
+  async observed(tenant: string): Promise<TenantResults | undefined> {
+    const observed = this.#observed?.of(tenant);
+    await observed?.ready();
+    return observed;
+  }
+
+  /** The tool as the runtime's own tenant is shown it. */
+  shown(tool: Tool): Tool {
+    return this.#observed?.of(this.base.tenant).shown(tool) ?? tool;
   }
 
   /** The scope for the options of a method. `subject` is the method, for errors. */
@@ -120,6 +145,7 @@ export class RuntimeScopes {
       language: language ?? base.language,
       limits: changed,
       tenant: tenant ?? base.tenant,
+      observed: this.#observed?.of(tenant ?? base.tenant),
       context,
       approve: approve ?? base.approve,
       policies: policy === undefined ? base.policies : [...(base.policies ?? []), policy],

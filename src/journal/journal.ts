@@ -1,6 +1,6 @@
 import type { PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "./execution-id.ts";
-import type { Header, JournalRecord } from "./record.ts";
+import type { Header, JournalRecord, ToolDigest } from "./record.ts";
 
 /** Number of records appended so far, which is the index of the next one. */
 export type Head = number;
@@ -95,6 +95,14 @@ export interface ListOptions {
   readonly onDamaged?: (error: PortcullisError) => void;
 }
 
+/** What results of a tool were like: kinds of values and names of fields, as text. No store reads it. */
+export interface KeptShape extends Pick<ToolDigest, "name" | "digest"> {
+  readonly shape: string;
+}
+
+/** Tools of one tenant of which a store keeps shapes; those that were kept longest ago are deleted first. */
+export const KEPT_SHAPES = 1000;
+
 /**
  * A store of executions. Each is an append-only list of records. Appending is a compare-and-swap on the head: it is the
  * only mechanism that prevents two drivers from appending to the same execution.
@@ -142,6 +150,17 @@ export interface Journal {
    * driver holds it. For fleets; a journal may have no such method.
    */
   rest?(execution: ExecutionId, head: Head, until: number): Promise<boolean>;
+  /** What results of a tenant's tools were like, as `keepShapes` has kept it, the latest last. A journal may have no such method. */
+  shapes?(tenant: string): Promise<readonly KeptShape[]>;
+  /**
+   * Replaces what is kept of these tools of a tenant by what `add` makes of it, in one transaction: it is given the tool's
+   * digest and the kept text, undefined if there is none. It may be called again with what others have kept meanwhile.
+   */
+  keepShapes?(
+    tenant: string,
+    tools: readonly ToolDigest[],
+    add: (digest: string, kept: string | undefined) => string,
+  ): Promise<void>;
   /** Number of executions that drivers hold now, by tenant. For fleets. */
   held?(): Promise<ReadonlyMap<string, number>>;
   /**

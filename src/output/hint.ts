@@ -1,6 +1,7 @@
 import type { Fault } from "../programs/outcome.ts";
 import { pathOfTool, SEARCH_FUNCTION } from "../tools/tool-name.ts";
 import { missingFieldAdvice } from "../tools/declarations/output-fields.ts";
+import type { Tool } from "../tools/tool.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 
 const NO_NETWORK = "A program has no network access. Use `tools` to reach anything outside.";
@@ -58,8 +59,13 @@ const NO_RESULT_YET =
   /'(coroutine|Task|async_generator)' (object (is not|has no|does not)|and )|( and |, not )'(coroutine|Task)'$|^Object of type (coroutine|Task) is not JSON/;
 
 /** What the author of a program can do about a fault; undefined if unknown. `called` are the tools whose results the program has read. */
-export function hintFor(fault: Fault, tools: ToolSet, called: readonly string[] = []): string | undefined {
-  const hint = hintForMessage(fault, tools) ?? hintForField(fault, tools, called);
+export function hintFor(
+  fault: Fault,
+  tools: ToolSet,
+  called: readonly string[] = [],
+  shown: (tool: Tool) => Tool = (tool) => tool,
+): string | undefined {
+  const hint = hintForMessage(fault, tools) ?? hintForField(fault, tools, called, shown);
   if (fault.unawaited === undefined) return hint;
   const unawaited = `Did you forget await? Before this error the program used the promise of ${pathOfTool(fault.unawaited)}(…) like a result.`;
   return hint === undefined || AWAIT_IT.test(hint) ? unawaited : `${hint} ${unawaited}`;
@@ -107,14 +113,19 @@ function hintForMessage(fault: Fault, tools: ToolSet): string | undefined {
 }
 
 /** Hint about a field that a program looks for, if none of the results that it has read has this field. */
-function hintForField(fault: Fault, tools: ToolSet, called: readonly string[]): string | undefined {
+function hintForField(
+  fault: Fault,
+  tools: ToolSet,
+  called: readonly string[],
+  shown: (tool: Tool) => Tool,
+): string | undefined {
   const field = missingFieldOf(fault);
   if (field === undefined) return undefined;
   // The name of a variable is no field of an item.
   const isField = fault.excerpt?.includes(`.${field}`) ?? false;
   const read = [...new Set(called)].flatMap((name) => tools.get(name) ?? []);
   const results = read.filter(({ stream }) => isField || !stream);
-  return missingFieldAdvice(field, results.slice(0, RESULTS_READ));
+  return missingFieldAdvice(field, results.slice(0, RESULTS_READ).map(shown));
 }
 
 /** Tools whose results are looked at for a field. */

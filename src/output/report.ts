@@ -6,6 +6,7 @@ import type { Limits } from "../programs/limits.ts";
 import type { KeptValue } from "../programs/drive/keep-value.ts";
 import type { Completed, Logs, Outcome } from "../programs/outcome.ts";
 import { LOAD_ARTIFACT, SAVE_ARTIFACT, SEARCH_TOOLS } from "../tools/tool-name.ts";
+import type { Tool } from "../tools/tool.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import { cutMiddle } from "../values/cut-middle.ts";
 import { keptText, type ReportArtifact, reportArtifacts } from "./artifacts.ts";
@@ -44,12 +45,14 @@ function adviceOf(kept: KeptValue | undefined): string {
 export interface ReportSituation {
   /** Whether the next program is given the answers of this one again, if this one did not complete. */
   readonly isGivenAgain?: boolean;
+  /** A tool as its tenant is shown it, with what its results were like. */
+  readonly shown?: ((tool: Tool) => Tool) | undefined;
 }
 
 export function reportOf<Value = unknown>(
   execution: Execution,
   tools: ToolSet,
-  { isGivenAgain = false }: ReportSituation = {},
+  { isGivenAgain = false, shown }: ReportSituation = {},
 ): Report<Value> {
   const { ending, logs, calls, limits } = execution;
   const notes = execution.notes.map(cleanText);
@@ -59,7 +62,7 @@ export function reportOf<Value = unknown>(
   const parts =
     ending.type === "completed"
       ? [value?.text ?? "The program returned nothing."]
-      : [endedText(ending, execution, tools), ...effectsText(calls, tools)];
+      : [endedText(ending, execution, tools, shown), ...effectsText(calls, tools)];
   if (isGivenAgain && ending.type !== "completed" && calls.some(canBeGivenAgain)) parts.push(GIVEN_AGAIN);
   const reused = calls.filter(({ from }) => from).length;
   if (reused > 0) parts.push(reusedText(reused, calls.length));
@@ -114,9 +117,10 @@ function endedText(
   ending: Exclude<Execution["ending"], Completed>,
   { calls, turns }: Execution,
   tools: ToolSet,
+  shown: ReportSituation["shown"],
 ): string {
   const called = calls.flatMap(({ tool, outcome }) => (outcome.type === "value" ? [tool] : []));
-  const hint = ending.type === "failed" ? hintFor(ending.fault, tools, called) : undefined;
+  const hint = ending.type === "failed" ? hintFor(ending.fault, tools, called, shown) : undefined;
   return cutMiddle(cleanText(endingText(ending, hint, turns > 0)), ENDING_BYTES, INSET);
 }
 

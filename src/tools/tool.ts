@@ -1,4 +1,5 @@
 import type { ExecutionId } from "../journal/execution-id.ts";
+import type { ObservedOutput } from "./observed/observed-output.ts";
 import type { Schema } from "./schema.ts";
 import type { TextFormat } from "./text-format.ts";
 
@@ -103,6 +104,8 @@ export interface Tool<Context = unknown> {
   readonly place?: string;
   readonly input: Schema;
   readonly output: Schema | undefined;
+  /** What its results were like, of a tool without `output` as models are shown it. No tool is made with it. */
+  readonly observed?: ObservedOutput;
   /** Of a tool of `defineTextTool`, whose input is one text: which texts it takes. */
   readonly textFormat?: TextFormat;
   /** Set if the handler gives an iterable of items, which a program reads as a stream. `output` is then the schema of one item. */

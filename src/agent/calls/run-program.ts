@@ -7,6 +7,7 @@ import { declareTools, declareWholeTypes, type ProgramLanguage } from "../../too
 import { describeNamespaces } from "./describe-namespaces.ts";
 import { SEARCH_INPUT } from "../../tools/search/search-tool.ts";
 import type { ToolSearch } from "../../tools/search/tool-search.ts";
+import type { Tool } from "../../tools/tool.ts";
 import { programBoundaries } from "../prompt/limit-sentences.ts";
 
 /** The answer to a call of `run_program` without a source. */
@@ -75,6 +76,8 @@ export interface ProgramSituation {
   readonly tenant: string;
   /** The limits in force. */
   readonly limits: Limits;
+  /** A tool as the tenant is shown it, with what its results were like; as it is by default. */
+  readonly shown?: ((tool: Tool) => Tool) | undefined;
   /** Whether later programs can load what earlier ones keep. */
   readonly shares: boolean;
 }
@@ -87,7 +90,7 @@ export interface ProgramSituation {
 export function declarePrograms(
   search: ToolSearch,
   language: ProgramLanguage,
-  { tenant, limits, shares }: ProgramSituation,
+  { tenant, limits, shares, shown = (tool) => tool }: ProgramSituation,
 ): ProgramDeclarations {
   const tools = search.tools.visibleTo(["programmatic"]);
   const streams = tools.some(({ stream }) => stream) ? `${STREAMS[language]} ` : "";
@@ -95,7 +98,12 @@ export function declarePrograms(
     .replace(AFRESH, streams + (shares ? SHARES : AFRESH))
     .replace(BOUNDARIES, programBoundaries(limits, { shares }));
   const withStubs = (stubs: string) => declaration(rules, stubs === "" ? "(there are none)" : stubs);
-  const stubs = declareWholeTypes(tools, language, (text) => tokensOf(withStubs(text)) <= search.stubTokens);
+  const fits = (text: string) => tokensOf(withStubs(text)) <= search.stubTokens;
+  const seen = tools.map(shown);
+  const hasNews = seen.some(({ observed }) => observed !== undefined);
+  // A tool that is listed without the type of its result is better than one that has to be searched for.
+  const stubs =
+    declareWholeTypes(seen, language, fits) ?? (hasNews ? declareWholeTypes(tools, language, fits) : undefined);
   if (stubs !== undefined) return { runProgram: withStubs(stubs), search: undefined };
   const found = search.visibleTo({ caller: "programmatic", tenant });
   const pinned = found.filter((tool) => tool.pinned);
@@ -104,7 +112,7 @@ export function declarePrograms(
   const pinnedStubs =
     pinned.length === 0
       ? []
-      : [declareTools(pinned, { language, budgetTokens: Math.floor((allowed - least) * PINNED_SHARE) })];
+      : [declareTools(pinned.map(shown), { language, budgetTokens: Math.floor((allowed - least) * PINNED_SHARE) })];
   const declare = (...namespaces: readonly string[]) =>
     declaration(rules, SEARCHED[language], ...pinnedStubs, ...namespaces);
   const namespaces = describeNamespaces(found, (text) => tokensOf(declare(text), SEARCH) <= allowed);

@@ -264,7 +264,10 @@ export class SayLoop {
     const hasFailed = ended.kept !== undefined && ended.ending.type !== "completed";
     const isKnown = hasFailed && (await findIfKnown(scope.journal, child)) !== undefined;
     if (isKnown) this.#live.failed.fail({ execution: child, startedAt, turn: this.#turn });
-    const report = reportOf(ended, scope.gate.tools, { isGivenAgain: isKnown && this.#live.request.reuse !== "never" });
+    const report = reportOf(ended, scope.gate.tools, {
+      isGivenAgain: isKnown && this.#live.request.reuse !== "never",
+      shown: scope.observed?.shown,
+    });
     const { outcome, output, usage } = report;
     scope.telemetry?.noteOutput(usage.bytesOut);
     this.#emit({ type: "program_ended", execution, callId: call.id, outcome, isError: output.isError, hosted: false });

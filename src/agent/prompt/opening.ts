@@ -15,14 +15,14 @@ import { declarePrograms, SEARCH_DIRECT } from "../calls/run-program.ts";
 import type { ProgramsOption } from "../prompt/programs-option.ts";
 
 /** Where a conversation takes place, as far as its model is told of it: the limits in force, among others. */
-export type OpeningScope = Pick<AgentScope, "language" | "tenant" | "limits"> & {
+export type OpeningScope = Pick<AgentScope, "language" | "tenant" | "limits" | "observed"> & {
   readonly gate: { readonly search: ToolSearch };
 };
 
 /** The opening of a conversation. Throws as `checkOpening` does. */
 export function openingFor(
   model: Model,
-  { gate: { search }, language, tenant, limits }: OpeningScope,
+  { gate: { search }, language, tenant, limits, observed }: OpeningScope,
   request: Pick<AgentRequest, "programs" | "instructions" | "settings" | "compact" | "contextTokens">,
   subject = "agent",
 ): Opening {
@@ -33,7 +33,8 @@ export function openingFor(
   const asked = settingsFor(settings, model.name);
   // With hosted programs all tools are declared, each with its callers.
   const told = tools.visibleTo(programs === "hosted" ? ["direct", "programmatic"] : ["direct"]);
-  const local = programs === "local" ? declarePrograms(search, language, { tenant, limits, shares: true }) : undefined;
+  const situation = { tenant, limits, shares: true, shown: observed?.shown };
+  const local = programs === "local" ? declarePrograms(search, language, situation) : undefined;
   const all = told.map((tool) => ({ tool, declared: declare(tool, programs) }));
   // The provider of a hosted program reads the definitions of all tools.
   const isMany = programs !== "hosted" && isLarge(all.map(({ declared }) => declared));

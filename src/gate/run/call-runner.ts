@@ -174,9 +174,10 @@ export class CallRunner {
     items: AsyncIterable<unknown> | Iterable<unknown>,
     areRecorded = false,
   ): Promise<Handled | undefined> {
-    const { ledger, limits, share, unread } = this.#parts;
+    const { calls, ledger, limits, share, unread } = this.#parts;
     const { handling, reader } = call;
-    const parts = { call, items, limits, share, areRecorded };
+    const observe = (of: OpenCall, text: string) => calls.observe(of, text);
+    const parts = { call, items, limits, share, areRecorded, observe };
     const begin = (more: Pick<StreamParts, "reader" | "unread" | "onNews">): StreamRun => {
       const run = new StreamRun({ ...parts, ...more }, handling.streamed);
       handling.stream = run;

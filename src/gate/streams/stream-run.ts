@@ -37,6 +37,8 @@ export interface StreamParts {
   readonly onNews?: (() => void) | undefined;
   /** Whether the items come from a journal: they were checked before, and no handler is timed. */
   readonly areRecorded?: boolean;
+  /** Learns from the items what they are like. */
+  readonly observe?: ((call: OpenCall, text: string) => void) | undefined;
 }
 
 type Step = IteratorResult<unknown>;
@@ -246,7 +248,13 @@ export class StreamRun implements OpenStream {
       ? ({ limit: "streamBytes", allowed: streamBytes, seen } as const)
       : share.hold(read.heldBytes);
     if (overdraft) this.#end({ answer: sentences.resultOverBudget(call.tool.name, overdraft), overdraft });
-    else this.#batch.add(read);
+    else this.#add(read);
+  }
+
+  #add(read: ItemText): void {
+    const { areRecorded, call, observe } = this.#parts;
+    if (!areRecorded && isLookedAt(this.#index)) observe?.(call, read.text);
+    this.#batch.add(read);
   }
 
   /** Takes an item that the program was given by another driver. */
@@ -332,6 +340,14 @@ export class StreamRun implements OpenStream {
     if (this.#iterator) this.#return();
     this.#parts.share.giveBack(this.#batch.drop());
   }
+}
+
+/** Items at the beginning of a stream, and one of so many after them, from which is learned what items are like. */
+const LOOKED_AT = 200;
+const LOOKED_AT_OF = 100;
+
+function isLookedAt(index: number): boolean {
+  return index < LOOKED_AT || index % LOOKED_AT_OF === 0;
 }
 
 const ignore = (): void => {};

@@ -77,6 +77,19 @@ const STEPS: readonly ((schema: string) => string)[] = [
     ALTER TABLE ${schema}.executions ADD COLUMN needs text COLLATE "C" CHECK (octet_length(needs) <= 8192);
     CREATE INDEX executions_lacking ON ${schema}.executions (split_part(needs, E'\\n', 1)) WHERE needs IS NOT NULL;
   `,
+  // What results of tools were like.
+  (schema) => `
+    CREATE TABLE ${schema}.shapes (
+      tenant text COLLATE "C" NOT NULL,
+      digest text COLLATE "C" NOT NULL,
+      name text COLLATE "C" NOT NULL,
+      shape text COLLATE "C" NOT NULL,
+      kept_at bigint NOT NULL,
+      PRIMARY KEY (tenant, digest)
+    );
+    ALTER TABLE ${schema}.shapes ENABLE ROW LEVEL SECURITY;
+    CREATE POLICY of_tenant ON ${schema}.shapes USING (tenant IN (SELECT ${schema}.tenants()));
+  `,
 ];
 
 /** The largest amount that JavaScript has. */

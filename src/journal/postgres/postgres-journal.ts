@@ -9,6 +9,7 @@ import type {
   ExecuteSql,
   ExecutionSummary,
   Head,
+  KeptShape,
   Lease,
   ListOptions,
   ReadOptions,
@@ -17,7 +18,7 @@ import type {
 import { driverChanged, executionExists, executionUnknown, headMoved, journalDamaged } from "../journal-error.ts";
 import { itemsUpTo, type TextStore, unpackRecord } from "../packing/large-texts.ts";
 import { packRecords } from "../packing/pack-records.ts";
-import type { Header, JournalRecord } from "../record.ts";
+import type { Header, JournalRecord, ToolDigest } from "../record.ts";
 import { executionProblems, type JournalProblem, type PruneOptions, type StoredJournal } from "../stored-journal.ts";
 import { type Asked, ChangeQueue, type Result } from "./change-queue.ts";
 import { DatabaseClock } from "./database-clock.ts";
@@ -27,6 +28,7 @@ import { type NoticeListener, Notices } from "./notices.ts";
 import { POSTGRES_JOURNAL_RULES, type PostgresJournalOptions } from "./postgres-options.ts";
 import { pruneExecutions } from "./prune.ts";
 import { type RequestListener, Requests } from "./requests.ts";
+import { keepShapes, readShapes } from "./shapes.ts";
 import { grantTenants } from "./tenant-roles.ts";
 import { type FoundExecution, PAGE_BYTES, StoredRows } from "./stored-rows.ts";
 
@@ -251,6 +253,18 @@ class DatabaseJournal implements PostgresJournal {
 
   grantTenants(role: string, tenants: readonly string[]): Promise<void> {
     return grantTenants(this.#database, role, tenants);
+  }
+
+  shapes(tenant: string): Promise<readonly KeptShape[]> {
+    return readShapes(this.#database, tenant);
+  }
+
+  keepShapes(
+    tenant: string,
+    tools: readonly ToolDigest[],
+    add: (digest: string, kept: string | undefined) => string,
+  ): Promise<void> {
+    return keepShapes(this.#database, tenant, tools, add);
   }
 
   prune(options: PruneOptions): Promise<number> {

@@ -10,6 +10,7 @@ const grantsText = (schema: string, role: string): string => `
   GRANT SELECT, INSERT (id, kind, tenant, parent, started_at, head, ended, driver, leased_until) ON ${schema}.executions TO ${role};
   GRANT UPDATE (head, ended, driver, leased_until, rests_until, needs) ON ${schema}.executions TO ${role};
   GRANT SELECT, INSERT (execution, request), DELETE ON ${schema}.requests TO ${role};
+  GRANT SELECT, INSERT, UPDATE, DELETE ON ${schema}.shapes TO ${role};
 `;
 
 /** `role` is quoted as PostgreSQL quotes it. */

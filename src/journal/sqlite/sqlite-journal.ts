@@ -17,6 +17,7 @@ import type {
   CreateOptions,
   ExecutionSummary,
   Head,
+  KeptShape,
   Lease,
   ListOptions,
   ReadOptions,
@@ -29,9 +30,10 @@ import {
   journalDamaged,
   refuseWithin,
 } from "../journal-error.ts";
-import type { Header, JournalRecord } from "../record.ts";
+import type { Header, JournalRecord, ToolDigest } from "../record.ts";
 import { type ExecutionRow, executionRow, listedOf, summaryOf } from "../packing/execution-row.ts";
 import { itemsUpTo, type PackedRecord, type StoredText, type TextStore, unpackRecord } from "../packing/large-texts.ts";
+import { keptShape } from "../packing/kept-shape.ts";
 import { packRecords } from "../packing/pack-records.ts";
 import {
   executionProblems,
@@ -223,6 +225,26 @@ class FileJournal implements SqliteJournal {
 
   onAppend(listener: AppendListener): Disposable {
     return this.#listeners.add(listener);
+  }
+
+  async shapes(tenant: string): Promise<readonly KeptShape[]> {
+    const rows = await this.#transactions.locked(() => this.#statements.readShapes.all(tenant));
+    return rows.flatMap(keptShape);
+  }
+
+  async keepShapes(
+    tenant: string,
+    tools: readonly ToolDigest[],
+    add: (digest: string, kept: string | undefined) => string,
+  ): Promise<void> {
+    const { findShape, keepShape, deleteShapes } = this.#statements;
+    await this.#transactions.write(false, () => {
+      for (const { name, digest } of tools) {
+        const kept = findShape.get(tenant, digest)?.["shape"];
+        keepShape.run(tenant, digest, name, add(digest, typeof kept === "string" ? kept : undefined), Date.now());
+      }
+      deleteShapes.run({ tenant });
+    });
   }
 
   async prune(options: PruneOptions): Promise<number> {

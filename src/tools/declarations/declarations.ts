@@ -1,6 +1,7 @@
 import { oneOf, type OptionsOf, readOptions, wholeNumber, withDefault } from "../../option-rules/options.ts";
 import { hasAtMostTokens } from "../count-tokens.ts";
 import { oneLine } from "./one-line.ts";
+import { observedText, schemaInText, shownOutput } from "../observed/shown-output.ts";
 import { needsApprovalAlways, type Tool } from "../tool.ts";
 import { jsonSchemaOf } from "../tool-schemas.ts";
 import { PYTHON, type TypeNotation, TYPESCRIPT } from "./type-notation.ts";
@@ -125,6 +126,7 @@ function declareWhileFits(
 
 interface Form {
   readonly comment: string;
+  readonly notation: TypeNotation;
   readonly signature: (tool: Tool, detail: TypeDetail) => string;
   readonly bareSignature: (tool: Tool) => string;
 }
@@ -134,6 +136,7 @@ type TypeDetail = Omit<TypeTextOptions, "notation">;
 const FORMS: Readonly<Record<ProgramLanguage, Form>> = {
   javascript: {
     comment: "//",
+    notation: TYPESCRIPT,
     signature(tool, detail) {
       const input = typeText(jsonSchemaOf(tool.name, "input", tool.input), detail);
       return `tools.${tool.name}(input: ${input}): ${answerType(tool)}<${resultText(tool, detail, TYPESCRIPT)}>`;
@@ -142,6 +145,7 @@ const FORMS: Readonly<Record<ProgramLanguage, Form>> = {
   },
   python: {
     comment: "#",
+    notation: PYTHON,
     signature(tool, detail) {
       const parameters = pythonParameters(tool, { ...detail, notation: PYTHON });
       const result = resultText(tool, detail, PYTHON);
@@ -188,15 +192,24 @@ function pythonParameters(tool: Tool, options: TypeTextOptions): string {
 }
 
 /** The type of a tool's result, or of one item of its stream. A program reads results and does not make them, so their bounds are left out. */
-export function resultText({ name, output }: Tool, detail: TypeDetail, notation: TypeNotation): string {
-  if (output === undefined) return notation.unknown;
-  return typeText(jsonSchemaOf(name, "output", output), { ...detail, constraints: false, notation });
+export function resultText(tool: Tool, detail: TypeDetail, notation: TypeNotation): string {
+  const schema = shownOutput(tool);
+  return schema === undefined ? notation.unknown : typeText(schema, { ...detail, constraints: false, notation });
+}
+
+/** What a comment says about a result: how often its type was observed, and what its text holds if that is JSON. */
+export function resultComment(tool: Tool, detail: TypeDetail, notation: TypeNotation): string {
+  const inner = schemaInText(shownOutput(tool));
+  const json = inner && `its text is JSON of ${typeText(inner, { ...detail, constraints: false, notation })}`;
+  return [observedText(tool), json ?? ""].filter((part) => part !== "").join(", ");
 }
 
 function declare(tool: Tool, form: Form, { toolDescription, propertyDescription, constraints, depth }: Detail): string {
-  const signature = form.signature(tool, { descriptionLength: propertyDescription, constraints, depth });
+  const types = { descriptionLength: propertyDescription, constraints, depth };
+  const signature = form.signature(tool, types);
   const description = toolDescription === 0 ? "" : oneLine(tool.description, toolDescription);
-  const comment = [approvalText(tool), description].filter((part) => part !== "").join("; ");
+  const result = depth > 1 ? resultComment(tool, types, form.notation) : "";
+  const comment = [approvalText(tool), result, description].filter((part) => part !== "").join("; ");
   return comment === "" ? signature : `${signature} ${form.comment} ${comment}`;
 }
 

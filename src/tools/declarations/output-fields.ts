@@ -1,5 +1,5 @@
 import { nearest } from "../../option-rules/nearest.ts";
-import { jsonSchemaOf } from "../tool-schemas.ts";
+import { observedText, schemaInText, shownOutput } from "../observed/shown-output.ts";
 import type { Tool } from "../tool.ts";
 
 /** Parts of an output's schema that are read for its fields, and fields that are told. */
@@ -7,36 +7,43 @@ const PARTS_READ = 2000;
 const FIELDS_TOLD = 8;
 
 /**
- * Advice about a field that no result of these tools has. Undefined if a result may have the field, or if the schemas
- * say nothing of fields.
+ * Advice about a field that no result of these tools has, or had by now. Undefined if a result may have the field, or if
+ * nothing is known of fields.
  */
 export function missingFieldAdvice(field: string, tools: readonly Tool[]): string | undefined {
   const known = tools
     .map((tool) => ({ tool, fields: outputFieldsOf(tool) }))
     .filter(({ fields: { all } }) => all.size > 0);
-  if (known.some(({ fields: { all } }) => all.has(field))) return undefined;
+  if (known.some(({ fields: { all, isText } }) => all.has(field) && !isText)) return undefined;
+  const [only] = known;
+  if (only?.fields.isText && known.length === 1 && only.fields.all.has(field))
+    return `${subjectOf(only.tool)} is a text that holds JSON, with the field ${JSON.stringify(field)}: parse it first.`;
   const near = known.flatMap(({ tool, fields: { all } }) =>
     nearest(field, [...all], 1).map((meant) => ({ tool, meant })),
   );
-  const [only] = known;
   const [first] = near;
   if (first)
-    return `${subjectOf(first.tool)} has no field ${JSON.stringify(field)}. Did you mean ${JSON.stringify(first.meant)}?`;
+    return `${subjectOf(first.tool)} has no field ${JSON.stringify(field)}${byNow(first.tool)}. Did you mean ${JSON.stringify(first.meant)}?`;
   if (only === undefined || known.length > 1 || only.fields.top.length === 0) return undefined;
   const { top } = only.fields;
   const told = top.slice(0, FIELDS_TOLD).map((name) => JSON.stringify(name));
   const more = top.length > told.length ? ` and ${top.length - told.length} more` : "";
-  return `${subjectOf(only.tool)} has no field ${JSON.stringify(field)}. It has ${told.join(", ")}${more}.`;
+  return `${subjectOf(only.tool)} has no field ${JSON.stringify(field)}${byNow(only.tool)}. It has ${told.join(", ")}${more}.`;
 }
 
 function subjectOf({ name, stream }: Tool): string {
   return `${stream ? "An item" : "A result"} of tools.${name}`;
 }
 
+function byNow(tool: Tool): string {
+  return tool.observed ? ` (${observedText(tool)})` : "";
+}
+
 /** The fields of a result itself (`top`), of a stream of an item, and those at any level. Reads as much as `PARTS_READ` allows. */
 function outputFieldsOf(tool: Tool) {
   const all = new Set<string>();
-  const schema = tool.output === undefined ? {} : jsonSchemaOf(tool.name, "output", tool.output);
+  const schema = shownOutput(tool) ?? {};
+  const inner = schemaInText(schema);
   const open: unknown[] = [schema];
   let read = 0;
   for (let part = open.pop(); part !== undefined && read < PARTS_READ; part = open.pop(), read += 1) {
@@ -44,8 +51,11 @@ function outputFieldsOf(tool: Tool) {
     for (const name of propertiesOf(part)) all.add(name);
     open.push(...Object.values(part).slice(0, PARTS_READ));
   }
+  const isText = inner !== undefined;
   // A schema that was not read to its end may have the field.
-  return read < PARTS_READ ? { top: propertiesOf(schema), all } : { top: [], all: new Set<string>() };
+  return read < PARTS_READ
+    ? { top: propertiesOf(inner ?? schema), all, isText }
+    : { top: [], all: new Set<string>(), isText };
 }
 
 function propertiesOf(schema: object): readonly string[] {

@@ -8,6 +8,7 @@ import { readQuery } from "./read-query.ts";
 import { FOUND_DEFAULT } from "./search-tool.ts";
 import { type Hit, ToolIndex } from "./tool-index.ts";
 import { toolStub } from "./tool-stub.ts";
+import { RESULT_WEIGHT, resultWords } from "./tool-words.ts";
 import { ToolVectors, type Embed } from "./tool-vectors.ts";
 
 /** Who searches. */
@@ -35,6 +36,8 @@ export interface SearchRequest extends Searcher {
   /** Tools to search among, in place of those that the caller may call. A found tool that it may not call has no stub: the model calls it directly. */
   readonly among?: readonly Tool[] | undefined;
   readonly language: ProgramLanguage;
+  /** A tool as the searcher is shown it, with what its results were like; as it is by default. */
+  readonly shown?: ((tool: Tool) => Tool) | undefined;
   /** Runs work that yields between slices; at once by default. */
   readonly work?: Work;
   /** Called with the error of `embed`. The search goes on by words. */
@@ -89,9 +92,10 @@ export class ToolSearch {
 
   async find(request: SearchRequest): Promise<readonly FoundTool[]> {
     const { query, limit = FOUND_DEFAULT, language, work = atOnce, onError = () => {} } = request;
-    const { among, caller } = request;
+    const { among, caller, shown } = request;
     const tools = await work(this.#filtered(request, among));
-    const index = await this.#indexOf(tools, work);
+    const common = await this.#indexOf(tools, work);
+    const index = shown ? await work(common.with(observedWords(shown), RESULT_WEIGHT)) : common;
     const { embed } = this.settings;
     // Searches that are made at once take turns with other work.
     const byWords = await work(index.search(readQuery(query), embed ? RANKED : limit));
@@ -101,7 +105,8 @@ export class ToolSearch {
     const found = ranked.slice(0, limit).map((tool) => ({ tool, why: whys.get(tool) ?? BY_MEANING }));
     const stubOf = (tool: Tool) => {
       if (among && !tool.allowedCallers.includes(caller)) return CALLED_DIRECTLY;
-      return toolStub(caller === "direct" ? gatheredForm(tool) : tool, language);
+      const seen = shown ? shown(tool) : tool;
+      return toolStub(caller === "direct" ? gatheredForm(seen) : seen, language);
     };
     return work(describeAll(found, stubOf));
   }
@@ -138,6 +143,15 @@ export class ToolSearch {
     });
     return index;
   }
+}
+
+/** The words of results that were observed. Those of declared results are in the index of all. */
+function observedWords(shown: (tool: Tool) => Tool): (tool: Tool) => readonly string[] {
+  return (tool) => {
+    if (tool.output !== undefined) return [];
+    const seen = shown(tool);
+    return seen.observed ? resultWords(seen) : [];
+  };
 }
 
 /** One ranking of several, by reciprocal places. */

@@ -3,6 +3,7 @@ import {
   isPythonName,
   type ProgramLanguage,
   pythonCall,
+  resultComment,
   resultText,
 } from "../declarations/declarations.ts";
 import type { JsonSchema } from "../json-schema/json-schema.ts";
@@ -26,12 +27,14 @@ const DETAILS: readonly Omit<TypeTextOptions, "notation">[] = [
 const FORMS: Readonly<Record<ProgramLanguage, (tool: Tool, detail?: (typeof DETAILS)[number]) => string>> = {
   javascript(tool, detail) {
     const input = detail ? typeText(inputOf(tool), { ...detail, notation: TYPESCRIPT }) : "object";
-    return `tools.${tool.name} as (input: ${input}) => ${answerType(tool)}<${resultType(tool, TYPESCRIPT, detail)}>`;
+    const result = resultType(tool, TYPESCRIPT, detail);
+    return `tools.${tool.name} as (input: ${input}) => ${answerType(tool)}<${result}>${commentOf(tool, detail, "//", TYPESCRIPT)}`;
   },
   python(tool, detail) {
     const call = `${pythonCall(tool)}(${detail ? pythonArguments(tool, detail) : "dict"})`;
     const result = resultType(tool, PYTHON_STUB, detail);
-    return tool.stream ? `items: AsyncIterator[${result}] = ${call}` : `result: ${result} = ${call}`;
+    const stub = tool.stream ? `items: AsyncIterator[${result}] = ${call}` : `result: ${result} = ${call}`;
+    return stub + commentOf(tool, detail, "#", PYTHON_STUB);
   },
 };
 
@@ -68,6 +71,17 @@ function inputOf(tool: Tool): JsonSchema {
 
 function resultType(tool: Tool, notation: TypeNotation, detail: (typeof DETAILS)[number] | undefined): string {
   return detail ? resultText(tool, detail, notation) : notation.unknown;
+}
+
+/** How the type of a result is known, behind the stub. */
+function commentOf(
+  tool: Tool,
+  detail: (typeof DETAILS)[number] | undefined,
+  mark: string,
+  notation: TypeNotation,
+): string {
+  const comment = detail ? resultComment(tool, detail, notation) : "";
+  return comment === "" ? "" : ` ${mark} ${comment}`;
 }
 
 /** Keyword arguments, or one dict if a field's name is not a Python name. */

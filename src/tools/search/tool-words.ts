@@ -1,3 +1,4 @@
+import { schemaInText, shownOutput } from "../observed/shown-output.ts";
 import type { Tool } from "../tool.ts";
 import { jsonSchemaOf } from "../tool-schemas.ts";
 import { type JsonSchema, resolveReference } from "../json-schema/json-schema.ts";
@@ -45,7 +46,6 @@ export function toolWords(tool: Tool): ToolWords {
   const about = description.slice(0, DESCRIPTION_LENGTH);
   const end = /[.!?](?:\s|$)/.exec(about)?.index ?? about.length;
   const fields = fieldsOf(jsonSchemaOf(name, "input", tool.input));
-  const results = tool.output ? fieldsOf(jsonSchemaOf(name, "output", tool.output)) : [];
   add(wordsOf(`${path.length > 1 ? path[0] : ""} ${source}`), WEIGHTS.service);
   add(ownName, WEIGHTS.name);
   add(tags.flatMap(wordsOf), WEIGHTS.tag);
@@ -54,9 +54,23 @@ export function toolWords(tool: Tool): ToolWords {
   add(wordsOf(fields.map(([field]) => field).join(" ")), WEIGHTS.field);
   add(wordsOf(fields.map(([, text]) => text).join(" ")), WEIGHTS.fieldDescription);
   const known = length;
-  add(wordsOf(results.map(([field]) => field).join(" ")), WEIGHTS.resultField);
+  add(tool.output ? resultWords(tool) : [], WEIGHTS.resultField);
   return { weights, name: [...new Set(ownName)], action: actionOf(tool, ownName), length: known };
 }
+
+/** The words of the fields of a tool's results, and how much each counts. */
+export function resultWords(tool: Tool): readonly string[] {
+  const schema = shownOutput(tool);
+  return schema
+    ? wordsOf(
+        fieldsOf(schemaInText(schema) ?? schema)
+          .map(([field]) => field)
+          .join(" "),
+      )
+    : [];
+}
+
+export const RESULT_WEIGHT = WEIGHTS.resultField;
 
 /** Names and descriptions of the fields of an object, or of a list's items. Schemas come from other libraries and servers: any part may have any type. */
 function fieldsOf(root: JsonSchema): readonly (readonly [name: string, description: string])[] {

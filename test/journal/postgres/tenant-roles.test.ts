@@ -52,6 +52,18 @@ describe.skipIf(noPostgres)("a role that the journal was granted to for one tena
     expect((await owner.find("of-other")).records).toBe(3);
   });
 
+  test("keeps and reads shapes of its tenant alone", async () => {
+    const tool = [{ name: "a.b", digest: "d" }];
+    await owner.keepShapes?.("other", tool, () => "of the other");
+    await worker.keepShapes?.("acme", tool, () => "own");
+    expect(await worker.shapes?.("acme")).toEqual([{ name: "a.b", digest: "d", shape: "own" }]);
+    expect(await worker.shapes?.("other")).toEqual([]);
+    await expect(worker.keepShapes?.("other", tool, () => "taken")).rejects.toMatchObject({
+      code: "journal_read_only",
+    });
+    expect(await owner.shapes?.("other")).toEqual([{ name: "a.b", digest: "d", shape: "of the other" }]);
+  });
+
   test("has one refused creation among others that share its commit, and these are made", async () => {
     const created = await Promise.allSettled(
       ["acme", "acme", "other", "acme"].map((tenant, n) => worker.create(header(`together-${n}`, { tenant }))),

@@ -25,7 +25,7 @@ export async function tools(
   const page = after.slice(0, limit);
   const shown: SchemaType<typeof LISTED_TOOL>[] = [];
   // A stub is made of the tool's whole schema.
-  for await (const tool of inSlices(page, new Lane(key.tenant))) shown.push(listed(tool));
+  for await (const tool of inSlices(page, new Lane(key.tenant))) shown.push(listed(runtime.shown(tool)));
   return jsonAnswer(key, {
     run_program: { name: program.name, description: program.config.description, input: PROGRAM_SCHEMA },
     ...(search && {

@@ -1,0 +1,87 @@
+import type { JsonSchema } from "../json-schema/json-schema.ts";
+import { withoutNumber } from "./field-names.ts";
+import { addShapes, type Kind, KINDS, type Shape } from "./shape.ts";
+
+/** What values were like, as a JSON Schema that each of them fits. Names that proved to be data are in none. */
+export function schemaOfShape(shape: Shape): JsonSchema {
+  const { kinds, isAny } = shape;
+  const types = KINDS.filter((kind) => kinds.has(kind) && !(kind === "integer" && kinds.has("number")));
+  const [type, ...more] = types;
+  if (isAny || type === undefined) return {};
+  return {
+    type: more.length === 0 ? type : types,
+    ...(kinds.has("array") && shape.items && { items: schemaOfShape(shape.items) }),
+    ...(kinds.has("object") && objectSchema(shape)),
+    ...(isJson(shape) && { contentMediaType: "application/json", contentSchema: schemaOfShape(shape.json as Shape) }),
+  };
+}
+
+/** Whether each text was JSON. */
+function isJson({ json, kinds }: Shape): boolean {
+  return json !== undefined && json.seen === kinds.get("string");
+}
+
+function objectSchema(shape: Shape): JsonSchema {
+  const objects = shape.kinds.get("object") ?? 0;
+  const { fields, others } = dividedNames(shape, objects);
+  if (fields.length === 0) return others ? { additionalProperties: schemaOfShape(others) } : {};
+  const required = fields.filter(([, { seen }]) => seen >= objects).map(([name]) => name);
+  return {
+    properties: Object.fromEntries(fields.map(([name, of]) => [name, schemaOfShape(of)])),
+    ...(required.length > 0 && { required }),
+    ...(others && { additionalProperties: schemaOfShape(others) }),
+  };
+}
+
+type Named = readonly [name: string, shape: Shape];
+
+/** The names of fields, and the shape of the values under names that are data by what else is known of them. */
+function dividedNames(
+  shape: Shape,
+  objects: number,
+): { readonly fields: readonly Named[]; readonly others: Shape | undefined } {
+  const all = [...(shape.fields ?? [])].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const isData = dataAmong(all, shape.others, objects);
+  const data = all.filter(isData).map(([, of]) => of);
+  const others = data.reduce<Shape | undefined>((sum, of) => (sum ? addShapes(sum, of) : of), shape.others);
+  return { fields: all.filter((one) => !isData(one)), others };
+}
+
+/** Names that are alike, from this number on, are data. */
+const ALIKE = 3;
+
+/**
+ * Names that look like names of fields are data too where they stand for objects that are all alike (`{ ann: { age },
+ * bob: { age }, eve: { age } }`), where none of them was always there and their values are alike, where they differ by a
+ * number, and where names that are surely data have values like theirs.
+ */
+function dataAmong(all: readonly Named[], others: Shape | undefined, objects: number): (one: Named) => boolean {
+  const signatures = new Map(all.map(([name, of]) => [name, signatureOf(of)]));
+  const of = ([name]: Named) => signatures.get(name) ?? "";
+  const isAlways = ([, { seen }]: Named) => seen >= objects;
+  const [first] = all;
+  const areAlike = first !== undefined && all.every((one) => of(one) === of(first));
+  const isMap =
+    areAlike &&
+    ((all.length >= ALIKE && (isStructured(first[1]) || (objects > 1 && !all.some(isAlways)))) ||
+      (all.length > 1 && objects > 1 && isStructured(first[1]) && !all.some(isAlways)));
+  if (isMap) return () => true;
+  const series = Map.groupBy(all, (one) => `${withoutNumber(one[0])} ${of(one)}`);
+  const other = others && signatureOf(others);
+  return (one) =>
+    (series.get(`${withoutNumber(one[0])} ${of(one)}`)?.length ?? 0) >= ALIKE ||
+    (of(one) === other && (!isAlways(one) || objects === 1));
+}
+
+function isStructured({ kinds, fields }: Shape): boolean {
+  return kinds.size === 1 && kinds.has("object") && fields !== undefined && fields.size > 0;
+}
+
+/** What two shapes have in common that are alike: kinds and names of fields. */
+function signatureOf({ kinds, fields, items }: Shape): string {
+  const own = KINDS.filter((kind) => kinds.has(kind) && kind !== "null").map((kind: Kind) =>
+    kind === "integer" ? "number" : kind,
+  );
+  const within = items ? signatureOf(items) : "";
+  return JSON.stringify([[...new Set(own)], [...(fields?.keys() ?? [])].toSorted(), within]);
+}

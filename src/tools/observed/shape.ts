@@ -1,0 +1,213 @@
+/*
+ * What values at one place were like: their kinds, the names of their fields, and how often each was there. A shape has no
+ * text, number or other value of theirs. Shapes are added to each other in any order: within the bounds the sum is the same.
+ */
+import { isFieldName } from "./field-names.ts";
+
+export type Kind = "null" | "boolean" | "integer" | "number" | "string" | "array" | "object";
+export const KINDS: readonly Kind[] = ["null", "boolean", "integer", "number", "string", "array", "object"];
+
+export interface Shape {
+  /** Number of values. */
+  readonly seen: number;
+  /** How many of them were of each kind, of those that were looked at. */
+  readonly kinds: ReadonlyMap<Kind, number>;
+  /** Whether there were more than `MAX_KINDS` kinds. Nothing else is known then. */
+  readonly isAny?: boolean;
+  /** Whether there are parts that are nested too deeply. */
+  readonly isOpen?: boolean;
+  /** Of all items of the lists. */
+  readonly items?: Shape | undefined;
+  readonly fields?: ReadonlyMap<string, Shape> | undefined;
+  /** Of all values whose names are data. */
+  readonly others?: Shape | undefined;
+  /** Whether the objects had so many names that all of them are data. */
+  readonly isMap?: boolean;
+  /** Of the values of texts that are JSON. */
+  readonly json?: Shape | undefined;
+}
+
+/** Fields of a whole shape. */
+export const MAX_FIELDS = 200;
+/** Objects within each other, the outermost included. */
+export const MAX_LEVELS = 4;
+/** Kinds of the values at one place; whole numbers and others are one. */
+export const MAX_KINDS = 4;
+/** Names of one object. With more of them, they are data. */
+export const MAX_NAMES = 64;
+/** Lists directly within each other. */
+const MAX_LISTS = 4;
+
+export const NOTHING: Shape = { seen: 0, kinds: new Map() };
+
+/** A shape to which one more value, as JSON gives it, is added. `cut` has the parts of it that were not read whole. */
+export function merge(shape: Shape, value: unknown, cut?: Pick<ReadonlyMap<object, unknown>, "has">): Shape {
+  return addShapes(shape, shapeOf(value, cut));
+}
+
+/** The shape of all values of two shapes. */
+export function addShapes(a: Shape, b: Shape): Shape {
+  if (a.seen === 0) return b;
+  if (b.seen === 0) return a;
+  return within(join(a, b) as Shape);
+}
+
+/** Parts of a value that are looked at, and of each long list. */
+const PARTS = 10_000;
+const ITEMS = 200;
+/** Names of one object that are looked at. */
+const NAMES = 1000;
+
+/** The shape of one value. Takes a time that grows with the value, up to a bound: of long lists some items are looked at. */
+export function shapeOf(value: unknown, cut?: Pick<ReadonlyMap<object, unknown>, "has">): Shape {
+  const looking: Looking = { parts: PARTS, cut };
+  return within(shapeAt(value, looking, { levels: 0, lists: 0, inText: false }) ?? NOTHING);
+}
+
+interface Looking {
+  parts: number;
+  readonly cut: Pick<ReadonlyMap<object, unknown>, "has"> | undefined;
+}
+
+interface Depth {
+  readonly levels: number;
+  readonly lists: number;
+  readonly inText: boolean;
+}
+
+/** Undefined if the part is not looked at. */
+function shapeAt(value: unknown, looking: Looking, depth: Depth): Shape | undefined {
+  if (looking.parts <= 0) return undefined;
+  looking.parts -= 1;
+  if (Array.isArray(value)) return listShape(value, looking, depth);
+  if (typeof value === "object" && value !== null) return objectShape(value, looking, depth);
+  const json = typeof value === "string" && !depth.inText ? jsonOf(value) : undefined;
+  const inner = json && shapeAt(json.value, looking, { ...depth, inText: true });
+  return { seen: 1, kinds: new Map([[kindOf(value), 1]]), ...(inner && { json: inner }) };
+}
+
+function kindOf(value: unknown): Kind {
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+      return typeof value as "string" | "boolean";
+    case "number":
+      return Number.isInteger(value) ? "integer" : "number";
+    default:
+      return "null";
+  }
+}
+
+/** Characters of a text that is read as JSON. */
+const JSON_LENGTH = 64 * 1024;
+
+/** The object or list whose JSON a text is; undefined for any other text. */
+function jsonOf(text: string): { readonly value: unknown } | undefined {
+  if (text.length > JSON_LENGTH || !/^\s{0,20}[[{]/.test(text)) return undefined;
+  try {
+    return { value: JSON.parse(text) as unknown };
+  } catch {
+    return undefined;
+  }
+}
+
+function listShape(list: readonly unknown[], looking: Looking, depth: Depth): Shape {
+  const shape = { seen: 1, kinds: new Map([["array", 1]] as const) };
+  if (depth.lists >= MAX_LISTS) return { ...shape, isOpen: true };
+  const inner = { ...depth, lists: depth.lists + 1 };
+  const step = Math.max(1, list.length / ITEMS);
+  let items: Shape | undefined;
+  for (let at = 0; at < list.length; at += step) items = join(items, shapeAt(list[Math.floor(at)], looking, inner));
+  return { ...shape, items };
+}
+
+function objectShape(object: object, looking: Looking, depth: Depth): Shape | undefined {
+  if (looking.cut?.has(object)) return undefined;
+  const shape = { seen: 1, kinds: new Map([["object", 1]] as const) };
+  if (depth.levels >= MAX_LEVELS) return { ...shape, isOpen: true };
+  const inner = { ...depth, levels: depth.levels + 1, lists: 0 };
+  const names = Object.keys(object);
+  const looked = names.length > NAMES ? names.slice(0, NAMES) : names;
+  const isMap = names.length > NAMES || looked.filter(isFieldName).length > MAX_NAMES;
+  const fields = new Map<string, Shape>();
+  let others: Shape | undefined;
+  for (const name of looked) {
+    const of = shapeAt((object as Readonly<Record<string, unknown>>)[name], looking, inner) ?? UNSEEN;
+    if (!isMap && isFieldName(name)) fields.set(name, of);
+    else others = join(others, of);
+  }
+  return { ...shape, fields, others, ...(isMap && { isMap }) };
+}
+
+/** A value that was not looked at. */
+const UNSEEN: Shape = { seen: 1, kinds: new Map() };
+
+function join(a: Shape | undefined, b: Shape | undefined): Shape | undefined {
+  if (!a || !b) return a ?? b;
+  const seen = a.seen + b.seen;
+  const kinds = sums(a.kinds, b.kinds);
+  if (a.isAny || b.isAny || numberOfKinds(kinds) > MAX_KINDS) return { seen, kinds: new Map(), isAny: true };
+  const fields = joinFields(a.fields, b.fields);
+  const isMap = (a.isMap ?? false) || (b.isMap ?? false) || (fields?.size ?? 0) > MAX_NAMES;
+  const others = join(a.others, b.others);
+  return {
+    seen,
+    kinds,
+    ...((a.isOpen || b.isOpen) && { isOpen: true }),
+    items: join(a.items, b.items),
+    fields: isMap ? undefined : fields,
+    others: isMap ? [...(fields?.values() ?? [])].reduce(join, others) : others,
+    ...(isMap && { isMap }),
+    json: join(a.json, b.json),
+  };
+}
+
+function joinFields(a: Shape["fields"], b: Shape["fields"]): Shape["fields"] {
+  if (!a || !b) return a ?? b;
+  const fields = new Map(a);
+  for (const [name, shape] of b) fields.set(name, join(fields.get(name), shape) as Shape);
+  return fields;
+}
+
+function sums(a: Shape["kinds"], b: Shape["kinds"]): Shape["kinds"] {
+  const kinds = new Map(a);
+  for (const [kind, count] of b) kinds.set(kind, (kinds.get(kind) ?? 0) + count);
+  return kinds;
+}
+
+function numberOfKinds(kinds: Shape["kinds"]): number {
+  return kinds.size - (kinds.has("integer") && kinds.has("number") ? 1 : 0);
+}
+
+/** The shape with as many levels as have no more than `MAX_FIELDS` fields together. */
+function within(shape: Shape): Shape {
+  let levels = MAX_LEVELS;
+  let kept = shape;
+  while (levels > 0 && fieldsIn(kept) > MAX_FIELDS) {
+    levels -= 1;
+    kept = upTo(kept, levels);
+  }
+  return kept;
+}
+
+export function fieldsIn({ items, fields, others, json }: Shape): number {
+  let count = fields?.size ?? 0;
+  for (const part of [items, others, json, ...(fields?.values() ?? [])]) if (part) count += fieldsIn(part);
+  return count;
+}
+
+/** The shape without the fields below a level. */
+function upTo(shape: Shape, levels: number): Shape {
+  const { items, fields, others, json } = shape;
+  const isCut = levels === 0 && ((fields?.size ?? 0) > 0 || others !== undefined);
+  const { fields: _fields, others: _others, isMap: _isMap, ...bare } = shape;
+  return {
+    ...(isCut ? { ...bare, isOpen: true } : shape),
+    items: items && upTo(items, levels),
+    json: json && upTo(json, levels),
+    ...(!isCut && {
+      others: others && upTo(others, levels - 1),
+      fields: fields && new Map([...fields].map(([name, of]) => [name, upTo(of, levels - 1)])),
+    }),
+  };
+}

@@ -1,0 +1,35 @@
+import type { JsonSchema } from "../json-schema/json-schema.ts";
+import { jsonSchemaOf } from "../tool-schemas.ts";
+import type { Tool } from "../tool.ts";
+
+/** Schema of a tool's results, of a stream of its items: the declared one, else what was observed; undefined if nothing is known. */
+export function shownOutput({ name, output, observed }: Tool): JsonSchema | undefined {
+  return output === undefined ? observed?.schema : jsonSchemaOf(name, "output", output);
+}
+
+/** The schema of the value that a text holds as JSON; undefined for any other schema. */
+export function schemaInText(schema: JsonSchema | undefined): JsonSchema | undefined {
+  const { contentMediaType, contentSchema } = schema ?? {};
+  return contentMediaType === "application/json" && typeof contentSchema === "object" && contentSchema !== null
+    ? (contentSchema as JsonSchema)
+    : undefined;
+}
+
+const STEPS = [1, 2, 5];
+
+/** `observed in 20 or more results`. The number has few values, so that what models are told stays the same for long. */
+export function observedText({ observed, stream }: Pick<Tool, "observed" | "stream">): string {
+  if (!observed) return "";
+  const { results } = observed;
+  const least = leastOf(results);
+  const noun = `${stream ? "item" : "result"}${least === 1 && results === 1 ? "" : "s"}`;
+  return `observed in ${least.toLocaleString("en")}${least === results && results < 5 ? "" : " or more"} ${noun}`;
+}
+
+/** The largest of 1, 2, 5, 10, 20, 50 … that is not above a number. */
+function leastOf(number: number): number {
+  let least = 1;
+  for (let power = 1; power <= number; power *= 10)
+    for (const step of STEPS) if (step * power <= number) least = step * power;
+  return least;
+}

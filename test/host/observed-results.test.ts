@@ -1,0 +1,191 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { createRuntime, createSqliteJournal, defineTool } from "../../src/index.ts";
+import { createMemoryJournal } from "../../src/journal/memory-journal.ts";
+import type { RuntimeOptions } from "../../src/runtime.ts";
+import { scriptedModel } from "../../src/testing.ts";
+import { memoryFolder } from "../support/memory-folder.ts";
+
+/** A tool for programs without `output`. */
+function untyped(name: string, handler: (input: { readonly of?: string | undefined }) => unknown, more: object = {}) {
+  return defineTool({
+    name,
+    description: "Gives what there is",
+    input: z.object({ of: z.string().optional() }),
+    allowedCallers: ["programmatic"],
+    effect: "read",
+    handler,
+    ...more,
+  });
+}
+
+const tickets = untyped("desk.list", () => ({
+  total: 2,
+  tickets: [
+    { id: 71, title: "SECRET one", ownerEmail: null },
+    { id: 72, title: "SECRET two", ownerEmail: "SECRET@example.com", closedAt: "2026-11-26" },
+  ],
+  byOwner: { "ann@example.com": 1, "bob@example.com": 3 },
+}));
+const TYPE =
+  "{ byOwner: Record<string, number>, tickets: { closedAt?: string, id: number, ownerEmail: null | string, title: string }[], total: number }";
+
+const run = (options: RuntimeOptions) => createRuntime({ logger: { error: () => {} }, ...options });
+
+test("a tool without output is shown with what its results were like, also after a restart, and to its tenant alone", async () => {
+  const path = join(memoryFolder("observed-"), "journal.db");
+  {
+    using journal = createSqliteJournal({ path });
+    await using runtime = await run({ tools: [tickets], journal });
+    expect(runtime.declarations()).toContain("Promise<unknown>");
+    await runtime.execute("await tools.desk.list({}); return 1");
+    expect(runtime.declarations()).toContain(`Promise<${TYPE}> // observed in 1 result; Gives`);
+  }
+  using journal = createSqliteJournal({ path });
+  await using runtime = await run({ tools: [tickets], journal });
+  await runtime.execute("for (let at = 0; at < 4; at += 1) await tools.desk.list({}); return 1");
+  const declared = runtime.declarations();
+  expect(declared).toContain(`Promise<${TYPE}> // observed in 5 or more results`);
+  const { stub = "" } = (await runtime.searchTools("list"))[0] ?? {};
+  expect(stub).toBe(`tools.desk.list as (input: { of?: string }) => Promise<${TYPE}> // observed in 5 or more results`);
+  const [inPython] = await runtime.searchTools("list", 1, { language: "python" });
+  expect(inPython?.stub).toMatch(
+    /^result: \{"byOwner": dict\[str, int\].* = await tools\.desk\.list\(.*\)  ?# observed in 5 or more results$/,
+  );
+  const [others] = await runtime.searchTools("list", 1, { tenant: "acme" });
+  expect(others?.stub).toContain("Promise<unknown>");
+  await using other = runtime.derive({ tenant: "acme" });
+  expect(other.declarations()).toContain("Promise<unknown>");
+  expect(JSON.stringify(journalRows(path))).not.toMatch(/SECRET|example|2026/);
+});
+
+function journalRows(path: string): unknown {
+  const { DatabaseSync } = process.getBuiltinModule("node:sqlite");
+  const database = new DatabaseSync(path);
+  try {
+    return database.prepare("SELECT * FROM shapes").all();
+  } finally {
+    database.close();
+  }
+}
+
+test("a definition that has changed begins anew", async () => {
+  using journal = createSqliteJournal({ path: ":memory:" });
+  await using runtime = await run({ tools: [tickets], journal, observeResults: true });
+  await runtime.execute("await tools.desk.list({}); return 1");
+  const changed = untyped("desk.list", () => 1, { input: z.object({ page: z.number() }) });
+  await using later = await run({ tools: [changed], journal, observeResults: true });
+  await later.execute("return 1");
+  expect(later.declarations()).toContain("Promise<unknown>");
+});
+
+test("a tool is found by the fields of its results, by the tenant that has seen them", async () => {
+  const tools = [untyped("a.one", () => ({ invoiceNumber: 1, dueDate: "x" })), untyped("a.two", () => ({ colour: 1 }))];
+  await using runtime = await run({ tools, observeResults: true });
+  expect(await runtime.searchTools("invoice number")).toEqual([]);
+  await runtime.execute("await tools.a.one({}); await tools.a.two({}); return 1");
+  expect((await runtime.searchTools("invoice number")).map(({ name, why }) => [name, why])).toEqual([
+    ["a.one", "invoice, number"],
+  ]);
+  expect(await runtime.searchTools("invoice number", 5, { tenant: "acme" })).toEqual([]);
+});
+
+test("a program that reads a field that no result has is told which there are", async () => {
+  await using runtime = await run({ tools: [tickets], observeResults: true });
+  const failed = await runtime.execute("const r = await tools.desk.list({}); return r.items.length");
+  expect(failed.output.text).toContain(
+    'A result of tools.desk.list has no field "items" (observed in 1 result). It has "byOwner", "tickets", "total".',
+  );
+  await using silent = await run({ tools: [tickets] });
+  const unknown = await silent.execute("const r = await tools.desk.list({}); return r.items.length");
+  expect(unknown.output.text).not.toContain("no field");
+});
+
+test("a text that is JSON is shown as such, and a program that reads its fields is told to parse it", async () => {
+  const text = untyped("issues.get", () => JSON.stringify({ id: 7, labels: ["SECRET"] }));
+  await using runtime = await run({ tools: [text], observeResults: true });
+  const failed = await runtime.execute("const r = await tools.issues.get({}); return r.labels.length");
+  expect(failed.output.text).toContain('is a text that holds JSON, with the field "labels": parse it first.');
+  expect(runtime.declarations()).toContain(
+    "Promise<string> // observed in 1 result, its text is JSON of { id: number, labels: string[] }",
+  );
+});
+
+test("items of a stream are observed, whoever reads them", async () => {
+  const stream = untyped(
+    "log.lines",
+    async function* () {
+      yield { level: "info", at: 1 };
+      yield { level: "warn", at: 2, code: "SECRET" };
+    },
+    { stream: true },
+  );
+  await using runtime = await run({ tools: [stream], observeResults: true });
+  await runtime.execute("for await (const line of tools.log.lines({})); return 1");
+  expect(runtime.declarations()).toContain(
+    "AsyncIterable<{ at: number, code?: string, level: string }> // observed in 2 items",
+  );
+});
+
+test("names that redact finds, names that are data and results that failed leave nothing", async () => {
+  const own = untyped("crm.read", ({ of }) => {
+    if (of === "fail") throw new Error("no");
+    return { name: 1, codename: { inner: 1 }, "ann@example.com": { at: 1 } };
+  });
+  const redact = ({ text }: { readonly text: string }) => {
+    const start = text.indexOf("codename");
+    return start < 0 ? [] : [{ start, end: start + 8, kind: "codename" }];
+  };
+  await using runtime = await run({ tools: [own], observeResults: true, redact });
+  await runtime.execute('await tools.crm.read({ of: "fail" }).catch(() => {}); return 1');
+  expect(runtime.declarations()).toContain("Promise<unknown>");
+  await runtime.execute("await tools.crm.read({}); return 1");
+  await expect.poll(() => runtime.declarations()).toContain("observed");
+  expect(runtime.declarations()).not.toMatch(/codename|example/);
+  expect(runtime.declarations()).toContain("name: number");
+});
+
+test("an operator is told of a result that is unlike many before, once, and the program is not", async () => {
+  const entries: unknown[] = [];
+  const shapes = untyped("web.get", ({ of }) => (of === "odd" ? { id: "7", extra: true } : { id: 7, title: "x" }));
+  const logger = { error: (entry: object, message: string) => void entries.push(message, entry) };
+  await using runtime = await createRuntime({ tools: [shapes], observeResults: true, logger });
+  const many = 'for (let at = 0; at < 25; at += 1) await tools.web.get({}); return "ok"';
+  const odd = 'await tools.web.get({ of: "odd" }); await tools.web.get({ of: "odd" }); return "ok"';
+  expect((await runtime.execute(many)).output.text).toBe('"ok"');
+  expect((await runtime.execute(odd)).output.text).toBe('"ok"');
+  expect(entries.filter((one) => typeof one === "string")).toEqual([
+    "web.get returned in call 1: A result of web.get is unlike all before: .id is string in place of integer; .title is missing; .extra is new. Programs that were written for those may fail on it.",
+  ]);
+});
+
+test("with a journal in memory nothing is learned, unless the host wants it; a declared output is as it is declared", async () => {
+  await using runtime = await run({ tools: [tickets], journal: createMemoryJournal() });
+  await runtime.execute("await tools.desk.list({}); return 1");
+  expect(runtime.declarations()).toContain("Promise<unknown>");
+  const typed = untyped("desk.typed", () => ({ id: 1, more: 2 }), { output: z.looseObject({ id: z.number() }) });
+  await using own = await run({ tools: [typed], observeResults: true });
+  await own.execute("await tools.desk.typed({}); return 1");
+  expect(own.declarations()).not.toContain("observed");
+});
+
+test("a model is told of types before it writes its first program of the next conversation", async () => {
+  await using runtime = await run({ tools: [tickets], observeResults: true });
+  const told = async () => {
+    const model = scriptedModel([{ programs: ["await tools.desk.list({}); return 1"] }, { text: "Done." }]);
+    await runtime.agent({ model, task: "Look" });
+    return model.conversations[0]?.[0]?.opening.runProgram?.description;
+  };
+  expect(await told()).toContain("Promise<unknown>");
+  expect(await told()).toContain(`Promise<${TYPE}> // observed in 1 result`);
+});
+
+test("a large result is learned from as far as it is read", async () => {
+  const rows = untyped("big.rows", () => ({
+    rows: Array.from({ length: 20_000 }, (_, id) => ({ id, text: "SECRET" })),
+  }));
+  await using runtime = await run({ tools: [rows], observeResults: true });
+  await runtime.execute("await tools.big.rows({}); return 1");
+  await expect.poll(() => runtime.declarations()).toContain("{ rows: { id: number, text: string }[] }");
+});
