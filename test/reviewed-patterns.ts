@@ -103,6 +103,11 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/[\w.]+/g`,
   ],
   "reads a text of bounded length": [
+    String.raw`/[0-9]+/`,
+    String.raw`/[0-9]+/g`,
+    String.raw`/[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+/g`,
+    String.raw`/^(?:\$|@|_{1,2})?([A-Za-z][A-Za-z0-9]*(?:[_-][A-Za-z0-9]+)*)$/`,
+    String.raw`/^[0-9a-f]{8,}$/i`,
     String.raw`/[\^$\\.*+?()[\]{}|/]/`,
     String.raw`/[\^$\\.*+?()[\]{}|]/`,
     String.raw`/"id"\s*:\s*("[^"\\]{0,64}"|\d{1,15})\s*\}\s*$/`,

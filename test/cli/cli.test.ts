@@ -577,8 +577,8 @@ test("tools show prints the type that was observed of a tenant's results, to pas
   const file = scratch(
     "untyped.ts",
     `import { defineTool, jsonSchema } from ${JSON.stringify(`${root}src/index.ts`)};
-export const get = defineTool({ name: "crm.get", description: "Gets", input: jsonSchema({ type: "object" }), effect: "read",
-  allowedCallers: ["programmatic"], handler: () => ({ id: 1, name: "SECRET" }) });`,
+export default [defineTool({ name: "crm.get", description: "Gets", input: jsonSchema({ type: "object" }), effect: "read",
+  allowedCallers: ["programmatic"], handler: () => ({ id: 1, name: "SECRET" }) })];`,
   );
   const run = ["run", "-", "--journal", journal, "--tools", file, "--tenant", "acme"];
   expect((await portcullis(run, "await tools.crm.get({}); return 1")).code).toBe(0);

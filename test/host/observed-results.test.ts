@@ -135,7 +135,7 @@ test("names that redact finds, names that are data and results that failed leave
   });
   const redact = ({ text }: { readonly text: string }) => {
     const start = text.indexOf("codename");
-    return start < 0 ? [] : [{ start, end: start + 8, kind: "codename" }];
+    return start < 0 ? [] : [{ start, end: start + 8, what: "codename" }];
   };
   await using runtime = await run({ tools: [own], observeResults: true, redact });
   await runtime.execute('await tools.crm.read({ of: "fail" }).catch(() => {}); return 1');

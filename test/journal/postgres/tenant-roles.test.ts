@@ -141,7 +141,7 @@ describe.skipIf(noPostgres)("a role that the journal was granted to for one tena
     await server.sql(`SET search_path = earlier; GRANT INSERT ON executions TO worker;
       CREATE ROLE dropped; INSERT INTO tenant_roles VALUES ('dropped', 'acme'); DROP ROLE dropped;
       ALTER TABLE executions DROP COLUMN needs;
-      DROP TABLE requests; ALTER TABLE executions DROP CONSTRAINT is_execution; UPDATE journal_format SET version = 2`);
+      DROP TABLE requests, shapes; ALTER TABLE executions DROP CONSTRAINT is_execution; UPDATE journal_format SET version = 2`);
     const newer = createPostgresJournal({ url: server.url(), schema: "earlier" });
     await newer.find("of-acme");
     const held = createPostgresJournal({
@@ -153,6 +153,7 @@ describe.skipIf(noPostgres)("a role that the journal was granted to for one tena
       OVERRIDING SYSTEM VALUE VALUES (2000, 1, 1, false, 'program', 'chosen', 'acme')`;
     await expect(held.query(chosen)).rejects.toMatchObject({ code: "journal_read_only" });
     await held.request("of-acme", "cancel");
+    expect(await held.shapes?.("acme")).toEqual([]);
     expect(await held.create(header("mine", { tenant: "acme" }))).toBe(1);
     for (const journal of [earlier, newer, held]) await journal[Symbol.asyncDispose]();
   });
