@@ -24,12 +24,17 @@ export const LANGUAGE = option<Language>("the name of a language", (value) => ty
 
 /**
  * Text by which journals find executions, tenants and keys. Stores keep half a character (a lone surrogate) as another
- * character, and would not find what they have kept.
+ * character, and would not find what they have kept; many cannot keep U+0000, and programs of C end a text there.
  */
 export function idText(what: string): OptionRule<string, "optional"> {
   return option(
-    `${what} of 1 to 256 characters of well-formed Unicode`,
-    (given) => typeof given === "string" && given.length > 0 && given.length <= 256 && given.isWellFormed(),
+    `${what} of 1 to 256 characters of well-formed Unicode, without U+0000`,
+    (given) =>
+      typeof given === "string" &&
+      given.length > 0 &&
+      given.length <= 256 &&
+      given.isWellFormed() &&
+      !given.includes("\0"),
   );
 }
 

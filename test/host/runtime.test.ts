@@ -89,11 +89,11 @@ test.each<[unknown, string]>([
   ],
   [
     { tools: [], tenant: "" },
-    'createRuntime({ tenant }): expected a name of 1 to 256 characters of well-formed Unicode, got "".',
+    'createRuntime({ tenant }): expected a name of 1 to 256 characters of well-formed Unicode, without U+0000, got "".',
   ],
   [
     { tools: [], tenant: 7 },
-    "createRuntime({ tenant }): expected a name of 1 to 256 characters of well-formed Unicode, got 7.",
+    "createRuntime({ tenant }): expected a name of 1 to 256 characters of well-formed Unicode, without U+0000, got 7.",
   ],
 ])("a runtime with wrong options is refused in a sentence (case %#: %j)", async (options, message) => {
   expect(await refusal(createRuntime(options as RuntimeOptions))).toEqual({ code: "option_invalid", message });
@@ -134,7 +134,7 @@ test.each<[unknown, unknown, string]>([
   [
     "return 1",
     { tenant: "x".repeat(257) },
-    "execute({ tenant }): expected a name of 1 to 256 characters of well-formed Unicode, got a string of 257 characters.",
+    "execute({ tenant }): expected a name of 1 to 256 characters of well-formed Unicode, without U+0000, got a string of 257 characters.",
   ],
   ["return 1", { signal: {} }, "execute({ signal }): expected an AbortSignal, got {}."],
   [

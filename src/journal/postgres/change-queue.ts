@@ -1,16 +1,15 @@
 import type { PoolClient } from "pg";
 import { PortcullisError } from "../../errors.ts";
+import { Places } from "../../places/places.ts";
 import type { CreateOptions } from "../journal.ts";
 import { type Change, type Changed, changedOf, changeText, changeValues, noticeOf } from "./changes.ts";
-import { type Database, queryOf, type Row } from "./database.ts";
+import { Blocked, type Database, queryOf, type Row, type RunOptions } from "./database.ts";
 import { quoted } from "./migrations.ts";
 import { insertParts } from "./parts.ts";
 import { inTransaction } from "./transaction.ts";
 
 /** Bytes of the records of the changes of one statement, in UTF-16 code units. A change with more is made alone. */
 const GROUP_LENGTH = 1024 * 1024;
-/** Changes that are made alone, at once, at most. */
-const LARGE_AT_ONCE = 2;
 
 export interface Asked extends Change, CreateOptions {}
 
@@ -26,6 +25,8 @@ interface Waiting {
   readonly asked: Asked;
   readonly length: number;
   readonly isLarge: boolean;
+  /** Whether an attempt may have been done whose connection was lost. */
+  mayBeDone: boolean;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -33,8 +34,10 @@ interface Waiting {
 export interface QueueOptions {
   /** Changes of one statement, at most. */
   readonly perCommit: number;
-  /** Statements under way at once. */
+  /** Statements with several changes that are under way at once. */
   readonly atOnce: number;
+  /** Changes that are made alone, at once. */
+  readonly aloneAtOnce: number;
   readonly channel: string;
   /** Tells notices of this process from those of others. */
   readonly token: string;
@@ -50,13 +53,15 @@ export class ChangeQueue {
   readonly #text: string;
   #line: Waiting[] = [];
   readonly #underWay = new Set<string>();
+  /** Of changes that are made alone: each gives its place back while it waits for a lock or for the database. */
+  readonly #alone: Places;
   #groups = 0;
-  #large = 0;
   #isSet = false;
 
   constructor(database: Database, options: QueueOptions) {
     this.#database = database;
     this.#options = options;
+    this.#alone = new Places({ atOnce: options.aloneAtOnce, perTenant: options.aloneAtOnce });
     this.#text = changeText(quoted(database.schema));
   }
 
@@ -67,7 +72,7 @@ export class ChangeQueue {
         asked.within !== undefined ||
         length > GROUP_LENGTH ||
         asked.records.some(({ longTexts }) => longTexts.length > 0);
-      this.#line.push({ asked, length, isLarge, resolve, reject });
+      this.#line.push({ asked, length, isLarge, mayBeDone: false, resolve, reject });
       this.#serveSoon();
     });
   }
@@ -100,8 +105,6 @@ export class ChangeQueue {
   /** Puts a change into one of the groups that are begun now, if there is a place. */
   #place(waiting: Waiting, groups: Waiting[][]): boolean {
     if (waiting.isLarge) {
-      if (this.#large >= LARGE_AT_ONCE) return false;
-      this.#large += 1;
       groups.push([waiting]);
       return true;
     }
@@ -119,30 +122,44 @@ export class ChangeQueue {
 
   async #begin(group: Waiting[]): Promise<void> {
     for (const { asked } of group) this.#underWay.add(asked.execution);
+    const [first] = group;
+    if (first?.isLarge === true) return this.#makeAlone(first);
     // In one order everywhere, so that no two statements wait for each other.
     group.sort((a, b) => (a.asked.execution < b.asked.execution ? -1 : 1));
-    await this.#makeAll(group);
+    const isSettled = await this.#settle(group, { unlessBlocked: true });
+    this.#groups -= 1;
+    // The one that is the reason why none was made must not hold up the others.
+    if (!isSettled) for (const one of group) void this.#makeAlone(one);
+    this.#end(isSettled ? group : []);
+  }
+
+  async #makeAlone(waiting: Waiting): Promise<void> {
+    await this.#settle([waiting], { places: this.#alone });
+    this.#end([waiting]);
+  }
+
+  #end(group: readonly Waiting[]): void {
     for (const { asked } of group) this.#underWay.delete(asked.execution);
-    if (group[0]?.isLarge === true) this.#large -= 1;
-    else this.#groups -= 1;
     if (this.#line.length > 0) this.#serve();
   }
 
-  async #makeAll(group: readonly Waiting[]): Promise<void> {
-    let mayBeDone = false;
-    const onLost = () => (mayBeDone = true);
+  /** Makes changes together. Resolves with false if none was made and one of them may be the reason. Never rejects. */
+  async #settle(group: readonly Waiting[], options: RunOptions): Promise<boolean> {
+    const onLost = () => {
+      for (const one of group) one.mayBeDone = true;
+    };
     const changes = group.map(({ asked }) => asked);
     const [first] = group;
     const make = (client: PoolClient) =>
       first?.isLarge === true ? this.#makeLarge(client, first.asked) : this.#makeSmall(client, changes);
     try {
-      const made = await this.#database.run(make, { idempotent: true, onLost });
-      for (const [place, { resolve }] of group.entries()) resolve({ changed: made.get(place), mayBeDone });
+      const made = await this.#database.run(make, { idempotent: true, onLost, ...options });
+      for (const [place, { resolve, mayBeDone }] of group.entries()) resolve({ changed: made.get(place), mayBeDone });
     } catch (error) {
-      // One change may be the reason why none was made.
-      if (group.length > 1 && !isUnavailable(error)) for (const one of group) await this.#makeAll([one]);
-      else for (const { reject } of group) reject(error);
+      if (error instanceof Blocked || (group.length > 1 && !isUnavailable(error))) return false;
+      for (const { reject } of group) reject(error);
     }
+    return true;
   }
 
   async #makeSmall(client: PoolClient, changes: readonly Change[]): Promise<ReadonlyMap<number, Changed>> {

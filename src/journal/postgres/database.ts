@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Client, Pool, PoolClient, PoolConfig, QueryResult } from "pg";
 import { PortcullisError } from "../../errors.ts";
 import type { Resolved } from "../../option-rules/options.ts";
+import type { Places } from "../../places/places.ts";
 import { namedDatabase } from "./address.ts";
 import { loadPg } from "./load-pg.ts";
 import { migrate } from "./migrations.ts";
@@ -27,10 +28,13 @@ const CONNECTING_MS = 5000;
 /** Beyond the server's own time-out for a statement, in milliseconds: the connection is then given up. */
 const ANSWER_MS = 3000;
 const IDLE_MS = 30_000;
+/** How long a statement waits for one lock, in milliseconds. It is then tried again, as long as the database is waited for. */
+const LOCK_MS = 1000;
 
 /** What a connection is told first. A setting by which commits would survive less than they promise is raised. */
 const settingsOf = (statementMs: number) => `
   SET SESSION statement_timeout = ${statementMs};
+  SET SESSION lock_timeout = ${Math.min(LOCK_MS, statementMs)};
   SET SESSION idle_in_transaction_session_timeout = ${statementMs};
   SET SESSION default_transaction_isolation = 'read committed';
   SET SESSION client_min_messages = warning;
@@ -42,7 +46,17 @@ export interface RunOptions {
   readonly idempotent?: boolean;
   /** Called if the connection is lost while idempotent work is under way. */
   readonly onLost?: () => void;
+  /** Work that waited for a lock, or took too long, is not run again: it rejects with `Blocked`. */
+  readonly unlessBlocked?: boolean;
+  /** Bounds the connections that such work has at once. */
+  readonly places?: Places;
 }
+
+/** The database took nothing of the work, because others hold a lock, or because it took too long. */
+export class Blocked extends Error {}
+
+/** lock_not_available, query_canceled, deadlock_detected */
+const BLOCKED: ReadonlySet<unknown> = new Set(["55P03", "57014", "40P01"]);
 
 /** The connections of a journal to its database: bounded, made again when they are lost, and waited for within a bound. */
 export class Database {
@@ -81,7 +95,12 @@ export class Database {
   async run<Value>(work: (client: PoolClient) => Promise<Value>, options: RunOptions = {}): Promise<Value> {
     return this.#attempt(async () => {
       await (this.#ready ??= this.#prepare());
-      return this.#once(work);
+      const release = await options.places?.take("");
+      try {
+        return await this.#once(work);
+      } finally {
+        release?.();
+      }
     }, options);
   }
 
@@ -132,7 +151,8 @@ export class Database {
     }
   }
 
-  async #attempt<Value>(run: () => Promise<Value>, { idempotent = false, onLost }: RunOptions): Promise<Value> {
+  async #attempt<Value>(run: () => Promise<Value>, options: RunOptions): Promise<Value> {
+    const { idempotent = false, onLost, unlessBlocked = false } = options;
     const { unavailableMs } = this.#options;
     const begun = performance.now();
     for (let waitMs = FIRST_RETRY_MS; ; waitMs = Math.min(2 * waitMs, MAX_RETRY_MS)) {
@@ -147,6 +167,7 @@ export class Database {
           // What has no code of PostgreSQL's is TLS, or the files that the URL names for it.
           throw told === cause && error instanceof Undone ? unavailable(this.where, 0, cause) : told;
         }
+        if (unlessBlocked && BLOCKED.has(codeOf(cause))) throw new Blocked("", { cause });
         const isUndone = error instanceof Undone || fault === "later";
         if (!isUndone && !idempotent) throw unknownOutcome(this.where, cause);
         if (!isUndone) onLost?.();

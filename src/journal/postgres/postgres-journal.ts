@@ -106,7 +106,9 @@ class DatabaseJournal implements PostgresJournal {
     this.#rows = new StoredRows(this.#database);
     this.#clock = new DatabaseClock(this.#database);
     const atOnce = perCommit === 1 ? connections : GROUPS_AT_ONCE;
-    this.#queue = new ChangeQueue(this.#database, { perCommit, atOnce, channel, token });
+    // Not all connections: reading goes on while changes wait for locks.
+    const aloneAtOnce = Math.ceil(connections / 2);
+    this.#queue = new ChangeQueue(this.#database, { perCommit, atOnce, aloneAtOnce, channel, token });
     this.#notices = new Notices(this.#database);
     this.#requests = new Requests(this.#database, this.#notices);
     let others: Disposable | undefined;

@@ -33,7 +33,10 @@ export const POSTGRES_JOURNAL_RULES = {
    * default. Then what was asked for rejects with `journal_unavailable`.
    */
   unavailableMs: wholeNumber({ min: 0, max: 2 ** 31 - 1, default: 30_000 }),
-  /** How long one statement may take, in milliseconds, locks that it waits for included; 15 seconds by default. */
+  /**
+   * How long one statement may take, in milliseconds; 15 seconds by default. It waits for a lock for a second at most, and
+   * is then run again, up to `unavailableMs`.
+   */
   statementMs: wholeNumber({ min: 10, max: 2 ** 31 - 1, default: 15_000 }),
   /** Appends of different executions that share one transaction, at most; 128 by default. 1: each has its own. */
   appendsPerCommit: wholeNumber({ min: 1, max: 1000, default: 128 }),

@@ -134,6 +134,36 @@ describe.skipIf(noPostgres)("a database that fails", () => {
     expect(await Array.fromAsync(journal.read("one"))).toEqual([header("one"), turn("patient")]);
   });
 
+  test("a locked execution holds up neither appends nor leases of others that came with it", async () => {
+    const schema = "stalled";
+    const journal = openJournal({ schema, connections: 2 });
+    const ids = ["a", "b", "c", "locked"];
+    const lease = { driver: "d", until: Date.now() + 60_000 };
+    for (const id of ids) await journal.create(header(id), lease);
+    const [held, locked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const holding = openJournal({ schema }).transaction(async (sql) => {
+      await sql("SELECT 1 FROM stalled.executions WHERE id = 'locked' FOR UPDATE");
+      locked.resolve();
+      await held.promise;
+    });
+    await locked.promise;
+    const done: string[] = [];
+    const append = async (id: string, head: number) => {
+      expect(await journal.append(id, head, [turn(id)])).toBe(head + 1);
+      done.push(id);
+    };
+    const first = ids.map((id) => append(id, 1));
+    await Promise.all(first.slice(0, 3));
+    // What comes later waits no more for it either, alone or together.
+    await append("a", 2);
+    await journal.renew("b", lease);
+    await Promise.all([append("a", 3), append("c", 2), journal.create(header("new"))]);
+    expect(done).not.toContain("locked");
+    held.resolve();
+    await Promise.all([...first, holding]);
+    expect(done.at(-1)).toBe("locked");
+  });
+
   test("a statement that failed and whose error was caught lets no transaction pass as committed", async () => {
     const journal = openJournal({ schema: "caught" });
     await journal.create(header("one"));
