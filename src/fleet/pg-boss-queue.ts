@@ -2,6 +2,7 @@ import type { Db, PgBoss } from "pg-boss";
 import { loadPackage, PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { ExecuteSql } from "../journal/journal.ts";
+import { nameOf, storedName } from "../journal/postgres/names.ts";
 import type { QueuedWakes, Taking, Wake, WakeQueue, WakeTaker } from "./wake-queue.ts";
 
 /** The database of a queue: that of the journal, over its connections. */
@@ -22,6 +23,7 @@ const TAKEN_AT_ONCE = 32;
 /** Most tenants that a worker names as passed over. */
 const MOST_PASSED_OVER = 10_000;
 
+/** Names as the journal's columns hold them: neither text nor JSON of PostgreSQL takes every character. */
 interface JobData {
   readonly execution: ExecutionId;
   readonly tenant: string;
@@ -62,10 +64,11 @@ export class PgBossQueue implements WakeQueue, AsyncDisposable {
     const boss = await this.#started();
     const db = within && { executeSql: executing(within) };
     for (const { execution, tenant, afterMs = 0, failures = 0 } of wakes) {
-      const data: JobData = { execution, tenant, ...(failures === 0 ? {} : { failures }) };
+      const [id, group] = [storedName(execution), storedName(tenant)];
+      const data: JobData = { execution: id, tenant: group, ...(failures === 0 ? {} : { failures }) };
       // Seconds by the clock of the database.
       const startAfter = String(afterMs / 1000);
-      const options = { singletonKey: execution, group: { id: tenant }, startAfter, ...(db && { db }) };
+      const options = { singletonKey: id, group: { id: group }, startAfter, ...(db && { db }) };
       // A wake that waits already becomes this one. In a transaction it is locked until the commit: otherwise a worker
       // could take it, read the journal before the commit, and miss what is written.
       if (afterMs === 0) await boss.upsert(QUEUE, data, options);
@@ -79,10 +82,10 @@ export class PgBossQueue implements WakeQueue, AsyncDisposable {
       `SELECT singleton_key FROM ${SCHEMA}.job
        WHERE name = $1 AND singleton_key = ANY($2::text[])
          AND (state < 'active' OR (state = 'active' AND started_on > now() - $3 * interval '1 millisecond'))`,
-      [QUEUE, executions, staleMs],
+      [QUEUE, executions.map(storedName), staleMs],
     );
     const queued = new Set(rows.map((row) => row["singleton_key"]));
-    return executions.filter((execution) => !queued.has(execution));
+    return executions.filter((execution) => !queued.has(storedName(execution)));
   }
 
   async queued(): Promise<readonly QueuedWakes[]> {
@@ -93,7 +96,11 @@ export class PgBossQueue implements WakeQueue, AsyncDisposable {
        FROM ${SCHEMA}.job WHERE name = $1 AND state < 'active' AND start_after <= now() GROUP BY group_id`,
       [QUEUE],
     );
-    return rows as unknown as QueuedWakes[];
+    return rows.map(({ tenant, wakes, since }) => ({
+      tenant: nameOf(String(tenant)),
+      wakes: Number(wakes),
+      since: Number(since),
+    }));
   }
 
   async work(taker: WakeTaker): Promise<Taking> {
@@ -193,12 +200,12 @@ class PgBossTaking implements AsyncDisposable {
         const batchSize = Math.min(room(), TAKEN_AT_ONCE);
         if (batchSize <= 0) return;
         this.#isPulled = false;
-        const ignoreGroups = (await passedOver()).slice(0, MOST_PASSED_OVER);
+        const ignoreGroups = (await passedOver()).slice(0, MOST_PASSED_OVER).map(storedName);
         const jobs = await this.#boss.fetch<JobData>(QUEUE, {
           batchSize,
           ...(ignoreGroups.length > 0 && { ignoreGroups }),
         });
-        for (const { id, data } of jobs) take(data, () => this.#end(id));
+        for (const { id, data } of jobs) take(wakeOf(data), this.#endOf(id));
         if (jobs.length === batchSize) this.#isPulled = true;
       }
     } catch (error) {
@@ -206,7 +213,15 @@ class PgBossTaking implements AsyncDisposable {
     }
   }
 
-  /** Deletes a job whose execution was claimed. Those of one turn of the event loop are deleted together. */
+  /** Deletes a job whose execution was claimed, once. Those of one turn of the event loop are deleted together. */
+  #endOf(id: string): () => void {
+    let isOver = false;
+    return () => {
+      if (!isOver) this.#end(id);
+      isOver = true;
+    };
+  }
+
   #end(id: string): void {
     this.#over.push(id);
     this.#ending ??= Promise.resolve()
@@ -225,6 +240,10 @@ class PgBossTaking implements AsyncDisposable {
     await this.#fetching;
     await this.#ending;
   }
+}
+
+function wakeOf({ execution, tenant, ...more }: JobData): Wake {
+  return { execution: nameOf(execution), tenant: nameOf(tenant), ...more };
 }
 
 function executing(query: ExecuteSql): Db["executeSql"] {

@@ -2,6 +2,7 @@
  * Wakes the executions that no wake names although they go on: their driver died, or their wake was lost. What only waits
  * is not looked at.
  */
+import type { PortcullisError } from "../errors.ts";
 import type { ExecutionSummary, ListOptions } from "../journal/journal.ts";
 import { readList } from "../journal/reading/read-records.ts";
 import type { FleetJournal } from "./fleet-journal.ts";
@@ -12,6 +13,8 @@ import type { WakeQueue } from "./wake-queue.ts";
 const PAGE = 500;
 /** Pages of submitted executions in one round. Where many wait for a worker, their wakes are mostly there. */
 const PAGES = 2;
+/** Damaged entries that are told, at most. */
+const MOST_TOLD = 1000;
 
 export interface ReconcilerParts {
   readonly journal: FleetJournal;
@@ -21,18 +24,22 @@ export interface ReconcilerParts {
   readonly turns: Turns;
   /** Of all processes one does a round in this time, in milliseconds. */
   readonly everyMs: number;
+  /** Told of each damaged entry, which is passed over. */
+  readonly onError: (error: unknown) => void;
 }
 
 export class Reconciler {
   readonly #parts: ReconcilerParts;
-  /** Submitted executions are looked at in rounds, the latest first: those that started before this time come next. */
-  #before: number | undefined;
+  /** Submitted executions, the latest first: each round goes on where the last one ended. */
+  #submitted: AsyncGenerator<readonly ExecutionSummary[], undefined> | undefined;
+
+  readonly #told = new Set<string>();
 
   constructor(parts: ReconcilerParts) {
     this.#parts = parts;
   }
 
-  /** Resolves with the number of executions that it has woken. */
+  /** Resolves with the number of executions that it has woken. Rejects as the journal and the queue do. */
   async round(): Promise<number> {
     const { turns, everyMs } = this.#parts;
     if (!(await turns.take("reconcile", everyMs))) return 0;
@@ -49,17 +56,17 @@ export class Reconciler {
   /** Those that no driver has claimed yet. A round goes on only as long as their wakes are lost. */
   async #wakeSubmitted(): Promise<number> {
     let woken = 0;
-    let pages = 0;
-    const before = this.#before;
-    for await (const page of this.#pages({ open: true, due: "submitted", ...(before !== undefined && { before }) })) {
+    const submitted = this.#submitted ?? this.#pages({ open: true, due: "submitted" });
+    this.#submitted = undefined;
+    for (let pages = 1; ; pages += 1) {
+      const { value: page } = await submitted.next();
+      if (!page) return woken;
       const lost = await this.#wakeLost(page);
       woken += lost;
-      pages += 1;
-      this.#before = page.at(-1)?.startedAt;
-      if (lost === 0 && pages >= PAGES) return woken;
+      if (lost > 0 || pages < PAGES) continue;
+      this.#submitted = submitted;
+      return woken;
     }
-    this.#before = undefined;
-    return woken;
   }
 
   async #wakeLost(page: readonly ExecutionSummary[]): Promise<number> {
@@ -75,9 +82,10 @@ export class Reconciler {
     return wakes.length;
   }
 
-  async *#pages(options: ListOptions): AsyncGenerator<readonly ExecutionSummary[]> {
+  async *#pages(options: ListOptions): AsyncGenerator<readonly ExecutionSummary[], undefined> {
     let page: ExecutionSummary[] = [];
-    for await (const summary of readList(this.#parts.journal, options)) {
+    const onDamaged = (error: PortcullisError) => this.#tell(error);
+    for await (const summary of readList(this.#parts.journal, { ...options, onDamaged })) {
       if (summary.kind === "call") continue;
       page.push(summary);
       if (page.length < PAGE) continue;
@@ -85,5 +93,12 @@ export class Reconciler {
       page = [];
     }
     if (page.length > 0) yield page;
+  }
+
+  /** Each round finds the same damaged entries. */
+  #tell(error: PortcullisError): void {
+    if (this.#told.has(error.message) || this.#told.size === MOST_TOLD) return;
+    this.#told.add(error.message);
+    this.#parts.onError(error);
   }
 }

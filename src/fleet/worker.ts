@@ -81,7 +81,9 @@ interface Held {
   readonly done: () => void;
   /** Leaves it to another driver, or ends it on request. */
   readonly leave: AbortController;
-  readonly isConversation: boolean;
+  isConversation: boolean;
+  /** Whether a wake has come for it since it was last looked at. */
+  isWoken: boolean;
 }
 
 class FleetWorker implements Worker, DriverWatch {
@@ -94,8 +96,9 @@ class FleetWorker implements Worker, DriverWatch {
   readonly #misfits: Misfits;
   #reconciling: NodeJS.Timeout | undefined;
   #round: Promise<void> | undefined;
-  #taking: Taking | undefined;
-  #hearing: Disposable | undefined;
+  #taking: Promise<Taking | undefined> = Promise.resolve(undefined);
+  /** Ends what tells it of executions. */
+  readonly #told = new DisposableStack();
   /** Resolves when the executions that may have killed their drivers have ended here. */
   #suspects: Promise<unknown> = Promise.resolve();
   /** Executions that were left since the drain began; undefined before. */
@@ -103,8 +106,8 @@ class FleetWorker implements Worker, DriverWatch {
 
   constructor(parts: WorkerParts) {
     this.#parts = parts;
-    const { journal, queue, turns, leaseMs: staleMs, reconcileMs: everyMs, isWrite } = parts;
-    this.#reconciler = new Reconciler({ journal, queue, turns, staleMs, everyMs });
+    const { journal, queue, turns, leaseMs: staleMs, reconcileMs: everyMs, isWrite, onError } = parts;
+    this.#reconciler = new Reconciler({ journal, queue, turns, staleMs, everyMs, onError });
     this.#writes = new OpenWrites(isWrite);
     this.#misfits = new Misfits(journal, parts.tools);
     this.#tenants = new TenantShares(() => journal.held(), parts.perTenant);
@@ -114,18 +117,32 @@ class FleetWorker implements Worker, DriverWatch {
     return this.#held.size;
   }
 
+  /** Rejects as the queue does, and with the reason of `closing`. It then holds nothing. */
   async start(): Promise<void> {
     const { journal, queue, requests, reasonOf, concurrency, reconcileMs, closing, onError } = this.#parts;
+    closing.throwIfAborted();
     journal.workers.add(this);
-    this.#hearing = requests.listen((execution, request) => this.#held.get(execution)?.leave.abort(reasonOf(request)));
+    this.#told.defer(() => journal.workers.delete(this));
+    this.#told.use(requests.listen((execution, request) => this.#held.get(execution)?.leave.abort(reasonOf(request))));
+    const drain = () => void this.drain(0);
+    closing.addEventListener("abort", drain, { once: true });
+    this.#told.defer(() => closing.removeEventListener("abort", drain));
     this.#reconciling = setInterval(() => this.#reconcile(), reconcileMs);
-    closing.addEventListener("abort", () => void this.drain(0), { once: true });
-    this.#taking = await queue.work({
+    const taking = queue.work({
       room: () => (this.#left === undefined ? concurrency - this.#held.size : 0),
       passedOver: () => this.#tenants.passedOver(),
       take: (wake, done) => this.#take(wake, done),
       onError,
     });
+    // If the runtime closes meanwhile, its drain waits for this.
+    this.#taking = taking.catch(() => undefined);
+    try {
+      await taking;
+      closing.throwIfAborted();
+    } catch (error) {
+      await this.drain(0);
+      throw error;
+    }
   }
 
   // ---- what the journal tells of the drivers of this process -------------------------------------------------------
@@ -152,46 +169,62 @@ class FleetWorker implements Worker, DriverWatch {
 
   #take(wake: Wake, done: () => void): void {
     const { execution, tenant } = wake;
-    // What it looks after, it looks at again when its driver has ended.
-    if (this.#held.has(execution)) return done();
-    const { untilEnded, onError, queue } = this.#parts;
-    // Several wakes of a tenant may come at once.
-    if (!this.#tenants.take(tenant))
-      return void untilEnded(
-        queue
-          .wake([{ ...wake, afterMs: RETRY_MS }])
-          .catch(onError)
-          .finally(done),
-      );
-    const looking = this.#lookAfter(wake, done)
+    const held = this.#held.get(execution);
+    if (held) {
+      // What has changed meanwhile is looked at when its driver has ended.
+      held.isWoken = true;
+      return done();
+    }
+    // Wakes may have been on their way when the drain began, and several of a tenant may come at once.
+    if (this.#left !== undefined || !this.#tenants.take(tenant)) return this.#putBack(wake, done);
+    const holds: Held = { done, leave: new AbortController(), isConversation: true, isWoken: false };
+    this.#held.set(execution, holds);
+    const { onError, queue } = this.#parts;
+    const looking = this.#lookAfter(wake, holds)
       .catch(onError)
-      .finally(() => {
+      .then(() => {
+        // From here on this worker, too, may be handed the execution again.
         this.#held.delete(execution);
         this.#writes.forget(execution);
-        this.#underWay.delete(looking);
+        // In place of a wake for a later time, which it may have been put to rest with.
+        return holds.isWoken ? queue.wake([{ execution, tenant }]) : undefined;
+      })
+      .catch(onError)
+      .finally(() => {
         this.#tenants.giveBack(tenant);
         done();
-        this.#taking?.pull();
+        void this.#taking.then((taking) => taking?.pull());
       });
-    this.#underWay.add(looking);
-    void untilEnded(looking);
+    this.#track(looking);
+  }
+
+  /** For another worker; or for later, if the tenant has as much as it may. */
+  #putBack(wake: Wake, done: () => void): void {
+    const { queue, onError } = this.#parts;
+    const later = this.#left === undefined ? { ...wake, afterMs: RETRY_MS } : wake;
+    this.#track(queue.wake([later]).catch(onError).finally(done));
+  }
+
+  #track(work: Promise<void>): void {
+    const tracked = work.finally(() => this.#underWay.delete(tracked));
+    this.#underWay.add(tracked);
+    void this.#parts.untilEnded(tracked);
   }
 
   /** Drives an execution, and looks at it again, until there is nothing more to do here. */
-  async #lookAfter({ execution, tenant, failures = 0 }: Wake, done: () => void): Promise<void> {
+  async #lookAfter({ execution, tenant, failures = 0 }: Wake, held: Held): Promise<void> {
     const { journal, only } = this.#parts;
-    const leave = new AbortController();
-    this.#held.set(execution, { done, leave, isConversation: true });
     if (this.#misfits.has(execution))
       return this.#parts.queue.wake([{ execution, tenant, failures, afterMs: RETRY_MS }]);
     if (!only({ execution, tenant }))
       return this.#wakeLater({ execution, tenant, failures }, { type: "left", why: undefined });
     let failed = failures;
     for (;;) {
+      held.isWoken = false;
       const summary = await findIfKnown(journal, execution);
       if (!summary) return;
-      this.#held.set(execution, { done, leave, isConversation: summary.kind === "conversation" });
-      const taken = await this.#takeUp(summary, leave.signal);
+      held.isConversation = summary.kind === "conversation";
+      const taken = await this.#takeUp(summary, held.leave.signal);
       switch (taken.type) {
         case "others":
           return;
@@ -280,12 +313,15 @@ class FleetWorker implements Worker, DriverWatch {
       this.#leaveIdle();
     }
     const late = setTimeout(() => this.#leaveAll(), afterMs);
-    await Promise.all(this.#underWay);
-    clearTimeout(late);
+    try {
+      await (await this.#taking)?.[Symbol.asyncDispose]();
+      // Once it takes no more, nothing more comes under way.
+      await Promise.all(this.#underWay);
+    } finally {
+      clearTimeout(late);
+    }
     await this.#round;
-    await this.#taking?.[Symbol.asyncDispose]();
-    this.#hearing?.[Symbol.dispose]();
-    this.#parts.journal.workers.delete(this);
+    this.#told.dispose();
     return this.#left;
   }
 

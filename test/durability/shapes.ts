@@ -24,7 +24,7 @@ export const SHAPES: readonly Shape[] = [
     writes: 0,
   },
   {
-    program: `const first = await Promise.race([tools.double({ n: 4 }), new Promise((resolve) => setTimeout(resolve, 60_000))]);
+    program: `const first = await Promise.race([tools.double({ n: 4 }), new Promise((resolve) => setTimeout(resolve, 86_400_000))]);
       await new Promise((resolve) => setTimeout(resolve, 5));
       return first;`,
     value: 8,

@@ -155,6 +155,24 @@ describe.skipIf(noPostgres)("the queue in pg-boss", () => {
     await expect.poll(() => worker.taken).toHaveLength(4);
   });
 
+  test("names may have every character that a journal keeps", async () => {
+    await using shared = await share();
+    const { queue } = await shared.join();
+    const wakes = ["a\0b", "\\0000", "half \ud800", "ü😀'"].map((execution) => ({
+      execution,
+      tenant: `of ${execution}`,
+    }));
+    const ids = wakes.map(({ execution }) => execution);
+    await queue.wake(wakes);
+    expect(await queue.unqueued([...ids, "other\0"], 60_000)).toEqual(["other\0"]);
+    expect((await queue.queued()).map(({ tenant }) => tenant).toSorted()).toEqual(
+      wakes.map(({ tenant }) => tenant).toSorted(),
+    );
+    await using worker = await taking(queue, { passedOver: ["of a\0b"] });
+    await expect.poll(() => worker.taken).toHaveLength(3);
+    expect(worker.taken).toEqual(expect.arrayContaining(wakes.slice(1)));
+  });
+
   test("a role without rights is told what it lacks", async () => {
     await using shared = await share();
     const { pool } = await shared.connect();
