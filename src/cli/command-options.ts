@@ -3,6 +3,7 @@ import { type CommandOptions, collecting, defaulting, hidden, mandatory, reading
 import { APPROVE_MODES, callResult, duration, parseJson, toolChoice, whole, word } from "./input/option-values.ts";
 import {
   fileName,
+  readPriceFile,
   readWebhookFile,
   readAnswerSchema,
   readDocument,
@@ -287,6 +288,10 @@ export const SERVE = {
     "JSON file with a list of { url, secret, events, allowPrivate }: servers that are told when executions wait or have ended",
     readWebhookFile,
   ),
+  "--prices <file>": reading(
+    "JSON file with prices of models, for the costs of tenants at /metrics, in the form of the package's src/models/prices.json",
+    readPriceFile,
+  ),
   "--open": "open the page in a browser",
 };
 
@@ -355,7 +360,7 @@ export const BENCH = {
     `size of the context window, in tokens; ${count(WINDOW_TOKENS.default)} by default`,
     whole(WINDOW_TOKENS),
   ),
-  "--prices <file>": "your own prices, as JSON in the form of the package's src/comparison/accounting/prices.json",
+  "--prices <file>": "your own prices, as JSON in the form of the package's src/models/prices.json",
   "--priced-as <model>": "model whose prices weight the tokens; by default the usual price ratios",
   "--live": "measure with a real model, in both modes, several times: it costs money",
   "--provider <name>": `with --live, the provider: ${PROVIDER_NAMES}`,

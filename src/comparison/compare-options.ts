@@ -10,7 +10,7 @@ import {
 } from "../option-rules/options.ts";
 import { AT_ONCE, CUT_TOKENS, WINDOW_TOKENS } from "./compare-numbers.ts";
 import { factorsOf } from "./accounting/accounting.ts";
-import { PRICES, priceOf, type PriceTable, readPrices, REFERENCE_PRICE } from "./accounting/prices.ts";
+import { PRICES, priceOf, type PriceTable, readPrices, REFERENCE_PRICE } from "../models/prices.ts";
 import type { WireName } from "./wires/wire.ts";
 import { installedWires, missingWires, WIRES } from "./wires/wires.ts";
 import { countTokens } from "../tools/count-tokens.ts";

@@ -3,6 +3,7 @@ import type { RequestListener } from "node:http";
 import { loadPackage, optionError, PortcullisError } from "../errors.ts";
 import type { AgentEvent } from "../agent/event.ts";
 import { readOptions, type Resolved } from "../option-rules/options.ts";
+import { readPrices } from "../models/prices.ts";
 import type { Runtime } from "../runtime.ts";
 import { withTraceparent } from "../telemetry/with-traceparent.ts";
 import { packageVersion } from "../sandboxes/package-files.ts";
@@ -121,6 +122,7 @@ class Server {
 
   constructor(runtime: Runtime, options: Resolved<typeof SERVER_RULES>, { createApp }: typeof import("./api/app.ts")) {
     const webhooks = readWebhooks(options.webhooks ?? []);
+    const prices = options.prices && readPrices(options.prices);
     this.#options = options;
     this.#runtime = runtime.derive({});
     const { journal } = runtime;
@@ -165,7 +167,7 @@ class Server {
     });
     this.#hosts = new Set(allowedHosts("localhost", hostNames));
     // After what may throw: until the server is closed, all figures of the process are told to them.
-    this.#metrics = new Metrics();
+    this.#metrics = new Metrics(prices);
     const api = {
       ...shared,
       runtimeOf: (key: Key) => this.#runtimes.get(key),

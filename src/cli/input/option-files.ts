@@ -3,6 +3,7 @@ import { basename } from "node:path";
 import { PortcullisError } from "../../errors.ts";
 import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
 import { jsonSchema, type Schema } from "../../tools/schema.ts";
+import { type PriceTable, readPrices } from "../../models/prices.ts";
 import type { WebhookOptions } from "../../serve/webhooks/webhook-options.ts";
 import { EXIT } from "../exit-code.ts";
 import { causeOf, Failure } from "../failure.ts";
@@ -51,6 +52,15 @@ export function readResultSchema(flag: string, path: string): Schema {
     return jsonSchema(JSON.parse(readFileSync(path, "utf8")) as JsonSchema);
   } catch (error) {
     throw new Failure(EXIT.usage, `${flag} ${path}: ${causeOf(error)}. Give a file with a JSON Schema.`);
+  }
+}
+
+/** Reads a table of prices. */
+export function readPriceFile(flag: string, path: string): PriceTable {
+  try {
+    return readPrices(JSON.parse(readFileSync(path, "utf8")));
+  } catch (cause) {
+    throw new Failure(EXIT.usage, `${flag}: ${path} cannot be used: ${(cause as Error).message}`, { cause });
   }
 }
 

@@ -1,5 +1,5 @@
 import { type Exchange, sum } from "./count-exchange.ts";
-import type { Price } from "./prices.ts";
+import type { Price } from "../../models/prices.ts";
 
 /** Tokens of a conversation that pass through its model. Every turn reads the whole conversation before it again. */
 export interface Spent {

@@ -1,4 +1,4 @@
-import { dollarsOf, type Price } from "../accounting/prices.ts";
+import { dollarsOf, type Price } from "../../models/prices.ts";
 import type { Model, ModelUsage, TurnReply } from "../../models/model.ts";
 
 /** Maximum number of tokens that a turn may write. A turn without reported usage is priced as if it wrote as many as it was allowed. */

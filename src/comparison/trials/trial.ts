@@ -2,7 +2,7 @@ import type { AgentOptions } from "../../agent/agent-options.ts";
 import { isDeepStrictEqual } from "node:util";
 import { contextsOf } from "../accounting/accounting.ts";
 import { exchangeOf, sum, type TokenCounter } from "../accounting/count-exchange.ts";
-import type { Price } from "../accounting/prices.ts";
+import type { Price } from "../../models/prices.ts";
 import type { Model, ModelUsage, Opening } from "../../models/model.ts";
 import type { Runtime } from "../../runtime.ts";
 import { recordLastRequest } from "../wires/record-requests.ts";

@@ -73,10 +73,17 @@ export function createApp(parts: AppParts): (request: Request) => Promise<Respon
       return answered(parts, asked, () => serve(parts, line, asked, named));
     });
   for (const other of others)
-    app.on([...other.methods], other.path, (context) => {
-      const { refuse, keyHeader } = other;
+    app.on([...other.methods], other.path, async (context) => {
+      const { refuse, keyHeader, rateHeaders } = other;
       const asked: Asked = { request: context.req.raw, path: other.path, ...given({ refuse, keyHeader }) };
-      return answered(parts, asked, async () => other.handle(asked.request, keyOf(parts, other.scope, asked)));
+      const response = await answered(parts, asked, async () =>
+        other.handle(asked.request, keyOf(parts, other.scope, asked)),
+      );
+      const { key } = asked;
+      if (rateHeaders && key?.rate)
+        for (const [name, value] of Object.entries(rateHeaders(parts.admitted.rates.left(key.id, key.rate))))
+          response.headers.set(name, value);
+      return response;
     });
   const methods = Map.groupBy(
     [

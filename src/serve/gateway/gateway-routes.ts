@@ -45,6 +45,7 @@ function routesOf(surface: Surface, keyHeader?: string) {
         throw error;
       }
     },
+    rateHeaders: (left) => surface.rateHeaders(left, Date.now()),
     refuse: (problem) => refusalResponse(surface, refusalOfProblem(problem)),
   });
 }

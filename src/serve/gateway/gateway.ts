@@ -254,7 +254,7 @@ export class Gateway {
     onEvent: (event: AgentEvent) => void = () => {},
   ): Promise<AgentEnding | undefined> {
     if (plan.type === "repeat") return undefined;
-    const { served, pauseMs, runs, onEvent: onAny } = this.#parts;
+    const { served, pauseMs, runs, metrics, onEvent: onAny } = this.#parts;
     const { tenant } = key;
     if (plan.type === "go_on" && Object.keys(plan.results).length > 0)
       await runtime.answer(execution, plan.results, { tenant });
@@ -275,6 +275,7 @@ export class Gateway {
         onEvent: (event) => {
           onEvent(event);
           onAny(event);
+          if (event.type === "turn_ended") metrics.spent(tenant, model.name, event.usage);
         },
       });
       try {

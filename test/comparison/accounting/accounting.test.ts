@@ -8,7 +8,7 @@ import {
   regroup,
   sum,
 } from "../../../src/comparison/accounting/count-exchange.ts";
-import { PRICES, priceOf, REFERENCE_PRICE } from "../../../src/comparison/accounting/prices.ts";
+import { PRICES, priceOf, REFERENCE_PRICE } from "../../../src/models/prices.ts";
 
 /** Two calls in one turn, then one that needed their answers, then the answer. */
 const EXCHANGE: Exchange = {

@@ -15,7 +15,7 @@ import type { Model } from "../../../src/models/index.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../../src/testing.ts";
 import { contextsOf } from "../../../src/comparison/accounting/accounting.ts";
 import { exchangeOf } from "../../../src/comparison/accounting/count-exchange.ts";
-import { dollarsOf } from "../../../src/comparison/accounting/prices.ts";
+import { dollarsOf } from "../../../src/models/prices.ts";
 import { summariseTrials } from "../../../src/comparison/trials/summarise-trials.ts";
 import { recordLastRequest } from "../../../src/comparison/wires/record-requests.ts";
 import { openAiResponsesWire } from "../../../src/comparison/wires/openai-responses-wire.ts";

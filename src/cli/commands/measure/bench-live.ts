@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { runTrials } from "../../../comparison/trials/run-trials.ts";
 import { given } from "../../../option-rules/given.ts";
 import { optionError } from "../../../errors.ts";
-import { priceOf, type PriceTable } from "../../../comparison/accounting/prices.ts";
+import { priceOf, type PriceTable } from "../../../models/prices.ts";
 import { summariseTrials } from "../../../comparison/trials/summarise-trials.ts";
 import { TRIAL_MODES, type OfflineCheck, type Trial, type TrialMode } from "../../../comparison/trials/trial.ts";
 import { WIRES } from "../../../comparison/wires/wires.ts";

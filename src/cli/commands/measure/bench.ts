@@ -1,11 +1,11 @@
 import { standardStreams, writeStdout, writeStyled } from "../../terminal/standard-streams.ts";
-import { readFileSync } from "node:fs";
 import { AT_ONCE, CUT_TOKENS, WINDOW_TOKENS } from "../../../comparison/compare-numbers.ts";
 import type { CompareOptions } from "../../../comparison/compare-options.ts";
 import { compare } from "../../../comparison/compare.ts";
 import { leading, type Comparison } from "../../../comparison/comparison.ts";
 import { ENVELOPE_TOKENS } from "../../../comparison/accounting/count-exchange.ts";
-import { PRICES, REFERENCE_PRICE, readPrices, type PriceTable } from "../../../comparison/accounting/prices.ts";
+import { readPriceFile } from "../../input/option-files.ts";
+import { PRICES, REFERENCE_PRICE } from "../../../models/prices.ts";
 import { reportFrom, sweepFrom, type BenchReport, type Sweep } from "../../../comparison/report/report.ts";
 import { reportMarkdown } from "../../../comparison/report/report-tables.ts";
 import { reportNotes, reportTables } from "../../../comparison/report/report-tables.ts";
@@ -95,7 +95,7 @@ function shown(comparisons: readonly Comparison[]): Pick<CompareOptions, "wires"
 
 function settingsOf(options: CommandOptions<typeof BENCH>) {
   const { prices, pricedAs = REFERENCE_PRICE } = options;
-  const priceTable = prices === undefined ? PRICES : readPriceFile(prices);
+  const priceTable = prices === undefined ? PRICES : readPriceFile("--prices", prices);
   const { window: windowTokens = WINDOW_TOKENS.default, cut: cutTokens = CUT_TOKENS.default } = options;
   const { atOnce = AT_ONCE.default } = options;
   const sizes = { atOnce, cutTokens, windowTokens };
@@ -112,14 +112,6 @@ function settingsOf(options: CommandOptions<typeof BENCH>) {
       pricedAs,
     },
   };
-}
-
-function readPriceFile(path: string): PriceTable {
-  try {
-    return readPrices(JSON.parse(readFileSync(path, "utf8")));
-  } catch (cause) {
-    throw new Failure(EXIT.usage, `--prices: ${path} cannot be used: ${(cause as Error).message}`, { cause });
-  }
 }
 
 function print(report: BenchReport, { out, json }: CommandOptions<typeof BENCH>): void {

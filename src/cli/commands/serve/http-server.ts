@@ -64,6 +64,7 @@ export async function openHttpServer(
     | "pauseMs"
     | "secrets"
     | "webhooks"
+    | "prices"
     | "approve"
     | "patienceMs"
   > = {},

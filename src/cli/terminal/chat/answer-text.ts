@@ -1,5 +1,5 @@
 import type { AgentReport } from "../../../agent/agent-report.ts";
-import { dollarsOf, PRICES } from "../../../comparison/accounting/prices.ts";
+import { dollarsOf, PRICES } from "../../../models/prices.ts";
 import { count, counted } from "../../../output/count-text.ts";
 import { conversationFunnel } from "../../../views/parts/funnel-view.ts";
 import { duration, funnelInLine } from "../../../views/words.ts";

@@ -15,5 +15,10 @@ export const messagesSurface: Surface = {
     stateGone: "container: there is no container of this id for this key, or it has expired.",
   },
   requestIdHeader: "request-id",
+  rateHeaders: ({ limit, remaining, resetMs }, now) => ({
+    "anthropic-ratelimit-requests-limit": String(limit),
+    "anthropic-ratelimit-requests-remaining": String(remaining),
+    "anthropic-ratelimit-requests-reset": new Date(now + resetMs).toISOString().replace(/\.\d+Z$/, "Z"),
+  }),
   ids: { reply: "msg_", call: "toolu_", program: "srvtoolu_", state: "container_", text: "text_" },
 };

@@ -1,5 +1,5 @@
-import { optionError, PortcullisError } from "../../errors.ts";
-import type { ModelUsage } from "../../models/model.ts";
+import { optionError, PortcullisError } from "../errors.ts";
+import type { ModelUsage } from "./model.ts";
 import table from "./prices.json" with { type: "json" };
 
 /** What a model's tokens cost, in US dollars per million. */

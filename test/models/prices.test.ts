@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { PRICES, priceOf, readPrices } from "../../../src/comparison/accounting/prices.ts";
+import { PRICES, priceOf, readPrices } from "../../src/models/prices.ts";
 
 describe("prices", () => {
   test("the package's own table is dated, and every price says where it was read", () => {
