@@ -132,7 +132,14 @@ describe.each([
   test.skipIf(isMissing)("is told where a text does not match, and nothing runs", async () => {
     const { text, calls } = await run('await tools.db.query("a\\nx")', withRegex("a\\nb"));
     expect(text).toContain('The input of db.query does not fit: line 2, column 1: "x" does not fit');
+    expect(text).toContain("/^(?:a\\nb)$/");
     expect(calls).toMatchObject([{ outcome: { code: "input_invalid" } }]);
+  });
+
+  test.skipIf(isMissing)("reads in the declaration what the text must match", async () => {
+    const { runtime } = await run("1", withRegex("SELECT \\w+"));
+    const declared = runtime.declarations({ language });
+    expect(declared).toContain("/* /^(?:SELECT \\w+)$/ */");
   });
 
   test.skipIf(isMissing).each(["5", "[]", "{}"])("is told that %s is no text", async (value) => {

@@ -24,7 +24,7 @@ const PARTS_READ = 2000;
 
 /** A JSON Schema as a type on one line, for a model. What types cannot express is in comments, or left to the gate. */
 export function typeText(schema: JsonSchema, options: TypeTextOptions): string {
-  return new TypePrinter(schema, options).print(schema, 0).text;
+  return new TypePrinter(schema, options).whole();
 }
 
 /** Maximum length of a type in a sentence about a value that does not fit, in characters. */
@@ -136,6 +136,12 @@ class TypePrinter {
     return { text: others === false || isFields(schema.properties) ? emptyObject : anyObject };
   }
 
+  /** The type of the root, with what it demands beyond that. Its description is the tool's. */
+  whole(): string {
+    const { text } = this.print(this.#root, 0);
+    return text + this.#commentOf([this.#constraints(this.#root)]);
+  }
+
   fields(schema: JsonSchema, depth: number): readonly Field[] {
     const properties = isFields(schema.properties) ? Object.entries(schema.properties) : [];
     const required = new Set(Array.isArray(schema.required) ? schema.required : []);
@@ -148,14 +154,22 @@ class TypePrinter {
   }
 
   #comment(property: unknown): string {
-    const { constraints = false, descriptionLength } = this.#options;
+    const { descriptionLength } = this.#options;
     if (!isFields(property)) return "";
     const { description } = property;
-    const parts = [
-      constraints ? constraintText(this.#root, property, this.#notation.integer === this.#notation.number) : "",
-      descriptionLength > 0 && typeof description === "string" ? oneLine(description, descriptionLength) : "",
-    ].filter((part) => part !== "");
-    return parts.length === 0 ? "" : ` /* ${parts.join("; ").replaceAll("*/", "* /")} */`;
+    const about =
+      descriptionLength > 0 && typeof description === "string" ? oneLine(description, descriptionLength) : "";
+    return this.#commentOf([this.#constraints(property), about]);
+  }
+
+  #constraints(schema: JsonSchema): string {
+    const { constraints = false } = this.#options;
+    return constraints ? constraintText(this.#root, schema, this.#notation.integer === this.#notation.number) : "";
+  }
+
+  #commentOf(parts: readonly string[]): string {
+    const said = parts.filter((part) => part !== "");
+    return said.length === 0 ? "" : ` /* ${said.join("; ").replaceAll("*/", "* /")} */`;
   }
 
   #follow(reference: string, depth: number): Type {
