@@ -12,6 +12,7 @@ import type { Ending } from "../outcome.ts";
 import { approverOfProgram, type ExecutionState, usageOf } from "../from-journal/execution-state.ts";
 import type { Earlier } from "../from-journal/earlier-execution.ts";
 import type { Past } from "../from-journal/past-execution.ts";
+import { unknownFieldNotes } from "./unknown-fields.ts";
 import type { TrackedLog } from "../from-journal/tracked-log.ts";
 import type { Scope } from "../scope.ts";
 import { Driver, type Work } from "./drive.ts";
@@ -102,9 +103,20 @@ async function driveProgram(scope: Scope, log: TrackedLog, work: Work, session: 
   const driven = unapproved
     ? { ...NOT_DRIVEN, ...usageOf(log.state), ending: unapproved }
     : await new Driver(scope, log, session, work).run();
-  return note === undefined || driven.ending.type === "waiting"
-    ? driven
-    : { ...driven, notes: [...driven.notes, note] };
+  if (driven.ending.type === "waiting") return driven;
+  const unknown = driven.ending.type === "completed" ? unknownFieldsOf(scope, log, session) : [];
+  return { ...driven, notes: [...driven.notes, ...(note === undefined ? [] : [note]), ...unknown] };
+}
+
+function unknownFieldsOf(
+  { gate, language, observed }: Scope,
+  { state: { header } }: TrackedLog,
+  { lines }: GateSession,
+): readonly string[] {
+  if (header?.kind !== "program") return [];
+  const names = new Set(lines.flatMap(({ tool, outcome }) => (outcome.type === "value" ? [tool] : [])));
+  const called = [...names].flatMap((name) => gate.tools.get(name) ?? []);
+  return unknownFieldNotes(header.source, language, observed ? called.map(observed.shown) : called);
 }
 
 async function leaveFailed(log: TrackedLog, session: GateSession, error: unknown): Promise<void> {

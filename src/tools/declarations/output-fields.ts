@@ -31,6 +31,12 @@ export function missingFieldAdvice(field: string, tools: readonly Tool[]): strin
   return `${subjectOf(only.tool)} has no field ${JSON.stringify(field)}${byNow(only.tool)}. It has ${told.join(", ")}${more}.`;
 }
 
+/** Whether a result of the tool may have fields that nothing is known of. */
+export function mayHaveOtherFields(tool: Tool): boolean {
+  const { all, isOpen } = outputFieldsOf(tool);
+  return all.size === 0 || isOpen;
+}
+
 function subjectOf({ name, stream }: Tool): string {
   return `${stream ? "An item" : "A result"} of tools.${name}`;
 }
@@ -46,16 +52,29 @@ function outputFieldsOf(tool: Tool) {
   const inner = schemaInText(schema);
   const open: unknown[] = [schema];
   let read = 0;
+  let isOpen = false;
   for (let part = open.pop(); part !== undefined && read < PARTS_READ; part = open.pop(), read += 1) {
     if (typeof part !== "object" || part === null) continue;
     for (const name of propertiesOf(part)) all.add(name);
+    isOpen ||= isOpenPart(part);
     open.push(...Object.values(part).slice(0, PARTS_READ));
   }
   const isText = inner !== undefined;
   // A schema that was not read to its end may have the field.
   return read < PARTS_READ
-    ? { top: propertiesOf(inner ?? schema), all, isText }
-    : { top: [], all: new Set<string>(), isText };
+    ? { top: propertiesOf(inner ?? schema), all, isText, isOpen }
+    : { top: [], all: new Set<string>(), isText, isOpen: true };
+}
+
+/** Whether values have fields that the schema does not name: of any name, or of objects of which it says nothing. */
+function isOpenPart(part: object): boolean {
+  const { additionalProperties, properties, type } = part as Readonly<Record<string, unknown>>;
+  const isObject = type === "object" || (Array.isArray(type) && type.includes("object"));
+  return (
+    additionalProperties === true ||
+    (typeof additionalProperties === "object" && additionalProperties !== null) ||
+    (isObject && properties === undefined && additionalProperties !== false)
+  );
 }
 
 function propertiesOf(schema: object): readonly string[] {
