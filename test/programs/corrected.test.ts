@@ -231,6 +231,52 @@ test("a write whose outcome is unknown waits, and goes on as a person decides", 
 });
 
 test.each([
+  ["done", { done: { value: 7 } }],
+  ["done again", { allow: true }],
+  ["neither", { allow: false }],
+] as const)(
+  "what was read before a write of unknown outcome that is decided as %s is read again",
+  async (_, decision) => {
+    const begun = Promise.withResolvers<void>();
+    const reads: number[] = [];
+    let writes = 0;
+    const read = defineTool({
+      ...common,
+      name: "read",
+      effect: "read",
+      handler: ({ n }: { n: number }) => reads.push(n),
+    });
+    const write = defineTool({
+      ...common,
+      name: "write",
+      effect: "write",
+      handler: () => {
+        writes += 1;
+        if (writes > 1) return writes;
+        begun.resolve();
+        return new Promise(() => {});
+      },
+    });
+    const journal = createMemoryJournal();
+    const tools = [read, write];
+    const logger = { error: () => {} };
+    await using runtime = await createRuntime({ tools, sandbox, journal, logger, approve: later });
+    const a = await runtime.execute(
+      `await tools.read({ n: 1 }); void tools.write({ n: 1 }); await new Promise((r) => setTimeout(r, 1)); ${FAILS}`,
+    );
+    await begun.promise;
+    const source = `await tools.write({ n: 1 }).catch(() => {}); return tools.read({ n: 1 });`;
+    const b = await runtime.execute(source, { after: a.execution });
+    expect(b.outcome.type).toBe("waiting");
+    // Another process takes it up, which knows of the decision and of the call that stands for it from the journal alone.
+    await using other = await createRuntime({ tools, sandbox, journal, logger, approve: later });
+    const ended = await other.resume(b.execution, { decisions: { 1: decision } });
+    expect(ended.outcome).toEqual({ type: "completed", value: 2 });
+    expect(reads).toEqual([1, 1]);
+  },
+);
+
+test.each([
   ["fail", "failed", 1],
   ["retry", "completed", 2],
 ] as const)("with onUnknown %s a write whose outcome is unknown ends as %s", async (onUnknown, type, times) => {

@@ -180,7 +180,7 @@ export class EarlierCalls {
   takeHidden({ name }: Tool, key: string | undefined): EarlierCall | undefined {
     const isEqual = (call: EarlierCall) => (key === undefined ? call.tool === name : call.key === key);
     const found = this.#hidden.find((call) => isEqual(call) && !this.#used.has(call));
-    if (found) this.#used.add(found);
+    if (found) this.#use(found, false);
     return found;
   }
 
@@ -204,6 +204,8 @@ export class EarlierCalls {
 
   #use(call: EarlierCall, isGiven: boolean): void {
     this.#used.add(call);
+    // A handler whose outcome is unknown may have taken effect after all that was read, whatever is decided about it.
+    if (call.isUnknown) this.noteMade(call.effect);
     if (isGiven && call.effect !== "read") this.#changedAt = Math.max(this.#changedAt, call.ended);
   }
 }
