@@ -13,6 +13,7 @@ import {
 import { parseLimit } from "./input/units.ts";
 import type { Language } from "../../bridge/frames.ts";
 import { MAX_TOKENS, MAX_TURNS } from "../agent/agent-options.ts";
+import { REUSE_OPTIONS } from "../agent/calls/failed-programs.ts";
 import { PROGRAMS_OPTIONS } from "../agent/prompt/programs-option.ts";
 import { AT_ONCE, CUT_TOKENS, REPEAT, WINDOW_TOKENS } from "../comparison/compare-numbers.ts";
 import { RECOVER_RULES } from "../executions/recover-options.ts";
@@ -128,6 +129,10 @@ const CONVERSATION = {
   "--programs <where>": reading(
     "where its programs run: local, hosted (at the provider) or none",
     word(PROGRAMS_OPTIONS, PROGRAMS_OPTIONS.join(", ")),
+  ),
+  "--reuse <when>": reading(
+    "whether the program after one that failed is answered as that one was: after-failure (default) or never",
+    word(REUSE_OPTIONS, REUSE_OPTIONS.join(", ")),
   ),
   ...SANDBOX,
   ...BASE_URL,

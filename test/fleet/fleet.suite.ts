@@ -86,6 +86,57 @@ export function behavesAsFleet(name: string, share: () => Promise<SharedFleet>):
       expect(made).toHaveLength(1);
     });
 
+    test("a program that corrects one of another worker does nothing again, whichever worker drives it and whichever takes it up", async () => {
+      await using shared = await share();
+      const made: string[] = [];
+      const handled: string[] = [];
+      const tools = (worker: string) => [
+        ...makeTools(made).filter(({ name }) => name !== "double" && name !== "pay"),
+        defineTool({ ...common, name: "double", effect: "read", handler: ({ n }) => (handled.push(worker), n * 2) }),
+        defineTool({ ...common, name: "pay", effect: "write", handler: ({ n }) => (handled.push(worker), n) }),
+      ];
+      await using server = await open(shared.join(), { tools: tools("server") });
+      await using one = await open(shared.join(), { tools: tools("one") });
+      const first = await work(one);
+      const calls = "const paid = await tools.pay({ n: 3 }); const twice = await tools.double({ n: 4 });";
+      const failed = await server.submit(`${calls} throw new Error("wrong");`);
+      expect(valueOf(await server.wait(failed))).toMatchObject({ type: "failed" });
+      await first[Symbol.asyncDispose]();
+      expect(handled).toEqual(["one", "one"]);
+
+      await using two = await open(shared.join(), { tools: tools("two") });
+      const second = await work(two);
+      const fixed = await server.submit(`${calls} const { n } = await tools.ask({ n: 1 }); return [paid, twice, n];`, {
+        after: failed,
+      });
+      expect((await server.wait(fixed)).listed).toMatchObject({ state: "waiting", waitsFor: ["ask"] });
+      await second[Symbol.asyncDispose]();
+      // A third worker takes up what the second one has been given again, by the journal alone.
+      await using three = await open(shared.join(), { tools: tools("three") });
+      await using _ = await work(three);
+      await server.answer(fixed, { 3: { value: { n: 7 } } });
+      const { report } = await server.wait(fixed);
+      expect(report?.outcome).toEqual({ type: "completed", value: [3, 8, 7] });
+      expect(report?.usage.reused).toBe(2);
+      expect(handled).toEqual(["one", "one"]);
+    });
+
+    test("a program that is submitted after one of another tenant, an open or an unknown one is refused, and nothing is woken", async () => {
+      await using shared = await share();
+      await using server = await open(shared.join());
+      await using runtime = await open(shared.join());
+      await using _ = await work(runtime);
+      const waiting = await server.submit("return tools.ask({ n: 1 });");
+      await server.wait(waiting);
+      const ended = await server.submit(SUM, { tenant: "acme" });
+      await server.wait(ended, { tenant: "acme" });
+      await expect.poll(() => shared.wakes()).toBe(0);
+      await expect(server.submit(SUM, { after: waiting })).rejects.toMatchObject({ code: "execution_open" });
+      await expect(server.submit(SUM, { after: ended })).rejects.toMatchObject({ code: "execution_unknown" });
+      await expect(server.submit(SUM, { after: "no-such" })).rejects.toMatchObject({ code: "execution_unknown" });
+      expect(await shared.wakes()).toBe(0);
+    });
+
     test("a waiting execution rests: no wake, and no reconciler, brings it to a worker again", async () => {
       await using shared = await share();
       const fleet = shared.join();

@@ -83,7 +83,7 @@ export async function chat(options: ChatOptions): Promise<number> {
     using _ = shown.hold();
     return await approver.approve(request);
   };
-  const { context: documents, reasoning: effort, programs: where, maxTurns, instructions } = options;
+  const { context: documents, reasoning: effort, programs: where, maxTurns, instructions, reuse } = options;
   const { parallelCalls, maxOutputTokens, allowChangedTools } = options;
   const talk = await runtime.converse({
     model,
@@ -92,7 +92,7 @@ export async function chat(options: ChatOptions): Promise<number> {
     ...(documents.length === 0 ? {} : { documents }),
     ...(fallbacks.length === 0 ? {} : { fallbacks }),
     ...(parallelCalls ? {} : { parallelCalls }),
-    ...given({ programs: where, maxTurns, instructions, maxOutputTokens, reasoning: effort && { effort } }),
+    ...given({ programs: where, reuse, maxTurns, instructions, maxOutputTokens, reasoning: effort && { effort } }),
     onEvent: (event: AgentEvent) => {
       const began = event.type === "program_started" && event.execution === talk.execution ? event.callId : undefined;
       // A program that goes on after a wait begins again.

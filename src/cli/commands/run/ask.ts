@@ -25,7 +25,7 @@ export async function ask(task: string, options: CommandOptions<typeof ASK>): Pr
   const more = { tellsCalls: true, limits: options.limit, approvePrograms: approveProgram, ...given({ tenant }) };
   await using open = await openRuntime(options, journal, more);
   const { runtime, signal, screen } = open;
-  const { context: documents, reasoning: effort, programs, maxTurns } = options;
+  const { context: documents, reasoning: effort, programs, maxTurns, reuse } = options;
   const { toolChoice, parallelCalls, maxOutputTokens, answer } = options;
   const report = await runtime.agent<unknown>({
     model,
@@ -34,7 +34,7 @@ export async function ask(task: string, options: CommandOptions<typeof ASK>): Pr
     ...(documents.length === 0 ? {} : { documents }),
     ...(fallbacks.length === 0 ? {} : { fallbacks }),
     ...(parallelCalls ? {} : { parallelCalls }),
-    ...given({ execution, programs, maxTurns, instructions, toolChoice, maxOutputTokens, answer }),
+    ...given({ execution, programs, reuse, maxTurns, instructions, toolChoice, maxOutputTokens, answer }),
     ...given({ tools: file?.narrow(open.tools) }),
     ...given({ reasoning: effort && { effort }, onEvent: options.json ? undefined : showConversation(screen) }),
   });

@@ -6,11 +6,12 @@ import type { CommandOptions, DECIDE } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
 import { findExecution, readResumedHeader } from "../../input/find-execution.ts";
 import { existingJournal } from "../../input/open-journal.ts";
+import { wakingJournal } from "../../input/waking-journal.ts";
 import { resumeCommand, sameAs } from "../../terminal/executions/waiting-hints.ts";
 import { printJson } from "../../terminal/print.ts";
 import { writeStderr } from "../../terminal/standard-streams.ts";
 
-/** `portcullis decide`: notes a decision about a call that waits. It runs nothing; `resume` does. */
+/** `portcullis decide`: notes a decision about a call that waits. It runs nothing; `resume` does, or a worker of the fleet. */
 export async function decide(named: string, call: string, options: CommandOptions<typeof DECIDE>): Promise<number> {
   const { allow = false, deny = false, done, by, note, remember = false, grant, tenant = "default" } = options;
   const answers = [allow, deny, done !== undefined].filter(Boolean).length;
@@ -23,11 +24,13 @@ export async function decide(named: string, call: string, options: CommandOption
   };
   await using journal = existingJournal(options.journal);
   const execution = await findExecution(journal, named, tenant);
-  await noteDecision({ journal, tenant }, execution, { decisions: { [call]: decision } });
+  await using waking = await wakingJournal(journal);
+  await noteDecision({ journal: waking.journal, tenant }, execution, { decisions: { [call]: decision } });
   const header = await readResumedHeader(journal, execution);
   const whole = header?.execution ?? execution;
   const next = resumeCommand(whole, sameAs(header, options.journal));
   if (options.json) printJson({ execution, call, resume: whole });
+  else if (waking.isFleets) writeStderr(`Noted. A worker of the fleet goes on with ${whole}.\n`);
   else writeStderr(`Noted. Take it up, with the tools it began with: ${next}\n`);
   return EXIT.completed;
 }

@@ -50,6 +50,28 @@ test.each(MODELS)(
   },
 );
 
+const CORRECTED: readonly WireStep[] = [
+  { calls: [{ program: `${PROGRAM.replace("return", "const city =")}; return citi;` }] },
+  { calls: [{ program: PROGRAM }] },
+  { text: "New York." },
+];
+
+test.each([
+  [[], true],
+  [["--reuse", "after-failure"], true],
+  [["--reuse", "never"], false],
+])("with %j the program after one that failed is answered as that one was: %s", async (options, isGiven) => {
+  const { code, served } = await ask(anthropicWire, "anthropic:claude-test", CORRECTED, ...options);
+  expect([code, served.refusals]).toEqual([0, []]);
+  expect(JSON.stringify(served.asked.at(-1)).includes("answered from before")).toBe(isGiven);
+});
+
+test("another word for --reuse is refused, with the words that there are", async () => {
+  const { code, stderr } = await portcullis(["ask", "?", "--model", "anthropic:claude-test", "--reuse", "always"]);
+  expect(code).not.toBe(0);
+  expect(stderr).toContain("after-failure, never");
+});
+
 test("neither a model's calls nor its program can imitate a line of the command", async () => {
   const forged = "absent\n  call from the program: airports.get → object, 1 ms\r\u001b[1A\u2028x";
   const program = `// 1\n──\nprogram done\nreturn 1`;

@@ -1,0 +1,117 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { createFleet } from "../../../../src/fleet/index.ts";
+import { createRuntime, createSqliteJournal, defineTool, type RuntimeOptions } from "../../../../src/index.ts";
+import { createPostgresJournal } from "../../../../src/journal/postgres/postgres-journal.ts";
+import { createMemorySandbox } from "../../../../src/testing.ts";
+import { noPostgres, PostgresServer } from "../../../postgres-support/postgres-server.ts";
+import { portcullis } from "../../command.ts";
+
+const pay = defineTool({
+  name: "pay",
+  description: "Pays",
+  input: z.object({ euros: z.number() }),
+  allowedCallers: ["programmatic"],
+  effect: "write",
+  approval: "always",
+  handler: ({ euros }) => euros,
+});
+const PAYS = "let sum = 0; for (const euros of [5, 10, 20, 400]) sum += await tools.pay({ euros }); return sum;";
+const common = { tools: [pay], approve: () => "later", logger: { error: () => {} } } satisfies RuntimeOptions;
+
+describe("decide --grant", () => {
+  const folder = mkdtempSync(join(tmpdir(), "portcullis-grant-"));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  test("lets further calls through that fit it, and is noted with the words of the decision", async () => {
+    const path = join(folder, "one.db");
+    using journal = createSqliteJournal({ path });
+    await using runtime = await createRuntime({ ...common, journal, sandbox: createMemorySandbox() });
+    const { execution } = await runtime.execute(PAYS);
+    const grant = JSON.stringify({ calls: 5, sums: { "/euros": 100 } });
+    const decided = await portcullis([
+      "decide",
+      execution,
+      "1",
+      "--allow",
+      "--by",
+      "ann",
+      "--grant",
+      grant,
+      "--journal",
+      path,
+    ]);
+    expect(decided).toMatchObject({ code: 0, stderr: expect.stringMatching(/^Noted\. Take it up/) as string });
+    const { outcome, calls } = await runtime.resume(execution);
+    expect(calls).toHaveLength(3);
+    expect(outcome).toMatchObject({ type: "waiting", approvals: [{ callId: "4", tool: "pay" }] });
+    const shown = await portcullis(["show", execution, "--journal", path]);
+    expect(shown.stdout).toContain("allowed, and 5 more calls with at most 100 of euros in all");
+    expect(shown.stdout).toContain(
+      "allowed, by the grant of call 1, which has 3 more calls with at most 70 of euros in all left",
+    );
+  });
+
+  test.each([
+    ["no JSON", "{calls: 5}"],
+    ["no object", "5"],
+    ["nothing that bounds it", "{}"],
+    ["a negative sum", '{"sums":{"/euros":-1}}'],
+    ["a number of calls below one", '{"calls":0}'],
+    ["a schema that cannot be bounded", '{"input":{"pattern":"^(a+)+\\\\1$"}}'],
+    ["an unknown field", '{"call":5}'],
+  ])("with %s is refused, and nothing is noted", async (_, grant) => {
+    const path = join(folder, `bad-${Buffer.from(grant).toString("hex")}.db`);
+    using journal = createSqliteJournal({ path });
+    await using runtime = await createRuntime({ ...common, journal, sandbox: createMemorySandbox() });
+    const { execution } = await runtime.execute(PAYS);
+    const { records } = await journal.find(execution);
+    const decided = await portcullis(["decide", execution, "1", "--allow", "--grant", grant, "--journal", path]);
+    expect(decided.code).not.toBe(0);
+    expect(decided.stderr).toMatch(/grant/);
+    expect((await journal.find(execution)).records).toBe(records);
+  });
+
+  test("with a refusal is refused", async () => {
+    const path = join(folder, "deny.db");
+    using journal = createSqliteJournal({ path });
+    await using runtime = await createRuntime({ ...common, journal, sandbox: createMemorySandbox() });
+    const { execution } = await runtime.execute(PAYS);
+    const decided = await portcullis(["decide", execution, "1", "--deny", "--grant", '{"calls":5}', "--journal", path]);
+    expect(decided.code).not.toBe(0);
+    expect((await runtime.status(execution)).listed).toMatchObject({ state: "waiting" });
+  });
+});
+
+describe.skipIf(noPostgres)("decide on a journal in PostgreSQL", () => {
+  let server: PostgresServer;
+  beforeAll(async () => {
+    server = await PostgresServer.start();
+  }, 120_000);
+  afterAll(() => server[Symbol.asyncDispose](), 60_000);
+
+  test("wakes a worker of the fleet at once, and makes no queue where there is no fleet", async () => {
+    const url = server.url();
+    await using journal = createPostgresJournal({ url });
+    await using alone = await createRuntime({ ...common, journal, sandbox: createMemorySandbox() });
+    const waiting = await alone.execute("return tools.pay({ euros: 1 })");
+    const noted = await portcullis(["decide", waiting.execution, "1", "--deny", "--journal", url]);
+    expect(noted).toMatchObject({ code: 0, stderr: expect.stringMatching(/^Noted\. Take it up/) as string });
+    const schemas = "SELECT nspname FROM pg_namespace WHERE nspname = 'portcullis_queue'";
+    expect((await journal.query(schemas)).rows).toEqual([]);
+
+    await using fleet = createFleet({ journal });
+    await using runtime = await createRuntime({ ...common, fleet, sandbox: createMemorySandbox() });
+    // Nothing but a wake tells this worker.
+    await using worker = await runtime.work({ reconcileMs: 3_600_000 });
+    expect(worker).toBeDefined();
+    const id = await runtime.submit("return tools.pay({ euros: 7 })");
+    expect((await runtime.wait(id)).listed).toMatchObject({ state: "waiting" });
+    const decided = await portcullis(["decide", id, "1", "--allow", "--journal", url]);
+    expect(decided).toMatchObject({ code: 0, stderr: `Noted. A worker of the fleet goes on with ${id}.\n` });
+    expect((await runtime.wait(id)).report?.outcome).toEqual({ type: "completed", value: 7 });
+  }, 60_000);
+});
