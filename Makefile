@@ -17,7 +17,7 @@ DEMO_PACKAGES := $(if $(wildcard $(PACKAGES))$(filter-out demo,$(MAKECMDGOALS)),
 REPORT := node_modules/.cache/tests.json
 NODE_CLI := node --conditions=portcullis-source src/cli.ts
 
-.PHONY: demo packages demo-docker image globals page options encodings test test-all test-again kill-test fleet-test live check format lint types bench bench-durable bench-fleet bench-growth bench-density bench-isolates bench-serve-size bench-telemetry bench-peers bench-streams bench-recovering bench-tokens build dist clean
+.PHONY: demo packages demo-docker image globals page options encodings test test-all test-again kill-test fleet-test live check format lint types bench bench-durable bench-fleet bench-growth bench-density bench-isolates bench-serve-size bench-telemetry bench-peers bench-streams bench-recovering bench-observed bench-tokens build dist clean
 
 demo: $(DEMO_PACKAGES)
 	@$(NODE_CLI) demo
@@ -142,6 +142,10 @@ bench-streams: build
 # What a corrected program saves that goes on from the one before it. PAUSE_MS (50) is what a handler takes; TASKS selects.
 bench-recovering: $(PACKAGES)
 	@node --conditions=portcullis-source test/bench/bench-recovering.ts
+
+# What types are worth that are learned from results: fields, tokens, failed programs. TOOLS (60) bounds the tools of an API.
+bench-observed: $(PACKAGES)
+	@node --conditions=portcullis-source test/bench/bench-observed.ts
 
 # Measures the tokens that programs save against direct calls, without a request to a provider, and writes the report and
 # the pictures that README and docs show. It fails where an answer is wrong, or where a figure is far from its reference
