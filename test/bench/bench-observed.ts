@@ -191,7 +191,7 @@ async function apiOf(name: string, file: string, without: string): Promise<Sourc
     if (typeof example === "object" && example !== null) examples.set(toolName(String(get?.["operationId"])), example);
   }
   await using source = await fromOpenApi(
-    { name: "api", spec: document as never, baseUrl: "http://127.0.0.1:9", checkResults: false } as never,
+    { name: "api", spec: document as object, baseUrl: "http://127.0.0.1:9", checkResults: false },
     POLICY,
   );
   const chosen = source.tools.filter((tool) => examples.has(tool.name) && tool.output);
@@ -318,7 +318,7 @@ const sources: (() => Promise<{ readonly name: string; readonly sums: Sums }>)[]
     await using source = await fromMcp(mcp, POLICY);
     const used = source.tools.filter(({ name }) => inputs[name]);
     if (used.length !== Object.keys(inputs).length)
-      throw new Error(`${mcp.name}: ${source.tools.map(({ name }) => name)}`);
+      throw new Error(`${mcp.name}: ${source.tools.map(({ name }) => name).join(" ")}`);
     const sums = await measure({ name: mcp.name, tools: used.map(bare), inputs: new Map(Object.entries(inputs)) });
     return { name: `MCP: ${mcp.name}`, sums };
   }),
