@@ -191,7 +191,7 @@ async function apiOf(name: string, file: string, without: string): Promise<Sourc
     if (typeof example === "object" && example !== null) examples.set(toolName(String(get?.["operationId"])), example);
   }
   await using source = await fromOpenApi(
-    { name: "api", spec: document as object, baseUrl: "http://127.0.0.1:9", checkResults: false },
+    { name: "api", spec: document, baseUrl: "http://127.0.0.1:9", checkResults: false },
     POLICY,
   );
   const chosen = source.tools.filter((tool) => examples.has(tool.name) && tool.output);

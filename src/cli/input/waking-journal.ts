@@ -13,7 +13,7 @@ export interface WakingJournal extends AsyncDisposable {
 /** Tables of the queue of a fleet: a journal that no fleet has used has none, and gets none here. */
 const HAS_QUEUE = "SELECT to_regclass('portcullis_queue.job') IS NOT NULL AS has_queue";
 
-/** What is noted counts without a wake too, and workers find it later: a queue that cannot be opened keeps nobody from deciding. */
+/** What is noted counts without a wake too, and workers find it later: a queue that cannot be opened hinders no decision. */
 export async function wakingJournal(store: OpenJournal): Promise<WakingJournal> {
   const alone = { journal: store, isFleets: false, [Symbol.asyncDispose]: async () => {} };
   if (!("query" in store) || (await store.query(HAS_QUEUE)).rows[0]?.["has_queue"] !== true) return alone;
