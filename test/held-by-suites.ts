@@ -26,7 +26,6 @@ export const HELD_BY_SUITES: ReadonlySet<string> = new Set([
   "src/cli/commands/journal/executions.ts",
   "src/cli/commands/measure/bench-live.ts",
   "src/cli/commands/measure/demo.ts",
-  "src/cli/commands/run/decide.ts",
   "src/cli/commands/run/open-runtime.ts",
   "src/cli/commands/run/run.ts",
   "src/cli/commands/serve/check-door.ts",
