@@ -6,6 +6,7 @@ import type { Tool } from "../../src/tools/tool.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { catalogueTools } from "../tools/search/catalogue-tools.ts";
 import { anthropicWire } from "./anthropic/wire.ts";
+import { interactionsWire } from "./gemini/interactions/wire.ts";
 import { geminiWire } from "./gemini/wire.ts";
 import { chatWire } from "./openai/chat/wire.ts";
 import { responsesWire } from "./openai/responses/wire.ts";
@@ -66,6 +67,7 @@ const WIRES: readonly (readonly [name: string, wire: Wire, search: WireStep, cal
   ["OpenAI Responses", responsesWire, SEARCH_ITEM, NAMESPACE_CALL],
   ["OpenAI Chat Completions", chatWire, SEARCH, CALL],
   ["Gemini", geminiWire, SEARCH, CALL],
+  ["Gemini Interactions", interactionsWire, SEARCH, CALL],
 ];
 
 /** Names of the tools that a request declares and does not hide from the model. */
@@ -90,7 +92,7 @@ describe.each(WIRES)("with %s", (name, wire, searching, calling) => {
     const [first, second, third] = served.asked.map(({ body }) => shownIn(body));
     const own = name === "OpenAI Responses" ? "tool_search" : "search_tools";
     expect(first?.toSorted()).toEqual(["clock", own].toSorted());
-    const grows = name === "Gemini" || name.includes("Chat");
+    const grows = name.startsWith("Gemini") || name.includes("Chat");
     const later = [...(first ?? []), ...(grows ? ["billing_refund"] : [])];
     expect([second, third]).toEqual([later, later]);
     expect(report.transcript.turns[0]?.results).toMatchObject([{ found: ["billing.refund"] }]);

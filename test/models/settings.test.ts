@@ -3,11 +3,12 @@ import { describe, expect, test } from "vitest";
 import type { Model, ModelSettings, Opening, TurnRequest } from "../../src/models/model.ts";
 import { anthropicWire } from "./anthropic/wire.ts";
 import { declared, driveAndRestore, HOSTED, OPENING, requested, turnOf } from "./converse.ts";
+import { interactionsWire } from "./gemini/interactions/wire.ts";
 import { geminiWire } from "./gemini/wire.ts";
 import { chatWire } from "./openai/chat/wire.ts";
 import { responsesWire } from "./openai/responses/wire.ts";
 import { serve, type Wire } from "./wire.ts";
-import { WIRES } from "./wires.ts";
+import { OF_GEMINI, WIRES } from "./wires.ts";
 
 const ANSWER = {
   type: "object",
@@ -37,7 +38,7 @@ async function firstBody(model: (fetch: typeof globalThis.fetch) => Model, openi
   }
 }
 
-const DEEP = new Set(["generationConfig", "output_config", "reasoning"]);
+const DEEP = new Set(["generationConfig", "generation_config", "output_config", "reasoning"]);
 
 function placesIn(body: Sent): Map<string, string> {
   return new Map(
@@ -62,6 +63,7 @@ const COLUMNS: readonly (readonly [name: string, wire: Wire, hosted: boolean])[]
   ["hosted", responsesWire, true],
   ["`openai-chat`", chatWire, false],
   ["`gemini`", geminiWire, false],
+  ["interactions", interactionsWire, false],
 ];
 
 const ROWS: readonly (readonly [label: string, settings: ModelSettings, bare?: boolean])[] = [
@@ -175,7 +177,7 @@ describe.each(
       reasoning: { effort: "low" },
       maxOutputTokens: 88,
       answer: ANSWER,
-      ...(wire === geminiWire ? {} : { parallelCalls: false }),
+      ...(OF_GEMINI.includes(wire) ? {} : { parallelCalls: false }),
       ...(wire === responsesWire ? {} : { stop: ["END"] }),
     };
     await using served = await serve(wire, [CALL, CALL, { text: "4" }]);
@@ -199,8 +201,8 @@ describe.each(
     const conversation = await served.model({ stream }).converse({ ...OPENING, settings: { toolChoice: { tool } } });
     conversation.say("Do it.");
     expect(await conversation.turn(requested())).toMatchObject({ type: "turn", text: "4" });
-    const { tool_choice: choice, toolConfig } = served.asked[0]?.body ?? {};
-    expect(JSON.stringify(choice ?? toolConfig)).toContain(`"${tool.replace(".", "_")}"`);
+    const { tool_choice: choice, toolConfig, generation_config: config } = served.asked[0]?.body ?? {};
+    expect(JSON.stringify(choice ?? toolConfig ?? config)).toContain(`"${tool.replace(".", "_")}"`);
   });
 
   test("S5: strict holds calls to the schemas of tools, where the provider can", async () => {
@@ -216,8 +218,9 @@ describe.each(
     conversation.say("Do it.");
     const { calls } = turnOf(await conversation.turn(requested()));
     expect([served.refusals, calls]).toEqual([[], [expect.objectContaining({ tool: "some", inputText: "{}" })]]);
-    const { tools: sent, toolConfig } = served.asked[0]?.body ?? {};
+    const { tools: sent, toolConfig, generation_config: config } = served.asked[0]?.body ?? {};
     if (wire === geminiWire) expect(toolConfig).toEqual({ functionCallingConfig: { mode: "VALIDATED" } });
+    else if (wire === interactionsWire) expect(config).toMatchObject({ tool_choice: "validated" });
     else
       expect((sent as Sent[]).map((one) => ((one.function ?? one) as Sent).strict ?? false)).toEqual([
         true,
@@ -256,7 +259,7 @@ describe.each(
     expect(await askOnce({ toolChoice: "none" }, { toolChoice: "auto" }, calls)).toEqual([undefined, undefined]);
   });
 
-  test.skipIf(wire === geminiWire)(
+  test.skipIf(OF_GEMINI.includes(wire))(
     "S4: of calls at once that a conversation does not allow, the first is made",
     async () => {
       const calls = [{ tool: "f", input: { k: 1 } }, { program: "return 1" }];

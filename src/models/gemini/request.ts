@@ -20,9 +20,20 @@ export async function openClient({ options, requests }: ConversationParts): Prom
     httpOptions: {
       baseUrl: (options.baseUrl ?? "https://generativelanguage.googleapis.com").replace(/\/+(v1beta\/*)?$/, ""),
       apiVersion: "v1beta",
-      fetch: requests.fetch,
+      fetch: (input, init) => fetchPlain(requests.fetch, input, init),
     },
   });
+}
+
+/** For Interactions the SDK hands over a `Request`, whose body could be read and sent only once. */
+async function fetchPlain(
+  send: typeof fetch,
+  input: Parameters<typeof fetch>[0],
+  init: RequestInit | undefined,
+): Promise<Response> {
+  if (!(input instanceof Request)) return send(input, init);
+  const { url, method, headers, signal } = input;
+  return send(url, { method, headers, body: await input.text(), signal });
 }
 
 /** The declarations, the same in every request. */
@@ -45,21 +56,26 @@ export const CONTENT: ContentForms = {
 /** Levels of a value that is sent as JSON: Gemini's parser stops at a hundred, the request's own levels included. */
 const MAX_DEPTH = 50;
 
-/** The part that carries the result of a call: an object with its value or its error, and its label. */
-export function responsePart(functionCall: Fields, result: CallResult, { carried, told }: ResultParts): Fields {
-  const { text, isJson, isError } = result;
+/** The part that carries the result of a call. */
+export function responsePart(functionCall: Fields, result: CallResult, parts: ResultParts): Fields {
   const id = textOf(functionCall, "id");
-  const value: unknown = isJson ? JSON.parse(text) : text;
-  const output = isWithin(value, MAX_DEPTH) ? value : text;
-  const about = labelOf(result, { marksFailure: true, told });
   return {
     functionResponse: {
       ...(id === undefined ? {} : { id }),
       name: textOf(functionCall, "name") ?? "",
-      response: { ...(about === undefined ? {} : { about }), ...(isError ? { error: text } : { output }) },
-      ...(carried.length > 0 ? { parts: carried.map(CONTENT.data) } : {}),
+      response: responseOf(result, parts),
+      ...(parts.carried.length > 0 ? { parts: parts.carried.map(CONTENT.data) } : {}),
     },
   };
+}
+
+/** A result as an object with its value or its error, and its label. */
+export function responseOf(result: CallResult, { told }: ResultParts): Fields {
+  const { text, isJson, isError } = result;
+  const value: unknown = isJson ? JSON.parse(text) : text;
+  const output = isWithin(value, MAX_DEPTH) ? value : text;
+  const about = labelOf(result, { marksFailure: true, told });
+  return { ...(about === undefined ? {} : { about }), ...(isError ? { error: text } : { output }) };
 }
 
 function isWithin(value: unknown, levels: number): boolean {

@@ -1,4 +1,5 @@
 import { flag, oneOf, type OptionsOf, withDefault } from "../../option-rules/options.ts";
+import { PortcullisError } from "../../errors.ts";
 import type { Conversation, Model } from "../model.ts";
 import { checkSettings } from "../settings.ts";
 import type { ConversationParts } from "./provider-conversation.ts";
@@ -104,6 +105,16 @@ const OPENAI_CHAT = {
   converse: async (parts) => (await import("../openai/chat/conversation.ts")).converseByOpenAiChat(parts),
 } as const satisfies Provider;
 
+export const GEMINI_OPTIONS = {
+  /** The protocol: `"generateContent"` (the default), or `"interactions"`. */
+  api: withDefault(oneOf(["generateContent", "interactions"]), "generateContent"),
+  /**
+   * Whether Gemini stores the conversation, so that each request sends only what is new; false by default. Only with
+   * `api: "interactions"`. If Gemini no longer has what it stored, the whole history is sent.
+   */
+  store: withDefault(flag(), false),
+};
+
 /** Google's own programs cannot call tools. */
 const GEMINI = {
   name: "gemini",
@@ -118,8 +129,11 @@ const GEMINI = {
     inResults: ["image/png", "image/jpeg", "image/webp", "application/pdf", "text/plain"],
     byUrl: [],
   },
-  own: {},
-  converse: async (parts) => (await import("../gemini/conversation.ts")).converseByGemini(parts),
+  own: GEMINI_OPTIONS,
+  converse: async (parts) =>
+    parts.options.own.api === "interactions"
+      ? (await import("../gemini/interactions/conversation.ts")).converseByInteractions(parts)
+      : (await import("../gemini/conversation.ts")).converseByGemini(parts),
 } as const satisfies Provider;
 
 const ALL = [ANTHROPIC, OPENAI, OPENAI_CHAT, GEMINI] as const;
@@ -152,8 +166,15 @@ export function openaiChat(options: OpenAiChatOptions): Model {
   return makeModel(OPENAI_CHAT, options);
 }
 
-/** Models of Gemini's generateContent. Programs run locally. */
-export function gemini(options: ProviderOptions): Model {
+export type GeminiOptions = ProviderOptions & OptionsOf<typeof GEMINI_OPTIONS>;
+
+/** Models of Gemini's generateContent, or of its Interactions. Programs run locally. */
+export function gemini(options: GeminiOptions): Model {
+  if (options?.store === true && options.api !== "interactions")
+    throw new PortcullisError(
+      "option_invalid",
+      'gemini: store needs api: "interactions"; generateContent stores nothing.',
+    );
   return makeModel(GEMINI, options);
 }
 

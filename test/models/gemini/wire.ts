@@ -168,7 +168,8 @@ function settingFault(body: Record<string, unknown>): string | undefined {
     : "allowed_function_names should be a subset of the functions declared";
 }
 
-function unknownWord(schema: unknown): string | undefined {
+/** A word of a schema that Gemini does not know. */
+export function unknownWord(schema: unknown): string | undefined {
   if (typeof schema !== "object" || schema === null) return undefined;
   const { properties = {}, items, anyOf = [] } = schema as { properties?: object; items?: unknown; anyOf?: unknown[] };
   const unknown = Object.keys(schema).find((word) => !WORDS.has(word));

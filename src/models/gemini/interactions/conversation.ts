@@ -1,0 +1,139 @@
+import { fieldOf, type Fields, isFields, textOf } from "../../../values/fields.ts";
+import { searchOf } from "../../hosted-tools.ts";
+import type { Conversation, ModelCall, Opening, ProviderFailureCode } from "../../model.ts";
+import { type ConversationParts, ProviderConversation, type TurnAsked } from "../../provider/provider-conversation.ts";
+import { contentBlocks, type MessageContent } from "../../turn/content-parts.ts";
+import { sourceOf } from "../../turn/program-input.ts";
+import type { ToolNames } from "../../turn/tool-names.ts";
+import type { TurnDisplay } from "../../turn/turn-display.ts";
+import { declareFunction, declareTools, type GeminiClient, openClient } from "../request.ts";
+import { citationsIn, hostedStepNews } from "./hosted-steps.ts";
+import { isForgotten } from "./is-forgotten.ts";
+import { endOf, type InteractionReply, InteractionStream, readInteraction } from "./reply.ts";
+import { CONTENT, generationSettings, interactionTools, responseFormat, resultStep, toolChoiceOf } from "./request.ts";
+
+type Params = Parameters<GeminiClient["interactions"]["create"]>[0];
+
+export async function converseByInteractions(parts: ConversationParts): Promise<Conversation> {
+  return new InteractionsConversation(parts, await openClient(parts));
+}
+
+class InteractionsConversation extends ProviderConversation<InteractionReply, GeminiClient> {
+  #declarations = declareTools(this.opening, this.names);
+  readonly #isStored = this.options.own.store === true;
+  /** All steps, for a server that no longer has the stored ones. */
+  readonly #steps: Fields[] = [];
+  /** The stored interaction that holds the first `#storedSteps` steps. */
+  #previousId: string | undefined;
+  #storedSteps = 0;
+
+  protected prepareTools(opening: Opening, names: ToolNames): () => void {
+    const declared = declareTools(opening, names);
+    return () => {
+      this.#declarations = [...declared, ...this.foundOf(opening).map((tool) => declareFunction(tool, names))];
+    };
+  }
+
+  /** The mode `validated` holds all calls. */
+  protected looseIn(): readonly string[] {
+    return [];
+  }
+
+  protected addInput(results: readonly Fields[], messages: readonly MessageContent[]): void {
+    for (const result of results) this.#steps.push(result);
+    for (const message of messages)
+      this.#steps.push({ type: "user_input", content: contentBlocks(message, this.media.byUrl, CONTENT) });
+  }
+
+  protected async send(asked: TurnAsked): Promise<unknown> {
+    if (this.#previousId === undefined) return this.#create(asked, this.#steps);
+    try {
+      return await this.#create(asked, this.#steps.slice(this.#storedSteps), this.#previousId);
+    } catch (error) {
+      if (!isForgotten(error, this.#previousId)) throw error;
+      this.#previousId = undefined;
+      return this.#create(asked, this.#steps);
+    }
+  }
+
+  #create({ maxOutputTokens, toolChoice, signal }: TurnAsked, input: readonly Fields[], previousId?: string) {
+    const { model, stream, strict } = this.options;
+    const hasTools = this.#declarations.length > 0;
+    const tools = interactionTools(this.#declarations, searchOf(this.settings) !== undefined);
+    const params = {
+      model,
+      input,
+      system_instruction: this.opening.instructions,
+      ...(tools.length > 0 ? { tools } : {}),
+      generation_config: {
+        max_output_tokens: maxOutputTokens,
+        ...generationSettings(this.settings),
+        ...(hasTools ? { tool_choice: toolChoiceOf(toolChoice, this.names, strict !== false) } : {}),
+      },
+      ...responseFormat(this.settings, hasTools),
+      store: this.#isStored,
+      ...(previousId === undefined ? {} : { previous_interaction_id: previousId }),
+      stream,
+      // A reply that goes on by itself would be more requests than are counted.
+      automatic_continuation: false,
+    } as unknown as Params;
+    return this.client.interactions.create(params, { signal, maxRetries: 0 }) as Promise<unknown>;
+  }
+
+  protected openStream(display: TurnDisplay): InteractionStream {
+    return new InteractionStream(display);
+  }
+
+  protected readBody(body: unknown): InteractionReply | undefined {
+    return readInteraction(body);
+  }
+
+  protected bodyOf({ messageId: id, steps, status, error }: InteractionReply): Fields {
+    return { id, steps, status, error };
+  }
+
+  protected read(reply: InteractionReply) {
+    const { steps, status, error, usage, messageId } = reply;
+    if (status === "failed" || isFields(error)) {
+      const code = FAILURES.get(textOf(error, "code")) ?? "server_failed";
+      return this.fail(code, textOf(error, "message") ?? "", usage);
+    }
+    const end = endOf(reply);
+    if (!end) return this.fail("reply_invalid", `Its status is ${JSON.stringify(status ?? null)}.`, usage);
+    for (const step of steps) this.#steps.push(step);
+    if (this.#isStored) {
+      this.#previousId = messageId || undefined;
+      this.#storedSteps = this.#steps.length;
+    }
+    return {
+      end,
+      hosted: steps.flatMap(hostedStepNews),
+      cited: citationsIn(steps),
+      calls: () =>
+        steps.flatMap((step, place) =>
+          step.type === "function_call" ? [this.#callOf(step, reply.unreadInputs[place])] : [],
+        ),
+    };
+  }
+
+  #callOf(step: Fields, unread: string | undefined): ModelCall {
+    const id = this.openCall(textOf(step, "id"), (result) => {
+      const found = this.foundFirst(result).map((tool) => declareFunction(tool, this.names));
+      this.#declarations = [...this.#declarations, ...found];
+      return resultStep(step, result, this.partsOf(result));
+    });
+    const name = textOf(step, "name") ?? "";
+    const inputText = unread ?? JSON.stringify(fieldOf(step, "arguments") ?? {});
+    if (name === this.opening.runProgram?.name) return { type: "program_call", id, source: sourceOf(inputText) };
+    return { type: "tool_call", id, tool: this.names.own(name), caller: "direct", inputText };
+  }
+}
+
+/** The provider's names for failures that have a code of their own. */
+const FAILURES: ReadonlyMap<string | undefined, ProviderFailureCode> = new Map([
+  ["unavailable", "overloaded"],
+  ["overloaded", "overloaded"],
+  ["resource_exhausted", "rate_limited"],
+  ["rate_limit_exceeded", "rate_limited"],
+  ["deadline_exceeded", "timed_out"],
+]);
