@@ -17,7 +17,7 @@ export interface CallDetailsProps {
 export function CallDetails({ execution, call, streamBytes = streamScale([call]) }: CallDetailsProps) {
   const { call: callOf } = useSource();
   const { id, tool, caller, state, detail, at, ms, items, input, result, effect, attempts, from } = call;
-  const { decision, display } = call;
+  const { decision, display, policy } = call;
   const whole = (part: "input" | "result") =>
     callOf && (async () => (await callOf(execution, id, new AbortController().signal))[part]);
   const elsewhere = "All of it is in the journal: portcullis show ID --json.";
@@ -36,6 +36,7 @@ export function CallDetails({ execution, call, streamBytes = streamScale([call])
         {effect !== undefined && <Fact name="effect" value={effect} />}
         {attempts !== undefined && <Fact name="attempts" value={String(attempts)} />}
         {from && <Fact name="answered as" value={`call ${from.callId} of ${from.execution}`} />}
+        {policy !== undefined && <Fact name="policy" value={policy} />}
         {decision && <Fact name="decision" value={decisionFact(decision)} />}
       </dl>
       <h4>Input</h4>

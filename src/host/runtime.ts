@@ -427,7 +427,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     const read = withModels(readOptions("converse", options, CONVERSE_RULES));
     const telemetry = await this.#observers.telemetry;
     const own = { ...this.#scopes.of("converse", read), telemetry };
-    await own.observed?.ready();
+    if (own.observed?.isBehind) await own.observed.ready();
     const { scope, flush, end } = this.#observers.observe(own, listenerOf(read.onEvent));
     return openTalk<Context, Answer>(
       scope,
@@ -590,7 +590,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     const loading = this.#observers.telemetry;
     const telemetry = loading && (await loading);
     const own = this.#scopes.of(subject, options);
-    await own.observed?.ready();
+    if (own.observed?.isBehind) await own.observed.ready();
     const { scope, end } = this.#observers.observe(telemetry ? { ...own, telemetry } : own, listener);
     try {
       return await this.#work.untilEnded(this.#work.inPlace(scope, () => work(scope), options.execution));

@@ -72,6 +72,8 @@ export const CALL_VIEW = objectSchema({
   /** The call of an earlier execution whose answer it was given. No handler ran for it. */
   from: objectSchema({ execution: z.string(), callId: z.string() }).exactOptional(),
   decision: DECISION_VIEW.exactOptional(),
+  /** Why the policy held or refused it; missing if it did not. */
+  policy: z.string().exactOptional(),
   /** The handler's text for people (`display`), as JSON text. */
   display: z.string().exactOptional(),
 });
@@ -87,6 +89,8 @@ const WAITING_VIEW = objectSchema({
   /** `run_program` for a program itself; its input has `source` and `language`. */
   tool: z.string(),
   why: z.enum(["approval", "outcome_unknown", "result"]),
+  /** Why the policy holds it; missing if its tool asks for the decision. */
+  policy: z.string().exactOptional(),
   /** What it changes at most: the `effect` of its tool. Missing for a program itself. */
   effect: z.enum(["read", "idempotent", "write"]).exactOptional(),
   /**

@@ -48,6 +48,11 @@ export function Approval({ execution, waiting, fate, isShort }: ApprovalProps) {
             {effect !== undefined && why !== "result" && <b class="changes"> {CHANGES[effect]}</b>}
           </p>
         )}
+        {!isShort && waiting.policy !== undefined && (
+          <p class="hint" data-policy>
+            <Text text={waiting.policy} />
+          </p>
+        )}
         <p role="status">{told !== undefined && <Text text={told} />}</p>
       </div>
       {!isShort && (

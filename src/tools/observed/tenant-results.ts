@@ -56,6 +56,8 @@ export class TenantResults {
   readonly #clean = new Set<string>();
   #fields = 0;
   #readAt = Number.NEGATIVE_INFINITY;
+  /** The first reading. */
+  #first: Promise<void> | undefined;
   /** Reads and writes follow each other. */
   #last: Promise<void> = Promise.resolve();
   #saving: NodeJS.Timeout | undefined;
@@ -74,15 +76,18 @@ export class TenantResults {
     return this.#saving === undefined;
   }
 
+  /** Whether nothing of what is kept was read yet, or others may have kept more since. */
+  get isBehind(): boolean {
+    return this.#parts.store.shapes !== undefined && performance.now() - this.#readAt >= READ_AGAIN_MS;
+  }
+
   /** Resolves once what is kept is known. What others have kept since is read behind. */
   async ready(): Promise<void> {
-    const { shapes } = this.#parts.store;
-    const now = performance.now();
-    if (!shapes || now - this.#readAt < READ_AGAIN_MS) return;
+    if (!this.isBehind) return this.#first;
     const isFirst = this.#readAt === Number.NEGATIVE_INFINITY;
-    this.#readAt = now;
+    this.#readAt = performance.now();
     const read = this.#inTurn(() => this.#read());
-    if (isFirst) await read;
+    if (isFirst) await (this.#first = read);
   }
 
   /**

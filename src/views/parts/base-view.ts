@@ -54,7 +54,7 @@ export function waitingViews(groups: Iterable<WaitingGroup>): readonly WaitingVi
       why: hostSince !== undefined || decided?.decision === "client" ? "result" : held,
       ...(digest && { effect: digest.effect ?? "read" }),
       input: room.head(inputText),
-      ...given({ inputDigest: decided?.inputDigest }),
+      ...given({ policy: decided?.policy, inputDigest: decided?.inputDigest }),
       since: hostSince ?? decided?.at ?? 0,
     };
   };

@@ -22,6 +22,8 @@ interface Shown {
   told?: number;
   result?: TextHead;
   decision?: DecisionView | undefined;
+  /** Why the policy held or refused it. */
+  policy?: string;
   /** How a client answered the call. */
   answer?: string;
 }
@@ -119,6 +121,7 @@ export class CallViews {
     if (!shown && record.type !== "outcome") return;
     this.#history.note(record);
     if (!shown) return;
+    if (record.type === "call" && record.policy !== undefined) shown.policy = record.policy;
     if (record.type === "call" && record.decision === "held") delete shown.decision;
     else if (record.type === "decision") shown.decision ??= decisionOf(record);
     else if (record.type === "result") shown.answer ??= clientsResult(record);
@@ -127,7 +130,7 @@ export class CallViews {
 
 function viewOf(call: KnownCall, shown: Shown, state: CallState, detail: string | undefined): CallView {
   const { id, tool, caller, at, started, effect, retried, end } = call;
-  const { input, made, told, result, decision } = shown;
+  const { input, made, told, result, decision, policy } = shown;
   const streamed = streamedOf(call);
   return {
     id,
@@ -140,7 +143,8 @@ function viewOf(call: KnownCall, shown: Shown, state: CallState, detail: string 
     bytes: streamed?.bytes ?? end?.bytes ?? 0,
     started: started === true,
     ...given({ detail, told, ms: end?.ms, items: streamed?.items, result, effect }),
-    ...given({ attempts: retried && retried.attempt + 1, decision, display: end?.display, from: lineOf(call)?.from }),
+    ...given({ attempts: retried && retried.attempt + 1, decision, policy }),
+    ...given({ display: end?.display, from: lineOf(call)?.from }),
   };
 }
 
