@@ -24,9 +24,22 @@ const KNOWN_CODES = new Set(
   ),
 );
 
-/** Whether a name of a result is the name of a field. Reads no more than the name's first characters. */
+/** Names that were looked at. Each result of a tool has the same. */
+const known = new Map<string, boolean>();
+const KNOWN = 5000;
+
+/** Whether a name of a result is the name of a field. */
 export function isFieldName(name: string): boolean {
   if (name.length > NAME_LENGTH || name === "__proto__") return false;
+  const before = known.get(name);
+  if (before !== undefined) return before;
+  if (known.size >= KNOWN) known.clear();
+  const is = looksLikeField(name);
+  known.set(name, is);
+  return is;
+}
+
+function looksLikeField(name: string): boolean {
   const bare = MARKED.exec(name)?.[1];
   if (bare === undefined || (CODE.test(bare) && bare.length > 1 && !KNOWN_CODES.has(bare))) return false;
   const parts = bare.split(/[_-]/);

@@ -60,8 +60,22 @@ const NAMES = 1000;
 
 /** The shape of one value. Takes a time that grows with the value, up to a bound: of long lists some items are looked at. */
 export function shapeOf(value: unknown, cut?: Pick<ReadonlyMap<object, unknown>, "has">): Shape {
-  const looking: Looking = { parts: PARTS, cut };
-  return within(shapeAt(value, looking, { levels: 0, lists: 0, inText: false }) ?? NOTHING);
+  const shape = growing();
+  add(shape, value, { parts: PARTS, cut }, { levels: 0, lists: 0, inText: false });
+  return within(shape);
+}
+
+/** A shape to which values are added. It runs for every answer, so it makes no object for what is there already. */
+interface Growing {
+  seen: number;
+  kinds: Map<Kind, number>;
+  isAny?: boolean;
+  isOpen?: boolean;
+  items?: Growing | undefined;
+  fields?: Map<string, Growing> | undefined;
+  others?: Growing | undefined;
+  isMap?: boolean;
+  json?: Growing | undefined;
 }
 
 interface Looking {
@@ -75,15 +89,30 @@ interface Depth {
   readonly inText: boolean;
 }
 
-/** Undefined if the part is not looked at. */
-function shapeAt(value: unknown, looking: Looking, depth: Depth): Shape | undefined {
-  if (looking.parts <= 0) return undefined;
+function growing(): Growing {
+  return { seen: 0, kinds: new Map() };
+}
+
+/** Adds a value, unless it is not looked at. Returns whether it was. */
+function add(shape: Growing, value: unknown, looking: Looking, depth: Depth): boolean {
+  const isObject = typeof value === "object" && value !== null;
+  if (looking.parts <= 0 || (isObject && looking.cut?.has(value) && !Array.isArray(value))) return false;
   looking.parts -= 1;
-  if (Array.isArray(value)) return listShape(value, looking, depth);
-  if (typeof value === "object" && value !== null) return objectShape(value, looking, depth);
-  const json = typeof value === "string" && !depth.inText ? jsonOf(value) : undefined;
-  const inner = json && shapeAt(json.value, looking, { ...depth, inText: true });
-  return { seen: 1, kinds: new Map([[kindOf(value), 1]]), ...(inner && { json: inner }) };
+  shape.seen += 1;
+  if (shape.isAny) return true;
+  const kind = kindOf(value);
+  shape.kinds.set(kind, (shape.kinds.get(kind) ?? 0) + 1);
+  if (shape.kinds.size > MAX_KINDS && numberOfKinds(shape.kinds) > MAX_KINDS) beAny(shape);
+  else if (Array.isArray(value)) addItems(shape, value, looking, depth);
+  else if (isObject) addFields(shape, value as Readonly<Record<string, unknown>>, looking, depth);
+  else if (typeof value === "string" && !depth.inText) addText(shape, value, looking, depth);
+  return true;
+}
+
+function beAny(shape: Growing): void {
+  const { seen } = shape;
+  for (const part of Object.keys(shape) as (keyof Growing)[]) delete shape[part];
+  Object.assign(shape, { seen, kinds: new Map(), isAny: true });
 }
 
 function kindOf(value: unknown): Kind {
@@ -93,13 +122,69 @@ function kindOf(value: unknown): Kind {
       return typeof value as "string" | "boolean";
     case "number":
       return Number.isInteger(value) ? "integer" : "number";
+    case "object":
+      return value === null ? "null" : Array.isArray(value) ? "array" : "object";
     default:
       return "null";
   }
 }
 
+function addItems(shape: Growing, list: readonly unknown[], looking: Looking, depth: Depth): void {
+  if (depth.lists >= MAX_LISTS) {
+    shape.isOpen = true;
+    return;
+  }
+  const inner = { ...depth, lists: depth.lists + 1 };
+  const step = Math.max(1, list.length / ITEMS);
+  const items = shape.items ?? growing();
+  for (let at = 0; at < list.length; at += step) add(items, list[Math.floor(at)], looking, inner);
+  if (items.seen > 0) shape.items = items;
+}
+
+function addFields(shape: Growing, object: Readonly<Record<string, unknown>>, looking: Looking, depth: Depth): void {
+  if (depth.levels >= MAX_LEVELS) {
+    shape.isOpen = true;
+    return;
+  }
+  const inner = { ...depth, levels: depth.levels + 1, lists: 0 };
+  const names = Object.keys(object);
+  if (names.length > NAMES) {
+    names.length = NAMES;
+    beMap(shape);
+  }
+  if (!shape.isMap) shape.fields ??= new Map();
+  for (const name of names) {
+    const part = partOf(shape, name);
+    // A value that is not looked at is there all the same.
+    if (!add(part, object[name], looking, inner)) part.seen += 1;
+    if (shape.fields && shape.fields.size > MAX_NAMES) beMap(shape);
+  }
+}
+
+function partOf(shape: Growing, name: string): Growing {
+  if (shape.isMap || !shape.fields || !isFieldName(name)) return (shape.others ??= growing());
+  const known = shape.fields.get(name) ?? growing();
+  shape.fields.set(name, known);
+  return known;
+}
+
+/** Takes all names for data. */
+function beMap(shape: Growing): void {
+  const fields = [...(shape.fields?.values() ?? [])];
+  shape.others = fields.reduce<Shape | undefined>(join, shape.others) as Growing | undefined;
+  shape.isMap = true;
+  delete shape.fields;
+}
+
 /** Characters of a text that is read as JSON. */
 const JSON_LENGTH = 64 * 1024;
+
+function addText(shape: Growing, text: string, looking: Looking, depth: Depth): void {
+  const json = jsonOf(text);
+  if (!json) return;
+  const inner = shape.json ?? growing();
+  if (add(inner, json.value, looking, { ...depth, inText: true })) shape.json = inner;
+}
 
 /** The object or list whose JSON a text is; undefined for any other text. */
 function jsonOf(text: string): { readonly value: unknown } | undefined {
@@ -110,37 +195,6 @@ function jsonOf(text: string): { readonly value: unknown } | undefined {
     return undefined;
   }
 }
-
-function listShape(list: readonly unknown[], looking: Looking, depth: Depth): Shape {
-  const shape = { seen: 1, kinds: new Map([["array", 1]] as const) };
-  if (depth.lists >= MAX_LISTS) return { ...shape, isOpen: true };
-  const inner = { ...depth, lists: depth.lists + 1 };
-  const step = Math.max(1, list.length / ITEMS);
-  let items: Shape | undefined;
-  for (let at = 0; at < list.length; at += step) items = join(items, shapeAt(list[Math.floor(at)], looking, inner));
-  return { ...shape, items };
-}
-
-function objectShape(object: object, looking: Looking, depth: Depth): Shape | undefined {
-  if (looking.cut?.has(object)) return undefined;
-  const shape = { seen: 1, kinds: new Map([["object", 1]] as const) };
-  if (depth.levels >= MAX_LEVELS) return { ...shape, isOpen: true };
-  const inner = { ...depth, levels: depth.levels + 1, lists: 0 };
-  const names = Object.keys(object);
-  const looked = names.length > NAMES ? names.slice(0, NAMES) : names;
-  const isMap = names.length > NAMES || looked.filter(isFieldName).length > MAX_NAMES;
-  const fields = new Map<string, Shape>();
-  let others: Shape | undefined;
-  for (const name of looked) {
-    const of = shapeAt((object as Readonly<Record<string, unknown>>)[name], looking, inner) ?? UNSEEN;
-    if (!isMap && isFieldName(name)) fields.set(name, of);
-    else others = join(others, of);
-  }
-  return { ...shape, fields, others, ...(isMap && { isMap }) };
-}
-
-/** A value that was not looked at. */
-const UNSEEN: Shape = { seen: 1, kinds: new Map() };
 
 function join(a: Shape | undefined, b: Shape | undefined): Shape | undefined {
   if (!a || !b) return a ?? b;
