@@ -156,8 +156,19 @@ test("an operator is told of a result that is unlike many before, once, and the 
   expect((await runtime.execute(many)).output.text).toBe('"ok"');
   expect((await runtime.execute(odd)).output.text).toBe('"ok"');
   expect(entries.filter((one) => typeof one === "string")).toEqual([
-    "web.get returned in call 1: A result of web.get is unlike all before: .id is string in place of integer; .title is missing; .extra is new. Programs that were written for those may fail on it.",
+    "web.get returned in call 1: A result of web.get is unlike all before: .id is string in place of integer; .title is missing. Programs that were written for those may fail on it.",
   ]);
+});
+
+test("an operator is told nothing of new fields, and of names that are data", async () => {
+  const entries: unknown[] = [];
+  const tool = untyped("web.by", ({ of = "" }) => ({ by: { [of]: { age: 1 } }, ...(of === "z" && { extra: 1 }) }));
+  const logger = { error: (entry: object) => void entries.push(entry) };
+  await using runtime = await createRuntime({ tools: [tool], observeResults: true, logger });
+  const names = [..."abcdefghijklmnopqrstuvwxyz"].map((name) => `user${name}`);
+  await runtime.execute(`for (const of of ${JSON.stringify([...names, "z"])}) await tools.web.by({ of }); return 1`);
+  expect(entries).toEqual([]);
+  expect(runtime.declarations()).toContain("Promise<{ by: Record<string, { age: number }>, extra?: number }>");
 });
 
 test("with a journal in memory nothing is learned, unless the host wants it; a declared output is as it is declared", async () => {

@@ -1,4 +1,5 @@
 import { PortcullisError } from "../../errors.ts";
+import { dividedNames } from "./shape-schema.ts";
 import { type Kind, KINDS, type Shape } from "./shape.ts";
 
 /** For the operator. */
@@ -12,7 +13,7 @@ export function resultDrift(tool: string, news: readonly string[]): PortcullisEr
 /** Differences that are told of one result. */
 const TOLD = 3;
 
-/** In which kinds and fields one more value differs from all before it, in words: `.title is missing`. At most a few. */
+/** In which kinds and fields one more value differs from all before it, in words: `.title is missing`. A field that is new is none: the value fits all the same. At most a few. */
 export function differences(before: Shape, one: Shape): readonly string[] {
   const found: string[] = [];
   compare(before, one, "", found);
@@ -27,14 +28,15 @@ function compare(before: Shape, one: Shape, path: string, found: string[]): void
     found.push(`${where} is ${strange.join(", ")} in place of ${[...before.kinds.keys()].join(", ")}`);
   if (before.items && one.items) compare(before.items, one.items, `${path}[]`, found);
   const objects = before.kinds.get("object") ?? 0;
+  if (!one.fields || one.isOpen || before.isOpen || objects === 0) return;
+  const { fields, others } = dividedNames(before, objects);
   // What may have any name says nothing about names.
-  if (!one.fields || !before.fields || before.others || before.isMap || before.isOpen || objects === 0) return;
-  for (const [name, of] of before.fields) {
+  if (others) return;
+  for (const [name, of] of fields) {
     const now = one.fields.get(name);
     if (now) compare(of, now, `${path}.${name}`, found);
-    else if (of.seen === objects && !one.isOpen) found.push(`${path}.${name} is missing`);
+    else if (of.seen === objects) found.push(`${path}.${name} is missing`);
   }
-  for (const name of one.fields.keys()) if (!before.fields.has(name)) found.push(`${path}.${name} is new`);
 }
 
 function isKnown({ kinds }: Shape, kind: Kind): boolean {

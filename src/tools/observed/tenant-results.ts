@@ -5,7 +5,6 @@ import type { Tool } from "../tool.ts";
 import { toolDigest } from "../tool-digest.ts";
 import { LOAD_ARTIFACT, SAVE_ARTIFACT, SEARCH_TOOLS } from "../tool-name.ts";
 import { differences } from "./differences.ts";
-import type { ObservedOutput } from "./observed-output.ts";
 import { addShapes, fieldsIn, NOTHING, type Shape, shapeOf } from "./shape.ts";
 import { namesIn, withoutNames } from "./shape-names.ts";
 import { schemaOfShape } from "./shape-schema.ts";
@@ -28,6 +27,8 @@ interface Entry {
   /** The part of it that is not kept yet. */
   unsaved: Shape;
   fields: number;
+  /** A tool as it is shown by now, and what it was made of. */
+  shown?: { readonly of: Tool; readonly as: Tool } | undefined;
 }
 
 /** Characters of a result that are looked at. */
@@ -38,6 +39,8 @@ const TOOLS = 1000;
 const SAVE_MS = 1000;
 /** After that time what other processes have kept is read again, in milliseconds. */
 const READ_AGAIN_MS = 60_000;
+/** Names that are known to be clean, about. */
+const CLEAN = 10_000;
 /** Results after which one that differs is worth a note. */
 const SETTLED = 20;
 
@@ -106,9 +109,14 @@ export class TenantResults {
   }
 
   /** The tool as it is shown: with what its results were like, if it does not say that itself. */
-  shown = (tool: Tool): Tool => {
-    const observed = this.#observed(tool);
-    return observed ? { ...tool, observed } : tool;
+  readonly shown = (tool: Tool): Tool => {
+    const entry = tool.output === undefined ? this.#entries.get(toolDigest(tool)) : undefined;
+    if (!entry) return tool;
+    if (entry.shown?.of !== tool) {
+      const observed = { schema: schemaOfShape(entry.shape), results: entry.shape.seen };
+      entry.shown = { of: tool, as: { ...tool, observed } };
+    }
+    return entry.shown.as;
   };
 
   /** Keeps what is not kept yet. */
@@ -118,17 +126,13 @@ export class TenantResults {
     await this.#inTurn(() => this.#save());
   }
 
-  #observed(tool: Tool): ObservedOutput | undefined {
-    const entry = tool.output === undefined ? this.#entries.get(toolDigest(tool)) : undefined;
-    return entry && { schema: schemaOfShape(entry.shape), results: entry.shape.seen };
-  }
-
   #learn(tool: Tool, shape: Shape): readonly string[] | undefined {
     const { hidden } = this.#parts;
     const unknown = hidden ? namesIn(shape).filter((name) => !this.#clean.has(name)) : [];
     if (!hidden || unknown.length === 0) return this.#add(tool, shape);
     void hidden(unknown).then(
       (found) => {
+        if (this.#clean.size > CLEAN) this.#clean.clear();
         for (const name of unknown) if (!found.has(name)) this.#clean.add(name);
         this.#add(tool, withoutNames(shape, found));
       },
@@ -170,7 +174,7 @@ export class TenantResults {
   #set(entry: Entry, shape: Shape, unsaved: Shape): void {
     const fields = fieldsIn(shape);
     this.#fields += fields - entry.fields;
-    Object.assign(entry, { shape, unsaved, fields });
+    Object.assign(entry, { shape, unsaved, fields, shown: undefined });
   }
 
   async #read(): Promise<void> {

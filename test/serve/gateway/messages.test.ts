@@ -69,6 +69,31 @@ test("a program pauses at the client's tools, and goes on with its answers", asy
   expect(gateway.errors).toEqual([]);
 });
 
+test("a hosted program after one that failed is answered as that one was, and the client is asked for nothing again", async () => {
+  await using gateway = await openGateway([
+    { programs: [SUM.replace("return a.n", "return c.n")] },
+    { programs: [SUM] },
+    ({ results }) => ({ text: `Then ${results[0]?.text}` }),
+  ]);
+  const client = gateway.anthropic();
+  const tools = [PROGRAMS, DEPOT];
+  const history: Anthropic.MessageParam[] = [{ role: "user", content: "How many?" }];
+  const paused = await client.messages.create(asked(history, { tools }));
+  const calls = paused.content.flatMap((block) => (block.type === "tool_use" ? [block] : []));
+  expect(calls).toHaveLength(2);
+  history.push({ role: "assistant", content: paused.content as Anthropic.ContentBlockParam[] });
+  history.push({
+    role: "user",
+    content: calls.map(({ id }) => ({ type: "tool_result", tool_use_id: id, content: '{"n":4}' })),
+  });
+  const done = await client.messages.create(asked(history, { tools, container: paused.container?.id }));
+  expect(done.stop_reason).toBe("end_turn");
+  expect(done.content.filter(({ type }) => type === "tool_use")).toEqual([]);
+  expect(done.content.at(-1)).toMatchObject({ type: "text", text: expect.stringContaining("Then 8") as string });
+  expect(done.content.at(-1)).toMatchObject({ text: expect.stringContaining("answered from before") as string });
+  expect(gateway.errors).toEqual([]);
+});
+
 const direct = (name: string) => ({
   name,
   description: `Does ${name}.`,
