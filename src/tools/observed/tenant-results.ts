@@ -99,7 +99,15 @@ export class TenantResults {
    */
   note(tool: Tool, text: string, lane: Lane): readonly string[] | undefined {
     if (tool.output !== undefined || OWN.has(tool.name)) return undefined;
-    if (text.length <= HEAD_LENGTH) return this.#learn(tool, shapeOf(JSON.parse(text)));
+    if (text.length <= HEAD_LENGTH) {
+      try {
+        return this.#learn(tool, shapeOf(JSON.parse(text)));
+      } catch (error) {
+        // The call has its answer, whatever is learned from it.
+        this.#parts.onError(error);
+        return undefined;
+      }
+    }
     void readUpTo(text, HEAD_LENGTH, lane).then(
       (head) => head && this.#learn(tool, shapeOf(head.value, head.counts)),
       // The session has ended, and its lane with it.
