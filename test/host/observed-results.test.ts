@@ -165,7 +165,7 @@ test("an operator is told nothing of new fields, and of names that are data", as
   const tool = untyped("web.by", ({ of = "" }) => ({ by: { [of]: { age: 1 } }, ...(of === "z" && { extra: 1 }) }));
   const logger = { error: (entry: object) => void entries.push(entry) };
   await using runtime = await createRuntime({ tools: [tool], observeResults: true, logger });
-  const names = [..."abcdefghijklmnopqrstuvwxyz"].map((name) => `user${name}`);
+  const names = Array.from("abcdefghijklmnopqrstuvwxyz", (name) => `user${name}`);
   await runtime.execute(`for (const of of ${JSON.stringify([...names, "z"])}) await tools.web.by({ of }); return 1`);
   expect(entries).toEqual([]);
   expect(runtime.declarations()).toContain("Promise<{ by: Record<string, { age: number }>, extra?: number }>");
