@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { KEPT_SHAPES } from "../../src/journal/journal.ts";
 import type { Appended, ExecutionSummary, Journal, ListOptions } from "../../src/journal/journal.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
+import type { StoredJournal } from "../../src/journal/stored-journal.ts";
 import { header, outcome, RECORDS, turn } from "./records.ts";
 
 export async function listed(journal: Journal, options?: ListOptions): Promise<ExecutionSummary[]> {
@@ -9,7 +10,7 @@ export async function listed(journal: Journal, options?: ListOptions): Promise<E
 }
 
 /** What a store that keeps shapes of results promises. */
-export function shapesSuite(makeJournal: () => Journal | Promise<Journal>): void {
+export function shapesSuite(makeJournal: () => StoredJournal | Promise<StoredJournal>): void {
   const tool = (digest: string) => ({ name: `tool.${digest}`, digest });
   const keep = async (journal: Journal, tenant: string, digests: readonly string[], more: string) =>
     journal.keepShapes?.(tenant, digests.map(tool), (digest, kept = "") => `${kept}${digest}${more};`);
@@ -43,6 +44,16 @@ export function shapesSuite(makeJournal: () => Journal | Promise<Journal>): void
     });
     await expect(failing).rejects.toThrow("no");
     expect(JSON.stringify(await journal.shapes?.("acme"))).not.toMatch(/lost|tool\.c/);
+  });
+
+  test("prune deletes the shapes that were kept last before its time", async () => {
+    const journal = await makeJournal();
+    await keep(journal, "acme", ["a"], "1");
+    const [kept] = (await journal.shapes?.("acme")) ?? [];
+    await journal.prune({ before: 1000 });
+    expect(await journal.shapes?.("acme")).toEqual([kept]);
+    await journal.prune({ before: Date.now() + 1000 });
+    expect(await journal.shapes?.("acme")).toEqual([]);
   });
 
   test("the shapes of a tenant are bounded in number: those that were kept longest ago go", async () => {

@@ -261,7 +261,10 @@ class FileJournal implements SqliteJournal {
       if (numbers === 0) break;
       deleted += numbers;
     }
-    await this.#transactions.write(false, () => this.#statements.deleteUnused.run());
+    await this.#transactions.write(false, () => {
+      this.#statements.deleteUnused.run();
+      this.#statements.deleteOldShapes.run(before);
+    });
     await this.#transactions.locked(() => this.#database.exec("PRAGMA incremental_vacuum"));
     return deleted;
   }

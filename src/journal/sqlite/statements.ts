@@ -69,6 +69,7 @@ export function prepareStatements(database: DatabaseSync) {
       `DELETE FROM shapes WHERE tenant = :tenant AND digest IN (
          SELECT digest FROM shapes WHERE tenant = :tenant ORDER BY kept_at DESC, digest DESC LIMIT -1 OFFSET ${KEPT_SHAPES})`,
     ),
+    deleteOldShapes: prepare("DELETE FROM shapes WHERE kept_at < ?"),
     deleteUnused: prepare("DELETE FROM texts WHERE sha256 NOT IN (SELECT sha256 FROM uses)"),
   };
 }
