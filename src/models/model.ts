@@ -30,6 +30,8 @@ export interface Model {
   readonly name: string;
   /** Whether the provider itself can run programs that call our tools. */
   readonly hostsPrograms: boolean;
+  /** Whether it gives summaries of its reasoning; missing if it is not known. */
+  readonly givesSummaries?: boolean;
   /**
    * Fewest tokens of context above which the provider itself can make the history of a conversation shorter. Missing if it
    * cannot.

@@ -137,6 +137,7 @@ export function scriptedModel(script: readonly ScriptedStep[], options: Scripted
   return {
     name,
     hostsPrograms,
+    givesSummaries: TAKES_ALL.summaries,
     conversations,
     async converse(opening) {
       checkSettings({ model: name, takes: TAKES_ALL }, opening);

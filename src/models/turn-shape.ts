@@ -131,6 +131,8 @@ export const MODEL_TURN = objectSchema({
   type: z.literal("turn"),
   /** The model's text, without its reasoning. */
   text,
+  /** A summary of the model's reasoning, as far as it was shown; missing if none was asked for. */
+  reasoning: text.exactOptional(),
   calls: z.array(MODEL_CALL),
   /** What the provider ran itself in this turn: hosted programs and calls that started or ended. */
   hosted: z.array(z.union([HOSTED_PROGRAM_NEWS, HOSTED_CALL_NEWS])),

@@ -10,6 +10,7 @@ const parts = [
 const turn: Required<ModelTurn> = {
   type: "turn",
   text: "so",
+  reasoning: "because",
   calls: [
     {
       type: "tool_call",

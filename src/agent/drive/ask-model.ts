@@ -67,18 +67,22 @@ export class ModelAsker {
     const { execution, state, log } = this.#live;
     const conversation = await this.#live.conversation();
     const toolChoice = this.#toolChoice(isLast);
+    const reasoning: string[] = [];
     const turn = async () => {
       const given = await conversation.turn({
         signal,
         maxTokens: budget.tokensLeft,
         ...(toolChoice === undefined ? {} : { toolChoice }),
         onText: (text) => this.#scope.onEvent({ type: "text", execution, text }),
-        onReasoning: (text) => this.#scope.onEvent({ type: "reasoning", execution, text }),
+        onReasoning: (text) => {
+          reasoning.push(text);
+          this.#scope.onEvent({ type: "reasoning", execution, text });
+        },
         onArgument: (piece) => this.#scope.onEvent({ type: "argument", execution, ...piece }),
         onRetry: ({ attempt, reason, delayMs }) =>
           log.append({ type: "retry", attempt, reason: cleanText(reason), delayMs, at: Date.now() }),
       });
-      return withOwnVersion(given);
+      return withReasoning(withOwnVersion(given), reasoning);
     };
     const reply = await (this.#span ? this.#span.chat(this.#live.model.name, turn, endOfTurn) : turn());
     if (reply.type === "aborted") return reply;
@@ -193,6 +197,10 @@ const REFUSED: ReadonlySet<string> = new Set(["option_invalid", "model_unavailab
 /** Whether a program at the provider waits for results of this turn, or for its provider. */
 function isOfProgram({ calls, end }: ModelTurn): boolean {
   return end.type === "unfinished" || calls.some((call) => call.type === "tool_call" && call.caller === "programmatic");
+}
+
+function withReasoning(reply: TurnReply, pieces: readonly string[]): TurnReply {
+  return reply.type === "turn" && pieces.length > 0 ? { ...reply, reasoning: pieces.join("") } : reply;
 }
 
 function withOwnVersion(reply: TurnReply): TurnReply {

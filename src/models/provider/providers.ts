@@ -186,6 +186,7 @@ export function makeModel(provider: Provider, options: ProviderOptions): Model {
   return {
     name,
     hostsPrograms,
+    givesSummaries: provider.takes.summaries,
     ...(compactsFrom === undefined ? {} : { compactsFrom }),
     async converse(opening) {
       checkSettings({ model: name, takes: provider.takes }, opening);

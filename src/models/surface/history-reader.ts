@@ -3,6 +3,8 @@ import { type AskedAnswer, type AskedTurn, groupedName, refused } from "./surfac
 
 /** What the history of a request says. */
 export interface AskedHistory {
+  /** What the system says, each text with its place after messages of the user. */
+  readonly instructions: readonly string[];
   readonly turns: readonly AskedTurn[];
   readonly said: readonly UserMessage[];
   readonly answers: ReadonlyMap<string, AskedAnswer>;
@@ -61,12 +63,25 @@ export class HistoryReader {
   #answers = new Map<string, AskedAnswer>();
   #ofPrograms = new Set<string>();
   #isModels = false;
+  readonly #instructions: string[] = [];
+  /** Messages of the user so far. */
+  #messages = 0;
   /** Whether calls before this history may be answered, which the server has. */
   readonly #goesOn: boolean;
 
   constructor(words: HistoryWords, goesOn = false) {
     this.#words = words;
     this.#goesOn = goesOn;
+  }
+
+  /**
+   * The system said something. It keeps its rank, which no message of a user has: it is one of the instructions, and tells
+   * after which message it was said.
+   */
+  system(text: string): void {
+    if (text.trim() === "") return;
+    const place = `After message ${this.#messages} of the user, the system said:`;
+    this.#instructions.push(this.isEmpty ? text : `${place}\n\n${text}`);
   }
 
   get isEmpty(): boolean {
@@ -138,6 +153,7 @@ export class HistoryReader {
     if (last && this.#said.length === 0 && this.#open.programs.size > 0)
       throw refused(place, this.#words.saidWhileWaiting);
     this.#said.push(message);
+    this.#messages += 1;
   }
 
   /** Throws if a call has no answer. Programs may still wait for theirs. */
@@ -150,6 +166,7 @@ export class HistoryReader {
 
   end(): AskedHistory {
     return {
+      instructions: this.#instructions,
       turns: this.#turns,
       said: this.#said,
       answers: this.#isModels ? new Map() : this.#answers,

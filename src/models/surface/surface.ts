@@ -75,6 +75,15 @@ export interface Asked {
 
 /** One piece of an answer, in its order. Ids are those that the client sees. */
 export type ReplyPart =
+  | {
+      readonly type: "reasoning";
+      readonly key: string;
+      readonly id: string;
+      /** A summary of it. */
+      readonly text: string;
+      /** What stands for all of it when the client sends it back. */
+      readonly sealed: string;
+    }
   | { readonly type: "text"; readonly key: string; readonly id: string; readonly text: string }
   | {
       readonly type: "call";
@@ -101,6 +110,9 @@ export type ReplyPart =
       readonly text: string;
       readonly isError: boolean;
     };
+
+/** A part that clients are sent while the model writes it. */
+export type SpokenPart = Extract<ReplyPart, { readonly type: "text" | "reasoning" }>;
 
 /** Why an answer ends. `stopped`: the server goes on if the client asks again without new input. */
 export type ReplyEnd =
@@ -166,9 +178,9 @@ export function refused(place: string, why: string): RefusedAsk {
 /** Writes the events of a streamed answer. Each method gives text to send; it may be empty. */
 export interface ReplyWriter {
   readonly begin: () => string;
-  /** A piece of a text that is not whole yet. */
+  /** A piece of a text, or of a summary of reasoning, that is not whole yet. */
   readonly piece: (text: string, key: string) => string;
-  /** A part. Of a text of which pieces were sent, `rest` is what follows them. */
+  /** A part. Of one of which pieces were sent, `rest` is what follows them. */
   readonly part: (part: ReplyPart, rest?: string) => string;
   readonly end: (end: ReplyEnd, facts: ReplyFacts) => string;
   readonly fail: (refusal: Refusal, requestId: string) => string;
@@ -180,6 +192,7 @@ export interface IdPrefixes {
   readonly program: string;
   readonly state: string;
   readonly text: string;
+  readonly reasoning: string;
 }
 
 /** What a request had beside the history. */
@@ -209,8 +222,8 @@ export interface Surface {
   /** Reads a request. `counts`: one that is not to be answered, but counted. Throws `RefusedAsk`. */
   readonly read: (body: unknown, headers: Headers, counts?: boolean, stored?: StoredItems) => Asked;
   readonly reply: (parts: readonly ReplyPart[], end: ReplyEnd, facts: ReplyFacts) => unknown;
-  /** `textId` gives the id of a text by its key. */
-  readonly writer: (facts: Omit<ReplyFacts, "usage" | "programs">, textId: (key: string) => string) => ReplyWriter;
+  /** `partOf` gives a text or a summary of reasoning by its key, without its words. */
+  readonly writer: (facts: Omit<ReplyFacts, "usage" | "programs">, partOf: (key: string) => SpokenPart) => ReplyWriter;
   readonly refusal: (refusal: Refusal, requestId: string) => { readonly status: number; readonly body: unknown };
   /** The answer to a request that is counted. */
   readonly counted: (tokens: number) => unknown;

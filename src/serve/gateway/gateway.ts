@@ -15,7 +15,7 @@ import { countedStream } from "../http/counted-answer.ts";
 import type { Key } from "../http/keys.ts";
 import { isOperators, problemOf, RequestProblem } from "../http/problems.ts";
 import { declaredBytes, readJson } from "../http/read-json.ts";
-import { ClientIds, turnOfKey } from "./carried/client-ids.ts";
+import { ClientIds } from "./carried/client-ids.ts";
 import { newExecution } from "./carried/seals.ts";
 import { ClientTools } from "./client-tools.ts";
 import { countedTokens } from "./count-tokens.ts";
@@ -84,7 +84,9 @@ export class Gateway {
       const stored = await readings.run(key.id, request.signal, () =>
         this.stored.items(surface, value, { ids, key, hold }),
       );
-      const asked = surface.read(value, request.headers, false, stored);
+      const read = surface.read(value, request.headers, false, stored);
+      const model = this.#modelOf(read.model);
+      const asked = answerable(read, model);
       const exchange = {
         surface,
         key,
@@ -92,7 +94,7 @@ export class Gateway {
         asked,
         tools: new ClientTools(asked.tools),
         ids,
-        model: this.#modelOf(asked.model),
+        model,
         runtime: currentRuntime(this.#parts, key),
         requestId: newRequestId(),
         journal: this.#parts.runtime.journal,
@@ -172,8 +174,8 @@ export class Gateway {
     const begun = Promise.withResolvers<void>();
     const left = new AbortController();
     const encoder = new TextEncoder();
-    const textId = (of: string) => exchange.ids.text(place.execution, turnOfKey(of));
-    const writer = exchange.surface.writer({ ...headOf(exchange, place), state: undefined }, textId);
+    const partOf = (key: string) => exchange.ids.spoken(place.execution, key);
+    const writer = exchange.surface.writer({ ...headOf(exchange, place), state: undefined }, partOf);
     const stream = new ReadableStream<Uint8Array>({
       start: (controller) => {
         const send = (text: string) => {
@@ -291,4 +293,12 @@ export class Gateway {
 
 function headersOf({ surface, requestId }: Exchange): Record<string, string> {
   return { [surface.requestIdHeader]: requestId };
+}
+
+/** A request without what the model cannot give and its client can do without. */
+function answerable(asked: Asked, { givesSummaries = false }: Model): Asked {
+  const { reasoning, ...settings } = asked.settings;
+  if (givesSummaries || reasoning?.summary !== true) return asked;
+  const { effort } = reasoning;
+  return { ...asked, settings: effort === undefined ? settings : { ...settings, reasoning: { effort } } };
 }

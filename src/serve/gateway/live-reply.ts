@@ -1,6 +1,6 @@
 import type { AgentEvent } from "../../agent/event.ts";
 import type { ReplyPart, ReplyWriter } from "../../models/surface/surface.ts";
-import { textKey } from "./carried/client-ids.ts";
+import { reasoningKey, textKey } from "./carried/client-ids.ts";
 
 export interface LiveReplyParts {
   readonly writer: ReplyWriter;
@@ -36,9 +36,10 @@ export class LiveReply {
 
   readonly onEvent = (event: AgentEvent): void => {
     if (event.execution !== this.#parts.execution) return;
-    const key = textKey(this.#turns);
+    const turn = this.#turns;
     if (event.type === "turn_ended") this.#turns += 1;
-    if (event.type === "text") this.#then(() => this.#piece(key, event.text));
+    if (event.type === "text") this.#then(() => this.#piece(textKey(turn), event.text));
+    else if (event.type === "reasoning") this.#then(() => this.#piece(reasoningKey(turn), event.text));
     else if (SHOWN.has(event.type)) this.#then(() => this.#catchUp());
   };
 
@@ -61,8 +62,10 @@ export class LiveReply {
 
   async #piece(key: string, text: string): Promise<void> {
     if (this.#sent.has(key) || text === "") return;
-    if (!this.#open) {
-      await this.#catchUp();
+    if (this.#open?.key !== key) {
+      // The writer ends what was open. Reasoning after the text of its turn is told in the next request alone.
+      if (this.#open) this.#sent.add(this.#open.key);
+      else await this.#catchUp();
       if (this.#sent.has(key)) return;
       this.#open = { key, text: "" };
     }
@@ -76,7 +79,7 @@ export class LiveReply {
       this.#sent.add(part.key);
       const open = this.#open?.key === part.key ? this.#open : undefined;
       if (open) this.#open = undefined;
-      const rest = open && part.type === "text" ? part.text.slice(open.text.length) : undefined;
+      const rest = open && "text" in part ? part.text.slice(open.text.length) : undefined;
       this.#send(() => this.#parts.writer.part(part, rest));
     }
   }

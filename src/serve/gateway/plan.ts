@@ -56,7 +56,8 @@ export function executionAsked(
 export async function planOf(parts: PlanParts, asked: Asked, tools: ClientTools): Promise<Plan> {
   if (asked.previous !== undefined) return planAfter(parts, asked, tools);
   const bound = asked.openPrograms.length > 0 || asked.ofPrograms.size > 0;
-  const goesOn = asked.turns.length > 0 && asked.said.length === 0;
+  // A conversation takes texts and values as results from outside, and no pictures: those are in the history.
+  const goesOn = asked.turns.length > 0 && asked.said.length === 0 && !hasParts(asked);
   if (!bound && !goesOn) {
     if (asked.state !== undefined) await openState(parts, asked.state);
     return BEGIN;
@@ -164,6 +165,10 @@ function isWhole({ ending, calls }: Reply): boolean {
   return calls.some(({ isAnswered }) => isAnswered) || (calls.length > 0 && calls.every(isWaiting));
 }
 
+function hasParts({ answers }: Asked): boolean {
+  return [...answers.values()].some(({ parts }) => parts.length > 0);
+}
+
 function isOfProgram({ place }: ClientCall): boolean {
   return place.number !== undefined;
 }
@@ -228,7 +233,7 @@ async function planAfter(parts: PlanParts, asked: Asked, tools: ClientTools): Pr
     const isBound = known.calls.some(isOfProgram);
     if (isBound && said.length > 0)
       throw refusedState("While a program waits, the input may only have the outputs of its calls.");
-    const goesOn = said.length === 0 && [...answers.values()].every((one) => one.parts.length === 0);
+    const goesOn = said.length === 0 && !hasParts(asked);
     const isSame = isBound || (goesOn && isSameOpening(asked, tools, replies));
     const plan = isSame ? planAt(parts, execution, { asked, replies }, reply) : undefined;
     if (plan) return plan;

@@ -130,9 +130,9 @@ test.each<[string, object, string]>([
     "tool_use.caller",
   ],
   [
-    "a system message among the messages",
-    { messages: [USER, { role: "system", content: "x" }] },
-    "role: this server does not offer",
+    "a change of the tools among the messages",
+    { messages: [USER, { role: "system", content: [{ type: "tool_removal" }] }, USER] },
+    'this server does not offer "tool_removal"',
   ],
   ["a container of another server", { container: "container_abc" }, "container: there is no container"],
 ])("refused in the vendor's form before anything is asked: %s", async (_, change, words) => {

@@ -7,7 +7,7 @@ import { MessageWriter, writeMessage } from "./write-message.ts";
 export const messagesSurface: Surface = {
   read: readRequest,
   reply: writeMessage,
-  writer: (facts) => new MessageWriter(facts),
+  writer: (facts, partOf) => new MessageWriter(facts, partOf),
   refusal: (refusal, requestId) => ({ status: errorStatus(refusal), body: errorBody(refusal, requestId) }),
   counted: (tokens) => ({ input_tokens: tokens }),
   words: {
@@ -20,5 +20,5 @@ export const messagesSurface: Surface = {
     "anthropic-ratelimit-requests-remaining": String(remaining),
     "anthropic-ratelimit-requests-reset": new Date(now + resetMs).toISOString().replace(/\.\d+Z$/, "Z"),
   }),
-  ids: { reply: "msg_", call: "toolu_", program: "srvtoolu_", state: "container_", text: "text_" },
+  ids: { reply: "msg_", call: "toolu_", program: "srvtoolu_", state: "container_", text: "text_", reasoning: "" },
 };

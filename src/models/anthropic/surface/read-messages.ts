@@ -36,10 +36,19 @@ function readMessage(history: HistoryReader, message: unknown, place: string): v
     for (const [index, block] of content.entries()) readBlock(history, block, `${place}.content.${index}`);
     return;
   }
-  if (role === "system")
-    throw refused(`${place}.role`, "this server does not offer system messages among the messages");
-  if (role !== "user") throw refused(`${place}.role`, "Input should be 'user' or 'assistant'");
+  if (role === "system") return readSystemMessage(history, content, place);
+  if (role !== "user") throw refused(`${place}.role`, "Input should be 'user', 'assistant' or 'system'");
   readUsers(history, content, place);
+}
+
+function readSystemMessage(history: HistoryReader, content: readonly Fields[], place: string): void {
+  for (const [index, block] of content.entries())
+    if (block.type !== "text")
+      throw refused(
+        `${place}.content.${index}`,
+        `this server does not offer ${quoted(block.type)} in messages of the system`,
+      );
+  history.system(content.map((block) => textOf(block, "text") ?? "").join("\n\n"));
 }
 
 function readBlock(history: HistoryReader, block: Fields, place: string): void {

@@ -28,7 +28,7 @@ export function readRequest(body: unknown, headers: Headers, counts = false): As
   const tools = readTools(body);
   const messages = readMessages(body);
   const container = readContainer(body.container);
-  const { endsWithModel, openPrograms, ...said } = messages;
+  const { endsWithModel, openPrograms, instructions, ...said } = messages;
   if (endsWithModel && container === undefined)
     throw refused("messages", "The conversation must end with a user message.");
   return {
@@ -36,7 +36,7 @@ export function readRequest(body: unknown, headers: Headers, counts = false): As
     openPrograms,
     model: requiredText(body, "model"),
     isStreamed: body.stream === true,
-    instructions: readSystem(body.system),
+    instructions: joined([readSystem(body.system), ...instructions]),
     settings: readSettings(body, tools, counts),
     ...tools,
     state: container,
@@ -87,7 +87,11 @@ function readSystem(system: unknown): string | undefined {
       throw refused(`system.${index}`, "Input should be a text block");
     return text;
   });
-  const whole = texts.join("\n\n");
+  return joined(texts);
+}
+
+function joined(texts: readonly (string | undefined)[]): string | undefined {
+  const whole = texts.filter((text) => text !== undefined).join("\n\n");
   return whole.trim() === "" ? undefined : whole;
 }
 
@@ -117,11 +121,15 @@ function readReasoning({ thinking, output_config: config }: Fields): Reasoning |
   if (thinking !== undefined && !["adaptive", "enabled", "disabled", "between_tools"].includes(String(type)))
     throw refused("thinking.type", "Input should be 'adaptive', 'enabled', 'disabled' or 'between_tools'");
   if (type === "disabled") return undefined;
-  if (effort !== undefined) return { effort: effort === "low" || effort === "medium" ? effort : "high" };
+  const display = fieldOf(thinking, "display");
+  if (display !== undefined && display !== null && display !== "summarized" && display !== "omitted")
+    throw refused("thinking.display", "Input should be 'summarized' or 'omitted'");
+  const shown = thinking === undefined || display === "omitted" ? {} : { summary: true };
+  if (effort !== undefined) return { effort: effort === "low" || effort === "medium" ? effort : "high", ...shown };
   const budget = fieldOf(thinking, "budget_tokens");
   if (typeof budget === "number")
-    return { effort: budget < LOW_BUDGET ? "low" : budget < MEDIUM_BUDGET ? "medium" : "high" };
-  return thinking === undefined ? undefined : { effort: "medium" };
+    return { effort: budget < LOW_BUDGET ? "low" : budget < MEDIUM_BUDGET ? "medium" : "high", ...shown };
+  return thinking === undefined ? undefined : { effort: "medium", ...shown };
 }
 
 function readFormat({ output_config: config, output_format: early }: Fields): ModelSettings["answer"] {

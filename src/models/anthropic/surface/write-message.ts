@@ -1,6 +1,6 @@
 import type { Fields } from "../../../values/fields.ts";
 import { parsedJson } from "../../../values/json/json-text.ts";
-import type { ReplyEnd, ReplyFacts, ReplyPart, ReplyWriter } from "../../surface/surface.ts";
+import type { ReplyEnd, ReplyFacts, ReplyPart, ReplyWriter, SpokenPart } from "../../surface/surface.ts";
 import { CODE_EXECUTION_NAME, STOP_REASONS } from "../reply.ts";
 import { CODE_EXECUTION_TYPE } from "../request.ts";
 import { errorBody } from "./write-error.ts";
@@ -25,6 +25,8 @@ function headOf({ id, model }: Head): Fields {
 /** The block of a part: the other end of what `AnthropicConversation` reads of a block. */
 export function blockOf(part: ReplyPart): Fields {
   switch (part.type) {
+    case "reasoning":
+      return { type: "thinking", thinking: part.text, signature: part.sealed };
     case "text":
       return { type: "text", text: part.text, citations: null };
     case "call": {
@@ -102,11 +104,15 @@ function usageOf({ usage, programs }: ReplyFacts): Fields {
 /** Writes a message in events: the other end of `AnthropicStream` in `../reply.ts`. */
 export class MessageWriter implements ReplyWriter {
   readonly #head: Head;
+  readonly #partOf: (key: string) => SpokenPart;
   #index = 0;
-  #isTextOpen = false;
+  /** The text or the reasoning that is being sent. */
+  #open: SpokenPart | undefined;
 
-  constructor(head: Head) {
+  /** `partOf` is the part of a key without its words. */
+  constructor(head: Head, partOf: (key: string) => SpokenPart) {
     this.#head = head;
+    this.#partOf = partOf;
   }
 
   begin(): string {
@@ -122,17 +128,20 @@ export class MessageWriter implements ReplyWriter {
     return eventText({ type: "message_start", message });
   }
 
-  piece(text: string): string {
+  piece(text: string, key: string): string {
     if (text === "") return "";
-    const start = this.#isTextOpen ? "" : this.#start({ type: "text", text: "", citations: null });
-    this.#isTextOpen = true;
-    return start + this.#delta({ type: "text_delta", text });
+    const before = this.#open?.key === key ? "" : this.#begin(this.#partOf(key));
+    const isText = this.#open?.type === "text";
+    return before + this.#delta(isText ? { type: "text_delta", text } : { type: "thinking_delta", thinking: text });
   }
 
   part(part: ReplyPart, rest?: string): string {
-    if (part.type === "text") return this.piece(rest ?? part.text) + this.#closeText();
+    if (part.type === "text" || part.type === "reasoning") {
+      const piece = this.piece(rest ?? part.text, part.key);
+      return piece + this.#close();
+    }
     const block = blockOf(part);
-    const before = this.#closeText();
+    const before = this.#close();
     if (part.type === "program_ended") return before + this.#start(block) + this.#stop();
     const { input } = block;
     const delta = { type: "input_json_delta", partial_json: JSON.stringify(input) };
@@ -142,7 +151,7 @@ export class MessageWriter implements ReplyWriter {
   end(end: ReplyEnd, facts: ReplyFacts): string {
     const delta = { ...stopOf(end), container: containerOf(facts) };
     return (
-      this.#closeText() +
+      this.#close() +
       eventText({ type: "message_delta", delta, usage: usageOf(facts) }) +
       eventText({ type: "message_stop" })
     );
@@ -152,10 +161,19 @@ export class MessageWriter implements ReplyWriter {
     return eventText({ ...errorBody(refusal, requestId), type: "error" });
   }
 
-  #closeText(): string {
-    if (!this.#isTextOpen) return "";
-    this.#isTextOpen = false;
-    return this.#stop();
+  #begin(part: SpokenPart): string {
+    const before = this.#close();
+    this.#open = part;
+    const empty = part.type === "text" ? { text: "" } : { thinking: "", signature: "" };
+    return before + this.#start({ ...blockOf(part), ...empty });
+  }
+
+  #close(): string {
+    const open = this.#open;
+    if (!open) return "";
+    this.#open = undefined;
+    const signed = open.type === "reasoning" ? this.#delta({ type: "signature_delta", signature: open.sealed }) : "";
+    return signed + this.#stop();
   }
 
   #start(block: Fields): string {

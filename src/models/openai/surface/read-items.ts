@@ -15,8 +15,6 @@ const WORDS: HistoryWords = {
 };
 
 export interface AskedItems extends AskedHistory {
-  /** What the system and the developer say before anything else. */
-  readonly instructions: readonly string[];
   /** What names the state of the last program. */
   readonly fingerprint: string | undefined;
 }
@@ -36,7 +34,6 @@ class ItemsReader {
   readonly #history: HistoryReader;
   readonly #stored: StoredItems;
   readonly #referred = new Set<string>();
-  readonly #instructions: string[] = [];
   #fingerprint: string | undefined;
 
   constructor(history: HistoryReader, stored: StoredItems) {
@@ -45,7 +42,7 @@ class ItemsReader {
   }
 
   end(): AskedItems {
-    return { ...this.#history.end(), instructions: this.#instructions, fingerprint: this.#fingerprint };
+    return { ...this.#history.end(), fingerprint: this.#fingerprint };
   }
 
   take(item: unknown, place: string): void {
@@ -103,9 +100,7 @@ class ItemsReader {
     }
     if (role !== "system" && role !== "developer")
       throw refused(`${place}.role`, "expected 'user', 'assistant', 'system' or 'developer'");
-    if (!this.#history.isEmpty)
-      throw refused(`${place}.role`, `this server takes messages of the ${role} before all others alone`);
-    this.#instructions.push(content.map((part) => textOf(part, "text") ?? "").join("\n"));
+    this.#history.system(content.map((part) => textOf(part, "text") ?? "").join("\n"));
   }
 
   #takeCall(item: Fields, place: string): void {

@@ -16,6 +16,8 @@ const NOT_OFFERED: ReadonlySet<string> = new Set(
   "background conversation prompt context_management max_tool_calls moderation".split(" "),
 );
 
+const SUMMARIES: ReadonlySet<unknown> = new Set(["auto", "concise", "detailed"]);
+
 /** Reads the body of `POST /v1/responses`. */
 export function readRequest(body: unknown, _headers: Headers, _counts = false, stored: StoredItems = new Map()): Asked {
   if (!isFields(body)) throw refused("body", "expected an object");
@@ -99,9 +101,14 @@ function isGiven(value: unknown): boolean {
 
 function readReasoning(reasoning: unknown): Reasoning | undefined {
   const effort = textOf(reasoning, "effort");
-  if (effort === undefined || effort === "none") return undefined;
-  if (effort === "minimal" || effort === "low") return { effort: "low" };
-  return { effort: effort === "medium" ? "medium" : "high" };
+  if (effort === "none") return undefined;
+  const summary = fieldOf(reasoning, "summary") ?? fieldOf(reasoning, "generate_summary") ?? undefined;
+  if (summary !== undefined && !SUMMARIES.has(summary))
+    throw refused("reasoning.summary", "expected 'auto', 'concise' or 'detailed'");
+  const shown = summary === undefined ? {} : { summary: true };
+  if (effort === undefined) return summary === undefined ? undefined : shown;
+  if (effort === "minimal" || effort === "low") return { effort: "low", ...shown };
+  return { effort: effort === "medium" ? "medium" : "high", ...shown };
 }
 
 function readFormat(text: unknown): ModelSettings["answer"] {

@@ -1,5 +1,5 @@
 import type { Fields } from "../../../values/fields.ts";
-import type { Refusal, ReplyEnd, ReplyFacts, ReplyPart, ReplyWriter } from "../../surface/surface.ts";
+import type { Refusal, ReplyEnd, ReplyFacts, ReplyPart, ReplyWriter, SpokenPart } from "../../surface/surface.ts";
 import { errorOf } from "./write-error.ts";
 import { endOf, headOf, itemOf, refusalItem, usageOf } from "./write-response.ts";
 
@@ -8,15 +8,16 @@ type Head = Pick<ReplyFacts, "id" | "model" | "at" | "echo">;
 /** Writes a response in events: the other end of `ResponsesStream` in `../responses/reply.ts`. */
 export class ResponseWriter implements ReplyWriter {
   readonly #head: Head;
-  readonly #textId: (key: string) => string;
+  readonly #partOf: (key: string) => SpokenPart;
   readonly #output: Fields[] = [];
   #number = 0;
-  #open: { readonly item: Fields; text: string } | undefined;
+  /** The text or the summary that is being sent, with its words so far. */
+  #open: { readonly part: SpokenPart; text: string } | undefined;
 
-  /** `textId` is the id of a text by its key. */
-  constructor(head: Head, textId: (key: string) => string) {
+  /** `partOf` is the part of a key without its words. */
+  constructor(head: Head, partOf: (key: string) => SpokenPart) {
     this.#head = head;
-    this.#textId = textId;
+    this.#partOf = partOf;
   }
 
   begin(): string {
@@ -26,16 +27,16 @@ export class ResponseWriter implements ReplyWriter {
 
   piece(text: string, key: string): string {
     if (text === "") return "";
-    const before = this.#open ? "" : this.#beginText(key);
+    const before = this.#open?.part.key === key ? "" : this.#begin(this.#partOf(key));
     return before + this.#delta(text);
   }
 
   part(part: ReplyPart, rest?: string): string {
-    if (part.type === "text") {
+    if (part.type === "text" || part.type === "reasoning") {
       const piece = this.piece(rest ?? part.text, part.key);
-      return piece + this.#endText();
+      return piece + this.#endSpoken();
     }
-    const before = this.#endText();
+    const before = this.#endSpoken();
     const item = itemOf(part);
     const about = { item_id: item.id, output_index: this.#output.length };
     const added = this.#event("response.output_item.added", {
@@ -51,7 +52,7 @@ export class ResponseWriter implements ReplyWriter {
   }
 
   end(end: ReplyEnd, facts: ReplyFacts): string {
-    const before = this.#endText();
+    const before = this.#endSpoken();
     const refusal = end.type === "refused" ? this.#refusal(refusalItem(end.reason, facts.id)) : "";
     const response = {
       ...headOf({ ...facts, at: this.#head.at }),
@@ -70,32 +71,36 @@ export class ResponseWriter implements ReplyWriter {
     return this.#event("response.failed", { response });
   }
 
-  #beginText(key: string): string {
-    const item = { type: "message", id: this.#textId(key), role: "assistant", status: "in_progress", content: [] };
-    this.#open = { item, text: "" };
-    const output_index = this.#output.length;
-    const part = { type: "output_text", text: "", annotations: [], logprobs: [] };
+  #begin(part: SpokenPart): string {
+    const before = this.#endSpoken();
+    this.#open = { part, text: "" };
+    const { added } = SPOKEN[part.type];
+    const empty = part.type === "text" ? { status: "in_progress", content: [] } : { summary: [] };
+    const item = { ...itemOf(part), ...empty };
     return (
-      this.#event("response.output_item.added", { output_index, item }) +
-      this.#event("response.content_part.added", { item_id: item.id, output_index, content_index: 0, part })
+      before +
+      this.#event("response.output_item.added", { output_index: this.#output.length, item }) +
+      this.#event(`${added}.added`, { ...this.#place(), part: spokenPart(part, "") })
     );
   }
 
   #delta(delta: string): string {
-    if (this.#open) this.#open.text += delta;
-    return this.#event("response.output_text.delta", { ...this.#place(), delta, logprobs: [] });
+    if (!this.#open) return "";
+    this.#open.text += delta;
+    const { words, more } = SPOKEN[this.#open.part.type];
+    return this.#event(`${words}.delta`, { ...this.#place(), delta, ...more });
   }
 
-  #endText(): string {
+  #endSpoken(): string {
     if (!this.#open) return "";
-    const { item, text } = this.#open;
+    const { part, text } = this.#open;
     const place = this.#place();
-    const part = { type: "output_text", text, annotations: [], logprobs: [] };
     this.#open = undefined;
+    const { added, words, more } = SPOKEN[part.type];
     return (
-      this.#event("response.output_text.done", { ...place, text, logprobs: [] }) +
-      this.#event("response.content_part.done", { ...place, part }) +
-      this.#done({ ...item, status: "completed", content: [part] })
+      this.#event(`${words}.done`, { ...place, text, ...more }) +
+      this.#event(`${added}.done`, { ...place, part: spokenPart(part, text) }) +
+      this.#done(itemOf({ ...part, text }))
     );
   }
 
@@ -104,7 +109,9 @@ export class ResponseWriter implements ReplyWriter {
   }
 
   #place(): Fields {
-    return { item_id: this.#open?.item.id, output_index: this.#output.length, content_index: 0 };
+    const part = this.#open?.part;
+    const within = part?.type === "reasoning" ? { summary_index: 0 } : { content_index: 0 };
+    return { item_id: part?.id, output_index: this.#output.length, ...within };
   }
 
   #done(item: Fields): string {
@@ -118,4 +125,16 @@ export class ResponseWriter implements ReplyWriter {
     this.#number += 1;
     return `event: ${type}\ndata: ${JSON.stringify(event)}\n\n`;
   }
+}
+
+/** The events of what is sent while it is written. */
+const SPOKEN = {
+  text: { added: "response.content_part", words: "response.output_text", more: { logprobs: [] } },
+  reasoning: { added: "response.reasoning_summary_part", words: "response.reasoning_summary_text", more: {} },
+} as const;
+
+function spokenPart({ type }: SpokenPart, text: string): Fields {
+  return type === "text"
+    ? { type: "output_text", text, annotations: [], logprobs: [] }
+    : { type: "summary_text", text };
 }

@@ -10,7 +10,7 @@ import { itemOf, writeResponse } from "./write-response.ts";
 export const responsesSurface: Surface = {
   read: readRequest,
   reply: writeResponse,
-  writer: (facts, textId) => new ResponseWriter(facts, textId),
+  writer: (facts, partOf) => new ResponseWriter(facts, partOf),
   refusal: (refusal) => ({ status: errorStatus(refusal), body: { error: errorOf(refusal) } }),
   counted: (tokens) => ({ object: "response.input_tokens", input_tokens: tokens }),
   words: {
@@ -23,7 +23,7 @@ export const responsesSurface: Surface = {
     "x-ratelimit-remaining-requests": String(remaining),
     "x-ratelimit-reset-requests": durationText(resetMs),
   }),
-  ids: { reply: "resp_", call: "call_", program: "cprog_", state: "fpr_", text: "msg_" },
+  ids: { reply: "resp_", call: "call_", program: "cprog_", state: "fpr_", text: "msg_", reasoning: "rs_" },
   item: itemOf,
   inputs: writeInputs,
   references: (body) =>

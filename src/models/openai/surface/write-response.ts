@@ -45,6 +45,13 @@ export function endOf(end: ReplyEnd): Fields {
 export function itemOf(part: ReplyPart): Fields {
   const id = itemIdOf(part);
   switch (part.type) {
+    case "reasoning":
+      return {
+        type: "reasoning",
+        id,
+        summary: part.text === "" ? [] : [{ type: "summary_text", text: part.text }],
+        encrypted_content: part.sealed,
+      };
     case "text":
       return {
         type: "message",
@@ -86,6 +93,7 @@ function itemIdOf({ type, id }: ReplyPart): string {
   const bare = id.replace(/^[a-z]+_/, "");
   switch (type) {
     case "text":
+    case "reasoning":
       return id;
     case "call":
       return `fc_${bare}`;

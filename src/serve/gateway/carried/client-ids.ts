@@ -1,4 +1,4 @@
-import type { IdPrefixes, ReplyPart } from "../../../models/surface/surface.ts";
+import type { IdPrefixes, ReplyPart, SpokenPart } from "../../../models/surface/surface.ts";
 import type { Key } from "../../http/keys.ts";
 import type { ClientTools } from "../client-tools.ts";
 import type { CallPlace, ToldPart } from "../from-journal/replies.ts";
@@ -33,7 +33,7 @@ export class ClientIds {
   /** The conversation of an item, by the item's id: whatever it begins with. */
   executionOf(item: string): string | undefined {
     const bare = item.slice(item.indexOf("_") + 1);
-    const kinds = ["call", "program", "text"] as const;
+    const kinds = ["call", "program", "text", "reasoning"] as const;
     return kinds.map((kind) => this.#seals.open(this.#key, kind, bare)?.execution).find((one) => one !== undefined);
   }
 
@@ -46,8 +46,13 @@ export class ClientIds {
     return this.write("program", { execution, numbers: [turn, call] });
   }
 
-  text(execution: string, turn: number): string {
-    return this.write("text", { execution, numbers: [turn] });
+  /** A text or a summary of reasoning by its key, without its words. */
+  spoken(execution: string, key: string): SpokenPart {
+    const turn = turnOfKey(key);
+    const sealed = { execution, numbers: [turn] };
+    if (key === textKey(turn)) return { type: "text", key, id: this.write("text", sealed), text: "" };
+    const id = this.write("reasoning", sealed);
+    return { type: "reasoning", key, id, text: "", sealed: id };
   }
 
   state(execution: string): string {
@@ -58,7 +63,9 @@ export class ClientIds {
   part(execution: string, told: ToldPart, tools: ClientTools): ReplyPart {
     switch (told.type) {
       case "text":
-        return { type: "text", key: textKey(told.turn), id: this.text(execution, told.turn), text: told.text };
+        return { ...this.spoken(execution, textKey(told.turn)), text: told.text };
+      case "reasoning":
+        return { ...this.spoken(execution, reasoningKey(told.turn)), text: told.text };
       case "program": {
         const { place, source } = told;
         const id = this.program(execution, place);
@@ -90,9 +97,13 @@ export function textKey(turn: number): string {
   return `text ${turn}`;
 }
 
-/** The turn whose text has this key. */
-export function turnOfKey(key: string): number {
-  return Number(key.slice(textKey(0).length - 1));
+export function reasoningKey(turn: number): string {
+  return `reasoning ${turn}`;
+}
+
+/** The turn whose text or reasoning has this key. */
+function turnOfKey(key: string): number {
+  return Number(key.slice(key.indexOf(" ") + 1));
 }
 
 function keyOf(what: string, { turn, call, number = -1 }: CallPlace): string {

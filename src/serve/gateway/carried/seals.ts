@@ -11,7 +11,7 @@ const SECRET_BYTES = 32;
 const MAX_NUMBERS = 3;
 
 /** What an id that a client carries stands for. */
-export type SealKind = "call" | "program" | "reply" | "state" | "text";
+export type SealKind = "call" | "program" | "reply" | "state" | "text" | "reasoning";
 
 export interface Sealed {
   readonly execution: string;

@@ -31,6 +31,7 @@ export interface CallPlace {
 }
 
 export type ToldPart =
+  | { readonly type: "reasoning"; readonly turn: number; readonly text: string }
   | { readonly type: "text"; readonly turn: number; readonly text: string }
   | { readonly type: "call"; readonly place: CallPlace; readonly tool: string; readonly inputText: string }
   | { readonly type: "program"; readonly place: CallPlace; readonly source: string }
@@ -111,6 +112,7 @@ async function toldIn(journal: Journal, state: KnownState, log: TurnLog): Promis
     const reply = replyAt(base);
     reply.ending = undefined;
     reply.usage = sumOfUsage([reply.usage, one.turn.usage]);
+    if (one.turn.reasoning !== undefined) reply.parts.push({ type: "reasoning", turn, text: one.turn.reasoning });
     if (one.turn.text !== "") reply.parts.push({ type: "text", turn, text: one.turn.text });
     let rounds = 0;
     for (const [call, made] of one.turn.calls.entries()) {

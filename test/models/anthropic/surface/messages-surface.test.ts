@@ -141,7 +141,7 @@ test("what is written whole is what the adapter puts together from the events", 
     usage: { inputTokens: 10, outputTokens: 2, cachedInputTokens: 4 },
   });
   const [first, ...rest] = parts;
-  const writer = messagesSurface.writer(facts, (key) => key);
+  const writer = messagesSurface.writer(facts, (key) => ({ type: "text", key, id: key, text: "" }));
   const text =
     writer.begin() +
     writer.piece("One, ", "a") +
