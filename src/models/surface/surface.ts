@@ -1,4 +1,5 @@
 import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
+import type { TextFormat } from "../../tools/text-format.ts";
 import type { Caller } from "../../tools/tool.ts";
 import type { Fields } from "../../values/fields.ts";
 import type { ContentPart, ModelCall, ModelSettings, ModelUsage, UserMessage } from "../model.ts";
@@ -15,6 +16,8 @@ export interface AskedTool {
   readonly namespace?: string;
   readonly description: string;
   readonly input: JsonSchema;
+  /** Its input is one text, of this format, and `input` says nothing. */
+  readonly textFormat?: TextFormat;
   readonly output?: JsonSchema;
   readonly callers: readonly Caller[];
   /** The model is told of it once a search has found it. */
@@ -198,7 +201,8 @@ export interface IdPrefixes {
 /** What a request had beside the history. */
 export type AskedInput =
   | { readonly type: "said"; readonly id: string; readonly message: UserMessage }
-  | { readonly type: "answer"; readonly id: string; readonly text: string };
+  /** `isOfText`: of a call whose input is one text. */
+  | { readonly type: "answer"; readonly id: string; readonly text: string; readonly isOfText: boolean };
 
 /** How many requests a client may make. */
 export interface RequestsLeft {

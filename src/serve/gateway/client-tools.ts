@@ -1,5 +1,6 @@
 import { PortcullisError } from "../../errors.ts";
 import { type AskedTool, groupedName, refused } from "../../models/surface/surface.ts";
+import { defineTextTool } from "../../tools/define-text-tool.ts";
 import { defineTool } from "../../tools/define-tool.ts";
 import { storedSchema } from "../../tools/schema.ts";
 import { RUN_PROGRAM, toolNameFault } from "../../tools/tool-name.ts";
@@ -68,20 +69,21 @@ function identifier(name: string): string {
   return toolNameFault(begun) === undefined ? begun : `${begun}_`;
 }
 
-function toolOf(name: string, { description, input, output, callers, isDeferred, place }: AskedTool): Tool {
+function toolOf(name: string, asked: AskedTool): Tool {
+  const { description, input, textFormat, output, callers, isDeferred, place } = asked;
   try {
-    return defineTool({
+    const about = {
       name,
       description: description.trim() === "" ? name : description,
-      input: storedSchema(input),
       ...(output === undefined ? {} : { output: storedSchema(output) }),
       allowedCallers: callers,
       // The client itself decides what a call changes, and when it is made.
-      effect: "read",
-      unknownFields: "allow",
+      effect: "read" as const,
       ...(isDeferred ? { defer: true } : { pinned: true }),
-      handler: "client",
-    });
+      handler: "client" as const,
+    };
+    if (textFormat !== undefined) return defineTextTool({ ...about, format: textFormat });
+    return defineTool({ ...about, input: storedSchema(input), unknownFields: "allow" });
   } catch (error) {
     if (!PortcullisError.is(error)) throw error;
     throw refused(place, error.message.slice(0, 1000));

@@ -1,7 +1,7 @@
 import { isUsers } from "../../agent/prompt/said-message.ts";
 import type { AskedInput } from "../../models/surface/surface.ts";
 import type { ClientIds } from "./carried/client-ids.ts";
-import type { Replies, Reply } from "./from-journal/replies.ts";
+import type { CallPlace, Replies, Reply } from "./from-journal/replies.ts";
 
 interface Given {
   readonly execution: string;
@@ -12,8 +12,14 @@ interface Given {
 /** What the request of an answer had that the answer before it had not: outputs of calls, then messages of the user. */
 export function inputsOf({ execution, replies, reply }: Given, ids: ClientIds): readonly AskedInput[] {
   const { state, all } = replies;
-  const outputs = (all[reply - 1]?.calls ?? []).flatMap(({ place, answer }): readonly AskedInput[] =>
-    answer === undefined ? [] : [{ type: "answer", id: ids.call(execution, place), text: answer }],
+  const { calls = [], parts = [] } = all[reply - 1] ?? {};
+  const texts = new Set(
+    parts.flatMap((part) => (part.type === "call" && part.inputText.startsWith('"') ? [keyOf(part.place)] : [])),
+  );
+  const outputs = calls.flatMap(({ place, answer }): readonly AskedInput[] =>
+    answer === undefined
+      ? []
+      : [{ type: "answer", id: ids.call(execution, place), text: answer, isOfText: texts.has(keyOf(place)) }],
   );
   const turnsIn = (replies: readonly Reply[]) =>
     new Set(replies.flatMap(({ parts }) => parts.map((part) => ("place" in part ? part.place.turn : part.turn))));
@@ -29,4 +35,8 @@ export function inputsOf({ execution, replies, reply }: Given, ids: ClientIds): 
       : [],
   );
   return [...outputs, ...messages];
+}
+
+function keyOf({ turn, call, number }: CallPlace): string {
+  return `${turn} ${call} ${number ?? ""}`;
 }

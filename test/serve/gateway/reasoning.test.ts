@@ -122,7 +122,7 @@ test("what the system says later is one of the instructions, with its place, on 
     model: "m",
     max_tokens: 10,
     system: "Count.",
-    messages: turns as never,
+    messages: turns,
   });
   await gateway.openai().responses.create({ model: "m", instructions: "Count.", input: turns });
   for (const told of heard)
@@ -212,7 +212,7 @@ test("a forced choice is the model's, by the name that the tool has there, also 
     { type: "function", name: "a-b" },
     { type: "programmatic_tool_calling" },
   ] as const)
-    await responses.create({ model: "m", tools: [...theirs], tool_choice: tool_choice as never, input: "x" });
+    await responses.create({ model: "m", tools: [...theirs], tool_choice, input: "x" });
   const all = ["required", "none", { tool: "a_b" }, { tool: "run_program" }];
   expect(forced).toEqual([...all, ...all]);
 });

@@ -54,8 +54,10 @@ class ItemsReader {
         // This server gives none: it is of another one, which alone can read it.
         return;
       case "function_call":
+      case "custom_tool_call":
         return this.#takeCall(item, place);
       case "function_call_output":
+      case "custom_tool_call_output":
         return this.#history.answer(textOf(item, "call_id") ?? "", readOutput(item, place), place);
       case "program":
         this.#fingerprint = textOf(item, "fingerprint");
@@ -106,7 +108,8 @@ class ItemsReader {
   #takeCall(item: Fields, place: string): void {
     const id = requiredText(item, "call_id", place);
     const name = requiredText(item, "name", place);
-    const inputText = textOf(item, "arguments") ?? "{}";
+    const isText = item.type === "custom_tool_call";
+    const inputText = isText ? JSON.stringify(textOf(item, "input") ?? "") : (textOf(item, "arguments") ?? "{}");
     const namespace = textOf(item, "namespace");
     switch (callerOf(item.caller)) {
       case "direct":

@@ -1,3 +1,4 @@
+import type { TextFormat } from "../../../tools/text-format.ts";
 import type { Caller } from "../../../tools/tool.ts";
 import { fieldOf, type Fields, isFields, textOf } from "../../../values/fields.ts";
 import type { ToolChoice } from "../../model.ts";
@@ -22,7 +23,8 @@ export function readTools(body: unknown): AskedTools {
     if (!isFields(tool)) throw refused(place, "expected an object");
     switch (tool.type) {
       case "function":
-        tools.push(readFunction(tool, place));
+      case "custom":
+        tools.push(readOwn(tool, place));
         break;
       case "namespace":
         tools.push(...readNamespace(tool, place));
@@ -45,7 +47,7 @@ export function readTools(body: unknown): AskedTools {
 
 function notOffered(type: unknown): string {
   const name = typeof type === "string" ? `'${type.slice(0, 100)}'` : "this type";
-  return `this server does not offer ${name}: it offers function, namespace, tool_search and ${PROGRAMS}`;
+  return `this server does not offer ${name}: it offers function, custom, namespace, tool_search and ${PROGRAMS}`;
 }
 
 function readNamespace(tool: Fields, place: string): readonly AskedTool[] {
@@ -54,30 +56,45 @@ function readNamespace(tool: Fields, place: string): readonly AskedTool[] {
   if (!Array.isArray(tools)) throw refused(`${place}.tools`, "expected an array");
   return (tools as readonly unknown[]).map((one, index) => {
     const at = `${place}.tools[${index}]`;
-    if (fieldOf(one, "type") !== "function") throw refused(`${at}.type`, "this server offers functions in a namespace");
-    return { ...readFunction(one as Fields, at), namespace: name };
+    const type = fieldOf(one, "type");
+    if (!isFields(one) || (type !== "function" && type !== "custom"))
+      throw refused(`${at}.type`, "this server offers function and custom tools in a namespace");
+    return { ...readOwn(one, at), namespace: name };
   });
 }
 
-function readFunction(tool: Fields, place: string): AskedTool {
-  const { name, description, parameters, output_schema: output } = tool;
+/** A tool that the client has itself. */
+function readOwn(tool: Fields, place: string): AskedTool {
+  const { name, description } = tool;
   if (typeof name !== "string" || !NAME.test(name))
     throw refused(`${place}.name`, "expected a string that matches '^[a-zA-Z0-9_-]+$', of at most 64 characters");
+  return {
+    name,
+    description: typeof description === "string" ? description : "",
+    ...(tool.type === "custom" ? { input: {}, textFormat: readTextFormat(tool, place) } : readFunction(tool, place)),
+    callers: readCallers(tool, place),
+    isDeferred: tool.defer_loading === true,
+    place,
+  };
+}
+
+function readTextFormat({ format }: Fields, place: string): TextFormat {
+  const type = textOf(format, "type");
+  if (format === undefined || format === null || type === "text") return "text";
+  const regex = textOf(format, "definition");
+  if (type === "grammar" && textOf(format, "syntax") === "regex" && regex !== undefined) return { regex };
+  throw refused(`${place}.format`, "this server offers text, and grammars of the syntax regex");
+}
+
+function readFunction(tool: Fields, place: string): Pick<AskedTool, "input" | "output"> {
+  const { parameters, output_schema: output } = tool;
   if (tool.async === true) throw refused(`${place}.async`, "this server does not offer it");
   const input = parameters ?? { type: "object", properties: {} };
   if (!isFields(input) || input.type !== "object")
     throw refused(`${place}.parameters`, `schema must be a JSON Schema of 'type: "object"'`);
   if (output !== undefined && output !== null && !isFields(output))
     throw refused(`${place}.output_schema`, "expected an object");
-  return {
-    name,
-    description: typeof description === "string" ? description : "",
-    input,
-    ...(isFields(output) ? { output } : {}),
-    callers: readCallers(tool, place),
-    isDeferred: tool.defer_loading === true,
-    place,
-  };
+  return { input, ...(isFields(output) ? { output } : {}) };
 }
 
 function readCallers(tool: Fields, place: string): readonly Caller[] {
@@ -113,6 +130,7 @@ export function readChoice(body: unknown, { tools, programs }: AskedTools, runPr
   const type = textOf(choice, "type");
   const name = textOf(choice, "name");
   if (type === PROGRAMS && programs) return { tool: runProgram };
-  if (type === "function" && tools.some((tool) => tool.name === name)) return { tool: String(name) };
+  if ((type === "function" || type === "custom") && tools.some((tool) => tool.name === name))
+    return { tool: String(name) };
   throw refused("tool_choice", "this server offers none, auto, required, and a tool that is among the tools");
 }

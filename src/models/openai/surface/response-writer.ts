@@ -1,7 +1,7 @@
 import type { Fields } from "../../../values/fields.ts";
 import type { Refusal, ReplyEnd, ReplyFacts, ReplyPart, ReplyWriter, SpokenPart } from "../../surface/surface.ts";
 import { errorOf } from "./write-error.ts";
-import { endOf, headOf, itemOf, refusalItem, usageOf } from "./write-response.ts";
+import { endOf, headOf, itemOf, refusalItem, textInputOf, usageOf } from "./write-response.ts";
 
 type Head = Pick<ReplyFacts, "id" | "model" | "at" | "echo">;
 
@@ -39,15 +39,23 @@ export class ResponseWriter implements ReplyWriter {
     const before = this.#endSpoken();
     const item = itemOf(part);
     const about = { item_id: item.id, output_index: this.#output.length };
+    if (part.type !== "call")
+      return (
+        before +
+        this.#event("response.output_item.added", { output_index: about.output_index, item }) +
+        this.#done(item)
+      );
+    const text = textInputOf(part);
+    const empty = text === undefined ? { arguments: "" } : { input: "" };
     const added = this.#event("response.output_item.added", {
       output_index: about.output_index,
-      item: part.type === "call" ? { ...item, arguments: "", status: "in_progress" } : item,
+      item: { ...item, ...empty, status: "in_progress" },
     });
+    const events = text === undefined ? "response.function_call_arguments" : "response.custom_tool_call_input";
+    const whole = text === undefined ? { name: part.tool, arguments: part.inputText } : { input: text };
     const written =
-      part.type === "call"
-        ? this.#event("response.function_call_arguments.delta", { ...about, delta: part.inputText }) +
-          this.#event("response.function_call_arguments.done", { ...about, name: part.tool, arguments: part.inputText })
-        : "";
+      this.#event(`${events}.delta`, { ...about, delta: text ?? part.inputText }) +
+      this.#event(`${events}.done`, { ...about, ...whole });
     return before + added + written + this.#done(item);
   }
 

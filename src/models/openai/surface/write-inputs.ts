@@ -18,8 +18,9 @@ export function writeInputs(inputs: readonly AskedInput[]): Fields {
 function inputItem(input: AskedInput): Fields {
   const { id } = input;
   if (input.type === "answer") {
-    const output = { type: "function_call_output", call_id: id, output: input.text, status: "completed" };
-    return { ...output, id: `fco_${id.replace(/^[a-z]+_/, "")}` };
+    const [type, prefix] = input.isOfText ? ["custom_tool_call_output", "ctco"] : ["function_call_output", "fco"];
+    const output = { type, call_id: id, output: input.text, status: "completed" };
+    return { ...output, id: `${prefix}_${id.replace(/^[a-z]+_/, "")}` };
   }
   const { message } = input;
   const content = typeof message === "string" ? [CONTENT.text(message)] : message.map(partOf);

@@ -1,4 +1,5 @@
 import type { Fields } from "../../../values/fields.ts";
+import { parsedJson } from "../../../values/json/json-text.ts";
 import type { ReplyEnd, ReplyFacts, ReplyPart } from "../../surface/surface.ts";
 
 /** A response: the other end of `readResponse` in `../responses/reply.ts`. */
@@ -64,6 +65,9 @@ export function itemOf(part: ReplyPart): Fields {
       const { id: callId, tool: name, namespace, inputText, program } = part;
       const caller = program === undefined ? null : { type: "program", caller_id: program };
       const named = namespace === undefined ? {} : { namespace };
+      const input = textInputOf(part);
+      if (input !== undefined)
+        return { type: "custom_tool_call", id, call_id: callId, name, ...named, input, status: "completed", caller };
       return {
         type: "function_call",
         id,
@@ -88,15 +92,22 @@ export function itemOf(part: ReplyPart): Fields {
   }
 }
 
+/** The input of a call that takes one text; undefined for a function, whose input has fields. */
+export function textInputOf({ inputText }: { readonly inputText: string }): string | undefined {
+  const input = inputText.startsWith('"') ? parsedJson(inputText) : undefined;
+  return typeof input === "string" ? input : undefined;
+}
+
 /** Ids of items differ from those of calls, and are known by them. */
-function itemIdOf({ type, id }: ReplyPart): string {
+function itemIdOf(part: ReplyPart): string {
+  const { id } = part;
   const bare = id.replace(/^[a-z]+_/, "");
-  switch (type) {
+  switch (part.type) {
     case "text":
     case "reasoning":
       return id;
     case "call":
-      return `fc_${bare}`;
+      return textInputOf(part) === undefined ? `fc_${bare}` : `ctc_${bare}`;
     case "program":
       return `prog_${bare}`;
     case "program_ended":
