@@ -29,13 +29,13 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
     values: `
       createFleet`,
     types: `
-      Fleet FleetOptions QueuedWakes SubmitOptions Taking WaitOptions Wake WakeQueue WakeTaker WorkOptions Worker`,
+      Fleet FleetFigures FleetOptions QueuedWakes SubmitOptions Taking WaitOptions Wake WakeQueue WakeTaker WorkOptions Worker`,
   },
   "portcullis/journal": {
     values: `
       createMemoryJournal createPostgresJournal exportLines importLines readLines`,
     types: `
-      AliveRecord AnsweredRecord AppendOptions Appended ArtifactRecord CallHeader CallRecord ClaimRecord CompactRecord ContinuedRef ConversationHeader CreateOptions DecisionRecord EgressRecord ExecuteSql ExecutionSummary HandRecord Head Header Journal JournalProblem JournalRecord Lease ListOptions MemoryJournalOptions MessageRecord ModelRecord OutcomeRecord PostgresJournal PostgresJournalOptions ProgramHeader PruneOptions ReadOptions RestRecord RestartRecord ResultRecord RetryRecord ShownDefinition StatementOptions StoredJournal ToolDigest ToolsRecord TurnRecord ViolationRecord`,
+      AliveRecord AnsweredRecord AppendOptions Appended ArtifactRecord CallHeader CallRecord ClaimRecord CompactRecord ContinuedRef ConversationHeader CreateOptions DecisionRecord EgressRecord ExecuteSql ExecutionSummary HandRecord Head Header Journal JournalFinding JournalProblem JournalRecord Lease ListOptions MemoryJournalOptions MessageRecord ModelRecord OutcomeRecord PostgresJournal PostgresJournalOptions ProgramHeader PruneOptions ReadOptions RestRecord RestartRecord ResultRecord RetryRecord ShownDefinition StatementOptions StoredJournal ToolDigest ToolsRecord TurnRecord ViolationRecord WorkerNeeds`,
   },
   "portcullis/models": {
     values: `

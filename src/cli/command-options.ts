@@ -489,6 +489,7 @@ export const INIT = {
 };
 
 export const DOCTOR = {
+  "--journal <url>": "database of a journal to check; PORTCULLIS_JOURNAL by default",
   "--json": "print as JSON",
   "--clean": "first end engines and remove containers that dead hosts have left",
 };

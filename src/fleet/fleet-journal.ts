@@ -7,6 +7,7 @@ import type {
   ExecuteSql,
   ExecutionSummary,
   Head,
+  JournalFinding,
   Journal,
   Lease,
   ListOptions,
@@ -102,6 +103,10 @@ export class FleetJournal implements Journal {
 
   async held(): Promise<ReadonlyMap<string, number>> {
     return (await this.store.held?.()) ?? new Map<string, number>();
+  }
+
+  diagnose(): Promise<readonly JournalFinding[]> {
+    return this.store.diagnose?.() ?? Promise.resolve([]);
   }
 
   async lack(execution: ExecutionId, needs: WorkerNeeds): Promise<void> {

@@ -15,9 +15,11 @@ import { PortcullisError } from "../errors.ts";
 import type { Appended, Journal } from "../journal/journal.ts";
 import { callback, option, type OptionsOf, readOptions, required } from "../option-rules/options.ts";
 import { drivenHere } from "../programs/driven.ts";
+import { FigureReader, type FleetFigures } from "./figures.ts";
 import { FleetJournal } from "./fleet-journal.ts";
 import { PgBossQueue, type QueueDatabase } from "./pg-boss-queue.ts";
 import { DriverRequests, type RequestStore } from "./requests.ts";
+import { DatabaseRoster, ProcessRoster, type Roster } from "./roster.ts";
 import { Turns } from "./turns.ts";
 import type { WakeQueue } from "./wake-queue.ts";
 import type { WorkerParts } from "./worker.ts";
@@ -39,7 +41,8 @@ export class Fleet implements AsyncDisposable {
   readonly journal: Journal;
   readonly queue: WakeQueue;
   /** What a worker of this process works with. */
-  readonly parts: Pick<WorkerParts, "journal" | "queue" | "turns" | "requests">;
+  readonly parts: Pick<WorkerParts, "journal" | "queue" | "turns" | "requests" | "roster">;
+  readonly #figures: FigureReader;
   readonly #own: PgBossQueue | undefined;
   #listening: Disposable | undefined;
 
@@ -50,7 +53,9 @@ export class Fleet implements AsyncDisposable {
     this.#own = used instanceof PgBossQueue ? used : undefined;
     this.queue = used;
     this.journal = journal;
-    this.parts = { journal, queue: used, turns: new Turns(database), requests: requestsOf(store, database) };
+    const roster = rosterOf(store, database);
+    this.parts = { journal, queue: used, turns: new Turns(database), requests: requestsOf(store, database), roster };
+    this.#figures = new FigureReader({ journal, queue: used, roster, database });
   }
 
   /** Opens the queue. Rejects with `queue_unavailable`, and as the journal does. */
@@ -58,6 +63,11 @@ export class Fleet implements AsyncDisposable {
     await this.#own?.open();
     const { journal } = this;
     this.#listening ??= journal.onAppend?.((appended) => tellDriver(journal, appended));
+  }
+
+  /** What all its processes do now, for the metrics. Rejects as the journal does. */
+  figures(): Promise<FleetFigures> {
+    return this.#figures.read();
   }
 
   /** Closes the queue. The journal stays open. */
@@ -111,6 +121,15 @@ function requestsOf(store: Journal, database: RequestStore | undefined): DriverR
   const requests = heard.get(store) ?? new DriverRequests(undefined);
   heard.set(store, requests);
   return requests;
+}
+
+const rosters = new WeakMap<Journal, Roster>();
+
+function rosterOf(store: Journal, database: QueueDatabase | undefined): Roster {
+  if (database) return new DatabaseRoster(database);
+  const roster = rosters.get(store) ?? new ProcessRoster();
+  rosters.set(store, roster);
+  return roster;
 }
 
 function tellError(error: unknown): void {

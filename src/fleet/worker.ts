@@ -17,7 +17,9 @@ import { OpenWrites } from "./open-writes.ts";
 import { Reconciler } from "./reconcile.ts";
 import { TenantShares } from "./tenant-shares.ts";
 import type { DriverRequest, DriverRequests } from "./requests.ts";
+import type { Roster } from "./roster.ts";
 import type { Turns } from "./turns.ts";
+import { FiguresOfWorker } from "./worker-figures.ts";
 import type { Taking, Wake, WakeQueue } from "./wake-queue.ts";
 
 /** How long an execution is left alone that could not be driven, in milliseconds; twice as long after each failure. */
@@ -32,6 +34,7 @@ export interface WorkerParts {
   readonly queue: WakeQueue;
   readonly turns: Turns;
   readonly requests: DriverRequests;
+  readonly roster: Roster;
   /** The reason with which an execution is ended on request. */
   readonly reasonOf: (request: DriverRequest) => Error;
   /** Executions that are driven at once. */
@@ -94,6 +97,7 @@ class FleetWorker implements Worker, DriverWatch {
   readonly #held = new Map<ExecutionId, Held>();
   readonly #underWay = new Set<Promise<void>>();
   readonly #misfits: Misfits;
+  readonly #figures: FiguresOfWorker;
   #reconciling: NodeJS.Timeout | undefined;
   #round: Promise<void> | undefined;
   #taking: Promise<Taking | undefined> = Promise.resolve(undefined);
@@ -110,6 +114,7 @@ class FleetWorker implements Worker, DriverWatch {
     this.#reconciler = new Reconciler({ journal, queue, turns, staleMs, everyMs, onError });
     this.#writes = new OpenWrites(isWrite);
     this.#misfits = new Misfits(journal, parts.tools);
+    this.#figures = new FiguresOfWorker(parts.roster, () => ({ places: parts.concurrency, driven: this.driven }));
     this.#tenants = new TenantShares(() => journal.held(), parts.perTenant);
   }
 
@@ -143,6 +148,7 @@ class FleetWorker implements Worker, DriverWatch {
       await this.drain(0);
       throw error;
     }
+    await this.#figures.tell();
   }
 
   // ---- what the journal tells of the drivers of this process -------------------------------------------------------
@@ -160,7 +166,10 @@ class FleetWorker implements Worker, DriverWatch {
   }
 
   onWritten(execution: ExecutionId, records: readonly JournalRecord[]): void {
-    if (records.some(({ type }) => type === "claim")) this.#held.get(execution)?.done();
+    if (records.some(({ type }) => type === "claim")) {
+      this.#held.get(execution)?.done();
+      this.#figures.noteClaim(execution);
+    }
     this.#writes.onWritten(execution, records);
     if (this.#left !== undefined) this.#leaveIdle();
   }
@@ -186,6 +195,7 @@ class FleetWorker implements Worker, DriverWatch {
         // From here on this worker, too, may be handed the execution again.
         this.#held.delete(execution);
         this.#writes.forget(execution);
+        this.#figures.forget(execution);
         // In place of a wake for a later time, which it may have been put to rest with.
         return holds.isWoken ? queue.wake([{ execution, tenant }]) : undefined;
       })
@@ -243,6 +253,7 @@ class FleetWorker implements Worker, DriverWatch {
 
   /** One that may have killed its drivers is driven alone: if this host dies of it, that counts for a single execution. */
   async #takeUp(summary: ExecutionSummary, signal: AbortSignal): Promise<TakenUp> {
+    this.#figures.noteLook(summary);
     const taken = await this.#parts.takeUp(summary, false, signal);
     if (taken.type !== "suspect") return taken;
     const alone = this.#suspects.then(() => this.#parts.takeUp(summary, true, signal));
@@ -321,6 +332,7 @@ class FleetWorker implements Worker, DriverWatch {
       clearTimeout(late);
     }
     await this.#round;
+    await this.#figures.end();
     this.#told.dispose();
     return this.#left;
   }

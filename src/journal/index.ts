@@ -12,9 +12,11 @@ export type {
   ExecutionSummary,
   Head,
   Journal,
+  JournalFinding,
   Lease,
   ListOptions,
   ReadOptions,
+  WorkerNeeds,
 } from "./journal.ts";
 export type { JournalProblem, PruneOptions, StoredJournal } from "./stored-journal.ts";
 export type { MemoryJournalOptions } from "./memory-journal.ts";

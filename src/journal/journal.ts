@@ -1,4 +1,4 @@
-import type { PortcullisError } from "../errors.ts";
+import type { ErrorCode, PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "./execution-id.ts";
 import type { Header, JournalRecord, ToolDigest } from "./record.ts";
 
@@ -103,6 +103,17 @@ export interface KeptShape extends Pick<ToolDigest, "name" | "digest"> {
 /** Tools of one tenant of which a store keeps shapes; those that were kept longest ago are deleted first. */
 export const KEPT_SHAPES = 1000;
 
+/** What was found out about a store. */
+export interface JournalFinding {
+  /** Name of one or two words. */
+  readonly what: string;
+  /** `weak`: it can be used, but a promise holds only in part. `missing`: it cannot be used. */
+  readonly state: "good" | "weak" | "missing";
+  readonly detail: string;
+  /** Of what cannot be used: the code with which appends fail. */
+  readonly code?: ErrorCode;
+}
+
 /**
  * A store of executions. Each is an append-only list of records. Appending is a compare-and-swap on the head: it is the
  * only mechanism that prevents two drivers from appending to the same execution.
@@ -163,6 +174,8 @@ export interface Journal {
   ): Promise<void>;
   /** Number of executions that drivers hold now, by tenant. For fleets. */
   held?(): Promise<ReadonlyMap<string, number>>;
+  /** Looks once whether the store can be used, and how well; it does not wait for one that cannot be reached. Never rejects. */
+  diagnose?(): Promise<readonly JournalFinding[]>;
   /**
    * Notes what a worker lacked that looked at an execution, until a driver claims it or it ends. It changes nothing if a
    * driver holds the execution. For fleets.

@@ -1,6 +1,6 @@
 import type { ModelUsage } from "../models/model.ts";
 import { dollarsOf, PRICES, type PriceTable } from "../models/prices.ts";
-import { eventStreams, LOADS, PROCESS } from "../telemetry/metric-table.ts";
+import { eventStreams, type Gauge, LOADS, PROCESS } from "../telemetry/metric-table.ts";
 import { addSink } from "../telemetry/sdk-switch.ts";
 import { PrometheusFigures } from "../telemetry/prometheus.ts";
 
@@ -42,8 +42,9 @@ export class Metrics implements Disposable {
     this.#streams += by;
   }
 
-  text(): string {
-    return this.#figures.text([...LOADS, eventStreams(() => this.#streams), ...PROCESS]);
+  /** `fleet`: figures that all processes of a fleet tell alike. */
+  text(fleet: readonly Gauge[] = []): string {
+    return this.#figures.text([...LOADS, eventStreams(() => this.#streams), ...fleet, ...PROCESS]);
   }
 
   [Symbol.dispose](): void {

@@ -71,9 +71,9 @@ function histogramLines(figure: FigureName, series: ReadonlyMap<string, Series>)
 }
 
 function gaugeLines(gauge: Gauge): readonly string[] {
-  const name = prometheusName(gauge);
+  const name = `${prometheusName(gauge)}${gauge.isCounter ? "_total" : ""}`;
   return [
-    ...headOf(name, gauge, "gauge"),
+    ...headOf(name, gauge, gauge.isCounter ? "counter" : "gauge"),
     ...gauge.read().map(([value, attributes = {}]) => sample(name, attributes, value)),
   ];
 }

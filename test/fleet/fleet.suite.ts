@@ -8,7 +8,7 @@ import { viewExecution } from "../../src/views/view-execution.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
 
 /*
- * Holds `src/fleet/fleet-journal.ts`, `src/fleet/worker.ts`, `src/fleet/reconcile.ts`, `src/fleet/misfits.ts`, `src/fleet/turns.ts`,
+ * Holds `src/fleet/fleet-journal.ts`, `src/fleet/worker.ts`, `src/fleet/reconcile.ts`, `src/fleet/misfits.ts`, `src/fleet/figures.ts`, `src/fleet/turns.ts`,
  * `src/fleet/open-writes.ts`, `src/fleet/fleet-options.ts`, `src/programs/submit.ts` and `src/executions/wait-for-rest.ts`.
  */
 
@@ -370,6 +370,31 @@ export function behavesAsFleet(name: string, share: () => Promise<SharedFleet>):
       for (const id of ofA) expect((await runtime.wait(id, { tenant: "a" })).listed.state).toBe("ended");
       expect((await runtime.wait(ofB, { tenant: "b" })).listed.state).toBe("ended");
       expect(most.a).toBe(2);
+    });
+
+    test("its figures tell what waits of each tenant, and what workers have room for and have claimed", async () => {
+      await using shared = await share();
+      const fleet = shared.join();
+      await using server = await open(fleet);
+      const ids = await Promise.all(
+        ["a", "a", "b"].map(async (tenant) => [await server.submit(SUM, { tenant }), tenant]),
+      );
+      const byTenant = async () => new Map((await fleet.figures()).queued.map(({ tenant, wakes }) => [tenant, wakes]));
+      expect(await byTenant()).toEqual(
+        new Map([
+          ["a", 2],
+          ["b", 1],
+        ]),
+      );
+      await using runtime = await open(shared.join());
+      const worker = await work(runtime, { concurrency: 3 });
+      for (const [id = "", tenant = ""] of ids) expect((await server.wait(id, { tenant })).listed.state).toBe("ended");
+      await expect
+        .poll(() => fleet.figures(), { timeout: 10_000 })
+        .toMatchObject({ workers: 1, places: 3, queued: [] });
+      await worker.drain(0);
+      const ended = { workers: 0, places: 0, driven: 0, claims: 3, takeovers: 0 };
+      await expect.poll(() => fleet.figures(), { timeout: 10_000 }).toMatchObject(ended);
     });
 
     test("many workers drive each execution once", async () => {

@@ -8,6 +8,7 @@ import { createRuntime } from "../../runtime.ts";
 import { defaultHeldBytes } from "../../values/held-bytes.ts";
 import type { CommandOptions, DOCTOR } from "../command-options.ts";
 import { EXIT } from "../exit-code.ts";
+import { databaseJournal } from "../input/open-journal.ts";
 import { oneLine } from "../terminal/one-line.ts";
 import { showing } from "../terminal/status-line.ts";
 
@@ -23,6 +24,7 @@ export async function doctor(options: CommandOptions<typeof DOCTOR>): Promise<nu
   const findings = [
     ...cleaned,
     heldBytesFinding(),
+    ...(await journalFindings(options.journal)),
     ...ofIsolate,
     // Containers are optional, so a finding about them is a warning at most.
     ...ofDocker.map((finding): Finding => (finding.state === "missing" ? { ...finding, state: "weak" } : finding)),
@@ -37,6 +39,12 @@ async function findingsOf(sandbox: Sandbox): Promise<readonly Finding[]> {
   const findings = (await sandbox.diagnose?.()) ?? [];
   const named = findings.find(({ what }) => what === sandbox.name);
   return named !== undefined && named.state !== "good" ? findings : [...findings, await programFinding(sandbox)];
+}
+
+/** A journal in a database; a file is opened by the commands that read it. */
+async function journalFindings(named: string | undefined): Promise<readonly Finding[]> {
+  await using journal = databaseJournal(named);
+  return journal ? showing("Checking the journal's database", async () => (await journal.diagnose?.()) ?? []) : [];
 }
 
 async function cleanFinding(sandboxes: readonly Sandbox[]): Promise<Finding> {

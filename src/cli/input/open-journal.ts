@@ -29,6 +29,12 @@ export function optionalJournal(named?: string, unavailableMs?: number): OpenJou
   return createSqliteJournal({ path });
 }
 
+/** The journal of `--journal` or of the environment, if it is in a database. */
+export function databaseJournal(named?: string): PostgresJournal | undefined {
+  const path = journalPathOf(named);
+  return path !== undefined && POSTGRES_URL.test(path) ? createPostgresJournal({ url: path }) : undefined;
+}
+
 /** The URL of the journal of a fleet. Throws if none is named, or a file: other machines do not reach it. `what` needs it. */
 export function fleetJournalOf(named: string | undefined, what: string): string {
   const url = journalPathOf(named);

@@ -54,8 +54,7 @@ export class DatabaseClock {
       const [before, begun] = [Date.now(), performance.now()];
       const { rows } = await client.query<Row>({ text });
       const uncertainMs = (performance.now() - begun) / 2;
-      const ahead = Math.round(Number(rows[0]?.["now"]) - before - uncertainMs);
-      return Math.abs(ahead) <= Math.max(SAME_MS, uncertainMs) ? 0 : ahead;
+      return differenceOf(Number(rows[0]?.["now"]) - before - uncertainMs, uncertainMs);
     };
     return this.#database.run(measure, { idempotent: true });
   }
@@ -66,4 +65,16 @@ const FIRST_MOMENT = 15_768_000_000;
 
 function moved(lease: Lease, ms: number): Lease {
   return ms === 0 || lease.until < FIRST_MOMENT ? lease : { ...lease, until: lease.until + ms };
+}
+
+/** What a clock is ahead, in milliseconds; 0 if the measurement may explain it. */
+function differenceOf(aheadMs: number, uncertainMs: number): number {
+  return Math.abs(aheadMs) <= Math.max(SAME_MS, uncertainMs) ? 0 : Math.round(aheadMs);
+}
+
+/** Undefined if the clocks are taken for equal. */
+export function differenceText(aheadMs: number, uncertainMs: number): string | undefined {
+  const ms = differenceOf(aheadMs, uncertainMs);
+  if (ms === 0) return undefined;
+  return `is ${(Math.abs(ms) / 1000).toFixed(1)} s ${ms > 0 ? "ahead of" : "behind"}`;
 }

@@ -1,4 +1,4 @@
-import type { PoolClient } from "pg";
+import type { ClientBase, PoolClient } from "pg";
 import { PortcullisError } from "../../errors.ts";
 import { MAX_STORED_NAME } from "./names.ts";
 import { grantAgain } from "./role-grants.ts";
@@ -128,13 +128,16 @@ const ROLES = (schema: string) => `
     );
 `;
 
+/** The version of the tables that this package makes. */
+export const NEWEST_FORMAT = STEPS.length;
+
 /** Makes the tables, or brings them to the version of this package. Any number of processes may do so at once. */
 export async function migrate(client: PoolClient, schema: string, where: string): Promise<void> {
-  if ((await versionOf(client, schema, where)) === STEPS.length) return;
+  if ((await formatOf(client, schema, where)) === STEPS.length) return;
   await inTransaction(client, async () => {
     await client.query("SELECT pg_advisory_xact_lock($1, hashtext($2))", [LOCK, schema]);
     // Another process may have made them while this one waited for the lock.
-    const found = await versionOf(client, schema, where);
+    const found = await formatOf(client, schema, where);
     if (found === STEPS.length) return;
     await refuseEncoding(client, where);
     const { rows } = await client.query("SELECT 1 FROM pg_namespace WHERE nspname = $1", [schema]);
@@ -151,7 +154,7 @@ export async function migrate(client: PoolClient, schema: string, where: string)
 }
 
 /** Version of the tables; 0 if there are none. Throws `journal_version` for a version that this package does not know. */
-async function versionOf(client: PoolClient, schema: string, where: string): Promise<number> {
+export async function formatOf(client: ClientBase, schema: string, where: string): Promise<number> {
   // Read from the catalogue: what names are resolved to may be remembered from before the lock.
   const { rows } = await client.query(
     "SELECT 1 FROM pg_class JOIN pg_namespace AS n ON n.oid = relnamespace WHERE nspname = $1 AND relname = 'journal_format'",

@@ -10,6 +10,7 @@ import type {
   ExecutionSummary,
   Head,
   KeptShape,
+  JournalFinding,
   Lease,
   ListOptions,
   ReadOptions,
@@ -23,6 +24,7 @@ import { executionProblems, type JournalProblem, type PruneOptions, type StoredJ
 import { type Asked, ChangeQueue, type Result } from "./change-queue.ts";
 import { DatabaseClock } from "./database-clock.ts";
 import { Database, type DatabaseOptions } from "./database.ts";
+import { diagnoseDatabase } from "./diagnose.ts";
 import { nameOf } from "./names.ts";
 import { type NoticeListener, Notices } from "./notices.ts";
 import { POSTGRES_JOURNAL_RULES, type PostgresJournalOptions } from "./postgres-options.ts";
@@ -271,6 +273,10 @@ class DatabaseJournal implements PostgresJournal {
 
   prune(options: PruneOptions): Promise<number> {
     return pruneExecutions(this.#database, options);
+  }
+
+  diagnose(): Promise<readonly JournalFinding[]> {
+    return diagnoseDatabase(this.#database);
   }
 
   check(): AsyncGenerator<JournalProblem> {

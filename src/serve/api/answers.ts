@@ -83,7 +83,11 @@ export const LIST = z.object({
 });
 
 export const HEALTH = z.object({ status: z.literal("ok") });
-export const READY = z.object({ status: z.literal("ready") });
+export const READY = z.object({
+  status: z.literal("ready"),
+  /** What was found out about a journal in a database; `weak` holds a promise only in part. */
+  journal: z.array(z.object({ what: z.string(), state: z.enum(["good", "weak"]) })).exactOptional(),
+});
 
 export const ARTIFACT = z.unknown().meta({ description: "the value, as JSON" });
 

@@ -1,8 +1,8 @@
 import type { z } from "zod";
 import type { RouteScope } from "../http/keys.ts";
-import { type ProblemCode, RequestProblem } from "../http/problems.ts";
-import { readList } from "../../journal/reading/read-records.ts";
+import { type ProblemCode } from "../http/problems.ts";
 import { CALL_TEXTS, EXECUTION_VIEW, VIEW_EVENT } from "../../views/view.ts";
+import { metricsText, ready } from "./handlers/health.ts";
 import {
   ACCEPTED,
   ARTIFACT,
@@ -120,14 +120,6 @@ const ENDING: readonly ProblemCode[] = [
   "answer_too_large",
 ];
 const CONVERSING: readonly ProblemCode[] = [...ENDING, "conversation_busy", "conversation_moved", "too_many_at_once"];
-
-/** The server takes programs, and its journal answers. */
-async function ready({ runtime, isReady }: ApiParts): Promise<Response> {
-  if (!isReady()) throw new RequestProblem("server_closing", "The server is closing, and takes no further programs.");
-  // What was deleted or damaged shows here.
-  for await (const _ of readList(runtime.journal)) break;
-  return Response.json({ status: "ready" });
-}
 
 export const ROUTES: readonly Route[] = [
   route({
@@ -356,7 +348,6 @@ export const ROUTES: readonly Route[] = [
     scope: "admin",
     answers: { 200: { type: "text/plain" } },
     problems: [],
-    handle: ({ metrics }) =>
-      new Response(metrics.text(), { headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8" } }),
+    handle: metricsText,
   }),
 ];

@@ -1,0 +1,58 @@
+import type { FleetFigures } from "../fleet/figures.ts";
+import type { Gauge } from "../telemetry/metric-table.ts";
+
+/** Tenants that have series of their own: those with the most that waits. */
+const MOST_TENANTS = 200;
+const OTHERS = { "otel.metric.overflow": true };
+
+/** The figures of a fleet as `/metrics` tells them. They are missing, but for `up`, if the database does not tell them. */
+export function fleetGauges(figures: FleetFigures | undefined, now = Date.now()): readonly Gauge[] {
+  const gauge = (name: string, description: string, unit: string, read: Gauge["read"], more = {}): Gauge => ({
+    name: `portcullis.fleet.${name}`,
+    description,
+    unit,
+    read,
+    ...more,
+  });
+  const up = gauge("up", "Whether the database of the fleet has told its figures.", "1", () => [[figures ? 1 : 0]]);
+  if (!figures) return [up];
+  const { workers, places, driven, claims, takeovers, lacking, noticeMs } = figures;
+  const queued = byTenant(figures);
+  const total = { isCounter: true } as const;
+  return [
+    up,
+    gauge("queued", "Executions that a worker is to take up, by tenant.", "{execution}", () =>
+      queued.map(({ wakes, of }) => [wakes, of]),
+    ),
+    gauge("oldest_wait", "Time that the first of them has waited for a worker, by tenant.", "s", () =>
+      queued.map(({ since, of }) => [Math.max(0, now - since) / 1000, of]),
+    ),
+    gauge("workers", "Workers that have told of themselves.", "{worker}", () => [[workers]]),
+    gauge("places", "Executions that workers drive, and that they have room for.", "{execution}", () => [
+      [driven, { "portcullis.place.state": "busy" }],
+      [Math.max(0, places - driven), { "portcullis.place.state": "free" }],
+    ]),
+    gauge("claims", "Executions that workers have claimed.", "{execution}", () => [[claims]], total),
+    gauge("takeovers", "Claims of executions whose driver was lost.", "{execution}", () => [[takeovers]], total),
+    gauge("misfits", "Executions that wait for a worker with what they need.", "{execution}", () =>
+      (["tools", "sandbox", "protocol", "model"] as const).map((what) => [
+        lacking.get(what) ?? 0,
+        { "portcullis.needs": what },
+      ]),
+    ),
+    gauge("notice_lag", "Time of a notice of the database to this process.", "s", () =>
+      noticeMs === undefined ? [] : [[noticeMs / 1000]],
+    ),
+  ];
+}
+
+function byTenant({ queued }: FleetFigures) {
+  const all = queued.toSorted((a, b) => b.wakes - a.wakes);
+  const named = all
+    .slice(0, MOST_TENANTS)
+    .map(({ tenant, ...row }) => ({ ...row, of: { "portcullis.tenant": tenant } }));
+  const others = all.slice(MOST_TENANTS);
+  if (others.length === 0) return named;
+  const wakes = others.reduce((sum, row) => sum + row.wakes, 0);
+  return [...named, { wakes, since: Math.min(...others.map(({ since }) => since)), of: OTHERS }];
+}
