@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { WorkerNeeds } from "../journal/journal.ts";
 import type { FleetJournal } from "./fleet-journal.ts";
-import type { QueueDatabase } from "./pg-boss-queue.ts";
+import type { QueueDatabase } from "./queue-database.ts";
 import type { Roster, RosterFigures } from "./roster.ts";
 import type { QueuedWakes, WakeQueue } from "./wake-queue.ts";
 

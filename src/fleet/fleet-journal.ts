@@ -60,7 +60,9 @@ export class FleetJournal implements Journal {
   async create(header: Header, lease?: Lease, options?: CreateOptions): Promise<Head> {
     if (lease) return this.store.create(header, lease, options);
     const { execution, tenant } = header;
-    return this.#waking({ execution, tenant }, options, (own) => this.store.create(header, undefined, own));
+    return this.#waking({ execution, tenant, isNew: true }, options, (own) =>
+      this.store.create(header, undefined, own),
+    );
   }
 
   async append(

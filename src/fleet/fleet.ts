@@ -17,7 +17,8 @@ import { callback, option, type OptionsOf, readOptions, required } from "../opti
 import { drivenHere } from "../programs/driven.ts";
 import { FigureReader, type FleetFigures } from "./figures.ts";
 import { FleetJournal } from "./fleet-journal.ts";
-import { PgBossQueue, type QueueDatabase } from "./pg-boss-queue.ts";
+import { PgBossQueue } from "./pg-boss-queue.ts";
+import type { QueueDatabase } from "./queue-database.ts";
 import { DriverRequests, type RequestStore } from "./requests.ts";
 import { DatabaseRoster, ProcessRoster, type Roster } from "./roster.ts";
 import { Turns } from "./turns.ts";

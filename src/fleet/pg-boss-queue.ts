@@ -3,14 +3,9 @@ import { loadPackage, PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { ExecuteSql } from "../journal/journal.ts";
 import { nameOf, storedName } from "../journal/postgres/names.ts";
+import { FairOrder } from "./fair-order.ts";
+import type { QueueDatabase } from "./queue-database.ts";
 import type { QueuedWakes, Taking, Wake, WakeQueue, WakeTaker } from "./wake-queue.ts";
-
-/** The database of a queue: that of the journal, over its connections. */
-export interface QueueDatabase {
-  readonly query: ExecuteSql;
-  /** Tells a listener of each notice of a channel, and with undefined if notices may have been lost. */
-  readonly onNotify: (channel: string, listener: (payload: string | undefined) => void) => Disposable;
-}
 
 /** The schema of pg-boss' tables, and the queue in it. */
 const SCHEMA = "portcullis_queue";
@@ -48,11 +43,13 @@ export class PgBossQueue implements WakeQueue, AsyncDisposable {
   readonly #database: QueueDatabase;
   readonly #onError: (error: unknown) => void;
   readonly #pulls = new Set<() => void>();
+  readonly #order: FairOrder;
   #boss: Promise<PgBoss> | undefined;
 
   constructor(database: QueueDatabase, onError: (error: unknown) => void) {
     this.#database = database;
     this.#onError = onError;
+    this.#order = new FairOrder(database, SCHEMA, QUEUE);
   }
 
   /** Creates the tables if there are none. Safe if many processes do so at once. */
@@ -63,12 +60,13 @@ export class PgBossQueue implements WakeQueue, AsyncDisposable {
   async wake(wakes: readonly Wake[], within?: ExecuteSql): Promise<void> {
     const boss = await this.#started();
     const db = within && { executeSql: executing(within) };
-    for (const { execution, tenant, afterMs = 0, failures = 0 } of wakes) {
+    for (const { execution, tenant, afterMs = 0, failures = 0, isNew = false } of wakes) {
       const [id, group] = [storedName(execution), storedName(tenant)];
+      const priority = await this.#order.priorityOf(tenant, isNew ? "new" : "goes on", within);
       const data: JobData = { execution: id, tenant: group, ...(failures === 0 ? {} : { failures }) };
       // Seconds by the clock of the database.
       const startAfter = String(afterMs / 1000);
-      const options = { singletonKey: id, group: { id: group }, startAfter, ...(db && { db }) };
+      const options = { singletonKey: id, group: { id: group }, startAfter, priority, ...(db && { db }) };
       // A wake that waits already becomes this one. In a transaction it is locked until the commit: otherwise a worker
       // could take it, read the journal before the commit, and miss what is written.
       if (afterMs === 0) await boss.upsert(QUEUE, data, options);
@@ -118,6 +116,7 @@ export class PgBossQueue implements WakeQueue, AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     const boss = await this.#boss?.catch(() => undefined);
+    await this.#order.close();
     await boss?.stop({ graceful: false }).catch(this.#onError);
   }
 
@@ -138,6 +137,7 @@ export class PgBossQueue implements WakeQueue, AsyncDisposable {
     try {
       await boss.start();
       await boss.createQueue(QUEUE, QUEUE_OPTIONS);
+      await this.#order.open();
     } catch (cause) {
       await boss.stop({ graceful: false }).catch(() => {});
       // The journal says itself that its database cannot be used.

@@ -78,7 +78,7 @@ export class Reconciler {
       ),
     );
     const wakes = page.filter(({ execution }) => lost.has(execution));
-    await queue.wake(wakes.map(({ execution, tenant }) => ({ execution, tenant })));
+    await queue.wake(wakes.map(({ execution, tenant, lease }) => ({ execution, tenant, isNew: lease === undefined })));
     return wakes.length;
   }
 

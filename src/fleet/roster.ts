@@ -1,4 +1,4 @@
-import type { QueueDatabase } from "./pg-boss-queue.ts";
+import type { QueueDatabase } from "./queue-database.ts";
 
 /** What a worker tells of itself. */
 export interface WorkerFigures {

@@ -124,10 +124,13 @@ describe.skipIf(noPostgres)("what is found out about a database", () => {
       http.fetch(new Request("http://localhost/readyz", { headers: { authorization: `Bearer ${"t".repeat(32)}` } }));
     const answer = await ask();
     expect(answer.status).toBe(200);
-    expect(await answer.json()).toMatchObject({
-      status: "ready",
-      journal: [{ what: "database", state: "good" }, {}, {}, {}],
-    });
+    const told = (await answer.json()) as {
+      readonly status: string;
+      readonly journal: readonly { readonly what: string }[];
+    };
+    expect(told.status).toBe("ready");
+    expect(told.journal[0]).toEqual({ what: "database", state: "good" });
+    expect(told.journal.map(({ what }) => what)).toContain("connections");
     await other.kill();
     const refused = await ask();
     const text = await refused.text();
