@@ -51,7 +51,7 @@ export async function createRuntime<Context = unknown>(options: RuntimeOptions<C
     const reading = async () => preparingThread.start();
     const [, , { Runtime, openGate }] = await Promise.all([warming, reading(), loading()]);
     const { approve, policy, approvePrograms, leaseMs, onEvent, logger, redact } = read;
-    const gate = openGate(tools, heldBytes, { ...search, stubTokens });
+    const gate = openGate(tools, heldBytes, { ...search, stubTokens }, fleet);
     return new Runtime<Context>({
       sandbox,
       ownsSandbox,

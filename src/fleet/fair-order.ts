@@ -3,7 +3,7 @@ import type { QueueDatabase } from "./queue-database.ts";
 
 /** How old what is known of the queue may be before it is read again, and before a wake waits for that, in milliseconds. */
 const [REFRESH_MS, STALE_MS] = [250, 1000];
-/** The largest place: that of a column of integers. Whoever comes there is served in order of arrival. */
+/** The largest place: that of a column of integers. Wakes that come there are taken in order of arrival. */
 const LAST_PLACE = 2 ** 31 - 1;
 /** Beyond it places begin anew as soon as the queue is empty. */
 const BEGINS_ANEW = 2 ** 30;

@@ -15,6 +15,8 @@ import { PortcullisError } from "../errors.ts";
 import type { Appended, Journal } from "../journal/journal.ts";
 import { callback, option, type OptionsOf, readOptions, required } from "../option-rules/options.ts";
 import { drivenHere } from "../programs/driven.ts";
+import { ProcessState, type SharedState } from "../places/shared-state.ts";
+import { DatabaseState } from "./database-state.ts";
 import { FigureReader, type FleetFigures } from "./figures.ts";
 import { FleetJournal } from "./fleet-journal.ts";
 import { PgBossQueue } from "./pg-boss-queue.ts";
@@ -42,9 +44,13 @@ export class Fleet implements AsyncDisposable {
   readonly journal: Journal;
   readonly queue: WakeQueue;
   /** What a worker of this process works with. */
-  readonly parts: Pick<WorkerParts, "journal" | "queue" | "turns" | "requests" | "roster">;
+  readonly parts: Pick<WorkerParts, "journal" | "queue" | "turns" | "requests" | "roster"> & {
+    /** Where its processes count together what tools' `concurrency` and `rate` bound. */
+    readonly limits: SharedState;
+  };
   readonly #figures: FigureReader;
   readonly #own: PgBossQueue | undefined;
+  readonly #limits: DatabaseState | undefined;
   #listening: Disposable | undefined;
 
   constructor({ journal: store, queue, onError = tellError }: FleetOptions) {
@@ -55,7 +61,16 @@ export class Fleet implements AsyncDisposable {
     this.queue = used;
     this.journal = journal;
     const roster = rosterOf(store, database);
-    this.parts = { journal, queue: used, turns: new Turns(database), requests: requestsOf(store, database), roster };
+    this.#limits = database && new DatabaseState(database);
+    const limits = this.#limits ?? stateOf(store);
+    this.parts = {
+      journal,
+      queue: used,
+      turns: new Turns(database),
+      requests: requestsOf(store, database),
+      roster,
+      limits,
+    };
     this.#figures = new FigureReader({ journal, queue: used, roster, database });
   }
 
@@ -74,6 +89,7 @@ export class Fleet implements AsyncDisposable {
   /** Closes the queue. The journal stays open. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#listening?.[Symbol.dispose]();
+    await this.#limits?.leave();
     await this.#own?.[Symbol.asyncDispose]();
   }
 }
@@ -131,6 +147,14 @@ function rosterOf(store: Journal, database: QueueDatabase | undefined): Roster {
   const roster = rosters.get(store) ?? new ProcessRoster();
   rosters.set(store, roster);
   return roster;
+}
+
+const states = new WeakMap<Journal, SharedState>();
+
+function stateOf(store: Journal): SharedState {
+  const state = states.get(store) ?? new ProcessState();
+  states.set(store, state);
+  return state;
 }
 
 function tellError(error: unknown): void {

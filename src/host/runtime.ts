@@ -8,6 +8,7 @@ import type { Talk } from "../agent/converse.ts";
 import type { Said } from "../agent/user-message.ts";
 import { optionError, PortcullisError } from "../errors.ts";
 import { type CallAnswer, callTool } from "../gate/call-tool.ts";
+import { ToolQueues } from "../gate/queues/tool-queues.ts";
 import { Gate } from "../gate/gate.ts";
 import type { Fleet } from "../fleet/fleet.ts";
 import {
@@ -659,6 +660,11 @@ async function settledThen<Value>(work: Promise<Value>, after: () => Promise<voi
   }
 }
 
-export function openGate(tools: CurrentTools, heldBytes: number | undefined, search: SearchSettings): Gate {
-  return new Gate(tools.set, new HeldBytes(heldBytes), search);
+export function openGate(
+  tools: CurrentTools,
+  heldBytes: number | undefined,
+  search: SearchSettings,
+  fleet: Fleet | undefined,
+): Gate {
+  return new Gate(tools.set, new HeldBytes(heldBytes), search, new ToolQueues(fleet?.parts.limits));
 }

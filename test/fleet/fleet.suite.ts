@@ -8,7 +8,7 @@ import { viewExecution } from "../../src/views/view-execution.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
 
 /*
- * Holds `src/fleet/fleet-journal.ts`, `src/fleet/worker.ts`, `src/fleet/reconcile.ts`, `src/fleet/misfits.ts`, `src/fleet/figures.ts`, `src/fleet/turns.ts`,
+ * Holds `src/fleet/fleet-journal.ts`, `src/fleet/worker.ts`, `src/fleet/reconcile.ts`, `src/fleet/misfits.ts`, `src/fleet/figures.ts`, `src/fleet/database-state.ts`, `src/fleet/fair-order.ts`, `src/fleet/turns.ts`,
  * `src/fleet/open-writes.ts`, `src/fleet/fleet-options.ts`, `src/programs/submit.ts` and `src/executions/wait-for-rest.ts`.
  */
 
@@ -395,6 +395,42 @@ export function behavesAsFleet(name: string, share: () => Promise<SharedFleet>):
       await worker.drain(0);
       const ended = { workers: 0, places: 0, driven: 0, claims: 3, takeovers: 0 };
       await expect.poll(() => fleet.figures(), { timeout: 10_000 }).toMatchObject(ended);
+    });
+
+    test("concurrency and rate of a tool hold over all workers, and over a worker that ends", async () => {
+      await using shared = await share();
+      let [atOnce, most] = [0, 0];
+      const began: number[] = [];
+      const few = defineTool({
+        ...common,
+        name: "few",
+        effect: "read",
+        concurrency: 2,
+        handler: async () => {
+          most = Math.max(most, (atOnce += 1));
+          await delay(5);
+          atOnce -= 1;
+        },
+      });
+      const handler = () => began.push(performance.now());
+      const slow = defineTool({ ...common, name: "slow", effect: "read", rate: { calls: 4, perMs: 500 }, handler });
+      const tools = [few, slow];
+      await using server = await open(shared.join(), { tools });
+      const program = "await Promise.all([1, 2, 3].map((n) => tools.few({ n }))); await tools.slow({ n: 1 });";
+      const ids = await Promise.all(Array.from({ length: 12 }, () => server.submit(program)));
+      const first = await open(shared.join(), { tools });
+      const firstWorker = await work(first, { concurrency: 4 });
+      await using second = await open(shared.join(), { tools });
+      await using _ = await work(second, { concurrency: 4 });
+      await expect.poll(() => began.length).toBeGreaterThan(1);
+      await firstWorker.drain(60_000);
+      await first[Symbol.asyncDispose]();
+      for (const id of ids) expect((await server.wait(id)).listed).toMatchObject({ outcome: "completed" });
+      expect(most).toBe(2);
+      // Four in each half second: the twelfth starts a second after the first, whose handler may have begun late. One that was
+      // left to another worker was called again.
+      expect(began.length).toBeGreaterThanOrEqual(12);
+      expect((began[11] ?? 0) - (began[0] ?? 0)).toBeGreaterThan(800);
     });
 
     test("many workers drive each execution once", async () => {

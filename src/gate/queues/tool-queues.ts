@@ -1,4 +1,7 @@
 import PQueue from "p-queue";
+import { SharedPlaces } from "../../places/shared-places.ts";
+import { SharedStarts } from "../../places/shared-starts.ts";
+import type { SharedState } from "../../places/shared-state.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { TenantsInTurn } from "./tenants-in-turn.ts";
 
@@ -15,6 +18,9 @@ interface QueuesOfTool {
   readonly running?: Queue;
   /** For a tool with a rate. */
   readonly starting?: Queue;
+  /** The same bounds over all processes of a fleet. */
+  readonly places?: SharedPlaces;
+  readonly starts?: SharedStarts;
 }
 
 /**
@@ -24,6 +30,12 @@ interface QueuesOfTool {
 export class ToolQueues {
   /** By handler, name and bounds: a copy of a tool for other callers is the same tool. */
   readonly #queues = new WeakMap<object, Map<string, QueuesOfTool>>();
+  readonly #shared: SharedState | undefined;
+
+  /** `shared`: where the processes of a fleet count together. */
+  constructor(shared?: SharedState) {
+    this.#shared = shared;
+  }
 
   add(tool: Tool): void {
     const { concurrency, rate, handler } = tool;
@@ -37,7 +49,19 @@ export class ToolQueues {
       ...(rate
         ? { starting: new PQueue({ intervalCap: rate.calls, interval: rate.perMs, strict: true, queueClass }) }
         : {}),
+      ...this.#sharedOf(tool),
     });
+  }
+
+  #sharedOf(tool: Tool): Pick<QueuesOfTool, "places" | "starts"> {
+    const { concurrency, rate } = tool;
+    const shared = this.#shared;
+    if (!shared) return {};
+    const key = keyOf(tool);
+    return {
+      ...(Number.isFinite(concurrency) && { places: new SharedPlaces(shared, `places ${key}`, concurrency) }),
+      ...(rate && { starts: new SharedStarts(shared, `starts ${key}`, rate) }),
+    };
   }
 
   /**
@@ -61,13 +85,14 @@ export class ToolQueues {
   }
 
   async #inTurn<Value>(
-    { running, starting }: QueuesOfTool,
+    { running, starting, places }: QueuesOfTool,
     tool: Tool,
     tenant: string,
     run: () => Promise<Value>,
     signal: AbortSignal,
   ): Promise<Value | undefined> {
-    const start = starting ? () => this.whenRate(tool, tenant, signal).then(run) : run;
+    const begin = starting ? () => this.whenRate(tool, tenant, signal).then(run) : run;
+    const start = places ? () => places.run(begin, signal) : begin;
     try {
       return await (running ? running.add(start, { signal, tenant }) : start());
     } catch (error) {
@@ -78,7 +103,9 @@ export class ToolQueues {
 
   /** Resolves when the tool's rate allows one more call. Rejects with the signal's reason if it is aborted first. */
   async whenRate(tool: Tool, tenant: string, signal: AbortSignal): Promise<void> {
-    await this.#of(tool)?.starting?.add(async () => {}, { signal, tenant });
+    const queues = this.#of(tool);
+    await queues?.starting?.add(async () => {}, { signal, tenant });
+    await queues?.starts?.take(signal);
   }
 }
 
