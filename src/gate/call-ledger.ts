@@ -5,6 +5,7 @@ import type { Failure, Refusal, Value } from "./answer.ts";
 import type { DecidedApproval } from "./approve/approval.ts";
 import type { Granted } from "./approve/grant-terms.ts";
 import type { CallEvent, Untimed } from "./call-event.ts";
+import { NamedAddresses } from "./named.ts";
 import type { CallLine } from "./call-line.ts";
 import type { ParentCall, WorkScope } from "./work-scope.ts";
 import type { CallIdentity, ToldCall } from "./open-call.ts";
@@ -52,14 +53,21 @@ export class CallLedger {
   readonly lines: CallLine[] = [];
   readonly #parts: LedgerParts;
   #streamedBytes = 0;
+  readonly #named = new NamedAddresses();
 
   constructor(parts: LedgerParts) {
     this.#parts = parts;
     // There may be more lines than a function takes arguments.
     for (const line of parts.past?.lines ?? []) {
       this.lines.push(line);
+      this.#named.add(line.named);
       if (line.items !== undefined && !line.callId.includes("/")) this.#streamedBytes += line.bytes;
     }
+  }
+
+  /** Whether a call that has ended, or one before this session, has named the address of this digest. */
+  isNamed(digest: string): boolean {
+    return this.#named.has(digest) || (this.#parts.above?.session.isNamed(digest) ?? false);
   }
 
   /** UTF-8 bytes of the items of its own calls' streams. */
@@ -209,13 +217,14 @@ export class CallLedger {
   /** Adds a call to the report. A call of a nested execution has both ids, like `call_2/17`. */
   note(line: CallLine): void {
     this.lines.push(line);
+    this.#named.add(line.named);
     const { above } = this.#parts;
     above?.session.note({ ...line, callId: `${above.callId}/${line.callId}` });
   }
 
   #answered(
     { callId, ms, bytes }: CallLine,
-    facts: Pick<AnsweredRecord, "ok" | "code" | "shape" | "display" | "shown" | "partsLeftOut" | "items">,
+    facts: Pick<AnsweredRecord, "ok" | "code" | "shape" | "display" | "shown" | "partsLeftOut" | "items" | "named">,
   ): void {
     this.#parts.log.defer({ type: "answered", call: callId, ...facts, ms, bytes, at: Date.now() });
   }
@@ -235,9 +244,9 @@ export class CallLedger {
 
 /** What the handler has given for people, and what its caller does not get of it; undefined if nothing. */
 function besideOf({ handling: { beside } }: ToldCall) {
-  const { display, shown, partsLeftOut = 0 } = beside;
-  if (display === undefined && shown === undefined && partsLeftOut === 0) return undefined;
-  const left = partsLeftOut > 0 && { partsLeftOut };
+  const { display, shown, partsLeftOut = 0, named = [] } = beside;
+  if (display === undefined && shown === undefined && partsLeftOut === 0 && named.length === 0) return undefined;
+  const left = { ...(partsLeftOut > 0 && { partsLeftOut }), ...(named.length > 0 && { named: [...named] }) };
   return {
     record: { ...(display !== undefined && { display }), ...(shown && { shown }), ...left },
     line: { ...(display !== undefined && { display: JSON.parse(display) as unknown }), ...left },

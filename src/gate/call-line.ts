@@ -39,6 +39,8 @@ export const CALL_LINE = objectSchema({
   display: z.unknown().optional(),
   /** Number of images, files and links of the result that the caller, a program, did not get. */
   partsLeftOut: count.exactOptional(),
+  /** Digests of the addresses that the result named, which another tool of its source reads (`resources` of `fromMcp`). */
+  named: z.array(z.string()).readonly().exactOptional(),
   /** How often the handler was run. Set if it was run again after a failure. */
   attempts: count.exactOptional(),
   /** The call of an earlier execution (`after`) whose answer it was given. No handler ran for it here. */

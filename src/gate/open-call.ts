@@ -91,6 +91,8 @@ export interface Beside {
   readonly from?: string;
   /** Number of images, files and links that its caller does not get. */
   readonly partsLeftOut?: number;
+  /** Digests of the addresses that it names. */
+  readonly named?: readonly string[];
 }
 
 const NOTHING: Beside = {};

@@ -198,6 +198,10 @@ export class GateSession implements ParentSession, WorkBelow {
     return this.#ledger.streamedBytes;
   }
 
+  isNamed(digest: string): boolean {
+    return this.#ledger.isNamed(digest);
+  }
+
   /** The used budget, from which another session of the same execution continues. */
   get pastUse(): PastUse {
     const { calls, inputBytes, resultBytes } = this.budget;

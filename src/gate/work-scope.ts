@@ -38,6 +38,8 @@ export interface ParentSession {
   readonly scope: WorkScope;
   readonly limits: ResultLimits;
   readonly note: (line: CallLine) => void;
+  /** Whether a result that it knows has named an address, by its digest (`named.ts`). */
+  readonly isNamed: (digest: string) => boolean;
   /** Asks the approver a question of an open call's handler. */
   readonly ask: (call: OpenCall, question: unknown) => Promise<AllowedQuestion | false>;
   /** Registers work that one of the session's calls has started. Returns the function that ends it. */

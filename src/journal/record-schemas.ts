@@ -284,6 +284,8 @@ export const RECORD_SCHEMAS = {
     shown,
     /** Number of images, files and links of the result that the caller, a program, did not get. */
     partsLeftOut: amount.exactOptional(),
+    /** Digests of the addresses that the result named: SHA-256 of the source and the address, its first 22 characters in base64url. */
+    named: z.array(text).exactOptional(),
     at,
   }),
   artifact: strictObjectSchema({

@@ -81,7 +81,7 @@ const FIELDS: Readings = {
   },
   decision: { call: "own", by: "text", note: "text", remember: "own", remembered: "own", done: "json" },
   result: { call: "own", value: "json", error: "text" },
-  answered: { call: "own", code: "own", shape: "own", display: "json" },
+  answered: { call: "own", code: "own", shape: "own", display: "json", named: "own" },
   artifact: { name: "text", value: "json", shape: "text", first: "text", call: "own" },
   violation: { detail: "text" },
   restart: { detail: "text" },

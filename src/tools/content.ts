@@ -69,6 +69,7 @@ interface ContentFields<Value> {
   readonly isError?: boolean | undefined;
   readonly source?: string | undefined;
   readonly message?: string | undefined;
+  readonly names?: readonly string[] | undefined;
 }
 
 /** What `content()` makes. `Value` is the type of its value. */
@@ -80,14 +81,17 @@ export class Content<Value = unknown> {
   readonly source: string | undefined;
   /** Of a failure: its sentence, in place of the value as text. */
   readonly message: string | undefined;
+  /** Addresses that a tool of the same source may be asked for in this execution: `isNamed` of a handler's context. */
+  readonly names: readonly string[];
 
-  constructor({ value, display, parts = [], isError = false, source, message }: ContentFields<Value>) {
+  constructor({ value, display, parts = [], isError = false, source, message, names = [] }: ContentFields<Value>) {
     this.value = value;
     this.display = display;
     this.parts = parts;
     this.isError = isError;
     this.source = source;
     this.message = message;
+    this.names = names;
   }
 
   get [BRAND](): true {
@@ -114,6 +118,12 @@ export function content<Value = { readonly parts: readonly PartHandle[] }>(
   return new Content({ ...others, value: known, parts: kept });
 }
 
+/** A result that names addresses; the result as it is, if there are none. */
+export function naming(result: unknown, names: readonly string[]): unknown {
+  if (names.length === 0) return result;
+  return new Content({ ...(Content.is(result) ? fieldsOf(result) : { value: result }), names });
+}
+
 /** A failure with a value and a sentence of its own. Throws `option_invalid` for parts that cannot be kept. */
 export function failedContent(value: unknown, parts: readonly PartInput[], message: string | undefined): Content {
   return new Content({ value, parts: keptParts(parts), isError: true, message });
@@ -121,8 +131,11 @@ export function failedContent(value: unknown, parts: readonly PartInput[], messa
 
 /** The value of content changed, and all else as it is. */
 export function withValue(made: Content, value: unknown): Content {
-  const { display, parts, isError, source, message } = made;
-  return new Content({ value, display, parts, isError, source, message });
+  return new Content({ ...fieldsOf(made), value });
+}
+
+function fieldsOf({ value, display, parts, isError, source, message, names }: Content): ContentFields<unknown> {
+  return { value, display, parts, isError, source, message, names };
 }
 
 function handleOf(part: ContentPart): PartHandle {

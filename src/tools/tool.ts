@@ -85,6 +85,11 @@ export interface CallContext<Context = unknown> {
    * decision for later, and after the call has ended. Neither the question nor the decision is journalled.
    */
   readonly ask: (question: unknown) => Promise<AllowedQuestion | false>;
+  /**
+   * Whether a result of a tool of the same source has named this address, in this execution or one that started it. Sources
+   * read nothing else for programs.
+   */
+  readonly isNamed: (address: string) => boolean;
   /** The `context` of the execution, conversation or call; undefined if none was given. */
   readonly context: Context;
   /** Of a tool with `stream`, if its host died while the stream was read: yield the items after these. Undefined else. */

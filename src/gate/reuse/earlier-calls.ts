@@ -38,6 +38,8 @@ export interface EarlierAnswer {
   readonly shape: string;
   /** Number of images, files and links that the program did not get. */
   readonly partsLeftOut: number;
+  /** Digests of the addresses that the value named. */
+  readonly named?: readonly string[] | undefined;
   /** Index of the turn that gave the value, or of each turn that gave a batch of a stream. */
   readonly turns: readonly number[];
   readonly isStream: boolean;

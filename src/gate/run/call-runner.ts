@@ -20,6 +20,7 @@ import { GatheredItems } from "../streams/gathered-items.ts";
 import { type StreamParts, StreamRun } from "../streams/stream-run.ts";
 import type { AnsweredCall, EarlierCalls, EarlierReader } from "../reuse/earlier-calls.ts";
 import * as sentences from "../sentences.ts";
+import { keptNames, nameDigest } from "../named.ts";
 import { StoredText } from "../artifacts/session-artifacts.ts";
 import { SAVE_ARTIFACT } from "../../tools/tool-name.ts";
 import type { ToolQueues } from "../queues/tool-queues.ts";
@@ -113,7 +114,8 @@ export class CallRunner {
     handling.isReused = true;
     ledger.reused(call);
     const display = await reader.display(earlier);
-    handling.beside = { partsLeftOut: answer.partsLeftOut, ...(display === undefined ? {} : { display }) };
+    const { partsLeftOut, named } = answer;
+    handling.beside = { partsLeftOut, ...(named && { named }), ...(display === undefined ? {} : { display }) };
     if (!answer.isStream) return this.#answerWith(call, new StoredText(answer, () => reader.value(earlier)));
     if (calls.isGone(call)) return undefined;
     const handled = await inContext(() => this.#give(call, reader.items(earlier), true));
@@ -219,9 +221,8 @@ export class CallRunner {
     };
     const answer = () => (unread && isLargeResult(returned) ? unread.makeLarge(make) : make());
     const { redactor } = this.#parts;
-    return redactor && call.handling.beside.display !== undefined
-      ? redactDisplay(call, redactor).then(answer)
-      : answer();
+    const { display, named } = call.handling.beside;
+    return redactor && (display !== undefined || named) ? redactBeside(call, redactor, result).then(answer) : answer();
   }
 
   /** Makes the answer of a call whose handler says that it has failed, and with what. The value need not fit the tool's `output`. */
@@ -236,10 +237,12 @@ export class CallRunner {
     });
   }
 
-  /** Keeps the display, the source, and the parts if a model called directly. Returns the failure if they are too large. */
-  #takeContent(call: OpenCall, { display, parts, source }: Content): Failure | undefined {
+  /** Keeps the display, the source, what it names, and the parts if a model called directly. Returns the failure if they are too large. */
+  #takeContent(call: OpenCall, { display, parts, source, names }: Content): Failure | undefined {
     const { handling, identity, tool } = call;
+    const known = keptNames(names);
     const said = {
+      ...(known.length > 0 && { named: known.map((address) => nameDigest(tool, address)) }),
       ...(display === undefined ? {} : { display: displayText(display) }),
       ...(source === undefined ? {} : { from: keptSource(source) }),
     };
@@ -289,11 +292,23 @@ function itemsOf(returned: unknown): AsyncIterable<unknown> | Iterable<unknown> 
     : undefined;
 }
 
-/** Redacts the display, which people read in reports, events and logs. */
-async function redactDisplay({ handling, identity: { tool, callId } }: OpenCall, redactor: Redactor): Promise<void> {
-  const { beside } = handling;
-  const { text: display } = await redactor.json(beside.display ?? "null", { to: "log", tool, callId });
-  handling.beside = { ...beside, display };
+/**
+ * Redacts the display, which people read in reports, events and logs. An address that would be redacted is not named: its
+ * digest would tell of it.
+ */
+async function redactBeside(
+  { handling, identity, tool }: OpenCall,
+  redactor: Redactor,
+  result: unknown,
+): Promise<void> {
+  const { display, named, ...beside } = handling.beside;
+  const about = { tool: identity.tool, callId: identity.callId };
+  const shown = display === undefined ? {} : { display: (await redactor.json(display, { to: "log", ...about })).text };
+  const names = named && Content.is(result) ? keptNames(result.names) : undefined;
+  const left: unknown = names && (await redactor.value<unknown>(names, { to: "journal", ...about }));
+  const plain = names?.filter((name, index) => Array.isArray(left) && left[index] === name);
+  const known = plain ? plain.map((name) => nameDigest(tool, name)) : named;
+  handling.beside = { ...beside, ...shown, ...(known && { named: known }) };
 }
 
 /** Stored texts of this many bytes or more are read one at a time. */

@@ -1,4 +1,5 @@
 import type { CallContext, Caller, Effect } from "../../tools/tool.ts";
+import { nameDigest } from "../named.ts";
 import type { OpenCall } from "../open-call.ts";
 import type { ParentSession, WorkScope } from "../work-scope.ts";
 
@@ -40,6 +41,10 @@ export class HandlerContext implements CallContext {
   /** A getter, because most handlers never ask. */
   get ask(): CallContext["ask"] {
     return async (question) => (await this.#origin?.ask(this.#call, question)) ?? false;
+  }
+
+  get isNamed(): CallContext["isNamed"] {
+    return (address) => this.#origin?.isNamed(nameDigest(this.#call.tool, address)) ?? false;
   }
 
   get idempotencyKey(): string {

@@ -123,7 +123,7 @@ export function expiryOf(header: Pick<Header, "limits"> | undefined, { decided }
   return dueAt(decided?.at ?? 0, header?.limits.waitMs);
 }
 
-export interface CallEnd extends Pick<CallLine, "outcome" | "bytes" | "items" | "partsLeftOut"> {
+export interface CallEnd extends Pick<CallLine, "outcome" | "bytes" | "items" | "partsLeftOut" | "named"> {
   /** Milliseconds from the call to its answer; missing if its execution ended before the answer. */
   readonly ms?: number;
   /** What the handler has said to people: JSON text. */
@@ -133,7 +133,7 @@ export interface CallEnd extends Pick<CallLine, "outcome" | "bytes" | "items" | 
 /** How a call ended; undefined while it has no answer. */
 function endOf({ decided, decision, answered, givenUp, at, streamed }: KnownCall): CallEnd | undefined {
   if (answered) {
-    const { ok, code, bytes, items, shape, display, partsLeftOut } = answered;
+    const { ok, code, bytes, items, shape, display, partsLeftOut, named } = answered;
     // The record counts from when a host took the call up; a person may have decided it long before that.
     const ms = decision ? Math.max(answered.ms, answered.at - at) : answered.ms;
     const outcome: CallOutcome = ok
@@ -146,6 +146,7 @@ function endOf({ decided, decision, answered, givenUp, at, streamed }: KnownCall
       ...(items === undefined ? {} : { items }),
       ...(display === undefined ? {} : { display }),
       ...(partsLeftOut === undefined ? {} : { partsLeftOut }),
+      ...(named === undefined ? {} : { named }),
     };
   }
   const last = givenUp ?? decided;
@@ -350,7 +351,7 @@ export function lineOf({
   end,
 }: KnownCall): CallLine | undefined {
   if (!end) return undefined;
-  const { outcome, ms, bytes, items, display, partsLeftOut } = end;
+  const { outcome, ms, bytes, items, display, partsLeftOut, named } = end;
   return {
     callId: id,
     tool,
@@ -362,6 +363,7 @@ export function lineOf({
     ...(items === undefined ? {} : { items }),
     ...(display === undefined ? {} : { display: jsonOrText(display) }),
     ...(partsLeftOut === undefined ? {} : { partsLeftOut }),
+    ...(named === undefined ? {} : { named }),
     ...(effect === undefined ? {} : { effect }),
     ...(retried === undefined ? {} : { attempts: retried.attempt + 1 }),
     ...(earlier && reused ? { from: { execution: earlier.execution, callId: earlier.call } } : {}),

@@ -123,13 +123,13 @@ export class EarlierFold {
 
   #answerOf(
     { batches, items: given, answeredAt, hasDisplay }: Made,
-    { bytes, shape = "", partsLeftOut = 0, items }: NonNullable<KnownCall["answered"]>,
+    { bytes, shape = "", partsLeftOut = 0, items, named }: NonNullable<KnownCall["answered"]>,
     turn: number,
   ): EarlierAnswer | undefined {
     const isStream = items !== undefined;
     if (isStream && (batches === undefined || given !== items)) return undefined;
     const turns = isStream && batches ? batches : [turn];
-    return { bytes, shape, partsLeftOut, turns, isStream, display: hasDisplay ? answeredAt : undefined };
+    return { bytes, shape, partsLeftOut, named, turns, isStream, display: hasDisplay ? answeredAt : undefined };
   }
 
   /** The calls of which something is known that matters for an equal call, in the order in which they were made. */

@@ -54,7 +54,7 @@ export const HTTP_EVENTS = {
   call_started: CALL_EVENTS.call_started,
   call_retried: CALL_EVENTS.call_retried.omit({ error: true }),
   call_streamed: CALL_EVENTS.call_streamed,
-  call_ended: CALL_EVENTS.call_ended.omit({ error: true, display: true }),
+  call_ended: CALL_EVENTS.call_ended.omit({ error: true, display: true, named: true }),
   conversation_started: CONVERSATION_EVENTS.conversation_started,
   model_changed: CONVERSATION_EVENTS.model_changed,
   turn_ended: CONVERSATION_EVENTS.turn_ended,

@@ -313,7 +313,7 @@ function endsCall(record: JournalRecord): record is Extract<JournalRecord, { rea
 function ended(at: number, call: KnownCall | undefined): readonly Told[] {
   const known = call && lineOf(call);
   if (!known) return [];
-  const { display: _display, tool, outcome, ...line } = known;
+  const { display: _display, named: _named, tool, outcome, ...line } = known;
   const short = outcome.type === "value" ? { ...outcome, shape: word(outcome.shape) } : outcome;
   return [{ type: "call_ended", ...line, tool: word(tool), outcome: short, at }];
 }
@@ -392,7 +392,7 @@ function withoutTexts(record: JournalRecord): JournalRecord {
     case "decision":
       return { ...record, ...(record.done === undefined ? {} : { done: "" }), note: "" };
     case "answered": {
-      const { display: _, ...bare } = record;
+      const { display: _, named: _named, ...bare } = record;
       return bare;
     }
     case "outcome":

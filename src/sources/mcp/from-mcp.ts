@@ -11,7 +11,6 @@ import { type Access, HttpRefusal, SessionEnded } from "./wire/http-wire.ts";
 import { loadMcp, type McpPackage } from "./wire/load-client.ts";
 import { type McpServer, type ReadServer, readServer } from "./mcp-options.ts";
 import { headersOf } from "./wire/param-headers.ts";
-import { resultValue } from "./result-value.ts";
 import { type ServerIdentity, serverIdentity } from "./server-identity.ts";
 import { Session } from "./session.ts";
 import { ListAgain } from "./list-again.ts";
@@ -227,21 +226,23 @@ export class McpSource implements AsyncDisposable {
    * lost before the server asked for anything. An answer that cannot be read is no reason to repeat the call.
    */
   async #call(tool: ServerTool, name: string, input: unknown, context: CallContext): Promise<unknown> {
-    const { listed, headers } = tool;
-    const { effect, signal, resultBytes, ask, execution, callId } = context;
+    const { listed, headers, exchange } = tool;
+    const { effect, signal, resultBytes, ask, execution, callId, caller, isNamed } = context;
+    const called = { name, original: listed.original, source: this.name, input, caller, isNamed };
+    const request = exchange.request(called);
     const dialogue = new Dialogue(ask, () => declined(name, effect));
     for (let attempt = 1; ; attempt += 1) {
       const session = await this.#connectedFor(name, signal);
       this.#tools.refuseChanged(listed.original, name, listed.digest);
       try {
-        const result = await session.callTool(listed.original, input, {
+        const result = await session.call(request, {
           signal,
           resultBytes,
           headers: session.readsHeaders ? headersOf(headers, input) : {},
           onProgress: this.#server.onProgress && ((progress) => this.#tellProgress(name, execution, callId, progress)),
           dialogue,
         });
-        return resultValue(result, this.#text, context.caller);
+        return exchange.value(result, called, this.#text);
       } catch (error) {
         if (error instanceof SessionEnded && this.#session === session) void session.close();
         signal.throwIfAborted();

@@ -8,6 +8,8 @@ import { leftOut, nameClashes } from "../name-clashes.ts";
 import { checkPolicy, type ToolPolicy, withResult } from "../tool-policy.ts";
 import { entryName, type KnownEntry, type ListedTool, type McpAnnotations, readListed } from "./read-listed-tool.ts";
 import { type ParamHeader, paramHeaders } from "./wire/param-headers.ts";
+import { callingTool, type Exchange } from "./exchange.ts";
+import { namingResources, READER, readingResource } from "./resources.ts";
 import { toolPath } from "./tool-path.ts";
 import type { Message } from "./wire/wire.ts";
 
@@ -30,6 +32,7 @@ export interface UnassignedTool {
 export interface ServerTool {
   readonly listed: KnownEntry;
   readonly headers: readonly ParamHeader[];
+  readonly exchange: Exchange;
 }
 
 export interface ToolList {
@@ -48,6 +51,8 @@ export interface ListReader {
   readonly source: string;
   readonly policies: McpPolicies | undefined;
   readonly timeoutMs: number;
+  /** Whether the resources that results name may be read. */
+  readonly resources?: boolean;
   readonly call: (tool: ServerTool, name: string, input: unknown, context: CallContext) => Promise<unknown>;
   /** The tools of the list before. A tool that has not changed stays the same object. */
   readonly known?: ToolList["known"];
@@ -73,15 +78,25 @@ export class ToolListBuilder {
     for (const entry of entries) {
       await this.#pause();
       const read = readListed(entry);
-      if (typeof read === "string") this.#leaveOut(entryName(entry), read);
-      else if (this.#listed.has(read.original))
-        this.#leaveOut(entryName(entry), "the server lists a tool of this name before");
-      else {
-        const { original, annotations, digest } = read;
-        const known = { original, annotations, digest };
-        this.#listed.set(original, known);
-        this.#named.push(this.#nameOf(read, known));
-      }
+      const { resources } = this.#reader;
+      this.#take(entry, read, resources ? namingResources(callingTool) : callingTool);
+    }
+  }
+
+  /** Adds the tool that reads what results have named. A tool of the server that has its name stays as it is. */
+  addReader(): void {
+    this.#take(READER, readListed(READER), readingResource);
+  }
+
+  #take(entry: unknown, read: ListedTool | string, exchange: Exchange): void {
+    if (typeof read === "string") this.#leaveOut(entryName(entry), read);
+    else if (this.#listed.has(read.original))
+      this.#leaveOut(entryName(entry), "the server lists a tool of this name before");
+    else {
+      const { original, annotations, digest } = read;
+      const known = { original, annotations, digest };
+      this.#listed.set(original, known);
+      this.#named.push(this.#nameOf(read, known, exchange));
     }
   }
 
@@ -113,13 +128,13 @@ export class ToolListBuilder {
     this.#problems.push(leftOut(name, why));
   }
 
-  #nameOf(read: ListedTool, listed: KnownEntry): Named {
+  #nameOf(read: ListedTool, listed: KnownEntry, exchange: Exchange): Named {
     const { source, policies } = this.#reader;
     const { original, annotations } = listed;
     const given = typeof policies === "function" ? policies(original, annotations) : policies;
     const policy = given === undefined || given === false ? given : checkPolicy(original, given);
     const name = toolPath(source, (policy ? policy.name : undefined) ?? original);
-    return { listed, name, made: policy && toolOf(this.#reader, read, listed, name, policy) };
+    return { listed, name, made: policy && toolOf(this.#reader, read, { listed, name, policy, exchange }) };
   }
 
   /** Lets other work have the thread once this work has had it for its slice. */
@@ -137,6 +152,11 @@ interface Named {
   readonly made: Tool | string | false | undefined;
 }
 
+interface MadeOf extends Pick<Named, "listed" | "name"> {
+  readonly policy: ToolPolicy;
+  readonly exchange: Exchange;
+}
+
 function clash(one: Named, other: Named): string {
   return `its name ${one.name} clashes with ${other.name} of ${JSON.stringify(other.listed.original)}; give one of them a name in its policy`;
 }
@@ -144,16 +164,14 @@ function clash(one: Named, other: Named): string {
 function toolOf(
   reader: ListReader,
   { inputSchema, outputSchema, description }: ListedTool,
-  listed: KnownEntry,
-  name: string,
-  policy: ToolPolicy,
+  { listed, name, policy, exchange }: MadeOf,
 ): Tool | string {
   const known = reader.known?.get(keyOf(name, listed));
   if (known) return known;
   const { source, timeoutMs, call } = reader;
   try {
     refuseUnnamedFields(name, inputSchema);
-    const served = { listed, headers: paramHeaders(inputSchema) };
+    const served = { listed, headers: paramHeaders(inputSchema), exchange };
     const tool = defineTool({
       timeoutMs,
       ...withResult(
@@ -161,6 +179,7 @@ function toolOf(
         outputSchema === undefined ? undefined : schemaOf("outputSchema", outputSchema),
         (input, context) => call(served, name, input, context),
       ),
+      ...(exchange === readingResource && { effect: "read" }),
       source,
       name,
       description,

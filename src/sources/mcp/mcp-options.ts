@@ -72,6 +72,12 @@ export const MCP_RULES = {
   timeoutMs: wholeNumber({ ...TIMEOUT_MS, default: 60_000 }),
   /** Whether a tool is refused once its definition differs from the first list. */
   pin: withDefault(flag(), false),
+  /**
+   * Whether there is a tool `read_resource` that reads what results of this server have named: the `uri` of a link or of an
+   * embedded resource, in the same execution or conversation. It gets its policy by this name, as a tool of the server does,
+   * and its effect is `read`.
+   */
+  resources: withDefault(flag(), false),
   /** Told when the list of tools has changed. What it throws is ignored. */
   onSourceChange: callback<(change: SourceChange) => void>(),
   /** Told of the progress of calls. What it throws is ignored. */

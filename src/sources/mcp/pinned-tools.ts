@@ -3,6 +3,8 @@ import type { ReadServer } from "./mcp-options.ts";
 import type { Session } from "./session.ts";
 import { type ListReader, type McpPolicies, type ToolList, ToolListBuilder } from "./make-tools.ts";
 
+const NO_RESOURCES = "The server says that it has no resources, so no tool reads them: leave resources out.";
+
 /** The tools of a source, by the latest list of its server. Pinned tools keep the definitions of the first list. */
 export class SourceTools {
   readonly #server: ReadServer;
@@ -40,22 +42,24 @@ export class SourceTools {
   async read(session: Session, signal: AbortSignal): Promise<void> {
     this.#readings += 1;
     const reading = this.#readings;
-    const { name: source, timeoutMs, pin } = this.#server;
+    const { name: source, timeoutMs, pin, resources } = this.#server;
     const builder = new ToolListBuilder({
       source,
       policies: this.#policies,
       timeoutMs,
+      resources,
       known: this.#list.known,
       call: this.#call,
     });
     const problem = await session.listTools(signal, (entries) => builder.add(entries));
+    if (resources && session.hasResources) builder.addReader();
     const list = await builder.finish();
     if (reading !== this.#readings) return;
     const isFirst = this.#pinned === undefined;
     this.#pinned ??= new Map([...list.listed].map(([original, { digest }]) => [original, digest]));
     const before = this.#list;
     this.#list = pin ? withoutChanged(list, this.#pinned) : list;
-    this.problem = problem;
+    this.problem = resources && !session.hasResources ? (problem ?? NO_RESOURCES) : problem;
     if (!isFirst) this.#tellChange(before, list);
   }
 

@@ -66,13 +66,13 @@ function valueOf(content: readonly Block[], structuredContent: unknown): unknown
   return { content: content.map(withoutNotes) };
 }
 
-interface Shown {
+export interface Shown {
   readonly block: Block;
   readonly part: PartInput | undefined;
 }
 
 /** A block with the size of its bytes in place of them, and the bytes as a part. What is malformed stays as it is. */
-function shownToModel(block: Block): Shown {
+export function shownToModel(block: Block): Shown {
   if (block.type === "image" || block.type === "audio") {
     const part = partOf(block.type === "image" ? "image" : "file", block.data, block.mimeType);
     const { data: _data, ...others } = block;
@@ -80,7 +80,9 @@ function shownToModel(block: Block): Shown {
   }
   if (block.type !== "resource" || !isFields(block.resource)) return { block, part: undefined };
   const { blob, ...resource } = block.resource;
-  const part = partOf("file", blob, resource.mimeType ?? "application/octet-stream");
+  const { mimeType = "application/octet-stream" } = resource;
+  const isImage = typeof mimeType === "string" && mimeType.startsWith("image/");
+  const part = partOf(isImage ? "image" : "file", blob, mimeType);
   return part ? { block: { ...block, resource: { ...resource, bytes: sizeOf(part) } }, part } : { block, part };
 }
 
@@ -101,8 +103,8 @@ function sizeOf(part: PartInput): number {
   return "data" in part ? Buffer.byteLength(String(part.data), "base64") : 0;
 }
 
-function withoutNotes(block: Block): Message {
-  const { _meta: _, annotations: _hints, ...shown } = block;
+export function withoutNotes(block: object): Message {
+  const { _meta: _, annotations: _hints, ...shown } = block as Message;
   return shown;
 }
 

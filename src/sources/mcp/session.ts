@@ -6,6 +6,7 @@ import { readAnswers, type Reply } from "./elicitation.ts";
 import { type Access, HttpWire } from "./wire/http-wire.ts";
 import type { McpPackage } from "./wire/load-client.ts";
 import type { ReadServer } from "./mcp-options.ts";
+import type { ServerRequest } from "./exchange.ts";
 import type { Peer } from "./server-identity.ts";
 import { StdioWire } from "./wire/stdio-wire.ts";
 import { ConnectionLost, MalformedMessage, type Message, type Wire } from "./wire/wire.ts";
@@ -164,18 +165,22 @@ export class Session {
     return `The list of tools is cut off after ${LIST.pages} pages.`;
   }
 
+  get hasResources(): boolean {
+    return this.#client.getServerCapabilities()?.resources !== undefined;
+  }
+
   /**
-   * Calls a tool, by its name at the server. Resolves with the result as the server sent it. Rejects with
+   * Makes a request that a tool's call stands for. Resolves with the result as the server sent it. Rejects with
    * `MessageTooLarge`, `MalformedMessage`, `ConnectionLost`, `HttpRefusal`, `ProtocolFailure`, the signal's reason, or the
    * error by which the dialogue has ended.
    */
-  async callTool(name: string, input: unknown, options: CallOptions): Promise<Message> {
+  async call({ method, params: asked }: ServerRequest, options: CallOptions): Promise<Message> {
     const { resultBytes, headers, onProgress, dialogue } = options;
     const { ask } = dialogue;
     const signal = AbortSignal.any([options.signal, dialogue.ended]);
-    let params: Message = { name, arguments: input };
+    let params = asked;
     for (;;) {
-      const result = await this.#channel.request("tools/call", params, {
+      const result = await this.#channel.request(method, params, {
         signal,
         maxBytes: COPIES * resultBytes + ENVELOPE_BYTES,
         headers,
@@ -188,7 +193,7 @@ export class Session {
       if (resultType !== "input_required" || !this.#envelope)
         throw new MalformedMessage("The server gave a result of an unknown type.");
       dialogue.countRound();
-      params = { name, arguments: input, ...(await readAnswers(result, ask)) };
+      params = { ...asked, ...(await readAnswers(result, ask)) };
     }
   }
 

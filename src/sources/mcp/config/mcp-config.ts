@@ -28,6 +28,8 @@ import { fieldOf, isFields } from "../../../values/fields.ts";
 const SETTINGS_RULES = {
   /** Whether a tool is refused once its definition differs from the first list; false by default. */
   pin: flag(),
+  /** Whether the tool `read_resource` reads what results of this server have named; false by default. */
+  resources: flag(),
   /** Version of the protocol; by default the newest that both sides know. */
   protocol: oneOf(PROTOCOLS),
   /** How long the server may take until its tools are listed, in milliseconds; 10 seconds by default. */

@@ -1,0 +1,118 @@
+import { PortcullisError } from "../../errors.ts";
+import { content as withParts, MAX_PARTS, naming } from "../../tools/content.ts";
+import { isFields } from "../../values/fields.ts";
+import type { Exchange } from "./exchange.ts";
+import { shownToModel, withoutNotes } from "./result-value.ts";
+import { MalformedMessage, type Message } from "./wire/wire.ts";
+
+/** The tool that reads what results of a server have named, as if the server listed it. */
+export const READER = {
+  name: "read_resource",
+  description:
+    "Reads a resource that an earlier result of this server has named: the `uri` of a block `resource_link` or `resource`. Gives the text of a single text, and { contents } of anything else.",
+  inputSchema: {
+    type: "object",
+    properties: { uri: { type: "string", description: "as the result has it", minLength: 1, maxLength: 2048 } },
+    required: ["uri"],
+    additionalProperties: false,
+  },
+  outputSchema: {
+    anyOf: [
+      { type: "string" },
+      {
+        type: "object",
+        properties: {
+          contents: {
+            type: "array",
+            items: {
+              type: "object",
+              properties: {
+                uri: { type: "string" },
+                mimeType: { type: "string" },
+                text: { type: "string" },
+                blob: { type: "string", description: "base64" },
+                bytes: {
+                  type: "number",
+                  description: "in place of `blob` for a model, which gets the bytes as a file",
+                },
+              },
+              required: ["uri"],
+            },
+          },
+        },
+        required: ["contents"],
+      },
+    ],
+  },
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+} as const;
+
+const UNNAMED_LENGTH = 200;
+
+/** Reads a resource, if a result has named it. */
+export const readingResource: Exchange = {
+  request({ name, source, input, isNamed }) {
+    const { uri } = input as { readonly uri: string };
+    if (!isNamed(uri)) throw unnamed(name, source, uri);
+    return { method: "resources/read", params: { uri } };
+  },
+  value(result, { caller, input }) {
+    const { uri } = input as { readonly uri: string };
+    const { contents } = result;
+    if (!Array.isArray(contents) || !contents.every(isResource))
+      throw new MalformedMessage("The result has contents that are no list of resources.");
+    const shown = contents.map((resource) => {
+      const block = { type: "resource", resource: withoutNotes(resource) };
+      return caller === "direct" ? shownToModel(block) : { block, part: undefined };
+    });
+    const resources = shown.map(({ block }) => block.resource);
+    const [only] = contents;
+    const isText = contents.length === 1 && only?.text !== undefined;
+    const parts = shown.flatMap(({ part }) => part ?? []).slice(0, MAX_PARTS);
+    const made = withParts({ value: isText ? only.text : { contents: resources }, parts, source: uri });
+    return naming(made, urisOf(contents));
+  },
+};
+
+/** Makes calls of a tool whose results name the resources that they link or embed. */
+export function namingResources(calls: Exchange): Exchange {
+  return {
+    ...calls,
+    value: (result, call, text) => naming(calls.value(result, call, text), resourcesOf(result)),
+  };
+}
+
+function unnamed(name: string, source: string, uri: string): PortcullisError {
+  const shown = JSON.stringify(uri.length > UNNAMED_LENGTH ? `${uri.slice(0, UNNAMED_LENGTH)}…` : uri);
+  return new PortcullisError(
+    "tool_failed",
+    `${name} reads only resources that a result of ${source} has named here, and none has named ${shown}. Call a tool of ${source} that names it first, and give the uri as its result has it. Of one result the first 500 count.`,
+  );
+}
+
+/** URIs of the blocks that link or embed a resource. */
+function resourcesOf({ content }: Message): readonly string[] {
+  if (!Array.isArray(content)) return [];
+  const blocks = (content as unknown[]).filter((block) => isFields(block));
+  return urisOf(
+    blocks.map((block) => (block.type === "resource" ? block.resource : isLink(block) ? block : undefined)),
+  );
+}
+
+function isLink({ type }: Message): boolean {
+  return type === "resource_link";
+}
+
+function urisOf(named: readonly unknown[]): readonly string[] {
+  return named.flatMap((one) => (isFields(one) && typeof one.uri === "string" ? [one.uri] : []));
+}
+
+interface Resource extends Message {
+  readonly uri: string;
+  readonly text?: string;
+}
+
+function isResource(value: unknown): value is Resource {
+  if (!isFields(value) || typeof value.uri !== "string") return false;
+  return value.text === undefined ? typeof value.blob === "string" : typeof value.text === "string";
+}
