@@ -22,6 +22,8 @@ export class SourceTools {
   problem: string | undefined;
   /** Definitions of the first list, by the server's own name of the tool. */
   #pinned: ReadonlyMap<string, string> | undefined;
+  /** When the list no longer holds, by the clock of `performance`. */
+  #staleAt = Number.POSITIVE_INFINITY;
   /** Readings of the list so far. If two are under way, the later reading counts. */
   #readings = 0;
 
@@ -33,6 +35,11 @@ export class SourceTools {
 
   get list(): ToolList {
     return this.#list;
+  }
+
+  /** Whether the list has been held for as long as its server says. */
+  get isStale(): boolean {
+    return performance.now() >= this.#staleAt;
   }
 
   get problems(): readonly string[] {
@@ -51,12 +58,16 @@ export class SourceTools {
       known: this.#list.known,
       call: this.#call,
     });
-    const problem = await session.listTools(signal, (entries) => builder.add(entries));
+    const { problem, holdsMs = Number.POSITIVE_INFINITY } = await session.listTools(signal, (entries) =>
+      builder.add(entries),
+    );
+    const staleAt = performance.now() + holdsMs;
     if (resources && session.hasResources) builder.addReader();
     const list = await builder.finish();
     if (reading !== this.#readings) return;
     const isFirst = this.#pinned === undefined;
     this.#pinned ??= new Map([...list.listed].map(([original, { digest }]) => [original, digest]));
+    this.#staleAt = staleAt;
     const before = this.#list;
     this.#list = pin ? withoutChanged(list, this.#pinned) : list;
     this.problem = resources && !session.hasResources ? (problem ?? NO_RESOURCES) : problem;

@@ -6,6 +6,7 @@ import { readAnswers, type Reply } from "./elicitation.ts";
 import { type Access, HttpWire } from "./wire/http-wire.ts";
 import type { McpPackage } from "./wire/load-client.ts";
 import type { ReadServer } from "./mcp-options.ts";
+import { shorterSpan } from "./list-again.ts";
 import type { ServerRequest } from "./exchange.ts";
 import type { Peer } from "./server-identity.ts";
 import { StdioWire } from "./wire/stdio-wire.ts";
@@ -14,7 +15,12 @@ import { isFields } from "../../values/fields.ts";
 import { untilAborted } from "../../values/until-aborted.ts";
 import { weigh } from "../../values/json/weigh.ts";
 
-const LIST = { pages: 100, tools: 10_000, pageBytes: 16 * 1024 * 1024, megabytes: 32 } as const;
+const LIST = {
+  pages: 100,
+  tools: 10_000,
+  pageBytes: 16 * 1024 * 1024,
+  megabytes: 32,
+} as const;
 /** A result may hold a value twice, as data and as text in which quotes are escaped. */
 const COPIES = 3;
 const ENVELOPE_BYTES = 64 * 1024;
@@ -37,6 +43,14 @@ export interface Opening {
   /** Called when the server says that its list of tools has changed. */
   readonly onListChanged: () => void;
   readonly signal: AbortSignal;
+}
+
+/** What became of reading a list. */
+export interface ListRead {
+  /** Why it is not whole. */
+  readonly problem?: string;
+  /** For how long it holds, in milliseconds; undefined if the server does not say. */
+  readonly holdsMs?: number | undefined;
 }
 
 /** One connection to a server, after the handshake. */
@@ -131,38 +145,43 @@ export class Session {
 
   /**
    * Lists the tools: each page is taken before the next page is asked for. An endless list is cut off. Resolves with why
-   * the list is not whole; with undefined if it is.
+   * the list is not whole, if it is not, and for how long it holds, if the server says so.
    */
-  async listTools(
-    signal: AbortSignal,
-    take: (entries: readonly unknown[]) => Promise<void>,
-  ): Promise<string | undefined> {
-    if (!this.#client.getServerCapabilities()?.tools) return "The server says that it has no tools.";
+  async listTools(signal: AbortSignal, take: (entries: readonly unknown[]) => Promise<void>): Promise<ListRead> {
+    if (!this.#client.getServerCapabilities()?.tools) return { problem: "The server says that it has no tools." };
     const cursors = new Set<string>();
     let cursor: string | undefined;
     let missing: number = LIST.tools;
+    let holdsMs: number | undefined;
+    const cut = (how: string) => ({ problem: `The list of tools is cut off ${how}.`, holdsMs });
     let room = LIST.megabytes * 1024 * 1024;
     for (let pages = 0; pages < LIST.pages; pages += 1) {
-      const { tools, nextCursor } = await this.#channel.request("tools/list", cursor === undefined ? {} : { cursor }, {
-        signal,
-        maxBytes: LIST.pageBytes,
-        envelope: this.#envelope,
-      });
+      const { tools, nextCursor, ttlMs } = await this.#channel.request(
+        "tools/list",
+        cursor === undefined ? {} : { cursor },
+        {
+          signal,
+          maxBytes: LIST.pageBytes,
+          envelope: this.#envelope,
+        },
+      );
+      // Older versions of the protocol know no such field.
+      if (this.#envelope) holdsMs = shorterSpan(holdsMs, ttlMs);
       if (!Array.isArray(tools)) throw new MalformedMessage("Its list of tools is no list.");
       const taken = tools.slice(0, missing) as unknown[];
       room -= weigh([taken, nextCursor], room);
-      if (room < 0) return `The list of tools is cut off after ${LIST.megabytes} MB.`;
+      if (room < 0) return cut(`after ${LIST.megabytes} MB`);
       await take(taken);
       signal.throwIfAborted();
       const isCut = tools.length > missing || (tools.length === missing && typeof nextCursor === "string");
-      if (isCut) return `The list of tools is cut off after ${LIST.tools} tools.`;
+      if (isCut) return cut(`after ${LIST.tools} tools`);
       missing -= tools.length;
-      if (typeof nextCursor !== "string") return undefined;
-      if (cursors.has(nextCursor)) return "The list of tools is cut off where the server gave the same cursor again.";
+      if (typeof nextCursor !== "string") return { holdsMs };
+      if (cursors.has(nextCursor)) return cut("where the server gave the same cursor again");
       cursors.add(nextCursor);
       cursor = nextCursor;
     }
-    return `The list of tools is cut off after ${LIST.pages} pages.`;
+    return cut(`after ${LIST.pages} pages`);
   }
 
   get hasResources(): boolean {

@@ -69,12 +69,12 @@ export type AnswerCall = (facts: {
 export function serveByHand(
   answerCall: AnswerCall,
   session?: () => string,
-  answerStream = (response: ServerResponse): unknown => response.writeHead(405).end(),
+  answerStream = (response: ServerResponse, _request: IncomingMessage): unknown => response.writeHead(405).end(),
 ): Promise<HttpServer> {
   return serve((request, body, response) => {
     // The end of a session is never answered: a source closes all the same.
     if (request.method === "DELETE") return;
-    if (request.method !== "POST") return answerStream(response);
+    if (request.method !== "POST") return answerStream(response, request);
     const { id, method, params } = JSON.parse(body.toString()) as RpcRequest;
     const sessionHeader = session && method === "initialize" ? { "mcp-session-id": session() } : {};
     const document = (message: object) =>

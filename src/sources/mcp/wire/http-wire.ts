@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { StreamableHTTPClientTransport, StreamableHTTPClientTransportOptions } from "@modelcontextprotocol/client";
 import { ByteList } from "../../../values/byte-list.ts";
 import { EventCutter } from "../../../values/event-cutter.ts";
+import { Exchange, RESUME_MS } from "./exchange.ts";
 import type { McpPackage } from "./load-client.ts";
 import {
   ConnectionLost,
@@ -23,14 +24,19 @@ const GOODBYE_MS = 500;
 const STREAM_AGAIN_MS = 1000;
 /** Statuses by which a server says that it has taken a message and will not answer it. */
 const UNANSWERED = new Set([202, 204]);
-
-interface Exchange {
-  readonly id: MessageId | undefined;
-  /** Whether the reply is a document, which holds the answer if there is any. */
-  isDocument: boolean;
-  /** Why the reply could not be read. */
-  unread: MessageTooLarge | MalformedMessage | undefined;
-}
+/** Statuses by which a server says that it will not give the rest of a stream. */
+const FINAL = new Set([400, 401, 403, 404, 409, 410, 431]);
+/** The last version of the protocol in which a stream that broke off is resumed. */
+const LAST_THAT_RESUMES = "2025-11-25";
+/** Waits before a stream that could not be resumed is asked for again, unless the server says how long. */
+const RESUMING = {
+  initialReconnectionDelay: 1000,
+  maxReconnectionDelay: 30_000,
+  reconnectionDelayGrowFactor: 1.5,
+  maxRetries: 5,
+} as const;
+/** Characters of an event's id that are sent back to the server. */
+const EVENT_ID_LENGTH = 4096;
 
 /** How requests get their tokens: of a function, or of OAuth. */
 export type Access = NonNullable<StreamableHTTPClientTransportOptions["authProvider"]>;
@@ -51,6 +57,9 @@ export class HttpWire implements Wire {
   readonly #access: Access | undefined;
   #events: WireEvents | undefined;
   #transport: StreamableHTTPClientTransport | undefined;
+  /** Whether a stream that broke off is resumed. */
+  #resumes = true;
+  readonly #resuming = new Set<NodeJS.Timeout>();
   /** When the next stream of notifications may be asked for. */
   #nextStreamAt = 0;
 
@@ -66,6 +75,8 @@ export class HttpWire implements Wire {
     const transport = new this.#mcp.StreamableHTTPClientTransport(this.#url, {
       fetch: (input, init) => this.#fetch(input, init),
       redirectPolicy: "same-origin",
+      reconnectionOptions: RESUMING,
+      reconnectionScheduler: (reconnect, delayMs) => this.#resumeLater(reconnect, delayMs),
       ...(this.#access && { authProvider: this.#access }),
     });
     this.#transport = transport;
@@ -74,7 +85,7 @@ export class HttpWire implements Wire {
       onclose: () => events.onClosed("closed"),
       onerror: (error: unknown) => {
         const exchange = this.#exchanges.getStore();
-        if (exchange && isUnreadable(error)) exchange.unread ??= unreadable(error);
+        if (exchange && isUnreadable(error)) exchange.end(unreadable(error));
       },
     });
     await transport.start();
@@ -86,9 +97,8 @@ export class HttpWire implements Wire {
     const events = this.#events;
     if (!transport || !events) throw new ConnectionLost("The connection was not opened.");
     const id = "method" in message ? (message.id as MessageId | undefined) : undefined;
-    const exchange: Exchange = { id, isDocument: false, unread: undefined };
-    const onRequestStreamEnd = () =>
-      events.onFailed(id, exchange.unread ?? new ConnectionLost("The reply ended without an answer."));
+    const exchange = new Exchange(id);
+    const onRequestStreamEnd = () => events.onFailed(id, exchange.lost);
     try {
       await this.#exchanges.run(exchange, () =>
         transport.send(message as never, {
@@ -98,18 +108,21 @@ export class HttpWire implements Wire {
         }),
       );
     } catch (error) {
-      throw exchange.unread ?? error;
+      throw exchange.ended ?? error;
     }
     if (id !== undefined && exchange.isDocument)
       events.onFailed(id, new MalformedMessage("The reply does not answer the request."));
   }
 
   setProtocolVersion(version: string): void {
+    // From the version after this one on, the end of a stream is the end of its request.
+    this.#resumes = version <= LAST_THAT_RESUMES;
     this.#transport?.setProtocolVersion(version);
   }
 
   async close(): Promise<void> {
     const transport = this.#transport;
+    for (const timer of this.#resuming) clearTimeout(timer);
     if (!transport) return;
     // The server is told that its session is over; a server that does not answer will find out.
     if (transport.sessionId !== undefined) {
@@ -128,13 +141,43 @@ export class HttpWire implements Wire {
     // Redirects are followed within the origin only. This check does not rely on that.
     if (new URL(input).origin === this.#url.origin)
       for (const [name, value] of Object.entries(this.#headers)) headers.set(name, value);
-    if (init.method === "GET") await this.#turnOfStream(init.signal);
+    // The package also asks for what OAuth needs, of which an exchange knows nothing.
+    const isOfProtocol = headers.get("accept")?.includes("text/event-stream") ?? false;
+    const exchange = isOfProtocol ? this.#exchanges.getStore() : undefined;
+    const isStreamAsked = isOfProtocol && init.method === "GET";
+    const isResume = isStreamAsked && exchange?.id !== undefined;
+    if (isStreamAsked && !isResume) await this.#turnOfStream(init.signal);
+    // The package forgets the id of a stream whose rest broke off before another one.
+    const lastEvent = headers.get("last-event-id") ?? (isResume ? exchange.lastEvent : "");
+    if (lastEvent !== "") headers.set("last-event-id", lastEvent);
+    if (isResume) exchange.lastEvent = lastEvent;
+    if (lastEvent.length > EVENT_ID_LENGTH) {
+      const tooLong = new MalformedMessage("The id of an event is too long to resume its stream.");
+      throw exchange?.end(tooLong) ?? tooLong;
+    }
     const response = await fetch(input, { ...init, headers });
-    const exchange = this.#exchanges.getStore();
+    if (isResume && FINAL.has(response.status)) exchange.end(this.#refusal(response.status));
     const isStream = response.ok && /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
     if (exchange && response.ok && !isStream) exchange.isDocument = true;
     if (exchange?.id !== undefined && UNANSWERED.has(response.status)) exchange.isDocument = true;
     return this.#bounded(response, isStream, exchange);
+  }
+
+  /** Has the package ask for the rest of a broken stream by the id of its last event, and bounds how often and when it does. */
+  #resumeLater(reconnect: () => void, delayMs: number): () => void {
+    const exchange = this.#exchanges.getStore();
+    const isRequest = exchange?.id !== undefined;
+    if (isRequest && !(this.#resumes && exchange.mayResume(delayMs))) {
+      this.#events?.onFailed(exchange.id, exchange.lost);
+      return () => {};
+    }
+    const waitMs = Math.min(RESUME_MS.most, Math.max(RESUME_MS.least, delayMs));
+    const timer = setTimeout(() => {
+      this.#resuming.delete(timer);
+      reconnect();
+    }, waitMs).unref();
+    this.#resuming.add(timer);
+    return () => clearTimeout(timer);
   }
 
   async #turnOfStream(signal: AbortSignal | null | undefined): Promise<void> {
@@ -154,13 +197,14 @@ export class HttpWire implements Wire {
       transform(chunk, controller) {
         // Events and documents are passed on as wholes: what is bounded is a message, and not how many parts it came in.
         const whole = isStream ? events.push(chunk) : [];
+        if (exchange) exchange.news += whole.length;
         if (!isStream) document.add(chunk);
         if (!response.ok && document.bytes > ERROR_BODY_BYTES) {
           controller.enqueue(document.take().subarray(0, ERROR_BODY_BYTES));
           controller.terminate();
         } else if (Math.max(events.heldBytes, document.bytes, ...whole.map((one) => one.byteLength)) > allowedBytes()) {
           const error = new MessageTooLarge(`A message of the server has more than ${allowedBytes()} bytes.`);
-          if (exchange) exchange.unread = error;
+          exchange?.end(error);
           controller.error(error);
         } else for (const one of whole) controller.enqueue(one);
       },
@@ -176,16 +220,19 @@ export class HttpWire implements Wire {
     return bounded;
   }
 
+  #refusal(status: number): SessionEnded | HttpRefusal {
+    if (status === 404 && this.#transport?.sessionId !== undefined)
+      return new SessionEnded("The server has ended the session.");
+    return new HttpRefusal(status);
+  }
+
   explain(error: unknown): unknown {
     const { SdkHttpError, SdkErrorCode, SdkError, UnauthorizedError } = this.#mcp;
     if (error instanceof MessageTooLarge || error instanceof ConnectionLost || error instanceof MalformedMessage)
       return error;
     if (error instanceof UnauthorizedError) return new HttpRefusal(401);
     if (error instanceof SdkHttpError) {
-      const { status } = error.data;
-      if (status === 404 && this.#transport?.sessionId !== undefined)
-        return new SessionEnded("The server has ended the session.");
-      return new HttpRefusal(status);
+      return this.#refusal(error.data.status);
     }
     if (isUnreadable(error)) return unreadable(error);
     if (error instanceof SdkError) {

@@ -1,0 +1,52 @@
+import { ConnectionLost, type MessageId } from "./wire.ts";
+
+/** Wait before a broken stream is asked for again, in milliseconds. A call does not wait for a server that wants more. */
+export const RESUME_MS = { least: 100, most: 60_000 } as const;
+/** How often the stream of one call is resumed: in all, and one time after the other without any event. */
+const RESUMES = { most: 1000, quiet: 5 } as const;
+
+/** One request over HTTP and its reply, which may come in several streams. */
+export class Exchange {
+  /** Undefined for a message that is no request. */
+  readonly id: MessageId | undefined;
+  /** Whether the reply is a document, which holds the answer if there is any. */
+  isDocument = false;
+  /** Events of its streams so far. */
+  news = 0;
+  /** Id of the event after which its stream was resumed last. */
+  lastEvent = "";
+  #newsBefore = 0;
+  #resumes = 0;
+  #quiet = 0;
+  #ended: Error | undefined;
+
+  constructor(id: MessageId | undefined) {
+    this.id = id;
+  }
+
+  /** Why there will be no answer, if that is known. */
+  get ended(): Error | undefined {
+    return this.#ended;
+  }
+
+  get lost(): Error {
+    return this.#ended ?? new ConnectionLost("The reply ended without an answer.");
+  }
+
+  /** Notes why there will be no answer: the first reason holds. */
+  end(why: Error): Error {
+    this.#ended ??= why;
+    return this.#ended;
+  }
+
+  /** Counts one more request for the rest of its stream, after `delayMs`. False if that is not asked for. */
+  mayResume(delayMs: number): boolean {
+    this.#resumes += 1;
+    this.#quiet = this.news > this.#newsBefore ? 1 : this.#quiet + 1;
+    this.#newsBefore = this.news;
+    if (delayMs > RESUME_MS.most) this.end(new ConnectionLost("The server wants its stream resumed too late."));
+    else if (this.#resumes > RESUMES.most || this.#quiet > RESUMES.quiet)
+      this.end(new ConnectionLost("The reply broke off again and again."));
+    return this.#ended === undefined;
+  }
+}

@@ -1,0 +1,287 @@
+import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
+import type { ServerResponse } from "node:http";
+import { describe, expect, test } from "vitest";
+import { fromMcp } from "../../../src/index.ts";
+import { Exchange } from "../../../src/sources/mcp/wire/exchange.ts";
+import type { SourceProgress } from "../../../src/sources/mcp/mcp-options.ts";
+import { type AnswerCall, type HttpServer, serveByHand, serveFetch } from "./http-servers.ts";
+import { call, READ, run, WRITE } from "./servers.ts";
+
+const EVENTS = { "content-type": "text/event-stream" };
+
+/** A request that a stream is resumed by: the id of the last event, and how many such requests came before. */
+type AnswerResume = (facts: {
+  readonly lastEvent: string;
+  readonly resumes: number;
+  readonly response: ServerResponse;
+  /** The answer of the latest call, as an event. */
+  readonly answer: (text: string) => string;
+}) => unknown;
+
+interface Breaking extends HttpServer {
+  readonly counts: { calls: number; resumes: number };
+}
+
+/** A server of the old version that begins its answer of a call by `begin`, and goes on with it by `resume`. */
+async function serveBreaking(
+  begin: (response: ServerResponse, facts: Parameters<AnswerCall>[0]) => unknown,
+  resume: AnswerResume,
+): Promise<Breaking> {
+  const counts = { calls: 0, resumes: 0 };
+  let latest: string | number = "";
+  const server = await serveByHand(
+    (facts) => {
+      counts.calls += 1;
+      latest = facts.id;
+      begin(facts.response.writeHead(200, EVENTS), facts);
+    },
+    () => "session",
+    (response, { headers }) => {
+      const lastEvent = headers["last-event-id"];
+      if (lastEvent === undefined) return response.writeHead(405).end();
+      const answer = (text: string) =>
+        `data: ${JSON.stringify({ jsonrpc: "2.0", id: latest, result: { content: [{ type: "text", text }] } })}\n\n`;
+      counts.resumes += 1;
+      return resume({ lastEvent: String(lastEvent), resumes: counts.resumes, response, answer });
+    },
+  );
+  return Object.assign(server, { counts });
+}
+
+/** Ends a stream in the midst of an event. */
+const breakOff = (response: ServerResponse): void => {
+  response.write('data: {"jsonrpc":');
+  setImmediate(() => response.destroy());
+};
+
+const sourceOf = ({ url }: HttpServer, policy: object = WRITE) =>
+  fromMcp({ name: "web", url, protocol: "2025-11-25" }, policy as typeof WRITE);
+
+const priming = (id: string, more = "") => `id: ${id}\n${more}data: \n\n`;
+
+// ---- what is resumed -------------------------------------------------------------------------------------------------
+
+test.each([
+  ["in the midst of an event", breakOff],
+  ["between two events", (response: ServerResponse) => void response.end()],
+])(
+  "a call that writes, and whose stream breaks %s, is made once and answered by the rest of its stream",
+  async (_, end) => {
+    const told: SourceProgress[] = [];
+    await using server = await serveBreaking(
+      (response, { id }) => {
+        response.write(priming("one"));
+        const params = { progressToken: id, progress: 1 };
+        response.write(
+          `id: two\ndata: ${JSON.stringify({ jsonrpc: "2.0", method: "notifications/progress", params })}\n\n`,
+        );
+        end(response);
+      },
+      ({ lastEvent, response, answer }) => response.writeHead(200, EVENTS).end(answer(`after ${lastEvent}`)),
+    );
+    await using source = await fromMcp(
+      { name: "web", url: server.url, protocol: "2025-11-25", onProgress: (one) => told.push(one) },
+      WRITE,
+    );
+    expect(await call(source.tools, "web.echo({})")).toBe("after two");
+    expect(server.counts).toEqual({ calls: 1, resumes: 1 });
+    expect(told.map(({ progress }) => progress)).toEqual([1]);
+    const resumed = server.headers.find((headers) => headers["last-event-id"] !== undefined);
+    expect(resumed).toMatchObject({
+      "mcp-session-id": "session",
+      accept: expect.stringContaining("text/event-stream"),
+    });
+  },
+);
+
+test("a stream that breaks again and again goes on while each part has news", async () => {
+  await using server = await serveBreaking(
+    (response) => void response.end(priming("0", "retry: 1\n")),
+    ({ resumes, response, answer }) =>
+      response.writeHead(200, EVENTS).end(resumes < 12 ? priming(String(resumes)) : answer("at last")),
+  );
+  await using source = await sourceOf(server);
+  expect(await call(source.tools, "web.echo({})")).toBe("at last");
+  expect(server.counts).toEqual({ calls: 1, resumes: 12 });
+});
+
+test("streams of calls at once are resumed side by side, each with its own rest", async () => {
+  const texts = new Map<string, string | undefined>();
+  await using server = await serveByHand(
+    ({ id, input, response }) => {
+      texts.set(String(id), input.text);
+      response.writeHead(200, EVENTS).end(priming(String(id), "retry: 1\n"));
+    },
+    undefined,
+    (response, { headers }) => {
+      const id = String(headers["last-event-id"]);
+      if (!texts.has(id)) return response.writeHead(405).end();
+      const result = { content: [{ type: "text", text: texts.get(id) }] };
+      return response.writeHead(200, EVENTS).end(`data: ${JSON.stringify({ jsonrpc: "2.0", id, result })}\n\n`);
+    },
+  );
+  await using source = await sourceOf(server);
+  const { outcome } = await run(
+    source.tools,
+    "return Promise.all(Array.from({ length: 20 }, (_, n) => tools.web.echo({ text: `of ${n}` })))",
+  );
+  expect(outcome).toMatchObject({ value: Array.from({ length: 20 }, (_, n) => `of ${n}`) });
+  expect(texts.size).toBe(20);
+});
+
+// ---- what is not ---------------------------------------------------------------------------------------------------
+
+test("a stream without ids is not resumed: a read is made once more, a write is not", async () => {
+  await using server = await serveBreaking(
+    (response) => breakOff(response),
+    () => {},
+  );
+  await using writing = await sourceOf(server);
+  expect(await call(writing.tools, "web.echo({})")).toMatchObject({
+    message: expect.stringContaining("may have taken effect"),
+  });
+  expect(server.counts).toEqual({ calls: 1, resumes: 0 });
+  await using reading = await sourceOf(server, READ);
+  expect(await call(reading.tools, "web.echo({})")).toMatchObject({ code: "source_unavailable" });
+  expect(server.counts).toEqual({ calls: 3, resumes: 0 });
+});
+
+test("from 2026-07-28 on no stream is resumed: its end is the end of the call", async () => {
+  const handler = createMcpHandler(() => {
+    const server = new McpServer({ name: "modern", version: "1" });
+    server.registerTool("echo", { description: "Echo" }, () => ({ content: [] }));
+    return server;
+  });
+  const asked: string[] = [];
+  await using server = await serveFetch(async (request) => {
+    asked.push(request.method);
+    if (request.headers.get("mcp-method") !== "tools/call") return handler.fetch(request);
+    return new Response(priming("one", "retry: 1\n"), { headers: EVENTS });
+  });
+  await using source = await fromMcp({ name: "web", url: server.url, protocol: "2026-07-28" }, WRITE);
+  expect(await call(source.tools, "web.echo({})")).toMatchObject({ code: "source_unavailable" });
+  expect(asked).not.toContain("GET");
+  await handler.close();
+});
+
+test("a call that is cancelled while its stream is broken asks for no rest of it", async () => {
+  const broken = Promise.withResolvers<void>();
+  await using server = await serveBreaking(
+    (response) => {
+      response.end(priming("one", "retry: 50000\n"));
+      broken.resolve();
+    },
+    () => {},
+  );
+  await using source = await fromMcp({ name: "web", url: server.url, protocol: "2025-11-25", timeoutMs: 300 }, WRITE);
+  expect(await call(source.tools, "web.echo({})")).toMatchObject({ code: "handler_timed_out" });
+  await broken.promise;
+  expect(server.counts).toEqual({ calls: 1, resumes: 0 });
+});
+
+// ---- hostile servers -------------------------------------------------------------------------------------------------
+
+const LONG = "x".repeat(1024 * 1024);
+
+const HOSTILE: readonly (readonly [string, string, AnswerResume, number, string])[] = [
+  [
+    "breaks without end and without news",
+    priming("1", "retry: 0\n"),
+    ({ response }) => response.writeHead(200, EVENTS).end(),
+    5,
+    "broke off",
+  ],
+  ["closes each connection", priming("1", "retry: 0\n"), ({ response }) => response.destroy(), 5, "broke off"],
+  ["has an id of 1 MB", priming(LONG, "retry: 0\n"), () => {}, 0, "breaks the protocol"],
+  ["wants to be asked in days", priming("1", "retry: 864000000\n"), () => {}, 0, "broke off"],
+  [
+    "wants to be asked after what no timer can count",
+    priming("1", `retry: ${"9".repeat(30)}\n`),
+    () => {},
+    0,
+    "broke off",
+  ],
+  ["has an id that no header can have", priming("\u2603", "retry: 0\n"), () => {}, 0, "broke off"],
+  [
+    "has forgotten the session",
+    priming("1", "retry: 0\n"),
+    ({ response }) => response.writeHead(404).end(),
+    1,
+    "broke off",
+  ],
+  [
+    "wants a key then",
+    priming("1", "retry: 0\n"),
+    ({ response }) => response.writeHead(401).end(),
+    1,
+    "answered with the status 401",
+  ],
+  ["knows no streams", priming("1", "retry: 0\n"), ({ response }) => response.writeHead(405).end(), 1, "broke off"],
+  [
+    "goes on with a page",
+    priming("1", "retry: 0\n"),
+    ({ response }) => response.writeHead(200, { "content-type": "text/html" }).end("<p>data: no</p>"),
+    5,
+    "broke off",
+  ],
+  [
+    "answers another request",
+    priming("1", "retry: 0\n"),
+    ({ response, answer }) => response.writeHead(200, EVENTS).end(answer("x").replace(/"id":"[^"]*"/, '"id":"other"')),
+    1,
+    "broke off",
+  ],
+  [
+    "goes on with what is no JSON",
+    priming("1", "retry: 0\n"),
+    ({ response }) => response.writeHead(200, EVENTS).end("id: 2\ndata: {\n\n"),
+    1,
+    "breaks the protocol",
+  ],
+];
+
+test.each(HOSTILE)("a server that %s fails its call, which is made once", async (_, begun, resume, most, message) => {
+  await using server = await serveBreaking((response) => void response.end(begun), resume);
+  await using source = await sourceOf(server);
+  const answer = await call(source.tools, "web.echo({})");
+  expect(answer).toMatchObject({ code: "source_unavailable", message: expect.stringContaining(message) });
+  expect(answer).toMatchObject({ message: expect.stringContaining("may have taken effect") });
+  expect(server.counts.calls).toBe(1);
+  expect(server.counts.resumes).toBe(most);
+});
+
+test("a rest that is too large is not read, and not asked for again", async () => {
+  await using server = await serveBreaking(
+    (response) => void response.end(priming("1", "retry: 0\n")),
+    ({ response, answer }) =>
+      response
+        .on("error", () => {})
+        .writeHead(200, EVENTS)
+        .end(`id: 2\n${answer("x".repeat(20_000_000))}`),
+  );
+  await using source = await sourceOf(server);
+  const { outcome } = await run(source.tools, "return tools.web.echo({}).catch(({ code }) => code)", {
+    limits: { resultBytes: 1024 * 1024 },
+  });
+  expect(outcome).toMatchObject({ value: "result_too_large" });
+  expect(server.counts).toEqual({ calls: 1, resumes: 1 });
+});
+
+describe("an exchange", () => {
+  test("is resumed 1,000 times in all, whatever news it has", () => {
+    const exchange = new Exchange("call-1");
+    const may = Array.from({ length: 1001 }, () => {
+      exchange.news += 1;
+      return exchange.mayResume(0);
+    });
+    expect(may.lastIndexOf(true)).toBe(999);
+    expect(may[1000]).toBe(false);
+  });
+
+  test("keeps the first reason for its end", () => {
+    const exchange = new Exchange("call-1");
+    const first = new Error("first");
+    exchange.end(first);
+    expect([exchange.mayResume(1e9), exchange.lost]).toEqual([false, first]);
+  });
+});
