@@ -232,10 +232,10 @@ export class McpSource implements AsyncDisposable {
    * lost before the server asked for anything. An answer that cannot be read is no reason to repeat the call.
    */
   async #call(tool: ServerTool, name: string, input: unknown, context: CallContext): Promise<unknown> {
-    const { listed, headers, exchange } = tool;
+    const { listed, headers, method } = tool;
     const { effect, signal, resultBytes, ask, execution, callId, caller, isNamed } = context;
     const called = { name, original: listed.original, source: this.name, input, caller, isNamed };
-    const request = exchange.request(called);
+    const request = method.request(called);
     const dialogue = new Dialogue(ask, () => declined(name, effect));
     for (let attempt = 1; ; attempt += 1) {
       const session = await this.#connectedFor(name, signal);
@@ -249,7 +249,7 @@ export class McpSource implements AsyncDisposable {
           onProgress: this.#server.onProgress && ((progress) => this.#tellProgress(name, execution, callId, progress)),
           dialogue,
         });
-        return exchange.value(result, called, this.#text);
+        return method.value(result, called, this.#text);
       } catch (error) {
         if (error instanceof SessionEnded && this.#session === session) void session.close();
         signal.throwIfAborted();

@@ -8,7 +8,7 @@ import { leftOut, nameClashes } from "../name-clashes.ts";
 import { checkPolicy, type ToolPolicy, withResult } from "../tool-policy.ts";
 import { entryName, type KnownEntry, type ListedTool, type McpAnnotations, readListed } from "./read-listed-tool.ts";
 import { type ParamHeader, paramHeaders } from "./wire/param-headers.ts";
-import { callingTool, type Exchange } from "./exchange.ts";
+import { callingTool, type ProtocolMethod } from "./protocol-method.ts";
 import { namingResources, READER, readingResource } from "./resources.ts";
 import { toolPath } from "./tool-path.ts";
 import type { Message } from "./wire/wire.ts";
@@ -32,7 +32,7 @@ export interface UnassignedTool {
 export interface ServerTool {
   readonly listed: KnownEntry;
   readonly headers: readonly ParamHeader[];
-  readonly exchange: Exchange;
+  readonly method: ProtocolMethod;
 }
 
 export interface ToolList {
@@ -88,7 +88,7 @@ export class ToolListBuilder {
     this.#take(READER, readListed(READER), readingResource);
   }
 
-  #take(entry: unknown, read: ListedTool | string, exchange: Exchange): void {
+  #take(entry: unknown, read: ListedTool | string, method: ProtocolMethod): void {
     if (typeof read === "string") this.#leaveOut(entryName(entry), read);
     else if (this.#listed.has(read.original))
       this.#leaveOut(entryName(entry), "the server lists a tool of this name before");
@@ -96,7 +96,7 @@ export class ToolListBuilder {
       const { original, annotations, digest } = read;
       const known = { original, annotations, digest };
       this.#listed.set(original, known);
-      this.#named.push(this.#nameOf(read, known, exchange));
+      this.#named.push(this.#nameOf(read, known, method));
     }
   }
 
@@ -128,13 +128,13 @@ export class ToolListBuilder {
     this.#problems.push(leftOut(name, why));
   }
 
-  #nameOf(read: ListedTool, listed: KnownEntry, exchange: Exchange): Named {
+  #nameOf(read: ListedTool, listed: KnownEntry, method: ProtocolMethod): Named {
     const { source, policies } = this.#reader;
     const { original, annotations } = listed;
     const given = typeof policies === "function" ? policies(original, annotations) : policies;
     const policy = given === undefined || given === false ? given : checkPolicy(original, given);
     const name = toolPath(source, (policy ? policy.name : undefined) ?? original);
-    return { listed, name, made: policy && toolOf(this.#reader, read, { listed, name, policy, exchange }) };
+    return { listed, name, made: policy && toolOf(this.#reader, read, { listed, name, policy, method }) };
   }
 
   /** Lets other work have the thread once this work has had it for its slice. */
@@ -154,7 +154,7 @@ interface Named {
 
 interface MadeOf extends Pick<Named, "listed" | "name"> {
   readonly policy: ToolPolicy;
-  readonly exchange: Exchange;
+  readonly method: ProtocolMethod;
 }
 
 function clash(one: Named, other: Named): string {
@@ -164,14 +164,14 @@ function clash(one: Named, other: Named): string {
 function toolOf(
   reader: ListReader,
   { inputSchema, outputSchema, description }: ListedTool,
-  { listed, name, policy, exchange }: MadeOf,
+  { listed, name, policy, method }: MadeOf,
 ): Tool | string {
   const known = reader.known?.get(keyOf(name, listed));
   if (known) return known;
   const { source, timeoutMs, call } = reader;
   try {
     refuseUnnamedFields(name, inputSchema);
-    const served = { listed, headers: paramHeaders(inputSchema), exchange };
+    const served = { listed, headers: paramHeaders(inputSchema), method };
     const tool = defineTool({
       timeoutMs,
       ...withResult(
@@ -179,7 +179,7 @@ function toolOf(
         outputSchema === undefined ? undefined : schemaOf("outputSchema", outputSchema),
         (input, context) => call(served, name, input, context),
       ),
-      ...(exchange === readingResource && { effect: "read" }),
+      ...(method === readingResource && { effect: "read" }),
       source,
       name,
       description,

@@ -1,7 +1,7 @@
 import { PortcullisError } from "../../errors.ts";
 import { content as withParts, MAX_PARTS, naming } from "../../tools/content.ts";
 import { isFields } from "../../values/fields.ts";
-import type { Exchange } from "./exchange.ts";
+import type { ProtocolMethod } from "./protocol-method.ts";
 import { shownToModel, withoutNotes } from "./result-value.ts";
 import { MalformedMessage, type Message } from "./wire/wire.ts";
 
@@ -50,7 +50,7 @@ export const READER = {
 const UNNAMED_LENGTH = 200;
 
 /** Reads a resource, if a result has named it. */
-export const readingResource: Exchange = {
+export const readingResource: ProtocolMethod = {
   request({ name, source, input, isNamed }) {
     const { uri } = input as { readonly uri: string };
     if (!isNamed(uri)) throw unnamed(name, source, uri);
@@ -75,7 +75,7 @@ export const readingResource: Exchange = {
 };
 
 /** Makes calls of a tool whose results name the resources that they link or embed. */
-export function namingResources(calls: Exchange): Exchange {
+export function namingResources(calls: ProtocolMethod): ProtocolMethod {
   return {
     ...calls,
     value: (result, call, text) => naming(calls.value(result, call, text), resourcesOf(result)),

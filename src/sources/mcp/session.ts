@@ -7,7 +7,7 @@ import { type Access, HttpWire } from "./wire/http-wire.ts";
 import type { McpPackage } from "./wire/load-client.ts";
 import type { ReadServer } from "./mcp-options.ts";
 import { shorterSpan } from "./list-again.ts";
-import type { ServerRequest } from "./exchange.ts";
+import type { ServerRequest } from "./protocol-method.ts";
 import type { Peer } from "./server-identity.ts";
 import { StdioWire } from "./wire/stdio-wire.ts";
 import { ConnectionLost, MalformedMessage, type Message, type Wire } from "./wire/wire.ts";

@@ -9,8 +9,8 @@ export interface ServerRequest {
   readonly params: Message;
 }
 
-/** A call, as an exchange reads it. */
-export interface ExchangedCall extends Pick<CallContext, "caller" | "isNamed"> {
+/** A call, as a method reads it. */
+export interface ServerCall extends Pick<CallContext, "caller" | "isNamed"> {
   /** The tool's name here, and at the server. */
   readonly name: string;
   readonly original: string;
@@ -19,15 +19,15 @@ export interface ExchangedCall extends Pick<CallContext, "caller" | "isNamed"> {
 }
 
 /** What a call of a tool asks of its server, and what it makes of the answer. */
-export interface Exchange {
+export interface ProtocolMethod {
   /** Throws `tool_failed` for what the server is not asked for. */
-  readonly request: (call: ExchangedCall) => ServerRequest;
+  readonly request: (call: ServerCall) => ServerRequest;
   /** Throws as `resultValue` does. */
-  readonly value: (result: Message, call: ExchangedCall, text: ServerText) => unknown;
+  readonly value: (result: Message, call: ServerCall, text: ServerText) => unknown;
 }
 
 /** Calls a tool of the server. */
-export const callingTool: Exchange = {
+export const callingTool: ProtocolMethod = {
   request: ({ original, input }) => ({ method: "tools/call", params: { name: original, arguments: input } }),
   value: (result, { caller }, text) => resultValue(result, text, caller),
 };
