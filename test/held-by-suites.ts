@@ -184,7 +184,6 @@ export const HELD_BY_SUITES: ReadonlySet<string> = new Set([
   "src/sources/from-openai-agents.ts",
   "src/sources/json-file.ts",
   "src/sources/mcp/elicitation.ts",
-  "src/sources/mcp/list-again.ts",
   "src/sources/mcp/pinned-tools.ts",
   "src/sources/mcp/read-listed-tool.ts",
   "src/sources/mcp/session.ts",
