@@ -14,8 +14,20 @@ const KIND_OF_STATUS: Readonly<Record<number, RefusalKind>> = {
   503: "overloaded",
 };
 
+/** Codes of what another request for the same conversation causes, at another server: the vendors' clients send again. */
+const OTHERS: ReadonlySet<Problem["code"]> = new Set<Problem["code"]>([
+  "call_unknown",
+  "conversation_busy",
+  "conversation_moved",
+  "decision_exists",
+  "execution_driven",
+  "head_moved",
+]);
+
 /** A problem of the server in the words of a surface. */
 export function refusalOfProblem({ code, message, headers }: Problem): Refusal {
+  if (OTHERS.has(code))
+    return { kind: "overloaded", message: "Another request goes on with the same conversation. Send this one again." };
   return { kind: KIND_OF_STATUS[STATUS_OF[code]] ?? "invalid", message, headers };
 }
 
