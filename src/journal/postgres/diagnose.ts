@@ -61,7 +61,7 @@ function toldOf(error: unknown, where: string): Pick<JournalFinding, "detail" | 
 function serverFinding({ is_standby, fsync }: ServerRow, reached: string): JournalFinding {
   const what = "database";
   if (is_standby) {
-    const detail = `${reached}. It is a standby, which takes no appends: give the URL of the primary, or target_session_attrs=read-write with both hosts`;
+    const detail = `${reached}. It is a standby, which takes no appends: give the address of the primary, or one that follows it`;
     return { what, state: "missing", detail, code: "journal_read_only" };
   }
   if (fsync !== "on")
