@@ -8,11 +8,11 @@ import { copiedTurns, userMessages } from "../agent/from-journal/conversation-st
 import { ArtifactSpace } from "../journal/artifact-space.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { ExecutionSummary } from "../journal/journal.ts";
-import { NO_ITEMS } from "../journal/reading/read-records.ts";
+import { NO_ITEMS, readRecords } from "../journal/reading/read-records.ts";
 import { isDriven } from "../programs/driven.ts";
 import type { Execution } from "../programs/execution.ts";
 import { limitsOf } from "../programs/limits.ts";
-import { findOwn, readOwn } from "../programs/from-journal/past-execution.ts";
+import { findOwn, headerOf, type Past, readPast } from "../programs/from-journal/past-execution.ts";
 import type { Scope } from "../programs/scope.ts";
 import { standingOf } from "../programs/from-journal/standing.ts";
 import { endedExecution, waitingExecution } from "../programs/from-journal/recorded-execution.ts";
@@ -33,13 +33,14 @@ export async function readFacts(scope: Scope, execution: ExecutionId): Promise<E
   const summary = await findOwn(scope, execution);
   if (summary.kind === "conversation") return conversationFacts(scope, summary);
   if (summary.kind === "call") return { listed: await listExecution(scope.journal, summary) };
-  return programFacts(scope, summary);
+  const past = await readPast(readRecords(scope.journal, execution, { tenant: scope.tenant, ...NO_ITEMS }));
+  return programFacts(scope, summary, past);
 }
 
-/** All facts come from the same reading: between two readings a program may end. */
-async function programFacts(scope: Scope, summary: ExecutionSummary): Promise<ExecutionFacts> {
-  const past = await readOwn(scope, summary.execution, NO_ITEMS);
-  const { header, state, outcome } = past;
+/** Facts of a program. Its summary may be older than what was read of it. */
+export async function programFacts(scope: Scope, summary: ExecutionSummary, past: Past): Promise<ExecutionFacts> {
+  const { state, outcome } = past;
+  const header = headerOf(state, summary.execution);
   const standing = standingOf(state, isDriven(scope.journal, summary));
   const listed = await listProgram(scope.journal, summary, { state, outcome, standing });
   const own: Scope = { ...scope, limits: limitsOf(header), language: header.language as Language };

@@ -11,11 +11,11 @@ import type { Model } from "../models/model.ts";
 import { PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { ExecutionSummary, Journal } from "../journal/journal.ts";
-import { readHeader, readList, readRecords } from "../journal/reading/read-records.ts";
+import { readList, readRecords } from "../journal/reading/read-records.ts";
 import { isDriven } from "../programs/driven.ts";
 import type { Execution } from "../programs/execution.ts";
 import { refuseOtherProtocol } from "../programs/from-journal/changed-since.ts";
-import { readPast } from "../programs/from-journal/past-execution.ts";
+import { PastFold } from "../programs/from-journal/past-execution.ts";
 import { endAsCancelled, mayKillItsDriver } from "../programs/drive/end-without-running.ts";
 import {
   isOpen,
@@ -162,11 +162,16 @@ async function takeUpProgram(
   takesSuspects: boolean,
 ): Promise<TakenUp> {
   const { execution } = one;
-  const header = await readHeader(journal, execution, one);
-  // A program in a conversation is taken up with it.
-  if (header?.parent && (await isOpen(journal, header.parent.execution)))
-    return left({ to: "caller", caller: header.parent.execution });
-  const past = await readPast(readRecords(journal, execution, one));
+  const reading = readRecords(journal, execution, one);
+  const fold = new PastFold();
+  for await (const record of reading) {
+    // A program in a conversation is taken up with it.
+    if (record.type === "header" && record.parent && (await isOpen(journal, record.parent.execution)))
+      return left({ to: "caller", caller: record.parent.execution });
+    await reading.lane.work(fold.take(record));
+  }
+  const past = await reading.lane.work(fold.past());
+  const { header } = past.state;
   if (past.outcome) return { type: "others" };
   if (header?.parent) return driven(run(one, (scope) => endAsCancelled(scope, past)));
   if (standingOf(past.state, false).state === "waiting") return left(waitingProgram(past.state));
@@ -174,7 +179,7 @@ async function takeUpProgram(
   if (!takesSuspects && mayKillItsDriver(past.state)) return { type: "suspect" };
   const hasResult = header?.kind === "program" && header.result !== undefined;
   const result = hasResult ? resultFor(one) : undefined;
-  return driven(run(one, (scope) => takeUp(scope, execution, past, { result, joins: false })));
+  return driven(run(one, (scope) => takeUp(scope, execution, past, { result, joins: false, isFree: true })));
 }
 
 async function takeUpConversation(

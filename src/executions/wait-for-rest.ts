@@ -1,6 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Journal } from "../journal/journal.ts";
+import type { ExecutionFacts } from "./read-facts.ts";
+import type { RestReader } from "./rest-reader.ts";
 
 /**
  * How often it is looked without a notice, in milliseconds: a journal may tell of no appends, a notice may be lost, and
@@ -8,38 +10,48 @@ import type { Journal } from "../journal/journal.ts";
  */
 const LOOK_MS = 1000;
 const LOOK_WITHOUT_NOTICES_MS = 200;
-
-/** An execution is read again at most so many times as often as a reading takes. */
+/**
+ * After an append that ends nothing, the next ones are waited for before a program is read again, in milliseconds: twice as
+ * long each time, up to the last.
+ */
+const [FIRST_PAUSE_MS, LAST_PAUSE_MS] = [20, 320];
+/** What is read whole each time is read again at most so many times as often as a reading takes. */
 const READ_PART = 4;
 
 /**
- * Reads an execution after each append to it, until `rests` says that it goes on no more by itself. Rejects as `read`
- * does, and with the signal's reason.
+ * Reads an execution after appends to it, until it goes on no more by itself. Rejects as the reader does, and with the
+ * signal's reason.
  */
-export async function waitForRest<Status>(
+export async function waitForRest(
   journal: Journal,
   execution: ExecutionId,
-  read: () => Promise<Status>,
-  rests: (status: Status) => boolean,
+  reader: Pick<RestReader, "read" | "records">,
   signal: AbortSignal,
-): Promise<Status> {
+): Promise<ExecutionFacts> {
   let changed = Promise.withResolvers<void>();
+  let ended = Promise.withResolvers<void>();
   using _ = journal.onAppend?.((appended) => {
-    if (appended.execution === undefined || appended.execution === execution) changed.resolve();
+    const { head = Number.POSITIVE_INFINITY } = appended;
+    if (appended.execution !== undefined && (appended.execution !== execution || head <= reader.records)) return;
+    changed.resolve();
+    if (appended.ended === true) ended.resolve();
   });
   const lookMs = journal.onAppend ? LOOK_MS : LOOK_WITHOUT_NOTICES_MS;
-  for (;;) {
+  for (let programMs = FIRST_PAUSE_MS; ; programMs = Math.min(2 * programMs, LAST_PAUSE_MS)) {
     signal.throwIfAborted();
     changed = Promise.withResolvers();
+    ended = Promise.withResolvers();
     const since = performance.now();
-    const status = await read();
-    if (rests(status)) return status;
-    const readMs = performance.now() - since;
+    const facts = await reader.read();
+    if (facts) return facts;
+    const isReadWhole = reader.records === 0;
+    const pauseMs = isReadWhole ? (performance.now() - since) * READ_PART : programMs;
     const looking = new AbortController();
     const stop = AbortSignal.any([signal, looking.signal]);
+    const sleep = (ms: number) => delay(ms, undefined, { signal: stop, ref: false }).catch(() => {});
     try {
-      await Promise.race([changed.promise, delay(lookMs, undefined, { signal: stop, ref: false }).catch(() => {})]);
-      await delay(readMs * READ_PART, undefined, { signal, ref: false }).catch(() => {});
+      const more = changed.promise.then(() => sleep(pauseMs));
+      await Promise.race([isReadWhole ? more : ended.promise, more, sleep(lookMs)]);
     } finally {
       looking.abort();
     }

@@ -68,8 +68,8 @@ export class PgBossQueue implements WakeQueue, AsyncDisposable {
       const startAfter = String(afterMs / 1000);
       const options = { singletonKey: id, group: { id: group }, startAfter, priority, ...(db && { db }) };
       // A wake that waits already becomes this one. In a transaction it is locked until the commit: otherwise a worker
-      // could take it, read the journal before the commit, and miss what is written.
-      if (afterMs === 0) await boss.upsert(QUEUE, data, options);
+      // could take it, read the journal before the commit, and miss what is written. What the transaction makes has none.
+      if (afterMs === 0 && !(isNew && within)) await boss.upsert(QUEUE, data, options);
       else await boss.send(QUEUE, data, options);
     }
   }

@@ -271,8 +271,9 @@ class FleetWorker implements Worker, DriverWatch {
           await queue.wake([{ execution, tenant, afterMs: Math.max(1, why.until - Date.now()) }]);
         return true;
       case "caller":
+        await this.#wakeCaller({ execution: why.caller, tenant });
+        // Not before: if this process dies meanwhile, the program is still due.
         await journal.rest(execution, records, Date.now() + CALLER_MS);
-        await queue.wake([{ execution: why.caller, tenant }]);
         return true;
       case "model":
         this.#parts.onError(withoutModel(execution, why.model));
@@ -283,6 +284,17 @@ class FleetWorker implements Worker, DriverWatch {
         await queue.wake([{ execution, tenant, afterMs: RETRY_MS }]);
         return true;
     }
+  }
+
+  /**
+   * Wakes the caller of a program, which may rest: what has changed stands in the journal of the program. It is due until it
+   * was looked at, also if this wake is lost.
+   */
+  async #wakeCaller(wake: Wake): Promise<void> {
+    const { journal, queue } = this.#parts;
+    const caller = await findIfKnown(journal, wake.execution);
+    if (caller) await journal.rest(wake.execution, caller.records, Date.now());
+    await queue.wake([wake]);
   }
 
   /** What this worker leaves goes on at once with another one, and what failed later. */

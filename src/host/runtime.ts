@@ -1,24 +1,15 @@
-import { randomUUID } from "node:crypto";
 import type { AgentReport } from "../agent/agent-report.ts";
 import type { AgentOptions, ConverseOptions, ResumeAgentOptions, SayOptions } from "../agent/agent-options.ts";
 import type { AgentScope } from "../agent/agent-scope.ts";
 import { declarePrograms } from "../agent/calls/run-program.ts";
-import { cancelled, interrupted } from "../agent/drive/interruption.ts";
 import type { Talk } from "../agent/converse.ts";
 import type { Said } from "../agent/user-message.ts";
-import { optionError, PortcullisError } from "../errors.ts";
+import { optionError } from "../errors.ts";
 import { type CallAnswer, callTool } from "../gate/call-tool.ts";
 import { ToolQueues } from "../gate/queues/tool-queues.ts";
 import { Gate } from "../gate/gate.ts";
 import type { Fleet } from "../fleet/fleet.ts";
-import {
-  SUBMIT_RULES,
-  type SubmitOptions,
-  WAIT_RULES,
-  type WaitOptions,
-  WORK_RULES,
-  type WorkOptions,
-} from "../fleet/fleet-options.ts";
+import type { SubmitOptions, WaitOptions, WorkOptions } from "../fleet/fleet-options.ts";
 import type { Worker } from "../fleet/worker.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Journal, ListOptions } from "../journal/journal.ts";
@@ -47,6 +38,7 @@ import type { ExecutionFacts } from "../executions/read-facts.ts";
 import type { LeftOpen } from "../executions/left-open.ts";
 import type { TakeUpWork, Unrecovered } from "../executions/recover.ts";
 import { RECOVER_RULES, type RecoverOptions } from "../executions/recover-options.ts";
+import type { Scope } from "../programs/scope.ts";
 import { resultSchemaOf } from "../programs/drive/result-schema.ts";
 import { RESUME_RULES, type ResumeOptions } from "../programs/resume-options.ts";
 import type { Replayed } from "../programs/guest/replay-turns.ts";
@@ -78,6 +70,7 @@ import {
 import { HostObservers, type Listener, listenerOf, listenerOfPrograms, type ObserverParts } from "./observers.ts";
 import type { ExecutionPlaces, QueueState } from "./execution-places.ts";
 import { RuntimeScopes, type ScopeOptions, type ScopeParts } from "./scopes.ts";
+import type { FleetMember } from "./fleet-methods.ts";
 import { endWarmUp } from "./warm-up.ts";
 import { WorkUnderWay } from "./work-under-way.ts";
 
@@ -269,9 +262,12 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
   async status(id: ExecutionId, options: { readonly tenant?: string } = {}): Promise<ExecutionStatus> {
     const { tenant } = readOptions("status", options, OF_TENANT_RULES);
     const { readFacts } = await import("../executions/read-facts.ts");
-    const scope = { ...this.#scopes.base, tenant: tenant ?? this.#scopes.base.tenant };
-    const { ended, ...facts } = await readFacts(scope, id);
-    return { ...facts, ...(ended && { report: reportOf(ended, scope.gate.tools) }) };
+    const scope = this.#ofTenant(tenant);
+    return statusOf(await readFacts(scope, id), scope);
+  }
+
+  #ofTenant(tenant = this.#scopes.base.tenant): Scope {
+    return { ...this.#scopes.base, tenant };
   }
 
   /**
@@ -327,15 +323,8 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
    * as the journal does.
    */
   async submit(program: string, options: SubmitOptions = {}): Promise<ExecutionId> {
-    const read = readOptions("submit", options, SUBMIT_RULES);
-    const result = resultSchemaOf(read.result, "submit({ result })");
-    if (typeof program !== "string") throw optionError("submit(program)", "source text", program);
-    this.#fleetOf("submit");
-    const { execution = randomUUID() } = read;
-    const [{ submit }, telemetry] = await Promise.all([import("../programs/submit.ts"), this.#observers.telemetry]);
-    const scope = { ...this.#scopes.of("submit", read), telemetry };
-    await this.#work.untilEnded(submit(scope, program, { execution, result, after: correctedBy(read, "submit") }));
-    return execution;
+    const { submit } = await import("./fleet-methods.ts");
+    return submit(this.#member, program, options);
   }
 
   /**
@@ -343,11 +332,9 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
    * process drives it. Rejects as `status` does, with the reason of `signal`, and with `runtime_closed`.
    */
   async wait(id: ExecutionId, options: WaitOptions = {}): Promise<ExecutionStatus> {
-    const { tenant, signal } = readOptions("wait", options, WAIT_RULES);
-    const { waitForRest } = await import("../executions/wait-for-rest.ts");
-    const until = signal ? AbortSignal.any([signal, this.closing]) : this.closing;
-    const read = () => this.status(id, tenant === undefined ? {} : { tenant });
-    return waitForRest(this.journal, id, read, ({ listed }) => listed.state !== "running", until);
+    const { wait } = await import("./fleet-methods.ts");
+    const { scope, facts } = await wait((tenant) => this.#ofTenant(tenant), this.closing, id, options);
+    return statusOf(facts, scope);
   }
 
   /**
@@ -357,40 +344,23 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
    */
   async work(...given: ContextArguments<WorkOptions<Context>, Context>): Promise<Worker> {
     const [options = {}] = given;
-    const read = readOptions("work", options, WORK_RULES);
-    const fleet = this.#fleetOf("work");
-    const { concurrency, reconcileMs, only } = read;
-    const [{ startWorker }, { takeUpOne }] = await Promise.all([
-      import("../fleet/worker.ts"),
-      import("../executions/recover.ts"),
-    ]);
-    const takingUp = (leaving: AbortSignal) =>
-      this.#takingUp("work", { ...read, signal: (one) => joined(read.signal?.(one), leaving) });
-    return startWorker({
-      ...fleet.parts,
-      concurrency,
-      leaseMs: this.#parts.leaseMs,
-      reconcileMs,
-      perTenant: read.perTenant,
-      only: (one) => only?.(one) ?? true,
-      reasonOf: (request) => (request === "interrupt" ? interrupted() : cancelled()),
-      tools: () => this.tools.all,
-      isWrite: (name) => (this.tools.get(name)?.effect ?? "write") === "write",
-      takeUp: (summary, takesSuspects, leaving) =>
-        takeUpOne({ ...takingUp(leaving), needsSameProtocol: true }, summary, takesSuspects),
-      untilEnded: (work) => this.#work.untilEnded(work),
-      closing: this.closing,
-      onError: (error) => read.onError?.(error),
-    });
+    const { work } = await import("./fleet-methods.ts");
+    return work(this.#member, options);
   }
 
-  #fleetOf(method: string): Fleet {
-    const { fleet } = this.#parts;
-    if (fleet) return fleet;
-    throw new PortcullisError(
-      "option_invalid",
-      `${method}: this runtime has no fleet. Give it one: createRuntime({ fleet: createFleet({ journal }) }), with a journal of createPostgresJournal.`,
-    );
+  get #member(): FleetMember {
+    return {
+      fleet: this.fleet,
+      leaseMs: this.#parts.leaseMs,
+      tools: () => this.tools,
+      closing: this.closing,
+      scopeOf: async (subject, options) => ({
+        ...this.#scopes.of(subject, options),
+        telemetry: await this.#observers.telemetry,
+      }),
+      takingUp: (subject, options) => this.#takingUp(subject, options),
+      untilEnded: (running) => this.#work.untilEnded(running),
+    };
   }
 
   /** Executions and conversations of the journal, the latest first. */
@@ -635,8 +605,8 @@ function handleOf(id: ExecutionId, { journal, sandbox, signal, tenant, gate }: A
   };
 }
 
-function joined(signal: AbortSignal | undefined, other: AbortSignal): AbortSignal {
-  return signal ? AbortSignal.any([signal, other]) : other;
+function statusOf({ ended, ...facts }: ExecutionFacts, { gate }: Scope): ExecutionStatus {
+  return { ...facts, ...(ended && { report: reportOf(ended, gate.tools) }) };
 }
 
 function observedResults(

@@ -60,6 +60,8 @@ export interface Appended {
   readonly execution?: ExecutionId;
   /** The head after the append, if the execution is known. */
   readonly head?: Head;
+  /** Set if the execution has ended then. A journal may leave it out. */
+  readonly ended?: boolean;
 }
 
 export interface ReadOptions {

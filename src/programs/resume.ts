@@ -37,6 +37,8 @@ export interface ResumeWork extends Said {
   readonly result?: ResultSchema | undefined;
   /** Drive an execution that only waits, and ask the scope's approver about its calls. */
   readonly asks?: boolean | undefined;
+  /** The caller has found that no driver has it, and that it does not only wait. A claim since then has moved its head. */
+  readonly isFree?: boolean | undefined;
 }
 
 /**
@@ -64,7 +66,7 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
   refuseOfAnother(scope, execution, header);
   const findCall = openCallsOf(past.state);
   const records = recordsOf(findCall, header, work);
-  if (records.length === 0 && !work.asks) {
+  if (records.length === 0 && !work.asks && !work.isFree) {
     const driven = isDriven(scope.journal, await scope.journal.find(execution));
     const waiting = await waitingExecution(own, past, standingOf(past.state, driven));
     if (waiting) return waiting;
@@ -83,7 +85,7 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
   if (!work.allowChangedTools) refuseChangedTools(differing);
   refuseLanguage(own, execution);
   // The driver of a conversation has taken over the programs in it, too.
-  if (!scope.above) await refuseDriven(scope.journal, execution);
+  if (!scope.above && !work.isFree) await refuseDriven(scope.journal, execution);
 
   const earlier = header.after && (await readEarlierOf(own, header.after));
   const { language, tenant, signal, leaseMs, journal } = own;

@@ -5,7 +5,7 @@ import type { Fleet } from "../../src/fleet/fleet.ts";
 import type { Taking, Wake, WakeTaker } from "../../src/fleet/wake-queue.ts";
 import { createRuntime, defineTool, type Runtime } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
-import { createMemorySandbox } from "../../src/testing.ts";
+import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
 import { MemoryQueue } from "./memory-queue.ts";
 
 /** Longer than any test: what is not woken does not go on. */
@@ -42,9 +42,18 @@ class SlowQueue extends MemoryQueue {
   beforeGiving: Gate | undefined;
   beforeWork: Gate | undefined;
   refusal: Error | undefined;
+  /** An execution whose next wake is lost. */
+  losesWakeOf: string | undefined;
+  /** How it is lost: with the connection, or with the worker that has taken it. */
+  losesBy: "error" | "death" = "error";
   ended = 0;
 
   override async wake(wakes: readonly Wake[]): Promise<void> {
+    if (wakes.some(({ execution }) => execution === this.losesWakeOf)) {
+      this.losesWakeOf = undefined;
+      if (this.losesBy === "death") return;
+      throw new Error("The connection was lost.");
+    }
     if (wakes.some(({ afterMs = 0 }) => afterMs > 0)) await this.beforeLater?.pass();
     await super.wake(wakes);
   }
@@ -94,6 +103,39 @@ test("an answer that comes while its execution is put to rest wakes it, and not 
   await expect.poll(async () => (await runtime.status(id)).listed.state).toBe("ended");
   expect((await runtime.wait(id)).report?.outcome).toEqual({ type: "completed", value: 5 });
 });
+
+test.each([
+  ["with the connection", "error"],
+  ["with the worker that has taken it", "death"],
+] as const)(
+  "the answer to a call of a conversation's program goes on although the wake is lost %s",
+  async (_, losesBy) => {
+    const { queue, join, open } = share();
+    queue.losesBy = losesBy;
+    await using runtime = await open(join());
+    const model = scriptedModel([
+      { programs: ["return tools.ask({ n: 1 });"] },
+      ({ results }) => ({ text: results.map(({ text }) => text).join() }),
+    ]);
+    const { ending } = await runtime.agent({ model, task: "Work.", execution: "talk" });
+    if (ending.type !== "waiting") throw new Error("It waits for its program's call.");
+    const told: unknown[] = [];
+    await using worker = await runtime.work({
+      reconcileMs: 100,
+      model: () => model,
+      onError: (error) => told.push(error),
+    });
+    await expect.poll(() => Array.fromAsync(runtime.journal.list({ open: true, due: "left" }))).toEqual([]);
+    await expect.poll(() => queue.size).toBe(0);
+    queue.losesWakeOf = "talk";
+    await runtime.answer("talk", Object.fromEntries(ending.calls.map(({ callId }) => [callId, { value: 7 }])));
+    const { conversation } = await runtime.wait("talk");
+    expect(conversation?.ending).toMatchObject({ type: "answered", answer: expect.stringContaining("7") });
+    expect(queue.losesWakeOf).toBeUndefined();
+  expect(worker.driven).toBeLessThanOrEqual(1);
+    expect(told).toHaveLength(losesBy === "error" ? 1 : 0);
+  },
+);
 
 test("a wake that is on its way to a worker when its drain begins is another worker's", async () => {
   const { queue, join, open } = share();

@@ -24,6 +24,9 @@ export interface Result {
 interface Waiting {
   readonly asked: Asked;
   readonly length: number;
+  /** Whether its records are inserted by statements of their own. */
+  readonly hasParts: boolean;
+  /** Whether it has a transaction of its own. */
   readonly isLarge: boolean;
   /** Whether an attempt may have been done whose connection was lost. */
   mayBeDone: boolean;
@@ -68,11 +71,9 @@ export class ChangeQueue {
   make(asked: Asked): Promise<Result> {
     return new Promise((resolve, reject) => {
       const length = asked.records.reduce((sum, { text }) => sum + text.length, 0);
-      const isLarge =
-        asked.within !== undefined ||
-        length > GROUP_LENGTH ||
-        asked.records.some(({ longTexts }) => longTexts.length > 0);
-      this.#line.push({ asked, length, isLarge, mayBeDone: false, resolve, reject });
+      const hasParts = length > GROUP_LENGTH || asked.records.some(({ longTexts }) => longTexts.length > 0);
+      const isLarge = hasParts || asked.within !== undefined;
+      this.#line.push({ asked, length, isLarge, hasParts, mayBeDone: false, resolve, reject });
       this.#serveSoon();
     });
   }
@@ -151,7 +152,7 @@ export class ChangeQueue {
     const changes = group.map(({ asked }) => asked);
     const [first] = group;
     const make = (client: PoolClient) =>
-      first?.isLarge === true ? this.#makeLarge(client, first.asked) : this.#makeSmall(client, changes);
+      first?.isLarge === true ? this.#makeLarge(client, first) : this.#makeSmall(client, changes);
     try {
       const made = await this.#database.run(make, { idempotent: true, onLost, ...options });
       for (const [place, { resolve, mayBeDone }] of group.entries()) resolve({ changed: made.get(place), mayBeDone });
@@ -163,22 +164,23 @@ export class ChangeQueue {
   }
 
   async #makeSmall(client: PoolClient, changes: readonly Change[]): Promise<ReadonlyMap<number, Changed>> {
-    const made = client.query<Row>({ name: "portcullis change", text: this.#text, values: changeValues(changes) });
+    const made = client.query<Row>(this.#statement(changes, true));
     this.#notify(client, changes);
     return changedOf((await made).rows);
   }
 
-  async #makeLarge(client: PoolClient, asked: Asked): Promise<ReadonlyMap<number, Changed>> {
+  #statement(changes: readonly Change[], withRecords: boolean) {
+    return { name: "portcullis change", text: this.#text, values: changeValues(changes, withRecords) };
+  }
+
+  async #makeLarge(client: PoolClient, { asked, hasParts }: Waiting): Promise<ReadonlyMap<number, Changed>> {
     const made = await inTransaction(client, async () => {
-      const { rows } = await client.query<Row>(this.#text, changeValues([asked], false));
+      const { rows } = await client.query<Row>(this.#statement([asked], !hasParts));
       const found = changedOf(rows);
       const changed = found.get(0);
       if (!changed) return found;
-      await insertParts(client, quoted(this.#database.schema), asked, changed);
-      await asked.within?.(async (text, values) => {
-        const result = await client.query<Row>(text, values as unknown[]);
-        return { rows: result.rows };
-      });
+      if (hasParts) await insertParts(client, quoted(this.#database.schema), asked, changed);
+      await asked.within?.((text, values) => this.#database.queryOn(client, text, values));
       return found;
     });
     this.#notify(client, [asked]);

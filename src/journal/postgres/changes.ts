@@ -98,7 +98,7 @@ export function changedOf(rows: readonly Row[]): ReadonlyMap<number, Changed> {
 export function noticeOf(schema: string, channel: string, token: string, changes: readonly Change[]): Statement {
   return {
     name: `portcullis notice ${schema}`,
-    text: `SELECT pg_notify($1, $2 || ' ' || head || ' ' || id) FROM ${quoted(schema)}.executions WHERE id = ANY($3)`,
+    text: `SELECT pg_notify($1, $2 || ' ' || head || CASE WHEN ended THEN '!' ELSE '' END || ' ' || id) FROM ${quoted(schema)}.executions WHERE id = ANY($3)`,
     values: [channel, token, changes.map(({ execution }) => storedName(execution))],
   };
 }

@@ -31,6 +31,9 @@ const IDLE_MS = 30_000;
 /** How long a statement waits for one lock, in milliseconds. It is then tried again, as long as the database is waited for. */
 const LOCK_MS = 1000;
 
+/** The server cannot write, or a table has changed since a statement was planned on this connection. */
+const UNUSABLE: ReadonlySet<unknown> = new Set(["25006", "0A000"]);
+
 /** What a connection is told first. A setting by which commits would survive less than they promise is raised. */
 const settingsOf = (statementMs: number) => `
   SET SESSION statement_timeout = ${statementMs};
@@ -72,6 +75,7 @@ export class Database {
   /** How errors name the database. */
   readonly where: string;
   readonly #options: DatabaseOptions;
+  readonly #repeated = new RepeatedStatements();
   #pool: Promise<Pool> | undefined;
   #opened: Pool | undefined;
   #ready: Promise<void> | undefined;
@@ -95,6 +99,11 @@ export class Database {
   /** One statement, on any connection. */
   async query(statement: Statement, options?: RunOptions): Promise<QueryResult<Row>> {
     return this.run((client) => client.query<Row>(queryOf(statement)), options);
+  }
+
+  /** A statement of others on this connection. */
+  queryOn(client: PoolClient, text: string, values?: readonly unknown[]): Promise<QueryResult<Row>> {
+    return client.query<Row>(queryOf({ name: this.#repeated.name(text, values), text, values: values && [...values] }));
   }
 
   /** Statements in one transaction. Rejects if it cannot be said whether it was committed, unless it is idempotent. */
@@ -158,7 +167,8 @@ export class Database {
     } catch (error) {
       // A connection that had an error of the server's is as good as before; a transaction was rolled back.
       const cause = error instanceof Undone ? error.cause : error;
-      isBroken = faultOf(cause) === "lost" || codeOf(cause) === "25006" || client.getTransactionStatus() !== "I";
+      const isUseless = faultOf(cause) === "lost" || UNUSABLE.has(codeOf(cause));
+      isBroken = isUseless || client.getTransactionStatus() !== "I";
       throw error;
     } finally {
       client.release(isBroken);
@@ -221,6 +231,34 @@ export class Database {
       pipeline: true,
       onConnect: (client) => client.query(settingsOf(statementMs)) as unknown as void,
     };
+  }
+}
+
+/** Texts of statements that are remembered, and of those that are named. */
+const [REMEMBERED, NAMED] = [256, 64];
+
+/**
+ * Names the statements of others that come again, so that each is parsed and planned once for each connection. Of texts that
+ * differ each time, none is named.
+ */
+export class RepeatedStatements {
+  readonly #seen = new Set<string>();
+  readonly #names = new Map<string, string>();
+
+  name(text: string, values: readonly unknown[] | undefined): string | undefined {
+    // What has no values may be several statements.
+    if (!values || values.length === 0) return undefined;
+    const known = this.#names.get(text);
+    if (known !== undefined) return known;
+    if (this.#seen.delete(text) && this.#names.size < NAMED) {
+      const name = `portcullis repeated ${this.#names.size}`;
+      this.#names.set(text, name);
+      return name;
+    }
+    this.#seen.add(text);
+    const [oldest] = this.#seen;
+    if (this.#seen.size > REMEMBERED && oldest !== undefined) this.#seen.delete(oldest);
+    return undefined;
   }
 }
 

@@ -32,7 +32,7 @@ import { pruneExecutions } from "./prune.ts";
 import { type RequestListener, Requests } from "./requests.ts";
 import { keepShapes, readShapes } from "./shapes.ts";
 import { grantTenants } from "./tenant-roles.ts";
-import { type FoundExecution, PAGE_BYTES, StoredRows } from "./stored-rows.ts";
+import { type FoundExecution, PAGE_BYTES, type PageRow, StoredRows } from "./stored-rows.ts";
 
 export interface StatementOptions {
   /** The statement may be run again if the connection was lost while it ran, and it is not known whether it took effect. */
@@ -164,10 +164,11 @@ class DatabaseJournal implements PostgresJournal {
   ): AsyncGenerator<JournalRecord> {
     // Loaded on demand: loading the schema library takes as long as running a program.
     const { parseRecord } = await import("../reading/parse-records.ts");
-    const found = await this.#get(execution);
+    await hold(PAGE_BYTES * COPIES);
+    const { found, page } = (await this.#rows.open(execution, from, count)) ?? unknown(execution);
     const { tenant, records: head } = found.summary;
     const wantsItems = itemBytes === undefined ? undefined : itemsUpTo(itemBytes);
-    const pages = this.#pages(found, from, Math.min(head, from + count), hold);
+    const pages = this.#pages(found, from, Math.min(head, from + count), hold, page);
     for await (const { text, position, pageBytes } of pages) {
       let parsed: JournalRecord;
       try {
@@ -237,7 +238,7 @@ class DatabaseJournal implements PostgresJournal {
   async query(text: string, values: readonly unknown[] = [], options: StatementOptions = {}) {
     const found = await this.#database.run(async (client) => {
       try {
-        return await client.query<Record<string, unknown>>(text, [...values]);
+        return await this.#database.queryOn(client, text, values);
       } catch (error) {
         // Several statements may have begun a transaction. A lost connection is given up anyway.
         if (values.length === 0) await client.query("ROLLBACK").catch(() => {});
@@ -250,9 +251,7 @@ class DatabaseJournal implements PostgresJournal {
   }
 
   transaction<Value>(run: (executeSql: ExecuteSql) => Promise<Value>): Promise<Value> {
-    return this.#database.transaction((client) =>
-      run((text, values) => client.query<Record<string, unknown>>(text, values as unknown[])),
-    );
+    return this.#database.transaction((client) => run((text, values) => this.#database.queryOn(client, text, values)));
   }
 
   grantTenants(role: string, tenants: readonly string[]): Promise<void> {
@@ -295,7 +294,7 @@ class DatabaseJournal implements PostgresJournal {
   async #make(asked: Asked): Promise<Result> {
     const result = await this.#queue.make(asked);
     if (result.changed && asked.records.length > 0)
-      this.#listeners.tell({ execution: asked.execution, head: result.changed.head });
+      this.#listeners.tell({ execution: asked.execution, head: result.changed.head, ended: asked.ends });
     return result;
   }
 
@@ -314,10 +313,13 @@ class DatabaseJournal implements PostgresJournal {
     from: Head,
     end: Head,
     hold: (bytes: number) => Promise<void>,
+    firstPage?: readonly PageRow[],
   ): AsyncGenerator<{ readonly text: string; readonly position: Head; readonly pageBytes: number }> {
+    let known = firstPage;
     for (let position = from; position < end;) {
-      await hold(PAGE_BYTES * COPIES);
-      const page = await this.#rows.page(number, position, end);
+      if (!known) await hold(PAGE_BYTES * COPIES);
+      const page = known ?? (await this.#rows.page(number, position, end));
+      known = undefined;
       const pageBytes = page.reduce((sum, { record, bytes }) => (record === undefined ? sum : sum + bytes), 0) * COPIES;
       const [first] = page;
       if (first?.position !== position) await this.#missing(execution, position);
@@ -357,15 +359,20 @@ class DatabaseJournal implements PostgresJournal {
   }
 
   async #get(execution: string): Promise<FoundExecution> {
-    const found = await this.#rows.find(execution);
-    if (!found) throw executionUnknown(execution, "List what it holds, with: runtime.executions()");
-    return found;
+    return (await this.#rows.find(execution)) ?? unknown(execution);
   }
 
-  /** A notice has the token of the process that appended, the head, and the id. Those of this process were told already. */
+  /**
+   * A notice has the token of the process that appended, the head, with `!` if the execution has ended, and the id. Those of
+   * this process were told already.
+   */
   #takeNotice(payload: string | undefined, ownToken: string): void {
-    const [, token, head, id] = /^(\S+) (\d+) (.*)$/s.exec(payload ?? "") ?? [];
+    const [, token, head, end, id] = /^(\S+) (\d+)(!?) (.*)$/s.exec(payload ?? "") ?? [];
     if (token === ownToken) return;
-    this.#listeners.tell(id === undefined ? {} : { execution: nameOf(id), head: Number(head) });
+    this.#listeners.tell(id === undefined ? {} : { execution: nameOf(id), head: Number(head), ended: end === "!" });
   }
+}
+
+function unknown(execution: string): never {
+  throw executionUnknown(execution, "List what it holds, with: runtime.executions()");
 }

@@ -20,6 +20,8 @@ const LIST_PAGE = 256;
 /** Records that are read at a time, and their bytes together. A record that is larger is read alone. */
 const PAGE = 64;
 export const PAGE_BYTES = 256 * 1024;
+/** What a position is below. */
+const MAX_HEAD = 2 ** 31 - 1;
 /** Bytes of a stored text that are read at a time. They come as hexadecimal digits. */
 const CHUNK_BYTES = 4 * 1024 * 1024;
 
@@ -36,7 +38,7 @@ export interface FoundExecution {
 }
 
 /** One record of a page. Its text is missing if the page has no room for it. */
-interface PageRow {
+export interface PageRow {
   readonly position: Head;
   readonly bytes: number;
   readonly record: string | undefined;
@@ -144,17 +146,36 @@ export class StoredRows {
     return new Map(rows.flatMap(({ what, executions }) => (isNeed(what) ? [[what, Number(executions)]] : [])));
   }
 
+  /** An execution, and its first page of at most so many records from a position on. */
+  async open(
+    execution: string,
+    from: Head,
+    count: number,
+  ): Promise<{ readonly found: FoundExecution; readonly page: readonly PageRow[] } | undefined> {
+    const rows = await this.#rows(
+      "open",
+      `SELECT e.*, r.* FROM (SELECT ${COLUMNS} FROM ${this.#schema}.executions WHERE id = $1) AS e
+       LEFT JOIN LATERAL (${this.#page("e.number", "$2", "least(e.head, $3)")}) AS r ON true ORDER BY r.position`,
+      [storedName(execution), Math.min(from, MAX_HEAD), Math.min(from + count, from + PAGE, MAX_HEAD)],
+    );
+    const [first] = rows;
+    return (
+      first && { found: foundExecution(first), page: rows.filter(({ position }) => position !== null).map(pageRow) }
+    );
+  }
+
   /** The next records from this position on, as many as a page has room for, and the size of the next one. */
   async page(number: string, from: Head, end: Head): Promise<PageRow[]> {
-    const rows = await this.#rows(
-      "page",
-      `SELECT position, bytes, CASE WHEN sum <= ${PAGE_BYTES} THEN record END AS record FROM (
-         SELECT position, record, octet_length(record) AS bytes, sum(octet_length(record)) OVER (ORDER BY position) AS sum
-         FROM ${this.#schema}.records WHERE execution = $1 AND position >= $2 AND position < $3 ORDER BY position LIMIT ${PAGE}
-       ) AS page WHERE sum - bytes <= ${PAGE_BYTES} ORDER BY position`,
-      [number, from, Math.min(end, from + PAGE)],
-    );
+    const rows = await this.#rows("page", this.#page("$1", "$2", "$3"), [number, from, Math.min(end, from + PAGE)]);
     return rows.map(pageRow);
+  }
+
+  #page(number: string, from: string, end: string): string {
+    return `SELECT position, bytes, CASE WHEN sum <= ${PAGE_BYTES} THEN record END AS record FROM (
+         SELECT position, record, octet_length(record) AS bytes, sum(octet_length(record)) OVER (ORDER BY position) AS sum
+         FROM ${this.#schema}.records WHERE execution = ${number} AND position >= ${from} AND position < ${end}
+         ORDER BY position LIMIT ${PAGE}
+       ) AS page WHERE sum - bytes <= ${PAGE_BYTES} ORDER BY position`;
   }
 
   /** A record that is larger than a page. */

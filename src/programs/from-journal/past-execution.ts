@@ -172,11 +172,16 @@ export async function readOwn(
 ): Promise<Past & { readonly header: ProgramHeader }> {
   await findOwn({ journal, tenant }, execution);
   const past = await readPast(readRecords(journal, execution, { tenant, ...reading }));
-  const { header } = past.state;
-  if (!header || header.tenant !== tenant) throw executionUnknown(execution, tenant);
-  if (header.kind !== "program")
-    throw optionError("resume(execution)", "the execution of a program", `a ${header.kind}`);
+  const header = headerOf(past.state, execution);
+  if (header.tenant !== tenant) throw executionUnknown(execution, tenant);
   return { ...past, header };
+}
+
+/** The header of a program that was read. Throws `execution_unknown` without one, and `option_invalid` for another kind. */
+export function headerOf({ header }: ExecutionState, execution: ExecutionId): ProgramHeader {
+  if (!header) throw executionUnknown(execution, "");
+  if (header.kind === "program") return header;
+  throw optionError("resume(execution)", "the execution of a program", `a ${header.kind}`);
 }
 
 /** The past of an execution for its next driver, which makes the open calls again, even if their handlers have ended. */

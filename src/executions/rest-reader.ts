@@ -1,0 +1,59 @@
+import type { ExecutionId } from "../journal/execution-id.ts";
+import type { ExecutionSummary } from "../journal/journal.ts";
+import { NO_ITEMS, readRecords } from "../journal/reading/read-records.ts";
+import { findOwn, PastFold } from "../programs/from-journal/past-execution.ts";
+import type { Scope } from "../programs/scope.ts";
+import { standingOf } from "../programs/from-journal/standing.ts";
+import { type ExecutionFacts, programFacts, readFacts } from "./read-facts.ts";
+
+/**
+ * Reads one execution of a tenant again and again, until it ends or waits. Of a program, each reading goes on where the last
+ * one ended; a conversation is read whole, because what it waits for may stand in the journal of its program.
+ */
+export class RestReader {
+  readonly #scope: Scope;
+  readonly #execution: ExecutionId;
+  #summary: ExecutionSummary | undefined;
+  #fold = new PastFold();
+
+  constructor(scope: Scope, execution: ExecutionId) {
+    this.#scope = scope;
+    this.#execution = execution;
+  }
+
+  /** Number of records that were read and will not be read again. */
+  get records(): number {
+    return this.#fold.state.records;
+  }
+
+  /**
+   * The facts of an execution that goes on no more by itself; undefined for one that does. Rejects with `execution_unknown`,
+   * also for another tenant's, and as the journal does.
+   */
+  async read(): Promise<ExecutionFacts | undefined> {
+    const { kind } = (this.#summary ??= await findOwn(this.#scope, this.#execution));
+    const facts = kind === "program" ? await this.#readProgram() : await readFacts(this.#scope, this.#execution);
+    return facts?.listed.state === "running" ? undefined : facts;
+  }
+
+  async #readProgram(): Promise<ExecutionFacts | undefined> {
+    const { journal, tenant } = this.#scope;
+    const fold = this.#fold;
+    const from = fold.state.records;
+    const records = readRecords(journal, this.#execution, { tenant, from, ...NO_ITEMS });
+    await records.each((record) => fold.take(record));
+    if (fold.state.records === from) await this.#forgetIfAnother();
+    // Whether a driver has it can only make what waits go on.
+    if (standingOf(fold.state, true).state === "running") return undefined;
+    const summary = await findOwn(this.#scope, this.#execution);
+    return programFacts(this.#scope, summary, await records.lane.work(fold.past()));
+  }
+
+  /** An execution may be deleted, and another one be made under its id. */
+  async #forgetIfAnother(): Promise<void> {
+    const found = await findOwn(this.#scope, this.#execution);
+    if (found.records >= this.records && found.startedAt === this.#summary?.startedAt) return;
+    this.#summary = found;
+    this.#fold = new PastFold();
+  }
+}

@@ -1,0 +1,57 @@
+import { expect, test } from "vitest";
+import { RestReader } from "../../src/executions/rest-reader.ts";
+import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
+import type { ReadOptions } from "../../src/journal/journal.ts";
+import { createRuntime } from "../../src/index.ts";
+import { createMemorySandbox } from "../../src/testing.ts";
+import type { Scope } from "../../src/programs/scope.ts";
+import { header, turn } from "../journal/records.ts";
+
+const fire = (now: number) => turn(`{"kind":"fire","now":${now},"id":1}`);
+
+function reading() {
+  const store = createMemoryJournal();
+  const from: number[] = [];
+  const journal: Journal = {
+    ...store,
+    read: (execution, options: ReadOptions = {}) => {
+      from.push(options.from ?? 0);
+      return store.read(execution, options);
+    },
+  };
+  return { store, from, reader: new RestReader({ journal, tenant: "t" } as unknown as Scope, "e") };
+}
+
+test("each reading of a program goes on where the last one ended", async () => {
+  const { store, from, reader } = reading();
+  await store.create(header("e", { tenant: "t" }));
+  expect(await reader.read()).toBeUndefined();
+  await store.append("e", 1, [fire(1), fire(2)]);
+  expect(await reader.read()).toBeUndefined();
+  expect(await reader.read()).toBeUndefined();
+  expect(from).toEqual([0, 1, 3]);
+  expect(reader.records).toBe(3);
+});
+
+test("another execution under the id of one that was deleted is read from its beginning", async () => {
+  const store = createMemoryJournal();
+  const shared = { current: store };
+  const journal = new Proxy(store, { get: (_, name) => Reflect.get(shared.current, name) as unknown });
+  const reader = new RestReader({ journal, tenant: "t" } as unknown as Scope, "e");
+  await store.create(header("e", { tenant: "t" }));
+  await store.append("e", 1, [fire(1)]);
+  expect(await reader.read()).toBeUndefined();
+  shared.current = createMemoryJournal();
+  await shared.current.create(header("e", { tenant: "t", startedAt: 99 }));
+  expect(await reader.read()).toBeUndefined();
+  expect(reader.records).toBe(0);
+});
+
+test("tells of an execution of this tenant alone, and what `status` tells", async () => {
+  const journal = createMemoryJournal();
+  await using runtime = await createRuntime({ tools: [], journal, sandbox: createMemorySandbox() });
+  const { execution } = await runtime.execute("return [1, 2];");
+  const other = new RestReader({ journal, tenant: "another" } as unknown as Scope, execution);
+  await expect(other.read()).rejects.toMatchObject({ code: "execution_unknown" });
+  expect(await runtime.wait(execution)).toEqual(await runtime.status(execution));
+});
