@@ -132,7 +132,7 @@ test.each([
     const { conversation } = await runtime.wait("talk");
     expect(conversation?.ending).toMatchObject({ type: "answered", answer: expect.stringContaining("7") });
     expect(queue.losesWakeOf).toBeUndefined();
-  expect(worker.driven).toBeLessThanOrEqual(1);
+    expect(worker.driven).toBeLessThanOrEqual(1);
     expect(told).toHaveLength(losesBy === "error" ? 1 : 0);
   },
 );
