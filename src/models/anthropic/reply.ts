@@ -4,6 +4,7 @@ import { type ModelUsage, sumOfUsage, type ToolCall, type TurnEnd } from "../mod
 import { type ProviderReply, ReplyStream } from "../provider/provider-conversation.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import { decisiveReason } from "../turn/stop-reason.ts";
+import { writtenText } from "../turn/written-text.ts";
 
 /** Name of the provider's own tool that runs programs. */
 export const CODE_EXECUTION_NAME = "code_execution";
@@ -142,8 +143,7 @@ export class AnthropicStream extends ReplyStream<AnthropicReply> {
         this.display.text(textOf(delta, "text") ?? "");
         break;
       case "input_json_delta":
-        this.#inputTexts.set(place, (this.#inputTexts.get(place) ?? "") + (textOf(delta, "partial_json") ?? ""));
-        this.display.argument(place, textOf(delta, "partial_json") ?? "");
+        this.#addInput(place, writtenText(delta, "partial_json"));
         break;
       case "thinking_delta":
         append("thinking", textOf(delta, "thinking"));
@@ -163,6 +163,11 @@ export class AnthropicStream extends ReplyStream<AnthropicReply> {
         break;
       default:
     }
+  }
+
+  #addInput(place: number, piece: string): void {
+    this.#inputTexts.set(place, (this.#inputTexts.get(place) ?? "") + piece);
+    this.display.argument(place, piece);
   }
 
   /** The list is copied once: copying it for each citation would take quadratic time. */

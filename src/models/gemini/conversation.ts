@@ -7,7 +7,7 @@ import type { ToolNames } from "../turn/tool-names.ts";
 import type { TurnDisplay } from "../turn/turn-display.ts";
 import { searchOf } from "../hosted-tools.ts";
 import { citationsIn, hostedNews } from "./hosted-parts.ts";
-import { endOf, type GeminiReply, GeminiStream, isCallFragment, joinChunks } from "./reply.ts";
+import { endOf, type GeminiReply, GeminiStream, isCallFragment, isReadable, joinChunks } from "./reply.ts";
 import {
   callingMode,
   CONTENT,
@@ -96,6 +96,7 @@ class GeminiConversation extends ProviderConversation<GeminiReply, GeminiClient>
       const code = finishReason === undefined && this.options.stream ? "interrupted" : "reply_invalid";
       return this.fail(code, finishReason ?? "", usage);
     }
+    if (!parts.every(isReadable)) return this.fail("reply_invalid", "A call of it is no object.", usage);
     if (parts.some(isCallFragment)) return this.fail("reply_invalid", "It holds a part of a call.", usage);
     if (parts.length > 0) this.#contents.push({ role: "model", parts });
     const hosted = hostedNews(parts, grounding, this.#contents.length);

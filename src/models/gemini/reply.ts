@@ -90,6 +90,11 @@ export function endOf(finishReason = ""): TurnEnd | undefined {
   return undefined;
 }
 
+/** Whether the call of a part, if it has one, can be read. */
+export function isReadable(part: Fields): boolean {
+  return isFields(fieldOf(part, "functionCall") ?? {});
+}
+
 /** Whether a part holds a fragment of a call. Requests do not ask for fragments, and they are not joined here. */
 export function isCallFragment({ functionCall }: Fields): boolean {
   if (!isFields(functionCall)) return false;

@@ -1,6 +1,7 @@
 import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../../values/fields.ts";
 import type { ModelUsage, TurnEnd } from "../../model.ts";
 import { type ProviderReply, ReplyStream } from "../../provider/provider-conversation.ts";
+import { writtenText } from "../../turn/written-text.ts";
 import { StreamedStep } from "./streamed-step.ts";
 
 /** A whole interaction, its steps as they go back in the next request. */
@@ -116,7 +117,7 @@ export class InteractionStream extends ReplyStream<InteractionReply> {
     const text = textOf(piece, "text") ?? "";
     switch (piece.type) {
       case "arguments_delta": {
-        const input = textOf(piece, "arguments") ?? "";
+        const input = writtenText(piece, "arguments");
         step.addInput(input);
         return this.display.argument(place, input);
       }

@@ -29,6 +29,9 @@ export async function converseByOpenAiChat(parts: ConversationParts): Promise<Co
 /** Fields of a reply's message that servers do not accept in the next request. */
 const REPLY_ONLY = ["refusal", "annotations", "audio", "function_call"];
 
+/** The reasons of replies that call tools. */
+const CALLED: ReadonlySet<string | undefined> = new Set(["tool_calls", "function_call"]);
+
 class ChatConversation extends ProviderConversation<ChatReply, OpenAiClient> {
   #declaring: Declaring = this.#declaringAnew();
   #tools = declareTools(this.opening, this.names, this.#declaring);
@@ -115,12 +118,14 @@ class ChatConversation extends ProviderConversation<ChatReply, OpenAiClient> {
   }
 
   /** Some servers end replies that call tools with `stop` too. */
-  protected read({ message, finishReason }: ChatReply) {
+  protected read({ message, finishReason, text, usage }: ChatReply) {
     const end = endOf(message, finishReason);
     if (!end) return this.fail("interrupted", "It has no finish reason.");
-    const toolCalls = listOf(message, "tool_calls")
-      .filter(isFields)
-      .map((call) => this.#withId(call));
+    const given = listOf(message, "tool_calls") as readonly Fields[];
+    // Of a call in a form that was not asked for, nothing would be left.
+    if (given.length === 0 && text === "" && CALLED.has(finishReason))
+      return this.fail("reply_invalid", "It says that it calls tools, and has no call.", usage);
+    const toolCalls = given.map((call) => this.#withId(call));
     this.#messages.push({
       ...without(message, ...REPLY_ONLY, "tool_calls"),
       role: "assistant",

@@ -2,6 +2,7 @@ import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../.
 import type { TurnEnd } from "../../model.ts";
 import { type ProviderReply, ReplyStream } from "../../provider/provider-conversation.ts";
 import { decisiveReason } from "../../turn/stop-reason.ts";
+import { writtenText } from "../../turn/written-text.ts";
 
 /** A whole reply: the message as it goes back in the next request. */
 export interface ChatReply extends ProviderReply {
@@ -13,8 +14,19 @@ export interface ChatReply extends ProviderReply {
 export function readCompletion(completion: unknown): ChatReply | undefined {
   const choice = firstChoice(completion);
   const message = fieldOf(choice, "message");
-  if (!isFields(message)) return undefined;
+  if (!isFields(message) || !areCalls(fieldOf(message, "tool_calls") ?? [])) return undefined;
   return replyOf(message, textOf(choice, "finish_reason"), completion);
+}
+
+/** Whether each call of a message can be read. Some servers send no arguments, or no id. */
+function areCalls(calls: unknown): boolean {
+  if (!Array.isArray(calls)) return false;
+  return calls.every((call: unknown) => {
+    const custom = fieldOf(call, "custom");
+    const made = custom ?? fieldOf(call, "function");
+    const input = custom === undefined ? (fieldOf(made, "arguments") ?? "") : fieldOf(made, "input");
+    return isFields(made) && typeof input === "string";
+  });
 }
 
 /** `about` has the id of the completion, and its usage. */
@@ -47,8 +59,8 @@ interface OpenCall {
   name: string;
   text: string;
   unshown: string;
-  /** Whether it calls a custom tool, whose input is a text. */
-  isCustom: boolean;
+  /** Whether it calls a custom tool, whose input is a text; undefined until a fragment says so. */
+  isCustom: boolean | undefined;
   readonly fields: Record<string, unknown>;
 }
 
@@ -74,7 +86,7 @@ export class ChatStream extends ReplyStream<ChatReply> {
     const delta = fieldOf(choice, "delta");
     if (!isFields(delta)) return;
     for (const [name, value] of Object.entries(delta)) {
-      if (name === "tool_calls") for (const fragment of listOf(delta, "tool_calls")) this.#takeFragment(fragment);
+      if (name === "tool_calls") for (const fragment of fragmentsIn(value)) this.#takeFragment(fragment);
       else if (name !== "role") extend(this.#message, name, value);
     }
     this.display.text(textOf(delta, "content") ?? "");
@@ -91,13 +103,13 @@ export class ChatStream extends ReplyStream<ChatReply> {
     if (!isFields(fragment)) throw new SyntaxError("A fragment of a call is no object.");
     const custom = fieldOf(fragment, "custom");
     const part = custom ?? fieldOf(fragment, "function");
-    const [name, text] = [textOf(part, "name") ?? "", textOf(part, custom ? "input" : "arguments") ?? ""];
+    const [name, text] = [textOf(part, "name") ?? "", writtenText(part, custom ? "input" : "arguments")];
     const own = Object.entries(fragment).filter(([field, value]) => !CALL_FIELDS.has(field) && value !== null);
     const call = this.#callOf(fragment, name);
     if (!call && (text !== "" || own.length > 0))
       throw new SyntaxError("It cannot be told to which call a fragment of the reply belongs.");
     if (!call) return;
-    if (part && (call.name === "") === call.isCustom) call.isCustom = isFields(custom);
+    if (isFields(part)) setKind(call, isFields(custom));
     call.name ||= name;
     call.text += text;
     this.#showPiece(call, text);
@@ -143,7 +155,7 @@ export class ChatStream extends ReplyStream<ChatReply> {
 
   #begin(index: number | undefined, id: string): OpenCall {
     this.#checkIndexed(index);
-    const call: OpenCall = { index, id: "", name: "", text: "", unshown: "", isCustom: false, fields: {} };
+    const call: OpenCall = { index, id: "", name: "", text: "", unshown: "", isCustom: undefined, fields: {} };
     this.#calls.push(call);
     appendTo(this.#byIndex, index, call);
     return this.#withId(call, id);
@@ -163,6 +175,17 @@ export class ChatStream extends ReplyStream<ChatReply> {
     this.#byBoth.set(`${call.index} ${id}`, call);
     return call;
   }
+}
+
+function setKind(call: OpenCall, isCustom: boolean): void {
+  if ((call.isCustom ?? isCustom) !== isCustom)
+    throw new SyntaxError("A call of the reply is of a function, and of a custom tool.");
+  call.isCustom = isCustom;
+}
+
+function fragmentsIn(calls: unknown): readonly unknown[] {
+  if (!Array.isArray(calls ?? [])) throw new SyntaxError("The calls of the reply are no list.");
+  return (calls ?? []) as readonly unknown[];
 }
 
 function written({ id, name, text, isCustom, fields }: OpenCall): Fields {

@@ -138,6 +138,7 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply, OpenAiC
     const items = withCallIds(reply.items);
     if (!items)
       return this.fail("reply_invalid", "A call, or a program, has no id by which it could be answered.", usage);
+    if (!items.every(isReadable)) return this.fail("reply_invalid", "The input of a call is no text.", usage);
     if (this.#isStored) {
       this.#input = [];
       this.#previousId = id;
@@ -199,6 +200,13 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply, OpenAiC
 /** Every call has one: `withCallIds` has seen to it. */
 function callIdOf(item: Fields): string {
   return textOf(item, "call_id") ?? "";
+}
+
+/** Whether the call that an item may be can be read. */
+function isReadable(item: Fields): boolean {
+  if (item.type !== "function_call" && item.type !== "custom_tool_call") return true;
+  const input = item.type === "custom_tool_call" ? item.input : item.arguments;
+  return typeof input === "string";
 }
 
 /** We answer no search that the provider makes itself. */
