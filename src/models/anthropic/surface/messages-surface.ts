@@ -18,7 +18,7 @@ export const messagesSurface: Surface = {
   rateHeaders: ({ limit, remaining, resetMs }, now) => ({
     "anthropic-ratelimit-requests-limit": String(limit),
     "anthropic-ratelimit-requests-remaining": String(remaining),
-    "anthropic-ratelimit-requests-reset": new Date(now + resetMs).toISOString().replace(/\.\d+Z$/, "Z"),
+    "anthropic-ratelimit-requests-reset": `${new Date(now + resetMs).toISOString().slice(0, 19)}Z`,
   }),
   ids: { reply: "msg_", call: "toolu_", program: "srvtoolu_", state: "container_", text: "text_", reasoning: "" },
 };
