@@ -14,7 +14,7 @@ import { askApproval, detailsOf, toolAbout } from "./approve/approval.ts";
 import { askQuestion } from "./approve/ask-question.ts";
 import { GrantedCalls } from "./approve/granted-calls.ts";
 import { mayBeHeld, ruleOn, type Rules } from "./approve/rule-on.ts";
-import type { CallRunner, RunnerParts } from "./run/call-runner.ts";
+import { type CallRunner, type RunnerParts, UNKNOWN } from "./run/call-runner.ts";
 import type { Arrival, OutsideRecord } from "./approve/call-waits.ts";
 import type { WorkScope } from "./work-scope.ts";
 import type { OpenCall, PastCall } from "./open-call.ts";
@@ -137,7 +137,7 @@ export class CallSteps {
     const { runner } = this.#parts;
     return call.tool.handler === "client"
       ? runner.withInput(call, () => this.#askClient(call))
-      : runner.runAtItsTurn(call, read);
+      : runner.runAtItsTurn(call, read).then((ran) => (ran === UNKNOWN ? this.#decideUnknown(call) : ran));
   }
 
   // ---- approval ------------------------------------------------------------------------------------------------

@@ -85,6 +85,7 @@ export function programHeader(
     ...(approvePrograms ? { needsApproval: true } : {}),
     ...(after ? { after } : {}),
     ...(result ? recordOfResult(result) : {}),
+    ...scope.ofOwner,
   };
 }
 

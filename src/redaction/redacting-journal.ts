@@ -50,6 +50,7 @@ const FIELDS: Readings = {
     source: "text",
     result: "own",
     resultSchema: "json",
+    ownerTools: "own",
     model: "own",
     task: "text",
     programs: "own",

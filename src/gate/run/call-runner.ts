@@ -15,6 +15,7 @@ import type { CallQueues } from "../queues/call-queues.ts";
 import type { OpenCall } from "../open-call.ts";
 import type { OpenCalls, OpenCallsParts } from "../open-calls.ts";
 import type { Handled } from "./handled.ts";
+import { OutcomeUnknown } from "./failed-elsewhere.ts";
 import { handledText, readOutside, readResult, Returned, runHandler, toText } from "./run-handler.ts";
 import { GatheredItems } from "../streams/gathered-items.ts";
 import { type StreamParts, StreamRun } from "../streams/stream-run.ts";
@@ -46,6 +47,9 @@ type Ran = Returned | Handled | undefined;
 
 const NOTHING = Promise.resolve(undefined);
 
+/** The handler cannot tell whether its call took effect. The call has no answer yet. */
+export const UNKNOWN = Symbol("outcome unknown");
+
 /** Runs the handlers of calls that may be made, and makes answers of what they return. */
 export class CallRunner {
   readonly #parts: RunnerParts;
@@ -59,7 +63,7 @@ export class CallRunner {
    * read enough of its answers. Reads its input then, unless it was read before. The result becomes text only after the
    * tool is free again, so that a program that reads nothing does not keep others from the tool.
    */
-  runAtItsTurn(call: OpenCall, read?: { readonly input: unknown }): Promise<Answer | undefined> {
+  runAtItsTurn(call: OpenCall, read?: { readonly input: unknown }): Promise<Answer | typeof UNKNOWN | undefined> {
     const { queues, tenant, toolQueues, unread } = this.#parts;
     const run = () => (read ? this.#run(call, read.input) : this.withInput(call, (input) => this.#run(call, input)));
     const answer = (ran: Answer | Ran) => this.#answer(call, ran);
@@ -190,8 +194,9 @@ export class CallRunner {
     return gathered.read(begin({ reader: gathered, unread: undefined }));
   }
 
-  #answer(call: OpenCall, ran: Answer | Ran): Answer | undefined | Promise<Answer | undefined> {
+  #answer(call: OpenCall, ran: Answer | Ran): Answer | typeof UNKNOWN | undefined | Promise<Answer | undefined> {
     if (ran instanceof Returned) return this.#answerWith(call, ran.value);
+    if (ran && "error" in ran && ran.error instanceof OutcomeUnknown) return UNKNOWN;
     return ran && "answer" in ran ? this.#parts.calls.finish(call, ran) : ran;
   }
 

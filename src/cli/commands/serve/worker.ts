@@ -37,8 +37,10 @@ export async function worker(options: CommandOptions<typeof WORKER>): Promise<nu
   using _ = outlastErrors(tellStray);
   const stack = new AsyncDisposableStack();
   try {
-    const runtime = await openServed(stack, options, () => ({
+    const { owner: owners } = options;
+    const runtime = await openServed(stack, { ...options, needsTools: owners.length === 0 }, () => ({
       sandbox,
+      owners,
       approve: () => "later",
       ...given({ leaseMs }),
     }));
