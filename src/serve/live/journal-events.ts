@@ -28,6 +28,7 @@ import {
   streamedOf,
 } from "../../programs/from-journal/call-history.ts";
 import { applyRecord, ExecutionState, type UnansweredCall } from "../../programs/from-journal/execution-state.ts";
+import { placesOf } from "../../programs/from-journal/places-of.ts";
 import { endingHead } from "../../programs/from-journal/ending-head.ts";
 import { type PastTurn, readTurnSliced } from "../../programs/from-journal/read-turns.ts";
 import { type Standing, standingOf } from "../../programs/from-journal/standing.ts";
@@ -45,6 +46,8 @@ const WORD_BYTES = 1024;
 const CALL_BYTES = 320;
 const RECORDS_BYTES = 448;
 const TIMER_BYTES = 160;
+/** Memory of a tool that runs elsewhere, in bytes. */
+const PLACE_BYTES = 256;
 /** Calls of a turn of a model that an event lists. */
 const LISTED_CALLS = 128;
 /** Calls that an event of a wait lists. */
@@ -80,6 +83,8 @@ export class JournalEvents {
   readonly #news = new WeakMap<KnownCall, StreamNews>();
   /** The model's calls that have no result, if it is a conversation. */
   readonly #asked = new AskedCalls();
+  /** Where tools run, if not in a handler of the host. */
+  #places: ReadonlyMap<string, string> = new Map();
   /** Whether it waited after the last record. */
   #waits = false;
 
@@ -92,13 +97,18 @@ export class JournalEvents {
   get heldBytes(): number {
     const { calls, timers } = this.#state;
     return (
-      calls.size * CALL_BYTES + this.#asked.heldBytes + this.#calls.known * RECORDS_BYTES + timers.size * TIMER_BYTES
+      calls.size * CALL_BYTES +
+      this.#asked.heldBytes +
+      this.#calls.known * RECORDS_BYTES +
+      timers.size * TIMER_BYTES +
+      this.#places.size * PLACE_BYTES
     );
   }
 
   *take(record: JournalRecord): SlicedWork<readonly JournalEvent[]> {
     const open = yield* opened(record);
     const bare = withoutTexts(record);
+    if (record.type === "header" || record.type === "tools") this.#places = placesOf(record.tools);
     applyRecord(this.#state, bare, open.type === "turn" ? withoutBodies(open.turn) : undefined);
     const call = this.#calls.note(bare);
     if (this.#kind === "conversation") this.#asked.take(open, bare);
@@ -122,7 +132,7 @@ export class JournalEvents {
       case "turn":
         return this.#turn(record.turn);
       case "call":
-        return call ? called(record, call) : [];
+        return call ? called(record, call, this.#places.get(call.tool)) : [];
       case "decision":
         return [decided(record)];
       case "result":
@@ -289,11 +299,11 @@ function streamedTo(call: KnownCall, { items, bytes }: Streamed, at: number): To
   return { type: "call_streamed", ...aboutOf(call), items, bytes, at };
 }
 
-function called({ decision, at }: CallRecord, call: KnownCall): readonly Told[] {
+function called({ decision, at }: CallRecord, call: KnownCall, place?: string): readonly Told[] {
   const about = aboutOf(call);
   switch (decision) {
     case "allowed":
-      return [{ type: "call_started", ...about, at }];
+      return [{ type: "call_started", ...about, ...given({ place: place && word(place) }), at }];
     case "held":
     case "client":
       return [{ type: "call_waiting", ...about, for: decision === "held" ? "decision" : "result", at }];

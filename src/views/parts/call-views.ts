@@ -1,3 +1,4 @@
+import { placesOf } from "../../programs/from-journal/places-of.ts";
 import type { DecisionRecord, Header, JournalRecord, ResultRecord } from "../../journal/record.ts";
 import {
   type CallEnd,
@@ -68,7 +69,7 @@ export class CallViews {
 
   all(standing: CallStanding): readonly CallView[] {
     const waiting = new Set(standing.waiting.map(({ id }) => id));
-    const places = new Map(standing.header.tools.map(({ name, place }) => [name, place]));
+    const places = placesOf(standing.header.tools);
     const placed = (view: CallView): CallView => {
       const place = places.get(view.tool);
       return place === undefined ? view : { ...view, place };

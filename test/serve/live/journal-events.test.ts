@@ -1,6 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { type AgentEvent, content, createRuntime, defineTool } from "portcullis";
+import { runsAt } from "../../../src/tools/define-tool.ts";
 import { createMemoryJournal } from "portcullis/journal";
 import { createMemorySandbox, scriptedModel } from "portcullis/testing";
 import { expect, test } from "vitest";
@@ -74,6 +75,29 @@ test("a program's records tell of its beginning, prints, calls and end, in order
   const places = all.map(({ id }) => Number(id));
   expect(places).toEqual(places.toSorted((a, b) => a - b));
   expect(new Set(places).size).toBe(places.length);
+});
+
+test("a call that runs elsewhere says where, live and from its records", async () => {
+  const journal = createMemoryJournal();
+  const live: unknown[] = [];
+  const placed = runsAt(
+    "mcp files",
+    defineTool({ name: "a.far", description: "far", input: z.object({}), ...read, handler: () => 1 }),
+  );
+  await using runtime = await createRuntime({ tools: [...tools, placed], journal, sandbox: createMemorySandbox() });
+  await runtime.execute("await tools.a.far({}); await tools.a.get({})", {
+    execution: "e",
+    onEvent: (event) => event.type === "call_started" && live.push([event.tool, event.place]),
+  });
+  const records = await Array.fromAsync(journal.read("e"));
+  const later = takeRecords(records)
+    .flat()
+    .flatMap(({ data }) => (data.type === "call_started" ? [[data.tool, data.place]] : []));
+  expect(later).toEqual([
+    ["a.far", "mcp files"],
+    ["a.get", undefined],
+  ]);
+  expect(live).toEqual(later);
 });
 
 test("a failure of a handler has its code, and nothing of its message", async () => {
