@@ -1,5 +1,6 @@
-/* `make bench-fleet`: what many machines cost, on a real PostgreSQL that it starts: its journal first. */
+/* `make bench-fleet`: what many machines cost, on a real PostgreSQL that it starts: a fleet beside one host, and its journal. */
 import { noPostgres, PostgresServer } from "../postgres-support/postgres-server.ts";
+import { fleetRows } from "./fleet-rows.ts";
 import { postgresRows } from "./postgres-rows.ts";
 import { figure, markdown } from "./table.js";
 
@@ -10,5 +11,6 @@ const row = (what: string, value: number, unit: string, aim: string) => {
   process.stderr.write(`${what}: ${figure(value)} ${unit}\n`);
 };
 await using server = await PostgresServer.start();
+await fleetRows(row, server);
 await postgresRows(row, server);
 process.stdout.write(`${markdown(["", "Portcullis", "aim"], rows)}\n`);
