@@ -17,7 +17,7 @@ export interface CallDetailsProps {
 export function CallDetails({ execution, call, streamBytes = streamScale([call]) }: CallDetailsProps) {
   const { call: callOf } = useSource();
   const { id, tool, caller, state, detail, at, ms, items, input, result, effect, attempts, from } = call;
-  const { decision, display, policy } = call;
+  const { decision, display, place, policy } = call;
   const whole = (part: "input" | "result") =>
     callOf && (async () => (await callOf(execution, id, new AbortController().signal))[part]);
   const elsewhere = "All of it is in the journal: portcullis show ID --json.";
@@ -30,6 +30,7 @@ export function CallDetails({ execution, call, streamBytes = streamScale([call])
       <dl class="facts">
         <Fact name="state" value={detail === undefined ? callText({ state }) : `${callText({ state })}: ${detail}`} />
         <Fact name="caller" value={caller} />
+        {place !== undefined && <Fact name="runs at" value={place} />}
         <Fact name="made" value={time(at)} />
         {ms !== undefined && <Fact name="took" value={duration(ms)} />}
         {state === "value" && items === undefined && <Fact name="returned" value={bytes(call.bytes)} />}

@@ -86,6 +86,11 @@ export function callText({ state, detail = "", items }: Pick<CallView, "state" |
     : `${text} after ${counted(items, "item")}`;
 }
 
+/** The tool of a call, and where it runs if not in a handler of the host: `crm.find (mcp crm)`. */
+export function toolText({ tool, place }: Pick<CallView, "tool" | "place">): string {
+  return place === undefined ? tool : `${tool} (${place})`;
+}
+
 /** A code of a refusal or failure as people say it. */
 export function codeText(code: string): string {
   return code.replaceAll("_", " ");

@@ -4,7 +4,7 @@ import type { CallRow } from "../../../views/call-groups.ts";
 import { type AxisText, type ScaleFacts, timeScale, type TimeScale, withRoom } from "../../../views/time-scale.ts";
 import { density, spansOf } from "../../../views/timeline.ts";
 import type { CallView, FunnelView } from "../../../views/view.ts";
-import { callText, duration, FUNNEL } from "../../../views/words.ts";
+import { callText, duration, FUNNEL, toolText } from "../../../views/words.ts";
 import { fitLine, oneLine } from "../one-line.ts";
 import { table } from "../print.ts";
 import type { TerminalShape } from "../terminal-shape.ts";
@@ -40,12 +40,17 @@ interface Column {
 
 const COLUMNS: readonly Column[] = [
   { name: "call", of: (row) => (row.type === "call" ? row.call.id : `${count(row.group.calls.length)}×`), part: 8 },
-  { name: "tool", of: (row) => (row.type === "call" ? row.call.tool : row.group.tool), part: 2.5 },
+  { name: "tool", of: toolOf, part: 2.5 },
   { name: "state", of: (row) => callText(row.type === "call" ? row.call : row.group), part: 5 },
   { name: "took", of: tookText },
   { name: "size", of: sizeText },
 ];
 const RIGHT = ["took", "size"];
+
+function toolOf(row: CallRow): string {
+  if (row.type === "call") return toolText(row.call);
+  return toolText({ ...row.group.calls[0], tool: row.group.tool });
+}
 
 function tookText(row: CallRow): string {
   if (row.type === "call") return row.call.ms === undefined ? "" : duration(row.call.ms);

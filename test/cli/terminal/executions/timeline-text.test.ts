@@ -36,6 +36,13 @@ test("a table of calls has a bar for each, at its place below an axis", () => {
   expect(first).toMatch(/^1 +crm\.find +object +5\.00 s +█+$/);
 });
 
+test("a call that runs elsewhere says where, and so do many equal ones", () => {
+  const calls = Array.from({ length: 20 }, (_, n) => call(`${n}`, 0, 2000, { place: "mcp crm" }));
+  const told = (all: readonly CallView[]) => callTable(rowsOf(all), timesOf(all), NARROW)[2];
+  expect(told(calls)).toContain("crm.find (mcp crm)");
+  expect(told(calls.slice(0, 1))).toContain("crm.find (mcp crm)");
+});
+
 test("a wait is drawn as a wait, before the part in which the call ran, and a stream up to now", () => {
   const decision = { decision: "allowed", at: 5000 } as const;
   expect(barsOf([call("1", 0, 10_000, { decision })])[0]).toMatch(/^░+█+$/);
