@@ -16,7 +16,7 @@ import {
   words,
 } from "../option-rules/options.ts";
 import { APPROVE, CONTEXT, EXECUTION, LANGUAGE, TENANT, type WithContext } from "../programs/execute-options.ts";
-import { RESULT, resultSchemaOf } from "../programs/drive/result-schema.ts";
+import { RESULT, resultSchemaOf } from "../programs/drive/ending/result-schema.ts";
 import { LIMITS_OPTION } from "../programs/limits.ts";
 import type { Tool } from "../tools/tool.ts";
 import { isFields } from "../values/fields.ts";

@@ -3,7 +3,7 @@ import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Model, ModelUsage } from "../models/model.ts";
 import type { ArtifactSpace } from "../journal/artifact-space.ts";
 import { type ReportArtifact, reportArtifacts } from "../output/artifacts.ts";
-import type { ResultSchema } from "../programs/drive/result-schema.ts";
+import type { ResultSchema } from "../programs/drive/ending/result-schema.ts";
 import type { ConversationSettings } from "./conversation-settings.ts";
 import type { ReuseOption } from "./calls/failed-programs.ts";
 import type { CompactRules } from "./prompt/compact.ts";

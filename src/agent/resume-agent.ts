@@ -17,7 +17,7 @@ import { begunIn, traceOf } from "../programs/observers.ts";
 import { changedTools, refuseChangedTools } from "../programs/from-journal/changed-since.ts";
 import { refuseOfAnother, type ResumeWork } from "../programs/resume.ts";
 import { beginConversation } from "./agent.ts";
-import type { ResultSchema } from "../programs/drive/result-schema.ts";
+import type { ResultSchema } from "../programs/drive/ending/result-schema.ts";
 import { checkAnswer, recordedSchema } from "./prompt/answer-schema.ts";
 import { type AgentReport, agentReport, type AgentRequest, type LoopRules } from "./agent-report.ts";
 import { driveConversation } from "./drive/drive-conversation.ts";

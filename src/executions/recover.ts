@@ -16,7 +16,7 @@ import { isDriven } from "../programs/driven.ts";
 import type { Execution } from "../programs/execution.ts";
 import { refuseOtherProtocol } from "../programs/from-journal/changed-since.ts";
 import { PastFold } from "../programs/from-journal/past-execution.ts";
-import { endAsCancelled, mayKillItsDriver } from "../programs/drive/end-without-running.ts";
+import { endAsCancelled, mayKillItsDriver } from "../programs/drive/ending/end-without-running.ts";
 import {
   isOpen,
   isStillLeft,
@@ -28,7 +28,7 @@ import {
   withoutModel,
 } from "./left-open.ts";
 import type { RecoveredConversation, RecoveredExecution } from "./recover-options.ts";
-import type { ResultSchema } from "../programs/drive/result-schema.ts";
+import type { ResultSchema } from "../programs/drive/ending/result-schema.ts";
 import { takeUp } from "../programs/resume.ts";
 import { standingOf } from "../programs/from-journal/standing.ts";
 

@@ -1,5 +1,5 @@
 import type { Changed, SharedState } from "../places/shared-state.ts";
-import type { QueueDatabase } from "./queue-database.ts";
+import type { QueueDatabase } from "./queue/queue-database.ts";
 
 /** Wait between two attempts, in milliseconds, each time up to so much longer. */
 const RETRY_MS = 5;

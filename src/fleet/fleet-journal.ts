@@ -16,7 +16,7 @@ import type {
 } from "../journal/journal.ts";
 import type { Header, JournalRecord } from "../journal/record.ts";
 import { drivenHere } from "../programs/driven.ts";
-import type { Wake, WakeQueue } from "./wake-queue.ts";
+import type { Wake, WakeQueue } from "./queue/wake-queue.ts";
 
 /** A worker, as the journal of its process sees it. */
 export interface DriverWatch {

@@ -17,14 +17,14 @@ import { callback, option, type OptionsOf, readOptions, required } from "../opti
 import { drivenHere } from "../programs/driven.ts";
 import { ProcessState, type SharedState } from "../places/shared-state.ts";
 import { DatabaseState } from "./database-state.ts";
-import { FigureReader, type FleetFigures } from "./figures.ts";
+import { FigureReader, type FleetFigures } from "./figures/figures.ts";
 import { FleetJournal } from "./fleet-journal.ts";
-import { PgBossQueue } from "./pg-boss-queue.ts";
-import type { QueueDatabase } from "./queue-database.ts";
+import { PgBossQueue } from "./queue/pg-boss-queue.ts";
+import type { QueueDatabase } from "./queue/queue-database.ts";
 import { DriverRequests, type RequestStore } from "./requests.ts";
-import { DatabaseRoster, ProcessRoster, type Roster } from "./roster.ts";
+import { DatabaseRoster, ProcessRoster, type Roster } from "./figures/roster.ts";
 import { Turns } from "./turns.ts";
-import type { WakeQueue } from "./wake-queue.ts";
+import type { WakeQueue } from "./queue/wake-queue.ts";
 import type { WorkerParts } from "./worker.ts";
 
 export const FLEET_RULES = {

@@ -7,7 +7,7 @@ import type { ExecutionSummary, ListOptions } from "../journal/journal.ts";
 import { readList } from "../journal/reading/read-records.ts";
 import type { FleetJournal } from "./fleet-journal.ts";
 import type { Turns } from "./turns.ts";
-import type { WakeQueue } from "./wake-queue.ts";
+import type { WakeQueue } from "./queue/wake-queue.ts";
 
 /** Executions that the queue is asked about at once. */
 const PAGE = 500;

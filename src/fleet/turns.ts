@@ -1,4 +1,4 @@
-import type { QueueDatabase } from "./queue-database.ts";
+import type { QueueDatabase } from "./queue/queue-database.ts";
 
 /** Lets one process of a fleet do what need not be done by all, in turn. Without a database each process does it. */
 export class Turns {

@@ -17,10 +17,10 @@ import { OpenWrites } from "./open-writes.ts";
 import { Reconciler } from "./reconcile.ts";
 import { TenantShares } from "./tenant-shares.ts";
 import type { DriverRequest, DriverRequests } from "./requests.ts";
-import type { Roster } from "./roster.ts";
+import type { Roster } from "./figures/roster.ts";
 import type { Turns } from "./turns.ts";
-import { FiguresOfWorker } from "./worker-figures.ts";
-import type { Taking, Wake, WakeQueue } from "./wake-queue.ts";
+import { FiguresOfWorker } from "./figures/worker-figures.ts";
+import type { Taking, Wake, WakeQueue } from "./queue/wake-queue.ts";
 
 /** How long an execution is left alone that could not be driven, in milliseconds; twice as long after each failure. */
 const RETRY_MS = 1000;

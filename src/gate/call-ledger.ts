@@ -5,7 +5,7 @@ import type { Failure, Refusal, Value } from "./answer.ts";
 import type { DecidedApproval } from "./approve/approval.ts";
 import type { Granted } from "./approve/grant-terms.ts";
 import type { CallEvent, Untimed } from "./call-event.ts";
-import { NamedAddresses } from "./named.ts";
+import { NamedAddresses } from "./run/named.ts";
 import type { CallLine } from "./call-line.ts";
 import type { ParentCall, WorkScope } from "./work-scope.ts";
 import type { CallIdentity, ToldCall } from "./open-call.ts";

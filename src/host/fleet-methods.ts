@@ -15,7 +15,7 @@ import { SUBMIT_RULES, type SubmitOptions, WAIT_RULES, type WaitOptions, WORK_RU
 import { startWorker, type Worker } from "../fleet/worker.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { readOptions, type Resolved } from "../option-rules/options.ts";
-import { resultSchemaOf } from "../programs/drive/result-schema.ts";
+import { resultSchemaOf } from "../programs/drive/ending/result-schema.ts";
 import { correctedBy } from "../programs/execute-options.ts";
 import type { Scope } from "../programs/scope.ts";
 import { submit as submitProgram } from "../programs/submit.ts";

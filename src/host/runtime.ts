@@ -39,7 +39,7 @@ import type { LeftOpen } from "../executions/left-open.ts";
 import type { TakeUpWork, Unrecovered } from "../executions/recover.ts";
 import { RECOVER_RULES, type RecoverOptions } from "../executions/recover-options.ts";
 import type { Scope } from "../programs/scope.ts";
-import { resultSchemaOf } from "../programs/drive/result-schema.ts";
+import { resultSchemaOf } from "../programs/drive/ending/result-schema.ts";
 import { RESUME_RULES, type ResumeOptions } from "../programs/resume-options.ts";
 import type { Replayed } from "../programs/guest/replay-turns.ts";
 import { RedactingJournal, storeOf, unredacted } from "../redaction/redacting-journal.ts";

@@ -3,7 +3,7 @@ import type { CallLine } from "../gate/call-line.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Execution } from "../programs/execution.ts";
 import type { Limits } from "../programs/limits.ts";
-import type { KeptValue } from "../programs/drive/keep-value.ts";
+import type { KeptValue } from "../programs/drive/ending/keep-value.ts";
 import type { Completed, Logs, Outcome } from "../programs/outcome.ts";
 import { LOAD_ARTIFACT, SAVE_ARTIFACT, SEARCH_TOOLS } from "../tools/tool-name.ts";
 import type { Tool } from "../tools/tool.ts";

@@ -17,7 +17,7 @@ import type { ExecutionId } from "../journal/execution-id.ts";
 import type { ExecutionEvent } from "./event.ts";
 import type { After } from "./from-journal/earlier-execution.ts";
 import { LIMITS_OPTION } from "./limits.ts";
-import { RESULT } from "./drive/result-schema.ts";
+import { RESULT } from "./drive/ending/result-schema.ts";
 
 /** The sandbox checks whether it supports the language. */
 export const LANGUAGE = option<Language>("the name of a language", (value) => typeof value === "string");

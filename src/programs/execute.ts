@@ -9,7 +9,7 @@ import type { After, Earlier } from "./from-journal/earlier-execution.ts";
 import { observed } from "./observers.ts";
 import { RUN_PROGRAM } from "../tools/tool-name.ts";
 import { prepare, givenByTools } from "./prepare/prepare.ts";
-import { recordOfResult, type ResultSchema } from "./drive/result-schema.ts";
+import { recordOfResult, type ResultSchema } from "./drive/ending/result-schema.ts";
 import type { Scope } from "./scope.ts";
 import { TrackedLog } from "./from-journal/tracked-log.ts";
 import { programVersions } from "./from-journal/changed-since.ts";

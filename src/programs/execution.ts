@@ -1,7 +1,7 @@
 import type { CallLine } from "../gate/call-line.ts";
 import type { ArtifactPlace } from "../gate/artifacts/session-artifacts.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
-import type { KeptLarger } from "./drive/keep-value.ts";
+import type { KeptLarger } from "./drive/ending/keep-value.ts";
 import type { Stretch } from "./drive/log-collector.ts";
 import type { Limits } from "./limits.ts";
 import type { ConnectionTotals, Ending, Logs, NotEvictedCause, Unreplayable } from "./outcome.ts";

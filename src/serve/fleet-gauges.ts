@@ -1,4 +1,4 @@
-import type { FleetFigures } from "../fleet/figures.ts";
+import type { FleetFigures } from "../fleet/figures/figures.ts";
 import type { Gauge } from "../telemetry/metric-table.ts";
 
 /** Tenants that have series of their own: those with the most that waits. */

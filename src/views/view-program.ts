@@ -4,7 +4,7 @@ import type { ProgramHeader } from "../journal/record.ts";
 import { reportOf } from "../output/report.ts";
 import { usageOf } from "../programs/from-journal/execution-state.ts";
 import { limitsOf } from "../programs/limits.ts";
-import { unreplayableNote } from "../programs/drive/endings.ts";
+import { unreplayableNote } from "../programs/drive/ending/endings.ts";
 import { endingHead } from "../programs/from-journal/ending-head.ts";
 import { type Past, PastFold } from "../programs/from-journal/past-execution.ts";
 import { readEnding, recordedExecution } from "../programs/from-journal/recorded-execution.ts";

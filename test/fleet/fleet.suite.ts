@@ -8,7 +8,7 @@ import { viewExecution } from "../../src/views/view-execution.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
 
 /*
- * Holds `src/fleet/fleet-journal.ts`, `src/fleet/worker.ts`, `src/fleet/reconcile.ts`, `src/fleet/misfits.ts`, `src/fleet/figures.ts`, `src/fleet/database-state.ts`, `src/fleet/fair-order.ts`, `src/fleet/turns.ts`,
+ * Holds `src/fleet/fleet-journal.ts`, `src/fleet/worker.ts`, `src/fleet/reconcile.ts`, `src/fleet/misfits.ts`, `src/fleet/figures/figures.ts`, `src/fleet/database-state.ts`, `src/fleet/queue/fair-order.ts`, `src/fleet/turns.ts`,
  * `src/fleet/open-writes.ts`, `src/fleet/fleet-options.ts`, `src/programs/submit.ts`,
  * `src/host/fleet-methods.ts`, `src/executions/rest-reader.ts` and `src/executions/wait-for-rest.ts`.
  */

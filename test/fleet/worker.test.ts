@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import { z } from "zod";
 import { createFleet } from "../../src/fleet/index.ts";
 import type { Fleet } from "../../src/fleet/fleet.ts";
-import type { Taking, Wake, WakeTaker } from "../../src/fleet/wake-queue.ts";
+import type { Taking, Wake, WakeTaker } from "../../src/fleet/queue/wake-queue.ts";
 import { createRuntime, defineTool, type Runtime } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";

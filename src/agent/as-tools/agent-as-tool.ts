@@ -12,7 +12,7 @@ import {
   wholeNumber,
   words,
 } from "../../option-rules/options.ts";
-import { RESULT, resultSchemaOf } from "../../programs/drive/result-schema.ts";
+import { RESULT, resultSchemaOf } from "../../programs/drive/ending/result-schema.ts";
 import { ALLOWED_CALLERS, defineTool, runsAt, TIMEOUT_MS } from "../../tools/define-tool.ts";
 import { jsonSchema } from "../../tools/schema.ts";
 import type { CallContext, Tool } from "../../tools/tool.ts";

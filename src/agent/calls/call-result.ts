@@ -7,7 +7,7 @@ import { INSET, insetLines, insetText } from "../../output/foreign-text.ts";
 import type { Report } from "../../output/report.ts";
 import { TOO_LARGE } from "../../output/sentences.ts";
 import { stubOf } from "../../output/large-value.ts";
-import type { KeptValue } from "../../programs/drive/keep-value.ts";
+import type { KeptValue } from "../../programs/drive/ending/keep-value.ts";
 import type { Redactor } from "../../redaction/redactor.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import { cutMiddle } from "../../values/cut-middle.ts";

@@ -35,7 +35,7 @@ import { isSent, restoreConversation } from "../from-journal/restore-conversatio
 import { type PastConversation, readBelow } from "../from-journal/past-conversation.ts";
 import { openingFor } from "../prompt/opening.ts";
 import { isSame, type SaidMessage } from "../prompt/said-message.ts";
-import { keepLarge } from "../../programs/drive/keep-value.ts";
+import { keepLarge } from "../../programs/drive/ending/keep-value.ts";
 import type { Lane } from "../../values/slice-scheduler.ts";
 
 export interface LiveParts {

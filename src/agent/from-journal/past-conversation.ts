@@ -14,7 +14,7 @@ import {
   readRecords,
 } from "../../journal/reading/read-records.ts";
 import type { ConversationHeader, Header, JournalRecord } from "../../journal/record.ts";
-import { endAsCancelled } from "../../programs/drive/end-without-running.ts";
+import { endAsCancelled } from "../../programs/drive/ending/end-without-running.ts";
 import { isDriven } from "../../programs/driven.ts";
 import { findOwn, type Past, readPast, withoutOpenCalls } from "../../programs/from-journal/past-execution.ts";
 import { textOf } from "../../values/fields.ts";

@@ -1,4 +1,4 @@
-import { resultSchemaOf, type ResultSchema } from "../../programs/drive/result-schema.ts";
+import { resultSchemaOf, type ResultSchema } from "../../programs/drive/ending/result-schema.ts";
 import { StepsSpent } from "../../tools/json-schema/steps.ts";
 import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
 import { issuesText, jsonSchema, validate } from "../../tools/schema.ts";

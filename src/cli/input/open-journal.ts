@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { POSTGRES_URL } from "../../journal/postgres/address.ts";
+import { POSTGRES_URL } from "../../journal/postgres/connection/address.ts";
 import { createPostgresJournal, type PostgresJournal } from "../../journal/postgres/postgres-journal.ts";
 import { createSqliteJournal, type SqliteJournal } from "../../journal/sqlite/sqlite-journal.ts";
 import { given } from "../../option-rules/given.ts";

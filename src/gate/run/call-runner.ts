@@ -21,7 +21,7 @@ import { GatheredItems } from "../streams/gathered-items.ts";
 import { type StreamParts, StreamRun } from "../streams/stream-run.ts";
 import type { AnsweredCall, EarlierCalls, EarlierReader } from "../reuse/earlier-calls.ts";
 import * as sentences from "../sentences.ts";
-import { keptNames, nameDigest } from "../named.ts";
+import { keptNames, nameDigest } from "./named.ts";
 import { StoredText } from "../artifacts/session-artifacts.ts";
 import { SAVE_ARTIFACT } from "../../tools/tool-name.ts";
 import type { ToolQueues } from "../queues/tool-queues.ts";

@@ -1,5 +1,5 @@
 import type { CallContext, Caller, Effect } from "../../tools/tool.ts";
-import { nameDigest } from "../named.ts";
+import { nameDigest } from "./named.ts";
 import type { OpenCall } from "../open-call.ts";
 import type { ParentSession, WorkScope } from "../work-scope.ts";
 

@@ -3,10 +3,10 @@ import { PortcullisError } from "../../errors.ts";
 import { Places } from "../../places/places.ts";
 import type { CreateOptions } from "../journal.ts";
 import { type Change, type Changed, changedOf, changeText, changeValues, noticeOf } from "./changes.ts";
-import { Blocked, type Database, queryOf, type Row, type RunOptions } from "./database.ts";
-import { quoted } from "./migrations.ts";
+import { Blocked, type Database, queryOf, type Row, type RunOptions } from "./connection/database.ts";
+import { quoted } from "./tables/migrations.ts";
 import { insertParts } from "./parts.ts";
-import { inTransaction } from "./transaction.ts";
+import { inTransaction } from "./connection/transaction.ts";
 
 /** Bytes of the records of the changes of one statement, in UTF-16 code units. A change with more is made alone. */
 const GROUP_LENGTH = 1024 * 1024;

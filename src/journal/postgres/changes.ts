@@ -1,9 +1,9 @@
 import type { Head, Lease } from "../journal.ts";
 import type { PackedRecord } from "../packing/large-texts.ts";
 import type { Header } from "../record.ts";
-import type { Row, Statement } from "./database.ts";
-import { quoted } from "./migrations.ts";
-import { storedName } from "./names.ts";
+import type { Row, Statement } from "./connection/database.ts";
+import { quoted } from "./tables/migrations.ts";
+import { storedName } from "./tables/names.ts";
 
 /** What is done to one execution: it is made, appended to, or its lease is set. Each is done whole or not at all. */
 export interface Change {

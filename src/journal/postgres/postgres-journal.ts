@@ -22,16 +22,16 @@ import { packRecords } from "../packing/pack-records.ts";
 import type { Header, JournalRecord, ToolDigest } from "../record.ts";
 import { executionProblems, type JournalProblem, type PruneOptions, type StoredJournal } from "../stored-journal.ts";
 import { type Asked, ChangeQueue, type Result } from "./change-queue.ts";
-import { DatabaseClock } from "./database-clock.ts";
-import { Database, type DatabaseOptions } from "./database.ts";
-import { diagnoseDatabase } from "./diagnose.ts";
-import { nameOf } from "./names.ts";
-import { type NoticeListener, Notices } from "./notices.ts";
+import { DatabaseClock } from "./connection/database-clock.ts";
+import { Database, type DatabaseOptions } from "./connection/database.ts";
+import { diagnoseDatabase } from "./connection/diagnose.ts";
+import { nameOf } from "./tables/names.ts";
+import { type NoticeListener, Notices } from "./connection/notices.ts";
 import { POSTGRES_JOURNAL_RULES, type PostgresJournalOptions } from "./postgres-options.ts";
 import { pruneExecutions } from "./prune.ts";
 import { type RequestListener, Requests } from "./requests.ts";
 import { keepShapes, readShapes } from "./shapes.ts";
-import { grantTenants } from "./tenant-roles.ts";
+import { grantTenants } from "./tables/tenant-roles.ts";
 import { type FoundExecution, PAGE_BYTES, type PageRow, StoredRows } from "./stored-rows.ts";
 
 export interface StatementOptions {

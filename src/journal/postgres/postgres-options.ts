@@ -1,6 +1,6 @@
 import { type OptionsOf, option, required, secret, wholeNumber, withDefault } from "../../option-rules/options.ts";
 
-import { POSTGRES_URL } from "./address.ts";
+import { POSTGRES_URL } from "./connection/address.ts";
 
 /** What PostgreSQL and the name of the channel allow, and what needs no quotes in a terminal. */
 const SCHEMA = /^[a-z_][a-z0-9_]{0,47}$/;

@@ -1,8 +1,8 @@
 import type { ExecutionId } from "../execution-id.ts";
-import type { Database } from "./database.ts";
-import { quoted } from "./migrations.ts";
-import { nameOf, storedName } from "./names.ts";
-import type { Notices } from "./notices.ts";
+import type { Database } from "./connection/database.ts";
+import { quoted } from "./tables/migrations.ts";
+import { nameOf, storedName } from "./tables/names.ts";
+import type { Notices } from "./connection/notices.ts";
 
 /** Called with a request to the driver of an execution. */
 export type RequestListener = (execution: ExecutionId, request: string) => void;

@@ -1,9 +1,9 @@
 import { KEPT_SHAPES, type KeptShape } from "../journal.ts";
 import { keptShape, MAX_SHAPE_BYTES } from "../packing/kept-shape.ts";
 import type { ToolDigest } from "../record.ts";
-import type { Database } from "./database.ts";
-import { quoted } from "./migrations.ts";
-import { nameOf, storedName } from "./names.ts";
+import type { Database } from "./connection/database.ts";
+import { quoted } from "./tables/migrations.ts";
+import { nameOf, storedName } from "./tables/names.ts";
 
 const SHAPE = `CASE WHEN octet_length(shape) <= ${MAX_SHAPE_BYTES} THEN shape END AS shape`;
 

@@ -10,10 +10,10 @@ import {
   summaryOf,
 } from "../packing/execution-row.ts";
 import type { StoredText } from "../packing/large-texts.ts";
-import type { Database, Row } from "./database.ts";
-import { quoted } from "./migrations.ts";
-import { nameOf, storedName } from "./names.ts";
-import { isNeed, needsOf, needsText } from "./needs-text.ts";
+import type { Database, Row } from "./connection/database.ts";
+import { quoted } from "./tables/migrations.ts";
+import { nameOf, storedName } from "./tables/names.ts";
+import { isNeed, needsOf, needsText } from "./tables/needs-text.ts";
 
 /** Executions that are listed at a time. */
 const LIST_PAGE = 256;

@@ -16,7 +16,7 @@ import { unknownFieldNotes } from "./unknown-fields.ts";
 import type { TrackedLog } from "../from-journal/tracked-log.ts";
 import type { Scope } from "../scope.ts";
 import { Driver, type Work } from "./drive.ts";
-import { keepLarger, type KeptLarger } from "./keep-value.ts";
+import { keepLarger, type KeptLarger } from "./ending/keep-value.ts";
 
 /** Drives an execution to its ending, or until it waits. Rejects if the journal or the sandbox fails, or if another driver has taken it over. */
 export async function driveExecution(scope: Scope, log: TrackedLog, work: Work): Promise<Execution> {

@@ -13,8 +13,8 @@ import { NOTHING_STREAMED, type OpenCall } from "../from-journal/execution-state
 import type { TrackedLog } from "../from-journal/tracked-log.ts";
 import { answerEvent, type GuestEvent, itemsEvent } from "../guest/guest-event.ts";
 import type { Scope } from "../scope.ts";
-import type { FirstEnding } from "./first-ending.ts";
-import type { LeftCall } from "./settlement.ts";
+import type { FirstEnding } from "./ending/first-ending.ts";
+import type { LeftCall } from "./ending/settlement.ts";
 
 interface CallsParts {
   readonly scope: Scope;

@@ -4,7 +4,7 @@ import { type Connection, QueueFull } from "../../sandboxes/sandbox.ts";
 import type { Closing } from "../../sandboxes/closing.ts";
 import type { Share } from "../../values/held-bytes.ts";
 import { type Clocks, Stopwatch } from "../drive/limit-clocks.ts";
-import { detailOf, endingOfGuest, endingUnopened, endingDiverged } from "../drive/endings.ts";
+import { detailOf, endingOfGuest, endingUnopened, endingDiverged } from "../drive/ending/endings.ts";
 import type { GuestEvent } from "./guest-event.ts";
 import { areTurns, GuestLink, type LinkEnd } from "./guest-link.ts";
 import type { Ending, NotEvictedCause } from "../outcome.ts";

@@ -31,7 +31,7 @@ describe.skipIf(noPostgres)("a journal in PostgreSQL", () => {
   describe("for fleets", () => fleetJournalSuite(() => openJournal()));
   describe("with a transaction for each append", () => journalSuite(() => openJournal({ appendsPerCommit: 1 })));
 
-  // By `src/journal/postgres/database-clock.ts`.
+  // By `src/journal/postgres/connection/database-clock.ts`.
   test("a machine whose clock is wrong has leases as long as the others have", async () => {
     const schema = "clock";
     const right = openJournal({ schema });

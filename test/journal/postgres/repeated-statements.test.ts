@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { RepeatedStatements } from "../../../src/journal/postgres/database.ts";
+import { RepeatedStatements } from "../../../src/journal/postgres/connection/database.ts";
 
 test("a statement that comes again has a name of its own from then on", () => {
   const statements = new RepeatedStatements();

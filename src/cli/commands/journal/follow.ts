@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ExecutionId } from "../../../journal/execution-id.ts";
 import { ifKnown } from "../../../journal/find-if-known.ts";
 import type { Journal } from "../../../journal/journal.ts";
-import { POSTGRES_URL } from "../../../journal/postgres/address.ts";
+import { POSTGRES_URL } from "../../../journal/postgres/connection/address.ts";
 import type { ListRow } from "../../../views/list/list.ts";
 import { listView } from "../../../views/list/list-view.ts";
 import type { ExecutionView } from "../../../views/view.ts";

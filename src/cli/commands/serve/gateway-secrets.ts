@@ -1,4 +1,4 @@
-import { POSTGRES_URL } from "../../../journal/postgres/address.ts";
+import { POSTGRES_URL } from "../../../journal/postgres/connection/address.ts";
 import { readSecrets, secretFileOf } from "../../../serve/gateway/carried/secret-file.ts";
 import { EXIT } from "../../exit-code.ts";
 import { Failure } from "../../failure.ts";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { namedDatabase } from "../../../journal/postgres/address.ts";
+import { namedDatabase } from "../../../journal/postgres/connection/address.ts";
 import type { RecoveredConversation } from "../../../executions/recover-options.ts";
 import { given } from "../../../option-rules/given.ts";
 import { count } from "../../../output/count-text.ts";

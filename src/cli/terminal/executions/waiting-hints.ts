@@ -1,5 +1,5 @@
 import type { Header } from "../../../journal/record.ts";
-import { POSTGRES_URL, withoutPassword } from "../../../journal/postgres/address.ts";
+import { POSTGRES_URL, withoutPassword } from "../../../journal/postgres/connection/address.ts";
 import type { WaitingView } from "../../../views/view.ts";
 import { isModelName } from "../../../models/model-name.ts";
 import { RESTS } from "../../../views/words.ts";

@@ -6,7 +6,7 @@ import type { ExecutionId } from "../../../journal/execution-id.ts";
 import { cleanText } from "../../../output/clean-text.ts";
 import type { Report } from "../../../output/report.ts";
 import type { Limits } from "../../../programs/limits.ts";
-import { resultSchemaOf } from "../../../programs/drive/result-schema.ts";
+import { resultSchemaOf } from "../../../programs/drive/ending/result-schema.ts";
 import { findIfKnown } from "../../../journal/find-if-known.ts";
 import { readHeader } from "../../../journal/reading/read-records.ts";
 import type { Runtime } from "../../../runtime.ts";

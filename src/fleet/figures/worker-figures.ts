@@ -1,0 +1,68 @@
+import { randomUUID } from "node:crypto";
+import type { ExecutionId } from "../../journal/execution-id.ts";
+import type { ExecutionSummary } from "../../journal/journal.ts";
+import type { Roster } from "./roster.ts";
+
+/** How often a worker tells of itself, in milliseconds. */
+const TELLING_MS = 5000;
+
+/** Below it a time is no moment: half a year after 1970. */
+const FIRST_MOMENT = 15_768_000_000;
+
+/** What a worker has claimed, and tells the roster of its fleet every few seconds. A tell that fails is made up for by the next one. */
+export class FiguresOfWorker {
+  readonly #id = randomUUID();
+  readonly #roster: Roster;
+  readonly #now: () => { readonly places: number; readonly driven: number };
+  readonly #telling: NodeJS.Timeout;
+  /** The executions that it takes up, each with whether another driver has left it without giving it back. */
+  readonly #looks = new Map<ExecutionId, boolean>();
+  #claims = 0;
+  #takeovers = 0;
+  #underWay: Promise<void> = Promise.resolve();
+
+  constructor(roster: Roster, now: () => { readonly places: number; readonly driven: number }) {
+    this.#roster = roster;
+    this.#now = now;
+    this.#telling = setInterval(() => void this.tell(), TELLING_MS).unref();
+  }
+
+  /** The worker is about to take an execution up. */
+  noteLook({ execution, lease }: Pick<ExecutionSummary, "execution" | "lease">): void {
+    // A lease that was given back ended in 1970.
+    this.#looks.set(execution, lease !== undefined && lease.until > FIRST_MOMENT);
+  }
+
+  /** An execution was claimed, by this worker if it has looked at it. */
+  noteClaim(execution: ExecutionId): void {
+    const isTakeover = this.#looks.get(execution);
+    if (isTakeover === undefined) return;
+    this.#looks.set(execution, false);
+    this.#claims += 1;
+    if (isTakeover) this.#takeovers += 1;
+  }
+
+  forget(execution: ExecutionId): void {
+    this.#looks.delete(execution);
+  }
+
+  tell(): Promise<void> {
+    this.#underWay = this.#underWay.then(async () => {
+      const [claims, takeovers] = [this.#claims, this.#takeovers];
+      try {
+        await this.#roster.tell(this.#id, { ...this.#now(), claims, takeovers });
+        this.#claims -= claims;
+        this.#takeovers -= takeovers;
+      } catch {
+        // The queue of the same database tells its operator.
+      }
+    });
+    return this.#underWay;
+  }
+
+  async end(): Promise<void> {
+    clearInterval(this.#telling);
+    await this.tell();
+    await this.#roster.leave(this.#id).catch(() => {});
+  }
+}

@@ -1,0 +1,258 @@
+import type { Db, PgBoss } from "pg-boss";
+import { loadPackage, PortcullisError } from "../../errors.ts";
+import type { ExecutionId } from "../../journal/execution-id.ts";
+import type { ExecuteSql } from "../../journal/journal.ts";
+import { nameOf, storedName } from "../../journal/postgres/tables/names.ts";
+import { FairOrder } from "./fair-order.ts";
+import type { QueueDatabase } from "./queue-database.ts";
+import type { QueuedWakes, Taking, Wake, WakeQueue, WakeTaker } from "./wake-queue.ts";
+
+/** The schema of pg-boss' tables, and the queue in it. */
+const SCHEMA = "portcullis_queue";
+const QUEUE = "wakes";
+
+/** How long a worker that has room waits for a notification before it looks, in milliseconds. */
+const LOOK_MS = 1000;
+/** Most wakes that are taken by one statement. */
+const TAKEN_AT_ONCE = 32;
+/** Most tenants that a worker names as passed over. */
+const MOST_PASSED_OVER = 10_000;
+
+/** Names as the journal's columns hold them: neither text nor JSON of PostgreSQL takes every character. */
+interface JobData {
+  readonly execution: ExecutionId;
+  readonly tenant: string;
+  readonly failures?: number;
+}
+
+/** Options of the queue in pg-boss. Liveness is the journal's lease, so a job that was handed out is never retried. */
+const QUEUE_OPTIONS = {
+  policy: "short",
+  notify: true,
+  retryLimit: 0,
+  expireInSeconds: 60,
+  deleteAfterSeconds: 60,
+  retentionSeconds: 365 * 86_400,
+} as const;
+
+/**
+ * A queue of wakes in pg-boss, in the database of the journal. A wake is a job whose singleton key is the id of its
+ * execution; with the policy `short` an execution has at most one that waits.
+ */
+export class PgBossQueue implements WakeQueue, AsyncDisposable {
+  readonly #database: QueueDatabase;
+  readonly #onError: (error: unknown) => void;
+  readonly #pulls = new Set<() => void>();
+  readonly #order: FairOrder;
+  #boss: Promise<PgBoss> | undefined;
+
+  constructor(database: QueueDatabase, onError: (error: unknown) => void) {
+    this.#database = database;
+    this.#onError = onError;
+    this.#order = new FairOrder(database, SCHEMA, QUEUE);
+  }
+
+  /** Creates the tables if there are none. Safe if many processes do so at once. */
+  async open(): Promise<void> {
+    await this.#started();
+  }
+
+  async wake(wakes: readonly Wake[], within?: ExecuteSql): Promise<void> {
+    const boss = await this.#started();
+    const db = within && { executeSql: executing(within) };
+    for (const { execution, tenant, afterMs = 0, failures = 0, isNew = false } of wakes) {
+      const [id, group] = [storedName(execution), storedName(tenant)];
+      const priority = await this.#order.priorityOf(tenant, isNew ? "new" : "goes on", within);
+      const data: JobData = { execution: id, tenant: group, ...(failures === 0 ? {} : { failures }) };
+      // Seconds by the clock of the database.
+      const startAfter = String(afterMs / 1000);
+      const options = { singletonKey: id, group: { id: group }, startAfter, priority, ...(db && { db }) };
+      // A wake that waits already becomes this one. In a transaction it is locked until the commit: otherwise a worker
+      // could take it, read the journal before the commit, and miss what is written. What the transaction makes has none.
+      if (afterMs === 0 && !(isNew && within)) await boss.upsert(QUEUE, data, options);
+      else await boss.send(QUEUE, data, options);
+    }
+  }
+
+  async unqueued(executions: readonly ExecutionId[], staleMs: number): Promise<readonly ExecutionId[]> {
+    await this.#started();
+    const { rows } = await this.#database.query(
+      `SELECT singleton_key FROM ${SCHEMA}.job
+       WHERE name = $1 AND singleton_key = ANY($2::text[])
+         AND (state < 'active' OR (state = 'active' AND started_on > now() - $3 * interval '1 millisecond'))`,
+      [QUEUE, executions.map(storedName), staleMs],
+    );
+    const queued = new Set(rows.map((row) => row["singleton_key"]));
+    return executions.filter((execution) => !queued.has(storedName(execution)));
+  }
+
+  async queued(): Promise<readonly QueuedWakes[]> {
+    await this.#started();
+    const { rows } = await this.#database.query(
+      `SELECT group_id AS tenant, count(*)::int AS wakes,
+         (extract(epoch FROM min(greatest(created_on, start_after))) * 1000)::float8 AS since
+       FROM ${SCHEMA}.job WHERE name = $1 AND state < 'active' AND start_after <= now() GROUP BY group_id`,
+      [QUEUE],
+    );
+    return rows.map(({ tenant, wakes, since }) => ({
+      tenant: nameOf(String(tenant)),
+      wakes: Number(wakes),
+      since: Number(since),
+    }));
+  }
+
+  async work(taker: WakeTaker): Promise<Taking> {
+    const boss = await this.#started();
+    const taking = new PgBossTaking(boss, taker);
+    this.#pulls.add(taking.pull);
+    return {
+      pull: taking.pull,
+      [Symbol.asyncDispose]: async () => {
+        this.#pulls.delete(taking.pull);
+        await taking[Symbol.asyncDispose]();
+      },
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const boss = await this.#boss?.catch(() => undefined);
+    await this.#order.close();
+    await boss?.stop({ graceful: false }).catch(this.#onError);
+  }
+
+  #started(): Promise<PgBoss> {
+    // An attempt that failed is no reason for the next one to fail.
+    this.#boss ??= this.#start().catch((error: unknown) => {
+      this.#boss = undefined;
+      throw error;
+    });
+    return this.#boss;
+  }
+
+  async #start(): Promise<PgBoss> {
+    const missing = "A fleet needs the package pg-boss: npm install pg-boss.";
+    const { PgBoss } = await loadPackage("queue_unavailable", missing, () => import("pg-boss"));
+    const boss = new PgBoss({ db: this.#db(), schema: SCHEMA, useListenNotify: true, schedule: false });
+    boss.on("error", this.#onError);
+    try {
+      await boss.start();
+      await boss.createQueue(QUEUE, QUEUE_OPTIONS);
+      await this.#order.open();
+    } catch (cause) {
+      await boss.stop({ graceful: false }).catch(() => {});
+      // The journal says itself that its database cannot be used.
+      if (PortcullisError.is(cause)) throw cause;
+      throw new PortcullisError(
+        "queue_unavailable",
+        `The queue of the fleet cannot be opened in the journal's database (schema ${SCHEMA}): ${reasonOf(cause)}. The role of the URL needs the right to create a schema there, once.`,
+        { cause },
+      );
+    }
+    return boss;
+  }
+
+  /** The database as pg-boss takes it. A notification wakes the workers of this process. */
+  #db(): Db {
+    return {
+      executeSql: executing((text, values) => this.#database.query(text, values)),
+      listen: async (channel, onNotification, onReconnect) => {
+        const listening = this.#database.onNotify(channel, (payload) => {
+          if (payload === undefined) onReconnect();
+          else onNotification(payload);
+          for (const pull of this.#pulls) pull();
+        });
+        return { close: async () => listening[Symbol.dispose]() };
+      },
+    };
+  }
+}
+
+/** Takes jobs for one worker, as many as it has room for: when it is told that there may be some, and every second. */
+class PgBossTaking implements AsyncDisposable {
+  readonly #boss: PgBoss;
+  readonly #taker: WakeTaker;
+  readonly #looking: NodeJS.Timeout;
+  readonly #over: string[] = [];
+  #fetching: Promise<void> | undefined;
+  #isPulled = false;
+  #isEnded = false;
+  #ending: Promise<void> | undefined;
+
+  constructor(boss: PgBoss, taker: WakeTaker) {
+    this.#boss = boss;
+    this.#taker = taker;
+    this.#looking = setInterval(this.pull, LOOK_MS);
+    this.pull();
+  }
+
+  readonly pull = (): void => {
+    this.#isPulled = true;
+    if (this.#isEnded) return;
+    this.#fetching ??= this.#fetch().finally(() => {
+      this.#fetching = undefined;
+    });
+  };
+
+  async #fetch(): Promise<void> {
+    const { room, passedOver, take, onError } = this.#taker;
+    try {
+      while (this.#isPulled && !this.#isEnded) {
+        const batchSize = Math.min(room(), TAKEN_AT_ONCE);
+        if (batchSize <= 0) return;
+        this.#isPulled = false;
+        const ignoreGroups = (await passedOver()).slice(0, MOST_PASSED_OVER).map(storedName);
+        const jobs = await this.#boss.fetch<JobData>(QUEUE, {
+          batchSize,
+          ...(ignoreGroups.length > 0 && { ignoreGroups }),
+        });
+        for (const { id, data } of jobs) take(wakeOf(data), this.#endOf(id));
+        if (jobs.length === batchSize) this.#isPulled = true;
+      }
+    } catch (error) {
+      onError(error);
+    }
+  }
+
+  /** Deletes a job whose execution was claimed, once. Those of one turn of the event loop are deleted together. */
+  #endOf(id: string): () => void {
+    let isOver = false;
+    return () => {
+      if (!isOver) this.#end(id);
+      isOver = true;
+    };
+  }
+
+  #end(id: string): void {
+    this.#over.push(id);
+    this.#ending ??= Promise.resolve()
+      .then(async () => {
+        while (this.#over.length > 0) await this.#boss.deleteJob(QUEUE, this.#over.splice(0));
+      })
+      .catch(this.#taker.onError)
+      .finally(() => {
+        this.#ending = undefined;
+      });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isEnded = true;
+    clearInterval(this.#looking);
+    await this.#fetching;
+    await this.#ending;
+  }
+}
+
+function wakeOf({ execution, tenant, ...more }: JobData): Wake {
+  return { execution: nameOf(execution), tenant: nameOf(tenant), ...more };
+}
+
+function executing(query: ExecuteSql): Db["executeSql"] {
+  return async (text, values) => {
+    const { rows } = await query(text, values);
+    return { rows: [...rows] };
+  };
+}
+
+function reasonOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}

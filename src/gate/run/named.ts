@@ -1,0 +1,49 @@
+import { hash } from "node:crypto";
+import type { Tool } from "../../tools/tool.ts";
+
+/** Addresses that count of one result, and bytes that one may have. */
+export const NAMED = { ofResult: 500, bytes: 2048 } as const;
+/** Addresses that are known of one session. */
+const MOST = 10_000;
+/** Characters that are kept of a digest: 132 bits. */
+const DIGEST_LENGTH = 22;
+
+/** What stands for an address in records: the journal then holds an address no more often than its results do. */
+export function nameDigest({ source = "" }: Pick<Tool, "source">, address: string): string {
+  return hash("sha256", `${source}\n${address}`, "base64url").slice(0, DIGEST_LENGTH);
+}
+
+/** The addresses that count of those that a handler gives. */
+export function keptNames(names: unknown): readonly string[] {
+  if (!Array.isArray(names)) return [];
+  const kept = new Set<string>();
+  for (const name of names as unknown[]) {
+    if (kept.size === NAMED.ofResult) break;
+    if (isAddress(name)) kept.add(name);
+  }
+  return [...kept];
+}
+
+function isAddress(name: unknown): name is string {
+  return (
+    typeof name === "string" && name !== "" && name.length <= NAMED.bytes && Buffer.byteLength(name) <= NAMED.bytes
+  );
+}
+
+/** What the results of a session have named, by digests. A journal from elsewhere may tell of any number. */
+export class NamedAddresses {
+  #known: Set<string> | undefined;
+
+  add(named: readonly string[] | undefined): void {
+    if (!named) return;
+    this.#known ??= new Set();
+    for (const digest of named) {
+      if (this.#known.size >= MOST) return;
+      this.#known.add(digest);
+    }
+  }
+
+  has(digest: string): boolean {
+    return this.#known?.has(digest) ?? false;
+  }
+}

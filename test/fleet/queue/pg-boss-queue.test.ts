@@ -1,0 +1,283 @@
+import { Client, Pool, type QueryResult } from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { PgBossQueue } from "../../../src/fleet/queue/pg-boss-queue.ts";
+import type { QueueDatabase } from "../../../src/fleet/queue/queue-database.ts";
+import type { Wake } from "../../../src/fleet/queue/wake-queue.ts";
+import { ALL_TESTS } from "../../support/all-tests.ts";
+import { noPostgres, PostgresServer } from "../../postgres-support/postgres-server.ts";
+
+describe.skipIf(noPostgres)("the queue in pg-boss", () => {
+  let server: PostgresServer;
+  let count = 0;
+  beforeAll(async () => {
+    server = await PostgresServer.start();
+  }, 120_000);
+  afterAll(() => server[Symbol.asyncDispose](), 60_000);
+
+  /** A database of the test's own, and the connections and queues of processes. */
+  async function share() {
+    const database = `queue_${(count += 1)}`;
+    await server.sql(`CREATE DATABASE ${database}`);
+    const url = server.url({ database });
+    const stack = new AsyncDisposableStack();
+    const connect = async (role = "postgres") => {
+      const pool = new Pool({
+        connectionString: role === "postgres" ? url : url.replace("//postgres:", `//${role}:`),
+        max: 3,
+      });
+      stack.defer(() => pool.end());
+      const listening = new Client(url);
+      await listening.connect();
+      stack.defer(() => listening.end());
+      const listeners = new Map<string, (payload: string) => void>();
+      listening.on("notification", ({ channel, payload = "" }) => listeners.get(channel)?.(payload));
+      const database: QueueDatabase = {
+        query: async (text, values) => {
+          const found: QueryResult | QueryResult[] = await pool.query(text, values as unknown[]);
+          return { rows: [found].flat().flatMap(({ rows }) => rows as Record<string, unknown>[]) };
+        },
+        onNotify: (channel, listener) => {
+          listeners.set(channel, listener);
+          void listening.query(`LISTEN "${channel}"`);
+          return { [Symbol.dispose]: () => void listeners.delete(channel) };
+        },
+      };
+      return { pool, database };
+    };
+    const join = async () => {
+      const { pool, database } = await connect();
+      const queue = stack.use(new PgBossQueue(database, (error) => expect.unreachable(String(error))));
+      return { pool, database, queue };
+    };
+    return { join, connect, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  }
+
+  /** Takes wakes, at most so many at once, until disposed. */
+  async function taking(queue: PgBossQueue, { room = 10, passedOver = [] as readonly string[] } = {}) {
+    const taken: Wake[] = [];
+    const ends: (() => void)[] = [];
+    const work = await queue.work({
+      room: () => room - ends.length,
+      passedOver: async () => passedOver,
+      take: (wake, done) => {
+        taken.push(wake);
+        ends.push(done);
+      },
+      onError: (error) => expect.unreachable(String(error)),
+    });
+    return {
+      taken,
+      end: () => {
+        for (const done of ends.splice(0)) done();
+        work.pull();
+      },
+      [Symbol.asyncDispose]: () => work[Symbol.asyncDispose](),
+    };
+  }
+
+  test("ten processes make its tables at once", async () => {
+    await using shared = await share();
+    const all = await Promise.all(Array.from({ length: 10 }, () => shared.join()));
+    await Promise.all(all.map(({ queue }) => queue.open()));
+    await all[3]?.queue.wake([{ execution: "e", tenant: "t" }]);
+    await using worker = await taking((all[7] as (typeof all)[0]).queue);
+    await expect.poll(() => worker.taken).toEqual([{ execution: "e", tenant: "t" }]);
+  });
+
+  test("a wake is in the transaction of what it tells: before the commit no worker has it, and after a rollback none", async () => {
+    await using shared = await share();
+    const [{ pool, queue }, other] = await Promise.all([shared.join(), shared.join()]);
+    await queue.wake([{ execution: "decided", tenant: "t" }]);
+    const client = await pool.connect();
+    const within = (text: string, values?: readonly unknown[]) => client.query(text, values as unknown[]);
+    await client.query("BEGIN");
+    await queue.wake([{ execution: "decided", tenant: "t" }], within);
+    await queue.wake([{ execution: "submitted", tenant: "t" }], within);
+    await using worker = await taking(other.queue);
+    await other.queue.wake([{ execution: "third", tenant: "t" }]);
+    // The wake that was queued before is taken only after the decision is there.
+    await expect.poll(() => worker.taken.map(({ execution }) => execution)).toEqual(["third"]);
+    await client.query("COMMIT");
+    await expect
+      .poll(() => worker.taken.map(({ execution }) => execution).toSorted())
+      .toEqual(["decided", "submitted", "third"]);
+    await client.query("BEGIN");
+    await queue.wake([{ execution: "undone", tenant: "t" }], within);
+    await client.query("ROLLBACK");
+    client.release();
+    expect(await queue.unqueued(["undone", "third"], 60_000)).toEqual(["undone"]);
+  });
+
+  test("an execution has one wake, and one more once a worker was handed it; a wake for now takes the place of a later one", async () => {
+    await using shared = await share();
+    const { queue } = await shared.join();
+    const wake = { execution: "e", tenant: "t" };
+    await queue.wake([{ ...wake, afterMs: 3_600_000, failures: 2 }]);
+    expect(await queue.queued()).toEqual([]);
+    expect(await queue.unqueued(["e"], 1)).toEqual([]);
+    await queue.wake([wake, wake]);
+    expect(await queue.queued()).toMatchObject([{ tenant: "t", wakes: 1 }]);
+    await queue.wake([{ ...wake, afterMs: 3_600_000 }]);
+    await using worker = await taking(queue);
+    await expect.poll(() => worker.taken).toHaveLength(1);
+    await queue.wake([wake]);
+    await expect.poll(() => worker.taken).toHaveLength(2);
+    worker.end();
+    await expect.poll(() => queue.unqueued(["e"], 60_000)).toEqual(["e"]);
+  });
+
+  test("a wake that a worker was given and has not ended names its execution for a while only", async () => {
+    await using shared = await share();
+    const { queue } = await shared.join();
+    await queue.wake([{ execution: "e", tenant: "t" }]);
+    await using worker = await taking(queue);
+    await expect.poll(() => worker.taken).toHaveLength(1);
+    expect(await queue.unqueued(["e"], 60_000)).toEqual([]);
+    await expect.poll(() => queue.unqueued(["e"], 1)).toEqual(["e"]);
+  });
+
+  test("a worker gets no more wakes than it has room for, and none of tenants that it passes over", async () => {
+    await using shared = await share();
+    const { queue } = await shared.join();
+    await queue.wake(Array.from({ length: 6 }, (_, index) => ({ execution: `a${index}`, tenant: "a" })));
+    await queue.wake([{ execution: "b", tenant: "b" }]);
+    expect(
+      (await queue.queued())
+        .map(({ tenant, wakes }) => [tenant, wakes])
+        .toSorted(([a = ""], [b = ""]) => (a < b ? -1 : 1)),
+    ).toEqual([
+      ["a", 6],
+      ["b", 1],
+    ]);
+    await using of = await taking(queue, { passedOver: ["a"] });
+    await expect.poll(() => of.taken).toEqual([{ execution: "b", tenant: "b" }]);
+    await using worker = await taking(queue, { room: 2 });
+    await expect.poll(() => worker.taken).toHaveLength(2);
+    worker.end();
+    await expect.poll(() => worker.taken).toHaveLength(4);
+  });
+
+  test("names may have every character that a journal keeps", async () => {
+    await using shared = await share();
+    const { queue } = await shared.join();
+    const wakes = ["a\0b", "\\0000", "half \ud800", "ü😀'"].map((execution) => ({
+      execution,
+      tenant: `of ${execution}`,
+    }));
+    const ids = wakes.map(({ execution }) => execution);
+    await queue.wake(wakes);
+    expect(await queue.unqueued([...ids, "other\0"], 60_000)).toEqual(["other\0"]);
+    expect((await queue.queued()).map(({ tenant }) => tenant).toSorted()).toEqual(
+      wakes.map(({ tenant }) => tenant).toSorted(),
+    );
+    await using worker = await taking(queue, { passedOver: ["of a\0b"] });
+    await expect.poll(() => worker.taken).toHaveLength(3);
+    expect(worker.taken).toEqual(expect.arrayContaining(wakes.slice(1)));
+  });
+
+  test("a role without rights is told what it lacks", async () => {
+    await using shared = await share();
+    const { pool } = await shared.connect();
+    await pool.query("CREATE ROLE weak LOGIN PASSWORD 'correct-horse-7'; REVOKE CREATE ON SCHEMA public FROM PUBLIC");
+    const { database } = await shared.connect("weak");
+    await using queue = new PgBossQueue(database, () => {});
+    await expect(queue.open()).rejects.toMatchObject({
+      code: "queue_unavailable",
+      message: expect.stringMatching(/portcullis_queue.*permission denied.*right to create a schema/),
+    });
+  });
+
+  /** Takes wakes until there are none, a few at a time, and calls `after` once so many were taken. */
+  async function takeAll(queue: PgBossQueue, atOnce: number, after: ReadonlyMap<number, () => Promise<void>>) {
+    await using worker = await taking(queue, { room: atOnce });
+    const order: Wake[] = [];
+    const then = new Map(after);
+    for (;;) {
+      const all = await queue.queued();
+      if (all.length === 0 && worker.taken.length === order.length) return order;
+      await expect.poll(() => worker.taken.length, { interval: 2 }).toBeGreaterThan(order.length);
+      for (const wake of worker.taken.slice(order.length)) order.push(wake);
+      for (const [count, run] of then)
+        if (order.length >= count) {
+          then.delete(count);
+          await run();
+        }
+      worker.end();
+    }
+  }
+
+  const AT_ONCE = 10;
+  const MANY = ALL_TESTS ? 20_000 : 1500;
+  /** What a worker may have taken before it sees a wake, and one for each line of the other tenant. */
+  const SOON = 2 * AT_ONCE + 2;
+
+  test("a tenant with very many wakes holds up another one by no more than what is under way, and its own decisions by no more", async () => {
+    await using shared = await share();
+    const [one, other] = await Promise.all([shared.join(), shared.join()]);
+    const many = Array.from({ length: MANY }, (_, n) => ({ execution: `a${n}`, tenant: "a", isNew: true }));
+    const parts = Array.from({ length: 3 }, (_, part) => many.filter((__, n) => n % 3 === part));
+    await Promise.all(parts.map((part) => one.queue.wake(part)));
+    const late = [
+      [100, { execution: "b", tenant: "b", isNew: true }],
+      [200, { execution: "decided", tenant: "a" }],
+      [300, { execution: "c", tenant: "c" }],
+      [400, { execution: `a${MANY - 1}`, tenant: "a" }],
+    ] as const;
+    const after = new Map(late.map(([count, wake]) => [count, () => other.queue.wake([wake])]));
+    const order = (await takeAll(one.queue, AT_ONCE, after)).map(({ execution }) => execution);
+    expect(new Set(order).size).toBe(MANY + 3);
+    for (const [count, { execution }] of late) {
+      expect(order.indexOf(execution)).toBeGreaterThanOrEqual(count);
+      expect(order.indexOf(execution)).toBeLessThanOrEqual(count + SOON + AT_ONCE);
+    }
+  }, 600_000);
+
+  test("tenants with few wakes are served in turn with one that has many, whichever process sent them", async () => {
+    await using shared = await share();
+    const joined = await Promise.all([shared.join(), shared.join()]);
+    const wakes = (tenant: string, count: number) =>
+      Array.from({ length: count }, (_, n) => ({ execution: `${tenant}${n}`, tenant, isNew: true }));
+    await joined[0].queue.wake(wakes("a", 300));
+    const few = ["b", "c", "d", "e"];
+    for (const [n, tenant] of few.entries()) await joined[n % 2 === 0 ? 0 : 1].queue.wake(wakes(tenant, 10));
+    const order = (await takeAll(joined[1].queue, AT_ONCE, new Map())).map(({ execution }) => execution);
+    for (const tenant of few)
+      for (let n = 0; n < 10; n += 1)
+        expect(order.indexOf(`${tenant}${n}`)).toBeLessThan((n + 2) * (few.length + 1) + SOON);
+    expect(order).toHaveLength(340);
+  }, 120_000);
+
+  test("a process that was silent for long places its wakes behind none of those that wait, and before none that is first", async () => {
+    await using shared = await share();
+    const [busy, silent] = await Promise.all([shared.join(), shared.join()]);
+    await silent.queue.open();
+    const wakes = Array.from({ length: 200 }, (_, n) => ({ execution: `a${n}`, tenant: "a", isNew: true }));
+    await busy.queue.wake(wakes);
+    await takeAll(busy.queue, AT_ONCE, new Map());
+    await busy.queue.wake([{ execution: "first", tenant: "a", isNew: true }]);
+    await silent.queue.wake(Array.from({ length: 20 }, (_, n) => ({ execution: `z${n}`, tenant: "z", isNew: true })));
+    const order = (await takeAll(busy.queue, 1, new Map())).map(({ execution }) => execution);
+    expect(order.indexOf("first")).toBeLessThanOrEqual(2);
+    const { rows } = await busy.pool.query("SELECT place::int FROM portcullis_queue.places");
+    expect(rows).toMatchObject([{ place: expect.any(Number) }]);
+  }, 120_000);
+
+  test("places begin anew once they are very high and nothing waits, and none is higher than its column holds", async () => {
+    await using shared = await share();
+    const { queue, pool } = await shared.join();
+    await queue.open();
+    await pool.query("UPDATE portcullis_queue.places SET place = 2147483646");
+    const next = await shared.join();
+    await next.queue.wake([{ execution: "waits", tenant: "a", afterMs: 600_000 }]);
+    await pool.query("UPDATE portcullis_queue.places SET place = 2147483646");
+    const last = await shared.join();
+    await last.queue.wake(["x", "y", "z"].map((execution) => ({ execution, tenant: "a" })));
+    const { rows } = await pool.query(
+      "SELECT singleton_key AS id, priority FROM portcullis_queue.job WHERE name = 'wakes' ORDER BY 1",
+    );
+    expect(rows).toEqual([
+      { id: "waits", priority: -1 },
+      ...["x", "y", "z"].map((id) => ({ id, priority: -2147483647 })),
+    ]);
+  });
+});
