@@ -18,14 +18,18 @@ export const GATEWAY_KEYS = {
 
 export const SECRET = "a secret of more than thirty-two characters";
 
-export interface OpenGateway extends AsyncDisposable {
-  readonly server: PortcullisServer;
-  readonly journal: Journal;
-  readonly errors: unknown[];
+/** What asks a gateway without a network. */
+export interface GatewayClients {
   /** As a client's `fetch`, with the key of its own. */
   readonly fetch: typeof globalThis.fetch;
   readonly anthropic: (key?: string) => Anthropic;
   readonly openai: (key?: string) => OpenAI;
+}
+
+export interface OpenGateway extends GatewayClients, AsyncDisposable {
+  readonly server: PortcullisServer;
+  readonly journal: Journal;
+  readonly errors: unknown[];
 }
 
 export interface GatewayOptions extends Partial<ServerOptions> {
@@ -54,6 +58,17 @@ export async function openGateway(
     server,
     journal,
     errors,
+    ...clientsOf(fetch),
+    async [Symbol.asyncDispose]() {
+      await server.close({ drainMs: 0 });
+      await runtime[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** The official clients, whose requests a function answers. */
+function clientsOf(fetch: typeof globalThis.fetch): GatewayClients {
+  return {
     fetch,
     anthropic: (key = "con") =>
       new Anthropic({
@@ -65,9 +80,24 @@ export async function openGateway(
       }),
     openai: (key = "con") =>
       new OpenAI({ baseURL: "http://localhost/v1", apiKey: `${key}-0123456789abcdef`, fetch, maxRetries: 0 }),
-    async [Symbol.asyncDispose]() {
-      await server.close({ drainMs: 0 });
-      await runtime[Symbol.asyncDispose]();
-    },
   };
+}
+
+/** A gateway that is closed after each answer, and opened anew on the same journal for the next request. */
+export function restartedGateway(
+  upstream: () => Model,
+): GatewayClients & { readonly errors: readonly unknown[]; readonly starts: () => number } {
+  const journal = createMemoryJournal();
+  const errors: unknown[] = [];
+  let starts = 0;
+  const fetch = (async (...asked: Parameters<typeof globalThis.fetch>) => {
+    starts += 1;
+    await using gateway = await openGateway(upstream(), { journal });
+    const answer = await gateway.fetch(...asked);
+    const { status, headers } = answer;
+    const text = await answer.text();
+    errors.push(...gateway.errors);
+    return new Response(text, { status, headers });
+  }) as typeof globalThis.fetch;
+  return { ...clientsOf(fetch), errors, starts: () => starts };
 }
