@@ -20,7 +20,6 @@ export const HELD_BY_SUITES: ReadonlySet<string> = new Set([
   "src/agent/prompt/answer-schema.ts",
   "src/agent/prompt/said-message.ts",
   "src/agent/user-message.ts",
-  "src/cli/command-options.ts",
   "src/cli/commands/image.ts",
   "src/cli/commands/journal/executions.ts",
   "src/cli/commands/measure/bench-live.ts",

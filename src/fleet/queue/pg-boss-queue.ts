@@ -132,10 +132,18 @@ export class PgBossQueue implements WakeQueue, AsyncDisposable {
   async #start(): Promise<PgBoss> {
     const missing = "A fleet needs the package pg-boss: npm install pg-boss.";
     const { PgBoss } = await loadPackage("queue_unavailable", missing, () => import("pg-boss"));
-    const boss = new PgBoss({ db: this.#db(), schema: SCHEMA, useListenNotify: true, schedule: false });
-    boss.on("error", this.#onError);
+    const make = () => {
+      const boss = new PgBoss({ db: this.#db(), schema: SCHEMA, useListenNotify: true, schedule: false });
+      return boss.on("error", this.#onError);
+    };
+    let boss = make();
     try {
-      await boss.start();
+      await boss.start().catch(async (error: unknown) => {
+        if (!wasMadeByAnother(error)) throw error;
+        await boss.stop({ graceful: false }).catch(() => {});
+        boss = make();
+        await boss.start();
+      });
       await boss.createQueue(QUEUE, QUEUE_OPTIONS);
       await this.#order.open();
     } catch (cause) {
@@ -251,6 +259,15 @@ function executing(query: ExecuteSql): Db["executeSql"] {
     const { rows } = await query(text, values);
     return { rows: [...rows] };
   };
+}
+
+/**
+ * Whether another process made the schema while this one waited to. A connection remembers from before it waited that there
+ * is none, and makes it again.
+ */
+function wasMadeByAnother(error: unknown): boolean {
+  const { code, schema } = error as { readonly code?: unknown; readonly schema?: unknown };
+  return code === "23505" && schema === "pg_catalog";
 }
 
 function reasonOf(cause: unknown): string {

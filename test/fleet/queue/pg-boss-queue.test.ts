@@ -1,5 +1,5 @@
 import { Client, Pool, type QueryResult } from "pg";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { PgBossQueue } from "../../../src/fleet/queue/pg-boss-queue.ts";
 import type { QueueDatabase } from "../../../src/fleet/queue/queue-database.ts";
 import type { Wake } from "../../../src/fleet/queue/wake-queue.ts";
@@ -82,6 +82,26 @@ describe.skipIf(noPostgres)("the queue in pg-boss", () => {
     await all[3]?.queue.wake([{ execution: "e", tenant: "t" }]);
     await using worker = await taking((all[7] as (typeof all)[0]).queue);
     await expect.poll(() => worker.taken).toEqual([{ execution: "e", tenant: "t" }]);
+  });
+
+  test("a process whose connection remembers that there is no schema, which another one has made meanwhile, goes on with it", async () => {
+    await using shared = await share();
+    const { database } = await shared.connect();
+    const other = await shared.join();
+    const isRefused = vi.fn(async () => {
+      await other.queue.open();
+      // What PostgreSQL says, now and then, of a schema that was made while CREATE SCHEMA IF NOT EXISTS waited.
+      const duplicate = new Error('duplicate key value violates unique constraint "pg_namespace_nspname_index"');
+      throw Object.assign(duplicate, { code: "23505", schema: "pg_catalog" });
+    });
+    const query: QueueDatabase["query"] = async (text, values) => {
+      if (text.includes("CREATE SCHEMA")) await isRefused();
+      return database.query(text, values);
+    };
+    await using late = new PgBossQueue({ ...database, query }, (error) => expect.unreachable(String(error)));
+    await late.wake([{ execution: "e", tenant: "t" }]);
+    expect(isRefused).toHaveBeenCalledOnce();
+    expect(await other.queue.queued()).toMatchObject([{ tenant: "t", wakes: 1 }]);
   });
 
   test("a wake is in the transaction of what it tells: before the commit no worker has it, and after a rollback none", async () => {

@@ -1,20 +1,19 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { fixtures, start } from "../cli/command.ts";
-import { noPostgres, PostgresServer } from "../postgres-support/postgres-server.ts";
+import { fixtures } from "../../cli/command.ts";
+import { noPostgres, PostgresServer } from "../../postgres-support/postgres-server.ts";
+import { begin, freePort, type Replaced, temporaryFolder, wordsOf } from "./commands.ts";
 
 const document = readFileSync("docs/fleet.md", "utf8");
 const units = [...document.matchAll(/```ini\n([^`]*)```/g)].map(([, unit = ""]) => unit);
 const named = (what: string) => units.find((unit) => unit.includes(` ${what} --tools`)) ?? "";
 
 function folderOfTest(): string {
-  const folder = mkdtempSync(join(tmpdir(), "portcullis-units-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
+  const folder = temporaryFolder();
+  onTestFinished(() => folder[Symbol.dispose]());
+  return folder.path;
 }
 
 const hasSystemd = spawnSync("systemd-analyze", ["--version"]).status === 0;
@@ -36,17 +35,8 @@ test.skipIf(!hasSystemd)("systemd finds no fault in the units of the document", 
 });
 
 /** The arguments of a unit's command, with the files and the port of the test. */
-function argumentsOf(unit: string, files: Readonly<Record<string, string>>): string[] {
-  const command = /^ExecStart=\S+ \S+cli\.js (.*)$/m.exec(unit)?.[1] ?? "";
-  return command.split(" ").map((word) => files[word] ?? word);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => void server.once("listening", resolve));
-  const address = server.address();
-  await new Promise((resolve) => void server.close(resolve));
-  return typeof address === "object" && address ? address.port : 0;
+function argumentsOf(unit: string, files: Replaced): string[] {
+  return wordsOf(/^ExecStart=\S+ \S+cli\.js (.*)$/m.exec(unit)?.[1] ?? "", files);
 }
 
 test.skipIf(noPostgres)(
@@ -62,15 +52,12 @@ test.skipIf(noPostgres)(
     const port = await freePort();
     const files = { "tools.js": tools, "/etc/portcullis/keys.json": keys, "7332": String(port) };
     const environment = { PORTCULLIS_JOURNAL: database.url() };
-    const begin = (unit: string) => {
-      const { child } = start(argumentsOf(unit, files), { environment });
-      let said = "";
-      child.stderr.on("data", (data) => (said += String(data)));
-      child.stdout.on("data", (data) => (said += String(data)));
-      onTestFinished(() => void child.kill("SIGKILL"));
-      return { child, said: () => said };
+    const started = (unit: string) => {
+      const process = begin(argumentsOf(unit, files), environment);
+      onTestFinished(() => process[Symbol.dispose]());
+      return process;
     };
-    const server = begin(named("serve"));
+    const server = started(named("serve"));
     await expect.poll(server.said, { timeout: 60_000 }).toContain(String(port));
     const run = async (n: number) => {
       const answer = await fetch(`http://127.0.0.1:${port}/v1/executions`, {
@@ -80,10 +67,10 @@ test.skipIf(noPostgres)(
       });
       return (await answer.json()) as { readonly outcome?: unknown };
     };
-    const first = begin(named("worker"));
+    const first = started(named("worker"));
     await expect.poll(first.said, { timeout: 60_000 }).toContain("works for the fleet");
     expect((await run(42)).outcome).toEqual({ type: "completed", value: 42 });
-    const second = begin(named("worker"));
+    const second = started(named("worker"));
     await expect.poll(second.said, { timeout: 60_000 }).toContain("works for the fleet");
     const ended = new Promise((resolve) => void first.child.once("exit", resolve));
     first.child.kill("SIGTERM");
