@@ -1,0 +1,157 @@
+import * as fc from "fast-check";
+import { scriptedModel, type ScriptedStep } from "portcullis/testing";
+import { expect, test } from "vitest";
+import { mutated } from "../../models/surface/mutated.ts";
+import { runs } from "../../support/all-tests.ts";
+import { openGateway, type OpenGateway } from "./gateways.ts";
+
+/*
+ * A conversation of each wire is paused at calls of a program and of the model, with reasoning before it, and its client's
+ * answer is changed at random. Whatever is refused changes nothing: the answer as it should be is taken afterwards.
+ */
+
+const INPUT = { type: "object", properties: { id: { type: "number" } }, required: ["id"], additionalProperties: false };
+/** How the model calls `query` itself, and how its program does. */
+const scriptOf = (call: object, input: string): readonly ScriptedStep[] => [
+  { reasoning: "First a query.", text: "I ask.", calls: [{ tool: "query", ...call }] },
+  {
+    reasoning: "Then a program.",
+    text: "I add.",
+    programs: [`return await Promise.all([tools.depot({ id: 1 }), tools.query(${input})]);`],
+  },
+  { reasoning: "Now I know.", text: "Done." },
+];
+
+type Body = Readonly<Record<string, unknown>>;
+interface Item {
+  readonly type: string;
+  readonly id: string;
+  readonly call_id: string;
+  readonly name: string;
+  readonly caller?: unknown;
+}
+
+async function post({ fetch }: OpenGateway, path: string, body: unknown) {
+  const headers = {
+    authorization: "Bearer con-0123456789abcdef",
+    "anthropic-version": "2023-06-01",
+    "content-type": "application/json",
+  };
+  const response = await fetch(`http://localhost${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+  return { status: response.status, text: await response.text() };
+}
+
+interface Wire {
+  readonly path: string;
+  readonly first: Body;
+  /** The request that answers all calls of a reply. */
+  readonly next: (body: Body, reply: string) => Body;
+}
+
+const FUNCTION = { type: "function", parameters: INPUT, strict: true };
+const RESPONSES: Wire = {
+  path: "/v1/responses",
+  first: {
+    model: "m",
+    store: false,
+    reasoning: { effort: "low", summary: "auto" },
+    include: ["reasoning.encrypted_content"],
+    tools: [
+      { type: "programmatic_tool_calling" },
+      { ...FUNCTION, name: "depot", description: "Units.", allowed_callers: ["programmatic"] },
+      { type: "custom", name: "query", description: "SQL.", allowed_callers: ["direct", "programmatic"] },
+    ],
+    input: [{ role: "user", content: "How many?" }],
+  },
+  next: (body, reply) => {
+    const { output } = JSON.parse(reply) as { readonly output: readonly Item[] };
+    const outputs = output.flatMap(({ type, call_id, caller }) =>
+      type.endsWith("_call") ? [{ type: `${type}_output`, call_id, output: '{"n":4}', caller }] : [],
+    );
+    return { ...body, input: [...(body.input as object[]), ...output, ...outputs] };
+  },
+};
+
+const TOOL = { input_schema: INPUT, description: "Units." };
+const MESSAGES: Wire = {
+  path: "/v1/messages",
+  first: {
+    model: "m",
+    max_tokens: 4000,
+    thinking: { type: "adaptive" },
+    tools: [
+      { type: "code_execution_20260120", name: "code_execution" },
+      { ...TOOL, name: "depot", allowed_callers: ["code_execution_20260120"] },
+      { ...TOOL, name: "query", allowed_callers: ["direct", "code_execution_20260120"] },
+    ],
+    messages: [{ role: "user", content: "How many?" }],
+  },
+  next: (body, reply) => {
+    const { content, container } = JSON.parse(reply) as {
+      readonly content: readonly Item[];
+      readonly container: { readonly id: string } | null;
+    };
+    const results = content.flatMap(({ type, id }) =>
+      type === "tool_use" ? [{ type: "tool_result", tool_use_id: id, content: '{"n":4}' }] : [],
+    );
+    const turns = [
+      { role: "assistant", content },
+      { role: "user", content: results },
+    ];
+    return {
+      ...body,
+      messages: [...(body.messages as object[]), ...turns],
+      ...(container ? { container: container.id } : {}),
+    };
+  },
+};
+
+test.each([
+  ["OpenAI's", RESPONSES, scriptOf({ inputText: '"SELECT 1"' }, '"SELECT 2"')],
+  ["Anthropic's", MESSAGES, scriptOf({ input: { id: 1 } }, "{ id: 2 }")],
+] as const)(
+  "%s answers that were changed anywhere are taken or refused in the vendor's words, and nothing is lost",
+  { timeout: 300_000 },
+  async (_, wire, script) => {
+    await using gateway = await openGateway(scriptedModel(script, { name: "scripted:m" }));
+    const pauses: Body[] = [];
+    /** A conversation at each of its pauses, the last of which is a program's. */
+    const begin = async () => {
+      let body = wire.first;
+      pauses.length = 0;
+      for (let pause = 0; pause < 2; pause += 1) {
+        const { status, text } = await post(gateway, wire.path, body);
+        expect([status, text]).toEqual([200, expect.any(String)]);
+        body = wire.next(body, text);
+        pauses.push(body);
+      }
+    };
+    await begin();
+    let taken = 0;
+    let refused = 0;
+    const seeds = fc.record({ at: fc.nat(1), seed: fc.nat() });
+    await fc.assert(
+      fc.asyncProperty(seeds, async ({ at, seed }) => {
+        const [body] = fc.sample(mutated(pauses[at]), { numRuns: 1, seed });
+        const { status, text } = await post(gateway, wire.path, body);
+        if (status === 200) {
+          taken += 1;
+          await begin();
+          return;
+        }
+        refused += 1;
+        expect([400, 404, 413], text).toContain(status);
+        const { error } = JSON.parse(text) as { readonly error: { readonly type: string; readonly message: string } };
+        expect(["invalid_request_error", "not_found_error"]).toContain(error.type);
+        expect(error.message.length).toBeLessThan(3000);
+        expect(error.message).not.toMatch(/\bat .+:\d+:\d+|node_modules|\/src\//);
+        if (refused % 20 > 0) return;
+        const right = await post(gateway, wire.path, pauses[1]);
+        expect([right.status, right.text]).toEqual([200, expect.stringContaining("Done.")]);
+      }),
+      { numRuns: runs(1000) },
+    );
+    process.stdout.write(`taken ${taken}, refused ${refused}\n`);
+    expect(gateway.errors).toEqual([]);
+  },
+);
