@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { format as knownFormats } from "@cfworker/json-schema";
 import { tokenizer } from "acorn";
@@ -36,7 +37,9 @@ import { jsonSchema, validate } from "../src/tools/schema.ts";
 import { nearest } from "../src/option-rules/nearest.ts";
 import { readMarkdown } from "../src/agent/files/frontmatter.ts";
 import { Glob } from "../src/workspace/glob.ts";
+import { LineTest } from "../src/workspace/grep-files.ts";
 import { linesOf } from "../src/workspace/text-lines.ts";
+import { Workspace } from "../src/workspace/workspace.ts";
 import { REVIEWED_PATTERNS } from "./reviewed-patterns.ts";
 import { processorMs, slowness } from "./support/slowness.ts";
 import { ToolSet } from "../src/tools/tool-set.ts";
@@ -159,6 +162,16 @@ const CASES: Readonly<Record<string, Case>> = {
     (pattern) => new Glob(pattern).matches("a/".repeat(100)),
     160,
   ),
+  "places of a path, at patterns that exclude folders": text(
+    (n) => "a/".repeat(n),
+    (path) => new Workspace(tmpdir(), [new Glob("docs/**/old/**/x*"), new Glob("**/secret/*.pem")]).place(path),
+    1000,
+  ),
+  "a long text that is looked for in a file": {
+    size: 500,
+    make: (n) => [`${"a".repeat(n / 2)}b${"a".repeat(n / 2 - 1)}`, Buffer.alloc(n * 2000, "a")],
+    run: ([pattern, bytes]: [string, Buffer]) => new LineTest(pattern).mayFit(bytes),
+  },
   "lines of a file": text(
     (n) => "\n\r\n".repeat(n),
     (lines) => [...linesOf(Buffer.from(lines))].length,

@@ -1,6 +1,6 @@
 import { PatternRefused } from "../tools/json-schema/patterns/parse-pattern.ts";
 import { Glob } from "./glob.ts";
-import { failed, MAX_ENTRIES, type PassedOver, type Search } from "./workspace.ts";
+import { failed, MAX_ENTRIES, PASSED_OVER, type PassedOver, type Place, type Search } from "./workspace.ts";
 
 /** What a search says beside what it has found. */
 export interface Seen {
@@ -27,9 +27,16 @@ export const FOUND_FIELDS = {
   passedOver: {
     type: "object",
     description: "how many were not looked at",
-    properties: { links: COUNT, unreadable: COUNT, binary: COUNT, longFiles: COUNT, longLines: COUNT },
+    properties: Object.fromEntries(PASSED_OVER.map((why) => [why, COUNT])),
   },
 };
+
+/** Whether a search looks at a file, by the pattern of its call. A file of which that is not to be known is counted. */
+export function isWanted(glob: Glob | undefined, { path }: Place, search: Search): boolean {
+  const fits = glob ? glob.matches(path) : true;
+  if (fits === undefined) search.pass("costlyPaths");
+  return fits === true;
+}
 
 /** The pattern of file names of a call. Throws `tool_failed`. */
 export function globOf(source: string): Glob {

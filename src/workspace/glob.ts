@@ -14,27 +14,42 @@ const STEPS = 200_000;
  */
 export class Glob {
   readonly #pattern: LinearPattern;
+  /** Fits also what is below a place that the pattern fits. Made once it is needed. */
+  #covering: LinearPattern | undefined;
+  readonly #expression: string;
   readonly #isOfNames: boolean;
 
   constructor(source: string) {
     if (source.length > LONGEST) throw new PatternRefused(`has more than ${LONGEST} characters`);
     const path = source.replace(/^\.?\/|\/$/g, "");
     this.#isOfNames = !path.includes("/");
-    this.#pattern = new LinearPattern(`^${expressionOf(path)}$`);
+    this.#expression = expressionOf(path, this.#isOfNames ? "[^/]*" : "[^]*");
+    this.#pattern = new LinearPattern(`^${this.#expression}$`);
   }
 
-  /** `path` has slashes between its parts. A path at which the pattern is too costly does not match. */
-  matches(path: string): boolean {
-    try {
-      return this.#pattern.test(this.#isOfNames ? path.slice(path.lastIndexOf("/") + 1) : path, new Steps(STEPS));
-    } catch (error) {
-      if (error instanceof StepsSpent) return false;
-      throw error;
-    }
+  /** `path` has slashes between its parts. Undefined if the pattern is too costly at this path. */
+  matches(path: string): boolean | undefined {
+    return fits(this.#pattern, this.#isOfNames ? path.slice(path.lastIndexOf("/") + 1) : path);
+  }
+
+  /** Whether the pattern fits a path or a folder above it, in one reading of the path. Undefined if that is too costly. */
+  covers(path: string): boolean | undefined {
+    this.#covering ??= new LinearPattern(`${this.#isOfNames ? "(?:^|/)" : "^"}${this.#expression}(?:/|$)`);
+    return fits(this.#covering, path);
   }
 }
 
-function expressionOf(path: string): string {
+function fits(pattern: LinearPattern, path: string): boolean | undefined {
+  try {
+    return pattern.test(path, new Steps(STEPS));
+  } catch (error) {
+    if (error instanceof StepsSpent) return undefined;
+    throw error;
+  }
+}
+
+/** `anything` is what `**` stands for, where no slash follows it. */
+function expressionOf(path: string, anything: string): string {
   let expression = "";
   let depth = 0;
   for (let at = 0; at < path.length; at += 1) {
@@ -44,7 +59,7 @@ function expressionOf(path: string): string {
       expression += "(?:[^/]+/)*";
       at += 2;
     } else if (path.startsWith("**", at)) {
-      expression += "[^]*";
+      expression += anything;
       at += 1;
     } else if (char === "*") expression += "[^/]*";
     else if (char === "?") expression += "[^/]";

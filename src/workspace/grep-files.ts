@@ -4,7 +4,7 @@ import { Steps, StepsSpent } from "../tools/json-schema/steps.ts";
 import type { CallContext } from "../tools/tool.ts";
 import { Slices } from "../values/in-slices.ts";
 import { Lane } from "../values/slice-scheduler.ts";
-import { FOUND_FIELDS, globOf, moreText, PATH_INPUT, FILES_INPUT, type Seen, seenBy } from "./found.ts";
+import { FOUND_FIELDS, globOf, isWanted, moreText, PATH_INPUT, FILES_INPUT, type Seen, seenBy } from "./found.ts";
 import { isText, linesOf } from "./text-lines.ts";
 import { failed, LongFile, type Place, Search, type Workspace } from "./workspace.ts";
 
@@ -15,6 +15,11 @@ const LINE_BYTES = 10_000;
 const SHOWN_CHARACTERS = 300;
 /** Steps for one line: some milliseconds of the host's thread. */
 const LINE_STEPS = 250_000;
+/**
+ * Bytes of a text that are looked for in a whole file at once. Node's search is linear for so many: it knows where a text
+ * repeats itself in its last 250 bytes alone, and a longer one costs its length at each byte of the file.
+ */
+const LOOKED_FOR = 250;
 /** Characters with a meaning in a regular expression. A pattern without them is a text that is looked for. */
 const SYNTAX = /[\^$\\.*+?()[\]{}|]/;
 
@@ -82,12 +87,15 @@ export async function grepFiles(
   const isFolder = await workspace.isFolder(place);
   const found = new Found(limit, caller === "direct" ? pageBytes : Number.POSITIVE_INFINITY);
   for await (const file of isFolder ? workspace.files(place, search) : [place]) {
-    if (glob && isFolder && !glob.matches(file.path)) continue;
+    await search.next();
+    if (isFolder && !isWanted(glob, file, search)) continue;
     const bytes = await readText(workspace, file, fileBytes, search, isFolder);
     if (!bytes || !test.mayFit(bytes)) continue;
     for (const line of linesOf(bytes)) {
-      if (line === undefined) await search.next();
-      else if (line.bytes.length > LINE_BYTES) search.pass("longLines");
+      // An expression may take as long for each of a thousand short lines as for one long line.
+      if (line === undefined || test.isExpression) await search.next();
+      if (line === undefined) continue;
+      if (line.bytes.length > LINE_BYTES) search.pass("longLines");
       else {
         const text = line.bytes.toString("utf8");
         const fits = test.fits(text);
@@ -95,7 +103,6 @@ export async function grepFiles(
         if (fits) found.add({ path: file.path, line: line.number, text });
       }
     }
-    await search.next();
   }
   const { matches, left, leftIn } = found;
   const more = moreText(left, "match", `in ${leftIn} ${leftIn === 1 ? "file" : "files"}`);
@@ -123,15 +130,19 @@ async function readText(
 }
 
 /** Whether a pattern fits a line, in linear time. Throws `tool_failed` for a pattern that is none, or that has no linear time. */
-class LineTest {
+export class LineTest {
   readonly #pattern: LinearPattern | undefined;
   readonly #text: string;
   readonly #bytes: Buffer;
 
   constructor(source: string) {
     this.#text = source;
-    this.#bytes = Buffer.from(source);
+    this.#bytes = Buffer.from(source).subarray(0, LOOKED_FOR);
     this.#pattern = SYNTAX.test(source) ? linearPattern(source) : undefined;
+  }
+
+  get isExpression(): boolean {
+    return this.#pattern !== undefined;
   }
 
   /** Whether a file may have a line that fits: a look at all its bytes at once, for a pattern that is a text. */

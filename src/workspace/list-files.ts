@@ -1,7 +1,7 @@
 import type { CallContext } from "../tools/tool.ts";
 import { Slices } from "../values/in-slices.ts";
 import { Lane } from "../values/slice-scheduler.ts";
-import { FILES_INPUT, FOUND_FIELDS, globOf, moreText, PATH_INPUT, type Seen, seenBy } from "./found.ts";
+import { FILES_INPUT, FOUND_FIELDS, globOf, isWanted, moreText, PATH_INPUT, type Seen, seenBy } from "./found.ts";
 import { failed, type Place, quoted, Search, type Workspace } from "./workspace.ts";
 
 /** Paths that are given, if the call does not say how many, and at most. */
@@ -59,11 +59,15 @@ export async function listFiles(
     if (left === 0 && paths.length < limit && bytes >= 0) paths.push(found);
     else left += 1;
   };
-  if (!glob) for (const name of await workspace.entries(place, search)) add(inFolder(place, name));
+  if (!glob)
+    for (const name of await workspace.entries(place, search)) {
+      await search.next();
+      add(inFolder(place, name));
+    }
   else
     for await (const file of workspace.files(place, search)) {
       await search.next();
-      if (glob.matches(file.path)) add(file.path);
+      if (isWanted(glob, file, search)) add(file.path);
     }
   return { paths, ...seenBy(search, moreText(left, "entry")) };
 }

@@ -4,6 +4,7 @@ import { isAbsolute, join, relative, win32 } from "node:path";
 import { optionError, PortcullisError } from "../errors.ts";
 import type { Slices } from "../values/in-slices.ts";
 import type { Glob } from "./glob.ts";
+import { sortedNames } from "./sorted-names.ts";
 
 /** Longest path, in UTF-16 code units. */
 const PATH_LENGTH = 4096;
@@ -16,8 +17,10 @@ export interface Place {
   readonly full: string;
 }
 
+export const PASSED_OVER = ["links", "unreadable", "binary", "longFiles", "longLines", "costlyPaths"] as const;
+
 /** What a search has not looked at, and why: how many of each. Empty if it has seen all. */
-export type PassedOver = Partial<Record<"links" | "unreadable" | "binary" | "longFiles" | "longLines", number>>;
+export type PassedOver = Partial<Record<(typeof PASSED_OVER)[number], number>>;
 
 /** A search through folders: what it passes over, and whether it had to end early. */
 export class Search {
@@ -72,8 +75,9 @@ export class Workspace {
     if (parts.includes("..") || leadsOut(relative(this.#root, full)))
       throw failed(`${quoted(path)} leads out of the workspace: write the path from its root, without "..".`);
     const whole = parts.join("/");
-    const excluded = parts.map((_, index) => parts.slice(0, index + 1).join("/")).find((one) => this.#isExcluded(one));
-    if (excluded !== undefined) throw failed(`${quoted(excluded)} is kept from these tools.`);
+    // A path at which a pattern is too costly is kept too: else such a path would get round it.
+    if (this.#exclude.some((glob) => glob.covers(whole) ?? true))
+      throw failed(`${quoted(whole)} is kept from these tools.`);
     return { path: whole, full };
   }
 
@@ -138,7 +142,7 @@ export class Workspace {
     } catch (error) {
       throw faultOf(error, place.path);
     }
-    return names.toSorted();
+    return sortedNames(names, () => search.next());
   }
 
   /** All files below a folder, in the order of their paths. A folder inside it that cannot be read is passed over. */
@@ -155,7 +159,7 @@ export class Workspace {
         search.pass("unreadable");
         return [];
       });
-      open.push(...names.map((name) => inner + name).toReversed());
+      for (const name of names.toReversed()) open.push(inner + name);
     }
   }
 
@@ -164,7 +168,7 @@ export class Workspace {
   }
 
   #isExcluded(path: string): boolean {
-    return this.#exclude.some((glob) => glob.matches(path));
+    return this.#exclude.some((glob) => glob.matches(path) ?? true);
   }
 }
 

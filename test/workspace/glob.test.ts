@@ -39,6 +39,23 @@ test("a pattern that cannot be read is refused", () => {
   expect(() => new Glob("a".repeat(1001))).toThrow(new PatternRefused("has more than 1000 characters"));
 });
 
-test("a path at which a pattern is too costly does not match", () => {
-  expect(new Glob(`${"{a,b*}".repeat(100)}c`).matches("b".repeat(4000))).toBe(false);
+test("of a path at which a pattern is too costly it is not known whether the pattern fits", () => {
+  const costly = new Glob(`${"{a,b*}".repeat(100)}c`);
+  expect([costly.matches("b".repeat(4000)), costly.covers("b".repeat(4000))]).toEqual([undefined, undefined]);
+});
+
+test("a pattern covers what it fits and what is below, and nothing else", () => {
+  const part = fc.stringMatching(/^[ab.]{1,3}$/);
+  const path = fc.array(part, { minLength: 1, maxLength: 5 }).map((parts) => parts.join("/"));
+  const pattern = fc.stringMatching(/^(?:[ab.?]|\*\*?\/?|\{a,b[*]?\}|b\/){1,6}$/);
+  fc.assert(
+    fc.property(pattern, path, (source, whole) => {
+      fc.pre(source.replace(/^\.?\/|\/$/g, "") !== "");
+      const glob = new Glob(source);
+      const parts = whole.split("/");
+      const above = parts.map((_, index) => parts.slice(0, index + 1).join("/"));
+      expect(glob.covers(whole)).toBe(above.some((one) => glob.matches(one)));
+    }),
+    { numRuns: 2000 },
+  );
 });

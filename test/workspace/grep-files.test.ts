@@ -1,4 +1,8 @@
+import { tmpdir } from "node:os";
 import { expect, test } from "vitest";
+import type { CallContext } from "../../src/index.ts";
+import { grepFiles } from "../../src/workspace/grep-files.ts";
+import { Workspace } from "../../src/workspace/workspace.ts";
 import { Folder } from "./folder.ts";
 
 const FILES = {
@@ -91,4 +95,23 @@ test.each([
 ])("%j is refused with a sentence, and nothing is searched", async (input, message) => {
   await using folder = new Folder({ binary: Buffer.from("a\0") });
   expect(await folder.call("grep_files", input)).toContain(message);
+});
+
+/** A folder with one file, which is read without waiting for the disk. */
+class InMemory extends Workspace {
+  override isFolder = () => Promise.resolve(false);
+  override read = () => Promise.resolve(Buffer.from("a\n".repeat(1000)));
+}
+
+test("others have the thread while an expression is costly at each of many short lines", async () => {
+  const context = { caller: "direct", tenant: "", signal: new AbortController().signal } as CallContext;
+  let turns = 0;
+  let next = setImmediate(function count() {
+    turns += 1;
+    next = setImmediate(count);
+  });
+  const input = { pattern: "(?:a?b?c?d?e?){1000}x", path: "a" };
+  const found = await grepFiles(new InMemory(tmpdir(), []), input, context, { fileBytes: 10_000, pageBytes: 10_000 });
+  clearImmediate(next);
+  expect([found, turns > 10]).toEqual([{ matches: [] }, true]);
 });

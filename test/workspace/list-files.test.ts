@@ -15,6 +15,12 @@ test.each([
   expect(await folder.call("list_files", input)).toEqual({ paths });
 });
 
+test("files of which it takes too long to tell whether they are wanted are counted", async () => {
+  await using folder = new Folder({ [`${`${"b".repeat(200)}/`.repeat(15)}a`]: "x", c: "x" });
+  const files = `x/${"{a,b*}".repeat(100)}c`.replace("x/", "**/{a,b*}/");
+  expect(await folder.call("list_files", { files })).toEqual({ paths: [], passedOver: { costlyPaths: 1 } });
+});
+
 test("what is not listed is counted", async () => {
   await using folder = new Folder(FILES);
   const advice = "give a narrower path or files, or a higher limit";

@@ -38,7 +38,7 @@ test("what the host excludes does not exist, and the tools say what that is", as
     },
   );
   expect(await folder.call("list_files", { files: "**" })).toEqual({ paths: [".git/c", "docs/new/b.md"] });
-  expect(await folder.call("read_file", { path: "docs/old/b.md" })).toBe('"docs/old" is kept from these tools.');
+  expect(await folder.call("read_file", { path: "docs/old/b.md" })).toBe('"docs/old/b.md" is kept from these tools.');
   expect(folder.tools[0]?.description).toContain("Without *.pem, docs/old.");
   expect(workspaceTools({ root: folder.root, exclude: [] })[0]?.description).not.toContain("Without");
   const many = workspaceTools({ root: folder.root, exclude: Array.from({ length: 13 }, (_, index) => `x${index}`) });

@@ -1,9 +1,11 @@
 import { execFileSync } from "node:child_process";
 import { linkSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Slices } from "../../src/values/in-slices.ts";
 import { Lane } from "../../src/values/slice-scheduler.ts";
+import { Glob } from "../../src/workspace/glob.ts";
 import { Search, Workspace } from "../../src/workspace/workspace.ts";
 import { Folder } from "./folder.ts";
 
@@ -115,6 +117,28 @@ test("a root that is a link is the folder that it leads to", async () => {
   symlinkSync(folder.root, join(folder.outside, "to-root"));
   const workspace = new Workspace(join(folder.outside, "to-root"), []);
   expect(String(await workspace.read(workspace.place("./src//a.txt"), 100))).toBe("inside\n");
+});
+
+test("what is excluded stays so at a path at which the pattern is too costly", () => {
+  const excluding = new Workspace(tmpdir(), [new Glob(`${"{a,b*}".repeat(100)}c`)]);
+  expect(() => excluding.place(`${"b".repeat(4000)}`)).toThrow("is kept from these tools");
+  expect(excluding.place("b").path).toBe("b");
+});
+
+/** A folder of which its root has very many files. */
+class Crowded extends Workspace {
+  override async entries(): Promise<readonly string[]> {
+    return Array.from({ length: 200_000 }, (_, index) => `f${index}`);
+  }
+}
+
+test("a folder may have more files than a call of a function has arguments", async () => {
+  const crowded = new Crowded(tmpdir(), []);
+  const search = new Search(new Slices(new Lane("")), new AbortController().signal);
+  let found = 0;
+  for await (const { path } of crowded.files({ path: "", full: tmpdir() }, search))
+    if (path.startsWith("f")) found += 1;
+  expect(found).toBe(200_000);
 });
 
 test("a folder that goes away during a search is counted, and the rest is found", async () => {
