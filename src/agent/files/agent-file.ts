@@ -1,4 +1,6 @@
-import { readFile } from "node:fs/promises";
+import { isUtf8 } from "node:buffer";
+import { constants } from "node:fs";
+import { open } from "node:fs/promises";
 import { PortcullisError } from "../../errors.ts";
 import type { Model } from "../../models/model.ts";
 import { isModelName, MODEL_NAMES, type ModelName } from "../../models/model-name.ts";
@@ -6,7 +8,7 @@ import { nearest } from "../../option-rules/nearest.ts";
 import { isMeantBy } from "../../tools/tool-name.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { INHERIT } from "../as-tools/agent-as-tool.ts";
-import { type Field, fileError, type MarkdownFile, readMarkdown } from "./frontmatter.ts";
+import { type Field, fileError, type MarkdownFile, readMarkdown, shownPath } from "./frontmatter.ts";
 
 /** Bytes of the longest file. */
 const FILE_BYTES = 256 * 1024;
@@ -70,7 +72,7 @@ export class AgentFile {
       );
       throw this.at(
         "tools",
-        `there is no tool ${JSON.stringify(name)} that an agent may have${meant === undefined ? "." : `, did you mean ${meant}?`} A file can only leave tools out.`,
+        `there is no tool ${JSON.stringify(name.slice(0, 200))} that an agent may have${meant === undefined ? "." : `, did you mean ${meant}?`} A file can only leave tools out.`,
       );
     }
     return tools.filter((tool) => names.some((name) => isMeantBy(name, tool.name)));
@@ -104,18 +106,31 @@ export class AgentFile {
 
 /** Reads a file. Rejects with `option_invalid`, with the place in it. */
 export async function readAgentFile(path: string): Promise<AgentFile> {
-  let bytes: Buffer;
+  const refused = (why: string, cause?: unknown) =>
+    new PortcullisError("option_invalid", `${shownPath(path)}: ${why}.`, { cause });
+  let read: { readonly bytes: Buffer } | { readonly fault: string };
   try {
-    bytes = await readFile(path);
+    read = await readBounded(path);
   } catch (cause) {
     const { code = String(cause) } = cause as NodeJS.ErrnoException;
-    const why = code === "ENOENT" ? "there is no such file" : `it cannot be read: ${code}`;
-    throw new PortcullisError("option_invalid", `${path}: ${why}.`, { cause });
+    throw refused(code === "ENOENT" ? "there is no such file" : `it cannot be read: ${code}`, cause);
   }
-  if (bytes.length > FILE_BYTES)
-    throw new PortcullisError(
-      "option_invalid",
-      `${path}: it has ${bytes.length} bytes, at most ${FILE_BYTES} are read.`,
-    );
-  return new AgentFile(readMarkdown(path, bytes.toString("utf8"), FIELDS));
+  if ("fault" in read) throw refused(read.fault);
+  if (!isUtf8(read.bytes)) throw refused("it is no text in UTF-8");
+  return new AgentFile(readMarkdown(path, read.bytes.toString("utf8"), FIELDS));
+}
+
+/** Reads a regular file, and no more than its bound. What is none may never end, or never begin. */
+async function readBounded(path: string): Promise<{ readonly bytes: Buffer } | { readonly fault: string }> {
+  await using file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  const found = await file.stat();
+  if (found.isDirectory()) return { fault: "it is a folder, and no file" };
+  if (!found.isFile()) return { fault: "it is no regular file" };
+  if (found.size > FILE_BYTES) return { fault: `it has ${found.size} bytes, at most ${FILE_BYTES} are read` };
+  const bytes = Buffer.alloc(FILE_BYTES + 1);
+  let length = 0;
+  for (let more = 1; more > 0; length += more)
+    more = (await file.read(bytes, length, bytes.length - length, length)).bytesRead;
+  if (length > FILE_BYTES) return { fault: `it has more bytes than it says, at most ${FILE_BYTES} are read` };
+  return { bytes: bytes.subarray(0, length) };
 }

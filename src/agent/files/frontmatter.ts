@@ -1,5 +1,6 @@
 import { PortcullisError } from "../../errors.ts";
 import { nearest } from "../../option-rules/nearest.ts";
+import { cleanText, written } from "../../output/clean-text.ts";
 
 /** A field of a file: text, or a list of texts. */
 export interface Field {
@@ -19,12 +20,19 @@ export interface MarkdownFile {
 }
 
 const FENCE = "---";
+/** What ends a line in YAML. */
+const LINE_BREAK = /\r\n|\r|\n/;
 /** What a plain value cannot begin with: YAML gives these characters a meaning that is not read here. */
 const RESERVED = new Set("{&*!%@`#?,]}");
 
 /** An `option_invalid` error with a place in a file. */
 export function fileError(path: string, line: number, what: string): PortcullisError {
-  return new PortcullisError("option_invalid", `${path}:${line}: ${what}`);
+  return new PortcullisError("option_invalid", `${shownPath(path)}:${line}: ${what}`);
+}
+
+/** A path in one line. Names of files may have line breaks, and characters that control a terminal. */
+export function shownPath(path: string): string {
+  return cleanText(path).replaceAll(/[\n\t]/g, written);
 }
 
 /**
@@ -33,7 +41,11 @@ export function fileError(path: string, line: number, what: string): PortcullisE
  * not begin with `---` has no fields.
  */
 export function readMarkdown(path: string, source: string, known: readonly string[]): MarkdownFile {
-  const lines = source.replace(/^\ufeff/, "").split(/\r?\n/);
+  const lines = source.replace(/^\ufeff/, "").split(LINE_BREAK);
+  const begin = lines.findIndex((line) => line.trim() !== "");
+  // Taken for text, such fields would leave the text with all tools.
+  if (begin > 0 && lines[begin]?.trimEnd() === FENCE)
+    throw fileError(path, begin + 1, `fields begin in the first line: take out what is above ${FENCE}.`);
   if (lines[0]?.trimEnd() !== FENCE) return { path, fields: new Map(), text: lines.join("\n"), textLine: 1 };
   const end = lines.findIndex((line, index) => index > 0 && line.trimEnd() === FENCE);
   if (end < 0) throw fileError(path, 1, `the fields have no end: write a line ${FENCE} behind them.`);

@@ -6,6 +6,8 @@ import { type AgentFile, readAgentFile } from "./agent-file.ts";
 
 /** Longest text of arguments, in UTF-16 code units. */
 const ARGUMENTS_LENGTH = 1024 * 1024;
+/** Longest text with its arguments filled in: an argument may be named in many places. */
+const TASK_LENGTH = 2 * ARGUMENTS_LENGTH;
 const PLACE = /\$(?:(?<all>ARGUMENTS\b)|(?<number>[1-9]\d?))/g;
 
 /** A task from a file, with its arguments filled in. */
@@ -44,12 +46,19 @@ export async function loadCommand(file: string, args: string | readonly string[]
 function filled(file: AgentFile, list: readonly string[], text: string): string {
   const source = file.requiredText("what is to be done");
   let places = 0;
+  let length = source.length;
   const task = source.replaceAll(PLACE, (place, all: string | undefined, number: string, offset: number) => {
     places += 1;
-    if (all !== undefined) return text;
-    const given = list[Number(number) - 1];
-    if (given !== undefined) return given;
-    throw file.inText(offset, `${place} has no argument: ${list.length} ${list.length === 1 ? "was" : "were"} given.`);
+    const given = all === undefined ? list[Number(number) - 1] : text;
+    if (given === undefined)
+      throw file.inText(
+        offset,
+        `${place} has no argument: ${list.length} ${list.length === 1 ? "was" : "were"} given.`,
+      );
+    length += given.length - place.length;
+    if (length > TASK_LENGTH)
+      throw file.inText(offset, `filled in here, the text has more than ${TASK_LENGTH} characters.`);
+    return given;
   });
   if (places === 0 && list.length > 0)
     throw file.inText(0, "arguments were given, and the text has no place for them: write $ARGUMENTS or $1 there.");

@@ -1,4 +1,5 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { readAgentFile } from "../../../src/agent/files/agent-file.ts";
@@ -119,6 +120,28 @@ test("two agents of one name, an agent without a text, and folders without agent
   await expect(loadAgents("", { tools, allowedCallers: ["direct"] })).rejects.toThrow("is no path of a folder");
 });
 
+test("what is no regular file, or no text, is refused, and nothing waits for it", async () => {
+  const folder = folderWith({ "latin.md": Buffer.from("---\nname: caf\xe9\n---\n", "latin1") });
+  const path = (name: string) => join(folder, name);
+  await expect(readAgentFile(path("latin.md"))).rejects.toThrow("it is no text in UTF-8.");
+  execFileSync("mkfifo", [path("pipe.md")]);
+  await expect(readAgentFile(path("pipe.md"))).rejects.toThrow("it is no regular file.");
+  symlinkSync("/dev/zero", path("endless.md"));
+  await expect(readAgentFile(path("endless.md"))).rejects.toThrow("it is no regular file.");
+});
+
+test("an error names a file in one line, whatever its name has", async () => {
+  const name = "a\n\u001b[2Jb.md:1: all is well.md";
+  await expect(load({ [name]: "---\nname: x\ndescription\n---" })).rejects.toThrow(
+    "a\\u000a\\u001b[2Jb.md:1: all is well.md:3: expected a field",
+  );
+});
+
+test("a line ends as in YAML, so that no field hides in another", async () => {
+  const agents = await load({ "a.md": "---\rname: a\rdescription: A\rtools: []\r---\rRead.\r" });
+  expect(agents.map(({ name, description }) => [name, description])).toEqual([["a", "A"]]);
+});
+
 test.each([
   [{ tools: undefined }, "loadAgents({ tools })"],
   [{ allowedCallers: [] }, "loadAgents({ allowedCallers })"],
@@ -134,7 +157,7 @@ test("a file that is a folder, or missing, is refused by its path", async () => 
   const folder = folderWith({});
   mkdirSync(join(folder, "x.md"));
   await expect(loadAgents(folder, { tools, allowedCallers: ["direct"] })).rejects.toThrow(
-    "x.md: it cannot be read: EISDIR.",
+    "x.md: it is a folder, and no file.",
   );
   await expect(readAgentFile(join(folder, "y.md"))).rejects.toThrow("y.md: there is no such file.");
   writeFileSync(join(folder, "z.md"), "text");

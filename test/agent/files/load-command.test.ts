@@ -33,6 +33,14 @@ test("other dollars stand for themselves, and numbers have two digits at most", 
   );
 });
 
+test("a text that names its arguments in many places is refused where it becomes too long", async () => {
+  const args = "x".repeat(1_000_000);
+  await expect(load("\n$ARGUMENTS $1\n$1", args)).rejects.toThrow(
+    "fix-issue.md:3: filled in here, the text has more than 2097152 characters.",
+  );
+  await expect(load("$ARGUMENTS ".repeat(20_000), args)).rejects.toThrow("fix-issue.md:1: filled in here");
+});
+
 test("without arguments $ARGUMENTS is empty", async () => {
   expect((await load("Look around. $ARGUMENTS")).task).toBe("Look around. ");
 });
@@ -48,6 +56,7 @@ test.each([
   ["Do.", 1, "loadCommand(file, args): expected a text, or an array of texts"],
   ["Do.", ["a", 1], "loadCommand(file, args): expected"],
   ["Do $1.", "x".repeat(1024 * 1024 + 1), "loadCommand(file, args): expected"],
+  ["\n---\ntools: []\n---\nDo.", "", "fix-issue.md:2: fields begin in the first line: take out what is above ---."],
 ])("%j with %j is refused", async (text, args, message) => {
   await expect(load(text, args as string)).rejects.toThrow(message);
   await expect(load(text, args as string)).rejects.toMatchObject({ code: "option_invalid" });
