@@ -15,34 +15,55 @@ export interface DeclaredSecret {
   readonly what: string;
 }
 
-/** Texts of one declaration that are looked at, and characters of each. */
+/** Different texts of one declaration that are looked at. */
 const MAX_TEXTS = 20_000;
-const TEXT_LENGTH = 20_000;
+/** Texts that are remembered over all declarations, and the longest of them: most are keywords of schemas. */
+const REMEMBERED = { texts: 10_000, characters: 64 } as const;
 
-interface DeclaredText {
-  readonly pointer: string;
-  readonly text: string;
-  /** The name of the field whose value it is, if it is one: a default, an example, an alternative. */
+/** Keywords of a schema whose own names are fields, or parts that are referred to. */
+const OF_FIELDS: ReadonlySet<string> = new Set([
+  "properties",
+  "patternProperties",
+  "$defs",
+  "definitions",
+  "dependentRequired",
+  "dependentSchemas",
+]);
+/** Keywords of a schema whose values are values of the field itself. */
+const OF_VALUES: ReadonlySet<string> = new Set(["default", "const", "enum", "examples", "example"]);
+
+/** A place in a declaration. */
+interface Place {
+  readonly above: Place | undefined;
+  readonly name: string;
+  /** Its name is a secret, and is not shown. */
+  isSecret: boolean;
+}
+
+/** A part of a declaration that has not been looked at. */
+interface Part {
+  readonly part: unknown;
+  readonly at: Place | undefined;
+  /** What its names are: keywords of a schema, fields, or those of a value. */
+  readonly role: "schema" | "fields" | "value";
+  /** The field whose schema or value it is. */
   readonly field: string | undefined;
+  readonly isName?: boolean;
 }
 
 /**
  * Secrets and internal addresses in the declarations of tools, in the order of the tools. Without a `redact` that finds secrets
- * only values under the names of secrets are found, and addresses.
+ * only values under the names of secrets are found, and addresses. A declaration with too many texts is one of the results.
  */
 export async function declaredSecrets(
   tools: readonly Tool[],
   redact: Redact = () => [],
 ): Promise<readonly DeclaredSecret[]> {
+  const known = new Map<string, string | undefined>();
   const found: DeclaredSecret[] = [];
-  for (const tool of tools) {
-    for (const one of textsOf(declarationOf(tool))) {
-      const findings = await redact({ text: one.text, to: "log" });
-      const secret = findings[0]?.what ?? (isValueOfSecret(one) ? "a value under a secret's name" : undefined);
-      const what = secret === undefined ? internalAddress(one.text) : `a secret (${secret})`;
-      if (what !== undefined) found.push({ tool: tool.name, pointer: one.pointer, what });
-    }
-  }
+  for (const tool of tools)
+    for (const { at, what } of await findingsIn(declarationOf(tool), redact, known))
+      found.push({ tool: tool.name, pointer: pointerOf(at), what });
   return found;
 }
 
@@ -51,65 +72,114 @@ function declarationOf(tool: Tool): object {
   return { name, description, instructions, tags, input: inputSchemaOf(tool), output: outputSchemaOf(tool) };
 }
 
-/** Keywords of a schema whose values are values of the field itself. */
-const OF_VALUES: ReadonlySet<string> = new Set(["default", "const", "enum", "examples", "example"]);
+interface Finding {
+  readonly at: Place | undefined;
+  readonly what: string;
+}
 
-/** All names and texts of a declaration. */
-function textsOf(declaration: object): readonly DeclaredText[] {
-  const texts: DeclaredText[] = [];
-  const open: { readonly part: unknown; readonly pointer: string; readonly field: string | undefined }[] = [
-    { part: declaration, pointer: "", field: undefined },
-  ];
-  for (let next = open.pop(); next && texts.length < MAX_TEXTS; next = open.pop()) {
-    const { part, pointer, field } = next;
-    if (typeof part === "string") texts.push({ pointer, field, text: part.slice(0, TEXT_LENGTH) });
-    else if (Array.isArray(part))
-      for (const [index, child] of [...part.entries()].toReversed())
-        open.push({ part: child, pointer: `${pointer}/${index}`, field });
-    else if (isFields(part))
-      for (const [name, child] of Object.entries(part).toReversed()) {
-        const place = `${pointer}/${escaped(name)}`;
-        if (child === undefined) continue;
-        open.push({ part: child, pointer: place, field: fieldOf(pointer, name, field) });
-        if (isPropertyPlace(pointer)) open.push({ part: name, pointer: place, field: undefined });
-      }
+/** `known` has the secrets of texts that were looked at before. */
+async function findingsIn(
+  declaration: object,
+  redact: Redact,
+  known: Map<string, string | undefined>,
+): Promise<readonly Finding[]> {
+  const found: Finding[] = [];
+  const looked = new Set<string>();
+  const open: Part[] = [{ part: declaration, at: undefined, role: "schema", field: undefined }];
+  for (let next = open.pop(); next; next = open.pop()) {
+    const { part, at, isName } = next;
+    if (typeof part !== "string") {
+      for (const inner of partsOf(next).toReversed()) open.push(inner);
+      continue;
+    }
+    looked.add(part);
+    if (looked.size > MAX_TEXTS)
+      return [...found, { at, what: `${MAX_TEXTS} texts before this one were looked at, and none from here on` }];
+    const secret = (await secretIn(part, redact, known)) ?? valueOfSecret(next);
+    if (at && isName && secret !== undefined) at.isSecret = true;
+    const what = secret === undefined ? internalAddress(part) : `a secret (${secret})`;
+    if (what !== undefined) found.push({ at, what });
   }
-  return texts;
+  return found;
 }
 
-function isPropertyPlace(pointer: string): boolean {
-  return pointer.endsWith("/properties");
+/** What is in a part, each name before what it names. */
+function partsOf({ part, at, role, field }: Part): readonly Part[] {
+  if (Array.isArray(part))
+    return part.map((one: unknown, index) => ({ part: one, at: below(at, String(index)), role, field }));
+  if (!isFields(part)) return [];
+  return Object.entries(part).flatMap(([name, one]): Part[] => {
+    if (one === undefined) return [];
+    const place = below(at, name);
+    const inner = role === "schema" ? roleUnder(name) : role === "fields" ? "schema" : "value";
+    return [
+      { part: name, at: place, role, field: undefined, isName: true },
+      { part: one, at: place, role: inner, field: role === "schema" ? field : name },
+    ];
+  });
 }
 
-/** The field whose schema, or whose value, a child is. */
-function fieldOf(pointer: string, name: string, field: string | undefined): string | undefined {
-  return isPropertyPlace(pointer) ? name : field;
+function roleUnder(keyword: string): Part["role"] {
+  return OF_FIELDS.has(keyword) ? "fields" : OF_VALUES.has(keyword) ? "value" : "schema";
 }
 
-function isValueOfSecret({ pointer, text, field }: DeclaredText): boolean {
-  if (field === undefined || text === "" || !isSecretName(field)) return false;
-  const [last = "", before = ""] = pointer.split("/").toReversed();
-  return OF_VALUES.has(last) || OF_VALUES.has(before);
+async function secretIn(
+  text: string,
+  redact: Redact,
+  known: Map<string, string | undefined>,
+): Promise<string | undefined> {
+  if (known.has(text)) return known.get(text);
+  const secret = (await redact({ text, to: "log" }))[0]?.what;
+  if (text.length <= REMEMBERED.characters && known.size < REMEMBERED.texts) known.set(text, secret);
+  return secret;
+}
+
+function valueOfSecret({ part, role, field, isName }: Part): string | undefined {
+  const isValue = role === "value" && !isName && part !== "" && field !== undefined;
+  return isValue && isSecretName(field) ? "a value under a secret's name" : undefined;
+}
+
+function below(above: Place | undefined, name: string): Place {
+  return { above, name, isSecret: false };
+}
+
+function pointerOf(place: Place | undefined): string {
+  const names: string[] = [];
+  for (let at = place; at; at = at.above)
+    names.push(at.isSecret ? "…" : at.name.replaceAll("~", "~0").replaceAll("/", "~1"));
+  return names
+    .map((name) => `/${name}`)
+    .toReversed()
+    .join("");
 }
 
 /** Endings of names that only networks of one's own resolve. */
 const INTERNAL_NAMES = ["internal", "intranet", "local", "localdomain", "lan", "corp", "home.arpa", "localhost"];
-/** What may be an address or the name of a host. */
-const HOST = /[\w.:-]{2,253}/g;
+/** A name without a dot that is a host by what stands before or behind it. */
+const BARE_HOST = /\/\/(localhost|intranet)(?![\w.-])|(localhost):\d/i;
+/** Longest name of a host, and what may stand around it. */
+const HOST_LENGTH = 260;
 
 /** An address of a network of one's own in a text; undefined if it has none. */
 function internalAddress(text: string): string | undefined {
-  for (const [word] of text.matchAll(HOST)) {
-    const host = word.replace(/^[.:]{1,253}|[.:]{1,253}$/g, "").toLowerCase();
-    const [name = "", port = ""] = isIP(host) === 6 ? [host] : host.split(":");
-    if (isIP(name) !== 0 && !isPublicAddress(name)) return `an internal address (${name})`;
-    const isBare = name === "localhost" && port !== "";
-    if (isBare || (name.includes(".") && INTERNAL_NAMES.some((ending) => name.endsWith(`.${ending}`))))
-      return `an internal address (${name})`;
+  for (const word of text.toLowerCase().split(/[^\w.:-]/)) {
+    const whole = trimmed(word);
+    // Behind a colon stands a port, or another host; a hyphen is of a name, or between two addresses.
+    const names = isIP(whole) === 6 ? [whole] : word.split(":").map(trimmed);
+    const internal = names.flatMap((name) => [name, ...name.split("-")]).find(isInternal);
+    if (internal !== undefined) return `an internal address (${internal})`;
   }
-  return undefined;
+  const [, address, atPort] = BARE_HOST.exec(text) ?? [];
+  const bare = address ?? atPort;
+  return bare === undefined ? undefined : `an internal address (${bare.toLowerCase()})`;
 }
 
-function escaped(name: string): string {
-  return name.replaceAll("~", "~0").replaceAll("/", "~1");
+/** A word without what ends a sentence; empty if it is too long for a host. */
+function trimmed(word: string): string {
+  return word.length > HOST_LENGTH ? "" : word.replace(/^[.:]{1,260}|[.:]{1,260}$/g, "");
+}
+
+function isInternal(name: string): boolean {
+  if (isIP(name) !== 0) return !isPublicAddress(name);
+  return name.includes(".") && INTERNAL_NAMES.some((ending) => name.endsWith(`.${ending}`));
 }

@@ -21,6 +21,13 @@ const found = async (changes: object) =>
   (await declaredSecrets([toolWith(changes)], redactSecrets())).map(({ pointer, what }) => [pointer, what]);
 const KEY = `ghp_${"a1B2c3D4e5".repeat(4).slice(0, 36)}`;
 
+/** Fields within fields, the innermost with this schema. */
+function nested(levels: number, schema: object): object {
+  let properties: object = { a: schema };
+  for (let level = 1; level < levels; level += 1) properties = { a: { properties } };
+  return properties;
+}
+
 test.each<[string, object, string, string]>([
   ["a description", { description: "Ask 10.1.2.3 first." }, "/description", "an internal address (10.1.2.3)"],
   [
@@ -67,6 +74,62 @@ test.each<[string, object, string, string]>([
     "/input/properties/a~1b~0c/const",
     "an internal address (10.0.0.1)",
   ],
+  [
+    "a name within a default",
+    input({ hosts: { default: { "10.0.0.1": 1 } } }),
+    "/input/properties/hosts/default/10.0.0.1",
+    "an internal address (10.0.0.1)",
+  ],
+  [
+    "a pattern of names",
+    { input: jsonSchema({ type: "object", patternProperties: { "^db.internal": {} } }) },
+    "/input/patternProperties/^db.internal",
+    "an internal address (db.internal)",
+  ],
+  [
+    "names that need each other",
+    { input: jsonSchema({ type: "object", dependentRequired: { "db.internal": ["a"] } }) },
+    "/input/dependentRequired/db.internal",
+    "an internal address (db.internal)",
+  ],
+  [
+    "a part of the schema",
+    { input: jsonSchema({ type: "object", $defs: { password: { const: "hunter2" } } }) },
+    "/input/$defs/password/const",
+    "a secret (a value under a secret's name)",
+  ],
+  [
+    "a password within a default",
+    input({ config: { default: { of: [{ password: "hunter2" }] } } }),
+    "/input/properties/config/default/of/0/password",
+    "a secret (a value under a secret's name)",
+  ],
+  [
+    "a password within an example of the whole input",
+    { input: jsonSchema({ type: "object", examples: [{ password: "hunter2" }] }) },
+    "/input/examples/0/password",
+    "a secret (a value under a secret's name)",
+  ],
+  ["a range", { description: "Hosts 10.0.0.1-10.0.0.9." }, "/description", "an internal address (10.0.0.1)"],
+  ["a host behind a word", { description: "redis:10.0.0.5:6379" }, "/description", "an internal address (10.0.0.5)"],
+  [
+    "an address of this machine",
+    { description: "http://localhost/a" },
+    "/description",
+    "an internal address (localhost)",
+  ],
+  [
+    "the end of a long text",
+    { description: `${"word ".repeat(10_000)}10.0.0.1` },
+    "/description",
+    "an internal address (10.0.0.1)",
+  ],
+  [
+    "the 100th level",
+    input(nested(100, { const: "10.0.0.1" })),
+    `${"/input/properties/a"}${"/properties/a".repeat(99)}/const`,
+    "an internal address (10.0.0.1)",
+  ],
   ["instructions", { instructions: "Use 172.16.0.1." }, "/instructions", "an internal address (172.16.0.1)"],
   [
     "the output",
@@ -84,10 +147,20 @@ test("finds a key by its form, and does not show it", async () => {
   expect(JSON.stringify(told)).not.toContain(KEY);
 });
 
+test("a name that is a secret is found and not shown, nor where else it stands in a pointer", async () => {
+  const told = await found(input({ [KEY]: { description: "At 10.0.0.1.", default: { [KEY]: 1 } } }));
+  expect(told).toEqual([
+    ["/input/properties/…", expect.stringMatching(/^a secret \(.+\)$/) as string],
+    ["/input/properties/…/description", "an internal address (10.0.0.1)"],
+    ["/input/properties/…/default/…", expect.stringMatching(/^a secret \(.+\)$/) as string],
+  ]);
+});
+
 test.each([
   ["Finds people at 8.8.8.8 or https://api.example.com/local/internal."],
   ["The local.field of a row; version 1.2.3; a time like 10:20."],
   ["A password is never asked for; see localhost."],
+  ["A field a.b-c or x-y:z, a range 1.2-3.4, a file local.ts, a word localhosts://x."],
 ])("finds nothing in %j", async (description) => {
   expect(await found({ description, ...input({ password: { type: "string", description: "of the user" } }) })).toEqual(
     [],
@@ -111,7 +184,20 @@ test("without rules for secrets, names and addresses are found", async () => {
   ]);
 });
 
-test("a schema of many texts is looked at within bounds", async () => {
-  const properties = Object.fromEntries(Array.from({ length: 15_000 }, (_, at) => [`f${at}`, { type: "string" }]));
-  expect(await declaredSecrets([toolWith(input(properties))])).toEqual([]);
+test("of a declaration with too many texts it is said where the look ended", async () => {
+  const many = (count: number) =>
+    input(Object.fromEntries(Array.from({ length: count }, (_, at) => [`f${at}`, { type: "string" }])));
+  const tools = [
+    toolWith(many(19_000)),
+    toolWith({ name: "b", ...many(25_000) }),
+    toolWith({ name: "c", description: "10.0.0.1" }),
+  ];
+  expect(await declaredSecrets(tools)).toEqual([
+    {
+      tool: "b",
+      pointer: expect.stringMatching(/^\/input\/properties\/f199\d\d$/) as string,
+      what: "20000 texts before this one were looked at, and none from here on",
+    },
+    { tool: "c", pointer: "/description", what: "an internal address (10.0.0.1)" },
+  ]);
 });
