@@ -127,7 +127,7 @@ test.each<[string, object, string, string]>([
   [
     "the 100th level",
     input(nested(100, { const: "10.0.0.1" })),
-    `${"/input/properties/a"}${"/properties/a".repeat(99)}/const`,
+    `/input/properties/a${"/properties/a".repeat(99)}/const`,
     "an internal address (10.0.0.1)",
   ],
   ["instructions", { instructions: "Use 172.16.0.1." }, "/instructions", "an internal address (172.16.0.1)"],
