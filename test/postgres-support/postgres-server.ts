@@ -67,8 +67,13 @@ export class PostgresServer implements AsyncDisposable {
   }
 
   /** Runs statements as the superuser. */
-  async sql(text: string, values?: unknown[]): Promise<Record<string, unknown>[]> {
-    const client = new Client({ connectionString: this.url() });
+  sql(text: string, values?: unknown[]): Promise<Record<string, unknown>[]> {
+    return this.sqlIn("postgres", text, values);
+  }
+
+  /** The same in another database. */
+  async sqlIn(database: string, text: string, values?: unknown[]): Promise<Record<string, unknown>[]> {
+    const client = new Client({ connectionString: this.url({ database }) });
     client.on("error", () => {});
     await client.connect();
     try {

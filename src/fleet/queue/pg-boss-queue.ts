@@ -132,6 +132,8 @@ export class PgBossQueue implements WakeQueue, AsyncDisposable {
   async #start(): Promise<PgBoss> {
     const missing = "A fleet needs the package pg-boss: npm install pg-boss.";
     const { PgBoss } = await loadPackage("queue_unavailable", missing, () => import("pg-boss"));
+    // The first statement makes the journal's own tables: what is refused after it is the queue's.
+    await this.#database.query("SELECT 1");
     const make = () => {
       const boss = new PgBoss({ db: this.#db(), schema: SCHEMA, useListenNotify: true, schedule: false });
       return boss.on("error", this.#onError);
@@ -148,8 +150,8 @@ export class PgBossQueue implements WakeQueue, AsyncDisposable {
       await this.#order.open();
     } catch (cause) {
       await boss.stop({ graceful: false }).catch(() => {});
-      // The journal says itself that its database cannot be used.
-      if (PortcullisError.is(cause)) throw cause;
+      // The journal says itself that its database cannot be used. What rights the queue needs, it does not know.
+      if (PortcullisError.is(cause) && cause.code !== "journal_read_only") throw cause;
       throw new PortcullisError(
         "queue_unavailable",
         `The queue of the fleet cannot be opened in the journal's database (schema ${SCHEMA}): ${reasonOf(cause)}. The role of the URL needs the right to create a schema there, once.`,
@@ -270,6 +272,8 @@ function wasMadeByAnother(error: unknown): boolean {
   return code === "23505" && schema === "pg_catalog";
 }
 
+/** What PostgreSQL says, also where the journal has made a sentence of it. */
 function reasonOf(cause: unknown): string {
+  if (PortcullisError.is(cause) && cause.cause instanceof Error) return cause.cause.message;
   return cause instanceof Error ? cause.message : String(cause);
 }

@@ -1,0 +1,327 @@
+import { spawnSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { createFleet, type FleetOptions } from "../../src/fleet/index.ts";
+import { createRuntime, defineTool, type RuntimeOptions } from "../../src/index.ts";
+import { createPostgresJournal, type PostgresJournalOptions } from "../../src/journal/index.ts";
+import { createMemorySandbox } from "../../src/testing.ts";
+import { openOwner, SECRET } from "../owners/owned-fleet.ts";
+import { noPostgres, PostgresServer, type UrlParts } from "../postgres-support/postgres-server.ts";
+
+/* What may be wrong around a fleet: each is told in one clear sentence, and nothing is lost. */
+
+const common = { description: "d", input: z.object({ n: z.number() }), allowedCallers: ["programmatic"] } as const;
+const double = defineTool({ ...common, name: "double", effect: "read", handler: ({ n }) => 2 * n });
+const DOUBLE = "return await tools.double({ n: 21 });";
+const DONE = { type: "completed", value: 42 };
+
+describe.skipIf(noPostgres)("bad input of a fleet", () => {
+  let server: PostgresServer;
+  let count = 0;
+  const stack = new AsyncDisposableStack();
+  beforeAll(async () => {
+    server = stack.use(await PostgresServer.start());
+  }, 120_000);
+  afterAll(() => stack.disposeAsync(), 60_000);
+
+  async function makeDatabase(): Promise<string> {
+    const database = `bad_${(count += 1)}`;
+    await server.sql(`CREATE DATABASE ${database}`);
+    return database;
+  }
+
+  /** Processes of one fleet, in a database of its own or at this URL. */
+  async function share(url?: UrlParts | string) {
+    const processes = new AsyncDisposableStack();
+    const parts = url ?? { database: await makeDatabase() };
+    const address = typeof parts === "string" ? parts : server.url(parts);
+    const told: string[] = [];
+    const join = async (
+      options: Partial<RuntimeOptions> = {},
+      journalOptions: Partial<PostgresJournalOptions> = {},
+      fleetOptions: Partial<FleetOptions> = {},
+    ) => {
+      const journal = processes.use(createPostgresJournal({ url: address, ...journalOptions }));
+      const fleet = processes.use(
+        createFleet({ journal, onError: (error) => void told.push(`queue: ${String(error)}`), ...fleetOptions }),
+      );
+      const own = { sandbox: createMemorySandbox(), approve: () => "later" as const, leaseMs: 1000 };
+      return processes.use(
+        await createRuntime({ tools: [double], logger: { error: () => {} }, ...own, fleet, ...options }),
+      );
+    };
+    const work = async (runtime: Awaited<ReturnType<typeof join>>) =>
+      processes.use(
+        await runtime.work({ reconcileMs: 100, onError: (error) => void told.push((error as Error).message) }),
+      );
+    const sql = (text: string) => {
+      if (typeof parts === "string") throw new Error("It has a database of its own.");
+      return server.sqlIn(parts.database ?? "postgres", text);
+    };
+    return { join, work, told, sql, [Symbol.asyncDispose]: () => processes.disposeAsync() };
+  }
+
+  /** What a process is told that cannot become a part of the fleet. */
+  async function refused(url: UrlParts | string, options: Partial<PostgresJournalOptions> = {}) {
+    await using shared = await share(url);
+    const error: unknown = await shared.join({}, { unavailableMs: 200, ...options }).catch((cause: unknown) => cause);
+    expect(String(error)).not.toContain("correct-horse");
+    return error;
+  }
+
+  test("no database", async () => {
+    expect(await refused("postgres://ana@127.0.0.1:1/work")).toMatchObject({
+      code: "journal_unavailable",
+      message: expect.stringMatching(
+        /^The journal postgres:\/\/ana@127\.0\.0\.1:1\/work cannot be used, for \d+ ms \(connect ECONNREFUSED 127\.0\.0\.1:1\)\. Nothing of this is half done\. Check that the database runs and answers/,
+      ) as string,
+    });
+    expect(await refused({ database: "nowhere" })).toMatchObject({
+      code: "journal_unavailable",
+      message: expect.stringMatching(/no such database/) as string,
+    });
+  });
+
+  test("a wrong password", async () => {
+    expect(await refused({ password: "s3cret-word" })).toMatchObject({
+      code: "journal_unavailable",
+      message: expect.stringMatching(
+        /^The database postgres:\/\/postgres@127\.0\.0\.1:\d+\/postgres refuses this user .*\. Check the user and the password of the URL/,
+      ) as string,
+    });
+  });
+
+  test("a database of a newer format, which stays as it is", async () => {
+    const database = await makeDatabase();
+    {
+      await using shared = await share({ database });
+      await (await shared.join()).submit(DOUBLE, { execution: "kept" });
+    }
+    await server.sqlIn(database, "UPDATE portcullis.journal_format SET version = 99");
+    expect(await refused({ database })).toMatchObject({
+      code: "journal_version",
+      message: expect.stringMatching(
+        /has version 99 of its tables, and this version of portcullis reads version \d+\. Open it with the version that wrote it/,
+      ) as string,
+    });
+    expect(await server.sqlIn(database, "SELECT id FROM portcullis.executions")).toEqual([{ id: "kept" }]);
+  });
+
+  test("a schema without rights: that of the journal, and that of the queue", async () => {
+    const database = await makeDatabase();
+    await server.sql("CREATE ROLE guest LOGIN PASSWORD 'guest-word'");
+    const guest = { user: "guest", password: "guest-word", database };
+    expect(await refused(guest)).toMatchObject({
+      code: "journal_read_only",
+      message: expect.stringMatching(/may not be used by this user/) as string,
+    });
+    await server.sqlIn(database, "CREATE SCHEMA portcullis AUTHORIZATION guest");
+    expect(await refused(guest)).toMatchObject({
+      code: "queue_unavailable",
+      message: expect.stringMatching(
+        /\(schema portcullis_queue\): permission denied for database .*\. The role of the URL needs the right to create a schema there, once\.$/,
+      ) as string,
+    });
+  });
+
+  test("a full disk: what does not fit is not there, and goes in once there is room", async ({ skip }) => {
+    const folder = `${server.folder}/small`;
+    const mount = `mkdir ${folder} && mount -t tmpfs -o size=3m tmpfs ${folder} && chown postgres ${folder}`;
+    if (spawnSync("sh", ["-c", mount]).status !== 0) {
+      process.stderr.write("A full disk is not tested: this user may not mount one.\n");
+      skip("this user may not mount a disk");
+    }
+    const database = await makeDatabase();
+    try {
+      await using shared = await share({ database });
+      const [submitter, worker] = [await shared.join(), await shared.join()];
+      await server.sql(`CREATE TABLESPACE small LOCATION '${folder}'`);
+      for (const table of ["records", "texts"])
+        await server.sqlIn(database, `ALTER TABLE portcullis.${table} SET TABLESPACE small`);
+      const stored: string[] = [];
+      const submit = async (n: number) => {
+        // Text without repetition, which does not get smaller.
+        const program = `${DOUBLE} // ${randomBytes(20_000).toString("base64")}`;
+        stored.push(await submitter.submit(program, { execution: `e${n}` }));
+      };
+      const fill = async () => {
+        for (let n = 0; n < 1000; n += 1) await submit(n);
+      };
+      await expect(fill()).rejects.toMatchObject({
+        code: "journal_full",
+        message: expect.stringMatching(
+          /has no more space .*\. Nothing of this was written\. Free space on the database's disk/,
+        ) as string,
+      });
+      const listed = await Array.fromAsync(submitter.executions());
+      expect(listed.map(({ execution }) => execution).toSorted()).toEqual(stored.toSorted());
+      expect(spawnSync("mount", ["-o", "remount,size=60m", folder]).status).toBe(0);
+      await submit(stored.length);
+      await shared.work(worker);
+      for (const id of stored) expect((await submitter.wait(id)).report?.outcome).toEqual(DONE);
+    } finally {
+      await server.sql(`DROP DATABASE IF EXISTS ${database} WITH (FORCE)`);
+      await server.sql("DROP TABLESPACE IF EXISTS small");
+      spawnSync("umount", ["--lazy", folder]);
+    }
+  });
+
+  test("a queue that answers slowly: a submission is whole or not there, a worker says what it waits for, and all goes on", async () => {
+    await using shared = await share();
+    const submitter = await shared.join({}, { unavailableMs: 300 });
+    const worker = await shared.join({}, { unavailableMs: 300 });
+    await submitter.submit(DOUBLE, { execution: "before" });
+    const [held, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const journal = createPostgresJournal({ url: server.url({ database: `bad_${count}` }) });
+    const holding = journal.transaction(async (sql) => {
+      await sql("LOCK TABLE portcullis_queue.job IN ACCESS EXCLUSIVE MODE");
+      held.resolve();
+      await release.promise;
+    });
+    await held.promise;
+    await shared.work(worker);
+    await expect(submitter.submit(DOUBLE, { execution: "slow" })).rejects.toMatchObject({
+      code: "journal_unavailable",
+      message: expect.stringMatching(/cannot be used, for \d+ ms \(.*\)\. Nothing of this is half done\./) as string,
+    });
+    expect((await Array.fromAsync(submitter.executions())).map(({ execution }) => execution)).toEqual(["before"]);
+    await expect
+      .poll(() => shared.told, { timeout: 20_000 })
+      .toContainEqual(expect.stringMatching(/cannot be used, for \d+ ms/));
+    release.resolve();
+    await holding;
+    await journal[Symbol.asyncDispose]();
+    await submitter.submit(DOUBLE, { execution: "slow" });
+    for (const id of ["before", "slow"]) expect((await submitter.wait(id)).report?.outcome).toEqual(DONE);
+  }, 120_000);
+
+  test("a worker without the tool: the execution waits for one that has it, and tells so", async () => {
+    await using shared = await share();
+    const submitter = await shared.join();
+    await shared.work(await shared.join({ tools: [] }));
+    const id = await submitter.submit(DOUBLE);
+    await expect.poll(() => shared.told, { timeout: 20_000 }).toEqual([expect.stringMatching(/gone: double/)]);
+    await expect
+      .poll(async () => (await submitter.status(id)).listed)
+      .toMatchObject({ state: "running", driven: false, needs: { what: "tools", names: ["double"] } });
+    await shared.work(await shared.join());
+    expect((await submitter.wait(id)).report?.outcome).toEqual(DONE);
+  }, 120_000);
+
+  test("tools that differ between workers: the one that differs names them, and leaves the execution to the other", async () => {
+    await using shared = await share();
+    const changed = defineTool({
+      ...common,
+      name: "double",
+      input: z.object({ n: z.string() }),
+      effect: "read",
+      handler: ({ n }) => n,
+    });
+    const told: unknown[] = [];
+    const submitter = await shared.join();
+    await using differs = await (
+      await shared.join({ tools: [changed] })
+    ).work({
+      reconcileMs: 100,
+      onError: (error) => void told.push(error),
+    });
+    const id = await submitter.submit(DOUBLE);
+    await expect
+      .poll(() => told, { timeout: 20_000 })
+      .toMatchObject([{ code: "tools_changed", message: expect.stringMatching(/changed: double/) as string }]);
+    await shared.work(await shared.join());
+    expect((await submitter.wait(id)).report?.outcome).toEqual(DONE);
+    expect(differs.driven).toBe(0);
+  }, 120_000);
+
+  test("an owner with a wrong key is told to the one that submits, and nothing is stored", async () => {
+    await using shared = await share();
+    await using owner = await openOwner({ tools: [double] });
+    const submitter = await shared.join({ tools: [] });
+    const wrong = { owner: { url: owner.url, key: "another-secret-of-24-characters" } };
+    await expect(submitter.submit(DOUBLE, wrong)).rejects.toMatchObject({
+      code: "owner_unavailable",
+      message: expect.stringMatching(/This is no key of this owner\. The process that submits .*\.$/) as string,
+    });
+    expect(await Array.fromAsync(submitter.executions())).toEqual([]);
+    await shared.work(await shared.join({ tools: [], owners: [owner.url] }));
+    const id = await submitter.submit(DOUBLE, { owner: { url: owner.url, key: SECRET } });
+    expect((await submitter.wait(id)).report?.outcome).toEqual(DONE);
+  });
+
+  test("an id of another tenant is as one that is not there, for all that is asked of it", async () => {
+    await using shared = await share();
+    const submitter = await shared.join();
+    const other = await shared.join({ tenant: "other" });
+    await submitter.submit(DOUBLE, { execution: "mine" });
+    for (const ask of [
+      (id: string) => other.status(id),
+      (id: string) => other.wait(id),
+      (id: string) => other.decide(id, { 1: { allow: true } }),
+      (id: string) => other.answer(id, { 1: { value: 1 } }),
+      (id: string) => other.submit(DOUBLE, { after: id }),
+    ]) {
+      const [mine, none] = await Promise.all(
+        ["mine", "none"].map((id) =>
+          ask(id).then(
+            () => undefined,
+            (error: unknown) => error as Error,
+          ),
+        ),
+      );
+      expect(mine).toMatchObject({
+        code: "execution_unknown",
+        message: expect.stringMatching(/^The journal holds no execution "mine"/) as string,
+      });
+      expect(mine?.message).toBe(none?.message.replaceAll('"none"', '"mine"'));
+    }
+    expect((await submitter.status("mine")).listed).toMatchObject({ records: 1 });
+  });
+
+  test("a program submitted twice, at two servers and at once, is one execution that is driven once", async () => {
+    await using shared = await share();
+    const made: number[] = [];
+    const put = defineTool({ ...common, name: "put", effect: "write", handler: ({ n }) => made.push(n) });
+    const servers = [await shared.join({ tools: [put] }), await shared.join({ tools: [put] })] as const;
+    for (const tools of [[put], [put]]) await shared.work(await shared.join({ tools }));
+    const program = "return await tools.put({ n: 1 });";
+    const submissions = Array.from({ length: 10 }, (_, n) =>
+      servers[n % 2 === 0 ? 0 : 1].submit(program, { execution: "once" }),
+    );
+    expect(new Set(await Promise.all(submissions))).toEqual(new Set(["once"]));
+    expect((await servers[0].wait("once")).report?.outcome).toEqual({ type: "completed", value: 1 });
+    expect(await servers[1].submit(program, { execution: "once" })).toBe("once");
+    expect(made).toEqual([1]);
+    await expect(servers[1].submit("return 2;", { execution: "once" })).rejects.toMatchObject({
+      code: "execution_exists",
+      message: expect.stringMatching(/once/) as string,
+    });
+  });
+
+  test("a decision made twice, at two servers and at once: the first holds, the second is told by whom, and the call is made once", async () => {
+    await using shared = await share();
+    const made: number[] = [];
+    const pay = defineTool({
+      ...common,
+      name: "pay",
+      effect: "write",
+      approval: "always",
+      handler: ({ n }) => made.push(n),
+    });
+    const servers = [await shared.join({ tools: [pay] }), await shared.join({ tools: [pay] })] as const;
+    await shared.work(await shared.join({ tools: [pay] }));
+    const id = await servers[0].submit("return await tools.pay({ n: 5 });");
+    await servers[0].wait(id);
+    const decisions = await Promise.allSettled([
+      servers[0].decide(id, { 1: { allow: true, by: "ann" } }),
+      servers[1].decide(id, { 1: { allow: true, by: "ben" } }),
+    ]);
+    expect(decisions.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+    const [refusal] = decisions.flatMap((one) => (one.status === "rejected" ? [one.reason as Error] : []));
+    const first = decisions[0].status === "fulfilled" ? "ann" : "ben";
+    expect(refusal).toMatchObject({ code: "decision_exists", message: expect.stringContaining(first) as string });
+    expect((await servers[1].wait(id)).report?.outcome).toEqual({ type: "completed", value: 1 });
+    expect(made).toEqual([5]);
+  });
+});
