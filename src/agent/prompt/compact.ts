@@ -92,7 +92,8 @@ export async function compacted(
 ): Promise<readonly { readonly from: KeptTurn; readonly to: KeptTurn }[] | undefined> {
   const given = transcriptTurns(sent);
   const wanted = await compact(given);
-  const places = new Map(sent.map((one, place) => [one.turn, place]));
+  // Those that are given: a transcript's turns may lack what is only for the host.
+  const places = new Map(given.map(({ turn }, place) => [turn, place]));
   let last = -1;
   if (!Array.isArray(wanted)) throw invalid("it is no array");
   const kept = wanted.map((one: TranscriptTurn) => {
