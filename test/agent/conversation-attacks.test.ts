@@ -205,6 +205,29 @@ test("a turn that makes too many calls is no part of what the model is sent when
   expect(asked.at(-1)).not.toContain('"turn"');
 });
 
+test("a turn that tells very often of what its provider ran itself is not used, and tells nothing", async () => {
+  const hosted = Array.from({ length: 2001 }, (_, index) => ({
+    type: "hosted_call_started" as const,
+    call: `s${index}`,
+    tool: "web_search",
+    input: "",
+  }));
+  await using talk = await (
+    await runtimeOf(createMemoryJournal())
+  ).converse({
+    model: scriptedModel([
+      { text: "A.", hosted },
+      { text: "A.", hosted },
+    ]),
+  });
+  const { ending, transcript } = await talk.say("One.");
+  expect(ending).toMatchObject({
+    type: "provider_failed",
+    failure: { message: expect.stringContaining("2001 times") as string },
+  });
+  expect(transcript.turns.every(({ turn }) => turn.hosted.length === 0)).toBe(true);
+});
+
 describe("a shortened history", () => {
   const script = [looks(2000, { usage }), { text: "A." }];
   test.each<[string, (one: Transcript["turns"][number]) => Transcript["turns"][number]]>([

@@ -5,7 +5,7 @@ import { hostedCallOf as anthropicCall, hostedResultOf } from "../../src/models/
 import { hostedNews } from "../../src/models/gemini/hosted-parts.ts";
 import { hostedStepNews } from "../../src/models/gemini/interactions/hosted-steps.ts";
 import { hostedCallOf as openaiCall } from "../../src/models/openai/responses/hosted-items.ts";
-import { citationsOf } from "../../src/models/turn/hosted-calls.ts";
+import { citationsOf, hostedEnd, hostedStart } from "../../src/models/turn/hosted-calls.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
 import { viewExecution } from "../../src/views/view-execution.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
@@ -471,6 +471,27 @@ test("only addresses of the web without secrets are kept, each once, bounded", (
   expect(citationsOf(given)).toEqual([{ url: "https://a.example", title: `${"x".repeat(299)}…` }]);
   const many = Array.from({ length: 1000 }, (_, index) => ({ url: `https://a.example/${index}` }));
   expect(citationsOf(many)).toHaveLength(100);
+});
+
+test("an address that is kept ends where it stands, and hides and turns nothing", () => {
+  const urls = [
+    "https://a.example/ü?q=1#b",
+    "https://b.example/x> [y](z)\n\u001b[2J",
+    "https://c.example/\u202egpj",
+    "https://d.example/\u3164",
+  ];
+  expect(citationsOf(urls.map((url) => ({ url }))).map(({ url }) => url)).toEqual([
+    "https://a.example/ü?q=1#b",
+    "https://b.example/x%3E%20[y](z)%1B[2J",
+    "https://c.example/%E2%80%AEgpj",
+    "https://d.example/%E3%85%A4",
+  ]);
+});
+
+test("an id of a provider's call is bounded in both of its entries alike", () => {
+  const call = { call: "s".repeat(1024 * 1024), tool: "web_search" };
+  const ids = [hostedStart(call), hostedEnd(call, { isError: false })].map((news) => "call" in news && news.call);
+  expect(ids).toEqual(["s".repeat(256), "s".repeat(256)]);
 });
 
 test("a fallback that has no search is refused when it takes over", async () => {

@@ -17,7 +17,7 @@ import type { ExecutionId } from "../../journal/execution-id.ts";
 import type { AgentScope } from "../agent-scope.ts";
 import type { AgentEnding } from "../ending.ts";
 import { turnsOfSay } from "../from-journal/conversation-state.ts";
-import { MAX_TURN_CALLS } from "../from-journal/transcript.ts";
+import { MAX_TURN_CALLS, MAX_TURN_HOSTED } from "../from-journal/transcript.ts";
 import { compacted, CONTEXT_TOKENS, dropOldResults } from "../prompt/compact.ts";
 import { ownVersion } from "../../programs/from-journal/changed-since.ts";
 import { isNoticed } from "../prompt/said-message.ts";
@@ -92,7 +92,8 @@ export class ModelAsker {
     const about = calls.map((call) => ({ callId: call.id, tool: call.type === "tool_call" ? call.tool : RUN_PROGRAM }));
     this.#scope.onEvent({ type: "turn_ended", execution, turn: state.turns.length + 1, text, calls: about, usage });
     if (reply.type !== "turn") return reply;
-    if (reply.calls.length > MAX_TURN_CALLS) return tooManyCalls(reply);
+    const tooMany = whatIsTooMuch(reply);
+    if (tooMany !== undefined) return { ...reply, calls: [], hosted: [], end: { type: "invalid", reason: tooMany } };
     this.#emitHosted(reply);
     return reply;
   }
@@ -209,9 +210,12 @@ function withOwnVersion(reply: TurnReply): TurnReply {
   return { ...reply, origin: { ...reply.origin, portcullis } };
 }
 
-function tooManyCalls(turn: ModelTurn): ModelTurn {
-  const reason = `it makes ${turn.calls.length} calls, more than the ${MAX_TURN_CALLS} that one turn may make`;
-  return { ...turn, calls: [], hosted: [], end: { type: "invalid", reason } };
+function whatIsTooMuch({ calls, hosted }: ModelTurn): string | undefined {
+  if (calls.length > MAX_TURN_CALLS)
+    return `it makes ${calls.length} calls, more than the ${MAX_TURN_CALLS} that one turn may make`;
+  if (hosted.length > MAX_TURN_HOSTED)
+    return `it tells ${hosted.length} times of what its provider ran itself, more than the ${MAX_TURN_HOSTED} times of one turn`;
+  return undefined;
 }
 
 const FINISH_OF_EACH_END: Readonly<Record<TurnEnd["type"], string>> = {

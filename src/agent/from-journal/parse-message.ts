@@ -8,11 +8,14 @@ import { NOTICES, type SaidMessage } from "../prompt/said-message.ts";
 import { parsedJson } from "../../values/json/json-text.ts";
 import type { SlicedWork } from "../../values/slice-scheduler.ts";
 import type { Content } from "./conversation-state.ts";
-import { MAX_TURN_CALLS } from "./transcript.ts";
+import { MAX_TURN_CALLS, MAX_TURN_HOSTED } from "./transcript.ts";
 
 const text = z.string();
 
-const TURN = MODEL_TURN.extend({ calls: MODEL_TURN.shape.calls.max(MAX_TURN_CALLS) });
+const TURN = MODEL_TURN.extend({
+  calls: MODEL_TURN.shape.calls.max(MAX_TURN_CALLS),
+  hosted: MODEL_TURN.shape.hosted.max(MAX_TURN_HOSTED),
+});
 
 const SAID = z.array(
   z.object({ by: z.enum(["user", "host"]), message: USER_MESSAGE, why: z.enum(NOTICES).exactOptional() }),

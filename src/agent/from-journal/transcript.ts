@@ -6,6 +6,8 @@ import type { SaidMessage } from "../prompt/said-message.ts";
 
 /** Maximum of calls in one turn. A hosted program makes some hundreds at once. */
 export const MAX_TURN_CALLS = 1000;
+/** Maximum of what one turn tells of the provider's own programs and calls. */
+export const MAX_TURN_HOSTED = 2 * MAX_TURN_CALLS;
 
 /** One turn of the model, and the results of its calls. */
 export interface TranscriptTurn {

@@ -6,6 +6,10 @@ const TEXT_LENGTH = 2000;
 const TITLE_LENGTH = 300;
 const NAME_LENGTH = 128;
 const URL_LENGTH = 2048;
+/** Longest id of a call. */
+const ID_LENGTH = 256;
+/** What ends an address in a text, hides in it, or turns its direction. */
+const UNSAFE_IN_ADDRESS = /[\s<>"`\\\p{C}\p{Default_Ignorable_Code_Point}]/u;
 const MAX_CITATIONS = 100;
 
 export interface HostedCall {
@@ -18,7 +22,12 @@ export interface HostedCall {
 /** A call that a provider begins to make itself. */
 export function hostedStart({ call, tool, input }: HostedCall): HostedCallNews {
   const text = typeof input === "string" ? input : (JSON.stringify(input) ?? "");
-  return { type: "hosted_call_started", call, tool: tool.slice(0, NAME_LENGTH), input: head(text, TEXT_LENGTH) };
+  return {
+    type: "hosted_call_started",
+    call: call.slice(0, ID_LENGTH),
+    tool: tool.slice(0, NAME_LENGTH),
+    input: head(text, TEXT_LENGTH),
+  };
 }
 
 /** The end of such a call: what it printed, or the addresses that it gave. */
@@ -32,7 +41,7 @@ export function hostedEnd(
 ): HostedCallNews {
   return {
     type: "hosted_call_ended",
-    call,
+    call: call.slice(0, ID_LENGTH),
     tool: tool.slice(0, NAME_LENGTH),
     isError,
     ...(output === undefined ? {} : { output: head(output, TEXT_LENGTH) }),
@@ -44,8 +53,8 @@ export function hostedEnd(
 export function citationsOf(given: readonly unknown[]): Citation[] {
   const byUrl = new Map<string, Citation>();
   for (const one of given) {
-    const url = textOf(one, "url") ?? textOf(one, "uri");
-    if (url === undefined || byUrl.has(url) || !isWebAddress(url)) continue;
+    const url = webAddress(textOf(one, "url") ?? textOf(one, "uri") ?? "");
+    if (url === undefined || byUrl.has(url)) continue;
     const title = textOf(one, "title");
     byUrl.set(url, { url, ...(title ? { title: head(title, TITLE_LENGTH) } : {}) });
     if (byUrl.size === MAX_CITATIONS) break;
@@ -53,10 +62,12 @@ export function citationsOf(given: readonly unknown[]): Citation[] {
   return [...byUrl.values()];
 }
 
-function isWebAddress(url: string): boolean {
-  if (url.length > URL_LENGTH || !URL.canParse(url)) return false;
-  const { protocol, username, password } = new URL(url);
-  return (protocol === "https:" || protocol === "http:") && username === "" && password === "";
+/** An address of the web, with escapes in place of what could be taken for more than an address; undefined for any other text. */
+function webAddress(text: string): string | undefined {
+  if (text.length > URL_LENGTH || !URL.canParse(text)) return undefined;
+  const { protocol, username, password, href } = new URL(text);
+  if ((protocol !== "https:" && protocol !== "http:") || username !== "" || password !== "") return undefined;
+  return UNSAFE_IN_ADDRESS.test(text) ? href : text;
 }
 
 function head(text: string, length: number): string {
