@@ -116,6 +116,13 @@ export const COMMANDS: readonly CommandCase[] = [
     stderr: /A worker needs the journal of its fleet, in PostgreSQL/,
   },
   {
+    name: "owner without its secret",
+    args: ["owner", ...TOOLS],
+    env: { PORTCULLIS_OWNER_KEY: "" },
+    code: 2,
+    stderr: /set PORTCULLIS_OWNER_KEY to the secret/,
+  },
+  {
     name: "image without a Docker daemon",
     args: ["image", "check"],
     code: 5,

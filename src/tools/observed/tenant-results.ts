@@ -27,12 +27,16 @@ interface Entry {
   /** The part of it that is not kept yet. */
   unsaved: Shape;
   fields: number;
+  /** Large results that were passed over since one was read. */
+  passedOver: number;
   /** A tool as it is shown by now, and what it was made of. */
   shown?: { readonly of: Tool; readonly as: Tool } | undefined;
 }
 
 /** Characters of a result that are looked at. */
 const HEAD_LENGTH = 64 * 1024;
+/** Of results that are longer, one of so many is read, once a few results of the tool are known. */
+const [LARGE_FIRST, LARGE_OF] = [5, 100];
 /** Tools of one tenant. */
 const TOOLS = 1000;
 /** How long news waits for more of it before it is kept, in milliseconds. */
@@ -64,6 +68,8 @@ export class TenantResults {
   /** Reads and writes follow each other. */
   #last: Promise<void> = Promise.resolve();
   #saving: NodeJS.Timeout | undefined;
+  /** Whether a large result is being read. */
+  #isReading = false;
 
   constructor(tenant: string, parts: ObservedParts) {
     this.tenant = tenant;
@@ -108,12 +114,26 @@ export class TenantResults {
         return undefined;
       }
     }
-    void readUpTo(text, HEAD_LENGTH, lane).then(
-      (head) => head && this.#learn(tool, shapeOf(head.value, head.counts)),
-      // The session has ended, and its lane with it.
-      () => {},
-    );
+    if (this.#isWorthReading(tool)) {
+      this.#isReading = true;
+      void readUpTo(text, HEAD_LENGTH, lane)
+        .then(
+          (head) => head && this.#learn(tool, shapeOf(head.value, head.counts)),
+          // The session has ended, and its lane with it.
+          () => {},
+        )
+        .finally(() => (this.#isReading = false));
+    }
     return undefined;
+  }
+
+  /** To find the end of a large result takes time, and its text is held meanwhile: of many, few are read, one after the other. */
+  #isWorthReading(tool: Tool): boolean {
+    if (this.#isReading) return false;
+    const entry = this.#entries.get(toolDigest(tool));
+    if (!entry || entry.shape.seen < LARGE_FIRST) return true;
+    entry.passedOver = (entry.passedOver + 1) % LARGE_OF;
+    return entry.passedOver === 0;
   }
 
   /** The tool as it is shown: with what its results were like, if it does not say that itself. */
@@ -173,7 +193,7 @@ export class TenantResults {
       this.#entries.delete(oldest[0]);
       this.#fields -= oldest[1].fields;
     }
-    const entry = known ?? { name, shape: NOTHING, unsaved: NOTHING, fields: 0 };
+    const entry = known ?? { name, shape: NOTHING, unsaved: NOTHING, fields: 0, passedOver: 0 };
     this.#entries.delete(digest);
     this.#entries.set(digest, entry);
     return entry;
