@@ -196,7 +196,7 @@ export class CallRunner {
 
   #answer(call: OpenCall, ran: Answer | Ran): Answer | typeof UNKNOWN | undefined | Promise<Answer | undefined> {
     if (ran instanceof Returned) return this.#answerWith(call, ran.value);
-    if (ran && "error" in ran && ran.error instanceof OutcomeUnknown) return UNKNOWN;
+    if (ran && "error" in ran && OutcomeUnknown.is(ran.error)) return UNKNOWN;
     return ran && "answer" in ran ? this.#parts.calls.finish(call, ran) : ran;
   }
 

@@ -94,8 +94,8 @@ export function thrownFailure(
   error: unknown,
   { resultBytes, resultValues }: ResultLimits,
 ): Failure {
-  if (error instanceof FailedElsewhere) return error.failureOf(tool.name);
-  if (error instanceof OutcomeUnknown) return sentences.outcomeUnknown(tool.name);
+  if (FailedElsewhere.is(error)) return error.failureOf(tool.name);
+  if (OutcomeUnknown.is(error)) return sentences.outcomeUnknown(tool.name);
   if (PortcullisError.is(error)) {
     if (error.code === "tool_failed") return sentences.handlerFailed(tool.name, identity.callId, error.message);
     if (error.code === "source_unavailable") return sentences.sourceUnavailable(tool.name, error.message);
