@@ -17,7 +17,7 @@ DEMO_PACKAGES := $(if $(wildcard $(PACKAGES))$(filter-out demo,$(MAKECMDGOALS)),
 REPORT := node_modules/.cache/tests.json
 NODE_CLI := node --conditions=portcullis-source src/cli.ts
 
-.PHONY: demo packages demo-docker image globals page options encodings test test-all test-again kill-test fleet-test live check format lint types bench bench-durable bench-fleet bench-growth bench-density bench-isolates bench-serve-size bench-telemetry bench-peers bench-streams bench-recovering bench-observed bench-tokens build dist clean
+.PHONY: demo packages demo-docker image globals page options encodings test test-all test-again kill-test fleet-test live check format lint types bench bench-durable bench-fleet simulate-fleet bench-growth bench-density bench-isolates bench-serve-size bench-telemetry bench-peers bench-streams bench-recovering bench-observed bench-tokens build dist clean
 
 demo: $(DEMO_PACKAGES)
 	@$(NODE_CLI) demo
@@ -104,10 +104,14 @@ bench-durable: build
 	@node test/bench/bench-durable.ts
 
 # What many machines cost, on a PostgreSQL of Debian's that it starts: appends with and without shared commits, notices, and
-# the database of executions that wait.
+# the database of executions that wait. ROWS=journal or ROWS=fleet measures half of it.
 bench-fleet: export PORTCULLIS_TESTS := all
 bench-fleet: build
 	@node test/bench/bench-fleet.ts
+
+# What 10,000 workers with 1,000,000 waiting executions would need, computed from what bench-fleet measured. Measures nothing.
+simulate-fleet: $(PACKAGES)
+	@node test/bench/plan/simulate-fleet.ts
 
 # Programs that all wait at once on eight engines: PROGRAMS of them (1,000), WAIT_MS for each call (2,000).
 bench-density: build

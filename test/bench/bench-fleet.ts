@@ -11,6 +11,8 @@ const row = (what: string, value: number, unit: string, aim: string) => {
   process.stderr.write(`${what}: ${figure(value)} ${unit}\n`);
 };
 await using server = await PostgresServer.start();
-await fleetRows(row, server);
-await postgresRows(row, server);
+/** All rows, or only those of the fleet or of the journal. */
+const rowsOf = process.env["ROWS"] ?? "all";
+if (rowsOf !== "journal") await fleetRows(row, server);
+if (rowsOf !== "fleet") await postgresRows(row, server);
 process.stdout.write(`${markdown(["", "Portcullis", "aim"], rows)}\n`);
