@@ -473,6 +473,26 @@ test("only addresses of the web without secrets are kept, each once, bounded", (
   expect(citationsOf(many)).toHaveLength(100);
 });
 
+test("an answer with a call of the provider's own that has no result is none, and what the user says next is sent", async () => {
+  const open = { type: "server_tool_use", id: "s", name: "web_search", input: {} };
+  await using served = await serve(anthropicWire, [
+    { raw: { content: [text, open] }, isDropped: true },
+    { text: "A." },
+    { text: "B." },
+  ]);
+  await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
+  await using talk = await runtime.converse({ model: served.model(), programs: "none" });
+  expect((await talk.say("One.")).answer).toBe("A.");
+  expect((await talk.say("Two.")).answer).toBe("B.");
+  expect(served.refusals).toEqual([]);
+  const last = JSON.stringify(served.asked.at(-1)?.body);
+  expect([last.includes("Two."), last.includes("server_tool_use"), last.includes("has no result")]).toEqual([
+    true,
+    false,
+    true,
+  ]);
+});
+
 test("an address that is kept ends where it stands, and hides and turns nothing", () => {
   const urls = [
     "https://a.example/ü?q=1#b",

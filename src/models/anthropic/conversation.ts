@@ -1,7 +1,7 @@
 import { UniqueIds } from "../turn/call-ids.ts";
 import { fieldOf, type Fields, listOf, textOf } from "../../values/fields.ts";
 import { contentBlocks, type MessageContent } from "../turn/content-parts.ts";
-import type { CallResult, Conversation, HostedNews, ModelCall, ModelTurn, Opening } from "../model.ts";
+import type { CallResult, Conversation, HostedNews, ModelCall, ModelTurn, Opening, TurnEnd } from "../model.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import { parsedJson } from "../../values/json/json-text.ts";
 import { sourceOf } from "../turn/program-input.ts";
@@ -169,7 +169,12 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply, Anthrop
 
   protected read(reply: AnthropicReply) {
     const { container, usage } = reply;
-    const end = endOf(reply);
+    const told = endOf(reply);
+    // Taken for an answer, it would keep what the user says next from being sent: until then only results are taken.
+    const end: TurnEnd | undefined =
+      told?.type === "answered" && this.leavesOpen(begunIn(reply.content), endedIn(reply.content))
+        ? { type: "cut_off", reason: "a call of the provider's own has no result" }
+        : told;
     if (!end) return this.fail("interrupted", "It has no stop reason.", usage);
     if (end.type === "called" && !reply.content.some(({ type }) => type === "tool_use"))
       return this.fail("reply_invalid", "It says that it calls tools, and has no call.", usage);
@@ -228,6 +233,15 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply, Anthrop
     const tool = this.#hostedTools.get(ended.call) ?? ended.tool;
     return [this.endHosted({ call: ended.call, tool }, ended)];
   }
+}
+
+/** Ids of what the provider runs itself that begins in these blocks. */
+function begunIn(content: readonly Fields[]): readonly string[] {
+  return content.flatMap((block) => hostedCallOf(block)?.call ?? []);
+}
+
+function endedIn(content: readonly Fields[]): ReadonlySet<string> {
+  return new Set(content.flatMap((block) => hostedResultOf(block)?.call ?? []));
 }
 
 function isCompactedTurn({ content }: { readonly content: readonly Fields[] }): boolean {

@@ -354,6 +354,11 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     return { type: "hosted_program_ended", program, output, isError };
   }
 
+  /** Whether programs or calls of the provider have no end, once those have begun and ended that a reply tells of. */
+  protected leavesOpen(begun: readonly string[], ended: ReadonlySet<string>): boolean {
+    return [...this.#openPrograms, ...begun].some((id) => !ended.has(id));
+  }
+
   #turnOf(reply: Reply): ModelTurn | FailedReply {
     const read = this.read(reply);
     if ("type" in read) return read;
