@@ -3,6 +3,7 @@ import { createMemorySandbox } from "portcullis/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { countTokens } from "../../../../src/tools/count-tokens.ts";
+import { without } from "../../../../src/values/fields.ts";
 import { chatWire } from "../../../models/openai/chat/wire.ts";
 import { serve, type WireStep } from "../../../models/wire.ts";
 import { openGateway } from "../gateways.ts";
@@ -42,8 +43,11 @@ async function ownRequests() {
 }
 
 /** What a client sets, and what is true of tools with a handler alone: how long a call may take. */
-function framed({ max_tokens: _, reasoning_effort: __, ...body }: Record<string, unknown>): string {
-  return JSON.stringify(body).replace(" calls, each up to 60 s; beyond", " calls; beyond");
+function framed(body: Record<string, unknown>): string {
+  return JSON.stringify(without(without(body, "max_tokens"), "reasoning_effort")).replace(
+    " calls, each up to 60 s; beyond",
+    " calls; beyond",
+  );
 }
 
 const CLIENTS: readonly (readonly [name: string, client: Client])[] = [
