@@ -17,7 +17,7 @@ DEMO_PACKAGES := $(if $(wildcard $(PACKAGES))$(filter-out demo,$(MAKECMDGOALS)),
 REPORT := node_modules/.cache/tests.json
 NODE_CLI := node --conditions=portcullis-source src/cli.ts
 
-.PHONY: demo packages demo-docker image globals page options encodings test test-all test-again kill-test fleet-test live check format lint types bench bench-durable bench-fleet simulate-fleet bench-growth bench-density bench-isolates bench-serve-size bench-telemetry bench-peers bench-streams bench-recovering bench-observed bench-tokens build dist clean
+.PHONY: demo packages demo-docker image globals page options encodings test test-all test-again kill-test fleet-test live check format lint types bench bench-durable bench-fleet simulate-fleet bench-growth bench-density bench-isolates bench-serve-size bench-telemetry bench-peers bench-streams bench-recovering bench-observed bench-gateway bench-tokens build dist clean
 
 demo: $(DEMO_PACKAGES)
 	@$(NODE_CLI) demo
@@ -150,6 +150,11 @@ bench-recovering: $(PACKAGES)
 # What types are worth that are learned from results: fields, tokens, failed programs. TOOLS (60) bounds the tools of an API.
 bench-observed: $(PACKAGES)
 	@node --conditions=portcullis-source test/bench/bench-observed.ts
+
+# What the gateway adds to the first word of an answer, beside its upstream alone. CLIENTS (8,200) is how many ask at once,
+# of programs MOST_PROGRAMS (8) at most.
+bench-gateway: build
+	@node test/bench/bench-gateway.ts
 
 # Measures the tokens that programs save against direct calls, without a request to a provider, and writes the report and
 # the pictures that README and docs show. It fails where an answer is wrong, or where a figure is far from its reference
