@@ -67,7 +67,7 @@ const chosen = BLOCKING.filter(([, way]) => ALL_TESTS || quick.has(way));
 
 test.each(chosen)(
   "a journal with %s keeps the host's thread for no long: %s",
-  { timeout: 120_000 },
+  { timeout: 300_000 },
   async (kind, way) => {
     const file = await journalOf(kind);
     let least = Number.POSITIVE_INFINITY;
@@ -98,7 +98,7 @@ const ENDED = [
 
 test.each(ENDED.filter(([kind, way]) => ALL_TESTS || (kind === "large calls" && way === "status")))(
   "a journal with %s does not end a host: %s, with a heap of %i MiB",
-  { timeout: 120_000 },
+  { timeout: 300_000 },
   async (kind, way, heap) => {
     const file = await journalOf(kind);
     const stood = JSON.parse(await run([`--max-old-space-size=${heap}`], "read", way, file)) as Stood;

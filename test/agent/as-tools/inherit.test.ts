@@ -210,7 +210,7 @@ test("twenty agents within one budget end the same wherever the host died, and n
     left.add(again.asked.turns);
   }
   expect(left.size).toBe(23);
-});
+}, 300_000);
 
 test("what agents of a program have used counts again in the budget of the conversation that is taken up", async () => {
   const program =

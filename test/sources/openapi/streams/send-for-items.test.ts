@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import type { ServerResponse } from "node:http";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { createRuntime, type Limits, type Tool } from "../../../../src/index.ts";
 import { createMemorySandbox } from "../../../../src/testing.ts";
 import type { CallContext } from "../../../../src/tools/tool.ts";
@@ -217,13 +217,13 @@ describe("an endless stream", () => {
   });
 
   test("is ended by the call's signal", async () => {
-    const { server, closed } = await endless();
+    const { server, sent, closed } = await endless();
     await using _ = server;
     const { tools } = await sourceOf(operationOf(streaming(LINES)), { baseUrl: server.baseUrl });
     await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox() });
     const cancelling = new AbortController();
     const running = runtime.execute("for await (const item of tools.api.call({}));", { signal: cancelling.signal });
-    await setTimeout(200);
+    await vi.waitUntil(() => sent.bytes > 0, { timeout: 30_000 });
     cancelling.abort();
     expect((await running).outcome).toMatchObject({ type: "cancelled" });
     await closed;
