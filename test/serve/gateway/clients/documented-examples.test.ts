@@ -70,13 +70,19 @@ return all.length;`;
     const [code, ...calls] = message.content as unknown as readonly { readonly id: string; readonly type: string }[];
     expect(code).toMatchObject({ type: "server_tool_use", name: "code_execution" });
     const caller = { type: "code_execution_20260120", tool_id: code?.id };
-    expect(calls).toMatchObject(
-      ["West", "East", "Central"].map((region) => ({
-        type: "tool_use",
-        name: "query_database",
-        input: { sql: `SELECT * FROM ${region}` },
-        caller,
-      })),
+    expect(calls).toHaveLength(3);
+    // On a busy machine calls that a program makes at once are held in another order than they are made.
+    expect(calls).toEqual(
+      expect.arrayContaining(
+        ["West", "East", "Central"].map((region): unknown =>
+          expect.objectContaining({
+            type: "tool_use",
+            name: "query_database",
+            input: { sql: `SELECT * FROM ${region}` },
+            caller,
+          }),
+        ),
+      ),
     );
     expect(message.container).toMatchObject({ id: expect.any(String), expires_at: expect.any(String) });
   });
