@@ -52,7 +52,7 @@ export const OWNER_RULES = {
   /** 0, as by default, for any that is free. */
   port: wholeNumber({ min: 0, max: 65_535, default: 0 }),
   /** The address by which workers reach it, if it is another one: that of a proxy with TLS. */
-  url: words("an address, like https://tools.example"),
+  url: secret(words("an address, like https://tools.example")),
   /** Gives the `context` of handlers. */
   context: callback<(one: OwnedFor) => unknown>(),
   /** Changes to the limits of a call: sizes of inputs and results. */
@@ -72,7 +72,7 @@ export type OwnerOptions = OptionsOf<typeof OWNER_RULES>;
 /** An owner in another process, for those that submit programs. */
 export const OWNER_ADDRESS_RULES = {
   /** Its address. */
-  url: required(words("an address, like https://tools.example")),
+  url: required(secret(words("an address, like https://tools.example"))),
   /** Its secret; by default that of the variable PORTCULLIS_OWNER_KEY. */
   key: KEY,
   /** How long the key of the execution holds, in milliseconds; 30 days by default. */
