@@ -14,7 +14,7 @@ import { askApproval, detailsOf, toolAbout } from "./approve/approval.ts";
 import { askQuestion } from "./approve/ask-question.ts";
 import { GrantedCalls } from "./approve/granted-calls.ts";
 import { mayBeHeld, ruleOn, type Rules } from "./approve/rule-on.ts";
-import { type CallRunner, type RunnerParts, UNKNOWN } from "./run/call-runner.ts";
+import type { CallRunner, RunnerParts } from "./run/call-runner.ts";
 import type { Arrival, OutsideRecord } from "./approve/call-waits.ts";
 import type { WorkScope } from "./work-scope.ts";
 import type { OpenCall, PastCall } from "./open-call.ts";
@@ -117,7 +117,7 @@ export class CallSteps {
     call.decided.earlier = found;
     if (found.answer) return this.#answerAlike(call, found);
     const isToDecide = found.isUnknown && call.tool.onUnknown !== "retry";
-    return isToDecide ? this.#decideUnknown(call) : this.#beginAnew(call);
+    return isToDecide ? this.decideUnknown(call) : this.#beginAnew(call);
   }
 
   async #answerAlike(call: OpenCall, found: EarlierCall | undefined): Promise<Answer | undefined> {
@@ -137,7 +137,7 @@ export class CallSteps {
     const { runner } = this.#parts;
     return call.tool.handler === "client"
       ? runner.withInput(call, () => this.#askClient(call))
-      : runner.runAtItsTurn(call, read).then((ran) => (ran === UNKNOWN ? this.#decideUnknown(call) : ran));
+      : runner.runAtItsTurn(call, read);
   }
 
   // ---- approval ------------------------------------------------------------------------------------------------
@@ -372,13 +372,14 @@ export class CallSteps {
       if (refused !== EFFECT_READ) return refused;
     }
     if (call.decided.effect !== "write" || tool.onUnknown === "retry") return this.#run(call);
-    return this.#decideUnknown(call);
+    return this.decideUnknown(call);
   }
 
   /** Has a call decided that may have taken effect already. */
-  async #decideUnknown(call: OpenCall): Promise<Answer | undefined> {
+  async decideUnknown(call: OpenCall): Promise<Answer | undefined> {
     const { calls, canWait, ledger } = this.#parts;
     const { decided, identity, inputDigest, tool } = call;
+    call.handling.isUnknown = false;
     if (tool.onUnknown === "fail" || !canWait) return this.#failUnknown(call);
     calls.waits.hold(identity.callId);
     decided.isUnknown = true;

@@ -47,9 +47,6 @@ type Ran = Returned | Handled | undefined;
 
 const NOTHING = Promise.resolve(undefined);
 
-/** The handler cannot tell whether its call took effect. The call has no answer yet. */
-export const UNKNOWN = Symbol("outcome unknown");
-
 /** Runs the handlers of calls that may be made, and makes answers of what they return. */
 export class CallRunner {
   readonly #parts: RunnerParts;
@@ -61,9 +58,10 @@ export class CallRunner {
   /**
    * Runs a call when the concurrency of its execution and its tool and the tool's rate allow it, and the program has
    * read enough of its answers. Reads its input then, unless it was read before. The result becomes text only after the
-   * tool is free again, so that a program that reads nothing does not keep others from the tool.
+   * tool is free again, so that a program that reads nothing does not keep others from the tool. A handler that cannot tell
+   * whether its call took effect leaves it without an answer, and the call knows (`handling.isUnknown`).
    */
-  runAtItsTurn(call: OpenCall, read?: { readonly input: unknown }): Promise<Answer | typeof UNKNOWN | undefined> {
+  runAtItsTurn(call: OpenCall, read?: { readonly input: unknown }): Promise<Answer | undefined> {
     const { queues, tenant, toolQueues, unread } = this.#parts;
     const run = () => (read ? this.#run(call, read.input) : this.withInput(call, (input) => this.#run(call, input)));
     const answer = (ran: Answer | Ran) => this.#answer(call, ran);
@@ -194,9 +192,12 @@ export class CallRunner {
     return gathered.read(begin({ reader: gathered, unread: undefined }));
   }
 
-  #answer(call: OpenCall, ran: Answer | Ran): Answer | typeof UNKNOWN | undefined | Promise<Answer | undefined> {
+  #answer(call: OpenCall, ran: Answer | Ran): Answer | undefined | Promise<Answer | undefined> {
     if (ran instanceof Returned) return this.#answerWith(call, ran.value);
-    if (ran && "error" in ran && OutcomeUnknown.is(ran.error)) return UNKNOWN;
+    if (ran && "error" in ran && OutcomeUnknown.is(ran.error)) {
+      call.handling.isUnknown = true;
+      return undefined;
+    }
     return ran && "answer" in ran ? this.#parts.calls.finish(call, ran) : ran;
   }
 
