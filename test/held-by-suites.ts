@@ -99,6 +99,7 @@ export const HELD_BY_SUITES: ReadonlySet<string> = new Set([
   "src/journal/sqlite/transactions.ts",
   "src/mcp-runs/notify-progress.ts",
   "src/mcp-runs/question.ts",
+  "src/models/gemini/gemini-protocol.ts",
   "src/models/gemini/reply.ts",
   "src/models/gemini/request.ts",
   "src/models/model-name.ts",

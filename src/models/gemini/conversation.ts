@@ -1,18 +1,15 @@
-import { fieldOf, type Fields, isFields, textOf } from "../../values/fields.ts";
+import { fieldOf, type Fields, isFields } from "../../values/fields.ts";
 import { contentBlocks, type MessageContent } from "../turn/content-parts.ts";
-import type { Conversation, ModelCall, Opening } from "../model.ts";
-import { sourceOf } from "../turn/program-input.ts";
-import { type ConversationParts, ProviderConversation, type TurnAsked } from "../provider/provider-conversation.ts";
-import type { ToolNames } from "../turn/tool-names.ts";
+import type { Conversation, ModelCall } from "../model.ts";
+import type { ConversationParts, TurnAsked } from "../provider/provider-conversation.ts";
 import type { TurnDisplay } from "../turn/turn-display.ts";
 import { searchOf } from "../hosted-tools.ts";
+import { GeminiProtocol } from "./gemini-protocol.ts";
 import { citationsIn, hostedNews } from "./hosted-parts.ts";
 import { endOf, type GeminiReply, GeminiStream, isCallFragment, isReadable, joinChunks } from "./reply.ts";
 import {
   callingMode,
   CONTENT,
-  declareFunction,
-  declareTools,
   type GeminiClient,
   openClient,
   responsePart,
@@ -27,21 +24,8 @@ export async function converseByGemini(parts: ConversationParts): Promise<Conver
   return new GeminiConversation(parts, await openClient(parts));
 }
 
-class GeminiConversation extends ProviderConversation<GeminiReply, GeminiClient> {
-  #declarations = declareTools(this.opening, this.names);
+class GeminiConversation extends GeminiProtocol<GeminiReply> {
   readonly #contents: Fields[] = [];
-
-  protected prepareTools(opening: Opening, names: ToolNames): () => void {
-    const declared = declareTools(opening, names);
-    return () => {
-      this.#declarations = [...declared, ...this.foundOf(opening).map((tool) => declareFunction(tool, names))];
-    };
-  }
-
-  /** The mode `VALIDATED` holds all calls. */
-  protected looseIn(): readonly string[] {
-    return [];
-  }
 
   protected addInput(results: readonly Fields[], messages: readonly MessageContent[]): void {
     const parts = [...results, ...messages.flatMap((message) => contentBlocks(message, this.media.byUrl, CONTENT))];
@@ -50,7 +34,7 @@ class GeminiConversation extends ProviderConversation<GeminiReply, GeminiClient>
 
   protected send({ maxOutputTokens, toolChoice, signal }: TurnAsked): Promise<unknown> {
     const { model, stream, strict } = this.options;
-    const hasTools = this.#declarations.length > 0;
+    const hasTools = this.declarations.length > 0;
     const searches = searchOf(this.settings) !== undefined;
     const mode = callingMode(toolChoice, this.names, strict !== false);
     const params = {
@@ -64,7 +48,7 @@ class GeminiConversation extends ProviderConversation<GeminiReply, GeminiClient>
         maxOutputTokens,
         abortSignal: signal,
         automaticFunctionCalling: { disable: true },
-        ...(hasTools || searches ? { tools: toolsOf(this.#declarations, searches) } : {}),
+        ...(hasTools || searches ? { tools: toolsOf(this.declarations, searches) } : {}),
         ...toolConfigOf(hasTools ? mode : undefined, searches),
         ...settingsConfig(this.settings, hasTools),
       },
@@ -107,15 +91,7 @@ class GeminiConversation extends ProviderConversation<GeminiReply, GeminiClient>
   }
 
   #callOf(functionCall: Fields): ModelCall {
-    const id = this.openCall(textOf(functionCall, "id"), (result) => {
-      // The provider cannot hide tools, so a deferred tool is declared once a search has found it.
-      const found = this.foundFirst(result).map((tool) => declareFunction(tool, this.names));
-      this.#declarations = [...this.#declarations, ...found];
-      return responsePart(functionCall, result, this.partsOf(result));
-    });
-    const name = textOf(functionCall, "name") ?? "";
     const inputText = JSON.stringify(fieldOf(functionCall, "args") ?? {});
-    if (name === this.opening.runProgram?.name) return { type: "program_call", id, source: sourceOf(inputText) };
-    return { type: "tool_call", id, tool: this.names.own(name), caller: "direct", inputText };
+    return this.callOf(functionCall, inputText, (result) => responsePart(functionCall, result, this.partsOf(result)));
   }
 }

@@ -1,12 +1,11 @@
 import { fieldOf, type Fields, isFields, textOf } from "../../../values/fields.ts";
 import { searchOf } from "../../hosted-tools.ts";
-import type { Conversation, ModelCall, Opening, ProviderFailureCode } from "../../model.ts";
-import { type ConversationParts, ProviderConversation, type TurnAsked } from "../../provider/provider-conversation.ts";
+import type { Conversation, ModelCall, ProviderFailureCode } from "../../model.ts";
+import type { ConversationParts, TurnAsked } from "../../provider/provider-conversation.ts";
 import { contentBlocks, type MessageContent } from "../../turn/content-parts.ts";
-import { sourceOf } from "../../turn/program-input.ts";
-import type { ToolNames } from "../../turn/tool-names.ts";
 import type { TurnDisplay } from "../../turn/turn-display.ts";
-import { declareFunction, declareTools, type GeminiClient, openClient } from "../request.ts";
+import { GeminiProtocol } from "../gemini-protocol.ts";
+import { type GeminiClient, openClient } from "../request.ts";
 import { citationsIn, hostedStepNews } from "./hosted-steps.ts";
 import { isForgotten } from "./is-forgotten.ts";
 import { endOf, type InteractionReply, InteractionStream, readInteraction } from "./reply.ts";
@@ -18,26 +17,13 @@ export async function converseByInteractions(parts: ConversationParts): Promise<
   return new InteractionsConversation(parts, await openClient(parts));
 }
 
-class InteractionsConversation extends ProviderConversation<InteractionReply, GeminiClient> {
-  #declarations = declareTools(this.opening, this.names);
+class InteractionsConversation extends GeminiProtocol<InteractionReply> {
   readonly #isStored = this.options.own.store === true;
   /** All steps, for a server that no longer has the stored ones. */
   readonly #steps: Fields[] = [];
   /** The stored interaction that holds the first `#storedSteps` steps. */
   #previousId: string | undefined;
   #storedSteps = 0;
-
-  protected prepareTools(opening: Opening, names: ToolNames): () => void {
-    const declared = declareTools(opening, names);
-    return () => {
-      this.#declarations = [...declared, ...this.foundOf(opening).map((tool) => declareFunction(tool, names))];
-    };
-  }
-
-  /** The mode `validated` holds all calls. */
-  protected looseIn(): readonly string[] {
-    return [];
-  }
 
   protected addInput(results: readonly Fields[], messages: readonly MessageContent[]): void {
     for (const result of results) this.#steps.push(result);
@@ -58,8 +44,8 @@ class InteractionsConversation extends ProviderConversation<InteractionReply, Ge
 
   #create({ maxOutputTokens, toolChoice, signal }: TurnAsked, input: readonly Fields[], previousId?: string) {
     const { model, stream, strict } = this.options;
-    const hasTools = this.#declarations.length > 0;
-    const tools = interactionTools(this.#declarations, searchOf(this.settings) !== undefined);
+    const hasTools = this.declarations.length > 0;
+    const tools = interactionTools(this.declarations, searchOf(this.settings) !== undefined);
     const params = {
       model,
       input,
@@ -117,15 +103,8 @@ class InteractionsConversation extends ProviderConversation<InteractionReply, Ge
   }
 
   #callOf(step: Fields, unread: string | undefined): ModelCall {
-    const id = this.openCall(textOf(step, "id"), (result) => {
-      const found = this.foundFirst(result).map((tool) => declareFunction(tool, this.names));
-      this.#declarations = [...this.#declarations, ...found];
-      return resultStep(step, result, this.partsOf(result));
-    });
-    const name = textOf(step, "name") ?? "";
     const inputText = unread ?? JSON.stringify(fieldOf(step, "arguments") ?? {});
-    if (name === this.opening.runProgram?.name) return { type: "program_call", id, source: sourceOf(inputText) };
-    return { type: "tool_call", id, tool: this.names.own(name), caller: "direct", inputText };
+    return this.callOf(step, inputText, (result) => resultStep(step, result, this.partsOf(result)));
   }
 }
 
