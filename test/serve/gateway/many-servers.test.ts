@@ -1,12 +1,9 @@
 import type OpenAI from "openai";
-import { createFleet } from "portcullis/fleet";
-import { createMemoryJournal } from "portcullis/journal";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { Fleet } from "../../../src/fleet/index.ts";
-import { createPostgresJournal } from "../../../src/journal/postgres/postgres-journal.ts";
 import type { ScriptedStep } from "../../../src/testing.ts";
-import { MemoryQueue } from "../../fleet/memory-queue.ts";
-import { noPostgres, PostgresServer } from "../../postgres-support/postgres-server.ts";
+import { overEveryFleet } from "../../fleet/every-fleet.ts";
+import type { SharedFleet } from "../../fleet/fleet.suite.ts";
 import { openGateway, type OpenGateway } from "./gateways.ts";
 
 const MESSAGES_TOOLS = [
@@ -29,11 +26,7 @@ const SCRIPT: readonly ScriptedStep[] = [
   { text: "Three." },
 ];
 
-/** Servers of one fleet: each has a runtime and a connection of its own. */
-interface Fleets extends AsyncDisposable {
-  readonly join: () => Fleet;
-}
-
+/** A server has a runtime and a connection of its own. */
 function serverOf(fleet: Fleet): Promise<OpenGateway> {
   return openGateway(SCRIPT, { runtime: { fleet, journal: undefined } as never, workers: "elsewhere" });
 }
@@ -44,7 +37,7 @@ function answersTo(content: readonly { readonly type: string; readonly id?: stri
   );
 }
 
-function goesOnAnywhere(name: string, open: () => Promise<Fleets>): void {
+function goesOnAnywhere(name: string, open: () => Promise<SharedFleet>): void {
   test.each(["whole", "streamed"])(
     `${name}: Anthropic's client finds another server at each request, %s`,
     async (way) => {
@@ -126,28 +119,4 @@ function goesOnAnywhere(name: string, open: () => Promise<Fleets>): void {
   }, 120_000);
 }
 
-goesOnAnywhere("a journal in memory", async () => {
-  const journal = createMemoryJournal();
-  const queue = new MemoryQueue();
-  return { join: () => createFleet({ journal, queue }), [Symbol.asyncDispose]: async () => {} };
-});
-
-describe.skipIf(noPostgres)("with PostgreSQL", () => {
-  let server: PostgresServer;
-  let count = 0;
-  beforeAll(async () => {
-    server = await PostgresServer.start();
-  }, 120_000);
-  afterAll(() => server[Symbol.asyncDispose](), 60_000);
-
-  goesOnAnywhere("PostgreSQL", async () => {
-    const database = `gateway_${(count += 1)}`;
-    await server.sql(`CREATE DATABASE ${database}`);
-    const stack = new AsyncDisposableStack();
-    const join = () => {
-      const journal = stack.use(createPostgresJournal({ url: server.url({ database }) }));
-      return stack.use(createFleet({ journal }));
-    };
-    return { join, [Symbol.asyncDispose]: () => stack.disposeAsync() };
-  });
-});
+overEveryFleet(goesOnAnywhere);

@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, describe } from "vitest";
+import { createFleet } from "../../src/fleet/index.ts";
+import { createMemoryJournal } from "../../src/journal/index.ts";
+import { createPostgresJournal } from "../../src/journal/postgres/postgres-journal.ts";
+import { noPostgres, PostgresServer } from "../postgres-support/postgres-server.ts";
+import type { SharedFleet } from "./fleet.suite.ts";
+import { MemoryQueue } from "./memory-queue.ts";
+
+/** Runs a suite over every kind of fleet. */
+export function overEveryFleet(suite: (name: string, open: () => Promise<SharedFleet>) => void): void {
+  suite("a journal and a queue in memory", async () => {
+    const journal = createMemoryJournal();
+    const queue = new MemoryQueue();
+    return {
+      join: () => createFleet({ journal, queue }),
+      loseWakes: async () => queue.lose(),
+      wakes: async () => queue.size,
+      [Symbol.asyncDispose]: async () => {},
+    };
+  });
+
+  describe.skipIf(noPostgres)("with PostgreSQL", () => {
+    let server: PostgresServer;
+    let count = 0;
+    beforeAll(async () => {
+      server = await PostgresServer.start();
+    }, 120_000);
+    afterAll(() => server[Symbol.asyncDispose](), 60_000);
+
+    suite("PostgreSQL and pg-boss", async () => {
+      const database = `fleet_${(count += 1)}`;
+      await server.sql(`CREATE DATABASE ${database}`);
+      const stack = new AsyncDisposableStack();
+      const open = () => stack.use(createPostgresJournal({ url: server.url({ database }) }));
+      const own = open();
+      const jobs = "SELECT count(*)::int AS jobs FROM portcullis_queue.job WHERE state <= 'active'";
+      return {
+        join: () => stack.use(createFleet({ journal: open() })),
+        loseWakes: async () => void (await own.query("TRUNCATE portcullis_queue.job")),
+        wakes: async () => Number((await own.query(jobs)).rows[0]?.["jobs"]),
+        [Symbol.asyncDispose]: () => stack.disposeAsync(),
+      };
+    });
+  });
+}
