@@ -7,10 +7,10 @@ import packageJson from "./package.json" with { type: "json" };
 
 /**
  * A file that fakes timers or modules leaves traces in the modules that it has loaded: their timers are never due. One that
- * counts engines or memory counts those of its whole process, and one that sets flags of V8 sets them for it. `command.ts` keeps a process, which ends with the first file.
+ * counts engines or memory counts those of its whole process. `command.ts` keeps a process, which ends with the first file.
  */
 const JUDGES_PROCESS =
-  /\bvi\.(?:useFakeTimers\(|(?:mock|doMock|stubGlobal|stubEnv)\(|spyOn\(process\b)|\b(?:enginesOf|growthOf|memoryUsage|setFlagsFromString)\(|\/command\.ts"/;
+  /\bvi\.(?:useFakeTimers\(|(?:mock|doMock|stubGlobal|stubEnv)\(|spyOn\(process\b)|\b(?:enginesOf|growthOf|memoryUsage|memoryHeld|collectGarbage|HostWatch)\(|\/command\.ts"/;
 
 const matching = (paths: string, pattern: RegExp) =>
   globSync(paths).filter((path) => pattern.test(readFileSync(path, "utf8")));

@@ -1,5 +1,3 @@
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { Language } from "../../bridge/frames.ts";
@@ -9,6 +7,7 @@ import { pastTurns } from "../../src/programs/from-journal/read-turns.ts";
 import type { Sandbox } from "../../src/sandboxes/sandbox.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
 import { ALL_TESTS } from "../support/all-tests.ts";
+import { collectGarbage } from "../support/collect-garbage.ts";
 import { createForkedPythonSandbox, PYTHON } from "../support/python-process-sandbox.ts";
 import { MIXED_CALLS, MIXED_PROGRAMS } from "./mixed-programs.ts";
 
@@ -23,8 +22,6 @@ const AT_ONCE = 4;
  * to make it begin by itself; but each turn of another guest takes time for each of them.
  */
 const CUTS_OF_GARBAGE = 50;
-setFlagsFromString("--expose-gc");
-const collectGarbage = runInNewContext("gc") as () => void;
 
 /** Tools that note the calls whose handlers run. Each gives the same result whenever it is called. */
 function makeTools(runs: string[]): readonly Tool[] {

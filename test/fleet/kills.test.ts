@@ -231,7 +231,9 @@ async function untilEnded(
     }
     if (Date.now() > deadline) {
       const stuck = await Promise.all(open.slice(0, 5).map((id) => any().status(id)));
-      throw new Error(`${open.length} executions did not end:\n${JSON.stringify(stuck, undefined, 1)}\n${printed}`);
+      const listed = stuck.map((status) => JSON.stringify(status.listed)).join("\n");
+      const whole = JSON.stringify(stuck, undefined, 1);
+      throw new Error(`${open.length} executions did not end:\n${listed}\n${whole}\n${printed}`);
     }
     await delay(50);
   }

@@ -1,11 +1,7 @@
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
+import { collectGarbage } from "../support/collect-garbage.ts";
 import { waitedMs } from "./engines.ts";
 
 const TICK_MS = 5;
-
-setFlagsFromString("--expose-gc");
-const collectGarbage = runInNewContext("gc") as (options: object) => void;
 
 /** What an attack cost the host while it went on. */
 export interface HostCost {

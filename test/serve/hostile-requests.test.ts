@@ -1,10 +1,9 @@
 import { once } from "node:events";
 import { connect } from "node:net";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { STATUS_OF } from "../../src/serve/http/problems.ts";
+import { collectGarbage } from "../support/collect-garbage.ts";
 import { KEYS, keyOf, openServer } from "./servers.ts";
 
 const isAll = process.env["PORTCULLIS_TESTS"] === "all";
@@ -102,10 +101,8 @@ const headers = fc.record(
   { requiredKeys: [] },
 );
 
-setFlagsFromString("--expose-gc");
-const collect = runInNewContext("gc") as () => void;
 const heap = () => {
-  collect();
+  collectGarbage();
   return process.memoryUsage().heapUsed;
 };
 

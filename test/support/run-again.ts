@@ -9,12 +9,19 @@ import { relative } from "node:path";
  */
 const REPORT = "node_modules/.cache/tests.json";
 const FILES = 5;
+/** Of the message of a failure, in characters. */
+const MESSAGE = 1200;
 
 interface Failed {
   name: string;
   message?: string;
   status: string;
   assertionResults: { status: string; fullName: string; failureMessages?: string[] }[];
+}
+
+interface Named {
+  readonly title: string;
+  readonly message: string;
 }
 
 function failedFiles(): Failed[] {
@@ -42,20 +49,28 @@ const { status } = spawnSync("node_modules/.bin/vitest", ["run", "--maxWorkers=1
   stdio: "inherit",
   env: { ...process.env, PORTCULLIS_TESTS: "all" },
 });
-const failedAgain = failedFiles().flatMap(({ name, assertionResults }) => [
-  ...assertionResults.filter((test) => test.status === "failed").map(({ fullName }) => fullName),
-  ...(assertionResults.length === 0 ? [relative(process.cwd(), name)] : []),
-]);
-for (const { assertionResults, message } of failed) {
-  if (message) say(`\nFailed in the first run: ${message}`);
-  for (const { status: first, fullName, failureMessages } of assertionResults) {
-    if (first !== "failed") continue;
-    say(`\nFailed in the first run: ${fullName}\n${failureMessages?.join("\n") ?? ""}`);
-  }
-}
-say(
-  status === 0
-    ? "\nUnsteady: they passed in the second run."
-    : `\nFailed in the second run: ${failedAgain.join("; ") || "what belongs to no test, see above"}`,
-);
+const namesOf = ({ name, assertionResults, message }: Failed): readonly Named[] => {
+  const tests = assertionResults.filter((test) => test.status === "failed");
+  const ofFile = { title: relative(process.cwd(), name), message: message ?? "" };
+  if (tests.length === 0) return [ofFile];
+  return tests.map(({ fullName, failureMessages }) => ({
+    title: fullName,
+    message: failureMessages?.join("\n") ?? "",
+  }));
+};
+
+/** The whole message stands above, where the reporter printed it: here it is the part that tells one failure from others. */
+const shortened = (message: string) =>
+  message.length <= MESSAGE ? message : `${message.slice(0, MESSAGE)} … ${message.length - MESSAGE} more characters`;
+
+const tell = (run: string, files: readonly Failed[]) => {
+  for (const { title, message } of files.flatMap(namesOf))
+    say(`\nFailed in the ${run} run: ${title}\n${shortened(message)}`);
+};
+
+const failedAgain = failedFiles();
+tell("first", failed);
+tell("second", failedAgain);
+if (status === 0) say("\nUnsteady: they passed in the second run.");
+else if (failedAgain.length === 0) say("\nThe second run failed by what belongs to no test, see above.");
 process.exitCode = status ?? 1;

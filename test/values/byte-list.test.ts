@@ -1,5 +1,3 @@
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { readJson } from "../../src/serve/http/read-json.ts";
@@ -7,9 +5,7 @@ import { LineReader } from "../../src/sources/mcp/wire/line-reader.ts";
 import { ByteList } from "../../src/values/byte-list.ts";
 import { EventCutter } from "../../src/values/event-cutter.ts";
 import { Lane } from "../../src/values/slice-scheduler.ts";
-
-setFlagsFromString("--expose-gc");
-const collectGarbage = runInNewContext("gc") as () => void;
+import { collectGarbage } from "../support/collect-garbage.ts";
 
 test("bytes come out as they went in, however they were cut, and the list is empty then", () => {
   const list = new ByteList();

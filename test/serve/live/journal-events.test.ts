@@ -1,5 +1,3 @@
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { type AgentEvent, content, createRuntime, defineTool } from "portcullis";
 import { runsAt } from "../../../src/tools/define-tool.ts";
 import { createMemoryJournal } from "portcullis/journal";
@@ -14,6 +12,7 @@ import { PROGRAM_EVENTS } from "../../../src/programs/event.ts";
 import { HTTP_EVENTS } from "../../../src/serve/api/event-shapes.ts";
 import { header, turn } from "../../journal/records.ts";
 import { JournalEvents } from "../../../src/serve/live/journal-events.ts";
+import { collectGarbage } from "../../support/collect-garbage.ts";
 import { takeRecords } from "./take-records.ts";
 
 const read = { allowedCallers: ["programmatic"], effect: "read" } as const;
@@ -178,10 +177,8 @@ test("the same records give the same events, wherever the reading is interrupted
   }
 });
 
-setFlagsFromString("--expose-gc");
-const collect = runInNewContext("gc") as () => void;
 const memory = () => {
-  collect();
+  collectGarbage();
   return process.memoryUsage().heapUsed;
 };
 
