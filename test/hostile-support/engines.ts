@@ -25,9 +25,15 @@ export function cpuMs(pid: number): number {
   return (userTicks + systemTicks) * TICK_MS;
 }
 
-/** Milliseconds that this process's main thread was ready to run and had no core: the machine's load, as this thread met it. */
-export function waitedMs(): number {
-  return Number(readText(`/proc/${process.pid}/task/${process.pid}/schedstat`).split(" ")[1]) / 1e6;
+/**
+ * Milliseconds that each thread of this process, by its id, was ready to run and had no core: the machine's load, as this
+ * process met it. The id of the main thread is that of the process.
+ */
+export function waitedMs(): ReadonlyMap<number, number> {
+  const threads = readdirSync(`/proc/${process.pid}/task`).map(Number);
+  return new Map(
+    threads.map((id) => [id, Number(readText(`/proc/${process.pid}/task/${id}/schedstat`).split(" ")[1] ?? 0) / 1e6]),
+  );
 }
 
 function readText(path: string): string {

@@ -7,7 +7,10 @@ const TICK_MS = 5;
 export interface HostCost {
   /** Longest time that nothing else ran in the host. */
   readonly gapMs: number;
-  /** The same without the time that the host's thread was ready to run but had no core: what the host itself is to blame for. */
+  /**
+   * The same without the time that the host's thread, or one of V8's that it waits for while garbage is collected, was ready
+   * to run but had no core: what the host itself is to blame for.
+   */
   readonly ownGapMs: number;
   /** Resident memory at its highest, above what it was before; garbage not yet collected included. */
   readonly peakBytes: number;
@@ -38,10 +41,22 @@ export class HostWatch {
     const waited = waitedMs();
     const gapMs = nowMs - this.#lastMs;
     this.#gapMs = Math.max(this.#gapMs, gapMs);
-    this.#ownGapMs = Math.max(this.#ownGapMs, gapMs - (waited - this.#lastWaitedMs));
+    this.#ownGapMs = Math.max(this.#ownGapMs, gapMs - this.#withoutCoreMs(waited));
     this.#lastMs = nowMs;
     this.#lastWaitedMs = waited;
     this.#peakBytes = Math.max(this.#peakBytes, process.memoryUsage.rss() - this.#baseBytes);
+  }
+
+  /** The main thread waits for a core by itself, and then for the last of the threads that collect with it. */
+  #withoutCoreMs(waited: ReadonlyMap<number, number>): number {
+    let own = 0;
+    let others = 0;
+    for (const [id, ms] of waited) {
+      const more = ms - (this.#lastWaitedMs.get(id) ?? 0);
+      if (id === process.pid) own = more;
+      else others = Math.max(others, more);
+    }
+    return own + others;
   }
 }
 
