@@ -21,7 +21,7 @@ export type {
   WaitingCall,
 } from "./programs/outcome.ts";
 export type { Divergence, Replayed } from "./programs/guest/replay-turns.ts";
-export type { ExecutionStatus } from "./host/runtime.ts";
+export type { ExecutionStatus } from "./host/execution-handle.ts";
 export type { ConversationStatus } from "./executions/conversation-status.ts";
 export type { ListedExecution } from "./executions/listed-execution.ts";
 export type { ReportArtifact } from "./output/artifacts.ts";

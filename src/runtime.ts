@@ -13,7 +13,8 @@ import { CurrentTools } from "./tools/current-tools.ts";
 
 export type { CallOptions, DeriveOptions, SearchToolsOptions } from "./host/method-options.ts";
 export type { RuntimeOptions, SearchOptions } from "./host/options.ts";
-export type { ExecutionHandle, Runtime } from "./host/runtime.ts";
+export type { ExecutionHandle } from "./host/execution-handle.ts";
+export type { Runtime } from "./host/runtime.ts";
 
 /** The rule of the option `leaseMs`. */
 export const LEASE_MS = RUNTIME_RULES.leaseMs;

@@ -83,6 +83,7 @@ export const HELD_BY_SUITES: ReadonlySet<string> = new Set([
   "src/gate/run/describe-value.ts",
   "src/gate/run/redact-answer.ts",
   "src/gate/sentences.ts",
+  "src/host/execution-handle.ts",
   "src/host/execution-places.ts",
   "src/host/method-options.ts",
   "src/host/observers.ts",

@@ -14,8 +14,6 @@ import type { Worker } from "../fleet/worker.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Journal, ListOptions } from "../journal/journal.ts";
 import { countReadings } from "../journal/reading/reading-quota.ts";
-import { readRecords } from "../journal/reading/read-records.ts";
-import type { JournalRecord } from "../journal/record.ts";
 import { type AsToolOptions, type LoopName, type LoopTools, toolsFor } from "../frameworks/loops.ts";
 import type { ProgramHost } from "../frameworks/program-tool.ts";
 import {
@@ -34,14 +32,12 @@ import { type ContextArguments, correctedBy, EXECUTE_RULES, type ExecuteOptions 
 import { type Limits, resolveLimits } from "../programs/limits.ts";
 import type { ClientResult, Decision } from "../programs/decide.ts";
 import type { ListedExecution } from "../executions/listed-execution.ts";
-import type { ExecutionFacts } from "../executions/read-facts.ts";
 import type { LeftOpen } from "../executions/left-open.ts";
 import type { TakeUpWork, Unrecovered } from "../executions/recover.ts";
 import { RECOVER_RULES, type RecoverOptions } from "../executions/recover-options.ts";
 import type { Scope } from "../programs/scope.ts";
 import { resultSchemaOf } from "../programs/drive/ending/result-schema.ts";
 import { RESUME_RULES, type ResumeOptions } from "../programs/resume-options.ts";
-import type { Replayed } from "../programs/guest/replay-turns.ts";
 import { RedactingJournal, storeOf, unredacted } from "../redaction/redacting-journal.ts";
 import type { Sandbox } from "../sandboxes/sandbox.ts";
 import { addLoad, type RuntimeLoad } from "../telemetry/process-load.ts";
@@ -68,6 +64,7 @@ import {
   LIST_RULES,
 } from "./method-options.ts";
 import { HostObservers, type Listener, listenerOf, listenerOfPrograms, type ObserverParts } from "./observers.ts";
+import { type ExecutionHandle, type ExecutionStatus, handleOf, statusOf } from "./execution-handle.ts";
 import type { ExecutionPlaces, QueueState } from "./execution-places.ts";
 import { RuntimeScopes, type ScopeOptions, type ScopeParts } from "./scopes.ts";
 import type { FleetMember } from "./fleet-methods.ts";
@@ -569,44 +566,6 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
       await end();
     }
   }
-}
-
-/** What the journal tells of an execution or a conversation (`runtime.status`). */
-export interface ExecutionStatus extends Omit<ExecutionFacts, "ended"> {
-  /** Of a program that has ended or waits. */
-  readonly report?: Report;
-}
-
-/**
- * An execution or a conversation in a runtime's journal. Its methods reject with `execution_unknown` if the journal does
- * not hold the id.
- */
-export interface ExecutionHandle {
-  readonly id: ExecutionId;
-  /** The records of the journal, the header first. */
-  readonly records: () => Promise<readonly JournalRecord[]>;
-  /**
-   * Runs the program again in a fresh guest, with the events of the journal, and compares its turns with the journal.
-   * No handler runs. Rejects with `option_invalid` for a conversation, with `journal_invalid` or `journal_version` for
-   * records that cannot be read, and with `runtime_closed`.
-   */
-  readonly replay: () => Promise<Replayed>;
-}
-
-function handleOf(id: ExecutionId, { journal, sandbox, signal, tenant, gate }: AgentScope): ExecutionHandle {
-  return {
-    id,
-    records: () => Array.fromAsync(readRecords(journal, id, { tenant })),
-    replay: async () => {
-      const { replay } = await import("../programs/replay.ts");
-      const records = () => readRecords(journal, id, { tenant, mayWait: true });
-      return replay(records, sandbox, signal, 0, (bytes) => gate.held.count(bytes));
-    },
-  };
-}
-
-function statusOf({ ended, ...facts }: ExecutionFacts, { gate }: Scope): ExecutionStatus {
-  return { ...facts, ...(ended && { report: reportOf(ended, gate.tools) }) };
 }
 
 function observedResults(
