@@ -102,7 +102,7 @@ test("a request is read into turns, with the answers of their calls, and what wa
   );
 });
 
-test("a request that was changed anywhere is read or refused, and nothing else", () => {
+test("a request that was changed anywhere is read or refused, and nothing else", { timeout: 300_000 }, () => {
   fc.assert(
     fc.property(mutated(BODY), (body) => {
       try {
