@@ -44,7 +44,12 @@ export async function replay(
   const clocks = new Clocks(
     { runningMs: limits.runningMs, wallMs: Number.POSITIVE_INFINITY },
     () => link.guest.kill("the replay took too long"),
-    { processorMs: () => link.guest.usage().processorMs, waitsForApproval: () => false, waitsForStore: () => false },
+    {
+      processorMs: () => link.guest.usage().processorMs,
+      waitsForApproval: () => false,
+      waitsForStore: () => false,
+      isListening: () => link.isListening,
+    },
   );
   signal.addEventListener("abort", onAbort, { once: true });
   // It may have been aborted while the guest was opened.

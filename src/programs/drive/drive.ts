@@ -114,6 +114,7 @@ export class Driver {
         processorMs: () => this.#guests.processorMs,
         waitsForApproval: () => session.waitsForApproval,
         waitsForStore: () => log.isWriting,
+        isListening: () => this.#guests.isListening,
       },
       this.#before,
     );

@@ -9,6 +9,8 @@ const REST_TICK_MS = 250;
  * time counts. The value exceeds both the time a runnable process waits for a core and the age of a container's figure.
  */
 const STALLED_MS = 600;
+/** With so much time between two looks, in milliseconds, the host was away, and what the program sent meanwhile is not read. */
+const LATE_MS = 100;
 
 export interface ClockLimits {
   readonly runningMs: number;
@@ -32,14 +34,16 @@ export interface ClockReadings {
   readonly waitsForApproval: () => boolean;
   /** Whether a record is being appended: what the program has done is not carried out before it is journalled. */
   readonly waitsForStore: () => boolean;
+  /** Whether the host has taken all that the guest has sent. Until then a guest that uses no processor time waits for the host. */
+  readonly isListening: () => boolean;
 }
 
 /**
  * The clocks of one execution, all kept by the host: running time, time spent replaying turns, and wall time since the
  * start. Wall time stands still while the program waits for nothing but approvals, for another guest and its replay, or
  * for a journal that another process keeps locked. The program runs from the moment the host sends it an event until
- * the host receives the end of that turn. Waiting for tools, timers and approvals does not count. Waiting for a core
- * does not count either if the system reports the processor time of the guest.
+ * the host receives the end of that turn. Waiting for tools, timers and approvals does not count. Waiting for a core, or
+ * for the host to read what was sent, does not count either if the system reports the processor time of the guest.
  */
 export class Clocks {
   readonly #before: PastTimes;
@@ -147,13 +151,13 @@ export class Clocks {
 
   #tick(): void {
     const { runningMs, wallMs } = this.#limits;
-    const { processorMs, waitsForApproval, waitsForStore } = this.#readings;
+    const { waitsForApproval, waitsForStore } = this.#readings;
     const isAway = this.#away.isOn;
     const isHeld = !isAway && waitsForApproval();
     this.#approvals.look(isHeld);
     this.#store.look(!isAway && !isHeld && waitsForStore());
-    const running = this.#before.runningMs + this.#running.measure(processorMs);
-    const replaying = this.#replaying.measure(processorMs);
+    const running = this.#before.runningMs + this.#running.measure(this.#readings);
+    const replaying = this.#replaying.measure(this.#readings);
     if (running > runningMs) this.#onAlarm({ limit: "runningMs", allowed: runningMs, seen: Math.round(running) });
     else if (this.wallMs > wallMs) this.#onAlarm({ limit: "wallMs", allowed: wallMs, seen: Math.round(this.wallMs) });
     else if (replaying > runningMs)
@@ -183,13 +187,15 @@ export class Stopwatch {
   }
 }
 
-/** Time in turns, minus the time known to have been spent waiting for a core. */
+/** Time in turns, minus the time known to have been spent waiting for a core or for the host. */
 class TurnTime {
   readonly #turns = new Stopwatch();
   #endedUnseen = false;
   #waitedMs = 0;
   /** Clock time at the last reading that was taken into account, and the processor time read then. */
   #measuredMs = 0;
+  /** Clock time at the last reading. */
+  #readMs = 0;
   #processorMs: number | undefined;
   #isStalled = false;
 
@@ -217,19 +223,25 @@ class TurnTime {
   }
 
   /** Reads the processor time and returns the time that counts, in milliseconds. Time without processor use counts only once the program is known to be stalled. */
-  measure(readProcessorMs: () => number | undefined): number {
-    if (this.isOn || this.#endedUnseen) this.#look(readProcessorMs());
+  measure({ processorMs, isListening }: Pick<ClockReadings, "processorMs" | "isListening">): number {
+    if (this.isOn || this.#endedUnseen) this.#look(processorMs(), isListening());
     this.#endedUnseen = false;
     return this.#measuredMs - this.#waitedMs;
   }
 
-  #look(processorMs: number | undefined): void {
+  #look(processorMs: number | undefined, isListening: boolean): void {
     const clockMs = this.#turns.ms;
     const passedMs = clockMs - this.#measuredMs;
+    const unreadMs = clockMs - this.#readMs;
+    this.#readMs = clockMs;
     if (processorMs !== undefined && this.#processorMs !== undefined) {
       const usedMs = processorMs - this.#processorMs;
       if (usedMs > 0) this.#waitedMs += Math.max(0, passedMs - usedMs);
-      else if (!this.#isStalled && passedMs <= STALLED_MS) return;
+      else if (!isListening || unreadMs > LATE_MS) {
+        this.#waitedMs += unreadMs;
+        this.#measuredMs += unreadMs;
+        return;
+      } else if (!this.#isStalled && passedMs <= STALLED_MS) return;
       this.#isStalled = usedMs <= 0;
     }
     this.#measuredMs = clockMs;

@@ -31,6 +31,7 @@ export class GuestLink implements AsyncDisposable {
   /** Text sent so far, in UTF-16 code units. */
   #sentLength = 0;
   readonly #frames: AsyncIterator<readonly string[], void, undefined>;
+  #isListening = true;
 
   constructor(guest: Guest, { language, limits, tenant, turnBytes, lane = new Lane(tenant) }: LinkOptions) {
     this.#lane = lane;
@@ -47,6 +48,11 @@ export class GuestLink implements AsyncDisposable {
   /** Events whose turns have not been read. */
   get outstanding(): number {
     return this.#reader.outstanding;
+  }
+
+  /** Whether all that has arrived was taken, so that more is waited for. */
+  get isListening(): boolean {
+    return this.#isListening;
   }
 
   /** Approximate length of the text that has crossed so far, in both directions. */
@@ -67,7 +73,9 @@ export class GuestLink implements AsyncDisposable {
 
   /** The next turns that arrived together, or why there are no more. */
   nextTurns(): Promise<readonly GuestTurn[] | LinkEnd> {
+    this.#isListening = true;
     return this.#frames.next().then(({ done, value: frames }) => {
+      this.#isListening = false;
       if (done) return this.guest.exit;
       const turns = this.#read(frames);
       return turns instanceof Promise || isNoTurn(turns) ? this.#untilTurn(turns) : turns;
@@ -80,7 +88,9 @@ export class GuestLink implements AsyncDisposable {
   ): Promise<readonly GuestTurn[] | LinkEnd> {
     let turns = await first;
     while (isNoTurn(turns)) {
+      this.#isListening = true;
       const { done, value: frames } = await this.#frames.next();
+      this.#isListening = false;
       turns = await (done ? this.guest.exit : this.#read(frames));
     }
     return turns;

@@ -74,6 +74,11 @@ export class GuestSupervisor implements AsyncDisposable {
     return this.#link?.guest.usage().processorMs;
   }
 
+  /** Whether all that the guest has sent is read and carried out. */
+  get isListening(): boolean {
+    return this.#link?.isListening !== false;
+  }
+
   get evictions(): number {
     return this.#evictions;
   }

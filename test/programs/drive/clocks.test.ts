@@ -5,6 +5,7 @@ beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
 });
 afterEach(() => {
+  vi.restoreAllMocks();
   vi.useRealTimers();
 });
 
@@ -13,9 +14,11 @@ function start(
   processorMs: () => number | undefined = () => undefined,
   waitsForApproval: () => boolean = () => false,
   waitsForStore: () => boolean = () => false,
+  isListening: () => boolean = () => true,
 ) {
   const alarms: ClockAlarm[] = [];
-  const clocks = new Clocks(limits, (alarm) => alarms.push(alarm), { processorMs, waitsForApproval, waitsForStore });
+  const readings = { processorMs, waitsForApproval, waitsForStore, isListening };
+  const clocks = new Clocks(limits, (alarm) => alarms.push(alarm), readings);
   clocks.begin();
   return { clocks, alarms };
 }
@@ -108,6 +111,7 @@ test("no time counts before a program has its guest", () => {
     processorMs: () => undefined,
     waitsForApproval: () => false,
     waitsForStore: () => false,
+    isListening: () => true,
   });
   pass(1000);
   expect([clocks.runningMs, clocks.wallMs, alarms]).toEqual([0, 0, []]);
@@ -145,6 +149,46 @@ test("a program that blocks during its turn is stopped by the clock", () => {
   clocks.run();
   pass(1010);
   expect(ofTurn[0]).toEqual({ limit: "runningMs", allowed: 1000, seen: 1010 });
+});
+
+test("time in which the host has not taken what a program has sent is not charged, unless the program works on", () => {
+  let [isListening, usedMs] = [false, 40];
+  const no = () => false;
+  const { clocks, alarms } = start(
+    { runningMs: 1000, wallMs: 1e9 },
+    () => usedMs,
+    no,
+    no,
+    () => isListening,
+  );
+  clocks.run();
+  pass(60_000);
+  expect([clocks.runningMs, alarms]).toEqual([10, []]);
+  for (let tick = 0; tick < 50; tick += 1) {
+    pass(10);
+    usedMs += 10;
+  }
+  expect(Math.round(clocks.runningMs / 20) * 20).toBe(500);
+  pass(60_000);
+  expect(alarms).toEqual([]);
+  isListening = true;
+  pass(620);
+  expect(alarms[0]).toMatchObject({ limit: "runningMs", allowed: 1000 });
+});
+
+test("time in which the host's own thread was away is not charged to a program that used no processor time", () => {
+  const { clocks, alarms } = start({ runningMs: 1000, wallMs: 1e9 }, () => 40);
+  clocks.run();
+  pass(10);
+  const now = performance.now.bind(performance);
+  for (let turn = 1; turn < 20; turn += 1) {
+    // The clock goes on, and no timer runs.
+    vi.spyOn(performance, "now").mockImplementation(() => now() + turn * 700);
+    pass(10);
+  }
+  expect([clocks.runningMs, alarms]).toEqual([10, []]);
+  pass(1000);
+  expect(alarms[0]).toMatchObject({ limit: "runningMs" });
 });
 
 test("processor time of many turns between two readings counts", () => {
