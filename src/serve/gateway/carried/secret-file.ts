@@ -6,11 +6,11 @@ import {
   linkSync,
   openSync,
   readFileSync,
-  renameSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
 import { PortcullisError } from "../../../errors.ts";
+import { changeFile } from "../../http/change-file.ts";
 
 /** Bytes of a new secret. */
 const SECRET_BYTES = 32;
@@ -30,7 +30,7 @@ export function secretFileOf(journal: string): string {
  * `option_invalid` for a file that others can read, and for one without secrets.
  */
 export function readSecrets(path: string): readonly string[] {
-  if (!existsSync(path)) placeNew(path, [newSecret()], linkUnlessThere);
+  if (!existsSync(path)) placeFirst(path);
   const secrets = readOwn(path)
     .split("\n")
     .map((line) => line.trim())
@@ -57,32 +57,31 @@ function readOwn(path: string): string {
   }
 }
 
-/** Puts a new secret before those of a file. Only the latest former ones are kept. */
+/**
+ * Puts a new secret before those of a file. Only the latest former ones are kept. Throws `option_invalid`, and changes
+ * nothing, while another process changes the file.
+ */
 export function rotateSecret(path: string): void {
-  const former = existsSync(path) ? readSecrets(path) : [];
-  placeNew(path, [newSecret(), ...former.slice(0, KEPT)], renameSync);
+  changeFile(path, "secrets", (file) => textOf([newSecret(), ...readSecrets(file).slice(0, KEPT)]));
 }
 
 function newSecret(): string {
   return randomBytes(SECRET_BYTES).toString("base64url");
 }
 
-/** Writes a file whole beside its place, and puts it there: a process that reads meanwhile finds all of it, or none. */
-function placeNew(path: string, secrets: readonly string[], place: (from: string, to: string) => void): void {
-  const beside = `${path}.${randomBytes(6).toString("hex")}`;
-  try {
-    writeFileSync(beside, `${secrets.join("\n")}\n`, { mode: 0o600, flag: "wx", flush: true });
-    place(beside, path);
-  } finally {
-    rmSync(beside, { force: true });
-  }
+function textOf(secrets: readonly string[]): string {
+  return `${secrets.join("\n")}\n`;
 }
 
-/** Leaves the file of another process that has started at the same time. */
-function linkUnlessThere(from: string, to: string): void {
+/** Writes a file whole beside its place, and puts it there, unless another process that starts at the same time has done so. */
+function placeFirst(path: string): void {
+  const beside = `${path}.${randomBytes(6).toString("hex")}`;
   try {
-    linkSync(from, to);
+    writeFileSync(beside, textOf([newSecret()]), { mode: 0o600, flag: "wx", flush: true });
+    linkSync(beside, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  } finally {
+    rmSync(beside, { force: true });
   }
 }

@@ -1,4 +1,5 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -47,6 +48,44 @@ test("servers that start at once on one journal have the same secret, and leave 
   expect(new Set(all.map(({ stdout }) => stdout.trim())).size).toBe(1);
   expect(readdirSync(place)).toEqual(["journal.db.secrets"]);
 }, 60_000);
+
+test("of processes that rotate at once none loses the secret of another", async () => {
+  const place = mkdtempSync(join(folder, "rotated-"));
+  const file = join(place, "journal.db.secrets");
+  const go = join(place, "go");
+  const [first] = readSecrets(file);
+  const module = new URL("../../../../src/serve/gateway/carried/secret-file.ts", import.meta.url);
+  const source = `import { existsSync } from "node:fs";
+import { rotateSecret } from ${JSON.stringify(module.href)};
+console.log("ready");
+while (!existsSync(${JSON.stringify(go)}));
+for (;;) try {
+  rotateSecret(${JSON.stringify(file)});
+  break;
+} catch (error) {
+  if (!error.message.includes("Nothing was changed. Try again")) throw error;
+}`;
+  const children = Array.from({ length: 3 }, () => spawn(process.execPath, ["--input-type=module", "-e", source]));
+  await Promise.all(children.map(({ stdout }) => once(stdout, "data")));
+  writeFileSync(go, "");
+  const ended = await Promise.all(children.map((child) => once(child, "exit")));
+  expect(ended).toEqual(children.map(() => [0, null]));
+  const secrets = readSecrets(file);
+  expect([new Set(secrets).size, secrets[3]]).toEqual([4, first]);
+  expect(readdirSync(place).toSorted()).toEqual(["go", "journal.db.secrets"]);
+}, 60_000);
+
+test("a rotation is refused while another one is under way, and keeps what the file has", () => {
+  const file = join(folder, "held");
+  const secrets = readSecrets(file);
+  writeFileSync(`${file}.lock`, "");
+  expect(() => rotateSecret(file)).toThrow(`delete ${file}.lock`);
+  expect(readSecrets(file)).toEqual(secrets);
+  rmSync(`${file}.lock`);
+  rotateSecret(file);
+  expect(readSecrets(file).slice(1)).toEqual(secrets);
+  rmSync(file);
+});
 
 test.skipIf(process.platform === "win32").each([0o640, 0o604, 0o620, 0o601])(
   "a file that others can reach is refused until its rights are taken away: %o",
