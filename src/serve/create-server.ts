@@ -19,7 +19,7 @@ import { Counts } from "../places/counts.ts";
 import { JournalWatch } from "./live/journal-watch.ts";
 import { MountedMcp } from "./mcp/http/mounted-mcp.ts";
 import { Metrics } from "./metrics.ts";
-import type { Driving } from "./driving/driving.ts";
+import type { Driving, LeftByClients } from "./driving/driving.ts";
 import { FleetDriving } from "./driving/fleet-driving.ts";
 import { type DrivingParts, LocalDriving } from "./driving/local-driving.ts";
 import { Readings } from "./readings.ts";
@@ -141,7 +141,12 @@ class Server {
     this.#runtimes = this.#runtimesOf(this.#keys);
     const runs = new ServerRuns();
     this.#watch = new JournalWatch(journal);
-    const driven = { runs, runtime: this.#runtime, served, onEvent, onError };
+    const expiry: LeftByClients = {
+      see: (one) => this.#gateway.expiry.see(one),
+      settle: () => this.#gateway.expiry.settle(),
+      sweep: () => this.#gateway.expiry.sweep(),
+    };
+    const driven = { runs, runtime: this.#runtime, served, expiry, onEvent, onError };
     this.#driving = drivingOf(driven, this.#watch, options);
     const ids = new TenantIds(journal);
     this.#webhooks = new Webhooks({ webhooks, journal, ids, onError });
@@ -206,7 +211,7 @@ class Server {
       token: this.#token,
       listen: (options) => this.#listen(options),
       setKeys: (keys) => this.#setKeys(keys),
-      recover: async () => (await this.#driving.recover()) + (await this.#gateway.expiry.sweep()),
+      recover: () => this.#driving.recover(),
       close: (options) => this.#close(options),
     };
   }
@@ -268,7 +273,6 @@ class Server {
       throw closedServer();
     }
     await this.#driving.start();
-    this.#gateway.expiry.start();
     return { url: listener.url };
   }
 

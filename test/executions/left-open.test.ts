@@ -84,7 +84,8 @@ test("a sweep reads nothing of what has not changed, and takes a conversation up
   await clients.execute("return tools.pay({ euros: 1 })", { execution: "program" });
   await leaveUnanswered(journal, "no-model");
   const errors: unknown[] = [];
-  const parts = { onEvent: () => {}, onError: (error: unknown) => errors.push(error) };
+  const expiry = { see: () => {}, settle: async () => 0, sweep: async () => 0 };
+  const parts = { expiry, onEvent: () => {}, onError: (error: unknown) => errors.push(error) };
   const served = new ServedModels({
     model: undefined,
     models: ({ model }) => ofName(model),

@@ -12,7 +12,7 @@ import type { DrivingParts } from "../driving/local-driving.ts";
 import type { TenantIds } from "../tenant-ids.ts";
 import type { Readings } from "../readings.ts";
 
-export interface ApiParts extends DrivingParts {
+export interface ApiParts extends Omit<DrivingParts, "expiry"> {
   readonly driving: Driving;
   /** The runtime with the tools and the limits of a key; undefined for a key that was revoked or changed since. */
   readonly runtimeOf: (key: Key) => Runtime | undefined;

@@ -11,6 +11,16 @@ export interface ClientProgram {
   readonly settings: Pick<ExecuteOptions, "language" | "limits" | "result" | "after" | "maxAgeMs">;
 }
 
+/** Ends what clients of the gateway have left, of the open executions that a list finds. */
+export interface LeftByClients {
+  /** Notes an open execution. */
+  readonly see: (one: { readonly execution: ExecutionId; readonly tenant: string }) => void;
+  /** Ends what has expired of all that was seen. Resolves with the number of those. */
+  readonly settle: () => Promise<number>;
+  /** As `settle`, with a list of its own. */
+  readonly sweep: () => Promise<number>;
+}
+
 /** Who drives what clients begin and decide: this process, or the workers of a fleet. */
 export interface Driving {
   /** Begins to take up what was left open. */
@@ -19,7 +29,7 @@ export interface Driving {
   stop(): void;
   /** Ends what this process drives, or leaves it open once `drainMs` have passed. Resolves with how much it left open. */
   drain(drainMs: number): Promise<number>;
-  /** Takes up all executions whose drivers are gone. Resolves with their number once they have ended or wait. */
+  /** Takes up all executions whose drivers are gone, and ends what clients of the gateway have left. Resolves with their number once they have ended or wait. */
   recover(): Promise<number>;
   /** Runs a program until it ends or waits. Calls `onBegun` once the journal has it. */
   run(program: ClientProgram, onBegun: () => void): Promise<Report>;

@@ -11,6 +11,9 @@ import type { DrivingParts } from "./local-driving.ts";
 /** How long a request to a driver in another process is waited for before the journal is looked at again, in milliseconds. */
 const ASKED_MS = 1000;
 
+/** Interval of looking for what clients of the gateway have left, by one server of the fleet, in milliseconds. */
+const EXPIRY_MS = 30_000;
+
 export interface FleetDrivingParts extends DrivingParts {
   readonly watch: JournalWatch;
   /** Programs that this process drives at once; 0 leaves all to other workers. */
@@ -28,6 +31,7 @@ export class FleetDriving implements Driving {
   readonly #fleet: Fleet;
   #worker: Awaited<ReturnType<Runtime["work"]>> | undefined;
   #hearing: Disposable | undefined;
+  #expiring: NodeJS.Timeout | undefined;
 
   constructor(fleet: Fleet, parts: FleetDrivingParts) {
     this.#fleet = fleet;
@@ -40,6 +44,9 @@ export class FleetDriving implements Driving {
       if (!runs.has(execution)) return;
       void (request === "cancel" ? runs.cancel(execution) : runs.interrupt(execution)).catch(onError);
     });
+    const expire = () => void this.#expire().catch(onError);
+    expire();
+    this.#expiring = setInterval(expire, EXPIRY_MS).unref();
     if (concurrency === 0) return;
     const model: Parameters<Runtime["work"]>[0] = { model: (conversation) => served.find(conversation) };
     // Its client goes on with what the gateway has begun: only it has the tools.
@@ -47,7 +54,12 @@ export class FleetDriving implements Driving {
     this.#worker = await runtime.work({ ...model, only, concurrency, onEvent, onError });
   }
 
+  async #expire(): Promise<void> {
+    if (await this.#fleet.parts.turns.take("gateway", EXPIRY_MS)) await this.#parts.expiry.sweep();
+  }
+
   stop(): void {
+    clearInterval(this.#expiring);
     this.#hearing?.[Symbol.dispose]();
   }
 
@@ -56,9 +68,9 @@ export class FleetDriving implements Driving {
     return left + open;
   }
 
-  /** Workers take up what was left, whenever it is. */
-  async recover(): Promise<number> {
-    return 0;
+  /** Workers take up what was left, whenever it is, but for what clients of the gateway have left. */
+  recover(): Promise<number> {
+    return this.#parts.expiry.sweep();
   }
 
   async run({ runtime, program, execution, settings }: ClientProgram, onBegun: () => void): Promise<Report> {

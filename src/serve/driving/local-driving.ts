@@ -6,7 +6,7 @@ import { isOfGateway } from "../gateway/carried/seals.ts";
 import type { ServedModels } from "../served-models.ts";
 import type { ServerRuns } from "../server-runs.ts";
 import type { Report } from "../../output/report.ts";
-import type { ClientProgram, Driving } from "./driving.ts";
+import type { ClientProgram, Driving, LeftByClients } from "./driving.ts";
 
 /** Number of reported failures that are remembered. */
 const MOST_TOLD = 1000;
@@ -22,6 +22,7 @@ export interface DrivingParts {
   /** The server's own runtime: all tools, for any tenant. */
   readonly runtime: Runtime;
   readonly served: ServedModels;
+  readonly expiry: LeftByClients;
   readonly onEvent: (event: AgentEvent) => void;
   /** Told of what failed on the host's side. */
   readonly onError: (error: unknown) => void;
@@ -96,11 +97,14 @@ export class LocalDriving implements Driving {
 
   /**
    * Takes up executions whose drivers are gone, as `recover` does. An execution that could not be taken up rests before
-   * the next attempt: each attempt reads it, and may append a claim to its journal. Does nothing while a recovery is
-   * under way.
+   * the next attempt: each attempt reads it, and may append a claim to its journal. While a recovery is under way, only what
+   * clients have left is looked for.
    */
   async sweep(): Promise<void> {
-    if (this.#recovering) return;
+    if (this.#recovering) {
+      await this.#parts.expiry.sweep();
+      return;
+    }
     const before = Date.now() - RETRY_MS;
     for (const [execution, at] of this.#failedAt) if (at <= before) this.#failedAt.delete(execution);
     await this.#recover((execution) => !this.#failedAt.has(execution));
@@ -117,7 +121,7 @@ export class LocalDriving implements Driving {
   }
 
   /**
-   * Takes up all executions whose drivers are gone. Resolves with their number. A recovery that is under way is joined: a
+   * Takes up all executions whose drivers are gone, and ends what clients have left. Resolves with their number. A recovery that is under way is joined: a
    * second one would find executions that the first has not reached yet.
    */
   recover(): Promise<number> {
@@ -132,7 +136,7 @@ export class LocalDriving implements Driving {
   }
 
   async #takeUp(only: (execution: ExecutionId) => boolean): Promise<number> {
-    const { runtime, served, onEvent } = this.#parts;
+    const { runtime, served, expiry, onEvent } = this.#parts;
     const under = new Map<ExecutionId, () => void>();
     let taken = 0;
     const signal = ({ execution }: { readonly execution: ExecutionId }) => {
@@ -152,14 +156,18 @@ export class LocalDriving implements Driving {
         onEvent,
         signal,
         // Its client goes on with what the gateway has begun: only it has the tools.
-        only: ({ execution }) => !isOfGateway(execution) && only(execution),
+        only: (one) => {
+          expiry.see(one);
+          return !isOfGateway(one.execution) && only(one.execution);
+        },
       })) {
         under.get(one.execution)?.();
         under.delete(one.execution);
         if ("error" in one) this.#fail(one.execution, one.error);
         else taken += 1;
-        if (this.#isStopped) break;
+        if (this.#isStopped) return taken;
       }
+      taken += await expiry.settle();
     } finally {
       for (const end of under.values()) end();
     }

@@ -1,10 +1,10 @@
 /*
- * Ends what clients of the gateway have left. The open executions of the journal come in; those without a record for as
+ * Ends what clients of the gateway have left. The open executions of the journal come in, from whatever lists them; those without a record for as
  * long as their clients were told to have are ended. Answers that are stored stay readable much longer.
  */
 import { type PastConversation, readPastConversation } from "../../agent/from-journal/past-conversation.ts";
 import type { ExecutionId } from "../../journal/execution-id.ts";
-import type { ExecutionSummary, Head, Journal } from "../../journal/journal.ts";
+import type { ExecutionSummary, Journal } from "../../journal/journal.ts";
 import { readHeader, readList, readRecords } from "../../journal/reading/read-records.ts";
 import { isDriven } from "../../programs/driven.ts";
 import type { ApiParts } from "../api/parts.ts";
@@ -16,23 +16,18 @@ import type { Turns } from "./turns.ts";
 /** How long answers are kept that their clients have asked to be stored, in milliseconds: as the provider keeps them. */
 const STORED_MS = 30 * 24 * 60 * 60_000;
 
-/** Interval of looking for what has expired, in milliseconds. */
-const SWEEP_MS = 30_000;
-
 type Swept = Pick<ExecutionSummary, "execution" | "tenant" | "records">;
 
-/** When an execution may have expired, in milliseconds since 1970, if it still has this many records. */
-interface Due {
-  readonly records: Head;
-  readonly at: number;
-}
+type Seen = Pick<ExecutionSummary, "execution" | "tenant">;
 
 export class Expiry {
   readonly #parts: Pick<ApiParts, "runtime" | "runs" | "onError">;
   readonly #turns: Turns;
-  /** What is known of open executions, so that no sweep reads them again. */
-  #known = new Map<ExecutionId, Due>();
-  #sweeping: NodeJS.Timeout | undefined;
+  /** Open executions of which it is not looked yet whether they have expired. */
+  #seen = new Map<ExecutionId, Seen>();
+  /** When open executions expire at the earliest, in milliseconds since 1970: until then they are not read again. */
+  #dueAt = new Map<ExecutionId, number>();
+  #settling: Promise<unknown> = Promise.resolve();
   #isStopped = false;
 
   constructor(parts: Pick<ApiParts, "runtime" | "runs" | "onError">, turns: Turns) {
@@ -40,52 +35,74 @@ export class Expiry {
     this.#turns = turns;
   }
 
-  start(): void {
-    const sweep = () => void this.sweep().catch((error: unknown) => this.#tell(error));
-    sweep();
-    this.#sweeping = setInterval(sweep, SWEEP_MS).unref();
-  }
-
   stop(): void {
-    clearInterval(this.#sweeping);
     this.#isStopped = true;
   }
 
-  /** Resolves with the number of executions that it has ended. Rejects if the journal cannot be listed. */
+  /** Notes an open execution of the journal. Those that the gateway has not begun are passed over. */
+  see({ execution, tenant }: Seen): void {
+    if (isOfGateway(execution)) this.#seen.set(execution, { execution, tenant });
+  }
+
+  /** Lists the open executions itself. Resolves as `settle`. Rejects if the journal cannot be listed. */
   async sweep(now = Date.now()): Promise<number> {
-    const { journal } = this.#parts.runtime;
-    const known = new Map<ExecutionId, Due>();
-    let ended = 0;
-    for await (const summary of readList(journal, { open: true })) {
-      if (this.#isStopped) return ended;
-      if (!isOfGateway(summary.execution) || isDriven(journal, summary)) continue;
-      try {
-        const due = await this.#dueOf(summary);
-        if (due.at > now) known.set(summary.execution, due);
-        else if (await this.#end(summary, now, known)) ended += 1;
-      } catch (error) {
-        this.#tell(error);
-      }
+    for await (const summary of readList(this.#parts.runtime.journal, { open: true })) {
+      if (this.#isStopped) return 0;
+      this.see(summary);
     }
-    this.#known = known;
+    return this.settle(now);
+  }
+
+  /** Ends what has expired of the executions that were seen, all that are open. Resolves with the number of those. */
+  settle(now = Date.now()): Promise<number> {
+    const settled = this.#settling.then(() => this.#settle(now));
+    this.#settling = settled;
+    return settled;
+  }
+
+  async #settle(now: number): Promise<number> {
+    const seen = this.#seen;
+    const known = this.#dueAt;
+    this.#seen = new Map();
+    this.#dueAt = new Map();
+    let ended = 0;
+    for (const one of seen.values()) {
+      if (this.#isStopped) return ended;
+      const at = known.get(one.execution);
+      if (at !== undefined && at > now) this.#dueAt.set(one.execution, at);
+      else if (await this.#isEnded(one, now)) ended += 1;
+    }
     return ended;
+  }
+
+  /** Whether an execution had expired, and was ended. Never rejects. */
+  async #isEnded({ execution }: Seen, now: number): Promise<boolean> {
+    const { journal } = this.#parts.runtime;
+    try {
+      const summary = await journal.find(execution);
+      if (summary.ended || isDriven(journal, summary)) return false;
+      const at = await this.#dueOf(summary);
+      if (at <= now) return await this.#end(summary, now);
+      this.#dueAt.set(execution, at);
+    } catch (error) {
+      this.#tell(error);
+    }
+    return false;
   }
 
   #tell(error: unknown): void {
     if (!isOthers(error)) this.#parts.onError(error);
   }
 
-  async #dueOf(summary: ExecutionSummary): Promise<Due> {
-    const { execution, records, tenant } = summary;
-    const known = this.#known.get(execution);
-    if (known?.records === records) return known;
+  async #dueOf(summary: ExecutionSummary): Promise<number> {
+    const { execution, tenant } = summary;
     const { journal } = this.#parts.runtime;
     const { waitMs = 0 } = (await readHeader(journal, execution, { tenant }))?.limits ?? {};
-    return { records, at: (await lastAt(journal, summary)) + waitMs };
+    return (await lastAt(journal, summary)) + waitMs;
   }
 
   /** Ends a conversation, once no request has it, unless its programs say that its client was there meanwhile. */
-  async #end({ execution, tenant }: Swept, now: number, known: Map<ExecutionId, Due>): Promise<boolean> {
+  async #end({ execution, tenant }: Seen, now: number): Promise<boolean> {
     const { runtime, runs } = this.#parts;
     const { journal } = runtime;
     const release = await this.#turns.take(execution);
@@ -99,9 +116,9 @@ export class Expiry {
       const at = last + (past.header.limits.waitMs ?? 0);
       const ending = { execution, tenant, model: past.answering.model, hasOpenCalls: past.open.size > 0 };
       const isStored = isStoredExecution(execution);
-      const stored = { records: summary.records, at: isStored && programs.length === 0 ? own + STORED_MS : at };
-      if (stored.at > now) {
-        known.set(execution, stored);
+      const dueAt = isStored && programs.length === 0 ? own + STORED_MS : at;
+      if (dueAt > now) {
+        this.#dueAt.set(execution, dueAt);
         return false;
       }
       if (isStored && programs.length > 0) await giveUpCalls(this.#parts, ending);

@@ -11,11 +11,14 @@ const pay = { ...tool("bank.pay", () => "paid", { effect: "write" }), approvable
 
 const served = new ServedModels({ model: undefined, models: undefined, maxTurns: 1, maxTokens: 1 });
 
+const NONE_LEFT = { see: () => {}, settle: async () => 0, sweep: async () => 0 };
+
 async function open(journal: Journal, tools: readonly Tool[] = [pay]) {
   const errors: unknown[] = [];
   const runtime = await createRuntime({ tools, journal, sandbox: createMemorySandbox(), approve: () => "later" });
   const onError = (error: unknown) => void errors.push(error);
-  const runs = new LocalDriving({ runs: new ServerRuns(), runtime, served, onEvent: () => {}, onError });
+  const parts = { runs: new ServerRuns(), runtime, served, expiry: NONE_LEFT, onEvent: () => {}, onError };
+  const runs = new LocalDriving(parts);
   return { runtime, errors, runs, [Symbol.asyncDispose]: () => runtime[Symbol.asyncDispose]() };
 }
 

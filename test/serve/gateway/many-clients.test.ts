@@ -99,7 +99,11 @@ async function answersOf(journal: Journal): Promise<readonly string[]> {
 
 const JOURNALS = [
   { name: "in memory", isRun: true, open: () => createMemoryJournal() },
-  { name: "in a file", isRun: ALL_TESTS, open: (folder: string) => createSqliteJournal({ path: join(folder, "j.db") }) },
+  {
+    name: "in a file",
+    isRun: ALL_TESTS,
+    open: (folder: string) => createSqliteJournal({ path: join(folder, "j.db") }),
+  },
 ];
 
 test.each(JOURNALS)(
