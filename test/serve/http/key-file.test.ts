@@ -1,3 +1,7 @@
+/*
+ * Holds
+ * src/serve/http/change-file.ts
+ */
 import {
   chmodSync,
   lstatSync,
