@@ -99,8 +99,8 @@ export class FleetJournal implements Journal {
     return this.store.list(options);
   }
 
-  rest(execution: ExecutionId, head: Head, until: number): Promise<boolean> {
-    return this.store.rest?.(execution, head, until) ?? Promise.resolve(true);
+  rest(execution: ExecutionId, head: Head, until: number, programs?: ReadonlyMap<ExecutionId, Head>): Promise<boolean> {
+    return this.store.rest?.(execution, head, until, programs) ?? Promise.resolve(true);
   }
 
   async held(): Promise<ReadonlyMap<string, number>> {

@@ -56,7 +56,7 @@ export class Fleet implements AsyncDisposable {
   constructor({ journal: store, queue, onError = tellError }: FleetOptions) {
     const database = isDatabase(store) ? store : undefined;
     const used = queue ?? new PgBossQueue(database as QueueDatabase, onError);
-    const journal = new FleetJournal(store, used, database !== undefined);
+    const journal = new FleetJournal(store, used, database !== undefined && used.joins === true);
     this.#own = used instanceof PgBossQueue ? used : undefined;
     this.queue = used;
     this.journal = journal;
@@ -126,8 +126,9 @@ function isQueue(value: unknown): boolean {
 }
 
 function isDatabase(journal: Journal): journal is Journal & QueueDatabase & RequestStore {
-  const { query, onNotify, request, onRequest } = journal as Partial<QueueDatabase & RequestStore>;
-  return [query, onNotify, request, onRequest].every((method) => typeof method === "function");
+  const { schema, query, onNotify, request, onRequest } = journal as Partial<QueueDatabase & RequestStore>;
+  const hasMethods = [query, onNotify, request, onRequest].every((method) => typeof method === "function");
+  return hasMethods && typeof schema === "string";
 }
 
 /** Parts of a fleet that share a journal in one process hear each other without a database. */

@@ -266,7 +266,8 @@ class FleetWorker implements Worker, DriverWatch {
     const { journal, queue } = this.#parts;
     switch (why?.to) {
       case "outside":
-        if (!(await journal.rest(execution, why.records, why.until))) return false;
+        // What a program waited for may have come since it was read, and the wake for that may be lost.
+        if (!(await journal.rest(execution, why.records, why.until, why.programs))) return false;
         if (why.until !== Number.POSITIVE_INFINITY)
           await queue.wake([{ execution, tenant, afterMs: Math.max(1, why.until - Date.now()) }]);
         return true;

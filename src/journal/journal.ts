@@ -159,10 +159,11 @@ export interface Journal {
   onAppend?(listener: (appended: Appended) => void): Disposable;
   /**
    * Notes that an execution rests, which no driver holds and which has this head: `list({ due })` leaves it out until
-   * this time, in milliseconds since 1970, or until something is appended. Resolves with false if its head has moved or a
-   * driver holds it. For fleets; a journal may have no such method.
+   * this time, in milliseconds since 1970, or until something is appended. Resolves with false if its head has moved, if the
+   * head of one of its programs is another one than in `programs`, or if a driver holds it. For fleets; a journal may have no
+   * such method.
    */
-  rest?(execution: ExecutionId, head: Head, until: number): Promise<boolean>;
+  rest?(execution: ExecutionId, head: Head, until: number, programs?: ReadonlyMap<ExecutionId, Head>): Promise<boolean>;
   /** What results of a tenant's tools were like, as `keepShapes` has kept it, the latest last. A journal may have no such method. */
   shapes?(tenant: string): Promise<readonly KeptShape[]>;
   /**

@@ -122,7 +122,9 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
     onAppend(listener): Disposable {
       return listeners.add(listener);
     },
-    rest: async (execution, head, until) => rest(find(execution), head, until),
+    rest: async (execution, head, until, programs = new Map()) =>
+      [...programs].every(([program, known]) => (entries.get(program)?.records.length ?? known) === known) &&
+      rest(find(execution), head, until),
   };
 }
 

@@ -45,6 +45,8 @@ const LARGE: Storm = {
   clockMs: 600_000,
 };
 const CONVERSATION_EVERY = 10;
+/** Executions that have not ended hang if none of them changes for so long after the last kill, in milliseconds. */
+const STILL_MS = 180_000;
 const STORM = ALL_TESTS ? LARGE : SMALL;
 
 const SCRIPT = fileURLToPath(new URL("kill-worker.ts", import.meta.url));
@@ -111,11 +113,12 @@ describe.skipIf(noPostgres)("a fleet on PostgreSQL whose workers die", () => {
       const storm = raise(url, effects, any, submitSome);
       await untilEnded(any, all, effects, storm.isOver);
       const done = await storm.done;
+      const after = Math.round((performance.now() - done.overAt) / 1000);
       const { journal } = servers[0];
       const givenUp = await judge(journal, effects);
       const seconds = Math.round((performance.now() - since) / 1000);
       process.stdout.write(
-        `${all.length} executions, ${done.kills} kills, ${done.zombies} stops, ${done.restarts} restarts of PostgreSQL, ${done.losses} losses of the queue, ${givenUp} given up: ${seconds} s\n`,
+        `${all.length} executions, ${done.kills} kills, ${done.zombies} stops, ${done.restarts} restarts of PostgreSQL, ${done.losses} losses of the queue, ${givenUp} given up: ${seconds} s, ${after} of them after the last kill\n`,
       );
     },
   );
@@ -124,6 +127,7 @@ describe.skipIf(noPostgres)("a fleet on PostgreSQL whose workers die", () => {
   function raise(url: string, effects: string, any: () => Runtime, submitSome: (part: number) => Promise<void>) {
     const done = { kills: 0, zombies: 0, restarts: 0, losses: 0 };
     let isOver = false;
+    let overAt = 0;
     /** Workers that work, in the order in which they began to. */
     const working: { readonly worker: ChildProcess; readonly clockMs: number }[] = [];
     let begun = Promise.withResolvers<void>();
@@ -169,9 +173,10 @@ describe.skipIf(noPostgres)("a fleet on PostgreSQL whose workers die", () => {
     };
     const ended = rounds().finally(() => {
       isOver = true;
+      overAt = performance.now();
     });
     ended.catch(() => {});
-    return { isOver: () => isOver, done: ended.then(() => done) };
+    return { isOver: () => isOver, done: ended.then(() => ({ ...done, overAt })) };
   }
 });
 
@@ -211,7 +216,10 @@ async function lasting<Value>(work: () => Promise<Value>): Promise<Value> {
     }
 }
 
-/** Decides what waits, as a person would, until all have ended. */
+/**
+ * Decides what waits, as a person would, until all have ended. How long that takes says how busy the machine is: only
+ * when nothing changes any more something hangs.
+ */
 async function untilEnded(
   any: () => Runtime,
   ids: readonly string[],
@@ -219,17 +227,24 @@ async function untilEnded(
   isAll: () => boolean,
 ): Promise<void> {
   const ended = new Set<string>();
-  let deadline = Number.POSITIVE_INFINITY;
+  const known = new Map<string, string>();
+  let changedAt = Date.now();
   for (;;) {
+    const isOver = isAll();
     const open = ids.filter((id) => !ended.has(id));
-    if (isAll()) deadline = Math.min(deadline, Date.now() + 120_000);
-    if (open.length === 0 && isAll()) return;
+    if (open.length === 0 && isOver) return;
     for (const id of open) {
       const status = await lasting(() => any().status(id));
-      if (status.listed.state === "ended") ended.add(id);
-      if (status.listed.state === "waiting") await decideWaiting(any(), id, status, effects).catch(ignoreRaces);
+      const { state, records } = status.listed;
+      const now = `${state} ${records} ${status.conversation?.calls.length}`;
+      if (known.get(id) !== now || !isOver) changedAt = Date.now();
+      known.set(id, now);
+      if (state === "ended") ended.add(id);
+      if (state !== "waiting") continue;
+      const hasDecided = await decideWaiting(any(), id, status, effects).catch(ignoreRaces);
+      if (hasDecided) changedAt = Date.now();
     }
-    if (Date.now() > deadline) {
+    if (Date.now() > changedAt + STILL_MS) {
       const stuck = await Promise.all(open.slice(0, 5).map((id) => any().status(id)));
       const listed = stuck.map((status) => JSON.stringify(status.listed)).join("\n");
       const whole = JSON.stringify(stuck, undefined, 1);
@@ -239,14 +254,15 @@ async function untilEnded(
   }
 }
 
+/** Resolves with whether it has decided or answered. */
 async function decideWaiting(
   runtime: Runtime,
   id: string,
   { report, conversation }: Awaited<ReturnType<Runtime["status"]>>,
   effects: string,
-): Promise<void> {
+): Promise<boolean> {
   const waiting = report?.outcome ?? conversation?.ending;
-  if (waiting?.type !== "waiting") return;
+  if (waiting?.type !== "waiting") return false;
   const written = readFileSync(effects, "utf8");
   const decisions = waiting.approvals.map(({ callId, inputDigest, why }) => {
     const [own = "", ofProgram] = callId.split("/");
@@ -258,11 +274,13 @@ async function decideWaiting(
   if (decisions.length > 0) await runtime.decide(id, Object.fromEntries(decisions));
   const results = Object.fromEntries(waiting.calls.map(({ callId }) => [callId, { value: 7 }]));
   if (waiting.calls.length > 0) await runtime.answer(id, results);
+  return decisions.length + waiting.calls.length > 0;
 }
 
-function ignoreRaces(error: unknown): void {
+function ignoreRaces(error: unknown): false {
   const codes = ["decision_exists", "call_unknown", "head_moved", "execution_driven"];
   if (!PortcullisError.is(error) || (!codes.includes(error.code) && !error.code.startsWith("journal_"))) throw error;
+  return false;
 }
 
 /** Holds every execution to the promise. Returns how many were given up after three deaths in a row. */

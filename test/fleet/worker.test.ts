@@ -4,7 +4,7 @@ import { createFleet } from "../../src/fleet/index.ts";
 import type { Fleet } from "../../src/fleet/fleet.ts";
 import type { Taking, Wake, WakeTaker } from "../../src/fleet/queue/wake-queue.ts";
 import { createRuntime, defineTool, type Runtime } from "../../src/index.ts";
-import { createMemoryJournal } from "../../src/journal/index.ts";
+import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
 import { MemoryQueue } from "./memory-queue.ts";
 
@@ -76,9 +76,8 @@ class SlowQueue extends MemoryQueue {
   }
 }
 
-function share() {
+function share(journal: Journal = createMemoryJournal()) {
   const queue = new SlowQueue();
-  const journal = createMemoryJournal();
   const join = () => createFleet({ journal, queue });
   const open = (fleet: Fleet) =>
     createRuntime({ tools: [ask], sandbox: createMemorySandbox(), approve: () => "later", fleet });
@@ -136,6 +135,37 @@ test.each([
     expect(told).toHaveLength(losesBy === "error" ? 1 : 0);
   },
 );
+
+test("the answer to a call of a conversation's program goes on that comes while the conversation is put to rest, although the wake is lost", async () => {
+  const store = createMemoryJournal();
+  const resting = new Gate();
+  const journal: Journal = {
+    ...store,
+    rest: async (execution, head, until, programs) => {
+      if (execution === "talk" && until === Number.POSITIVE_INFINITY) await resting.pass();
+      return (await store.rest?.(execution, head, until, programs)) ?? false;
+    },
+  };
+  const { queue, join, open } = share(journal);
+  await using runtime = await open(join());
+  const model = scriptedModel([
+    { programs: ["return tools.ask({ n: 1 });"] },
+    ({ results }) => ({ text: results.map(({ text }) => text).join() }),
+  ]);
+  const { ending } = await runtime.agent({ model, task: "Work.", execution: "talk" });
+  if (ending.type !== "waiting") throw new Error("It waits for its program's call.");
+  await using _ = await runtime.work({ reconcileMs: 100, model: () => model, onError: () => {} });
+  await resting.reached;
+  await runtime.answer("talk", Object.fromEntries(ending.calls.map(({ callId }) => [callId, { value: 7 }])));
+  // The wake of its program has become one of the conversation, which came to the worker that holds it.
+  const isDue = async () => (await Array.fromAsync(journal.list({ due: "left" }))).map(({ execution }) => execution);
+  await expect.poll(isDue).toEqual(["talk"]);
+  await expect.poll(() => queue.size).toBe(0);
+  queue.losesWakeOf = "talk";
+  resting.open();
+  const { conversation } = await runtime.wait("talk");
+  expect(conversation?.ending).toMatchObject({ type: "answered", answer: expect.stringContaining("7") });
+});
 
 test("a wake that is on its way to a worker when its drain begins is another worker's", async () => {
   const { queue, join, open } = share();

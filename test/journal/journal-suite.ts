@@ -350,6 +350,25 @@ export function fleetJournalSuite(makeJournal: () => Journal | Promise<Journal>)
     expect((await journal.lacking?.())?.size).toBe(0);
   });
 
+  test("comes not to rest while a program has another head than was read", async () => {
+    const journal = await makeJournal();
+    for (const id of ["caller", "program"]) await journal.create(header(id));
+    const rest = (head: number) =>
+      journal.rest?.(
+        "caller",
+        1,
+        Number.POSITIVE_INFINITY,
+        new Map([
+          ["program", head],
+          ["gone", 3],
+        ]),
+      );
+    expect(await rest(2)).toBe(false);
+    await journal.append("program", 1, [turn(`{"kind":"fire","now":1,"id":1}`)]);
+    expect(await rest(1)).toBe(false);
+    expect(await rest(2)).toBe(true);
+  });
+
   test("does not count what an execution lacks that rests, and keeps few names of many", async () => {
     const journal = await makeJournal();
     await journal.create(header("one"));

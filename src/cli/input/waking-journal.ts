@@ -1,3 +1,4 @@
+import { queueSchema } from "../../fleet/queue/queue-database.ts";
 import { thrownText } from "../../output/thrown-text.ts";
 import type { Journal } from "../../journal/journal.ts";
 import { writeStderr } from "../terminal/standard-streams.ts";
@@ -11,12 +12,14 @@ export interface WakingJournal extends AsyncDisposable {
 }
 
 /** Tables of the queue of a fleet: a journal that no fleet has used has none, and gets none here. */
-const HAS_QUEUE = "SELECT to_regclass('portcullis_queue.job') IS NOT NULL AS has_queue";
+const HAS_QUEUE = "SELECT to_regclass($1) IS NOT NULL AS has_queue";
 
 /** What is noted counts without a wake too, and workers find it later: a queue that cannot be opened hinders no decision. */
 export async function wakingJournal(store: OpenJournal): Promise<WakingJournal> {
   const alone = { journal: store, isFleets: false, [Symbol.asyncDispose]: async () => {} };
-  if (!("query" in store) || (await store.query(HAS_QUEUE)).rows[0]?.["has_queue"] !== true) return alone;
+  if (!("query" in store)) return alone;
+  const { rows } = await store.query(HAS_QUEUE, [`${queueSchema(store.schema)}.job`]);
+  if (rows[0]?.["has_queue"] !== true) return alone;
   const { createFleet } = await import("../../fleet/index.ts");
   const fleet = createFleet({ journal: store, onError: tell });
   try {

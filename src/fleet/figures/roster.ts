@@ -1,3 +1,4 @@
+import { FleetTable } from "../queue/fleet-table.ts";
 import type { QueueDatabase } from "../queue/queue-database.ts";
 
 /** What a worker tells of itself. */
@@ -19,7 +20,8 @@ export interface RosterFigures extends WorkerFigures {
 /** A worker that has told nothing for so long counts as gone, in milliseconds. */
 const GONE_MS = 30_000;
 
-const TABLE = "portcullis_queue.workers";
+const COLUMNS = `id text PRIMARY KEY, places int NOT NULL, driven int NOT NULL, claims bigint NOT NULL,
+  takeovers bigint NOT NULL, seen_at timestamptz NOT NULL DEFAULT now()`;
 /** The row that has the claims of workers that are gone. */
 const GONE = "";
 
@@ -33,16 +35,15 @@ export interface Roster {
 
 /** The roster of a fleet in a database, beside the tables of its queue. */
 export class DatabaseRoster implements Roster {
-  readonly #database: QueueDatabase;
-  #made: Promise<unknown> | undefined;
+  readonly #table: FleetTable;
 
   constructor(database: QueueDatabase) {
-    this.#database = database;
+    this.#table = new FleetTable(database, "workers", COLUMNS);
   }
 
   async tell(worker: string, { places, driven, claims, takeovers }: WorkerFigures): Promise<void> {
-    await this.#query(
-      `INSERT INTO ${TABLE} AS w (id, places, driven, claims, takeovers) VALUES ($1, $2, $3, $4, $5)
+    await this.#table.query(
+      `INSERT INTO ${this.#table.name} AS w (id, places, driven, claims, takeovers) VALUES ($1, $2, $3, $4, $5)
        ON CONFLICT (id) DO UPDATE SET places = $2, driven = $3, claims = w.claims + $4, takeovers = w.takeovers + $5, seen_at = now()`,
       [worker, places, driven, claims, takeovers],
     );
@@ -54,40 +55,23 @@ export class DatabaseRoster implements Roster {
 
   async read(): Promise<RosterFigures> {
     await this.#forget("seen_at < now() - $1 * interval '1 millisecond'", [GONE_MS]);
-    const { rows } = await this.#query(
+    const { rows } = await this.#table.query(
       `SELECT count(*) FILTER (WHERE id <> '${GONE}')::int AS workers, coalesce(sum(places), 0)::int AS places,
          coalesce(sum(driven), 0)::int AS driven, coalesce(sum(claims), 0)::float8 AS claims,
-         coalesce(sum(takeovers), 0)::float8 AS takeovers FROM ${TABLE}`,
-      [],
+         coalesce(sum(takeovers), 0)::float8 AS takeovers FROM ${this.#table.name}`,
     );
     return rows[0] as unknown as RosterFigures;
   }
 
   /** What a worker has claimed is counted on when it is gone. */
   async #forget(condition: string, values: readonly unknown[]): Promise<void> {
-    await this.#query(
-      `WITH gone AS (DELETE FROM ${TABLE} WHERE id <> '${GONE}' AND ${condition} RETURNING claims, takeovers)
-       INSERT INTO ${TABLE} AS w (id, places, driven, claims, takeovers)
+    await this.#table.query(
+      `WITH gone AS (DELETE FROM ${this.#table.name} WHERE id <> '${GONE}' AND ${condition} RETURNING claims, takeovers)
+       INSERT INTO ${this.#table.name} AS w (id, places, driven, claims, takeovers)
        SELECT '${GONE}', 0, 0, sum(claims), sum(takeovers) FROM gone HAVING count(*) > 0
        ON CONFLICT (id) DO UPDATE SET claims = w.claims + excluded.claims, takeovers = w.takeovers + excluded.takeovers`,
       values,
     );
-  }
-
-  async #query(text: string, values: readonly unknown[]) {
-    this.#made ??= this.#database
-      // Two processes that create a table at once: one would fail.
-      .query(
-        `BEGIN; SELECT pg_advisory_xact_lock(hashtext('${TABLE}'));
-         CREATE TABLE IF NOT EXISTS ${TABLE} (id text PRIMARY KEY, places int NOT NULL, driven int NOT NULL,
-           claims bigint NOT NULL, takeovers bigint NOT NULL, seen_at timestamptz NOT NULL DEFAULT now()); COMMIT`,
-      )
-      .catch((error: unknown) => {
-        this.#made = undefined;
-        throw error;
-      });
-    await this.#made;
-    return this.#database.query(text, values);
   }
 }
 

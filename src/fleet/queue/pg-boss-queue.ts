@@ -4,11 +4,10 @@ import type { ExecutionId } from "../../journal/execution-id.ts";
 import type { ExecuteSql } from "../../journal/journal.ts";
 import { nameOf, storedName } from "../../journal/postgres/tables/names.ts";
 import { FairOrder } from "./fair-order.ts";
-import type { QueueDatabase } from "./queue-database.ts";
+import { type QueueDatabase, queueSchema } from "./queue-database.ts";
 import type { QueuedWakes, Taking, Wake, WakeQueue, WakeTaker } from "./wake-queue.ts";
 
-/** The schema of pg-boss' tables, and the queue in it. */
-const SCHEMA = "portcullis_queue";
+/** The queue in the schema of pg-boss' tables. */
 const QUEUE = "wakes";
 
 /** How long a worker that has room waits for a notification before it looks, in milliseconds. */
@@ -40,7 +39,9 @@ const QUEUE_OPTIONS = {
  * execution; with the policy `short` an execution has at most one that waits.
  */
 export class PgBossQueue implements WakeQueue, AsyncDisposable {
+  readonly joins = true;
   readonly #database: QueueDatabase;
+  readonly #schema: string;
   readonly #onError: (error: unknown) => void;
   readonly #pulls = new Set<() => void>();
   readonly #order: FairOrder;
@@ -49,7 +50,8 @@ export class PgBossQueue implements WakeQueue, AsyncDisposable {
   constructor(database: QueueDatabase, onError: (error: unknown) => void) {
     this.#database = database;
     this.#onError = onError;
-    this.#order = new FairOrder(database, SCHEMA, QUEUE);
+    this.#schema = queueSchema(database.schema);
+    this.#order = new FairOrder(database, this.#schema, QUEUE);
   }
 
   /** Creates the tables if there are none. Safe if many processes do so at once. */
@@ -77,7 +79,7 @@ export class PgBossQueue implements WakeQueue, AsyncDisposable {
   async unqueued(executions: readonly ExecutionId[], staleMs: number): Promise<readonly ExecutionId[]> {
     await this.#started();
     const { rows } = await this.#database.query(
-      `SELECT singleton_key FROM ${SCHEMA}.job
+      `SELECT singleton_key FROM ${this.#schema}.job
        WHERE name = $1 AND singleton_key = ANY($2::text[])
          AND (state < 'active' OR (state = 'active' AND started_on > now() - $3 * interval '1 millisecond'))`,
       [QUEUE, executions.map(storedName), staleMs],
@@ -91,7 +93,7 @@ export class PgBossQueue implements WakeQueue, AsyncDisposable {
     const { rows } = await this.#database.query(
       `SELECT group_id AS tenant, count(*)::int AS wakes,
          (extract(epoch FROM min(greatest(created_on, start_after))) * 1000)::float8 AS since
-       FROM ${SCHEMA}.job WHERE name = $1 AND state < 'active' AND start_after <= now() GROUP BY group_id`,
+       FROM ${this.#schema}.job WHERE name = $1 AND state < 'active' AND start_after <= now() GROUP BY group_id`,
       [QUEUE],
     );
     return rows.map(({ tenant, wakes, since }) => ({
@@ -135,7 +137,7 @@ export class PgBossQueue implements WakeQueue, AsyncDisposable {
     // The first statement makes the journal's own tables: what is refused after it is the queue's.
     await this.#database.query("SELECT 1");
     const make = () => {
-      const boss = new PgBoss({ db: this.#db(), schema: SCHEMA, useListenNotify: true, schedule: false });
+      const boss = new PgBoss({ db: this.#db(), schema: this.#schema, useListenNotify: true, schedule: false });
       return boss.on("error", this.#onError);
     };
     let boss = make();
@@ -154,7 +156,7 @@ export class PgBossQueue implements WakeQueue, AsyncDisposable {
       if (PortcullisError.is(cause) && cause.code !== "journal_read_only") throw cause;
       throw new PortcullisError(
         "queue_unavailable",
-        `The queue of the fleet cannot be opened in the journal's database (schema ${SCHEMA}): ${reasonOf(cause)}. The role of the URL needs the right to create a schema there, once.`,
+        `The queue of the fleet cannot be opened in the journal's database (schema ${this.#schema}): ${reasonOf(cause)}. The role of the URL needs the right to create a schema there, once.`,
         { cause },
       );
     }

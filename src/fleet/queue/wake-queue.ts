@@ -44,6 +44,8 @@ export interface QueuedWakes {
  * that is lost, or told twice, costs time and nothing else.
  */
 export interface WakeQueue {
+  /** Whether its wakes can be part of a transaction of the journal's database: `wake` is given `within` only then. */
+  readonly joins?: boolean;
   /**
    * Adds wakes, in the transaction of `within` if it is given. An execution that is queued already keeps one wake, which
    * no worker may take before that transaction has committed.

@@ -41,6 +41,8 @@ export interface StatementOptions {
 
 /** A journal in PostgreSQL, with access to its pool and its listening connection for tables of the package beside it. */
 export interface PostgresJournal extends StoredJournal, AsyncDisposable {
+  /** Schema of its tables. */
+  readonly schema: string;
   /**
    * Runs a statement on a connection of the pool; several statements, if there are no values, whose rows come together. Waits for a database that
    * cannot be reached, within a bound. Rejects with a `journal_…` error if the database cannot be used, and with
@@ -92,6 +94,7 @@ export function createPostgresJournal(options: PostgresJournalOptions): Postgres
 
 class DatabaseJournal implements PostgresJournal {
   readonly isDurable = true;
+  readonly schema: string;
   readonly #database: Database;
   readonly #rows: StoredRows;
   readonly #clock: DatabaseClock;
@@ -101,6 +104,7 @@ class DatabaseJournal implements PostgresJournal {
   readonly #listeners: AppendListeners;
 
   constructor(options: DatabaseOptions) {
+    this.schema = options.schema;
     const token = randomUUID();
     const channel = `${options.schema}_appended`;
     const { appendsPerCommit: perCommit, connections } = options;
@@ -195,9 +199,14 @@ class DatabaseJournal implements PostgresJournal {
     return this.#byOwnClock((await this.#get(execution)).summary);
   }
 
-  async rest(execution: string, head: Head, until: number): Promise<boolean> {
+  async rest(
+    execution: string,
+    head: Head,
+    until: number,
+    programs: ReadonlyMap<string, Head> = new Map(),
+  ): Promise<boolean> {
     const [ahead, now] = await Promise.all([this.#clock.aheadMs(), this.#clock.now()]);
-    return this.#rows.rest(execution, head, Math.min(until + ahead, Number.MAX_SAFE_INTEGER), now);
+    return this.#rows.rest(execution, head, Math.min(until + ahead, Number.MAX_SAFE_INTEGER), now, programs);
   }
 
   async held(): Promise<ReadonlyMap<string, number>> {

@@ -101,15 +101,24 @@ export class StoredRows {
   }
 
   /**
-   * Notes that an execution with this head, which no driver holds, rests until a time. Resolves with false if its head is
-   * another one or a driver holds it.
+   * Notes that an execution with this head, which no driver holds, rests until a time. Resolves with false if its head, or
+   * that of one of these programs, is another one or a driver holds it.
    */
-  async rest(execution: string, head: Head, until: number, now: number): Promise<boolean> {
+  async rest(
+    execution: string,
+    head: Head,
+    until: number,
+    now: number,
+    programs: ReadonlyMap<string, Head>,
+  ): Promise<boolean> {
     const rows = await this.#rows(
       "rest",
       `UPDATE ${this.#schema}.executions SET rests_until = $3
-       WHERE id = $1 AND head = $2 AND (leased_until IS NULL OR leased_until <= $4) RETURNING id`,
-      [storedName(execution), head, until, now],
+       WHERE id = $1 AND head = $2 AND (leased_until IS NULL OR leased_until <= $4) AND NOT EXISTS (
+         SELECT 1 FROM unnest($5::text[], $6::int[]) AS p (id, head) JOIN ${this.#schema}.executions AS e USING (id)
+         WHERE e.head <> p.head
+       ) RETURNING id`,
+      [storedName(execution), head, until, now, [...programs.keys()].map(storedName), [...programs.values()]],
     );
     return rows.length > 0;
   }

@@ -20,11 +20,13 @@ describe.skipIf(noPostgres)("the queue in pg-boss", () => {
     await server.sql(`CREATE DATABASE ${database}`);
     const url = server.url({ database });
     const stack = new AsyncDisposableStack();
-    const connect = async (role = "postgres") => {
+    const connect = async (role = "postgres", schema = "portcullis") => {
       const pool = new Pool({
         connectionString: role === "postgres" ? url : url.replace("//postgres:", `//${role}:`),
         max: 3,
       });
+      // A connection that is being ended may outlive the end of its pool, and lose the server.
+      pool.on("connect", (client) => void client.on("error", () => {}));
       stack.defer(() => pool.end());
       const listening = new Client(url);
       await listening.connect();
@@ -32,6 +34,7 @@ describe.skipIf(noPostgres)("the queue in pg-boss", () => {
       const listeners = new Map<string, (payload: string) => void>();
       listening.on("notification", ({ channel, payload = "" }) => listeners.get(channel)?.(payload));
       const database: QueueDatabase = {
+        schema,
         query: async (text, values) => {
           const found: QueryResult | QueryResult[] = await pool.query(text, values as unknown[]);
           return { rows: [found].flat().flatMap(({ rows }) => rows as Record<string, unknown>[]) };
@@ -44,8 +47,8 @@ describe.skipIf(noPostgres)("the queue in pg-boss", () => {
       };
       return { pool, database };
     };
-    const join = async () => {
-      const { pool, database } = await connect();
+    const join = async (schema?: string) => {
+      const { pool, database } = await connect(undefined, schema);
       const queue = stack.use(new PgBossQueue(database, (error) => expect.unreachable(String(error))));
       return { pool, database, queue };
     };
@@ -82,6 +85,17 @@ describe.skipIf(noPostgres)("the queue in pg-boss", () => {
     await all[3]?.queue.wake([{ execution: "e", tenant: "t" }]);
     await using worker = await taking((all[7] as (typeof all)[0]).queue);
     await expect.poll(() => worker.taken).toEqual([{ execution: "e", tenant: "t" }]);
+  });
+
+  test("journals in one database have queues of their own, also those with long names that begin alike", async () => {
+    await using shared = await share();
+    const schemas = ["portcullis", "second", `${"long_".repeat(9)}one`, `${"long_".repeat(9)}two`];
+    const queues = await Promise.all(schemas.map(async (schema) => (await shared.join(schema)).queue));
+    for (const [index, queue] of queues.entries()) await queue.wake([{ execution: "same", tenant: `t${index}` }]);
+    for (const [index, queue] of queues.entries()) {
+      await using worker = await taking(queue);
+      await expect.poll(() => worker.taken).toEqual([{ execution: "same", tenant: `t${index}` }]);
+    }
   });
 
   test("a process whose connection remembers that there is no schema, which another one has made meanwhile, goes on with it", async () => {

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { createFleet } from "../../../src/fleet/index.ts";
+import { createRuntime, defineTool } from "../../../src/index.ts";
+import { createPostgresJournal } from "../../../src/journal/postgres/postgres-journal.ts";
+import { createMemorySandbox } from "../../../src/testing.ts";
+import { noPostgres, PostgresServer } from "../../postgres-support/postgres-server.ts";
+import { MemoryQueue } from "../memory-queue.ts";
+
+const common = {
+  description: "d",
+  input: z.object({ n: z.number() }),
+  allowedCallers: ["programmatic"],
+  effect: "read",
+} as const;
+const tools = [
+  defineTool({ ...common, name: "double", handler: ({ n }) => n * 2 }),
+  defineTool({ ...common, name: "rare", concurrency: 1, handler: ({ n }) => n * 3 }),
+];
+
+describe.skipIf(noPostgres)("tables of a fleet whose queue is not pg-boss", () => {
+  let server: PostgresServer;
+  let count = 0;
+  beforeAll(async () => {
+    server = await PostgresServer.start();
+  }, 120_000);
+  afterAll(() => server[Symbol.asyncDispose](), 60_000);
+
+  /** A database and a queue of the test's own, and processes of its fleet. */
+  async function share() {
+    const database = `table_${(count += 1)}`;
+    await server.sql(`CREATE DATABASE ${database}`);
+    const stack = new AsyncDisposableStack();
+    const queue = new MemoryQueue();
+    const open = (user?: string) =>
+      stack.use(createPostgresJournal({ url: server.url({ database, ...(user && { user, password: "word" }) }) }));
+    const join = async (user?: string) => {
+      const fleet = stack.use(createFleet({ journal: open(user), queue }));
+      return stack.use(await createRuntime({ tools, sandbox: createMemorySandbox(), fleet, tenant: "acme" }));
+    };
+    return { queue, open, join, database, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  }
+
+  test("are made by the first process that needs them: what is forgotten is found, and tools with limits are called", async () => {
+    await using shared = await share();
+    const [server1, server2] = [await shared.join(), await shared.join()];
+    const first = await server1.submit("return [await tools.double({ n: 1 }), await tools.rare({ n: 1 })];");
+    shared.queue.lose();
+    const told: unknown[] = [];
+    await using _ = await server2.work({ reconcileMs: 100, onError: (error) => told.push(error) });
+    expect((await server1.wait(first)).report?.outcome).toEqual({ type: "completed", value: [2, 3] });
+    expect(told).toEqual([]);
+  });
+
+  test("a worker whose role has no rights to them drives its tenant's executions, looks for no others, and says so once", async () => {
+    await using shared = await share();
+    const owner = shared.open();
+    const submitting = await shared.join();
+    await server.sql("CREATE ROLE bound LOGIN PASSWORD 'word'");
+    await owner.grantTenants("bound", ["acme"]);
+    const bound = await shared.join("bound");
+    const told: unknown[] = [];
+    await using _ = await bound.work({ reconcileMs: 100, onError: (error) => told.push(error) });
+    const first = await submitting.submit("return tools.double({ n: 1 });");
+    expect((await submitting.wait(first)).report?.outcome).toEqual({ type: "completed", value: 2 });
+    await expect.poll(() => told).toMatchObject([{ code: "journal_read_only" }]);
+    const second = await submitting.submit("return tools.double({ n: 2 });");
+    expect((await submitting.wait(second)).report?.outcome).toEqual({ type: "completed", value: 4 });
+    expect(told).toHaveLength(1);
+  });
+});
