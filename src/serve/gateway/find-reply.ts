@@ -1,12 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import { settingsOf } from "../../agent/conversation-settings.ts";
-import type { KnownState } from "../../agent/from-journal/conversation-state.ts";
 import { messageText } from "../../agent/prompt/said-message.ts";
 import { parsedJson } from "../../values/json/json-text.ts";
 import { recordedTool } from "../../tools/tool-digest.ts";
 import type { Asked } from "../../models/surface/surface.ts";
 import type { ClientTools } from "./client-tools.ts";
-import type { Replies } from "./from-journal/replies.ts";
+import { type Replies, turnsUntil } from "./from-journal/replies.ts";
 import { settingsFor } from "./say-options.ts";
 
 /*
@@ -26,10 +25,10 @@ export function isSameOpening(asked: Asked, tools: ClientTools, { state }: Pick<
   return isDeepStrictEqual(settingsOf(state.header).settings ?? {}, { ...settingsFor(asked, tools) });
 }
 
-/** Whether the client asks the same after the same history. */
-export function isSameConversation(asked: Asked, tools: ClientTools, { state, all }: Replies): boolean {
-  if (!isSameOpening(asked, tools, { state })) return false;
-  return isDeepStrictEqual(joined(itemsAsked(asked, tools)), joined(itemsOf(state, shownCalls({ state, all }))));
+/** Whether the client asks the same after the history that ends with an answer of this number. */
+export function isSameConversation(asked: Asked, tools: ClientTools, replies: Replies, reply: number): boolean {
+  if (!isSameOpening(asked, tools, replies)) return false;
+  return isDeepStrictEqual(joined(itemsAsked(asked, tools)), joined(itemsUntil(replies, reply)));
 }
 
 function itemsAsked({ turns }: Asked, tools: ClientTools): readonly Item[] {
@@ -50,9 +49,12 @@ function shownCalls({ all }: Replies): ReadonlySet<string> {
   return new Set(places.map(({ turn, call }) => `${turn}.${call}`));
 }
 
-function itemsOf({ turns, header }: KnownState, shown: ReadonlySet<string>): readonly Item[] {
+/** What the conversation comes to with the turns that answers up to this one have told, and none that the client has not seen. */
+function itemsUntil(replies: Replies, reply: number): readonly Item[] {
+  const { header, turns } = replies.state;
   const copied = header.continues?.turns ?? 0;
-  return turns.flatMap(({ said, turn }, index): Item[] => [
+  const shown = shownCalls(replies);
+  return turns.slice(0, turnsUntil(replies, reply)).flatMap(({ said, turn }, index): Item[] => [
     ...said.flatMap(({ by, message }): Item[] => (by === "user" ? [["said", messageText(message)]] : [])),
     ["text", turn.text],
     ...turn.calls.flatMap((call, place): Item[] => {

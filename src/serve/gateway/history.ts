@@ -1,4 +1,3 @@
-import { copiedTurns } from "../../agent/from-journal/conversation-state.ts";
 import type { Transcript, TranscriptTurn } from "../../agent/from-journal/transcript.ts";
 import type { Asked, AskedAnswer } from "../../models/surface/surface.ts";
 import type { CallResult, ModelCall } from "../../models/model.ts";
@@ -6,7 +5,7 @@ import { isWholeEnd, NO_USAGE } from "../../models/model.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import type { ClientIds } from "./carried/client-ids.ts";
 import type { ClientTools } from "./client-tools.ts";
-import type { Replies } from "./from-journal/replies.ts";
+import { type Replies, turnsUntil } from "./from-journal/replies.ts";
 
 /** The transcript with which a conversation begins that has this history. */
 export function transcriptOf(turns: readonly TranscriptTurn[], { programs }: Asked, model: string): Transcript {
@@ -45,13 +44,11 @@ export interface UntilReply {
 
 /** The history up to an answer of a conversation, with the answers to its calls. A turn that was cut off is left out. */
 export function historyUntil(
-  { execution, replies: { state, all }, reply }: UntilReply,
+  { execution, replies, reply }: UntilReply,
   ids: ClientIds,
   answers: ReadonlyMap<string, AskedAnswer>,
 ): readonly TranscriptTurn[] {
-  const told = all.slice(0, reply + 1).flatMap(({ parts }) => parts);
-  const last = Math.max(copiedTurns(state) - 1, ...told.map((part) => ("place" in part ? part.place.turn : part.turn)));
-  return state.turns.slice(0, last + 1).flatMap(({ said, turn, model, results }, index) => {
+  return replies.state.turns.slice(0, turnsUntil(replies, reply)).flatMap(({ said, turn, model, results }, index) => {
     if (!isWholeEnd(turn.end)) return [];
     const given = turn.calls.map(
       (call, place) =>

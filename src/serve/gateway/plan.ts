@@ -30,6 +30,9 @@ export type Plan =
   /** The same request was answered before. */
   | { readonly type: "repeat"; readonly execution: string; readonly reply: number };
 
+/** A plan for a conversation that the journal has. */
+type PlanThere = Exclude<Plan, { readonly type: "begin" }>;
+
 export interface PlanParts {
   readonly runtime: Runtime;
   readonly key: Key;
@@ -42,11 +45,20 @@ const BEGIN = { type: "begin" } as const;
 /** The conversation that a request may go on with, as its client names it; undefined if it names none of this server. */
 export function executionAsked(
   { ids }: Pick<PlanParts, "ids">,
-  { state, previous, answers }: Asked,
+  { state, previous, answers, turns }: Asked,
 ): string | undefined {
   const stated = state === undefined ? undefined : ids.read("state", state)?.execution;
   const named = stated ?? (previous === undefined ? undefined : ids.read("reply", previous)?.execution);
-  return named ?? [...answers.keys()].map((id) => ids.read("call", id)?.execution).find((one) => one !== undefined);
+  const answered = [...answers.keys()].map((id) => ids.read("call", id)?.execution);
+  return named ?? answered.find((one) => one !== undefined) ?? executionOfPrograms({ ids }, turns);
+}
+
+/** The conversation of the last turn's programs, by what their ids seal. */
+function executionOfPrograms({ ids }: Pick<PlanParts, "ids">, turns: Asked["turns"]): string | undefined {
+  const found = (turns.at(-1)?.calls ?? []).map(({ type, id }) =>
+    type === "program_call" ? ids.read("program", id)?.execution : undefined,
+  );
+  return found.find((one) => one !== undefined);
 }
 
 /**
@@ -63,7 +75,7 @@ export async function planOf(parts: PlanParts, asked: Asked, tools: ClientTools)
     return BEGIN;
   }
   if (bound && asked.state === undefined) throw refusedState(parts.surface.words.stateMissing);
-  const execution = bound || asked.answers.size === 0 ? await openState(parts, asked.state) : executionOf(parts, asked);
+  const execution = bound || asked.answers.size === 0 ? await stateOf(parts, asked) : executionOf(parts, asked);
   if (execution === undefined) return BEGIN;
   const replies = await knownReplies(parts, execution);
   if (!replies) {
@@ -71,7 +83,7 @@ export async function planOf(parts: PlanParts, asked: Asked, tools: ClientTools)
     return BEGIN;
   }
   const plan = planIn(parts, execution, { asked, replies });
-  if (plan && (bound || isSameConversation(asked, tools, replies))) return plan;
+  if (plan && (bound || isSameConversation(asked, tools, replies, plan.reply - 1))) return plan;
   if (bound || asked.answers.size === 0) throw refusedState(ANSWERS);
   return BEGIN;
 }
@@ -80,6 +92,12 @@ export async function planOf(parts: PlanParts, asked: Asked, tools: ClientTools)
 function executionOf({ ids }: PlanParts, { answers }: Asked): string | undefined {
   const found = new Set([...answers.keys()].map((id) => ids.read("call", id)?.execution));
   return found.size === 1 ? [...found][0] : undefined;
+}
+
+/** Without a state, that of the programs that have ended in the last turn. */
+function stateOf(parts: PlanParts, { state, turns }: Asked): Promise<string> {
+  const of = state === undefined ? executionOfPrograms(parts, turns) : undefined;
+  return openState(parts, of === undefined ? state : parts.ids.state(of));
 }
 
 async function openState(parts: PlanParts, state = ""): Promise<string> {
@@ -116,7 +134,7 @@ interface Answering {
 }
 
 /** Undefined if the answers are not those of one reply of this conversation. */
-function planIn(parts: PlanParts, execution: string, { asked, replies }: Answering): Plan | undefined {
+function planIn(parts: PlanParts, execution: string, { asked, replies }: Answering): PlanThere | undefined {
   const { answers } = asked;
   const { all } = replies;
   const last = all.length - 1;
@@ -139,7 +157,7 @@ function planAt(
   execution: string,
   { asked, replies: { all } }: Answering,
   place: number,
-): Plan | undefined {
+): PlanThere | undefined {
   const { answers } = asked;
   const reply = all[place] as Reply;
   const next = all[place + 1];

@@ -24,10 +24,20 @@ const OTHERS: ReadonlySet<Problem["code"]> = new Set<Problem["code"]>([
   "head_moved",
 ]);
 
+/**
+ * When a conversation is asked for again that another process drives. If that process has died, its lease ends within 15
+ * seconds: the vendors' clients send a request again twice.
+ */
+const DRIVEN_SECONDS = "8";
+
 /** A problem of the server in the words of a surface. */
 export function refusalOfProblem({ code, message, headers }: Problem): Refusal {
   if (OTHERS.has(code))
-    return { kind: "overloaded", message: "Another request goes on with the same conversation. Send this one again." };
+    return {
+      kind: "overloaded",
+      message: "Another request goes on with the same conversation. Send this one again.",
+      headers: { "retry-after": code === "execution_driven" ? DRIVEN_SECONDS : "1" },
+    };
   return { kind: KIND_OF_STATUS[STATUS_OF[code]] ?? "invalid", message, headers };
 }
 

@@ -67,7 +67,7 @@ export async function openGateway(
 }
 
 /** The official clients, whose requests a function answers. */
-function clientsOf(fetch: typeof globalThis.fetch): GatewayClients {
+export function clientsOf(fetch: typeof globalThis.fetch): GatewayClients {
   return {
     fetch,
     anthropic: (key = "con") =>

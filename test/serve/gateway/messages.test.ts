@@ -207,6 +207,8 @@ test("calls of the model itself are answered where they were made", async () => 
   });
   const done = await messages.create(asked(history, { tools }));
   expect(done.content).toMatchObject([{ type: "text", text: 'false "four"; true   no such id' }]);
+  // The same request again has the same answer.
+  expect(await messages.create(asked(history, { tools }))).toMatchObject({ id: done.id, content: done.content });
   const listed = await Array.fromAsync(gateway.journal.list());
   expect(listed).toHaveLength(1);
 });

@@ -17,6 +17,7 @@
  */
 import { expect, test } from "vitest";
 import { createMemoryJournal } from "portcullis/journal";
+import { refusalOfProblem } from "../../../src/serve/gateway/refusals.ts";
 import { GATEWAY_KEYS, openGateway, type OpenGateway } from "./gateways.ts";
 
 const PROGRAMS = { type: "code_execution_20260120", name: "code_execution" };
@@ -253,6 +254,12 @@ test("half of the answers, others, text beside them, and a missing container are
   expect(await refused(answers, "container_nothing")).toContain("there is no container");
   const done = await post(gateway, body(answers));
   expect(done.json.content).toMatchObject([{ content: { stdout: "2" } }, { text: "Added." }]);
+});
+
+test("a client waits before it asks again for what another server drives, which may have died: its lease then ends", () => {
+  const wait = (code: "execution_driven" | "head_moved") => refusalOfProblem({ code, message: "" }).headers;
+  // Two attempts of the vendors' clients reach beyond a lease of 15 seconds.
+  expect([wait("execution_driven"), wait("head_moved")]).toEqual([{ "retry-after": "8" }, { "retry-after": "1" }]);
 });
 
 test("the same answers twice, one after the other and at once, run the program once", async () => {

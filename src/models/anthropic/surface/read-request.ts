@@ -29,7 +29,9 @@ export function readRequest(body: unknown, headers: Headers, counts = false): As
   const messages = readMessages(body);
   const container = readContainer(body.container);
   const { endsWithModel, openPrograms, instructions, ...said } = messages;
-  if (endsWithModel && container === undefined)
+  // After `pause_turn` the content is sent back as it is, and the container need not be.
+  const hasProgram = messages.turns.at(-1)?.calls.some(({ type }) => type === "program_call") === true;
+  if (endsWithModel && container === undefined && !hasProgram)
     throw refused("messages", "The conversation must end with a user message.");
   return {
     ...said,

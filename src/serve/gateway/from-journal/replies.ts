@@ -80,6 +80,12 @@ export async function readReplies(journal: Journal, execution: ExecutionId, tena
   return { state: known, all: await toldIn(journal, known, log) };
 }
 
+/** The number of turns that a conversation had when it had given the answer of this number. */
+export function turnsUntil({ state, all }: Replies, reply: number): number {
+  const told = all.slice(0, reply + 1).flatMap(({ parts }) => parts);
+  return Math.max(copiedTurns(state), ...told.map((part) => ("place" in part ? part.place.turn : part.turn) + 1));
+}
+
 /** What the records between two turns say, by the number of the turn before them. */
 class TurnLog {
   readonly calls = new Map<number, Map<string, CallRecord>>();

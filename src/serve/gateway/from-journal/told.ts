@@ -37,10 +37,12 @@ export async function told(telling: Telling, place: Place) {
   const waits = Math.min(...calls.map(({ expiresAt }) => expiresAt));
   const hasPrograms = replies?.all.some((one) => one.parts.some(({ type }) => type === "program")) === true;
   const expiresAt = Number.isFinite(waits) ? waits : Date.now() + pauseMs;
-  const state = hasPrograms ? { id: ids.state(place.execution), expiresAt } : undefined;
+  const end = endOf(ending, calls.length > 0);
+  // A client that goes on without anything new names it.
+  const state = hasPrograms || end.type === "stopped" ? { id: ids.state(place.execution), expiresAt } : undefined;
   const facts: ReplyFacts = { ...headOf(telling, place), state, usage, programs };
   const shown = parts.map((part): ReplyPart => ids.part(place.execution, part, tools));
-  return { parts: shown, end: endOf(ending, calls.length > 0), facts };
+  return { parts: shown, end, facts };
 }
 
 export async function repliesIfAny(journal: Journal, execution: string, tenant: string): Promise<Replies | undefined> {
