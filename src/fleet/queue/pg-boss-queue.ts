@@ -14,6 +14,8 @@ const QUEUE = "wakes";
 const LOOK_MS = 1000;
 /** Most wakes that are taken by one statement. */
 const TAKEN_AT_ONCE = 32;
+/** Wakes by which the database learns what many are like. */
+const SAMPLE = 300;
 /** Most tenants that a worker names as passed over. */
 const MOST_PASSED_OVER = 10_000;
 
@@ -54,6 +56,11 @@ export class PgBossQueue implements WakeQueue, AsyncDisposable {
     this.#order = new FairOrder(database, this.#schema, QUEUE);
   }
 
+  /** Tells workers of wakes that were for later and are for now. */
+  get #channel(): string {
+    return `${this.#schema}_changed`;
+  }
+
   /** Creates the tables if there are none. Safe if many processes do so at once. */
   async open(): Promise<void> {
     await this.#started();
@@ -69,11 +76,29 @@ export class PgBossQueue implements WakeQueue, AsyncDisposable {
       // Seconds by the clock of the database.
       const startAfter = String(afterMs / 1000);
       const options = { singletonKey: id, group: { id: group }, startAfter, priority, ...(db && { db }) };
-      // A wake that waits already becomes this one. In a transaction it is locked until the commit: otherwise a worker
-      // could take it, read the journal before the commit, and miss what is written. What the transaction makes has none.
-      if (afterMs === 0 && !(isNew && within)) await boss.upsert(QUEUE, data, options);
-      else await boss.send(QUEUE, data, options);
+      const send = async () => (await boss.send(QUEUE, data, options)) !== null;
+      // What the transaction makes has no wake yet, and one that waits already is no later than a later one.
+      if (afterMs > 0 || (isNew && within)) await send();
+      // Another process may add one in between.
+      else while (!(await this.#changeWaiting(data, priority, within)) && !(await send()));
     }
+  }
+
+  /**
+   * Makes the wake that waits already into this one. In a transaction it is locked until the commit: otherwise a worker
+   * could take it, read the journal before the commit, and miss what is written. Resolves with false if none waits. The
+   * `upsert` of pg-boss looks through all that waits, because its index of ids begins with the name of the queue.
+   */
+  async #changeWaiting(data: JobData, priority: number, within?: ExecuteSql): Promise<boolean> {
+    const query: ExecuteSql = within ?? ((text, values) => this.#database.query(text, values));
+    const { rows } = await query(
+      `WITH changed AS (
+         UPDATE ${this.#schema}.job SET data = $3::jsonb, priority = $4, start_after = now()
+         WHERE name = $1 AND policy = 'short' AND state = 'created' AND coalesce(singleton_key, '') = $2 RETURNING id
+       ) SELECT pg_notify($5, '') FROM changed`,
+      [QUEUE, data.execution, JSON.stringify(data), priority, this.#channel],
+    );
+    return rows.length > 0;
   }
 
   async unqueued(executions: readonly ExecutionId[], staleMs: number): Promise<readonly ExecutionId[]> {
@@ -107,10 +132,12 @@ export class PgBossQueue implements WakeQueue, AsyncDisposable {
     const boss = await this.#started();
     const taking = new PgBossTaking(boss, taker);
     this.#pulls.add(taking.pull);
+    const changes = this.#database.onNotify(this.#channel, taking.pull);
     return {
       pull: taking.pull,
       [Symbol.asyncDispose]: async () => {
         this.#pulls.delete(taking.pull);
+        changes[Symbol.dispose]();
         await taking[Symbol.asyncDispose]();
       },
     };
@@ -150,6 +177,7 @@ export class PgBossQueue implements WakeQueue, AsyncDisposable {
       });
       await boss.createQueue(QUEUE, QUEUE_OPTIONS);
       await this.#order.open();
+      await this.#database.query(statisticsText(this.#schema));
     } catch (cause) {
       await boss.stop({ graceful: false }).catch(() => {});
       // The journal says itself that its database cannot be used. What rights the queue needs, it does not know.
@@ -278,4 +306,20 @@ function wasMadeByAnother(error: unknown): boolean {
 function reasonOf(cause: unknown): string {
   if (PortcullisError.is(cause) && cause.cause instanceof Error) return cause.cause.message;
   return cause instanceof Error ? cause.message : String(cause);
+}
+
+/**
+ * Lets the database know once that all wakes are of one queue and most wait: from a table that was never full it knows
+ * nothing, and would look through all wakes for one, until it has looked at a large backlog by itself.
+ */
+function statisticsText(schema: string): string {
+  return `BEGIN; SELECT pg_advisory_xact_lock(hashtext('${schema}.job'));
+    DO $$ BEGIN
+      IF NOT EXISTS (SELECT 1 FROM pg_stats WHERE schemaname = '${schema}' AND tablename = 'job' AND attname = 'name') THEN
+        INSERT INTO ${schema}.job (name, singleton_key, group_id, policy, start_after)
+          SELECT '${QUEUE}', 'statistics ' || n, '', 'short', 'infinity' FROM generate_series(1, ${SAMPLE}) AS n;
+        ANALYZE ${schema}.job;
+        DELETE FROM ${schema}.job WHERE name = '${QUEUE}' AND start_after = 'infinity';
+      END IF;
+    END $$; COMMIT`;
 }

@@ -80,7 +80,8 @@ export class StoredRows {
     if (open !== undefined) conditions.push(open ? "NOT ended" : "ended");
     if (due !== undefined) {
       values.push(now);
-      conditions.push(this.#isDue(due, `$${values.length}`));
+      const number = `number = ANY(ARRAY(${this.#due(due, `$${values.length}`, conditions)}))`;
+      conditions.splice(0, conditions.length, number);
     }
     const which = conditions.length > 0 ? `WHERE ${conditions.join(" AND ")}` : "";
     const text = `SELECT ${COLUMNS} FROM ${this.#schema}.executions ${which} ORDER BY number DESC LIMIT ${LIST_PAGE}`;
@@ -91,13 +92,15 @@ export class StoredRows {
     }));
   }
 
-  /** The rows are found by the index of what is due, and those that rest are passed over. */
-  #isDue(due: NonNullable<ListOptions["due"]>, now: string): string {
-    const executions = `SELECT number FROM ${this.#schema}.executions WHERE NOT ended`;
-    const lease = due === "left" ? `leased_until <= ${now}` : "leased_until IS NULL";
-    return `number = ANY(ARRAY(
-      ${executions} AND rests_until IS NULL AND ${lease}
-      UNION ALL ${executions} AND rests_until <= ${now} AND ${lease}))`;
+  /** The rows are found by indexes of what is due, and those that rest are passed over. Of many submitted ones a page is read. */
+  #due(due: NonNullable<ListOptions["due"]>, now: string, conditions: readonly string[]): string {
+    const executions = `SELECT number FROM ${this.#schema}.executions WHERE ${["NOT ended", ...conditions].join(" AND ")}`;
+    const hasRested = `rests_until <= ${now}`;
+    if (due === "left")
+      return `${executions} AND rests_until IS NULL AND leased_until <= ${now}
+        UNION ALL ${executions} AND ${hasRested} AND leased_until <= ${now}`;
+    return `(${executions} AND rests_until IS NULL AND leased_until IS NULL ORDER BY number DESC LIMIT ${LIST_PAGE})
+      UNION ALL ${executions} AND ${hasRested} AND leased_until IS NULL`;
   }
 
   /**

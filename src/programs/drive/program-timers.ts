@@ -46,9 +46,12 @@ export class Timers {
     this.#queue.push({ id, dueMs: (this.#turnMs ?? performance.now()) + ms });
   }
 
-  /** Sets timers that an earlier driver has set at `setAt`, in milliseconds since 1970, with what is left of their time. */
+  /**
+   * Sets timers that an earlier driver has set at `setAt`, in milliseconds since 1970, with what is left of their time. By the
+   * clock of another machine that may be a moment to come: the whole time is left then.
+   */
   continue(timers: Iterable<OpenTimer>): void {
-    for (const { id, ms, setAt } of timers) this.set({ id, ms: Math.max(0, setAt + ms - Date.now()) });
+    for (const { id, ms, setAt } of timers) this.set({ id, ms: Math.min(ms, Math.max(0, setAt + ms - Date.now())) });
   }
 
   /** Timers that have not fired, with cleared ones that still take room. */

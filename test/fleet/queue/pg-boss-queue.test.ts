@@ -26,6 +26,7 @@ describe.skipIf(noPostgres)("the queue in pg-boss", () => {
         max: 3,
       });
       // A connection that is being ended may outlive the end of its pool, and lose the server.
+      pool.on("error", () => {});
       pool.on("connect", (client) => void client.on("error", () => {}));
       stack.defer(() => pool.end());
       const listening = new Client(url);

@@ -30,8 +30,13 @@ class Driven {
   }
 
   set(id: number, ms: number): void {
-    this.#open.set(id, ms);
+    this.open(id, ms);
     this.timers.set({ id, ms });
+  }
+
+  /** Set by an earlier driver. */
+  open(id: number, ms: number): void {
+    this.#open.set(id, ms);
   }
 
   clear(id: number): void {
@@ -168,4 +173,22 @@ test("timers that were set together fire in the order of their times, however lo
   `);
   expect(outcome).toEqual({ type: "completed", value: [20, 40, 60] });
   expect((await runtime.execution(execution).replay()).type).toBe("identical");
+});
+
+test("timers of an earlier driver fire after what is left of their times, and after their whole times if its clock was ahead", () => {
+  const now = Date.now();
+  const open = [
+    { id: 1, ms: 50, setAt: now - 20 },
+    { id: 2, ms: 40, setAt: now + 600_000 },
+    { id: 3, ms: 10, setAt: now - 600_000 },
+  ];
+  const later = new Driven();
+  for (const { id, ms } of open) later.open(id, ms);
+  later.timers.beginTurn();
+  later.timers.continue(open);
+  later.timers.endTurn();
+  vi.advanceTimersByTime(29);
+  expect(later.fired).toEqual([3]);
+  vi.advanceTimersByTime(11);
+  expect(later.fired).toEqual([3, 1, 2]);
 });

@@ -141,7 +141,7 @@ describe.skipIf(noPostgres)("a role that the journal was granted to for one tena
     await server.sql(`SET search_path = earlier; GRANT INSERT ON executions TO worker;
       CREATE ROLE dropped; INSERT INTO tenant_roles VALUES ('dropped', 'acme'); DROP ROLE dropped;
       ALTER TABLE executions DROP COLUMN needs;
-      DROP TABLE requests, shapes; ALTER TABLE executions DROP CONSTRAINT is_execution; UPDATE journal_format SET version = 2`);
+      DROP TABLE requests, shapes; DROP INDEX executions_submitted; ALTER TABLE executions DROP CONSTRAINT is_execution; UPDATE journal_format SET version = 2`);
     const newer = createPostgresJournal({ url: server.url(), schema: "earlier" });
     await newer.find("of-acme");
     const held = createPostgresJournal({
