@@ -68,9 +68,7 @@ export class ExecutionPlaces {
    */
   async run<Value>({ tenant, signal, onWaiting }: PlaceRequest, work: () => Promise<Value>): Promise<Value> {
     if (this.#isWithin() || signal.aborted) return work();
-    const taking = this.#places.take(tenant, signal);
-    if (taking instanceof Promise) onWaiting();
-    const release = await taking;
+    const release = await this.#places.take(tenant, signal, onWaiting);
     if (!release) return work();
     const place: Place = { places: this, outer: heldOf(within.getStore()), isHeld: true };
     try {

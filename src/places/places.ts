@@ -51,14 +51,18 @@ export class Places {
   /**
    * Takes a place, at once if a place is free. Otherwise resolves once a place is free, or with undefined once the signal
    * is aborted. Rejects if the line is full and this tenant has the most waiters: at once, or later when another tenant
-   * comes.
+   * comes. Calls `onWaiting` once it stands in the line.
    */
-  take(tenant: string, signal?: AbortSignal): Release | Promise<Release | undefined> {
+  take(tenant: string, signal?: AbortSignal, onWaiting?: () => void): Release | Promise<Release | undefined> {
     const isFree = this.#line.mayHave(tenant, this.#taken.byKey) && this.taken < this.#atOnce;
-    return isFree ? this.#place(tenant) : this.#wait(tenant, signal);
+    return isFree ? this.#place(tenant) : this.#wait(tenant, signal, onWaiting);
   }
 
-  async #wait(tenant: string, signal: AbortSignal | undefined): Promise<Release | undefined> {
+  async #wait(
+    tenant: string,
+    signal: AbortSignal | undefined,
+    onWaiting: (() => void) | undefined,
+  ): Promise<Release | undefined> {
     const { promise, resolve, reject } = Promise.withResolvers<Release | undefined>();
     const waiter: Waiter = { tenant, begin: resolve, reject };
     const leave = () => {
@@ -67,7 +71,9 @@ export class Places {
     };
     if (signal?.aborted) return undefined;
     using _ = signal && addAbortListener(signal, leave);
-    this.#line.add(waiter)?.reject(this.#full());
+    const refused = this.#line.add(waiter);
+    refused?.reject(this.#full());
+    if (refused !== waiter) onWaiting?.();
     return await promise;
   }
 

@@ -5,6 +5,7 @@ import { PortcullisError } from "../errors.ts";
 import { type NewProgram, programHeader, readEarlierOf, refuseReservedName } from "./execute.ts";
 import type { Ending } from "./outcome.ts";
 import { prepare, givenByTools } from "./prepare/prepare.ts";
+import { tooLargeText } from "./prepare/refuse-text.ts";
 import { sameProgram } from "./resume.ts";
 import { refuseOther } from "./run-under-id.ts";
 import type { Scope } from "./scope.ts";
@@ -13,12 +14,14 @@ export type Submitted = Pick<NewProgram, "execution" | "result" | "after">;
 
 /**
  * Resolves once the header of the execution is in the journal. A program that cannot be run has ended then, as `failed`.
- * The same program again under the same id changes nothing. Rejects with `execution_exists` for another one, as `readEarlier`
- * does, and as the journal does.
+ * The same program again under the same id changes nothing. Rejects with `execution_exists` for another one, with
+ * `program_too_large` for a text that no journal is to keep, as `readEarlier` does, and as the journal does.
  */
 export async function submit(scope: Scope, source: string, { execution, result, after }: Submitted): Promise<void> {
   const { gate, journal, language, tenant, signal, telemetry } = scope;
   refuseReservedName(scope);
+  const tooLarge = tooLargeText(source);
+  if (tooLarge) throw new PortcullisError("program_too_large", tooLarge.message);
   signal.throwIfAborted();
   // The worker reads it again. What cannot be gone on from is refused here.
   if (after) await readEarlierOf(scope, after);

@@ -245,6 +245,18 @@ export function behavesAsFleet(name: string, share: () => Promise<SharedFleet>):
       expect((await server.journal.find(id)).records).toBe(2);
     });
 
+    test("a text that is larger than a program may be is refused as `execute` refuses it, and none of it is stored", async () => {
+      await using shared = await share();
+      await using server = await open(shared.join());
+      const program = `return ${JSON.stringify("é".repeat(20_000))};`;
+      const { outcome } = await server.execute(program);
+      const message = outcome.type === "failed" ? outcome.fault.message : "";
+      expect(message).toMatch(/^The program has 400\d\d bytes, at most 32768 are allowed\./);
+      await expect(server.submit(program)).rejects.toMatchObject({ code: "program_too_large", message });
+      expect(await Array.fromAsync(server.executions())).toEqual([]);
+      expect(await shared.wakes()).toBe(0);
+    });
+
     test("a conversation whose host left it goes on with a worker that has its model, and with no other", async () => {
       await using shared = await share();
       const model = scriptedModel([

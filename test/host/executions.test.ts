@@ -119,6 +119,11 @@ test("where as many wait as may, the tenant with the most is refused with `busy`
   });
   expect(runtime.queue).toEqual({ running: 1, waiting: 2 });
   expect(events.filter(({ type }) => type === "execution_started")).toHaveLength(1);
+  const queued = () => events.filter(({ type }) => type === "execution_queued").length;
+  expect(queued()).toBe(3);
+  // One that is refused at once has not waited.
+  await expect(runtime.execute(CALL, { tenant: "a" })).rejects.toMatchObject({ code: "busy" });
+  expect(queued()).toBe(3);
   for (const started of [2, 3]) {
     calls.release();
     await calls.untilStarted(started);

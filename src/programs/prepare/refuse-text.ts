@@ -20,13 +20,8 @@ export function severalPrograms(count: number): Fault {
 /** The fault of a text that cannot be a program in any language; undefined if it may be one. */
 export function refuseText(source: string): Fault | undefined {
   if (source.trim() === "") return PROGRAM_EMPTY;
-  const bytes = Buffer.byteLength(source);
-  if (bytes > PROGRAM_BYTES)
-    return {
-      name: "ProgramError",
-      code: "program_too_large",
-      message: `The program has ${bytes} bytes, at most ${PROGRAM_BYTES} are allowed. Fetch data with tools instead of writing it into the program.`,
-    };
+  const tooLarge = tooLargeText(source);
+  if (tooLarge) return tooLarge;
   const control = source.search(/[\0-\x08\x0e-\x1f]|\ufffd{3}/);
   if (control >= 0)
     return {
@@ -35,4 +30,15 @@ export function refuseText(source: string): Fault | undefined {
       message: `The program is not text: character ${control + 1} is not allowed in a program. Send source code.`,
     };
   return undefined;
+}
+
+/** The fault of a text that is larger than a program may be. */
+export function tooLargeText(source: string): Fault | undefined {
+  const bytes = Buffer.byteLength(source);
+  if (bytes <= PROGRAM_BYTES) return undefined;
+  return {
+    name: "ProgramError",
+    code: "program_too_large",
+    message: `The program has ${bytes} bytes, at most ${PROGRAM_BYTES} are allowed. Fetch data with tools instead of writing it into the program.`,
+  };
 }

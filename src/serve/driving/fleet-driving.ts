@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { PortcullisError } from "../../errors.ts";
 import type { ExecutionId } from "../../journal/execution-id.ts";
 import { given } from "../../option-rules/given.ts";
 import type { Report } from "../../output/report.ts";
@@ -74,7 +75,14 @@ export class FleetDriving implements Driving {
   }
 
   async run({ runtime, program, execution, settings }: ClientProgram, onBegun: () => void): Promise<Report> {
-    await runtime.submit(program, { ...given(settings), execution });
+    try {
+      await runtime.submit(program, { ...given(settings), execution });
+    } catch (error) {
+      // Its client is given a report, as of any program that cannot be run.
+      if (PortcullisError.is(error) && error.code === "program_too_large")
+        return runtime.execute(program, { ...settings, execution });
+      throw error;
+    }
     onBegun();
     const { report } = await runtime.wait(execution);
     if (!report) throw new Error("A program that has ended or waits has a report.");
