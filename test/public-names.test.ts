@@ -29,7 +29,7 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
     values: `
       createFleet createOwner`,
     types: `
-      Fleet FleetFigures FleetOptions OwnedFor Owner OwnerAddress OwnerOptions QueuedWakes SubmitOptions Taking WaitOptions Wake WakeQueue WakeTaker WorkOptions Worker`,
+      CallableOwner Fleet FleetFigures FleetOptions OwnedFor Owner OwnerAddress OwnerOptions QueuedWakes SubmitOptions Taking WaitOptions Wake WakeQueue WakeTaker WorkOptions Worker`,
   },
   "portcullis/journal": {
     values: `

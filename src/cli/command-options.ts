@@ -306,6 +306,7 @@ export const OWNER = {
   "--port <number>": reading("port to listen on; any that is free by default", whole(OWNER_RULES.port)),
   "--host <address>": "address to listen on (default: 127.0.0.1)",
   "--url <url>": "the address by which workers reach it, if it is another one: that of a proxy with TLS",
+  "--worker-key": "print the key that the owner's workers need (PORTCULLIS_WORKER_KEY), and serve nothing",
 };
 
 export const WORKER = {

@@ -103,8 +103,9 @@ export const RUNTIME_RULES = {
    */
   leaseMs: wholeNumber({ min: 100, max: 86_400_000, default: 15_000 }),
   /**
-   * Addresses of the owners that may be called for executions that were submitted with one (`submit({ owner })`); none by
-   * default. An execution of another owner waits for a runtime that may call it.
+   * The owners that may be called for executions that were submitted with one (`submit({ owner })`); none by default. An owner
+   * is its address with the key of its workers; the key is that of the variable PORTCULLIS_WORKER_KEY for an address alone. An
+   * execution of another owner waits for a runtime that may call it.
    */
   owners: OWNERS,
   /**

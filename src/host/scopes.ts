@@ -7,6 +7,7 @@ import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Model } from "../models/model.ts";
 import { optionsIn, type Resolved } from "../option-rules/options.ts";
+import type { CallableOwner } from "../owners/owner-options.ts";
 import { EXECUTE_RULES } from "../programs/execute-options.ts";
 import type { OwnedTools } from "../programs/scope.ts";
 import { resolveLimits } from "../programs/limits.ts";
@@ -47,7 +48,7 @@ export interface ScopeParts extends Required<
 > {
   readonly tools: CurrentTools;
   /** The owners that may be called, and how long one is waited for. */
-  readonly owners: { readonly allowed: readonly string[]; readonly patienceMs: number };
+  readonly owners: { readonly allowed: readonly (string | CallableOwner)[]; readonly patienceMs: number };
 }
 
 export class RuntimeScopes {

@@ -80,8 +80,8 @@ export const AFTER_REF = strictObjectSchema({
 export const OWNER_REF = strictObjectSchema({
   /** Its address. */
   url: text,
-  /** Lets a driver of this execution call the owner, for this execution alone. */
-  key: text,
+  /** Lets a driver of this execution call the owner, for this execution alone. Only the owner's workers can open it. */
+  sealedKey: text,
 });
 
 /** Schemas of records by type, and of headers by kind. The types of `record.ts` are derived from them. */

@@ -25,6 +25,8 @@ export interface Asked {
   readonly body?: string;
   readonly tenant: string;
   readonly signal: AbortSignal;
+  /** Aborted when the owner has had its time to answer, and counts as gone. */
+  readonly silent?: AbortSignal;
   /**
    * Whether it gets a connection of its own. A connection that was used before may end in the moment in which it is used
    * again, and it is not known then whether the request arrived.
@@ -59,7 +61,7 @@ export class OwnerSilent extends Error {
  * reason of the signal.
  */
 export async function askOwner(url: string, asked: Asked): Promise<OwnerReply> {
-  const { signal } = asked;
+  const { signal, silent } = asked;
   let request: ClientRequest | undefined;
   let response: IncomingMessage | undefined;
   let hasArrived = false;
@@ -70,7 +72,7 @@ export async function askOwner(url: string, asked: Asked): Promise<OwnerReply> {
       request = (isSecure ? requestHttps : requestHttp)(address, {
         method: asked.method,
         agent: asked.isAlone ? false : agents[isSecure ? "https:" : "http:"],
-        signal,
+        signal: silent ? AbortSignal.any([signal, silent]) : signal,
         headers: {
           authorization: `Bearer ${asked.key}`,
           ...asked.headers,
@@ -90,7 +92,7 @@ export async function askOwner(url: string, asked: Asked): Promise<OwnerReply> {
     return await read(response, asked);
   } catch (error) {
     signal.throwIfAborted();
-    throw new OwnerSilent(hasArrived, error);
+    throw new OwnerSilent(hasArrived, silent?.aborted ? new Error("it has had its time to answer") : error);
   } finally {
     // An answer that was not read to its end, or a second one, ends with its connection.
     if (response?.complete !== true) request?.destroy();

@@ -1,7 +1,7 @@
 import { hash, randomUUID } from "node:crypto";
 
-/** What an owner answers a call with: JSON text. */
-export type OwnedAnswer = string;
+/** What an owner answers a call with: JSON text. Undefined for one that was cancelled, and may have taken effect. */
+export type OwnedAnswer = string | undefined;
 
 interface Known {
   readonly tenant: string;
@@ -10,6 +10,7 @@ interface Known {
   readonly cancel: AbortController;
   /** Of an answer that is there. */
   bytes: number | undefined;
+  isCancelled: boolean;
 }
 
 export interface OwnedCall {
@@ -67,14 +68,18 @@ export class OwnedCalls {
     const key = keyOf(call);
     const digest = hash("sha256", JSON.stringify([call.tool, call.inputText]));
     const known = this.#calls.get(key);
-    if (known) return known.digest === digest ? { type: "answer", answer: known.answer } : { type: "conflict" };
+    if (known && known.digest !== digest) return { type: "conflict" };
+    if (known && !known.isCancelled) return { type: "answer", answer: known.answer };
+    // It may have taken effect, and is made again only for who does not ask whether it was made.
+    if (known && call.sentTo !== undefined) return { type: "unknown" };
     const isElsewhere = call.sentTo !== undefined && call.sentTo !== this.instance;
     if (isElsewhere || (call.sentTo !== undefined && this.#hasForgotten)) return { type: "unknown" };
     if (this.#running >= this.#atOnce) return { type: "full" };
     this.#running += 1;
     const cancel = new AbortController();
     const answer = make(cancel.signal);
-    const entry: Known = { tenant: call.tenant, digest, answer, cancel, bytes: undefined };
+    const entry: Known = { tenant: call.tenant, digest, answer, cancel, bytes: undefined, isCancelled: false };
+    if (known?.bytes !== undefined) this.#count(known.tenant, -known.bytes);
     this.#calls.set(key, entry);
     void answer.then((text) => this.#keep(key, entry, text));
     return { type: "answer", answer };
@@ -97,9 +102,10 @@ export class OwnedCalls {
     await Promise.all(running);
   }
 
-  #keep(key: string, entry: Known, text: string): void {
+  #keep(key: string, entry: Known, text: OwnedAnswer): void {
     this.#running -= 1;
-    entry.bytes = ENTRY_BYTES + key.length + 2 * text.length;
+    entry.isCancelled = text === undefined;
+    entry.bytes = ENTRY_BYTES + key.length + 2 * (text?.length ?? 0);
     // From the end on it is the latest.
     this.#calls.delete(key);
     this.#calls.set(key, entry);

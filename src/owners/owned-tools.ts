@@ -11,12 +11,16 @@ import type { OwnedTools } from "../programs/scope.ts";
 import type { CallContext, Tool } from "../tools/tool.ts";
 import { type Asked, askOwner, type OwnerReply, OwnerSilent } from "./ask-owner.ts";
 import { type Declared, readDeclarations, toolsOf } from "./declarations.ts";
+import { type CallableOwner, WORKER_KEY_VARIABLE } from "./owner-options.ts";
 import { HEADERS, type OwnerProblem, PATHS, readAnswer, readProblem } from "./wire.ts";
+import { openAsWorker } from "./worker-key.ts";
 
 /** Wait between two attempts, in milliseconds: it doubles up to the last. */
 const [FIRST_RETRY_MS, MOST_RETRY_MS] = [50, 1000];
 /** Time for a request that runs nothing, in milliseconds. */
 const SHORT_MS = 10_000;
+/** Time of an answer on its way, in milliseconds: an owner that runs answers by the end of the time that it was given. */
+const ANSWER_MS = 2000;
 /** Declarations that are kept read: executions of one owner have the same. */
 const MOST_READ = 100;
 
@@ -29,30 +33,40 @@ interface Gone {
 
 /** Calls tools at the owners of executions, if they are among those that it may call. */
 export class CalledOwners implements OwnedTools {
-  readonly #allowed: ReadonlySet<string>;
+  /** Keys of the workers by the owners' origins; undefined where none is known. */
+  readonly #allowed: ReadonlyMap<string, string | undefined>;
   readonly #patienceMs: number;
   readonly #read = new Map<string, readonly Declared[]>();
   /** The owners that answered last, by address. */
   readonly #instances = new Map<string, string>();
 
   /** `patienceMs`: how long a call waits for an owner that is gone before its execution is left. */
-  constructor(allowed: readonly string[], patienceMs: number) {
-    this.#allowed = new Set(allowed.map(originOf));
+  constructor(allowed: readonly (string | CallableOwner)[], patienceMs: number) {
+    const workerKey = process.env[WORKER_KEY_VARIABLE];
+    const owners = allowed.map((one) => (typeof one === "string" ? { url: one, workerKey } : one));
+    this.#allowed = new Map(owners.map((one) => [originOf(one.url), one.workerKey]));
     this.#patienceMs = patienceMs;
   }
 
   of(header: ProgramHeader, leave: (reason: Error) => void): readonly Tool[] {
     const owned = ownedOf(header);
-    const parts = { owned, leave, patienceMs: this.#patienceMs, instances: this.#instances };
+    // An execution whose key cannot be opened is not claimed, and makes no call.
+    const key = this.#keyOf(owned) ?? "";
+    const parts = { owned, key, leave, patienceMs: this.#patienceMs, instances: this.#instances };
     const call = (tool: Declared, input: unknown, context: CallContext) =>
       new SentCall({ ...parts, tool }).make(input, context);
     const needsApproval = (tool: Declared, input: unknown) => new SentCall({ ...parts, tool }).needsApproval(input);
-    return toolsOf(this.#declared(owned.ownerTools), { moreMs: 2 * this.#patienceMs, call, needsApproval });
+    return toolsOf(this.#declared(owned.ownerTools), {
+      moreMs: 2 * (this.#patienceMs + ANSWER_MS),
+      call,
+      needsApproval,
+    });
   }
 
   async check(header: ProgramHeader, signal: AbortSignal): Promise<void> {
-    const { owner, execution, tenant } = ownedOf(header);
-    const refuse = (why: string) => {
+    const owned = ownedOf(header);
+    const { owner, execution, tenant } = owned;
+    const refuse = (why: string): never => {
       throw new PortcullisError(
         "owner_unavailable",
         `Execution ${JSON.stringify(execution)} waits for its owner ${owner.url.slice(0, 200)}: ${why}`,
@@ -60,10 +74,19 @@ export class CalledOwners implements OwnedTools {
     };
     if (!this.#allowed.has(originOf(owner.url)))
       refuse("this process may not call it. Name it with createRuntime({ owners }), or portcullis worker --owner.");
+    if (this.#allowed.get(originOf(owner.url)) === undefined)
+      refuse(
+        `this process has no key of its workers. Set ${WORKER_KEY_VARIABLE} to what portcullis owner --worker-key prints, or name it with createRuntime({ owners: [{ url, workerKey }] }).`,
+      );
+    const key = this.#keyOf(owned);
+    if (key === undefined)
+      return refuse(
+        `the key of the execution cannot be opened with the key that this process has of its workers (${WORKER_KEY_VARIABLE}).`,
+      );
     const asked = {
       method: "GET",
       path: PATHS.ready,
-      key: owner.key,
+      key,
       tenant,
       resultBytes: 0,
       resultValues: 0,
@@ -84,6 +107,12 @@ export class CalledOwners implements OwnedTools {
     }
   }
 
+  #keyOf({ owner, execution, tenant }: Owned): string | undefined {
+    const workerKey = this.#allowed.get(originOf(owner.url));
+    if (workerKey === undefined) return undefined;
+    return openAsWorker(workerKey, owner.sealedKey, { url: owner.url, execution, tenant });
+  }
+
   #declared(text: string): readonly Declared[] {
     const known = this.#read.get(text) ?? readDeclarations(text);
     this.#read.delete(text);
@@ -96,6 +125,8 @@ export class CalledOwners implements OwnedTools {
 
 interface SentParts {
   readonly owned: Owned;
+  /** The key of the execution. */
+  readonly key: string;
   readonly tool: Declared;
   readonly leave: (reason: Error) => void;
   readonly patienceMs: number;
@@ -114,21 +145,23 @@ class SentCall {
 
   async make(input: unknown, context: CallContext): Promise<unknown> {
     const { callId, effect, resultBytes, resultValues, signal } = context;
+    const givenMs = this.#parts.tool.timeoutMs + this.#parts.patienceMs;
     const asked = {
       path: PATHS.call,
       headers: {
         [HEADERS.call]: encodeURIComponent(callId),
-        [HEADERS.timeout]: String(this.#parts.tool.timeoutMs + this.#parts.patienceMs),
+        [HEADERS.timeout]: String(givenMs),
       },
       body: JSON.stringify(input),
       resultBytes,
       resultValues,
       signal,
     };
-    const cancel = () => this.#cancel(asked.headers[HEADERS.call] ?? "");
+    // An execution that is left goes on with another worker, which the owner gives the call's answer.
+    const cancel = () => !PortcullisError.is(signal.reason) && this.#cancel(asked.headers[HEADERS.call] ?? "");
     signal.addEventListener("abort", cancel, { once: true });
     try {
-      const reply = await this.#ask(asked, effect === "write");
+      const reply = await this.#ask(asked, effect === "write", givenMs + ANSWER_MS);
       return this.#valueOf(reply);
     } finally {
       signal.removeEventListener("abort", cancel);
@@ -147,6 +180,7 @@ class SentCall {
         signal: never.signal,
       },
       false,
+      SHORT_MS,
     );
     const { needsApproval } = (typeof body === "object" && body !== null ? body : {}) as {
       readonly needsApproval?: unknown;
@@ -154,22 +188,28 @@ class SentCall {
     return needsApproval !== false;
   }
 
-  /** Asks until the owner answers. A call that changes something is never made twice. */
+  /**
+   * Asks until the owner answers. A call that changes something is never made twice. An owner that takes a request and is
+   * silent for `silentMs`, because it was stopped or its machine is gone, counts as gone.
+   */
   async #ask(
     asked: Pick<Asked, "path" | "headers" | "body" | "resultBytes" | "resultValues" | "signal">,
     isWrite: boolean,
+    silentMs: number,
   ): Promise<OwnerReply> {
-    const { owner, tenant } = this.#parts.owned;
+    const { key, owned } = this.#parts;
+    const { tenant } = owned;
     const since = performance.now();
+    const silent = AbortSignal.timeout(silentMs);
     for (let waitMs = FIRST_RETRY_MS; ; waitMs = Math.min(2 * waitMs, MOST_RETRY_MS)) {
       const headers = {
         ...asked.headers,
         [HEADERS.tool]: encodeURIComponent(this.#parts.tool.name),
         ...(isWrite && this.#sentTo !== undefined ? { [HEADERS.sentTo]: this.#sentTo } : {}),
       };
-      const reply = await this.#once({ ...asked, headers, method: "POST", key: owner.key, tenant, isAlone: isWrite });
+      const reply = await this.#once({ ...asked, silent, headers, method: "POST", key, tenant, isAlone: isWrite });
       if ("status" in reply) return reply;
-      if (performance.now() - since > this.#parts.patienceMs) return this.#giveUp(reply, isWrite);
+      if (silent.aborted || performance.now() - since > this.#parts.patienceMs) return this.#giveUp(reply, isWrite);
       await delay(waitMs * (0.5 + Math.random() / 2), undefined, { signal: asked.signal });
     }
   }
@@ -184,7 +224,7 @@ class SentCall {
       const problem = reply.status === 200 ? undefined : readProblem(reply.body);
       if (reply.status === 200 || (problem && !WAITS.has(problem.code))) return reply;
       // What stands between, and answers in the owner's place, may have passed the call on.
-      if (!problem) this.#sentTo ??= before;
+      if (!problem || problem.code === "call_cancelled") this.#sentTo ??= before;
       return { why: reasonOf(reply) };
     } catch (error) {
       if (!(error instanceof OwnerSilent)) throw error;
@@ -229,12 +269,13 @@ class SentCall {
 
   /** The call has ended here. Its owner learns it if it can be reached. */
   #cancel(call: string): void {
-    const { owner, tenant } = this.#parts.owned;
+    const { key, owned } = this.#parts;
+    const { owner, tenant } = owned;
     const headers = { [HEADERS.call]: call };
     askOwner(owner.url, {
       method: "POST",
       path: PATHS.cancel,
-      key: owner.key,
+      key,
       headers,
       body: "",
       tenant,
@@ -249,7 +290,13 @@ class SentCall {
 const UNKNOWN_OWNER = "unknown";
 
 /** The owner has done nothing, and may do it later, or once its operator has set it right. */
-const WAITS: ReadonlySet<OwnerProblem> = new Set(["owner_busy", "owner_closing", "owner_key_invalid"]);
+const WAITS: ReadonlySet<OwnerProblem> = new Set([
+  "owner_busy",
+  "owner_closing",
+  "owner_key_invalid",
+  // By the owner's end, or by a worker that is gone. A call that changes something is not made again so.
+  "call_cancelled",
+]);
 
 /** What a program is told of a refusal. */
 const SENTENCES: Partial<Record<OwnerProblem, string>> = {

@@ -100,6 +100,7 @@ export class OwnerGate {
         },
       };
       const { parts: _, ...answer } = await callTool(scope, { tool, caller: "programmatic", inputText }, undefined);
+      if (!answer.ok && answer.code === "cancelled") return undefined;
       return JSON.stringify(answer.ok ? { ok: true, value: answer.value ?? null } : answer);
     } catch (error) {
       this.#onError(error);

@@ -18,6 +18,8 @@ import type { Tool } from "../tools/tool.ts";
 const SHORTEST = 24;
 /** The variable with the secret, where none is given. */
 export const KEY_VARIABLE = "PORTCULLIS_OWNER_KEY";
+/** The variable with the key of an owner's workers, where none is given. */
+export const WORKER_KEY_VARIABLE = "PORTCULLIS_WORKER_KEY";
 const DAY_MS = 86_400_000;
 
 const KEY = secret(
@@ -32,6 +34,8 @@ const KEY_MS = wholeNumber({ min: 1000, max: 3650 * DAY_MS, default: 30 * DAY_MS
 export interface Owner extends AsyncDisposable {
   /** The address by which workers reach it. */
   readonly url: string;
+  /** The key that its workers need beside the address. It does not give the owner's secret. */
+  readonly workerKey: string;
   /** Calls that run now. */
   readonly running: number;
 }
@@ -87,7 +91,23 @@ export const OWNER = option<Owner | OwnerAddress>(
   (given) => typeof given === "object" && given !== null && "url" in given,
 );
 
-export const OWNERS = option<readonly string[]>(
-  "a list of addresses, like https://tools.example",
-  (given) => Array.isArray(given) && given.every((one) => typeof one === "string" && URL.canParse(one)),
+/** An owner that a worker may call. An owner of `createOwner` is one. */
+export interface CallableOwner {
+  readonly url: string;
+  /** The key of its workers (`owner.workerKey`, `portcullis owner --worker-key`). */
+  readonly workerKey: string;
+}
+
+export const OWNERS = secret(
+  option<readonly (string | CallableOwner)[]>(
+    "a list of addresses, like https://tools.example, or of { url, workerKey }",
+    (given) => Array.isArray(given) && given.every(isCallable),
+  ),
 );
+
+function isCallable(given: unknown): boolean {
+  if (typeof given === "string") return URL.canParse(given);
+  if (typeof given !== "object" || given === null) return false;
+  const { url, workerKey } = given as Partial<Record<keyof CallableOwner, unknown>>;
+  return typeof url === "string" && URL.canParse(url) && typeof workerKey === "string" && workerKey !== "";
+}

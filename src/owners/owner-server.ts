@@ -180,8 +180,11 @@ class OwnerRequests {
     };
     const taken = this.#gate.take(call);
     switch (taken.type) {
-      case "answer":
-        return taken.answer;
+      case "answer": {
+        const answer = await taken.answer;
+        if (answer !== undefined) return answer;
+        throw new OwnerRefusal("call_cancelled", `Call ${call.callId} was cancelled, and may have taken effect.`);
+      }
       case "conflict":
         throw new OwnerRefusal("call_conflict", `Call ${call.callId} was sent before with another tool or input.`);
       case "unknown":

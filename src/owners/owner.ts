@@ -10,6 +10,7 @@ import { readOptions } from "../option-rules/options.ts";
 import { OwnerGate } from "./owner-gate.ts";
 import { KEY_VARIABLE, type Owner, OWNER_RULES, type OwnerOptions } from "./owner-options.ts";
 import { type OwnerListener, serveOwner } from "./owner-server.ts";
+import { workerKeyOf } from "./worker-key.ts";
 
 /**
  * Serves tools to the workers of a fleet: programs that are submitted with it (`submit(…, { owner })`) call them there, and
@@ -37,6 +38,10 @@ export class ServedOwner implements Owner {
     this.keyMs = keyMs;
     this.gate = gate;
     this.#listener = listener;
+  }
+
+  get workerKey(): string {
+    return workerKeyOf(this.key);
   }
 
   get running(): number {

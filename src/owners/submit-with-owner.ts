@@ -9,6 +9,7 @@ import { KEY_LENGTH, sealKey } from "./execution-key.ts";
 import { secretOf, ServedOwner } from "./owner.ts";
 import { OWNER_ADDRESS_RULES, type Owner, type OwnerAddress } from "./owner-options.ts";
 import { PATHS, readProblem, withoutSlash } from "./wire.ts";
+import { sealForWorkers, workerKeyOf } from "./worker-key.ts";
 
 /** Time for the owner to tell its tools, in milliseconds. */
 const DECLARING_MS = 10_000;
@@ -40,14 +41,15 @@ export async function submitWithOwner(
   const tools = wanted ? all.select(wanted, "submit({ tools })") : all;
   const names = wanted && tools.all.map(({ name }) => name);
   const use = { execution, tenant, ...(names && { tools: names }) };
-  const sealed = sealKey(key, use, Date.now() + keyMs);
-  if (sealed.length > KEY_LENGTH)
+  const own = sealKey(key, use, Date.now() + keyMs);
+  if (own.length > KEY_LENGTH)
     throw new PortcullisError(
       "option_invalid",
       "submit({ owner, tools }): these are more tools than the key of an execution can name. Leave tools out, or name fewer.",
     );
   const chosen = declared.filter(({ name }) => tools.get(name));
-  return { tools, header: { owner: { url, key: sealed }, ownerTools: declarationsText(chosen) } };
+  const sealedKey = sealForWorkers(workerKeyOf(key), own, { url, execution, tenant });
+  return { tools, header: { owner: { url, sealedKey }, ownerTools: declarationsText(chosen) } };
 }
 
 interface Reached {

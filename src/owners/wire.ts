@@ -30,7 +30,7 @@ export const HEADERS = {
   owner: "portcullis-owner",
 } as const;
 
-/** Why an owner does not do what it is asked. It has done nothing then, except where it says that it does not know. */
+/** Why an owner does not do what it is asked. It has done nothing then, except where it says that it may have. */
 export const OWNER_PROBLEMS = {
   request_invalid: 400,
   owner_key_invalid: 401,
@@ -39,6 +39,7 @@ export const OWNER_PROBLEMS = {
   tool_unknown: 404,
   call_conflict: 409,
   outcome_unknown: 409,
+  call_cancelled: 409,
   input_too_large: 413,
   owner_busy: 503,
   owner_closing: 503,

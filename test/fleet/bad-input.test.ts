@@ -245,7 +245,7 @@ describe.skipIf(noPostgres)("bad input of a fleet", () => {
       message: expect.stringMatching(/This is no key of this owner\. The process that submits .*\.$/) as string,
     });
     expect(await Array.fromAsync(submitter.executions())).toEqual([]);
-    await shared.work(await shared.join({ tools: [], owners: [owner.url] }));
+    await shared.work(await shared.join({ tools: [], owners: [owner] }));
     const id = await submitter.submit(DOUBLE, { owner: { url: owner.url, key: SECRET } });
     expect((await submitter.wait(id)).report?.outcome).toEqual(DONE);
   });

@@ -273,11 +273,9 @@ export function behavesAsFleet(name: string, share: () => Promise<SharedFleet>):
       const told: unknown[] = [];
       await using _ = await work(without, { onError: (error: unknown) => told.push(error) });
       await server.answer("talk", { c1: { value: 7 } });
-      await delay(300);
-      expect((await server.status("talk")).listed).toMatchObject({
-        state: "running",
-        needs: { what: "model", names: ["scripted:script"] },
-      });
+      await expect
+        .poll(async () => (await server.status("talk")).listed)
+        .toMatchObject({ state: "running", needs: { what: "model", names: ["scripted:script"] } });
       expect(String(told[0])).toContain('Conversation "talk" waits for a worker with its model scripted:script');
       await using runtime = await open(shared.join(), { tools });
       await using other = await work(runtime, { model: () => model });

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse, r
 import type { AddressInfo } from "node:net";
 
 /** What becomes of a request on its way to an owner. */
-export type Fate = "pass" | "lost before" | "lost after";
+export type Fate = "pass" | "lost before" | "lost after" | "late";
 
 /** A server between workers and an owner, which loses what a test wants, and may lead to another owner later. */
 export class Between implements AsyncDisposable {
@@ -12,8 +12,14 @@ export class Between implements AsyncDisposable {
   readonly fates: Fate[] = [];
   /** Called with each call that has reached the owner and whose answer is lost. */
   onLost: () => void = () => {};
+  /** Answers that are late are passed on when this resolves. */
+  released = Promise.withResolvers<void>();
+  /** Whether nothing is passed on, and nothing answered. */
+  isSilent = false;
   /** Called with each call whose answer was passed on. */
   onPassed: () => void = () => {};
+  /** Paths of all requests that came. */
+  readonly seen: string[] = [];
   readonly #server: Server;
 
   private constructor(server: Server) {
@@ -34,7 +40,9 @@ export class Between implements AsyncDisposable {
   }
 
   async #take(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    this.seen.push(incoming.url ?? "");
     const fate = incoming.url === "/v1/calls" ? (this.fates.shift() ?? "pass") : "pass";
+    if (this.isSilent) return;
     const chunks = await Array.fromAsync(incoming as AsyncIterable<Buffer>);
     if (fate === "lost before") return void incoming.socket.destroy();
     const forwarded = request(this.target + incoming.url, {
@@ -50,9 +58,13 @@ export class Between implements AsyncDisposable {
         this.onLost();
         return;
       }
-      outgoing.writeHead(answer.statusCode ?? 0, answer.headers);
-      if (incoming.url === "/v1/calls") outgoing.once("finish", () => this.onPassed());
-      answer.pipe(outgoing);
+      const pass = () => {
+        outgoing.writeHead(answer.statusCode ?? 0, answer.headers);
+        if (incoming.url === "/v1/calls") outgoing.once("finish", () => this.onPassed());
+        answer.pipe(outgoing);
+      };
+      if (fate === "late") void this.released.promise.then(pass);
+      else pass();
     });
     forwarded.end(Buffer.concat(chunks));
   }

@@ -3,6 +3,7 @@ import { createFleet, createOwner, type Owner, type OwnerOptions } from "../../s
 import { createRuntime, defineTool, type Runtime, type RuntimeOptions } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import type { CallContext } from "../../src/tools/tool.ts";
+import { workerKeyOf } from "../../src/owners/worker-key.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
 import { MemoryQueue } from "../fleet/memory-queue.ts";
 
@@ -67,7 +68,11 @@ export class OwnedFleet implements AsyncDisposable {
 
   /** A worker that may call these owners. */
   async worker(owners: readonly string[], options: Partial<RuntimeOptions> = {}) {
-    const runtime = await this.runtime({ owners, ...options });
+    return this.workerOf({ owners: owners.map((url) => ({ url, workerKey: workerKeyOf(SECRET) })), ...options });
+  }
+
+  async workerOf(options: Partial<RuntimeOptions>) {
+    const runtime = await this.runtime(options);
     return this.#stack.use(
       await runtime.work({ reconcileMs: 100, onError: (error) => void this.errors.push(error as Error) }),
     );

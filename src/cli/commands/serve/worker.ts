@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { namedDatabase } from "../../../journal/postgres/connection/address.ts";
 import type { RecoveredConversation } from "../../../executions/recover-options.ts";
+import { WORKER_KEY_VARIABLE } from "../../../owners/owner-options.ts";
 import { given } from "../../../option-rules/given.ts";
 import { count } from "../../../output/count-text.ts";
 import { CLOSE_RULES } from "../../../serve/server-options.ts";
 import type { CommandOptions, WORKER } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
-import { reasonOf } from "../../failure.ts";
+import { Failure, reasonOf } from "../../failure.ts";
 import { outlastErrors } from "../../guarded.ts";
 import { loadModel } from "../../input/load-model.ts";
 import { fleetJournalOf } from "../../input/open-journal.ts";
@@ -29,7 +30,13 @@ export async function worker(options: CommandOptions<typeof WORKER>): Promise<nu
     reconcileMs,
     drain = CLOSE_RULES.drainMs.default,
   } = options;
+  const { owner: owners } = options;
   const url = fleetJournalOf(options.journal, "A worker");
+  if (owners.length > 0 && !process.env[WORKER_KEY_VARIABLE])
+    throw new Failure(
+      EXIT.usage,
+      `worker --owner: set ${WORKER_KEY_VARIABLE} to the key of the owner's workers, as portcullis owner --worker-key prints it where the owner's secret is.`,
+    );
   const models = await Promise.all(options.model.map((text) => loadModel(text, given({ baseUrl }))));
   const model = ({ model: name }: RecoveredConversation) => models.find((one) => one.name === name);
   keepStdout();
@@ -37,7 +44,6 @@ export async function worker(options: CommandOptions<typeof WORKER>): Promise<nu
   using _ = outlastErrors(tellStray);
   const stack = new AsyncDisposableStack();
   try {
-    const { owner: owners } = options;
     const runtime = await openServed(stack, { ...options, needsTools: owners.length === 0 }, () => ({
       sandbox,
       owners,

@@ -29,14 +29,19 @@ test("an owner serves its tools until it is told to end, and names its secret no
   let said = "";
   child.stderr?.on("data", (chunk: Buffer) => (said += chunk.toString()));
   await expect.poll(() => said, { timeout: 30_000 }).toMatch(/has the tools of http:/);
-  const url = /--owner (\S+)/.exec(said)?.[1] ?? "";
+  const url = /--owner (\S+), and PORTCULLIS_WORKER_KEY/.exec(said)?.[1] ?? "";
+  const environment = { PORTCULLIS_OWNER_KEY: SECRET };
+  const printed = await start(["owner", "--worker-key"], { environment }).finished();
+  expect(printed).toMatchObject({ code: 0, stderr: "" });
+  const workerKey = printed.stdout.trim();
+  expect(workerKey).toMatch(/^[\w-]{43}$/);
   const parts = { journal: createMemoryJournal(), queue: new MemoryQueue() };
   await using server = await createRuntime({ tools: [], sandbox: createMemorySandbox(), fleet: createFleet(parts) });
   await using worker = await createRuntime({
     tools: [],
     sandbox: createMemorySandbox(),
     fleet: createFleet(parts),
-    owners: [url],
+    owners: [{ url, workerKey }],
   });
   await using _ = await worker.work();
   const id = await server.submit("return typeof tools;", { owner: { url, key: SECRET } });
