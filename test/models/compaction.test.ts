@@ -128,6 +128,64 @@ test("a history that was made shorter once is sent with the header alone by a pr
   expect(served.asked[1]?.body.context_management).toBeUndefined();
 });
 
+describe("with Anthropic, what made the history shorter", () => {
+  const withBlocks = (...blocks: readonly unknown[]): WireStep => ({
+    raw: { content: [...blocks, { type: "text", text: "4", citations: null }] },
+  });
+  const answer = async (script: readonly WireStep[], stream: boolean) => {
+    await using served = await serve(anthropicWire, script);
+    await using runtime = await createRuntime({ tools: [f], sandbox: createMemorySandbox() });
+    const options = { task: "Do it.", programs: "none", compact: "provider", maxTurns: 4 } as const;
+    const report = await runtime.agent({ model: served.model({ stream }), ...options });
+    return { ...report, refusals: served.refusals, asked: served.asked };
+  };
+
+  test.each([true, false])("may have failed, be sealed, or come several times (streamed: %s)", async (stream) => {
+    const failed = { type: "compaction", content: null };
+    const sealed = { type: "compaction", content: null, encrypted_content: "c2VhbGVk" };
+    const { ending, refusals } = await answer([withBlocks(failed, SUMMARY, sealed, SUMMARY)], stream);
+    expect([ending, refusals]).toEqual([{ type: "answered", answer: "4" }, []]);
+  });
+
+  test.each([5, ["text"], { text: "a" }, true])("is never %j: no history with it is sent", async (content) => {
+    for (const stream of [true, false]) {
+      const { ending, asked } = await answer([withBlocks({ type: "compaction", content }), { text: "4" }], stream);
+      expect(ending).toMatchObject({ type: "provider_failed", failure: { code: "reply_invalid" } });
+      expect(asked).toHaveLength(1);
+    }
+  });
+
+  test("is asked for no more often than the conversation has turns, if it never comes to an answer", async () => {
+    const again: WireStep = { raw: { content: [SUMMARY], stop_reason: "compaction" } };
+    const { ending, asked } = await answer([again, again, again, again, again, again], true);
+    expect([ending.type, asked.length]).toEqual(["turns_spent", 4]);
+  });
+
+  test("is sent again whole, however large it is, and once", async () => {
+    const huge = { ...SUMMARY, content: "So far. ".repeat(200_000) };
+    const call = { type: "tool_use", id: "toolu_9", name: "f", input: { k: 2 }, caller: { type: "direct" } };
+    const { ending, asked } = await answer([{ raw: { content: [huge, call] } }, { text: "4" }], true);
+    expect(ending).toEqual({ type: "answered", answer: "4" });
+    expect(asked[1]?.text.split(huge.content)).toHaveLength(2);
+  });
+});
+
+test.each([5, null, undefined, {}])(
+  "with OpenAI, what made the history shorter is never %j: no history with it is sent",
+  async (sealed) => {
+    const output = [
+      { ...SEALED, encrypted_content: sealed },
+      { type: "message", role: "assistant", content: [] },
+    ];
+    await using served = await serve(responsesWire, [{ raw: { output } }, { text: "4" }]);
+    await using runtime = await createRuntime({ tools: [f], sandbox: createMemorySandbox() });
+    const options = { task: "Do it.", programs: "none", compact: "provider" } as const;
+    const { ending } = await runtime.agent({ model: served.model(), ...options });
+    expect(ending).toMatchObject({ type: "provider_failed", failure: { code: "reply_invalid" } });
+    expect(served.asked).toHaveLength(1);
+  },
+);
+
 test("a full context asks for no last turn, because the provider makes room", async () => {
   const usage = {
     input_tokens: 199_000,

@@ -10,7 +10,7 @@ import { notStrictTools, type ToolNames, toolNamesOf } from "../turn/tool-names.
 import type { TurnDisplay } from "../turn/turn-display.ts";
 import { searchOf } from "../hosted-tools.ts";
 import { hostedCallOf, hostedResultOf } from "./hosted-blocks.ts";
-import { cacheMark, markedMessages, markedSystem, markedTools } from "./cache.ts";
+import { cacheMark, markedMessages, markedSystem, markedTools, withoutMarks } from "./cache.ts";
 import {
   type AnthropicReply,
   AnthropicStream,
@@ -156,7 +156,7 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply, Anthrop
 
   protected override bodyFor({ text, calls }: ModelTurn): Fields {
     const content = [
-      ...(text === "" ? [] : [{ type: "text", text }]),
+      { type: "text", text },
       ...calls.map((call) => {
         const isProgram = call.type === "program_call";
         const name = isProgram ? RUN_PROGRAM : this.names.given(call.tool);
@@ -178,9 +178,11 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply, Anthrop
     if (!end) return this.fail("interrupted", "It has no stop reason.", usage);
     if (end.type === "called" && !reply.content.some(({ type }) => type === "tool_use"))
       return this.fail("reply_invalid", "It says that it calls tools, and has no call.", usage);
+    if (!reply.content.every(isReadable))
+      return this.fail("reply_invalid", "It made the history shorter, and does not say to what.", usage);
     this.#container = container?.id ?? this.#container;
-    const content = reply.content.map((block) => this.#withUniqueId(block));
-    const kept = content.filter((block) => !(block.type === "text" && block.text === ""));
+    const content = reply.content.map((block) => this.#withUniqueId(withoutMarks(block)));
+    const kept = content.filter((block) => !isBlank(block));
     if (kept.length > 0) this.#messages.push({ role: "assistant", content: kept });
     const answerBy = answerTime(container?.expires_at);
     return {
@@ -246,6 +248,17 @@ function endedIn(content: readonly Fields[]): ReadonlySet<string> {
 
 function isCompactedTurn({ content }: { readonly content: readonly Fields[] }): boolean {
   return content.some(({ type }) => type === "compaction");
+}
+
+/** Anthropic takes no history with a text of white space alone, and models write such texts before calls. */
+function isBlank({ type, text }: Fields): boolean {
+  return type === "text" && typeof text === "string" && text.trim() === "";
+}
+
+/** Whether Anthropic can take a block again. What a history was made shorter to is a text, `null` if that failed, or sealed. */
+function isReadable({ type, content, encrypted_content: sealed }: Fields): boolean {
+  const isText = (value: unknown) => value === null || typeof value === "string";
+  return type !== "compaction" || ((isText(content) || typeof sealed === "string") && isText(sealed ?? null));
 }
 
 function withoutReferences(block: Fields): Fields {

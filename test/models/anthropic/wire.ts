@@ -169,6 +169,7 @@ function faultOf(
     compactionFault(body, headers["anthropic-beta"]) ??
     eagerFault(body) ??
     toolFault(body, redeclares ? [] : asked) ??
+    blankFault(messages) ??
     historyFault(messages, replies) ??
     pairFault(messages) ??
     referenceFault(body.tools as readonly Block[] | undefined, messages) ??
@@ -299,12 +300,25 @@ function historyFault(messages: readonly Message[], replies: readonly unknown[])
   const echoed = messages.filter(({ role }) => role === "assistant").map(({ content }) => content);
   // Text without words may stay away, because the provider itself does not take it.
   const wanted = sent
-    .map((content) => content.filter(({ type, text }) => type !== "text" || text !== ""))
+    .map((content) => content.filter((block) => !isBlank(block)))
     .filter((content) => content.length > 0);
   if (isDeepStrictEqual(JSON.parse(JSON.stringify(echoed)), JSON.parse(JSON.stringify(wanted)))) return undefined;
   const ids = wanted.flat().flatMap(({ type, id }) => (type === "tool_use" ? [id] : []));
   // A server that repeats an id has broken its own rules, and leaves it to the client to mend the history.
   return new Set(ids).size < ids.length ? undefined : "messages: content of the assistant was changed";
+}
+
+function isBlank({ type, text }: Block): boolean {
+  return type === "text" && String(text).trim() === "";
+}
+
+/** A text of white space alone is taken nowhere, also not in a result. */
+function blankFault(messages: readonly Message[]): string | undefined {
+  const blocks = messages.flatMap(({ content }) => content);
+  const inner = blocks.flatMap(({ content }) => (Array.isArray(content) ? (content as Block[]) : []));
+  return [...blocks, ...inner].some(isBlank)
+    ? "messages: text content blocks must contain non-whitespace text"
+    : undefined;
 }
 
 /** What a result refers to must be a tool whose loading was deferred. */

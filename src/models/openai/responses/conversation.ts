@@ -139,6 +139,8 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply, OpenAiC
     if (!items)
       return this.fail("reply_invalid", "A call, or a program, has no id by which it could be answered.", usage);
     if (!items.every(isReadable)) return this.fail("reply_invalid", "The input of a call is no text.", usage);
+    if (!items.every(isWholeCompaction))
+      return this.fail("reply_invalid", "It made the history shorter, and does not say to what.", usage);
     if (this.#isStored) {
       this.#input = [];
       this.#previousId = id;
@@ -207,6 +209,11 @@ function isReadable(item: Fields): boolean {
   if (item.type !== "function_call" && item.type !== "custom_tool_call") return true;
   const input = item.type === "custom_tool_call" ? item.input : item.arguments;
   return typeof input === "string";
+}
+
+/** Whether an item that may stand for the history before it has what stands for it. */
+function isWholeCompaction({ type, encrypted_content: sealed }: Fields): boolean {
+  return type !== "compaction" || typeof sealed === "string";
 }
 
 /** We answer no search that the provider makes itself. */
