@@ -144,7 +144,7 @@ function decisionRecord(call: UnansweredCall, given: Decision, at: number): Deci
     call: String(id),
     allow: done !== undefined || allow === true,
     ...detailsOf(given),
-    ...(grant === undefined ? {} : { grant: readGrant(`${place}.grant`, grant) }),
+    ...(grant === undefined ? {} : { grant: readGrant(`${place}.grant`, grant, call.inputText) }),
     ...(done === undefined ? {} : { done: requiredText(done.value, `${place}.done.value`) }),
     at,
   };

@@ -95,7 +95,7 @@ export async function askApproval(
       const fields = ownOf(given, "fields");
       const grant = ownOf(given, "grant");
       // A grant that cannot be read denies, as any answer that is no decision.
-      const terms = grant === undefined ? undefined : readGrant("grant", allow ? grant : undefined);
+      const terms = grant === undefined ? undefined : readGrant("grant", allow ? grant : undefined, inputText);
       const approval = {
         type: allow ? "approved" : "denied",
         ...detailsOf(given),

@@ -1,8 +1,9 @@
 import { optionError, PortcullisError } from "../../errors.ts";
 import { checkOptions, fieldsOf, object, option, wholeNumber } from "../../option-rules/options.ts";
 import { isPlain, isSchema, readJsonSchema, type Schema, storedSchema } from "../../tools/schema.ts";
-import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
+import { type JsonSchema, valueAt } from "../../tools/json-schema/json-schema.ts";
 import { isFields } from "../../values/fields.ts";
+import { parsedJson } from "../../values/json/json-text.ts";
 
 /**
  * Further calls of the same tool, in the same execution, that need no decision of their own. At least one field is given,
@@ -69,13 +70,21 @@ export const GRANT_FIELDS = {
   ),
 };
 
-/** Checks a grant. Throws `option_invalid`; `place` is its name in the message. */
-export function readGrant(place: string, given: unknown): GrantTerms {
+/**
+ * Checks a grant that is given with the decision about a call with this input. Throws `option_invalid`; `place` is its name in
+ * the message. A sum of what the call does not have would allow no call at all.
+ */
+export function readGrant(place: string, given: unknown, inputText: string): GrantTerms {
   if (!isFields(given)) throw optionError(place, 'an object like { calls: 20, sums: { "/amount": 500 } }', given);
   const { input, ...terms } = checkOptions<typeof GRANT_FIELDS>(fieldsOf(place), given, GRANT_FIELDS);
   const { calls, sums, untilMs } = terms;
   if (input === undefined && calls === undefined && sums === undefined && untilMs === undefined)
     throw optionError(place, "at least one of input, calls, sums and untilMs", given);
+  const missing = Object.keys(sums ?? {}).find(
+    (pointer) => !isSummable(valueAt(parsedJson(inputText), keysOf(pointer))),
+  );
+  if (missing !== undefined)
+    throw optionError(`${place}.sums`, "pointers to numbers in the input of the call that is decided", missing);
   return {
     ...(input === undefined ? {} : { input: schemaText(`${place}.input`, input) }),
     ...(calls === undefined ? {} : { calls }),
@@ -109,6 +118,19 @@ export function schemaOf(text: string): Schema | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** A text may be what the journal has in place of a number that was redacted. */
+function isSummable(value: unknown): boolean {
+  return typeof value === "number" || typeof value === "string";
+}
+
+/** Keys of a JSON pointer. */
+export function keysOf(pointer: string): readonly string[] {
+  return pointer
+    .split("/")
+    .slice(1)
+    .map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
 function isAmount(given: unknown): given is number {

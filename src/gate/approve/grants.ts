@@ -4,7 +4,7 @@ import { toolDigest } from "../../tools/tool-digest.ts";
 import { type Schema, validate } from "../../tools/schema.ts";
 import { valueAt } from "../../tools/json-schema/json-schema.ts";
 import { ExactSum } from "../../values/exact-sum.ts";
-import { type Granted, type GrantLeft, type GrantTerms, schemaOf } from "./grant-terms.ts";
+import { type Granted, type GrantLeft, type GrantTerms, keysOf, schemaOf } from "./grant-terms.ts";
 
 /** A decision that also holds for later calls of its execution with the same tool: with the same input, or with inputs that a grant allows. */
 export interface RememberedDecision {
@@ -153,13 +153,6 @@ function amountsOf(
 function use(grant: OpenGrant, { sums = {} }: Pick<Granted, "sums">): void {
   grant.calls += 1;
   for (const [pointer, amount] of Object.entries(sums)) grant.sums.get(pointer)?.add(amount);
-}
-
-function keysOf(pointer: string): readonly string[] {
-  return pointer
-    .split("/")
-    .slice(1)
-    .map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
 function leftOf({ terms, sums, calls }: OpenGrant): Granted["left"] {
