@@ -45,10 +45,12 @@ export async function loadCommand(file: string, args: string | readonly string[]
 
 function filled(file: AgentFile, list: readonly string[], text: string): string {
   const source = file.requiredText("what is to be done");
-  let places = 0;
+  const used = new Set<number>();
+  let isAllUsed = list.length === 0;
   let length = source.length;
   const task = source.replaceAll(PLACE, (place, all: string | undefined, number: string, offset: number) => {
-    places += 1;
+    if (all === undefined) used.add(Number(number));
+    else isAllUsed = true;
     const given = all === undefined ? list[Number(number) - 1] : text;
     if (given === undefined)
       throw file.inText(
@@ -60,8 +62,12 @@ function filled(file: AgentFile, list: readonly string[], text: string): string 
       throw file.inText(offset, `filled in here, the text has more than ${TASK_LENGTH} characters.`);
     return given;
   });
-  if (places === 0 && list.length > 0)
-    throw file.inText(0, "arguments were given, and the text has no place for them: write $ARGUMENTS or $1 there.");
+  const unused = isAllUsed ? 0 : list.findIndex((_, index) => !used.has(index + 1)) + 1;
+  if (unused > 0)
+    throw file.inText(
+      0,
+      `the text has no place for argument ${unused} of ${list.length}: write $ARGUMENTS or $${unused} there.`,
+    );
   return task;
 }
 

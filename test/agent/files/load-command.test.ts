@@ -28,8 +28,9 @@ test("what is filled in is not filled again", async () => {
 
 test("other dollars stand for themselves, and numbers have two digits at most", async () => {
   const args = Array.from({ length: 12 }, (_, index) => `a${index + 1}`);
-  expect((await load("$12 $0 $ $x $ARGUMENTSX costs $ 5, ${1}", args)).task).toBe(
-    "a12 $0 $ $x $ARGUMENTSX costs $ 5, ${1}",
+  const all = args.map((_, index) => `$${index + 1}`).join(" ");
+  expect((await load(`${all} $0 $ $x $ARGUMENTSX costs $ 5, \${1}`, args)).task).toBe(
+    `${args.join(" ")} $0 $ $x $ARGUMENTSX costs $ 5, \${1}`,
   );
 });
 
@@ -48,7 +49,13 @@ test("without arguments $ARGUMENTS is empty", async () => {
 test.each([
   ["Do\n\n  it in $2.", "a", "fix-issue.md:3: $2 has no argument: 1 was given."],
   ["---\nname: x\n---\n\nDo $1.", "", "fix-issue.md:5: $1 has no argument: 0 were given."],
-  ["---\nname: x\n---\n\nDo it.", "a", "fix-issue.md:5: arguments were given, and the text has no place for them"],
+  ["---\nname: x\n---\n\nDo it.", "a", "fix-issue.md:5: the text has no place for argument 1 of 1"],
+  [
+    "Do $1 and $3.",
+    "a b c d",
+    "fix-issue.md:1: the text has no place for argument 2 of 4: write $ARGUMENTS or $2 there.",
+  ],
+  ["Do $1.", ["a", "b"], "fix-issue.md:1: the text has no place for argument 2 of 2"],
   ["---\nname: x\n---\n \n", "", "fix-issue.md:4: there is no text below the fields"],
   ["---\nallowed-tools: x\n---\nDo.", "", 'fix-issue.md:2: there is no field "allowed-tools"'],
   ["---\nmodel: inherit\n---\nDo.", "", "fix-issue.md:2: a command has no conversation to inherit a model from"],
