@@ -220,7 +220,8 @@ export function checkOptions<Rules extends OptionRules>(
   const { object: whole, subject, at } = typeof place === "string" ? placeOf(place) : place;
   // What stands in the place of the options may be the secret that belongs into them.
   const tell = Object.values(rules).some(({ isSecret }) => isSecret) ? describeSecret : describe;
-  if (typeof options !== "object" || options === null) throw optionError(whole, "an object", options, tell);
+  if (typeof options !== "object" || options === null || Array.isArray(options) || options instanceof Promise)
+    throw optionError(whole, "an object", options, tell);
   refuseUnknownNames(subject, options, Object.keys(rules));
   const checked: Record<string, unknown> = {};
   for (const [name, rule] of Object.entries(rules)) {

@@ -4,12 +4,13 @@ import {
   checkOptions,
   type OptionPlace,
   type OptionRules,
+  optionsIn,
   type OptionsOf,
   pick,
   words,
 } from "../option-rules/options.ts";
 import { Content, withValue } from "../tools/content.ts";
-import { defineTool, TOOL_RULES } from "../tools/define-tool.ts";
+import { defineTool, RATE_RULES, RETRY_RULES, TOOL_RULES } from "../tools/define-tool.ts";
 import { isSchema, jsonSchema, type Schema, schemaFault } from "../tools/schema.ts";
 import type { CallContext, Tool } from "../tools/tool.ts";
 
@@ -100,7 +101,12 @@ export function checkPolicy<Rules extends OptionRules>(
   ownRules: Rules,
 ): ToolPolicy & OptionsOf<Rules>;
 export function checkPolicy(name: string, policy: unknown, ownRules: OptionRules = {}): ToolPolicy {
-  return checkOptions(policyOf(name), policy, { ...POLICY_RULES, ...ownRules });
+  const place = policyOf(name);
+  const checked: ToolPolicy = checkOptions(place, policy, { ...POLICY_RULES, ...ownRules });
+  // Found by `defineTool` alone, such a mistake would leave tools out, as if their source were at fault.
+  if (checked.retry) checkOptions(optionsIn(place, "retry"), checked.retry, RETRY_RULES);
+  if (checked.rate) checkOptions(optionsIn(place, "rate"), checked.rate, RATE_RULES);
+  return checked;
 }
 
 /** Names the tool in errors: `policy of "get-weather": { effect }`. */

@@ -33,6 +33,8 @@ function adviceFor(format: unknown): string | undefined {
   const nested = isFields(others.grammar) ? others.grammar.syntax : undefined;
   if (format === "lark" || [syntax, nested].includes("lark") || "lark" in others)
     return 'Lark grammars are not taken: the host checks each text itself, and has no check of such a grammar whose time is bounded. Write { regex }, or "text" and check the text in the handler.';
+  if (format instanceof RegExp || others.regex instanceof RegExp)
+    return 'Write its source as a text, like { regex: "[a-z]+" }: the whole text must match it, without ^ and $.';
   return type === "grammar" || "pattern" in others ? "Write { regex }." : undefined;
 }
 

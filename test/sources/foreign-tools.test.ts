@@ -48,6 +48,19 @@ test("a policy says how a tool of any other library is shown, found and repeated
   for (const tool of adopted) expect(tool).toMatchObject(more);
 });
 
+test.each([
+  [{ retry: { attempt: 2 } }, 'policy of "x": { retry }: there is no option "attempt", did you mean attempts?'],
+  [{ rate: { calls: 5 } }, 'policy of "x": { rate: { perMs } }: expected a whole number'],
+  [Promise.resolve(policy), 'policy of "x": expected an object, got a promise.'],
+  [[policy], 'policy of "x": expected an object, got ['],
+])("a mistake within a policy is the policy's, whatever the source: %j", async (mistake, message) => {
+  const given = (mistake instanceof Promise || Array.isArray(mistake) ? mistake : { ...policy, ...mistake }) as never;
+  expect(() => fromAiSdk({ x: aiTool({ inputSchema: k, execute: () => 1 }) }, given)).toThrow(message);
+  const spec = { openapi: "3.1.0", info: { title: "x", version: "1" }, paths: { "/x": { get: { operationId: "x" } } } };
+  const api = fromOpenApi({ name: "api", spec, baseUrl: "http://127.0.0.1:1" }, given);
+  await expect(api).rejects.toThrow(message.replace('"x"', '"api.x"'));
+});
+
 // ---- the AI SDK ------------------------------------------------------------------------------------------------
 
 test("a tool of the AI SDK is called with what its schema makes of the input, and told its call", async () => {

@@ -32,6 +32,8 @@ test.each<[string, object, string]>([
   ["a format that is none", { format: 5 }, 'expected "text" or { regex: "…" }, got 5'],
   ["a regex beside more", { format: { regex: "a", flags: "i" } }, 'expected "text" or { regex: "…" }'],
   ["a Lark grammar", { format: { syntax: "lark", definition: "start: /a/" } }, "Lark grammars are not taken"],
+  ["a RegExp", { format: { regex: /abc/ } }, "Write its source as a text"],
+  ["a RegExp alone", { format: /abc/ }, "Write its source as a text"],
   ["a Lark grammar by its name", { format: { lark: "start: /a/" } }, "Lark grammars are not taken"],
   ["OpenAI's grammar", { format: { type: "grammar", grammar: { syntax: "lark" } } }, "Lark grammars are not taken"],
   ["OpenAI's regex", { format: { type: "grammar", syntax: "regex", definition: "a" } }, "Write { regex }."],

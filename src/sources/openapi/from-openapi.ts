@@ -18,7 +18,7 @@ import { toolNameFault } from "../../tools/tool-name.ts";
 import { leftOut, nameClashes } from "../name-clashes.ts";
 import { checkPolicy, type ToolPolicy, withResult } from "../tool-policy.ts";
 import { type OpenApiDocument, orFault, PartFault, readDocument } from "./document.ts";
-import { textOf } from "../../values/fields.ts";
+import { isFields, textOf } from "../../values/fields.ts";
 import {
   findOperations,
   type FoundOperation,
@@ -214,7 +214,9 @@ class SourceMaker {
     const name = `${this.#sender.source}.${operation.name}`;
     const given = typeof policies === "function" ? policies(name, toldOf(operation)) : policies;
     if (given === undefined || given === false) return { ...one, policy: given, name };
-    const policy = checkPolicy(name, { effect: effectOf(operation.method), ...defined(given) }, OPERATION_RULES);
+    const isObject = isFields(given) && !((given as object) instanceof Promise);
+    const whole = isObject ? { effect: effectOf(operation.method), ...defined(given) } : given;
+    const policy = checkPolicy(name, whole, OPERATION_RULES);
     return { ...one, policy, name: policy.name === undefined ? name : `${this.#sender.source}.${policy.name}` };
   }
 
