@@ -20,7 +20,7 @@ import { RECOVER_RULES } from "../executions/recover-options.ts";
 import { WORK_RULES } from "../fleet/fleet-options.ts";
 import { OWNER_RULES } from "../owners/owner-options.ts";
 import { POLICY_NAMES } from "../gate/approve/policy.ts";
-import { PROVIDERS } from "../models/provider/providers.ts";
+import { PROTOCOLS, PROVIDERS } from "../models/provider/providers.ts";
 import { SETTINGS_RULES } from "../models/settings.ts";
 import { checkOptions, type OptionPlace, wholeNumber } from "../option-rules/options.ts";
 import { count } from "../output/count-text.ts";
@@ -123,7 +123,7 @@ export const RUN = {
   ...REPORT_JSON,
 };
 
-const MODEL_TEXT = `the model: ${PROVIDER_NAMES}, a colon, its name; or a module whose default export is a model`;
+const MODEL_TEXT = `the model: ${[...PROTOCOLS.keys()].join(", ")}, a colon, its name; or a module whose default export is a model`;
 /** How a conversation with a model begins. */
 const CONVERSATION = {
   ...TOOLS,

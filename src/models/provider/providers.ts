@@ -105,9 +105,11 @@ const OPENAI_CHAT = {
   converse: async (parts) => (await import("../openai/chat/conversation.ts")).converseByOpenAiChat(parts),
 } as const satisfies Provider;
 
+const GEMINI_APIS = oneOf(["generateContent", "interactions"]);
+
 export const GEMINI_OPTIONS = {
-  /** The protocol: `"generateContent"` (the default), or `"interactions"`. */
-  api: withDefault(oneOf(["generateContent", "interactions"]), "generateContent"),
+  /** The protocol: `"generateContent"` (the default), or `"interactions"`, whose models are named `gemini-interactions:NAME`. */
+  api: withDefault(GEMINI_APIS, "generateContent"),
   /**
    * Whether Gemini stores the conversation, so that each request sends only what is new; false by default. Only with
    * `api: "interactions"`. If Gemini no longer has what it stored, the whole history is sent.
@@ -136,9 +138,23 @@ const GEMINI = {
       : (await import("../gemini/conversation.ts")).converseByGemini(parts),
 } as const satisfies Provider;
 
+/** Gemini by its other protocol. The name tells them apart, because a conversation goes on with the protocol that it began with. */
+const GEMINI_INTERACTIONS = {
+  ...GEMINI,
+  name: "gemini-interactions",
+  own: { ...GEMINI_OPTIONS, api: withDefault(GEMINI_APIS, "interactions") },
+} as const satisfies Provider;
+
 const ALL = [ANTHROPIC, OPENAI, OPENAI_CHAT, GEMINI] as const;
 
 export type ProviderName = (typeof ALL)[number]["name"];
+
+/** What the name of a model begins with: a provider, or a protocol of a provider that has several. */
+export type ProtocolName = ProviderName | typeof GEMINI_INTERACTIONS.name;
+
+export const PROTOCOLS: ReadonlyMap<string, Provider & { readonly name: ProtocolName }> = new Map(
+  [...ALL, GEMINI_INTERACTIONS].map((provider) => [provider.name, provider]),
+);
 
 /** All providers by name, in the order in which they are listed for users. */
 export const PROVIDERS: ReadonlyMap<string, Provider & { readonly name: ProviderName }> = new Map(
@@ -175,7 +191,7 @@ export function gemini(options: GeminiOptions): Model {
       "option_invalid",
       'gemini: store needs api: "interactions"; generateContent stores nothing.',
     );
-  return makeModel(GEMINI, options);
+  return makeModel(options?.api === "interactions" ? GEMINI_INTERACTIONS : GEMINI, options);
 }
 
 /** A model of a provider. Throws `option_invalid`, and `model_unavailable` if there is no key. */

@@ -179,7 +179,7 @@ test("cancelling its caller cancels an agent", async () => {
 test.each<[object, string]>([
   [
     { model: {} },
-    'agentAsTool({ model }): expected a model, like anthropic({ model: … }), or its name: anthropic:NAME, openai:NAME, openai-chat:NAME, gemini:NAME, or "inherit", got {}.',
+    'agentAsTool({ model }): expected a model, like anthropic({ model: … }), or its name: anthropic:NAME, openai:NAME, openai-chat:NAME, gemini:NAME, gemini-interactions:NAME, or "inherit", got {}.',
   ],
   [{ maxTurns: 0 }, "agentAsTool({ maxTurns }): expected a whole number from 1 to 10000, got 0."],
   [{ tool: [] }, 'agentAsTool: there is no option "tool", did you mean tools?'],

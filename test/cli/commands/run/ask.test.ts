@@ -3,6 +3,7 @@ import { describe, expect, test, vi } from "vitest";
 import { folderWith } from "../../../agent/files/files.ts";
 import { anthropicWire } from "../../../models/anthropic/wire.ts";
 import { chatWire } from "../../../models/openai/chat/wire.ts";
+import { interactionsWire } from "../../../models/gemini/interactions/wire.ts";
 import { geminiWire } from "../../../models/gemini/wire.ts";
 import { responsesWire } from "../../../models/openai/responses/wire.ts";
 import { serve, type Wire, type WireStep } from "../../../models/wire.ts";
@@ -19,6 +20,7 @@ const MODELS: readonly [string, Wire][] = [
   ["openai:gpt-test", responsesWire],
   ["openai-chat:gpt-test", chatWire],
   ["gemini:gemini-test", geminiWire],
+  ["gemini-interactions:gemini-test", interactionsWire],
 ];
 const PROGRAM = 'return (await tools.airports.get({ iata: "JFK" })).city';
 const SCRIPT: readonly WireStep[] = [{ text: "I look.", calls: [{ program: PROGRAM }] }, { text: "It is New York." }];
@@ -196,7 +198,7 @@ test.each<[readonly WireStep[], readonly string[], number, string]>([
 test.each<[readonly string[], string]>([
   [
     ["--model", "claude"],
-    '--model: expected anthropic:NAME, openai:NAME, openai-chat:NAME, gemini:NAME, or the path of a module whose default export is a model, got "claude".',
+    '--model: expected anthropic:NAME, openai:NAME, openai-chat:NAME, gemini:NAME, gemini-interactions:NAME, or the path of a module whose default export is a model, got "claude".',
   ],
   [["--model", "antropic:m"], 'got "antropic:m". Did you mean anthropic:m?'],
   [["--model", "openai"], 'got "openai". Did you mean openai:NAME?'],

@@ -256,7 +256,7 @@ test("images and files of results are sent beside the value, and a restored conv
   }
 });
 
-test("a conversation of one api is not taken up with the other: the journal's record cannot be read", async () => {
+test("a conversation of one api is not taken up with the other, which has another name", async () => {
   for (const [first, second] of [
     [interactionsWire, geminiWire],
     [geminiWire, interactionsWire],
@@ -273,7 +273,7 @@ test("a conversation of one api is not taken up with the other: the journal's re
       await using again = await runtime.converse({ model: other.model(), continue: "one" });
       await again.say();
     };
-    await expect(taken()).rejects.toMatchObject({ code: "journal_invalid" });
+    await expect(taken()).rejects.toMatchObject({ code: "option_invalid" });
     expect(other.asked).toEqual([]);
   }
 });
