@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
+import { describeSecret, optionError } from "../../errors.ts";
 
 /** A key is as long as Standard Webhooks has it at least, in bytes, so that none is empty by mistake. */
 const MIN_KEY_BYTES = 24;
@@ -20,17 +21,28 @@ export function signedHeaders(
 export interface WebhookVerification {
   /** The headers of the request, by their names in lower case, or as `Headers`. */
   readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** The body as it came, before it is parsed. */
-  readonly body: string;
+  /** The body as it came, a text or bytes, before it is parsed. */
+  readonly body: string | Uint8Array;
   /** The secret of the webhook; of a list each holds, while it is changed. */
   readonly secret: string | readonly string[];
 }
 
 /**
  * Whether a webhook of the server is genuine and of the last five minutes. Its `webhook-id` is the same each time that it is
- * sent: a receiver that has seen the id has nothing more to do.
+ * sent: a receiver that has seen the id has nothing more to do. Throws `option_invalid` for a body that was parsed, and for a
+ * secret that no webhook has: with these nothing would ever be genuine.
  */
 export function verifyWebhook({ headers, body, secret }: WebhookVerification): boolean {
+  if (typeof body !== "string" && !(body instanceof Uint8Array))
+    throw optionError("verifyWebhook({ body })", "the body as it came, a text or bytes, before it is parsed", body);
+  const secrets = [secret].flat();
+  if (secrets.length === 0 || !secrets.every(isWebhookSecret))
+    throw optionError(
+      "verifyWebhook({ secret })",
+      "the secret of the webhook, or a list of such",
+      secret,
+      describeSecret,
+    );
   const of = (name: string) => {
     const value = headers instanceof Headers ? headers.get(name) : headers[name];
     return typeof value === "string" ? value : "";
@@ -39,8 +51,7 @@ export function verifyWebhook({ headers, body, secret }: WebhookVerification): b
   if (id === "" || !/^\d{1,12}$/.test(timestamp)) return false;
   if (Math.abs(Date.now() - Number(timestamp) * 1000) > TOLERANCE_MS) return false;
   const given = signatures.split(" ", 16).map((one) => Buffer.from(one.replace(/^v1,/, ""), "base64"));
-  return [secret].flat().some((one) => {
-    if (!isWebhookSecret(one)) return false;
+  return secrets.some((one) => {
     const expected = macOf(one, id, timestamp, body);
     return given.some((mac) => mac.length === expected.length && timingSafeEqual(mac, expected));
   });
@@ -55,6 +66,6 @@ function keyOf(secret: string): Buffer {
   return secret.startsWith("whsec_") ? Buffer.from(secret.slice("whsec_".length), "base64") : Buffer.from(secret);
 }
 
-function macOf(secret: string, id: string, timestamp: string, body: string): Buffer {
-  return createHmac("sha256", keyOf(secret)).update(`${id}.${timestamp}.${body}`).digest();
+function macOf(secret: string, id: string, timestamp: string, body: string | Uint8Array): Buffer {
+  return createHmac("sha256", keyOf(secret)).update(`${id}.${timestamp}.`).update(body).digest();
 }

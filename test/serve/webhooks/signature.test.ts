@@ -32,7 +32,7 @@ test.each(["", "short", "whsec_", `whsec_${"!".repeat(40)}`, `whsec_=${"A".repea
   "a secret without a key of 24 bytes verifies nothing and signs nothing: %j",
   (secret) => {
     const headers = signedHeaders("evt_1", body, [secret]);
-    expect(verifyWebhook({ headers, body, secret })).toBe(false);
+    expect(() => verifyWebhook({ headers, body, secret })).toThrow("verifyWebhook({ secret }): expected the secret");
     expect(() => readWebhooks([{ url: "https://example.com", secret }])).toThrow("secret");
   },
 );
@@ -56,6 +56,18 @@ test.each<[string, (headers: Record<string, string>) => Record<string, string>, 
 ])("%s does not verify", (_, change, sent) => {
   const headers = change({ ...signedHeaders("evt_1", body, [OLD]) });
   expect(verifyWebhook({ headers, body: sent, secret: OLD })).toBe(false);
+});
+
+test("a body is taken as it came, as text or bytes, and one that was parsed is refused, because its bytes are lost", () => {
+  const headers = signedHeaders("evt_1", body, [OLD]);
+  expect(verifyWebhook({ headers, body: Buffer.from(body), secret: OLD })).toBe(true);
+  expect(verifyWebhook({ headers, body: new TextEncoder().encode(body), secret: OLD })).toBe(true);
+  for (const parsed of [JSON.parse(body) as unknown, undefined, null])
+    expect(() => verifyWebhook({ headers, body: parsed as string, secret: OLD })).toThrow(
+      "verifyWebhook({ body }): expected the body as it came",
+    );
+  for (const secret of [undefined, [], [OLD, undefined]])
+    expect(() => verifyWebhook({ headers, body, secret: secret as never })).toThrow("verifyWebhook({ secret })");
 });
 
 test("a request that is older than five minutes, or of the future, does not verify", () => {
