@@ -11,7 +11,7 @@ import { refuseLater } from "../../input/option-values.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import { createApprover } from "../../terminal/executions/ask-approvals.ts";
 import { OperatorLog } from "../../terminal/executions/operator-log.ts";
-import { restsText, sameOr, waitingHints } from "../../terminal/executions/waiting-hints.ts";
+import { correctedHints, restsText, sameOr, waitingHints } from "../../terminal/executions/waiting-hints.ts";
 import { printAgentJson, printAgentReport, printReport } from "../../terminal/executions/print-report.ts";
 import { printJson } from "../../terminal/print.ts";
 import { Screen } from "../../terminal/screen.ts";
@@ -77,7 +77,7 @@ export async function openRuntime(
       if (json) printJson({ ...report, operator: operator.entries });
       else {
         const same = { ...sameOr(options, header), model: undefined };
-        const hints = waitingHints(report.execution, report.outcome, same);
+        const hints = [...waitingHints(report.execution, report.outcome, same), ...correctedHints(report, same)];
         printReport(report, hints);
       }
       return exitCodeOf(report);

@@ -6,6 +6,7 @@ import { RESTS } from "../../../views/words.ts";
 import type { SameOptions } from "../../command-options.ts";
 import { oneLine } from "../one-line.ts";
 import type { AgentEnding } from "../../../agent/ending.ts";
+import type { Report } from "../../../output/report.ts";
 import type { Outcome } from "../../../programs/outcome.ts";
 
 /**
@@ -50,6 +51,22 @@ export function waitingHints(execution: string, ended: Outcome | AgentEnding, op
     ...(approvals.length > 0
       ? [`portcullis: then take it up, with:\n  ${resumeCommand(execution, options)}`, ...pageHint(options)]
       : []),
+  ];
+}
+
+/**
+ * The command that runs a corrected program, answered from what a program has done that did not complete. None if that is nothing,
+ * or if its journal has ended with this process.
+ */
+export function correctedHints(
+  { execution, outcome, calls }: Pick<Report, "execution" | "outcome" | "calls">,
+  options: SameOptions,
+): readonly string[] {
+  const isOver = outcome.type === "completed" || outcome.type === "waiting";
+  if (isOver || options.journal === undefined || calls.every((call) => call.outcome.type !== "value")) return [];
+  const command = `portcullis run PROGRAM${sameFlags(options)} --after ${shown(execution)}`;
+  return [
+    `portcullis: a corrected PROGRAM is given what this one has done, and does none of it again, with:\n  ${command}`,
   ];
 }
 

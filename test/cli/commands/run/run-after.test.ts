@@ -27,6 +27,7 @@ test("run --after gives a corrected program the answers of the one before it, an
     "await tools.pay({ n: 3 }); throw 1;",
   );
   expect(failed.code).toBe(1);
+  expect(failed.stderr).toContain(`portcullis run PROGRAM ${options.join(" ")} --after first`);
   const program = "return [await tools.pay({ n: 3 }), await tools.pay({ n: 4 })];";
   const fixed = await portcullis(["run", "-", ...options, "--execution", "second", "--after", "first"], program);
   expect(fixed.code).toBe(0);
@@ -39,6 +40,17 @@ test("run --after gives a corrected program the answers of the one before it, an
   expect(readFileSync(join(folder, "paid"), "utf8")).toBe("3 4 ");
   const unknown = await portcullis(["run", "-", ...options, "--after", "never"], program);
   expect(unknown.stderr).toContain('The journal holds no execution "never" of tenant "default".');
+});
+
+test("nothing is said of a corrected program where nothing was done, and where the journal ends with the command", async () => {
+  const tools = ["--tools", join(folder, "tools.ts")];
+  const kept = ["--journal", join(folder, "two.db")];
+  for (const [options, program] of [
+    [[...tools, ...kept], "throw 1;"],
+    [[...tools, ...kept], "return tools.pay({ n: 9 });"],
+    [tools, "await tools.pay({ n: 9 }); throw 1;"],
+  ] as const)
+    expect((await portcullis(["run", "-", ...options], program)).stderr).not.toContain("--after");
 });
 
 test("run --after needs a journal, and --max-age needs --after", async () => {
