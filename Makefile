@@ -103,8 +103,8 @@ bench: build
 bench-durable: build
 	@node test/bench/bench-durable.ts
 
-# What many machines cost, on a PostgreSQL of Debian's that it starts: appends with and without shared commits, notices, and
-# the database of executions that wait. ROWS=journal or ROWS=fleet measures half of it.
+# What many machines cost, on a PostgreSQL of Debian's that it starts, beside one host in the same run. ROWS=calls,kills measures
+# these parts alone, of throughput, calls, kills, decisions, growth and journal. WAITING executions wait while others are decided.
 bench-fleet: export PORTCULLIS_TESTS := all
 bench-fleet: build
 	@node test/bench/bench-fleet.ts

@@ -1,7 +1,7 @@
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { ExecutionSummary } from "../journal/journal.ts";
 import { NO_ITEMS, readRecords } from "../journal/reading/read-records.ts";
-import { findOwn, PastFold } from "../programs/from-journal/past-execution.ts";
+import { findOwn, headerOf, PastFold } from "../programs/from-journal/past-execution.ts";
 import type { Scope } from "../programs/scope.ts";
 import { standingOf } from "../programs/from-journal/standing.ts";
 import { type ExecutionFacts, programFacts, readFacts } from "./read-facts.ts";
@@ -14,6 +14,8 @@ export class RestReader {
   readonly #scope: Scope;
   readonly #execution: ExecutionId;
   #summary: ExecutionSummary | undefined;
+  /** Whether only the header of a program was there when it was found. It is not read for that. */
+  #isFresh = false;
   #fold = new PastFold();
 
   constructor(scope: Scope, execution: ExecutionId) {
@@ -23,7 +25,7 @@ export class RestReader {
 
   /** Number of records that were read and will not be read again. */
   get records(): number {
-    return this.#fold.state.records;
+    return this.#isFresh ? 1 : this.#fold.state.records;
   }
 
   /**
@@ -31,7 +33,11 @@ export class RestReader {
    * also for another tenant's, and as the journal does.
    */
   async read(): Promise<ExecutionFacts | undefined> {
-    const { kind } = (this.#summary ??= await findOwn(this.#scope, this.#execution));
+    const isFirst = this.#summary === undefined;
+    const { kind, records } = (this.#summary ??= await findOwn(this.#scope, this.#execution));
+    this.#isFresh = isFirst && kind === "program" && records === 1;
+    // A program goes on by itself until it has called something.
+    if (this.#isFresh) return undefined;
     const facts = kind === "program" ? await this.#readProgram() : await readFacts(this.#scope, this.#execution);
     return facts?.listed.state === "running" ? undefined : facts;
   }
@@ -44,9 +50,16 @@ export class RestReader {
     await records.each((record) => fold.take(record));
     if (fold.state.records === from) await this.#forgetIfAnother();
     // Whether a driver has it can only make what waits go on.
-    if (standingOf(fold.state, true).state === "running") return undefined;
-    const summary = await findOwn(this.#scope, this.#execution);
+    const { state } = standingOf(fold.state, true);
+    if (state === "running") return undefined;
+    const summary = state === "ended" ? this.#endedSummary() : await findOwn(this.#scope, this.#execution);
     return programFacts(this.#scope, summary, await records.lane.work(fold.past()));
+  }
+
+  /** What the journal would tell of an execution that has ended: it was read to its end. */
+  #endedSummary(): ExecutionSummary {
+    const { execution, startedAt, tenant } = headerOf(this.#fold.state, this.#execution);
+    return { execution, kind: "program", tenant, startedAt, records: this.records, ended: true };
   }
 
   /** An execution may be deleted, and another one be made under its id. */

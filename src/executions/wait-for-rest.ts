@@ -11,10 +11,10 @@ import type { RestReader } from "./rest-reader.ts";
 const LOOK_MS = 1000;
 const LOOK_WITHOUT_NOTICES_MS = 200;
 /**
- * After an append that ends nothing, the next ones are waited for before a program is read again, in milliseconds: twice as
- * long each time, up to the last.
+ * After an append that ends nothing and whose driver goes on, the next ones are waited for before a program is read again, in
+ * milliseconds: twice as long each time, up to the last. Only a program that waits in its sandbox is found by that.
  */
-const [FIRST_PAUSE_MS, LAST_PAUSE_MS] = [20, 320];
+const [FIRST_PAUSE_MS, LAST_PAUSE_MS] = [200, 800];
 /** What is read whole each time is read again at most so many times as often as a reading takes. */
 const READ_PART = 4;
 
@@ -29,18 +29,18 @@ export async function waitForRest(
   signal: AbortSignal,
 ): Promise<ExecutionFacts> {
   let changed = Promise.withResolvers<void>();
-  let ended = Promise.withResolvers<void>();
+  let isOver = Promise.withResolvers<void>();
   using _ = journal.onAppend?.((appended) => {
     const { head = Number.POSITIVE_INFINITY } = appended;
     if (appended.execution !== undefined && (appended.execution !== execution || head <= reader.records)) return;
     changed.resolve();
-    if (appended.ended === true) ended.resolve();
+    if (appended.ended === true || appended.left === true) isOver.resolve();
   });
   const lookMs = journal.onAppend ? LOOK_MS : LOOK_WITHOUT_NOTICES_MS;
   for (let programMs = FIRST_PAUSE_MS; ; programMs = Math.min(2 * programMs, LAST_PAUSE_MS)) {
     signal.throwIfAborted();
     changed = Promise.withResolvers();
-    ended = Promise.withResolvers();
+    isOver = Promise.withResolvers();
     const since = performance.now();
     const facts = await reader.read();
     if (facts) return facts;
@@ -51,7 +51,7 @@ export async function waitForRest(
     const sleep = (ms: number) => delay(ms, undefined, { signal: stop, ref: false }).catch(() => {});
     try {
       const more = changed.promise.then(() => sleep(pauseMs));
-      await Promise.race([isReadWhole ? more : ended.promise, more, sleep(lookMs)]);
+      await Promise.race([isReadWhole ? more : isOver.promise, more, sleep(lookMs)]);
     } finally {
       looking.abort();
     }

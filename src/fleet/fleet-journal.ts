@@ -144,7 +144,8 @@ export class FleetJournal implements Journal {
       await options?.within?.(executeSql);
       await this.#queue.wake([wake], executeSql);
     };
-    return write({ ...options, within } as Options);
+    // What others do within may take long.
+    return write({ ...options, within, sharesCommit: options?.within === undefined } as Options);
   }
 }
 

@@ -44,6 +44,11 @@ export interface CreateOptions {
    * lost, and only one of its runs is committed. Only for stores in PostgreSQL: others reject with `option_invalid`.
    */
   readonly within?: (executeSql: ExecuteSql) => Promise<void>;
+  /**
+   * Whether `within` may share its transaction with those of other executions, so that they share a commit: they run at once, and
+   * one that takes long, or waits for a lock, holds up the others. If one rejects, each runs again in a transaction of its own.
+   */
+  readonly sharesCommit?: boolean;
 }
 
 export interface AppendOptions extends CreateOptions {
@@ -62,6 +67,8 @@ export interface Appended {
   readonly head?: Head;
   /** Set if the execution has ended then. A journal may leave it out. */
   readonly ended?: boolean;
+  /** Set if its driver has given it back then: it has ended, waits, or goes on elsewhere. A journal may leave it out. */
+  readonly left?: boolean;
 }
 
 export interface ReadOptions {

@@ -114,14 +114,13 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
       const entry = find(execution);
       if (entry.lease?.driver !== lease.driver) throw driverChanged(execution, entry.lease?.driver, lease);
       entry.lease = lease;
+      if (lease.until <= Date.now()) listeners.tell({ execution, head: entry.records.length, left: true });
       return entry.records.length;
     },
     held: async () => heldOf(entries),
     lack: async (execution, needs) => lack(find(execution), needs),
     lacking: async () => lackingOf(entries),
-    onAppend(listener): Disposable {
-      return listeners.add(listener);
-    },
+    onAppend: (listener): Disposable => listeners.add(listener),
     rest: async (execution, head, until, programs = new Map()) =>
       [...programs].every(([program, known]) => (entries.get(program)?.records.length ?? known) === known) &&
       rest(find(execution), head, until),

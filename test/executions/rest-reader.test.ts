@@ -25,12 +25,25 @@ function reading() {
 test("each reading of a program goes on where the last one ended", async () => {
   const { store, from, reader } = reading();
   await store.create(header("e", { tenant: "t" }));
+  await store.append("e", 1, [fire(1)]);
   expect(await reader.read()).toBeUndefined();
-  await store.append("e", 1, [fire(1), fire(2)]);
+  await store.append("e", 2, [fire(2), fire(3)]);
   expect(await reader.read()).toBeUndefined();
   expect(await reader.read()).toBeUndefined();
-  expect(from).toEqual([0, 1, 3]);
-  expect(reader.records).toBe(3);
+  expect(from).toEqual([0, 2, 4]);
+  expect(reader.records).toBe(4);
+});
+
+test("a program that was only submitted is not read until something is appended, and then whole", async () => {
+  const { store, from, reader } = reading();
+  await store.create(header("e", { tenant: "t" }));
+  expect(await reader.read()).toBeUndefined();
+  expect(reader.records).toBe(1);
+  expect(from).toEqual([]);
+  await store.append("e", 1, [fire(1)]);
+  expect(await reader.read()).toBeUndefined();
+  expect(from).toEqual([0]);
+  expect(reader.records).toBe(2);
 });
 
 test("another execution under the id of one that was deleted is read from its beginning", async () => {

@@ -44,6 +44,18 @@ test("reads once for many appends, and at once when one of them ends the executi
   expect(listeners.size).toBe(0);
 });
 
+test("reads at once when the driver has given the execution back", async () => {
+  const { journal, reader, tell } = watched();
+  const waiting = waitForRest(journal, "e", reader, NEVER);
+  await expect.poll(() => reader.readings).toBe(1);
+  reader.facts = ENDED;
+  tell({ execution: "e", head: 2, left: true });
+  // Not after the pause that follows an append.
+  for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
+  expect(reader.readings).toBe(2);
+  expect(await waiting).toBe(ENDED);
+});
+
 test("reads nothing for appends that it has read, or that are another execution's", async () => {
   const { journal, reader, tell } = watched();
   const leaving = new AbortController();

@@ -263,6 +263,18 @@ export function journalSuite(makeJournal: () => Journal | Promise<Journal>): voi
     await journal.append("before", 1, [turn("a")]);
     expect(told).toHaveLength(count);
   });
+
+  test("a listener is told that a driver has given an execution back, and of no renewal", async () => {
+    const journal = await makeJournal();
+    const told: Appended[] = [];
+    using _ = journal.onAppend?.((appended) => told.push(appended));
+    const lefts = () => told.filter(({ left }) => left === true);
+    await journal.create(header("one"), { driver: "d", until: Date.now() + 60_000 });
+    await journal.renew("one", { driver: "d", until: Date.now() + 90_000 });
+    expect(lefts()).toEqual([]);
+    await journal.renew("one", { driver: "d", until: 0 });
+    await expect.poll(lefts).toMatchObject([{ execution: "one", head: 1 }]);
+  });
 }
 
 /** What stores promise to fleets. */

@@ -91,6 +91,16 @@ test("100 calls at once take a few appends in a store that is slower than the pr
   expect(appends.length).toBeLessThan(20);
 });
 
+test("the last turn and the outcome are one append, unless the turn prints", async () => {
+  const { journal, appends } = noted();
+  await using runtime = await createRuntime({ tools: [], sandbox, journal });
+  await runtime.execute("return 1;");
+  expect(appends.map(({ records }) => records.map(({ type }) => type))).toEqual([["turn", "outcome"]]);
+  appends.length = 0;
+  await runtime.execute("console.log(1);");
+  expect(appends.map(({ records }) => records.map(({ type }) => type))).toEqual([["turn"], ["outcome"]]);
+});
+
 /** A program that prints, calls, asks and sets a timer in its first turn. */
 const BUSY = `
   console.log("hello");

@@ -141,7 +141,7 @@ describe.each(WAYS)("in $language", (way) => {
     `${pairs} pairs whose hosts die between: no change is made twice, and the value is that of the right program alone`,
     async () => {
       let [deaths, asked] = [0, 0];
-      const points = fc.array(fc.nat({ max: 12 }), { minLength: 1, maxLength: 3 });
+      const points = fc.array(fc.nat({ max: 9 }), { minLength: 1, maxLength: 3 });
       await fc.assert(
         fc.asyncProperty(pair, points, async ({ right: plain, failed: plainFailed }, appends) => {
           const right = numbered(plain);

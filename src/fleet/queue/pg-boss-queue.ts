@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { Db, PgBoss } from "pg-boss";
 import { loadPackage, PortcullisError } from "../../errors.ts";
 import type { ExecutionId } from "../../journal/execution-id.ts";
@@ -12,6 +13,8 @@ const QUEUE = "wakes";
 
 /** How long a worker that has room waits for a notification before it looks, in milliseconds. */
 const LOOK_MS = 1000;
+/** How long the jobs of executions that were claimed are gathered before they are deleted, in milliseconds. */
+const GATHER_MS = 20;
 /** Most wakes that are taken by one statement. */
 const TAKEN_AT_ONCE = 32;
 /** Wakes by which the database learns what many are like. */
@@ -253,7 +256,7 @@ class PgBossTaking implements AsyncDisposable {
     }
   }
 
-  /** Deletes a job whose execution was claimed, once. Those of one turn of the event loop are deleted together. */
+  /** Deletes a job whose execution was claimed, once. Those that end soon after each other are deleted together. */
   #endOf(id: string): () => void {
     let isOver = false;
     return () => {
@@ -264,7 +267,7 @@ class PgBossTaking implements AsyncDisposable {
 
   #end(id: string): void {
     this.#over.push(id);
-    this.#ending ??= Promise.resolve()
+    this.#ending ??= delay(GATHER_MS)
       .then(async () => {
         while (this.#over.length > 0) await this.#boss.deleteJob(QUEUE, this.#over.splice(0));
       })

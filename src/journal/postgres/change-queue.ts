@@ -2,7 +2,7 @@ import type { PoolClient } from "pg";
 import { PortcullisError } from "../../errors.ts";
 import { Places } from "../../places/places.ts";
 import type { CreateOptions } from "../journal.ts";
-import { type Change, type Changed, changedOf, changeText, changeValues, noticeOf } from "./changes.ts";
+import { type Change, type Changed, changedOf, changeText, changeValues, isTold, noticeOf } from "./changes.ts";
 import { Blocked, type Database, queryOf, type Row, type RunOptions } from "./connection/database.ts";
 import { quoted } from "./tables/migrations.ts";
 import { insertParts } from "./parts.ts";
@@ -21,13 +21,18 @@ export interface Result {
   readonly mayBeDone: boolean;
 }
 
+/**
+ * How a change is made: with others by one statement, with others in one transaction with what they do within it, or in a
+ * transaction of its own.
+ */
+type Way = "statement" | "transaction" | "alone";
+
 interface Waiting {
   readonly asked: Asked;
   readonly length: number;
   /** Whether its records are inserted by statements of their own. */
   readonly hasParts: boolean;
-  /** Whether it has a transaction of its own. */
-  readonly isLarge: boolean;
+  readonly way: Way;
   /** Whether an attempt may have been done whose connection was lost. */
   mayBeDone: boolean;
   readonly resolve: (result: Result) => void;
@@ -37,7 +42,7 @@ interface Waiting {
 export interface QueueOptions {
   /** Changes of one statement, at most. */
   readonly perCommit: number;
-  /** Statements with several changes that are under way at once. */
+  /** Groups of changes that are under way at once, of each way in which they are made together. */
   readonly atOnce: number;
   /** Changes that are made alone, at once. */
   readonly aloneAtOnce: number;
@@ -58,7 +63,7 @@ export class ChangeQueue {
   readonly #underWay = new Set<string>();
   /** Of changes that are made alone: each gives its place back while it waits for a lock or for the database. */
   readonly #alone: Places;
-  #groups = 0;
+  readonly #groups = { statement: 0, transaction: 0 };
   #isSet = false;
 
   constructor(database: Database, options: QueueOptions) {
@@ -72,10 +77,15 @@ export class ChangeQueue {
     return new Promise((resolve, reject) => {
       const length = asked.records.reduce((sum, { text }) => sum + text.length, 0);
       const hasParts = length > GROUP_LENGTH || asked.records.some(({ longTexts }) => longTexts.length > 0);
-      const isLarge = hasParts || asked.within !== undefined;
-      this.#line.push({ asked, length, isLarge, hasParts, mayBeDone: false, resolve, reject });
+      const way = hasParts ? "alone" : this.#wayOf(asked);
+      this.#line.push({ asked, length, way, hasParts, mayBeDone: false, resolve, reject });
       this.#serveSoon();
     });
+  }
+
+  #wayOf({ within, sharesCommit = false }: Asked): Way {
+    if (!within) return "statement";
+    return sharesCommit && this.#options.perCommit > 1 ? "transaction" : "alone";
   }
 
   /** Changes that are asked for in one turn of the event loop are made together. */
@@ -105,18 +115,19 @@ export class ChangeQueue {
 
   /** Puts a change into one of the groups that are begun now, if there is a place. */
   #place(waiting: Waiting, groups: Waiting[][]): boolean {
-    if (waiting.isLarge) {
+    const { way } = waiting;
+    if (way === "alone") {
       groups.push([waiting]);
       return true;
     }
-    const open = groups.findLast(([first]) => first?.isLarge === false);
+    const open = groups.findLast(([first]) => first?.way === way);
     const length = open?.reduce((sum, one) => sum + one.length, 0) ?? 0;
     if (open && open.length < this.#options.perCommit && length + waiting.length <= GROUP_LENGTH) {
       open.push(waiting);
       return true;
     }
-    if (this.#groups >= this.#options.atOnce) return false;
-    this.#groups += 1;
+    if (this.#groups[way] >= this.#options.atOnce) return false;
+    this.#groups[way] += 1;
     groups.push([waiting]);
     return true;
   }
@@ -124,11 +135,12 @@ export class ChangeQueue {
   async #begin(group: Waiting[]): Promise<void> {
     for (const { asked } of group) this.#underWay.add(asked.execution);
     const [first] = group;
-    if (first?.isLarge === true) return this.#makeAlone(first);
+    if (!first) return;
+    if (first.way === "alone") return this.#makeAlone(first);
     // In one order everywhere, so that no two statements wait for each other.
     group.sort((a, b) => (a.asked.execution < b.asked.execution ? -1 : 1));
     const isSettled = await this.#settle(group, { unlessBlocked: true });
-    this.#groups -= 1;
+    this.#groups[first.way] -= 1;
     // The one that is the reason why none was made must not hold up the others.
     if (!isSettled) for (const one of group) void this.#makeAlone(one);
     this.#end(isSettled ? group : []);
@@ -150,9 +162,8 @@ export class ChangeQueue {
       for (const one of group) one.mayBeDone = true;
     };
     const changes = group.map(({ asked }) => asked);
-    const [first] = group;
     const make = (client: PoolClient) =>
-      first?.isLarge === true ? this.#makeLarge(client, first) : this.#makeSmall(client, changes);
+      group[0]?.way === "statement" ? this.#makeByStatement(client, changes) : this.#makeInTransaction(client, group);
     try {
       const made = await this.#database.run(make, { idempotent: true, onLost, ...options });
       for (const [place, { resolve, mayBeDone }] of group.entries()) resolve({ changed: made.get(place), mayBeDone });
@@ -163,7 +174,7 @@ export class ChangeQueue {
     return true;
   }
 
-  async #makeSmall(client: PoolClient, changes: readonly Change[]): Promise<ReadonlyMap<number, Changed>> {
+  async #makeByStatement(client: PoolClient, changes: readonly Change[]): Promise<ReadonlyMap<number, Changed>> {
     const made = client.query<Row>(this.#statement(changes, true));
     this.#notify(client, changes);
     return changedOf((await made).rows);
@@ -173,24 +184,30 @@ export class ChangeQueue {
     return { name: "portcullis change", text: this.#text, values: changeValues(changes, withRecords) };
   }
 
-  async #makeLarge(client: PoolClient, { asked, hasParts }: Waiting): Promise<ReadonlyMap<number, Changed>> {
+  /** What has parts is alone in its group. */
+  async #makeInTransaction(client: PoolClient, group: readonly Waiting[]): Promise<ReadonlyMap<number, Changed>> {
+    const changes = group.map(({ asked }) => asked);
     const made = await inTransaction(client, async () => {
-      const { rows } = await client.query<Row>(this.#statement([asked], !hasParts));
+      const hasParts = group.some((one) => one.hasParts);
+      const { rows } = await client.query<Row>(this.#statement(changes, !hasParts));
       const found = changedOf(rows);
-      const changed = found.get(0);
-      if (!changed) return found;
-      if (hasParts) await insertParts(client, quoted(this.#database.schema), asked, changed);
-      await asked.within?.((text, values) => this.#database.queryOn(client, text, values));
+      // All at once: their statements go to the database together. None is under way when the transaction ends.
+      const within = [...found].map(async ([place, changed]) => {
+        const asked = changes[place];
+        if (asked && hasParts) await insertParts(client, quoted(this.#database.schema), asked, changed);
+        await asked?.within?.((text, values) => this.#database.queryOn(client, text, values));
+      });
+      for (const run of await Promise.allSettled(within)) if (run.status === "rejected") throw run.reason;
       return found;
     });
-    this.#notify(client, [asked]);
+    this.#notify(client, changes);
     return made;
   }
 
   /** Sent behind the append and not waited for: it cannot be lost by the end of this process alone. */
   #notify(client: PoolClient, changes: readonly Change[]): void {
     const { channel, token } = this.#options;
-    const told = changes.filter(({ records }) => records.length > 0);
+    const told = changes.filter(isTold);
     if (told.length === 0) return;
     client.query(queryOf(noticeOf(this.#database.schema, channel, token, told))).catch(() => {
       // The connection is lost. What listens is told to look again once it has a new one, too.

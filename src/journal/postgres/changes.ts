@@ -1,6 +1,7 @@
 import type { Head, Lease } from "../journal.ts";
 import type { PackedRecord } from "../packing/large-texts.ts";
 import type { Header } from "../record.ts";
+import { FIRST_MOMENT } from "./connection/database-clock.ts";
 import type { Row, Statement } from "./connection/database.ts";
 import { quoted } from "./tables/migrations.ts";
 import { storedName } from "./tables/names.ts";
@@ -94,11 +95,19 @@ export function changedOf(rows: readonly Row[]): ReadonlyMap<number, Changed> {
   );
 }
 
-/** Tells all processes that listen of the heads of these executions, by the connection of the append, right after it. */
+/** Whether others are told of a change: it appends, or its driver gives the execution back. */
+export function isTold({ records, lease }: Change): boolean {
+  return records.length > 0 || (lease !== undefined && lease.until < FIRST_MOMENT);
+}
+
+/**
+ * Tells all processes that listen of the heads of these executions, by the connection of the append, right after it: with `!`
+ * if the execution has ended, and with `-` if its driver has given it back.
+ */
 export function noticeOf(schema: string, channel: string, token: string, changes: readonly Change[]): Statement {
   return {
     name: `portcullis notice ${schema}`,
-    text: `SELECT pg_notify($1, $2 || ' ' || head || CASE WHEN ended THEN '!' ELSE '' END || ' ' || id) FROM ${quoted(schema)}.executions WHERE id = ANY($3)`,
+    text: `SELECT pg_notify($1, $2 || ' ' || head || CASE WHEN ended THEN '!' WHEN leased_until < ${FIRST_MOMENT} THEN '-' ELSE '' END || ' ' || id) FROM ${quoted(schema)}.executions WHERE id = ANY($3)`,
     values: [channel, token, changes.map(({ execution }) => storedName(execution))],
   };
 }

@@ -124,7 +124,7 @@ class DatabaseJournal implements PostgresJournal {
     );
   }
 
-  async create(header: Header, lease?: Lease, { within }: CreateOptions = {}): Promise<Head> {
+  async create(header: Header, lease?: Lease, { within, sharesCommit }: CreateOptions = {}): Promise<Head> {
     const { execution } = header;
     const records = await packRecords([header]);
     const made = await this.#make({
@@ -134,7 +134,7 @@ class DatabaseJournal implements PostgresJournal {
       ends: false,
       lease: lease && (await this.#clock.kept(lease)),
       header,
-      ...given({ within }),
+      ...given({ within, sharesCommit }),
     });
     if (made.changed) return 1;
     if (made.mayBeDone && (await this.#holds(execution, 0, records))) return 1;
@@ -145,7 +145,7 @@ class DatabaseJournal implements PostgresJournal {
     execution: string,
     expected: Head,
     records: readonly JournalRecord[],
-    { within }: AppendOptions = {},
+    { within, sharesCommit }: AppendOptions = {},
   ): Promise<Head> {
     const packed = await packRecords(records);
     const claim = records.findLast((record) => record.type === "claim");
@@ -154,7 +154,14 @@ class DatabaseJournal implements PostgresJournal {
     // Any other number is no head.
     if (!Number.isSafeInteger(expected) || expected < 1 || expected >= 2 ** 31)
       throw headMoved(execution, (await this.#get(execution)).summary.records, expected);
-    const made = await this.#make({ execution, expected, records: packed, ends, lease, ...given({ within }) });
+    const made = await this.#make({
+      execution,
+      expected,
+      records: packed,
+      ends,
+      lease,
+      ...given({ within, sharesCommit }),
+    });
     const head = expected + records.length;
     if (made.changed) return head;
     const { records: found } = (await this.#get(execution)).summary;
@@ -224,7 +231,10 @@ class DatabaseJournal implements PostgresJournal {
   async renew(execution: string, lease: Lease): Promise<Head> {
     const kept = await this.#clock.kept(lease);
     const { changed } = await this.#make({ execution, expected: undefined, records: [], ends: false, lease: kept });
-    if (changed) return changed.head;
+    if (changed) {
+      if (lease.until <= Date.now()) this.#listeners.tell({ execution, head: changed.head, left: true });
+      return changed.head;
+    }
     throw driverChanged(execution, (await this.#get(execution)).summary.lease?.driver, lease);
   }
 
@@ -372,13 +382,14 @@ class DatabaseJournal implements PostgresJournal {
   }
 
   /**
-   * A notice has the token of the process that appended, the head, with `!` if the execution has ended, and the id. Those of
-   * this process were told already.
+   * A notice (`noticeOf`) has the token of the process that appended, the head with its mark, and the id. Those of this process
+   * were told already.
    */
   #takeNotice(payload: string | undefined, ownToken: string): void {
-    const [, token, head, end, id] = /^(\S+) (\d+)(!?) (.*)$/s.exec(payload ?? "") ?? [];
+    const [, token, head, mark, id] = /^(\S+) (\d+)([!-]?) (.*)$/s.exec(payload ?? "") ?? [];
     if (token === ownToken) return;
-    this.#listeners.tell(id === undefined ? {} : { execution: nameOf(id), head: Number(head), ended: end === "!" });
+    if (id === undefined) return this.#listeners.tell({});
+    this.#listeners.tell({ execution: nameOf(id), head: Number(head), ended: mark === "!", left: mark === "-" });
   }
 }
 

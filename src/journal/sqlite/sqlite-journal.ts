@@ -214,13 +214,15 @@ class FileJournal implements SqliteJournal {
     return this.#transactions.locked(() => summaryOf(this.#get(execution)));
   }
 
-  renew(execution: string, lease: Lease): Promise<Head> {
-    return this.#transactions.write(false, () => {
+  async renew(execution: string, lease: Lease): Promise<Head> {
+    const renewed = await this.#transactions.write(false, () => {
       const { number, head, driver } = this.#get(execution);
       if (driver !== lease.driver) throw driverChanged(execution, driver ?? undefined, lease);
       this.#statements.setLease.run(lease.until, number);
       return head;
     });
+    if (lease.until <= Date.now()) this.#listeners.tell({ execution, head: renewed, left: true });
+    return renewed;
   }
 
   onAppend(listener: AppendListener): Disposable {

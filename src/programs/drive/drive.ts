@@ -257,13 +257,16 @@ export class Driver {
     if (this.#end.isDecided) return;
     const lastCommands = ended.at(-1)?.commands ?? [];
     const settled = lastCommands.at(-1);
+    // Nothing follows from such a turn but the ending. With redaction it is told, as the turn is written, whether it lost something.
+    const isWrittenByOutcome =
+      ended.length === 1 && lastCommands.length === 1 && settled?.kind === "settled" && !this.#scope.redactor;
     let carriedOut: Promise<void> | undefined;
     let isSliced = false;
     // Begun just before the calls: what the gate decides at once is in the same append, and what a turn prints is shown
     // before its handlers start.
     const begin = () => {
-      carriedOut = log.flush(() => {
-        this.#held.noteStored(begun, this.#session);
+      const goOn = () => {
+        if (!isWrittenByOutcome) this.#held.noteStored(begun, this.#session);
         this.#showPrinted();
         if (settled?.kind === "settled") {
           // While its value is read in slices, no event is sent and its time does not count.
@@ -271,7 +274,8 @@ export class Driver {
           this.#clocks.wait();
         }
         return lane.work(this.#carryOutAll(ended));
-      });
+      };
+      carriedOut = isWrittenByOutcome ? Promise.resolve(goOn()) : log.flush(goOn);
       if (isSliced) ignoreUntilAwaited(carriedOut);
     };
     const calling = lane.work(this.#callAll(ended, begin));

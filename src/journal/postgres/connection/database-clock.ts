@@ -61,7 +61,7 @@ export class DatabaseClock {
 }
 
 /** Below it a time is no moment but a sign that a lease is over: half a year after 1970. */
-const FIRST_MOMENT = 15_768_000_000;
+export const FIRST_MOMENT = 15_768_000_000;
 
 function moved(lease: Lease, ms: number): Lease {
   return ms === 0 || lease.until < FIRST_MOMENT ? lease : { ...lease, until: lease.until + ms };

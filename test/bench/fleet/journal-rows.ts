@@ -1,18 +1,11 @@
-import {
-  createMemoryJournal,
-  createPostgresJournal,
-  type Header,
-  type Journal,
-  type JournalRecord,
-} from "portcullis/journal";
-import { createRuntime, createSqliteJournal, defineTool } from "portcullis";
+import { createPostgresJournal, type Header, type Journal, type JournalRecord } from "portcullis/journal";
+import { createSqliteJournal } from "portcullis";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { z } from "zod";
-import type { PostgresServer } from "../postgres-support/postgres-server.ts";
-
-type Row = (what: string, value: number, unit: string, aim: string) => void;
+import type { PostgresServer } from "../../postgres-support/postgres-server.ts";
+import type { Row } from "./fleet-bench.ts";
+import { waitingRecords } from "./waiting-records.ts";
 
 /** Executions to which one process appends at once. */
 const AT_ONCE = [1, 10, 100] as const;
@@ -28,7 +21,7 @@ const TURN = {
 } as const satisfies JournalRecord;
 
 /** What a journal in PostgreSQL costs: appends, notices, and executions that wait. */
-export async function postgresRows(row: Row, server: PostgresServer): Promise<void> {
+export async function journalRows(row: Row, server: PostgresServer): Promise<void> {
   const waiting = await waitingRecords();
   const [header] = waiting;
   if (header?.type !== "header") throw new Error("An execution begins with its header.");
@@ -124,28 +117,4 @@ async function waitingRow(row: Row, server: PostgresServer, records: readonly Jo
   row(`${named}: database of each, indexes included`, Number(size?.["bytes"]) / WAITING, "B", "≤ 4,096 B");
   row(`${named}: their records as JSON, of each`, Buffer.byteLength(JSON.stringify(records)), "B", "");
   row("executions made and left waiting a second", WAITING / seconds, "", "");
-}
-
-/** The records of an execution that waits, as they are in a runtime's journal. */
-async function waitingRecords(): Promise<readonly JournalRecord[]> {
-  const tools = Array.from({ length: 10 }, (_, n) =>
-    defineTool({
-      name: `crm.tool_${n}`,
-      description: "Changes a customer",
-      input: z.object({ id: z.string(), amount: z.number() }),
-      allowedCallers: ["programmatic"],
-      effect: "write",
-      approval: "always",
-      handler: () => "done",
-    }),
-  );
-  const journal = createMemoryJournal();
-  await using runtime = await createRuntime({ tools, journal, approve: () => "later" });
-  const program = `
-    const customers = ["ana", "ben", "cyd"];
-    const refunds = [];
-    for (const id of customers) refunds.push(await tools.crm.tool_1({ id, amount: 12.5 }));
-    return { refunds, count: refunds.length };`;
-  const { execution } = await runtime.execute(program);
-  return await Array.fromAsync(journal.read(execution));
 }
