@@ -165,6 +165,7 @@ bench-tokens: $(PACKAGES)
 	@node test/bench/tokens/draw.ts
 	@node --conditions=portcullis-source test/bench/tokens/check-reference.ts
 	@node --conditions=portcullis-source test/bench/tokens/shared-value.ts
+	@node --conditions=portcullis-source test/bench/tokens/through-gateway.ts $(TASKS)
 
 # Writes the encodings that count tokens anew, from the data in gpt-tokenizer.
 encodings: $(PACKAGES)
