@@ -97,7 +97,6 @@ export const HELD_BY_SUITES: ReadonlySet<string> = new Set([
   "src/journal/sqlite/database.ts",
   "src/journal/sqlite/statements.ts",
   "src/journal/sqlite/store-error.ts",
-  "src/journal/sqlite/transactions.ts",
   "src/mcp-runs/notify-progress.ts",
   "src/mcp-runs/question.ts",
   "src/models/gemini/gemini-protocol.ts",

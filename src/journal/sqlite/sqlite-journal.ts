@@ -112,7 +112,7 @@ class FileJournal implements SqliteJournal {
     refuseWithin(STORE, options);
     const { insertExecution } = this.#statements;
     const packed = await packRecords([header]);
-    await this.#transactions.write(true, () => {
+    await this.#transactions.write("power", () => {
       const { execution, kind, tenant, startedAt, parent } = header;
       if (this.#find(execution)) throw executionExists(execution);
       const { lastInsertRowid } = insertExecution.run(
@@ -139,7 +139,7 @@ class FileJournal implements SqliteJournal {
     refuseWithin(STORE, options);
     const packed = await packRecords(records);
     const head = expected + records.length;
-    await this.#transactions.write(options.safe === true, () => {
+    await this.#transactions.write(options.safe === true ? "power" : "as_opened", () => {
       const row = this.#get(execution);
       if (row.head !== expected) throw headMoved(execution, row.head, expected);
       this.#insert(row.number, expected, packed);
@@ -215,7 +215,8 @@ class FileJournal implements SqliteJournal {
   }
 
   async renew(execution: string, lease: Lease): Promise<Head> {
-    const renewed = await this.#transactions.write(false, () => {
+    // A loss of power ends the driver too, and a lease ends by itself: no disk is waited for.
+    const renewed = await this.#transactions.write("process", () => {
       const { number, head, driver } = this.#get(execution);
       if (driver !== lease.driver) throw driverChanged(execution, driver ?? undefined, lease);
       this.#statements.setLease.run(lease.until, number);
@@ -240,7 +241,7 @@ class FileJournal implements SqliteJournal {
     add: (digest: string, kept: string | undefined) => string,
   ): Promise<void> {
     const { findShape, keepShape, deleteShapes } = this.#statements;
-    await this.#transactions.write(false, () => {
+    await this.#transactions.write("as_opened", () => {
       for (const { name, digest } of tools) {
         const kept = findShape.get(tenant, digest)?.["shape"];
         keepShape.run(tenant, digest, name, add(digest, typeof kept === "string" ? kept : undefined), Date.now());
@@ -253,7 +254,7 @@ class FileJournal implements SqliteJournal {
     const { before, open } = readOptions("prune", options, PRUNE_RULES);
     let deleted = 0;
     for (;;) {
-      const numbers = await this.#transactions.write(false, () => {
+      const numbers = await this.#transactions.write("as_opened", () => {
         const page = this.#statements.findOld.all({ before, open: Number(open), now: Date.now() });
         for (const { number } of page) {
           for (const statement of this.#statements.deleteExecution) statement.run(Number(number));
@@ -263,7 +264,7 @@ class FileJournal implements SqliteJournal {
       if (numbers === 0) break;
       deleted += numbers;
     }
-    await this.#transactions.write(false, () => {
+    await this.#transactions.write("as_opened", () => {
       this.#statements.deleteUnused.run();
       this.#statements.deleteOldShapes.run(before);
     });

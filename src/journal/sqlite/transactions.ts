@@ -7,6 +7,9 @@ import { isBusy, storeError } from "./store-error.ts";
 /** Maximum wait between two attempts to get the lock, in milliseconds. */
 const MAX_RETRY_MS = 50;
 
+/** What a transaction survives: a loss of power, the end of the process alone, or what the journal was opened for. */
+export type Survives = "power" | "process" | "as_opened";
+
 /** Reads and writes a journal's file, which other processes may use at the same time. */
 export class Transactions {
   readonly #database: DatabaseSync;
@@ -30,15 +33,16 @@ export class Transactions {
     this.#rollback = database.prepare("ROLLBACK");
   }
 
-  /** Runs a transaction. `safe` makes it survive a loss of power. */
-  write<Value>(safe: boolean, run: () => Value): Promise<Value> {
-    const raise = this.#isRelaxed && safe;
+  /** Runs a transaction. */
+  write<Value>(survives: Survives, run: () => Value): Promise<Value> {
+    const usual = this.#isRelaxed ? "NORMAL" : "FULL";
+    const needed = survives === "as_opened" ? usual : survives === "power" ? "FULL" : "NORMAL";
     return this.locked(() => {
-      if (raise) this.#database.exec("PRAGMA synchronous = FULL");
+      if (needed !== usual) this.#database.exec(`PRAGMA synchronous = ${needed}`);
       try {
         return this.#transaction(run);
       } finally {
-        if (raise) this.#database.exec("PRAGMA synchronous = NORMAL");
+        if (needed !== usual) this.#database.exec(`PRAGMA synchronous = ${usual}`);
       }
     });
   }

@@ -52,11 +52,11 @@ async function read(name: string): Promise<Task> {
 }
 
 function inputOf({ input }: Tool): Record<string, unknown> {
-  return without(readJsonSchema(input, "input") as Record<string, unknown>, "$schema");
+  return without(readJsonSchema(input, "input"), "$schema");
 }
 
 function outputOf({ output }: Tool): Record<string, unknown> | undefined {
-  return output && without(readJsonSchema(output, "output") as Record<string, unknown>, "$schema");
+  return output && without(readJsonSchema(output, "output"), "$schema");
 }
 
 function renamed({ source, tools }: Task, { nameOf }: Saying): string {
