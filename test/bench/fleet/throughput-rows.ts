@@ -55,7 +55,7 @@ async function rateRows(row: Row, what: string, server: PostgresServer, run: Run
     await Promise.all(Array.from({ length: AT_ONCE }, one));
   };
   await times(COUNTED / 4);
-  const before = processorMs(server);
+  const [before, committed] = [processorMs(server), await commits(server)];
   const since = performance.now();
   await times(COUNTED);
   const rate = COUNTED / ((performance.now() - since) / 1000);
@@ -63,7 +63,14 @@ async function rateRows(row: Row, what: string, server: PostgresServer, run: Run
   row(`executions a second with five calls each, ${what}`, rate, "", aim);
   row("processor time of one: host and engines", (after.own - before.own) / COUNTED, "ms", "");
   row("processor time of one: PostgreSQL", (after.database - before.database) / COUNTED, "ms", "");
+  row("transactions of one, those that only read among them", ((await commits(server)) - committed) / COUNTED, "", "");
   return rate;
+}
+
+/** Transactions of the database so far. Its connections tell of theirs at most once a second. */
+async function commits(server: PostgresServer): Promise<number> {
+  const [found] = await server.sql("SELECT sum(xact_commit)::float8 AS commits FROM pg_stat_database");
+  return Number(found?.["commits"]);
 }
 
 /** Processor time so far of the database, and of this process with its engines. */
