@@ -205,11 +205,15 @@ export const LIST_TOOLS = {
     "list the tools of servers that no caller may call, with the line to add, what was left out, and secrets and internal addresses in declarations; exits with 1 if there are any",
 };
 
-/** Options of the commands that serve over HTTP. */
-const SERVER = {
+const LISTENING = {
   "--host <address>": "address to listen on; another than the loopback's needs --keys (default: 127.0.0.1)",
   "--keys <file>": "JSON file of the keys of clients (default: one token, printed at the start)",
   "--host-name <name>": repeatable("a further name under which clients may address it (repeatable)"),
+};
+
+/** Options of the commands that serve over HTTP. */
+const SERVER = {
+  ...LISTENING,
   "--at-once <number>": reading(`executions that run at once; ${RUNNING.default} by default`, whole(RUNNING)),
   "--per-tenant <number>": reading(
     "executions of one tenant that run at once; by default one less than --at-once",
@@ -331,6 +335,11 @@ export const WORKER = {
     "how often executions without a driver and a wake are looked for, in milliseconds; 1,000 by default",
     whole(WORK_RULES.reconcileMs),
   ),
+  "--metrics <port>": reading(
+    "serve /metrics, /readyz and /healthz of this worker on this port, 0 for any that is free; --host, --keys and --host-name go with it",
+    whole(LISTEN_RULES.port),
+  ),
+  ...LISTENING,
   "--model <provider:name>": repeatable(
     "a model with which conversations go on, or a module whose default export is one (repeatable)",
   ),

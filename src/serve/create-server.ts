@@ -128,7 +128,6 @@ class Server {
     const { journal } = runtime;
     const { keys, model, models, maxTurns, maxTokens, maxBodyBytes, hostNames = [] } = options;
     const served = new ServedModels({ model, models, maxTurns, maxTokens });
-    const isMcpOnly = options.routes === "mcp";
     const token = options.token ?? randomBytes(24).toString("base64url");
     this.#token = keys === undefined ? token : undefined;
     this.#keys = keys === undefined ? tokenKeys(token, runtime.tenant) : readKeys("createServer({ keys })", keys);
@@ -166,7 +165,7 @@ class Server {
     this.#mcp = new MountedMcp({
       ...shared,
       version: packageVersion(),
-      decideCommand: options.decideCommand ?? (isMcpOnly ? undefined : decidePath),
+      decideCommand: options.decideCommand ?? (options.routes === "mcp" ? undefined : decidePath),
       patienceMs: options.patienceMs,
       approve: options.approve,
     });
@@ -199,7 +198,7 @@ class Server {
       },
       maxBodyBytes,
       mcp: this.#mcp,
-      isMcpOnly,
+      which: options.routes,
     });
     this.#fetch = (request) => withTraceparent(request.headers, () => app(request));
   }

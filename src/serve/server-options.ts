@@ -40,8 +40,8 @@ export interface AnsweredRequest {
 const MIB = 1024 * 1024;
 
 export const SERVER_RULES = {
-  /** Its routes: `all`, or `/mcp` alone (`mcp`); `all` by default. */
-  routes: withDefault(oneOf(["all", "mcp"]), "all"),
+  /** Its routes: `all`, `/mcp` alone (`mcp`), or `/healthz`, `/readyz` and `/metrics` alone (`operator`); `all` by default. */
+  routes: withDefault(oneOf(["all", "mcp", "operator"]), "all"),
   /**
    * The keys of clients: the content of a key file, `{ "keys": [ … ] }`, as text or parsed (docs/http.md). Without keys
    * there is one token, for this machine only.

@@ -26,7 +26,7 @@ export interface AppParts extends ApiParts {
   readonly mcp: MountedMcp;
   readonly gateway: Gateway;
   /** Whether the path of MCP is the only one. */
-  readonly isMcpOnly: boolean;
+  readonly which: "all" | "mcp" | "operator";
 }
 
 /** Headers of every answer that does not set its own: a browser shows nothing of it, loads nothing for it, and keeps nothing. */
@@ -54,12 +54,9 @@ interface Asked {
 
 /** The server as a web-standard function: each request is admitted, checked against its route, and handled. It never rejects. */
 export function createApp(parts: AppParts): (request: Request) => Promise<Response> {
-  const { mcp, isMcpOnly } = parts;
-  const routes = isMcpOnly ? [] : ROUTES;
-  const extras = isMcpOnly
-    ? []
-    : [...apiExtras(() => openApiDocument(packageVersion())), ...gatewayRoutes(parts.gateway)];
-  const others = [...extras, mcpRoute(mcp)];
+  const { which } = parts;
+  const routes = ROUTES.filter(({ path }) => which === "all" || (which === "operator" && OPERATOR_PATHS.has(path)));
+  const others = othersOf(parts);
   const app = new Hono();
   app.use(async (context, next) => {
     await next();
@@ -97,8 +94,7 @@ export function createApp(parts: AppParts): (request: Request) => Promise<Respon
     const problem = () => new RequestProblem("method_unknown", `This path takes ${allow}.`, { allow });
     app.all(path, (context) => refuse(parts, { request: context.req.raw, path }, problem));
   }
-  const pathsAt = isMcpOnly ? "MCP is at /mcp." : "GET /openapi.json lists the paths.";
-  const nothingHere = () => new RequestProblem("path_unknown", `There is no such path. ${pathsAt}`);
+  const nothingHere = () => new RequestProblem("path_unknown", `There is no such path. ${PATHS_AT[which]}`);
   app.notFound((context) => refuse(parts, { request: context.req.raw, path: UNKNOWN }, nothingHere));
   return async (request) => {
     try {
@@ -112,6 +108,22 @@ export function createApp(parts: AppParts): (request: Request) => Promise<Respon
       return problemResponse(problemOf(error));
     }
   };
+}
+
+/** Paths of who runs the process. */
+const OPERATOR_PATHS: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics"]);
+
+const PATHS_AT = {
+  all: "GET /openapi.json lists the paths.",
+  mcp: "MCP is at /mcp.",
+  operator: `There are ${[...OPERATOR_PATHS].join(", ")}.`,
+} as const;
+
+function othersOf({ which, mcp, gateway }: AppParts): readonly OtherRoute[] {
+  if (which === "operator") return [];
+  const extras =
+    which === "mcp" ? [] : [...apiExtras(() => openApiDocument(packageVersion())), ...gatewayRoutes(gateway)];
+  return [...extras, mcpRoute(mcp)];
 }
 
 /** The path of a request to an unknown path. */

@@ -86,7 +86,7 @@ export async function openHttpServer(
     tell(`the file of keys cannot be read, and the former keys stay valid: ${reason}.`);
   if (options.keys !== undefined && keys !== undefined)
     stack.use(watchDoorKeys(options.keys, keys, (text) => changeKeys(server, text), onUnread));
-  stack.defer(() => close(server, drainMs));
+  stack.defer(async () => void (await (more.routes === "operator" ? server.close() : close(server, drainMs))));
   return { server, url, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 

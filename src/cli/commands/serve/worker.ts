@@ -13,7 +13,8 @@ import { loadModel } from "../../input/load-model.ts";
 import { fleetJournalOf } from "../../input/open-journal.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import { keepStdout } from "../../terminal/standard-streams.ts";
-import { tell, tellStray } from "./http-server.ts";
+import { type HttpSettings, openHttpServer, readHttpSettings, tell, tellStray } from "./http-server.ts";
+import type { Runtime } from "../../../runtime.ts";
 import { openServed } from "./open-served.ts";
 
 /** Time to close tools and journal at the end, in milliseconds. */
@@ -37,6 +38,7 @@ export async function worker(options: CommandOptions<typeof WORKER>): Promise<nu
       EXIT.usage,
       `worker --owner: set ${WORKER_KEY_VARIABLE} to the key of the owner's workers, as portcullis owner --worker-key prints it where the owner's secret is.`,
     );
+  const settings = metricsSettings(options);
   const models = await Promise.all(options.model.map((text) => loadModel(text, given({ baseUrl }))));
   const model = ({ model: name }: RecoveredConversation) => models.find((one) => one.name === name);
   keepStdout();
@@ -52,6 +54,7 @@ export async function worker(options: CommandOptions<typeof WORKER>): Promise<nu
     }));
     const onError = (error: unknown) => tell(reasonOf(error));
     const started = await runtime.work({ model, onError, ...given({ concurrency, perTenant, reconcileMs }) });
+    if (settings) await serveMetrics(stack, runtime, settings);
     tell(`works for the fleet of ${namedDatabase(url)}`);
     await cancelling.asked;
     tell(`takes up nothing more; calls that change something have ${drain / 1000} s to end.`);
@@ -61,4 +64,22 @@ export async function worker(options: CommandOptions<typeof WORKER>): Promise<nu
   } finally {
     await Promise.race([stack.disposeAsync().catch(() => {}), sleep(CLOSE_MS)]);
   }
+}
+
+/** The server of a worker's metrics, if there is to be one. */
+function metricsSettings(options: CommandOptions<typeof WORKER>): HttpSettings | undefined {
+  const { metrics, host, keys, hostName } = options;
+  if (metrics !== undefined)
+    return readHttpSettings({ ...options, atOnce: undefined, queue: undefined, log: undefined }, metrics, 0);
+  if (host !== undefined || keys !== undefined || hostName.length > 0)
+    throw new Failure(EXIT.usage, "worker: --host, --keys and --host-name go with --metrics: add --metrics PORT.");
+  return undefined;
+}
+
+/** What drives nothing, and tells of this process and its fleet by the routes of any server. */
+async function serveMetrics(stack: AsyncDisposableStack, runtime: Runtime, settings: HttpSettings): Promise<void> {
+  const opened = stack.use(await openHttpServer(runtime, settings, { routes: "operator", workers: "elsewhere" }));
+  const { token } = opened.server;
+  tell(`tells of itself at ${opened.url}/metrics and ${opened.url}/readyz`);
+  if (token !== undefined) tell(`they need the header Authorization: Bearer ${token}`);
 }

@@ -13,6 +13,13 @@ test("a worker is told which journal it needs", async () => {
   expect(stderr).toBe(
     "portcullis: A worker needs the journal of its fleet, in PostgreSQL: --journal postgres://user@host/database, or PORTCULLIS_JOURNAL.\n",
   );
+  const alone = await portcullis(["worker", "--journal", "postgres://a@b/c", "--host", "0.0.0.0"]);
+  expect(alone).toMatchObject({
+    code: 2,
+    stderr: "portcullis: worker: --host, --keys and --host-name go with --metrics: add --metrics PORT.\n",
+  });
+  const open = await portcullis(["worker", "--journal", "postgres://a@b/c", "--metrics", "0", "--host", "0.0.0.0"]);
+  expect(open).toMatchObject({ code: 2, stderr: expect.stringContaining("add --keys FILE") as string });
   const wrong = await portcullis(["worker", "--journal", "postgres://a@b/c", "--lease-ms", "5"]);
   expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining("--lease-ms") });
 });
@@ -56,5 +63,38 @@ describe.skipIf(noPostgres)("with PostgreSQL", () => {
       `portcullis: works for the fleet of postgres://postgres@127.0.0.1:${server.port}/postgres`,
     );
     expect(stderr).not.toContain(new URL(server.url()).password);
+  });
+
+  test("a worker serves its metrics and its readiness to who has its token, and no other path", async () => {
+    await using journal = createPostgresJournal({ url: server.url() });
+    await using fleet = createFleet({ journal });
+    await using runtime = await createRuntime({ tools: [], fleet, sandbox: createMemorySandbox() });
+    const args = ["worker", "--tools", `${fixtures}tools.ts`, "--journal", server.url(), "--metrics", "0"];
+    const { child, finished } = start(args);
+    const ended = finished();
+    let said = "";
+    child.stderr?.on("data", (chunk: Buffer) => (said += chunk.toString()));
+    await expect.poll(() => said, { timeout: 60_000 }).toMatch(/works for the fleet/);
+    const url = /tells of itself at (\S+)\/metrics and/.exec(said)?.[1] ?? "";
+    const headers = { authorization: `Bearer ${/Authorization: Bearer (\S+)/.exec(said)?.[1] ?? ""}` };
+    const id = await runtime.submit("return 6 * 7;", { tools: [] });
+    await runtime.wait(id);
+    const ask = async (path: string, with_ = headers) => {
+      const answer = await fetch(url + path, { headers: with_ });
+      return { status: answer.status, text: await answer.text() };
+    };
+    expect(await ask("/readyz")).toMatchObject({ status: 200, text: expect.stringContaining('"ready"') as string });
+    const { text } = await ask("/metrics");
+    expect(text).toMatch(/^portcullis_executions_total\{.*portcullis_outcome="completed".*\} 1$/m);
+    expect(text).toMatch(/^portcullis_fleet_up 1$/m);
+    expect((await ask("/healthz", { authorization: "" })).status).toBe(200);
+    expect((await ask("/metrics", { authorization: "" })).status).toBe(401);
+    for (const path of ["/v1/executions", "/mcp", "/", "/openapi.json", "/v1/messages"])
+      expect(await ask(path)).toMatchObject({
+        status: 404,
+        text: expect.stringContaining("There are /healthz, /readyz, /metrics.") as string,
+      });
+    child.kill("SIGTERM");
+    expect((await ended).code).toBe(0);
   });
 });
