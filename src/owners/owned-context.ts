@@ -7,6 +7,10 @@ export interface OwnedFacts {
   readonly callId: string;
   readonly inputText: string;
   readonly context: unknown;
+  /** Told of a question of the handler, which is declined. */
+  readonly onQuestion: () => void;
+  /** What its result has beside its value, for people. */
+  shown: { readonly display?: unknown; readonly source?: string } | undefined;
 }
 
 /** The second argument of a handler at its owner: the facts of the call are those of the worker's journal. */
@@ -22,6 +26,7 @@ export class OwnedContext implements CallContext {
   readonly resultValues: number;
   readonly isNamed: CallContext["isNamed"];
   readonly #inputText: string;
+  readonly #onQuestion: () => void;
 
   constructor(own: CallContext, facts: OwnedFacts) {
     const { caller, effect, tenant, signal, resultBytes, resultValues } = own;
@@ -37,6 +42,7 @@ export class OwnedContext implements CallContext {
     this.resultBytes = resultBytes;
     this.resultValues = resultValues;
     this.#inputText = facts.inputText;
+    this.#onQuestion = facts.onQuestion;
   }
 
   /** As a worker's own handler is given it. */
@@ -46,5 +52,8 @@ export class OwnedContext implements CallContext {
   }
 
   /** No question reaches the worker's approver from here. */
-  readonly ask: CallContext["ask"] = async () => false;
+  readonly ask: CallContext["ask"] = async () => {
+    this.#onQuestion();
+    return false;
+  };
 }

@@ -8,6 +8,7 @@ import { FailedElsewhere, OutcomeUnknown } from "../gate/run/failed-elsewhere.ts
 import { FAILURE_CODES, type FailureCode } from "../gate/answer.ts";
 import type { ProgramHeader } from "../journal/record.ts";
 import type { OwnedTools } from "../programs/scope.ts";
+import { content } from "../tools/content.ts";
 import type { CallContext, Tool } from "../tools/tool.ts";
 import { type Asked, askOwner, type OwnerReply, OwnerSilent } from "./ask-owner.ts";
 import { type Declared, readDeclarations, toolsOf } from "./declarations.ts";
@@ -262,7 +263,7 @@ class SentCall {
       throw new PortcullisError("result_too_large", "The owner's answer is larger than a result may be.");
     const answer = fault === undefined ? readAnswer(body) : undefined;
     if (!answer) throw new FailedElsewhere("source_unavailable", `${name} failed: its owner's answer cannot be read.`);
-    if (answer.ok) return answer.value;
+    if (answer.ok) return answer.shown ? content({ value: answer.value, ...answer.shown }) : answer.value;
     const value = answer.value === undefined ? undefined : JSON.stringify(answer.value);
     throw new FailedElsewhere(codeOf(answer.code), answer.message, value);
   }

@@ -1,9 +1,13 @@
 import { callTool } from "../gate/call-tool.ts";
 import { Gate } from "../gate/gate.ts";
+import type { CallFailure } from "../gate/streams/host-items.ts";
+import { PortcullisError } from "../errors.ts";
 import { createMemoryJournal } from "../journal/memory-journal.ts";
 import type { Journal } from "../journal/journal.ts";
+import { given } from "../option-rules/given.ts";
 import { optionsIn, type Resolved } from "../option-rules/options.ts";
 import { DEFAULT_LIMITS, type Limits, resolveLimits } from "../programs/limits.ts";
+import { Content } from "../tools/content.ts";
 import type { CallContext, Tool } from "../tools/tool.ts";
 import { ToolSet } from "../tools/tool-set.ts";
 import { type Declared, declare } from "./declarations.ts";
@@ -86,7 +90,8 @@ export class OwnerGate {
   ): Promise<OwnedAnswer> {
     try {
       const context = this.#context({ execution, tenant });
-      const facts: OwnedFacts = { execution, callId, inputText, context };
+      const onQuestion = () => this.#onError(questionOf(tool));
+      const facts: OwnedFacts = { execution, callId, inputText, context, onQuestion, shown: undefined };
       const scope = {
         gate: this.#gateFor(tenant),
         journal: this.#journal,
@@ -99,9 +104,10 @@ export class OwnerGate {
           if (event.type === "call_ended" && event.error !== undefined) this.#onError(event.error);
         },
       };
-      const { parts: _, ...answer } = await callTool(scope, { tool, caller: "programmatic", inputText }, undefined);
+      const answer = await callTool(scope, { tool, caller: "programmatic", inputText }, undefined);
       if (!answer.ok && answer.code === "cancelled") return undefined;
-      return JSON.stringify(answer.ok ? { ok: true, value: answer.value ?? null } : answer);
+      const { shown } = facts;
+      return JSON.stringify(answer.ok ? { ok: true, value: answer.value ?? null, ...(shown && { shown }) } : failureOf(answer));
     } catch (error) {
       this.#onError(error);
       const message = `${tool} failed: its owner could not run it.`;
@@ -118,9 +124,25 @@ function madeHere(tool: Tool): Tool {
     ...tool,
     approvable: false,
     needsApproval: () => false,
-    handler: (input: unknown, context: CallContext) =>
-      handler(input, new OwnedContext(context, context.context as OwnedFacts)),
+    handler: async (input: unknown, context: CallContext) => {
+      const facts = context.context as OwnedFacts;
+      const result = await handler(input, new OwnedContext(context, facts));
+      if (Content.is(result) && !result.isError)
+        facts.shown = given({ display: result.display, source: result.source });
+      return result;
+    },
   });
+}
+
+function failureOf({ code, message, value }: CallFailure) {
+  return { ok: false, code, message, ...(value === undefined ? {} : { value }) };
+}
+
+function questionOf(tool: string): PortcullisError {
+  return new PortcullisError(
+    "option_invalid",
+    `${tool}: its handler asks a question (context.ask), which reaches no person from an owner, and was declined. Give the tool an approval rule (approval), or give it to the workers (createRuntime({ tools })).`,
+  );
 }
 
 function tellError(error: unknown): void {

@@ -52,7 +52,12 @@ const PROBLEM = z.strictObject({
 
 /** What came of a call, as the owner's gate says it. */
 const ANSWER = z.union([
-  z.strictObject({ ok: z.literal(true), value: z.unknown() }),
+  z.strictObject({
+    ok: z.literal(true),
+    value: z.unknown(),
+    /** What people are shown beside it. */
+    shown: z.strictObject({ display: z.unknown().exactOptional(), source: z.string().exactOptional() }).exactOptional(),
+  }),
   z.strictObject({ ok: z.literal(false), code: z.string(), message: z.string(), value: z.unknown().exactOptional() }),
 ]);
 export type WireAnswer = z.infer<typeof ANSWER>;

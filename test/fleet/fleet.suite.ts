@@ -1,10 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { viewExecution } from "../../src/views/view-execution.ts";
+import { leadText } from "../../src/views/words.ts";
 import { z } from "zod";
 import { type Fleet } from "../../src/fleet/index.ts";
 import { createRuntime, defineTool, type Runtime, type RuntimeOptions } from "../../src/index.ts";
 import type { ExecutionStatus } from "../../src/reports.ts";
-import { viewExecution } from "../../src/views/view-execution.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
 
 /*
@@ -332,6 +333,17 @@ export function behavesAsFleet(name: string, share: () => Promise<SharedFleet>):
       await expect
         .poll(async () => (await server.status("old")).listed)
         .toMatchObject({ state: "running", needs: { what: "protocol", names: ["0.9"] } });
+      // As lists and `show`, and the gauges of `/metrics`, are made of it.
+      const listed = await Array.fromAsync(server.executions());
+      expect(listed.find(({ execution }) => execution === "old")).toMatchObject({
+        needs: { what: "protocol", names: ["0.9"] },
+      });
+      const view = await viewExecution(server.journal, "old");
+      expect(leadText(view)).toBe(
+        "It waits for a worker of the version that began it, whose guest speaks protocol 0.9.",
+      );
+      const { lacking } = (await server.fleet?.figures()) ?? {};
+      expect(lacking?.get("protocol")).toBe("lacking" in store ? 1 : undefined);
     });
 
     test("the last moment of a call that waits wakes its execution", async () => {

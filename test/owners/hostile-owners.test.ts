@@ -53,6 +53,7 @@ test.each([
   ["another form", '{"ok":"yes"}'],
   ["more fields", '{"ok":true,"value":1,"more":2}'],
   ["nothing", ""],
+  ["a source that is none", '{"ok":true,"value":1,"shown":{"source":5}}'],
   ["300 levels", `{"ok":true,"value":${"[".repeat(300)}${"]".repeat(300)}}`],
 ])("an answer with %s is a failure of the call, and says nothing of it", async (_, text) => {
   await using one = await open((response) => void response.end(text));

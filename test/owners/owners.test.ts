@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { content } from "../../src/index.ts";
 import { type Made, OwnedFleet, openOwner, ownersTools, SECRET } from "./owned-fleet.ts";
 
 /*
@@ -92,4 +93,52 @@ test("an owner in another process is reached by its address and the secret; a wr
   await expect(server.submit("return 1;", { owner, tools: ["crm.none"] })).rejects.toMatchObject({
     code: "option_invalid",
   });
+});
+
+test("what a handler shows to people reaches the report; a program gets the value, also of an image and of a failure", async () => {
+  const answers = [
+    content({ value: { n: 1 }, display: { text: "one" }, source: "db:1" }),
+    content({ parts: [{ type: "image", mediaType: "image/png", data: new Uint8Array([1, 2, 3]), name: "a.png" }] }),
+    content({ value: { why: "none" }, isError: true, source: "db:2" }),
+  ];
+  await using owner = await openOwner({ tools: ownersTools([], () => answers.shift()) });
+  await using fleet = new OwnedFleet();
+  const server = await fleet.runtime();
+  await fleet.worker([owner.url]);
+  const id = await server.submit(
+    `const { n } = await tools.crm.get({ n: 1 });
+     const image = await tools.crm.get({ n: 2 });
+     const failed = await tools.crm.get({ n: 3 }).catch(({ code, value }) => ({ code, value }));
+     return { n, image, failed };`,
+    { owner },
+  );
+  const { report } = await server.wait(id);
+  expect(report?.outcome).toEqual({
+    type: "completed",
+    value: {
+      n: 1,
+      image: { parts: [{ type: "image", name: "a.png", mediaType: "image/png", bytes: 3 }] },
+      failed: { code: "handler_failed", value: { why: "none" } },
+    },
+  });
+  expect(report?.calls[0]).toMatchObject({ display: { text: "one" } });
+});
+
+test("a question of a handler is declined, and the owner's operator is told what to do in its place", async () => {
+  const told: unknown[] = [];
+  const tools = ownersTools([], async ({ context }) => ({ asked: await context.ask({ sure: true }) }));
+  await using owner = await openOwner({ tools, onError: (error) => told.push(error) });
+  await using fleet = new OwnedFleet();
+  const server = await fleet.runtime();
+  await fleet.worker([owner.url]);
+  const id = await server.submit("return await tools.crm.get({ n: 1 });", { owner });
+  expect((await server.wait(id)).report?.outcome).toEqual({ type: "completed", value: { asked: false } });
+  expect(told).toMatchObject([
+    {
+      code: "option_invalid",
+      message: expect.stringMatching(
+        /^crm\.get: its handler asks a question .* Give the tool an approval rule/,
+      ) as string,
+    },
+  ]);
 });
