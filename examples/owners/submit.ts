@@ -19,11 +19,11 @@ const id = await runtime.submit(PROGRAM, { owner: { url } });
 for (;;) {
   const { report } = await runtime.wait(id);
   if (report?.outcome.type !== "waiting") {
-    console.log(JSON.stringify(report?.outcome));
+    process.stdout.write(`${JSON.stringify(report?.outcome)}\n`);
     break;
   }
   for (const { callId, tool, input } of report.outcome.approvals) {
-    console.log(`allowed: ${tool} ${JSON.stringify(input)}`);
+    process.stdout.write(`allowed: ${tool} ${JSON.stringify(input)}\n`);
     await runtime.decide(id, { [callId]: { allow: true, by: "ann" } });
   }
 }

@@ -2,6 +2,7 @@
  * Declarations of an owner's tools: what workers need of them in place of their code. They travel in the header of each
  * execution that is submitted with the owner.
  */
+import { hash } from "node:crypto";
 import { z } from "zod";
 import { errorAt, PortcullisError } from "../errors.ts";
 import { given } from "../option-rules/given.ts";
@@ -78,6 +79,19 @@ function plain(json: JsonSchema): Record<string, unknown> {
 function approvalOf({ approvable, needsApproval }: Tool): Declared["approval"] {
   if (!approvable) return "never";
   return needsApproval === needsApprovalAlways ? "always" : "by input";
+}
+
+const digests = new WeakMap<Declared, string>();
+
+/** SHA-256 in hex of what a call of a tool depends on: its schemas, effect and rules, and no text for models. */
+export function definitionDigest(one: Declared): string {
+  const known = digests.get(one);
+  if (known !== undefined) return known;
+  const { name, input, format, output, callers, effect, approval, unknownFields, client } = one;
+  const parts = [name, input, format, output, callers, effect, approval, unknownFields, client];
+  const digest = hash("sha256", JSON.stringify(parts.map((part) => part ?? null)));
+  digests.set(one, digest);
+  return digest;
 }
 
 /** Throws `option_invalid` if the text is longer than a journal is given. */

@@ -11,7 +11,7 @@ import type { OwnedTools } from "../programs/scope.ts";
 import { content } from "../tools/content.ts";
 import type { CallContext, Tool } from "../tools/tool.ts";
 import { type Asked, askOwner, type OwnerReply, OwnerSilent } from "./ask-owner.ts";
-import { type Declared, readDeclarations, toolsOf } from "./declarations.ts";
+import { type Declared, definitionDigest, readDeclarations, toolsOf } from "./declarations.ts";
 import { type CallableOwner, WORKER_KEY_VARIABLE } from "./owner-options.ts";
 import { HEADERS, type OwnerProblem, PATHS, readAnswer, readProblem } from "./wire.ts";
 import { openAsWorker } from "./worker-key.ts";
@@ -152,6 +152,7 @@ class SentCall {
       headers: {
         [HEADERS.call]: encodeURIComponent(callId),
         [HEADERS.timeout]: String(givenMs),
+        [HEADERS.definition]: definitionDigest(this.#parts.tool),
       },
       body: JSON.stringify(input),
       resultBytes,
@@ -303,6 +304,7 @@ const WAITS: ReadonlySet<OwnerProblem> = new Set([
 const SENTENCES: Partial<Record<OwnerProblem, string>> = {
   owner_key_expired: "The key of the execution has expired.",
   tool_unknown: "It has no such tool for this execution.",
+  tool_changed: "It defines the tool otherwise now. Nothing was done: submit the program again.",
   input_too_large: "The input is larger than it takes.",
   call_conflict: "It was asked for another call under the same id.",
 };

@@ -10,7 +10,7 @@ import { DEFAULT_LIMITS, type Limits, resolveLimits } from "../programs/limits.t
 import { Content } from "../tools/content.ts";
 import type { CallContext, Tool } from "../tools/tool.ts";
 import { ToolSet } from "../tools/tool-set.ts";
-import { type Declared, declare } from "./declarations.ts";
+import { type Declared, declare, definitionDigest } from "./declarations.ts";
 import { type OwnedAnswer, OwnedCalls } from "./owned-calls.ts";
 import { OwnedContext, type OwnedFacts } from "./owned-context.ts";
 import type { OWNER_RULES } from "./owner-options.ts";
@@ -71,6 +71,12 @@ export class OwnerGate {
     return tool?.handler !== "client" && tool?.allowedCallers.includes("programmatic") ? tool : undefined;
   }
 
+  /** Whether its definition is still the one of this digest. */
+  isDefinedAs(name: string, digest: unknown): boolean {
+    const declared = this.#declared.get(name);
+    return declared !== undefined && definitionDigest(declared) === digest;
+  }
+
   /** Whether a call of a tool with this input, which its schema has let through, needs approval. */
   async approvalOf(name: string, input: unknown): Promise<boolean> {
     return (await this.#rules.get(name)?.(input)) ?? true;
@@ -107,7 +113,9 @@ export class OwnerGate {
       const answer = await callTool(scope, { tool, caller: "programmatic", inputText }, undefined);
       if (!answer.ok && answer.code === "cancelled") return undefined;
       const { shown } = facts;
-      return JSON.stringify(answer.ok ? { ok: true, value: answer.value ?? null, ...(shown && { shown }) } : failureOf(answer));
+      return JSON.stringify(
+        answer.ok ? { ok: true, value: answer.value ?? null, ...(shown && { shown }) } : failureOf(answer),
+      );
     } catch (error) {
       this.#onError(error);
       const message = `${tool} failed: its owner could not run it.`;

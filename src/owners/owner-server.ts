@@ -169,6 +169,9 @@ class OwnerRequests {
 
   async #call(request: IncomingMessage, key: ExecutionKey): Promise<string> {
     const { name } = this.#toolIn(request, key);
+    // The worker would take a write for a read, or pass on what this tool does not mean.
+    if (!this.#gate.isDefinedAs(name, request.headers[HEADERS.definition]))
+      throw new OwnerRefusal("tool_changed", `${name} is defined otherwise than the program was submitted with it.`);
     const call: SentCall = {
       execution: key.execution,
       tenant: key.tenant,

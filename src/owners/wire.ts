@@ -22,6 +22,8 @@ export const HEADERS = {
   /** Id of the call, and name of the tool, encoded as parts of an address are. The answer repeats the id. */
   call: "portcullis-call",
   tool: "portcullis-tool",
+  /** Digest of the tool's definition, as the program was submitted with it. */
+  definition: "portcullis-definition",
   /** Milliseconds that the caller waits. */
   timeout: "portcullis-timeout",
   /** The owner that the call may have reached before. */
@@ -38,6 +40,7 @@ export const OWNER_PROBLEMS = {
   path_unknown: 404,
   tool_unknown: 404,
   call_conflict: 409,
+  tool_changed: 409,
   outcome_unknown: 409,
   call_cancelled: 409,
   input_too_large: 413,

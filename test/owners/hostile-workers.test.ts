@@ -3,9 +3,11 @@ import { request } from "node:http";
 import { connect } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Owner } from "../../src/fleet/index.ts";
+import { declare, definitionDigest } from "../../src/owners/declarations.ts";
 import { openKey, sealKey } from "../../src/owners/execution-key.ts";
 import { type Made, openOwner, ownersTools, SECRET } from "./owned-fleet.ts";
 
+const DEFINITIONS = new Map(ownersTools([]).map((tool) => [tool.name, definitionDigest(declare(tool))]));
 const LATER = Date.now() + 600_000;
 const KEY = sealKey(SECRET, { execution: "one", tenant: "acme" }, LATER);
 
@@ -52,6 +54,7 @@ describe("a worker that was taken over, or any client of the network", () => {
         "portcullis-call": id ?? String((call += 1)),
         "portcullis-tool": tool,
         "portcullis-timeout": timeout,
+        "portcullis-definition": DEFINITIONS.get(tool) ?? "none",
         ...headers,
       },
       ...(method === "GET" ? {} : { body }),
@@ -112,6 +115,15 @@ describe("a worker that was taken over, or any client of the network", () => {
     expect(made).toHaveLength(2);
   });
 
+  test.each(["", DEFINITIONS.get("crm.get") ?? "", "0".repeat(64)])(
+    "gets no call made of a tool that it knows by another definition (%s)",
+    async (definition) => {
+      const sent = await send({ headers: { "portcullis-definition": definition } });
+      expect(sent).toEqual({ status: 409, body: refusal("tool_changed") });
+      expect(made).toEqual([]);
+    },
+  );
+
   test("gets no call made that it says it sent to another owner before: it may have been made there", async () => {
     expect(await send({ headers: { "portcullis-sent-to": "who" } })).toEqual({
       status: 409,
@@ -153,6 +165,7 @@ describe("a worker that was taken over, or any client of the network", () => {
           "portcullis-call": "big",
           "portcullis-tool": "crm.put",
           "portcullis-timeout": "1",
+          "portcullis-definition": DEFINITIONS.get("crm.put") ?? "",
           ...headers,
         },
       });
@@ -201,6 +214,7 @@ test("an owner makes as many calls at once as it may; further ones are to be sen
         "portcullis-call": id,
         "portcullis-tool": "crm.put",
         "portcullis-timeout": "5000",
+        "portcullis-definition": DEFINITIONS.get("crm.put") ?? "",
       },
       body: '{"n":1}',
     });

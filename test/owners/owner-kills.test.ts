@@ -26,6 +26,8 @@ const STORM = ALL_TESTS
 /** An owner's tools do not stream. */
 const PROGRAMS = SHAPES.filter(({ program }) => !program.includes("tools.rows"));
 
+const FAILURES: ReadonlySet<string> = new Set(["handler_timed_out", "source_unavailable"]);
+
 const children = new Set<ChildProcess>();
 
 async function start(script: string, ...args: readonly string[]): Promise<ChildProcess> {
@@ -222,6 +224,7 @@ function ignoreRaces(error: unknown): void {
 /** Holds every execution to the promise. Returns how many writes had an unknown outcome. */
 async function judge(runtime: Runtime, { ids, again, unknown }: People, effects: string): Promise<number> {
   const times = new Map<string, number>();
+  let failed = 0;
   for (const line of readFileSync(effects, "utf8").split("\n"))
     if (line.endsWith(" write")) times.set(line.slice(0, -6), (times.get(line.slice(0, -6)) ?? 0) + 1);
   for (const [key, count] of times)
@@ -229,9 +232,13 @@ async function judge(runtime: Runtime, { ids, again, unknown }: People, effects:
   for (const [index, id] of ids.entries()) {
     const { report } = await runtime.status(id);
     const { value, writes } = PROGRAMS[index % PROGRAMS.length] as (typeof PROGRAMS)[number];
-    // An owner that was stopped for longer than a tool may take has timed its handler out, as any process would.
     const { outcome } = report ?? {};
-    if (outcome?.type === "failed" && outcome.fault.code === "handler_timed_out") continue;
+    // An owner that was stopped for longer than a tool may take has timed its handler out, as any process would; and one
+    // that starts for longer than `ownerMs` has not been there for a write.
+    if (outcome?.type === "failed" && FAILURES.has(outcome.fault.code ?? "")) {
+      failed += 1;
+      continue;
+    }
     expect(outcome, id).toEqual({ type: "completed", value });
     const written = [...times.keys()].filter((key) => key.startsWith(`${id}:`)).length;
     expect(written, `writes of ${id}`).toBe(writes);
@@ -241,5 +248,6 @@ async function judge(runtime: Runtime, { ids, again, unknown }: People, effects:
       id,
     ).toHaveLength(1);
   }
+  expect(failed).toBeLessThanOrEqual(ids.length / 4);
   return unknown;
 }

@@ -144,3 +144,19 @@ test("an execution whose owner this worker may not call waits for one that may",
   await fleet.worker([owner.url]);
   expect((await server.wait(id)).report?.outcome).toEqual({ type: "completed", value: { n: 1 } });
 });
+
+test.each([
+  ["takes a tool for a write that was a read", { effect: "write" }, ["source_unavailable", false]],
+  ["has another text for models", { description: "another" }, { n: 2 }],
+] as const)("of an owner that %s since, calls are made only if that changes nothing", async (_, changed, value) => {
+  await using one = await open([]);
+  const tools = ownersTools(one.made).map((tool) => (tool.name === "crm.get" ? { ...tool, ...changed } : tool));
+  await using next = await openOwner({ tools });
+  one.between.onPassed = () => (one.between.target = next.url);
+  const id = await one.submit(
+    `await tools.crm.get({ n: 1 });
+     try { return await tools.crm.get({ n: 2 }); } catch ({ code, message }) { return [code, !message.includes("It defines the tool otherwise now. Nothing was done")]; }`,
+  );
+  expect((await one.server.wait(id)).report?.outcome).toEqual({ type: "completed", value });
+  expect(one.made).toHaveLength("effect" in changed ? 1 : 2);
+});
