@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { readMessages } from "../../../src/models/anthropic/surface/read-messages.ts";
+import { readItems } from "../../../src/models/openai/surface/read-items.ts";
 import { processorMs, slowness } from "../../support/slowness.ts";
 import { openGateway, type OpenGateway } from "./gateways.ts";
 
@@ -100,6 +101,90 @@ test("twice as many calls, programs and answers take twice as long to read, not 
   process.stdout.write(`8,000: ${one.toFixed(1)} ms, 16,000: ${two.toFixed(1)} ms\n`);
   expect(two / one).toBeLessThan(3.2);
 }, 60_000);
+
+test("twice as many items of OpenAI's wire take twice as long to read, not four times", async () => {
+  const history = (count: number) => {
+    const numbers = Array.from({ length: count }, (_, index) => index);
+    const call = { type: "function_call", name: "f", arguments: "{}" };
+    return {
+      input: [
+        { role: "user", content: "x" },
+        ...numbers.map((one) => ({ type: "program", call_id: `p${one}`, code: "", fingerprint: "f" })),
+        ...numbers.map((one) => ({ ...call, call_id: `c${one}`, caller: { type: "program", caller_id: `p${one}` } })),
+        ...numbers.map((one) => ({ ...call, call_id: `d${one}` })),
+        ...["c", "d"].flatMap((of) =>
+          numbers.map((one) => ({ type: "function_call_output", call_id: of + one, output: "" })),
+        ),
+        ...numbers.map((one) => ({ type: "program_output", call_id: `p${one}`, result: "", status: "completed" })),
+        { role: "user", content: "y" },
+      ],
+    };
+  };
+  const least = async (count: number) => {
+    const body = history(count);
+    const times: number[] = [];
+    for (let round = 0; round < 5; round += 1) times.push(await processorMs(() => readItems(body, new Map(), false)));
+    return Math.min(...times);
+  };
+  await least(4000);
+  const [one, two] = [await least(8000), await least(16_000)];
+  process.stdout.write(`8,000: ${one.toFixed(1)} ms, 16,000: ${two.toFixed(1)} ms\n`);
+  expect(two / one).toBeLessThan(3.2);
+}, 60_000);
+
+test("requests whose clients left while they waited for their turn ask no model, and the next one is answered", async () => {
+  const asked: number[] = [];
+  const go = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  await using gateway = await openGateway([
+    { calls: [{ tool: "depot", input: {} }] },
+    async () => {
+      asked.push(asked.length);
+      begun.resolve();
+      await go.promise;
+      return { text: "Done." };
+    },
+  ]);
+  const tools = [{ name: "depot", input_schema: { type: "object" } }];
+  const first = (await (await post(gateway, "/v1/messages", { ...messages("x"), tools })).json()) as {
+    readonly content: readonly { readonly id: string }[];
+  };
+  const result = { type: "tool_result", tool_use_id: first.content[0]?.id, content: "4" };
+  const body = {
+    model: "m",
+    max_tokens: 10,
+    tools,
+    messages: [
+      { role: "user", content: "x" },
+      { role: "assistant", content: first.content },
+      { role: "user", content: [result] },
+    ],
+  };
+  const send = (signal?: AbortSignal) =>
+    gateway.fetch("http://localhost/v1/messages", {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        "anthropic-version": "2023-06-01",
+        authorization: `Bearer ${KEY}`,
+      },
+      body: JSON.stringify(body),
+      ...(signal && { signal }),
+    });
+  const patient = send();
+  await begun.promise;
+  const left = new AbortController();
+  const leaving = [1, 2, 3].map(() => send(left.signal));
+  for (let turns = 0; turns < 20; turns += 1) await setImmediate();
+  left.abort();
+  go.resolve();
+  const text = await (await patient).text();
+  expect(text).toContain("Done.");
+  await Promise.allSettled(leaving);
+  const again = await send();
+  expect([again.status, JSON.parse(await again.text()).content]).toEqual([200, JSON.parse(text).content]);
+  expect([asked, gateway.errors]).toEqual([[0], []]);
+});
 
 test("a request has at most a thousand tools, however alike their names are", async () => {
   await using gateway = await openGateway([{ text: "asked" }]);
