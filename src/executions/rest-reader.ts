@@ -1,3 +1,5 @@
+import { standingOfConversation } from "../agent/from-journal/conversation-standing.ts";
+import { readStandingConversation } from "../agent/from-journal/past-conversation.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { ExecutionSummary } from "../journal/journal.ts";
 import { NO_ITEMS, readRecords } from "../journal/reading/read-records.ts";
@@ -8,7 +10,8 @@ import { type ExecutionFacts, programFacts, readFacts } from "./read-facts.ts";
 
 /**
  * Reads one execution of a tenant again and again, until it ends or waits. Of a program, each reading goes on where the last
- * one ended; a conversation is read whole, because what it waits for may stand in the journal of its program.
+ * one ended. A conversation is read with its open programs, because what it waits for may stand in their journals, and with
+ * all of them once it goes on no more.
  */
 export class RestReader {
   readonly #scope: Scope;
@@ -38,8 +41,16 @@ export class RestReader {
     this.#isFresh = isFirst && kind === "program" && records === 1;
     // A program goes on by itself until it has called something.
     if (this.#isFresh) return undefined;
+    if (kind === "conversation" && (await this.#goesOn())) return undefined;
     const facts = kind === "program" ? await this.#readProgram() : await readFacts(this.#scope, this.#execution);
     return facts?.listed.state === "running" ? undefined : facts;
+  }
+
+  /** All facts of a conversation take the journals of all its programs. */
+  async #goesOn(): Promise<boolean> {
+    const { journal, tenant } = this.#scope;
+    const past = await readStandingConversation(journal, this.#execution, tenant);
+    return standingOfConversation(past).state === "running";
   }
 
   async #readProgram(): Promise<ExecutionFacts | undefined> {

@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
+import { z } from "zod";
 import { RestReader } from "../../src/executions/rest-reader.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import type { ReadOptions } from "../../src/journal/journal.ts";
-import { createRuntime } from "../../src/index.ts";
-import { createMemorySandbox } from "../../src/testing.ts";
+import { createRuntime, defineTool } from "../../src/index.ts";
+import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
 import type { Scope } from "../../src/programs/scope.ts";
 import { header, turn } from "../journal/records.ts";
 
@@ -20,6 +21,20 @@ function reading() {
     },
   };
   return { store, from, reader: new RestReader({ journal, tenant: "t" } as unknown as Scope, "e") };
+}
+
+/** A reader of an execution, and the executions that it has read. */
+function readingOf(execution: string) {
+  const store = createMemoryJournal();
+  const read: string[] = [];
+  const journal: Journal = {
+    ...store,
+    read: (one, options) => {
+      read.push(one);
+      return store.read(one, options);
+    },
+  };
+  return { store, read, reader: new RestReader({ journal, tenant: "t" } as unknown as Scope, execution) };
 }
 
 test("each reading of a program goes on where the last one ended", async () => {
@@ -67,4 +82,41 @@ test("tells of an execution of this tenant alone, and what `status` tells", asyn
   const other = new RestReader({ journal, tenant: "another" } as unknown as Scope, execution);
   await expect(other.read()).rejects.toMatchObject({ code: "execution_unknown" });
   expect(await runtime.wait(execution)).toEqual(await runtime.status(execution));
+});
+
+test("a conversation that goes on is read with its open programs alone, and with all of them once it has ended", async () => {
+  const { store, read, reader } = readingOf("talk");
+  const held = Promise.withResolvers<void>();
+  const reached = Promise.withResolvers<void>();
+  const pause = defineTool({
+    name: "pause",
+    description: "d",
+    input: z.object({}),
+    allowedCallers: ["programmatic"],
+    effect: "read",
+    handler: async () => {
+      reached.resolve();
+      await held.promise;
+      return 1;
+    },
+  });
+  const sandbox = createMemorySandbox();
+  await using runtime = await createRuntime({ tools: [pause], journal: store, sandbox, tenant: "t" });
+  const model = scriptedModel([
+    { programs: ["return 1;"] },
+    { programs: ["return tools.pause({});"] },
+    { text: "done" },
+  ]);
+  const ended = runtime.agent({ model, task: "Work.", execution: "talk" });
+  await reached.promise;
+  expect(await reader.read()).toBeUndefined();
+  const programs = (await Array.fromAsync(store.list())).filter(({ kind }) => kind === "program");
+  const [open, before] = programs.map(({ execution }) => execution);
+  expect(read).toContain(open);
+  expect(read).not.toContain(before);
+  held.resolve();
+  await ended;
+  expect((await reader.read())?.conversation?.ending).toMatchObject({ type: "answered", answer: "done" });
+  expect(read).toContain(before);
+  expect(await runtime.wait("talk")).toEqual(await runtime.status("talk"));
 });

@@ -84,6 +84,15 @@ export async function readPastConversation(
   });
 }
 
+/** Reads as much of a conversation as tells how it stands: of its programs those whose calls are open. What it has used is not whole. */
+export async function readStandingConversation(
+  journal: Journal,
+  execution: ExecutionId,
+  tenant: string,
+): Promise<PastConversation> {
+  return readBelow(journal, await readState(journal, execution, tenant), { agents: false, ended: false, ...NO_ITEMS });
+}
+
 async function readState(
   journal: Journal,
   execution: ExecutionId,
@@ -131,11 +140,16 @@ function refuseImpossible({ open }: ConversationState, content: Content, ids: Se
   }
 }
 
-/** What is known of a conversation in this state, with its programs, and with the agents that its calls have started. */
+interface BelowOptions extends Pick<ReadingOptions, "budget" | "itemBytes"> {
+  readonly agents?: boolean;
+  readonly ended?: boolean;
+}
+
+/** What is known of a conversation in this state, with its programs, and with the agents that its calls have started; `ended`: also of calls that have ended. */
 export async function readBelow(
   journal: Journal,
   state: KnownState,
-  { agents = true, ...reading }: { readonly agents?: boolean } & Pick<ReadingOptions, "budget" | "itemBytes"> = {},
+  { agents = true, ended = true, ...reading }: BelowOptions = {},
 ): Promise<PastConversation> {
   const { header, open } = state;
   const own = state.turns.slice(copiedTurns(state));
@@ -152,6 +166,7 @@ export async function readBelow(
     turn.calls.map((call) => ({ ...call, turn: index + copiedTurns(state) })),
   );
   for (const { type, id, turn } of made) {
+    if (!ended && !open.has(id)) continue;
     const child = childExecution(header.execution, id);
     if (type === "program_call") {
       if (!(await isChild(journal, child, "program", header, id))) continue;
