@@ -218,11 +218,12 @@ export function cannotWait(tool: string): PortcullisError {
 }
 
 export function handlerFailed(tool: string, callId: string, publicMessage: string | undefined) {
-  return failure(
-    "handler_failed",
-    tool,
-    publicMessage ?? `${tool} failed. The cause is in the operator's log, under call ${callId}.`,
-  );
+  return failure("handler_failed", tool, publicMessage ?? `${tool} failed. ${causeOf(callId)}`);
+}
+
+/** Where the operator finds why a handler has failed. */
+export function causeOf(callId: string): string {
+  return `The cause is in the operator's log, under call ${callId}.`;
 }
 
 /** The handler gave a value with its failure, as JSON text: if it has no sentence of its own, the value is the message. */

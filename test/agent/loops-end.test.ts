@@ -23,6 +23,16 @@ const look = defineTool({
   handler: ({ at }) => `seen ${at} ${"x".repeat(at)}`,
 });
 
+const direct = { input: z.object({}), allowedCallers: ["direct"], effect: "read" } as const;
+const broken = defineTool({
+  ...direct,
+  name: "broken",
+  description: "breaks",
+  handler: () => {
+    throw new Error("hunter2");
+  },
+});
+
 const call = (at = 0): ScriptedTurn => ({ calls: [{ tool: "look", input: { at } }] });
 const failure = { code: "server_failed", message: "down" } as const;
 
@@ -33,7 +43,7 @@ async function run<Answer = string>(
   models: (script: readonly ScriptedStep[]) => Model = scriptedModel,
 ) {
   const journal = createMemoryJournal();
-  const runtime = await createRuntime({ tools: [look], journal, sandbox, leaseMs: 100 });
+  const runtime = await createRuntime({ tools: [look, broken], journal, sandbox, leaseMs: 100 });
   onTestFinished(() => runtime[Symbol.asyncDispose]());
   const model = models(script) as ScriptedModel;
   const report = await runtime.agent<Answer>({ model, task: "Do it.", ...options });
@@ -43,7 +53,7 @@ async function run<Answer = string>(
     // Results of calls that are not made are appended with the ending, all or none.
     if (records[cut]?.type === "outcome" && isHost(records[cut - 1])) continue;
     const copy = await cutAfter(records, cut);
-    await using after = await createRuntime({ tools: [look], journal: copy, sandbox, leaseMs: 100 });
+    await using after = await createRuntime({ tools: [look, broken], journal: copy, sandbox, leaseMs: 100 });
     const { fallbacks, stopWhen, compact, answer } = options;
     const given = Object.entries({ fallbacks, stopWhen, compact, answer }).filter(([, value]) => value !== undefined);
     const resumed = await after.resumeAgent<Answer>(report.execution, {
@@ -152,6 +162,43 @@ describe("a model that repeats itself", () => {
     const two = [call(1), call(2)];
     const broken = await run([...two, ...two, call(3), ...two, { text: "Yes." }]);
     expect([broken.report.answer, saidIn(broken.report).join("")]).toEqual(["Yes.", ""]);
+  });
+
+  test.each<[string, ScriptedTurn, string]>([
+    ["fails, under another id each time", { calls: [{ tool: "broken" }] }, "broken"],
+    ["is large, and kept under another name each time", call(100_000), "look"],
+    [
+      "a program prints, and is kept under another name each time",
+      { programs: ["for (let n = 0; n < 9000; n++) console.log(n);"] },
+      "run_program",
+    ],
+    [
+      "a program returns, and is kept under another name each time",
+      { programs: ['return "x".repeat(100_000);'] },
+      "run_program",
+    ],
+  ])("is told of what %s", async (_, turn, tool) => {
+    const { report } = await run([turn, turn, turn, turn, { text: "No." }]);
+    expect(report.ending).toEqual({ type: "stuck", tool, times: 4 });
+  });
+
+  test("goes on while answers differ, also by an id, or by a name that something was given elsewhere", async () => {
+    let n = 0;
+    const steps = [
+      "call-1",
+      "call-2",
+      '{"artifact":"x-1"}',
+      '{"artifact":"x-2"}',
+      "result-1",
+      "result-2",
+      "under call 1.",
+    ];
+    const handler = () => steps[n++ % steps.length] ?? "";
+    const next = defineTool({ ...direct, name: "next", description: "next", handler });
+    await using runtime = await createRuntime({ tools: [next], sandbox });
+    const turns = steps.map((): ScriptedTurn => ({ calls: [{ tool: "next" }] }));
+    const { answer } = await runtime.agent({ model: scriptedModel([...turns, { text: "Yes." }]), task: "Do it." });
+    expect(answer).toBe("Yes.");
   });
 
   test("goes on where it does something else", async () => {
