@@ -25,7 +25,7 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/\((?:\?(?::|(<?[=!])|<[^=!>][^>]*>))?/uy`,
     String.raw`/\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u\{[0-9a-fA-F]+\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|c[a-zA-Z]|[pP]\{[^}]*\}|[^])/uy`,
     String.raw`/^(?:[0-9]+|0x[0-9a-f]*)$/`,
-    String.raw`/^(\S+) (\d+)(!?) (.*)$/s`,
+    String.raw`/^(\S+) (\d+)([!-]?) (.*)$/s`,
     String.raw`/^(\w+:\/\/[^/:@]*):.*@/`,
     String.raw`/^(?:json)?\s*\n/`,
     String.raw`/^(?:\/\/+|#+)/`,
