@@ -8,6 +8,8 @@ import { makeTool, openSession } from "../gate/open-session.ts";
 const sandbox = createMemorySandbox();
 /** Time that a call may wait where the test waits for its end. */
 const SHORT_MS = 30;
+/** The same where something has to be done before that end. */
+const ENOUGH_MS = 1000;
 /** Time that no test waits for. */
 const LONG_MS = 3_600_000;
 
@@ -85,7 +87,7 @@ describe("while its driver lives", () => {
       await journal.append("one", records, [{ type: "decision", call: "1", allow: true, by: "ann", at: Date.now() }]);
       return new Promise<never>(() => {});
     };
-    await using runtime = await open(journal, SHORT_MS, { approve });
+    await using runtime = await open(journal, ENOUGH_MS, { approve });
     const { outcome } = await runtime.execute("return await tools.pay({});", { execution: "one" });
     expect(outcome).toEqual({ type: "completed", value: 1 });
     expect(done).toEqual(["1"]);
