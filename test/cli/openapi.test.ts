@@ -142,7 +142,7 @@ describe("portcullis run --openapi", () => {
       () => [file('{ "name": "a", "name": "b" }')],
       'the key "name" stands twice',
     ],
-    ["a list", 2, () => [file([])], ": name: expected a name"],
+    ["a list", 2, () => [file([])], ": expected an object, got an array of 0"],
     [
       "a file without an address",
       2,

@@ -61,10 +61,10 @@ test("an install brings these packages and no other, of less than 40 MB", () => 
   expect(bytes).toBeLessThan(40 * 1024 * 1024);
 });
 
-/** Clients of a server, which node does not run: test/examples/http-client.test.ts. */
-const CLIENTS: ReadonlySet<string> = new Set(["http-client"]);
+/** Clients of a server that node does not run, and processes beside a database: they have files of tests in test/examples. */
+const ELSEWHERE: ReadonlySet<string> = new Set(["http-client", "owners"]);
 const examples = readdirSync(posix.join(root, "examples"), { withFileTypes: true }).flatMap((entry) =>
-  entry.isDirectory() && !CLIENTS.has(entry.name) ? entry.name : [],
+  entry.isDirectory() && !ELSEWHERE.has(entry.name) ? entry.name : [],
 );
 const commands = examples.flatMap((name) =>
   [...read(`examples/${name}/README.md`).matchAll(/^node (.+)$/gm)].map(([, args = ""]) => ({ name, args })),

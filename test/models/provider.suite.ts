@@ -18,6 +18,7 @@ import { survivesHostileReplies } from "./hostile-replies.ts";
 import { expectSameRequests } from "./restored.ts";
 import { type Served, serve, type Wire, type WireModelOptions, type WireStep, type WireTurn } from "./wire.ts";
 import { runs } from "../support/all-tests.ts";
+import { collectGarbage } from "../support/collect-garbage.ts";
 
 const sandbox = createMemorySandbox();
 const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
@@ -625,7 +626,14 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
       const { ending } = await ask(served, {
         tools: [f.tool],
         signal: controller.signal,
-        onEvent: (event) => event.type === "text" && controller.abort(),
+        onEvent: (event) => {
+          if (event.type !== "text") return;
+          // A `Request` forgets the signal that it was made with once it is garbage.
+          setImmediate(() => {
+            collectGarbage();
+            controller.abort();
+          });
+        },
       });
       await served.abandoned;
       expect([ending.type, f.inputs]).toEqual(["cancelled", []]);

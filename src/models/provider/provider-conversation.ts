@@ -200,7 +200,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     checkToolChoice(this.#place, this.opening, toolChoice, this.#found);
     this.#toolChoice = toolChoice;
     this.opaque = undefined;
-    this.#requests.begin(request.onRetry);
+    this.#requests.begin(request.onRetry, request.signal);
     let spent: ModelUsage | undefined;
     for (;;) {
       const own = (given: string) => this.names.own(given);

@@ -36,6 +36,7 @@ export class ProviderRequests {
   /** Whether a request got a reply without an error status, since this was set to false. */
   isAnswered = false;
   #until = 0;
+  #signal: AbortSignal | undefined;
   /** The error of `onRetry`, which ends the turn. */
   stopped: { readonly error: unknown } | undefined;
 
@@ -47,17 +48,23 @@ export class ProviderRequests {
     this.begin();
   }
 
-  /** Begins a turn: its attempts and its time are counted anew. */
-  begin(onRetry: OnRetry = () => {}): void {
+  /**
+   * Begins a turn: its attempts and its time are counted anew. `signal` ends its requests. It is taken from here, because the
+   * signal of a `Request`, which some SDKs make, is not aborted any more once that is garbage.
+   */
+  begin(onRetry: OnRetry = () => {}, signal?: AbortSignal): void {
     this.#onRetry = onRetry;
+    this.#signal = signal;
     this.attempts = 0;
     this.#until = performance.now() + this.#bounds.retryMs;
     this.stopped = undefined;
   }
 
   readonly fetch: typeof globalThis.fetch = async (input, init) => {
-    const sent = typeof init?.body === "string" ? { ...init, body: wellFormedJson(init.body) } : init;
-    const signal = sent?.signal ?? undefined;
+    const signals = [this.#signal, init?.signal].filter((one) => one !== undefined && one !== null);
+    const signal = signals.length > 1 ? AbortSignal.any(signals) : signals[0];
+    const body = typeof init?.body === "string" ? { body: wellFormedJson(init.body) } : {};
+    const sent = { ...init, ...body, ...(signal && { signal }) };
     for (;;) {
       this.attempts += 1;
       this.isAnswered = false;

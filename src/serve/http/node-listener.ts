@@ -8,6 +8,12 @@ const DISCARD_MS = 5000;
 /** Methods that a web-standard `Request` cannot have. */
 const NO_REQUEST: ReadonlySet<string> = new Set(["CONNECT", "TRACE", "TRACK"]);
 
+/**
+ * Holds each request as long as the signal that it was made with. The signal that a request gives is aborted by that one only
+ * while the request itself is held, and who waits for it may hold no more than the signal.
+ */
+const linked = new WeakMap<AbortSignal, Request>();
+
 export type Fetch = (request: Request) => Promise<Response>;
 
 export interface ListenerOptions {
@@ -80,12 +86,14 @@ function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
   const query = url.indexOf("?");
   address.pathname = query < 0 ? url : url.slice(0, query);
   address.search = query < 0 ? "" : url.slice(query);
-  return new Request(address, {
+  const request = new Request(address, {
     method,
     headers,
     signal,
     ...(hasBody ? { body: bodyOf(incoming), duplex: "half" } : {}),
   });
+  linked.set(signal, request);
+  return request;
 }
 
 /** The body is read on demand: most refused requests are refused by their headers. */

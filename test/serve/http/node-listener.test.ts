@@ -2,10 +2,12 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, request, type RequestListener } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { buffer, text } from "node:stream/consumers";
+import { setImmediate } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { nodeListener } from "../../../src/serve/http/node-listener.ts";
 import { readJson } from "../../../src/serve/http/read-json.ts";
 import { Lane } from "../../../src/values/slice-scheduler.ts";
+import { collectGarbage } from "../../support/collect-garbage.ts";
 import { keyOf, openServer } from "../servers.ts";
 
 /** Serves it by a server of node's own, and gives its address. */
@@ -54,6 +56,27 @@ test.each(["PROPFIND", "TRACE", "PUT"])("%s is refused with a code, by node's pa
     405,
     { error: { code: "method_unknown" } },
   ]);
+});
+
+test("a client that leaves aborts the signal of its request, also when the request itself is garbage by then", async () => {
+  const asked = Promise.withResolvers<void>();
+  const aborted = Promise.withResolvers<void>();
+  const fetched = ({ signal }: Request) =>
+    new Promise<Response>((resolve) => {
+      signal.addEventListener("abort", () => {
+        aborted.resolve();
+        resolve(new Response());
+      });
+      asked.resolve();
+    });
+  const url = await serve(nodeListener(fetched, { idleMs: 1000, onError: () => {} }));
+  const client = request(url).on("error", () => {});
+  client.end();
+  await asked.promise;
+  await setImmediate();
+  collectGarbage();
+  client.destroy();
+  await aborted.promise;
 });
 
 /** Sends a body as chunks of one byte, and resolves with the answer. */

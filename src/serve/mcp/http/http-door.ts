@@ -35,6 +35,8 @@ const NO_BODY: Body = { message: undefined, bytes: 0 };
 interface Answering {
   readonly key: Key;
   readonly end: AbortController;
+  /** Held here until it is answered: a request that is garbage aborts its signal no more. */
+  readonly request: Request;
 }
 
 export interface HttpDoorParts {
@@ -106,11 +108,12 @@ export class HttpDoor implements AsyncDisposable {
     held.defer(this.#hold(key.id, body.bytes));
     const onFirst = valueBytes === 0 ? () => {} : this.#hold(key.id, valueBytes);
     held.defer(onFirst);
-    const answering = { key, end: new AbortController() };
+    const end = new AbortController();
+    const { signal } = end;
+    const answering = { key, end, request: endedBy(request, signal) };
     this.#answering.add(answering);
     held.defer(() => this.#answering.delete(answering));
-    const { signal } = answering.end;
-    const response = await until(signal, this.#handle(endedBy(request, signal), key, body));
+    const response = await until(signal, this.#handle(answering.request, key, body));
     const refusal = (problem: RequestProblem) => refusalOf(body.message, problem);
     const counted = isStream(response) ? countedStream(response, { open, key: key.id, onFirst, refusal }) : response;
     const rest = held.move();
