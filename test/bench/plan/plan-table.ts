@@ -2,7 +2,7 @@ import { markdown } from "../table.js";
 import { type Costs, type Demand, planFleet } from "./fleet-plan.ts";
 
 /** What `make bench-fleet` measured last (docs/fleet.md, "Sizes"), and connections that one PostgreSQL is assumed to allow. */
-const COSTS: Costs = { appendsPerSecond: 651, bytesWaiting: 3_613, connections: 2000 };
+const COSTS: Costs = { appendsPerSecond: 2854, bytesWaiting: 3_614, connections: 2000 };
 
 const SEED = 27;
 const ALONE: Demand = {
