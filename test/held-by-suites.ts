@@ -93,6 +93,7 @@ export const HELD_BY_SUITES: ReadonlySet<string> = new Set([
   "src/host/work-under-way.ts",
   "src/journal/artifact-space.ts",
   "src/journal/find-if-known.ts",
+  "src/journal/given-back.ts",
   "src/journal/journal-error.ts",
   "src/journal/sqlite/database.ts",
   "src/journal/sqlite/statements.ts",

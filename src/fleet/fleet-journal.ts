@@ -1,3 +1,4 @@
+import { isGivenBack } from "../journal/given-back.ts";
 import { PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type {
@@ -122,7 +123,7 @@ export class FleetJournal implements Journal {
   async renew(execution: ExecutionId, lease: Lease): Promise<Head> {
     const head = await this.store.renew(execution, lease);
     const isHeld = [...this.workers].some((worker) => worker.isHeld(execution));
-    if (lease.until <= Date.now() && !isHeld) {
+    if (isGivenBack(lease) && !isHeld) {
       const { tenant } = await this.store.find(execution);
       await this.#queue.wake([{ execution, tenant }]);
     }

@@ -1,3 +1,4 @@
+import { isGivenBack } from "./given-back.ts";
 import { AppendListeners } from "./append-listeners.ts";
 import { given } from "../option-rules/given.ts";
 import { type OptionsOf, readOptions, wholeNumberOrInfinity } from "../option-rules/options.ts";
@@ -114,7 +115,7 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
       const entry = find(execution);
       if (entry.lease?.driver !== lease.driver) throw driverChanged(execution, entry.lease?.driver, lease);
       entry.lease = lease;
-      if (lease.until <= Date.now()) listeners.tell({ execution, head: entry.records.length, left: true });
+      if (isGivenBack(lease)) listeners.tell({ execution, head: entry.records.length, left: true });
       return entry.records.length;
     },
     held: async () => heldOf(entries),

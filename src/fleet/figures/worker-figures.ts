@@ -1,3 +1,4 @@
+import { isGivenBack } from "../../journal/given-back.ts";
 import { randomUUID } from "node:crypto";
 import type { ExecutionId } from "../../journal/execution-id.ts";
 import type { ExecutionSummary } from "../../journal/journal.ts";
@@ -5,9 +6,6 @@ import type { Roster } from "./roster.ts";
 
 /** How often a worker tells of itself, in milliseconds. */
 const TELLING_MS = 5000;
-
-/** Below it a time is no moment: half a year after 1970. */
-const FIRST_MOMENT = 15_768_000_000;
 
 /** What a worker has claimed, and tells the roster of its fleet every few seconds. A tell that fails is made up for by the next one. */
 export class FiguresOfWorker {
@@ -29,8 +27,7 @@ export class FiguresOfWorker {
 
   /** The worker is about to take an execution up. */
   noteLook({ execution, lease }: Pick<ExecutionSummary, "execution" | "lease">): void {
-    // A lease that was given back ended in 1970.
-    this.#looks.set(execution, lease !== undefined && lease.until > FIRST_MOMENT);
+    this.#looks.set(execution, lease !== undefined && !isGivenBack(lease));
   }
 
   /** An execution was claimed, by this worker if it has looked at it. */

@@ -1,7 +1,7 @@
+import { FIRST_MOMENT, isGivenBack } from "../given-back.ts";
 import type { Head, Lease } from "../journal.ts";
 import type { PackedRecord } from "../packing/large-texts.ts";
 import type { Header } from "../record.ts";
-import { FIRST_MOMENT } from "./connection/database-clock.ts";
 import type { Row, Statement } from "./connection/database.ts";
 import { quoted } from "./tables/migrations.ts";
 import { storedName } from "./tables/names.ts";
@@ -97,7 +97,7 @@ export function changedOf(rows: readonly Row[]): ReadonlyMap<number, Changed> {
 
 /** Whether others are told of a change: it appends, or its driver gives the execution back. */
 export function isTold({ records, lease }: Change): boolean {
-  return records.length > 0 || (lease !== undefined && lease.until < FIRST_MOMENT);
+  return records.length > 0 || (lease !== undefined && isGivenBack(lease));
 }
 
 /**

@@ -1,3 +1,4 @@
+import { isGivenBack } from "../given-back.ts";
 import { randomUUID } from "node:crypto";
 import { errorAt } from "../../errors.ts";
 import { given } from "../../option-rules/given.ts";
@@ -232,7 +233,7 @@ class DatabaseJournal implements PostgresJournal {
     const kept = await this.#clock.kept(lease);
     const { changed } = await this.#make({ execution, expected: undefined, records: [], ends: false, lease: kept });
     if (changed) {
-      if (lease.until <= Date.now()) this.#listeners.tell({ execution, head: changed.head, left: true });
+      if (isGivenBack(lease)) this.#listeners.tell({ execution, head: changed.head, left: true });
       return changed.head;
     }
     throw driverChanged(execution, (await this.#get(execution)).summary.lease?.driver, lease);

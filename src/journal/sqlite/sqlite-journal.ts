@@ -1,3 +1,4 @@
+import { isGivenBack } from "../given-back.ts";
 import type { DatabaseSync } from "node:sqlite";
 import { errorAt, PortcullisError } from "../../errors.ts";
 import { given } from "../../option-rules/given.ts";
@@ -222,7 +223,7 @@ class FileJournal implements SqliteJournal {
       this.#statements.setLease.run(lease.until, number);
       return head;
     });
-    if (lease.until <= Date.now()) this.#listeners.tell({ execution, head: renewed, left: true });
+    if (isGivenBack(lease)) this.#listeners.tell({ execution, head: renewed, left: true });
     return renewed;
   }
 

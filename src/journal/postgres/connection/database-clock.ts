@@ -1,4 +1,5 @@
 import type { PoolClient } from "pg";
+import { isGivenBack } from "../../given-back.ts";
 import type { Lease } from "../../journal.ts";
 import type { Database, Row } from "./database.ts";
 
@@ -60,11 +61,8 @@ export class DatabaseClock {
   }
 }
 
-/** Below it a time is no moment but a sign that a lease is over: half a year after 1970. */
-export const FIRST_MOMENT = 15_768_000_000;
-
 function moved(lease: Lease, ms: number): Lease {
-  return ms === 0 || lease.until < FIRST_MOMENT ? lease : { ...lease, until: lease.until + ms };
+  return ms === 0 || isGivenBack(lease) ? lease : { ...lease, until: lease.until + ms };
 }
 
 /** What a clock is ahead, in milliseconds; 0 if the measurement may explain it. */
