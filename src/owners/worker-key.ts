@@ -1,7 +1,5 @@
-import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
-
-const CIPHER = "aes-256-gcm";
-const [IV_BYTES, TAG_BYTES] = [12, 16];
+import { createHmac } from "node:crypto";
+import { openText, sealText } from "../values/sealed-text.ts";
 
 /** What a sealed key is for. Under any other address, execution or tenant it cannot be opened. */
 export interface SealedFor {
@@ -18,28 +16,14 @@ export function workerKeyOf(secret: string): string {
   return createHmac("sha256", secret).update("portcullis owner's workers").digest("base64url");
 }
 
-/** The key of an execution as a journal holds it: who reads it there, and is no worker of this owner, cannot use it. */
+/** The key of an execution as a journal holds it: a reader of the journal that is no worker of this owner cannot use it. */
 export function sealForWorkers(workerKey: string, key: string, about: SealedFor): string {
-  const iv = randomBytes(IV_BYTES);
-  const cipher = createCipheriv(CIPHER, bytesOf(workerKey), iv, { authTagLength: TAG_BYTES }).setAAD(nameOf(about));
-  const sealed = Buffer.concat([cipher.update(key, "utf8"), cipher.final()]);
-  return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString("base64url");
+  return sealText(bytesOf(workerKey), key, nameOf(about));
 }
 
 /** Undefined for a text that was not sealed with this key for this use. */
 export function openAsWorker(workerKey: string, sealed: string, about: SealedFor): string | undefined {
-  const bytes = Buffer.from(sealed, "base64url");
-  if (bytes.length < IV_BYTES + TAG_BYTES) return undefined;
-  const [iv, tag] = [bytes.subarray(0, IV_BYTES), bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES)];
-  try {
-    const cipher = createDecipheriv(CIPHER, bytesOf(workerKey), iv, { authTagLength: TAG_BYTES })
-      .setAAD(nameOf(about))
-      .setAuthTag(tag);
-    return Buffer.concat([cipher.update(bytes.subarray(IV_BYTES + TAG_BYTES)), cipher.final()]).toString("utf8");
-  } catch {
-    // Another key, or another use.
-    return undefined;
-  }
+  return openText(bytesOf(workerKey), sealed, nameOf(about));
 }
 
 /** A key of any length, as the bytes that the cipher takes. */
@@ -47,6 +31,6 @@ function bytesOf(workerKey: string): Buffer {
   return createHmac("sha256", workerKey).update("portcullis sealed key").digest();
 }
 
-function nameOf({ url, execution, tenant }: SealedFor): Buffer {
-  return Buffer.from(JSON.stringify([url, execution, tenant]));
+function nameOf({ url, execution, tenant }: SealedFor): string {
+  return JSON.stringify([url, execution, tenant]);
 }
