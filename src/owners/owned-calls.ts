@@ -70,7 +70,7 @@ export class OwnedCalls {
     const known = this.#calls.get(key);
     if (known && known.digest !== digest) return { type: "conflict" };
     if (known && !known.isCancelled) return { type: "answer", answer: known.answer };
-    // It may have taken effect, and is made again only for who does not ask whether it was made.
+    // It may have taken effect: a request that says where the call was sent before must not make it again.
     if (known && call.sentTo !== undefined) return { type: "unknown" };
     const isElsewhere = call.sentTo !== undefined && call.sentTo !== this.instance;
     if (isElsewhere || (call.sentTo !== undefined && this.#hasForgotten)) return { type: "unknown" };

@@ -1,18 +1,18 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { portcullis, root, start } from "../cli/command.ts";
-import { noPostgres, PostgresServer } from "../postgres-support/postgres-server.ts";
+import { noPostgres, type PostgresServer } from "../postgres-support/postgres-server.ts";
+import { usePostgres } from "../postgres-support/use-postgres.ts";
 
 const OWNER_KEY = "a-secret-of-24-characters-or-more";
 const BANK = { BANK_TOKEN: "bank-token-of-the-owner" };
 
 describe.skipIf(noPostgres)("the example of owners", () => {
   let server: PostgresServer;
-  beforeAll(async () => {
-    server = await PostgresServer.start();
-  }, 120_000);
-  afterAll(() => server[Symbol.asyncDispose](), 60_000);
+  usePostgres((started) => {
+    server = started;
+  });
 
   test("a worker without tools and secrets charges invoices by an owner, and the large one is approved", async () => {
     const environment = { PORTCULLIS_OWNER_KEY: OWNER_KEY, ...BANK };

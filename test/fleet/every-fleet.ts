@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe } from "vitest";
+import { describe } from "vitest";
 import { createFleet } from "../../src/fleet/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createPostgresJournal } from "../../src/journal/postgres/postgres-journal.ts";
-import { noPostgres, PostgresServer } from "../postgres-support/postgres-server.ts";
+import { noPostgres, type PostgresServer } from "../postgres-support/postgres-server.ts";
+import { usePostgres } from "../postgres-support/use-postgres.ts";
 import type { SharedFleet } from "./fleet.suite.ts";
 import { MemoryQueue } from "./memory-queue.ts";
 
@@ -22,10 +23,9 @@ export function overEveryFleet(suite: (name: string, open: () => Promise<SharedF
   describe.skipIf(noPostgres)("with PostgreSQL", () => {
     let server: PostgresServer;
     let count = 0;
-    beforeAll(async () => {
-      server = await PostgresServer.start();
-    }, 120_000);
-    afterAll(() => server[Symbol.asyncDispose](), 60_000);
+    usePostgres((started) => {
+      server = started;
+    });
 
     suite("PostgreSQL and pg-boss", async () => {
       const database = `fleet_${(count += 1)}`;

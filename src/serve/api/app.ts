@@ -110,7 +110,7 @@ export function createApp(parts: AppParts): (request: Request) => Promise<Respon
   };
 }
 
-/** Paths of who runs the process. */
+/** Paths for the operator of the process. */
 const OPERATOR_PATHS: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics"]);
 
 const PATHS_AT = {

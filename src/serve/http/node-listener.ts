@@ -10,7 +10,7 @@ const NO_REQUEST: ReadonlySet<string> = new Set(["CONNECT", "TRACE", "TRACK"]);
 
 /**
  * Holds each request as long as the signal that it was made with. The signal that a request gives is aborted by that one only
- * while the request itself is held, and who waits for it may hold no more than the signal.
+ * while the request itself is held, and what waits for it may hold no more than the signal.
  */
 const linked = new WeakMap<AbortSignal, Request>();
 

@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { createFleet } from "../../../src/fleet/index.ts";
 import { createRuntime, defineTool } from "../../../src/index.ts";
 import { createPostgresJournal } from "../../../src/journal/postgres/postgres-journal.ts";
 import { createMemorySandbox } from "../../../src/testing.ts";
-import { noPostgres, PostgresServer } from "../../postgres-support/postgres-server.ts";
+import { noPostgres, type PostgresServer } from "../../postgres-support/postgres-server.ts";
+import { usePostgres } from "../../postgres-support/use-postgres.ts";
 import { MemoryQueue } from "../memory-queue.ts";
 
 const common = {
@@ -21,10 +22,9 @@ const tools = [
 describe.skipIf(noPostgres)("tables of a fleet whose queue is not pg-boss", () => {
   let server: PostgresServer;
   let count = 0;
-  beforeAll(async () => {
-    server = await PostgresServer.start();
-  }, 120_000);
-  afterAll(() => server[Symbol.asyncDispose](), 60_000);
+  usePostgres((started) => {
+    server = started;
+  });
 
   /** A database and a queue of the test's own, and processes of its fleet. */
   async function share() {

@@ -1,18 +1,18 @@
 import { Client, Pool, type QueryResult } from "pg";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { PgBossQueue } from "../../../src/fleet/queue/pg-boss-queue.ts";
 import type { QueueDatabase } from "../../../src/fleet/queue/queue-database.ts";
 import type { Wake } from "../../../src/fleet/queue/wake-queue.ts";
 import { ALL_TESTS } from "../../support/all-tests.ts";
-import { noPostgres, PostgresServer } from "../../postgres-support/postgres-server.ts";
+import { noPostgres, type PostgresServer } from "../../postgres-support/postgres-server.ts";
+import { usePostgres } from "../../postgres-support/use-postgres.ts";
 
 describe.skipIf(noPostgres)("the queue in pg-boss", () => {
   let server: PostgresServer;
   let count = 0;
-  beforeAll(async () => {
-    server = await PostgresServer.start();
-  }, 120_000);
-  afterAll(() => server[Symbol.asyncDispose](), 60_000);
+  usePostgres((started) => {
+    server = started;
+  });
 
   /** A database of the test's own, and the connections and queues of processes. */
   async function share() {

@@ -2,20 +2,20 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import * as fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Appended } from "../../../src/journal/journal.ts";
 import { createPostgresJournal, type PostgresJournal } from "../../../src/journal/postgres/postgres-journal.ts";
-import { noPostgres, PostgresServer } from "../../postgres-support/postgres-server.ts";
+import { noPostgres, type PostgresServer } from "../../postgres-support/postgres-server.ts";
+import { usePostgres } from "../../postgres-support/use-postgres.ts";
 import { runs } from "../../support/all-tests.ts";
 import { listed } from "../journal-suite.ts";
 import { header, outcome, turn } from "../records.ts";
 
 describe.skipIf(noPostgres)("many writers of one database", () => {
   let server: PostgresServer;
-  beforeAll(async () => {
-    server = await PostgresServer.start();
-  }, 120_000);
-  afterAll(() => server[Symbol.asyncDispose]());
+  usePostgres((started) => {
+    server = started;
+  });
 
   const open = (schema: string, appendsPerCommit?: number) =>
     createPostgresJournal({

@@ -1,13 +1,14 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { createFleet } from "../../../../src/fleet/index.ts";
 import { createRuntime, createSqliteJournal, defineTool, type RuntimeOptions } from "../../../../src/index.ts";
 import { createPostgresJournal } from "../../../../src/journal/postgres/postgres-journal.ts";
 import { createMemorySandbox } from "../../../../src/testing.ts";
-import { noPostgres, PostgresServer } from "../../../postgres-support/postgres-server.ts";
+import { noPostgres, type PostgresServer } from "../../../postgres-support/postgres-server.ts";
+import { usePostgres } from "../../../postgres-support/use-postgres.ts";
 import { portcullis } from "../../command.ts";
 
 const pay = defineTool({
@@ -88,10 +89,9 @@ describe("decide --grant", () => {
 
 describe.skipIf(noPostgres)("decide on a journal in PostgreSQL", () => {
   let server: PostgresServer;
-  beforeAll(async () => {
-    server = await PostgresServer.start();
-  }, 120_000);
-  afterAll(() => server[Symbol.asyncDispose](), 60_000);
+  usePostgres((started) => {
+    server = started;
+  });
 
   test("wakes a worker of the fleet at once, and makes no queue where there is no fleet", async () => {
     const url = server.url();

@@ -2,9 +2,10 @@ import { createRuntime } from "portcullis";
 import { createFleet } from "portcullis/fleet";
 import { createPostgresJournal } from "portcullis/journal";
 import { createMemorySandbox } from "portcullis/testing";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { tool } from "../../../support/tools.ts";
-import { noPostgres, PostgresServer } from "../../../postgres-support/postgres-server.ts";
+import { noPostgres, type PostgresServer } from "../../../postgres-support/postgres-server.ts";
+import { usePostgres } from "../../../postgres-support/use-postgres.ts";
 import { fixtures, portcullis, start } from "../../command.ts";
 
 test("a worker is told which journal it needs", async () => {
@@ -34,10 +35,9 @@ test("serve drives elsewhere only with a journal that workers reach", async () =
 
 describe.skipIf(noPostgres)("with PostgreSQL", () => {
   let server: PostgresServer;
-  beforeAll(async () => {
-    server = await PostgresServer.start();
-  }, 120_000);
-  afterAll(() => server[Symbol.asyncDispose](), 60_000);
+  usePostgres((started) => {
+    server = started;
+  });
 
   test("a worker drives what is submitted, ends with 0 when it is told to, and names no password", async () => {
     await using journal = createPostgresJournal({ url: server.url() });
