@@ -42,7 +42,6 @@ test("an ended execution whose last record cannot be read is listed as unreadabl
     await journal.create(header(id));
     await journal.append(id, 1, [outcome]);
   }
-  // A role of a tenant may write that an execution has more records than it has.
   const wrong: Journal = Object.create(journal, {
     read: {
       value: (id: string, options?: ReadOptions) => {

@@ -32,7 +32,6 @@ import { POSTGRES_JOURNAL_RULES, type PostgresJournalOptions } from "./postgres-
 import { pruneExecutions } from "./prune.ts";
 import { type RequestListener, Requests } from "./requests.ts";
 import { keepShapes, readShapes } from "./shapes.ts";
-import { grantTenants } from "./tables/tenant-roles.ts";
 import { type FoundExecution, PAGE_BYTES, type PageRow, StoredRows } from "./stored-rows.ts";
 
 export interface StatementOptions {
@@ -66,17 +65,12 @@ export interface PostgresJournal extends StoredJournal, AsyncDisposable {
    */
   onNotify(channel: string, listener: NoticeListener): Disposable;
   /**
-   * Asks whatever process drives an execution, by a row that a role may write for executions of its tenants alone. A request
-   * that no process hears is lost.
+   * Asks whatever process drives an execution, by a row that only a role with rights to the tables can write. A request that
+   * no process hears is lost.
    */
   request(execution: string, request: string): Promise<void>;
   /** Tells a listener of the requests of all processes. Dispose of what is returned to listen no more. */
   onRequest(listener: RequestListener): Disposable;
-  /**
-   * Lets a role of the database, which another process connects as, read and append to executions of these tenants alone,
-   * in place of those that it had. Only the owner of the tables may, which no policy binds.
-   */
-  grantTenants(role: string, tenants: readonly string[]): Promise<void>;
 }
 
 /** A text and what is parsed from it are in memory together. */
@@ -272,10 +266,6 @@ class DatabaseJournal implements PostgresJournal {
 
   transaction<Value>(run: (executeSql: ExecuteSql) => Promise<Value>): Promise<Value> {
     return this.#database.transaction((client) => run((text, values) => this.#database.queryOn(client, text, values)));
-  }
-
-  grantTenants(role: string, tenants: readonly string[]): Promise<void> {
-    return grantTenants(this.#database, role, tenants);
   }
 
   shapes(tenant: string): Promise<readonly KeptShape[]> {

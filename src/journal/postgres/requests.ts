@@ -13,8 +13,8 @@ const KEPT_S = 60;
 const [AT_ONCE, REMEMBERED] = [1000, 10_000];
 
 /**
- * Requests to whatever process drives an execution. They are rows, which a role has for executions of its tenants alone; the
- * notice says only which row to read, so that a notice that any client of the database has sent asks for nothing.
+ * Requests to whatever process drives an execution. They are rows; the notice says only which row to read, so that a notice of
+ * a client of the database without rights to the tables asks for nothing.
  */
 export class Requests {
   readonly #database: Database;

@@ -107,7 +107,7 @@ async function rightsFinding(client: ClientBase, schema: string): Promise<Journa
        has_table_privilege(${table("records")}, 'DELETE') AS deletes`,
   );
   if (rows[0]?.may !== true) {
-    const detail = `the role of the URL may not read and append in the schema ${schema}: its owner grants that with journal.grantTenants(role, tenants), or give a role that owns it`;
+    const detail = `the role of the URL may not read and append in the schema ${schema}: let its owner grant the rights, or give a role that owns it`;
     return { what, state: "missing", detail, code: "journal_read_only" };
   }
   const detail = rows[0].deletes

@@ -27,7 +27,7 @@ const OF_CONNECTION = /connection|timeout|not queryable|cannot connect/i;
 /** A table or a column is missing, or a table is there already. */
 const NO_TABLE: ReadonlySet<string> = new Set(["42P01", "42703", "42P07"]);
 /** Statements of others may name tables of theirs. */
-const OWN_TABLE = /"(?:\w{1,48}\.)?(?:executions|records|texts|uses|journal_format|tenant_roles|requests)"/;
+const OWN_TABLE = /"(?:\w{1,48}\.)?(?:executions|records|texts|uses|journal_format|requests)"/;
 
 const SYSTEM_ERRORS: ReadonlySet<string> = new Set([
   "ECONNREFUSED",

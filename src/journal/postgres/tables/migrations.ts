@@ -1,7 +1,5 @@
 import type { ClientBase, PoolClient } from "pg";
 import { PortcullisError } from "../../../errors.ts";
-import { MAX_STORED_NAME } from "./names.ts";
-import { grantAgain } from "./role-grants.ts";
 import { inTransaction } from "../connection/transaction.ts";
 
 /** Begins the number of the lock under which the tables are made or changed; a hash of the schema's name follows. */
@@ -45,7 +43,6 @@ const STEPS: readonly ((schema: string) => string)[] = [
       PRIMARY KEY (execution, sha256)
     );
     CREATE INDEX uses_of_text ON ${schema}.uses (tenant, sha256);
-    ${ROLES(schema)}
   `,
   // What is due is found without what rests, however much that is.
   (schema) => `
@@ -53,15 +50,7 @@ const STEPS: readonly ((schema: string) => string)[] = [
     CREATE INDEX executions_due ON ${schema}.executions (leased_until) WHERE NOT ended AND rests_until IS NULL;
     CREATE INDEX executions_resting ON ${schema}.executions (rests_until) WHERE NOT ended AND rests_until IS NOT NULL;
   `,
-  // Not validated: rows of before are left as they are, and lists pass over those that cannot be read.
   (schema) => `
-    ALTER TABLE ${schema}.executions ADD CONSTRAINT is_execution CHECK (
-      started_at BETWEEN 0 AND ${MOST} AND head > 0 AND kind IN ('program', 'conversation', 'call')
-      AND (leased_until IS NULL OR leased_until BETWEEN 0 AND ${MOST})
-      AND octet_length(id) <= ${MAX_STORED_NAME} AND octet_length(tenant) <= ${MAX_STORED_NAME}
-      AND (parent IS NULL OR octet_length(parent) <= ${MAX_STORED_NAME})
-      AND (driver IS NULL OR octet_length(driver) <= ${MAX_STORED_NAME})
-    ) NOT VALID;
     CREATE TABLE ${schema}.requests (
       number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
       at timestamptz NOT NULL DEFAULT now(),
@@ -69,8 +58,6 @@ const STEPS: readonly ((schema: string) => string)[] = [
       request text NOT NULL CHECK (octet_length(request) <= 64)
     );
     CREATE INDEX requests_by_time ON ${schema}.requests (at);
-    ALTER TABLE ${schema}.requests ENABLE ROW LEVEL SECURITY;
-    CREATE POLICY of_tenant ON ${schema}.requests USING (${schema}.is_of_tenant(execution));
   `,
   // What the workers that looked at an execution did not have: a line that says what, and lines with names.
   (schema) => `
@@ -87,8 +74,6 @@ const STEPS: readonly ((schema: string) => string)[] = [
       kept_at bigint NOT NULL,
       PRIMARY KEY (tenant, digest)
     );
-    ALTER TABLE ${schema}.shapes ENABLE ROW LEVEL SECURITY;
-    CREATE POLICY of_tenant ON ${schema}.shapes USING (tenant IN (SELECT ${schema}.tenants()));
   `,
   // A page of what was submitted is found without the rest of it.
   (schema) => `
@@ -96,42 +81,6 @@ const STEPS: readonly ((schema: string) => string)[] = [
       WHERE NOT ended AND rests_until IS NULL AND leased_until IS NULL;
   `,
 ];
-
-/** The largest amount that JavaScript has. */
-const MOST = Number.MAX_SAFE_INTEGER;
-
-/**
- * A role of the database that stands in `tenant_roles` sees and writes rows of its tenants alone. The owner of the tables
- * is bound by no policy.
- */
-const ROLES = (schema: string) => `
-    CREATE TABLE ${schema}.tenant_roles (
-      role name NOT NULL,
-      tenant text COLLATE "C" NOT NULL,
-      PRIMARY KEY (role, tenant)
-    );
-    CREATE FUNCTION ${schema}.tenants() RETURNS SETOF text LANGUAGE sql STABLE SECURITY DEFINER
-      SET search_path = pg_catalog, pg_temp
-      AS $$ SELECT tenant FROM ${schema}.tenant_roles WHERE role = session_user $$;
-    -- Volatile, so that it sees an execution that the same statement makes.
-    CREATE FUNCTION ${schema}.is_of_tenant(execution bigint) RETURNS boolean LANGUAGE sql VOLATILE SECURITY DEFINER
-      SET search_path = pg_catalog, pg_temp
-      AS $$ SELECT EXISTS (
-        SELECT 1 FROM ${schema}.executions WHERE number = execution AND tenant IN (SELECT ${schema}.tenants())
-      ) $$;
-    ALTER TABLE ${schema}.executions ENABLE ROW LEVEL SECURITY;
-    CREATE POLICY of_tenant ON ${schema}.executions USING (tenant IN (SELECT ${schema}.tenants()));
-    ALTER TABLE ${schema}.records ENABLE ROW LEVEL SECURITY;
-    CREATE POLICY of_tenant ON ${schema}.records FOR SELECT
-      USING (EXISTS (SELECT 1 FROM ${schema}.executions WHERE number = execution));
-    CREATE POLICY for_tenant ON ${schema}.records FOR INSERT WITH CHECK (${schema}.is_of_tenant(execution));
-    ALTER TABLE ${schema}.texts ENABLE ROW LEVEL SECURITY;
-    CREATE POLICY of_tenant ON ${schema}.texts USING (tenant IN (SELECT ${schema}.tenants()));
-    ALTER TABLE ${schema}.uses ENABLE ROW LEVEL SECURITY;
-    CREATE POLICY of_tenant ON ${schema}.uses USING (
-      tenant IN (SELECT ${schema}.tenants()) AND EXISTS (SELECT 1 FROM ${schema}.executions WHERE number = execution)
-    );
-`;
 
 /** The version of the tables that this package makes. */
 export const NEWEST_FORMAT = STEPS.length;
@@ -153,7 +102,6 @@ export async function migrate(client: PoolClient, schema: string, where: string)
       await client.query(`CREATE TABLE ${name}.journal_format (version integer NOT NULL);
         INSERT INTO ${name}.journal_format VALUES (0)`);
     for (const step of STEPS.slice(found)) await client.query(step(name));
-    await grantAgain(client, name);
     await client.query(`UPDATE ${name}.journal_format SET version = ${STEPS.length}`);
   });
 }

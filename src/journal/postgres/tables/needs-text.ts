@@ -15,7 +15,7 @@ export function needsText({ what, names }: WorkerNeeds): string {
   return [what, ...lines].join("\n");
 }
 
-/** Undefined for any other text: a role of a tenant may write it. */
+/** Undefined for any other text. */
 export function needsOf(stored: unknown): WorkerNeeds | undefined {
   if (typeof stored !== "string") return undefined;
   const [what, ...names] = stored.split("\n", 1 + NAMES);
