@@ -1,6 +1,7 @@
 import type { Logs } from "../outcome.ts";
 import { type Measured, readPlainData } from "../../values/json/plain-data.ts";
 import { endsOf } from "../../values/cut-middle.ts";
+import { occurrences } from "../../values/occurrences.ts";
 import type { Limits } from "../limits.ts";
 
 /** An output frame as read. `overflow`: more than an honest guest sends. `malformed`: the body is not a JSON string. */
@@ -114,9 +115,7 @@ function markOf(dropped: number): string {
 }
 
 function linesIn(text: string): number {
-  let lines = 0;
-  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) lines += 1;
-  return lines;
+  return occurrences(text, "\n").reduce((lines) => lines + 1, 0);
 }
 
 /** The first and the last lines, each within `logBytes`, and the number of their lines. Nothing after a gap is first, and nothing before one is last. */

@@ -5,6 +5,7 @@
 import type { Language } from "../../../bridge/frames.ts";
 import { missingFieldAdvice, mayHaveOtherFields } from "../../tools/declarations/output-fields.ts";
 import type { Tool } from "../../tools/tool.ts";
+import { occurrences } from "../../values/occurrences.ts";
 
 /** Characters of a program that are read, and fields that are told. */
 const SOURCE_LENGTH = 64 * 1024;
@@ -44,7 +45,7 @@ export function unknownFieldNotes(source: string, language: Language, called: re
 /** Whether a program uses a name otherwise than to ask for it: as a variable, or as a field that it makes. */
 function isNamedElsewhere(source: string, name: string, language: Language): boolean {
   const before = language === "javascript" ? ["?.", "."] : ['get("', "get('"];
-  for (let at = source.indexOf(name); at >= 0; at = source.indexOf(name, at + name.length)) {
+  for (const at of occurrences(source, name)) {
     const isWhole = !isWordAt(source, at - 1) && !isWordAt(source, at + name.length);
     if (isWhole && !before.some((mark) => source.endsWith(mark, at))) return true;
     if (isWhole && isAssigned(source, at + name.length)) return true;

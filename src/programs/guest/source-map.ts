@@ -1,4 +1,5 @@
-import { pathOfTool } from "../../tools/tool-name.ts";
+import { isOfFunction, pathOfTool, toolNameFault } from "../../tools/tool-name.ts";
+import { occurrences } from "../../values/occurrences.ts";
 import type { Fault } from "../outcome.ts";
 import { linesOf, placeAt, type Position } from "./source-lines.ts";
 
@@ -64,28 +65,35 @@ const EXCERPT_LENGTH = 160;
  * more than one. Locates a failed call whose stack has no position.
  */
 export function onlyMention(source: string, tool: string | undefined, isUnawaited = false): Position | undefined {
-  if (tool === undefined) return undefined;
-  const mention = pathOfTool(tool);
-  const found: number[] = [];
-  for (let index = source.indexOf(mention); index >= 0; index = source.indexOf(mention, index + 1))
-    if (!isUnawaited || !/await\s{0,32}$/.test(source.slice(Math.max(0, index - 32), index))) found.push(index);
-  return found.length === 1 ? placeAt(source, found[0] ?? 0) : undefined;
+  const mention = pathInSource(tool);
+  if (mention === undefined) return undefined;
+  const isAsked = (at: number) => !isUnawaited || !/await\s{0,32}$/.test(source.slice(Math.max(0, at - 32), at));
+  const [first, second] = occurrences(source, mention).filter(isAsked).take(2);
+  return first === undefined || second !== undefined ? undefined : placeAt(source, first);
+}
+
+/** How a source writes a tool; undefined if no tool can have this name, which a program chooses for its own errors. */
+export function pathInSource(tool: string | undefined): string | undefined {
+  const isName = tool !== undefined && (isOfFunction(tool) || toolNameFault(tool) === undefined);
+  return isName ? pathOfTool(tool) : undefined;
 }
 
 /** The first place from `position` on where a name stands as a word; undefined if there is none. */
 export function nextMention(source: string, name: string, { line, column }: Position): Position | undefined {
-  const lines = linesOf(source);
-  for (let at = line; at <= lines.length; at += 1) {
-    const text = lines[at - 1] ?? "";
-    for (
-      let index = text.indexOf(name, at === line ? column - 1 : 0);
-      index >= 0;
-      index = text.indexOf(name, index + 1)
-    )
-      if (!/[\w$.]/.test(text[index - 1] ?? "") && !/[\w$]/.test(text[index + name.length] ?? ""))
-        return { line: at, column: index + 1 };
+  for (const [index, text] of linesOf(source)
+    .slice(Math.max(0, line - 1))
+    .entries()) {
+    const found = mentionIn(text, name, index === 0 ? column : 1);
+    if (found !== undefined) return { line: line + index, column: found };
   }
   return undefined;
+}
+
+/** The column of the first word `name` in a line, from a column on. */
+export function mentionIn(line: string, name: string, from: number): number | undefined {
+  const isWord = (at: number) => !/[\w$.]/.test(line[at - 1] ?? "") && !/[\w$]/.test(line[at + name.length] ?? "");
+  const found = occurrences(line, name, from - 1).find(isWord);
+  return found === undefined ? undefined : found + 1;
 }
 
 /** Adds the position and its line of source to a fault. A position outside the source is omitted. */

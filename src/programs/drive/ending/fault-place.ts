@@ -1,7 +1,7 @@
 import type { FaultBody } from "../../../../bridge/frames.ts";
-import { pathOfTool } from "../../../tools/tool-name.ts";
-import { offsetOf, placeAt, type Position } from "../../guest/source-lines.ts";
-import { nextMention, onlyMention, type SourceMap } from "../../guest/source-map.ts";
+import { occurrences } from "../../../values/occurrences.ts";
+import { linesOf, offsetOf, placeAt, type Position } from "../../guest/source-lines.ts";
+import { mentionIn, nextMention, onlyMention, pathInSource, type SourceMap } from "../../guest/source-map.ts";
 
 /**
  * The place in the source that a fault is about; undefined if it is not known. If a name is wrong, this is the place of
@@ -33,11 +33,12 @@ function placeInCall(source: string, { code, tool, message }: FaultBody, positio
 }
 
 /** The first mention of a tool in the rest of a line: its path or, if the program has taken the tool out of `tools`, an end of its path. */
-function mentionInLine(source: string, tool = "", position: Position): Position | undefined {
-  const path = pathOfTool(tool).split(".");
+function mentionInLine(source: string, tool: string | undefined, { line, column }: Position): Position | undefined {
+  const path = pathInSource(tool)?.split(".") ?? [];
+  const text = linesOf(source)[line - 1] ?? "";
   for (let from = 0; from < path.length; from += 1) {
-    const found = nextMention(source, path.slice(from).join("."), position);
-    if (found?.line === position.line) return found;
+    const found = mentionIn(text, path.slice(from).join("."), column);
+    if (found !== undefined) return { line, column: found };
   }
   return undefined;
 }
@@ -79,11 +80,11 @@ function inputAt(source: string, start: number): string {
 }
 
 function indexOfField(input: string, name: string, from: number): number {
-  for (let index = input.indexOf(name, from); index >= 0; index = input.indexOf(name, index + 1)) {
-    const end = index + name.length;
-    if (!/[\w$.]/.test(input[index - 1] ?? "") && GIVEN.test(input.slice(end, end + 128))) return index;
-  }
-  return -1;
+  const isField = (at: number) => {
+    const end = at + name.length;
+    return !/[\w$.]/.test(input[at - 1] ?? "") && GIVEN.test(input.slice(end, end + 128));
+  };
+  return occurrences(input, name, from).find(isField) ?? -1;
 }
 
 const NAME = /[\w$]{1,128}$/;

@@ -1,7 +1,10 @@
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { createRuntime, defineTool } from "../../../../src/index.ts";
 import { createMemorySandbox } from "../../../../src/testing.ts";
+import { runs } from "../../../support/all-tests.ts";
+import { createPythonProcessSandbox, PYTHON } from "../../../support/python-process-sandbox.ts";
 
 const tool = (name: string, handler: () => unknown = () => ({ items: [1], a: { b: 1 } })) =>
   defineTool({
@@ -83,3 +86,89 @@ test.each([
     expect("fault" in outcome ? outcome.fault.excerpt : "", JSON.stringify(end)).toContain(excerpt);
   }
 });
+
+const LAST_LINES = [
+  "throw fault",
+  "  throw fault;",
+  "throw fault//",
+  "throw fault // tools.crm.find crm find",
+  "{throw fault}",
+];
+const name = fc.constantFrom("ToolError", "Error", "TypeError", "ReferenceError", "");
+const text = fc.oneof(
+  fc.string({ maxLength: 20 }),
+  fc.constantFrom(
+    ...[
+      undefined,
+      "",
+      ".",
+      "..",
+      "a.",
+      ".a",
+      "find",
+      "crm.find",
+      "crm.",
+      "tools",
+      "tools.",
+      "save",
+      "load",
+      " ",
+      "$",
+      "e",
+    ],
+  ),
+);
+const message = fc.oneof(
+  text,
+  text.map((word) => `${word ?? ""} is not defined`),
+  text.map((word) => `Cannot read properties of undefined (reading '${word ?? ""}')`),
+  text.map((word) => `The input of crm.find does not fit: ${word ?? ""} is not a field of it.`),
+);
+const fault = fc.record({
+  name,
+  message,
+  tool: text,
+  code: fc.constantFrom(undefined, "input_invalid", "value_not_json", "tool_not_found"),
+  stack: fc.constantFrom(
+    "program.js:1:1",
+    "program.js:2:1",
+    "program.js:3:1",
+    "program.js:3:7",
+    "program.js:4:1",
+    "program.js:99:99",
+  ),
+});
+
+test("a program that describes its own error as a tool's, with any name, tool and place, fails with that error", async () => {
+  await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox(), logger: { error() {} } });
+  await fc.assert(
+    fc.asyncProperty(fault, fc.constantFrom(...LAST_LINES), async (fields, last) => {
+      const program = `const fault = new Error("");\nObject.assign(fault, ${JSON.stringify(fields)});\n${last}`;
+      const { outcome } = await runtime.execute(program);
+      expect(outcome).toMatchObject({ type: "failed" });
+    }),
+    { numRuns: runs(160) },
+  );
+});
+
+test.each([
+  [
+    "an error that names itself a tool's",
+    'const e = new Error("x")\ne.name = "ToolError"\ne.stack = "program.js:6:1"\nthrow e',
+  ],
+  ["the error class of tools, thrown by the program", "if (1)\n  throw new ToolError"],
+])("%s ends the program as failed", async (_, program) => {
+  await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox(), logger: { error() {} } });
+  expect((await runtime.execute(program)).outcome).toMatchObject({ type: "failed", fault: { name: "ToolError" } });
+});
+
+test
+  .skipIf(PYTHON.missing)
+  .each(["class ToolError(Exception): pass\ndef f():\n    raise ToolError\nf()", "raise ToolError"])(
+  "the error class of tools, raised by a program in Python, ends it as failed: %j",
+  async (program) => {
+    const sandbox = createPythonProcessSandbox();
+    await using runtime = await createRuntime({ tools, sandbox, logger: { error() {} } });
+    expect((await runtime.execute(program, { language: "python" })).outcome).toMatchObject({ type: "failed" });
+  },
+);
