@@ -14,10 +14,9 @@ export PATH := $(CURDIR)/node_modules/.bin:$(if $(PRIVATE_NODE),$(CURDIR)/.node/
 PACKAGES := node_modules/.installed
 # The demo needs few of them: only those are installed for it, where not all are installed or asked for.
 DEMO_PACKAGES := $(if $(wildcard $(PACKAGES))$(filter-out demo,$(MAKECMDGOALS)),$(PACKAGES),node_modules/.installed-demo)
-REPORT := node_modules/.cache/tests.json
 NODE_CLI := node --conditions=portcullis-source src/cli.ts
 
-.PHONY: demo packages demo-docker image globals page options encodings test test-all test-again kill-test fleet-test live check format lint types bench bench-durable bench-fleet simulate-fleet bench-growth bench-density bench-isolates bench-serve-size bench-telemetry bench-peers bench-streams bench-recovering bench-observed bench-gateway bench-tokens build dist clean
+.PHONY: demo packages demo-docker image globals page options encodings test test-all test-machine test-steady kill-test fleet-test live check format lint types bench bench-durable bench-fleet simulate-fleet bench-growth bench-density bench-isolates bench-serve-size bench-telemetry bench-peers bench-streams bench-recovering bench-observed bench-gateway bench-tokens build dist clean
 
 demo: $(DEMO_PACKAGES)
 	@$(NODE_CLI) demo
@@ -50,21 +49,26 @@ options: $(PACKAGES)
 page-pictures: $(PACKAGES)
 	@node --conditions=portcullis-source test/page/take-pictures.ts
 
-# Takes a few minutes. Tests with containers run where a Docker daemon answers that has the image. Of the hostile programs,
-# one of each class is run.
+# Tests whose verdict does not depend on this machine: of each room, each door and each class of hostile programs. Tests with
+# containers run where a Docker daemon answers that has the image.
 test: $(PACKAGES)
 	@vitest run
 
-# All tests. Where no Docker daemon answers and one can be started (as root on Debian), the first test with containers
-# starts it.
+# All tests of that kind: every hostile program, every cut, the kills, the long properties. Where no Docker daemon answers and
+# one can be started (as root on Debian), the first test with containers starts it.
 test-all: export PORTCULLIS_TESTS := all
 test-all: $(PACKAGES)
-	@rm -f $(REPORT)
-	@vitest run --reporter=default --reporter=json --outputFile.json=$(REPORT)
+	@vitest run
 
-# After a test-all that failed in a few files: runs those once more, one at a time, and names what failed.
-test-again: $(PACKAGES)
-	@node test/support/run-again.ts
+# What this machine takes: blocks of the event loop, memory, processor time, growth. One file after the other, with nothing
+# beside it. Each figure is printed and bounded by its ratio to a baseline of the same minute.
+test-machine: export PORTCULLIS_TESTS := machine
+test-machine: $(PACKAGES)
+	@vitest run
+
+# make test IDLE times (10), and LOADED times (5) beside four busy loops. It prints each run.
+test-steady: $(PACKAGES)
+	@IDLE=$(or $(IDLE),10) LOADED=$(or $(LOADED),5) node test/support/steady.ts
 
 # Kills drivers of executions at random and at every named point, KILLS times in all (100 in make test-all), stops them and
 # locks them out.
@@ -81,7 +85,7 @@ fleet-test: $(PACKAGES)
 live: $(PACKAGES)
 	@node --conditions=portcullis-source test/models/live.ts
 
-check: format lint types test-all
+check: format lint types test
 
 format: $(PACKAGES)
 	@oxfmt --check

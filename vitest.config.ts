@@ -2,7 +2,6 @@ import { globSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
-import { BaseSequencer, type TestSpecification } from "vitest/node";
 import packageJson from "./package.json" with { type: "json" };
 
 /**
@@ -22,8 +21,7 @@ const matching = (paths: string, pattern: RegExp) =>
 const OWN_PROCESS = [
   "test/{examples,package,durability,telemetry}/**/*.test.ts",
   "test/cli/commands/**/*.test.ts",
-  "test/{bundlers,host-memory,linear-time,read-journals,readme}.test.ts",
-  "test/values/byte-list.test.ts",
+  "test/{bundlers,readme}.test.ts",
   "test/gate/session.test.ts",
   // Tests that share the Docker daemon, each with containers of its own.
   "test/cli/docker.test.ts",
@@ -32,60 +30,19 @@ const OWN_PROCESS = [
 ];
 
 /**
- * Tests that measure this machine beside hostile programs or load, or change what the Docker daemon has for all. They run
- * after the others, one at a time beside the first, which takes longer than the rest together and one core of two.
+ * Three runs, told apart by the names of files. `x.test.ts` is in `make test` and `make test-all`, `x.all.test.ts` in
+ * `make test-all` alone, and `x.machine.test.ts` in `make test-machine`, which measures this machine: one file at a time.
  */
-const ALONE = [
-  "test/hostile.test.ts",
-  "test/hostile-docker.test.ts",
-  "test/serve/hostile-requests.test.ts",
-  "test/serve/load.test.ts",
-  "test/sandboxes/docker/image/build-image.test.ts",
-  "test/sandboxes/docker/leftovers.test.ts",
-  "test/sandboxes/docker/deaf-container.test.ts",
-  "test/sandboxes/docker/container/processor-time.test.ts",
-  "test/sandboxes/isolate/processor-time.test.ts",
-];
+const RUN = process.env.PORTCULLIS_TESTS ?? "test";
+const MACHINE = "test/**/*.machine.test.ts";
+const OF_OTHER_RUNS = RUN === "all" ? [MACHINE] : [MACHINE, "test/**/*.all.test.ts"];
 
-/** Files that take a minute or more: they begin first, so that no core waits for them at the end. */
-const LONGEST = [
-  "test/read-journals.test.ts",
-  "test/hostile.test.ts",
-  "test/durability/gigabyte.test.ts",
-  "test/durability/every-cut.test.ts",
-  "test/durability/kill.test.ts",
-  "test/host-memory.test.ts",
-  "test/host-memory-streams.test.ts",
-  "test/package/package.test.ts",
-  "test/programs/execute-python.test.ts",
-  "test/programs/execute.test.ts",
-  "test/serve/mcp/stdio.test.ts",
-];
-
-class LongestFirst extends BaseSequencer {
-  /** Keeps the order of projects. */
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    // oxlint-disable-next-line unicorn/no-array-sort -- it is no array that sorts itself
-    const sorted = await super.sort(files);
-    const projects = [...new Set(sorted.map(({ project }) => project))];
-    const placeOf = ({ moduleId }: TestSpecification) =>
-      LONGEST.some((path) => moduleId.endsWith(`/${path}`)) ? 0 : 1;
-    return sorted.toSorted(
-      (one, other) => projects.indexOf(one.project) - projects.indexOf(other.project) || placeOf(one) - placeOf(other),
-    );
-  }
-}
-
-const NOT_TESTS = ["**/node_modules/**"];
+const NOT_TESTS = ["**/node_modules/**", ...(RUN === "machine" ? [] : OF_OTHER_RUNS)];
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-/** Files of tests that are run in one way, beside those of the same group, and after those of the groups before it. */
-function project(
-  name: string,
-  { exclude = [], ...test }: NonNullable<TestProjectInlineConfiguration["test"]>,
-  group: number,
-) {
+/** Files of tests that are run in one way. */
+function project(name: string, { exclude = [], ...test }: NonNullable<TestProjectInlineConfiguration["test"]>) {
   return {
     extends: true as const,
     test: {
@@ -94,7 +51,6 @@ function project(
       ...test,
       name,
       exclude: [...NOT_TESTS, ...exclude],
-      sequence: { groupOrder: group },
     },
   };
 }
@@ -109,19 +65,21 @@ export default defineConfig({
     ),
   },
   test: {
-    globalSetup: ["test/docker-support/stop-engine.ts"],
+    globalSetup: ["test/docker-support/stop-engine.ts", "test/support/tell-started.ts"],
+    setupFiles: ["test/support/count-started.ts"],
     pool: "forks",
-    sequence: { sequencer: LongestFirst },
     // Tests start the command line from its sources about a hundred times: node keeps what it compiled, which halves a start.
     env: { NODE_COMPILE_CACHE: source("node_modules/.cache/node-compile") },
     // Bounds for what never comes: on a busy machine all else takes a part of them.
     testTimeout: 60_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 30_000, interval: 20 } },
-    projects: [
-      project("processes", { include: OWN_PROCESS, exclude: ALONE }, 0),
-      project("rooms", { include: ["test/**/*.test.ts"], exclude: [...OWN_PROCESS, ...ALONE], isolate: false }, 0),
-      project("alone", { include: ALONE, maxWorkers: 2 }, 1),
-    ],
+    projects:
+      RUN === "machine"
+        ? [project("machine", { include: [MACHINE], maxWorkers: 1 })]
+        : [
+            project("processes", { include: OWN_PROCESS }),
+            project("rooms", { include: ["test/**/*.test.ts"], exclude: OWN_PROCESS, isolate: false }),
+          ],
   },
 });

@@ -72,7 +72,7 @@ describe("a command that stands in a document exists", () => {
     );
     const known = [
       ...targets.map((target) => `make ${target}`),
-      // Run by package/package.test.ts.
+      // Run by package/package.all.test.ts.
       "npm pack ../portcullis && npm install ./portcullis-*.tgz zod",
     ];
     const isInstallation = (line: string) =>

@@ -1,7 +1,7 @@
 /**
  * Every pattern of `src` and `bridge` that repeats something without a bound, by why it takes linear time all the same.
  * Others look at a bounded number of characters from each place. A new one belongs here once it has been looked at, and
- * where it reads what others wrote, as a case in `linear-time.test.ts`.
+ * where it reads what others wrote, as a case in `linear-time.machine.test.ts`.
  */
 export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
   "tried at one place only, and what repeats there ends where the next part begins": [

@@ -12,7 +12,7 @@ afterAll(() => rmSync(parent, { recursive: true, force: true }));
 
 const CLI = ["--no-warnings", "--conditions=portcullis-source", join(root, "src/cli.ts")];
 
-// The same on the tarball: test/package/package.test.ts.
+// The same on the tarball: test/package/package.all.test.ts.
 test("Start here can be followed on the sources, and its refund is paid once", { timeout: 180_000 }, async () => {
   const bin = join(parent, "first", "node_modules", ".bin");
   const makeFolder = async (commands: string) => {

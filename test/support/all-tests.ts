@@ -1,5 +1,18 @@
-/** Whether everything runs, as `make test-all` and CI do: tests with containers, and every hostile program instead of one of each class. */
-export const ALL_TESTS = process.env.PORTCULLIS_TESTS === "all";
+import { describe, test } from "vitest";
+
+/** Whether tests have their full size, as in `make test-all` and `make test-machine`. */
+export const ALL_TESTS = process.env.PORTCULLIS_TESTS !== undefined;
 
 /** How often a property is tried: of what `make test-all` tries, `make test` tries a quarter. */
 export const runs = (all: number): number => (ALL_TESTS ? all : Math.ceil(all / 4));
+
+/** A test of `make test-all` beside tests of `make test`, which does not have it. A file of such tests ends in `.all.test.ts`. */
+export const testOfAll: typeof test = ALL_TESTS ? test : absent();
+/** The same for a group of tests. */
+export const describeOfAll: typeof describe = ALL_TESTS ? describe : absent();
+
+/** Stands for a function of vitest, with all its modifiers, and registers nothing. */
+function absent(): typeof test & typeof describe {
+  const nothing: object = new Proxy(() => nothing, { get: () => nothing });
+  return nothing as typeof test & typeof describe;
+}

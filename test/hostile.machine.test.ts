@@ -35,7 +35,7 @@ const KEPT_BYTES = 64 * MIB;
 /**
  * Of resident memory: what is held, as much again of what is on its way, and garbage that V8 has not collected yet. V8 lets
  * the heap grow to four times of what lived in it after the last collection before it collects all again. SECURITY.md promises
- * what is held alone, which host-memory.test.ts measures.
+ * what is held alone, which host-memory.machine.test.ts measures.
  */
 const PEAK_BYTES = 4 * KEPT_BYTES;
 const HEAP_GROWTH = 4;

@@ -1,0 +1,26 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+
+/** Runs `make test` again and again, first alone and then beside busy loops, and prints how each run ended. */
+const IDLE = Number(process.env.IDLE ?? 10);
+const LOADED = Number(process.env.LOADED ?? 5);
+const LOOPS = 4;
+
+function once(kind: string, number: number): boolean {
+  const before = performance.now();
+  const { status, stdout } = spawnSync("vitest", ["run", "--reporter=dot", "--silent"], { encoding: "utf8" });
+  const seconds = Math.round((performance.now() - before) / 1000);
+  const failed = stdout.match(/^ *FAIL .*$/gmu) ?? [];
+  process.stdout.write(`${kind} ${number}: ${status === 0 ? "passed" : "failed"} in ${seconds} s\n`);
+  for (const line of new Set(failed)) process.stdout.write(`  ${line.trim()}\n`);
+  return status === 0;
+}
+
+const numbers = (length: number) => Array.from({ length }, (_, index) => index + 1);
+const idle = numbers(IDLE).map((number) => once("idle", number));
+const loops: ChildProcess[] = numbers(LOADED === 0 ? 0 : LOOPS).map(() => spawn(process.execPath, ["-e", "for (;;);"]));
+const loaded = numbers(LOADED).map((number) => once("loaded", number));
+for (const loop of loops) loop.kill("SIGKILL");
+
+const passed = [...idle, ...loaded].filter(Boolean).length;
+process.stdout.write(`${passed} of ${idle.length + loaded.length} runs passed.\n`);
+process.exitCode = passed === idle.length + loaded.length ? 0 : 1;
