@@ -102,8 +102,7 @@ const CRASH_CODE = z.enum(["engine_died", "bridge_broken", "replay_diverged"]);
 
 /**
  * `replay_diverged`: the engine or the host died, and the replay in another engine differed from the journal. An honest
- * program can cause this if it acts on the point at which memory ran out or, in a container, on the stack depth at an
- * overflow: V8 reproduces neither.
+ * program can cause this if it catches a stack overflow or a failed allocation: V8 does not reproduce where they happen.
  */
 export type CrashCode = z.output<typeof CRASH_CODE>;
 

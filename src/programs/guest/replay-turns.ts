@@ -9,7 +9,7 @@ import type { Unreplayable } from "../outcome.ts";
 
 /**
  * The first difference between a replay and the journal. An honest JavaScript program can cause a difference only if it
- * catches an out-of-memory error or, in a container, a stack overflow, and acts on where that happened.
+ * catches a stack overflow or a failed allocation, and acts on where that happened.
  */
 export interface Divergence {
   /** Index of the turn, from 0. */

@@ -19,7 +19,7 @@
  */
 const { readFileSync, readSync, writeSync } = require("node:fs");
 const { setFlagsFromString } = require("node:v8");
-const { runInNewContext, Script } = require("node:vm");
+const { runInNewContext } = require("node:vm");
 
 const PIPE = 3;
 const LIFELINE = 4;
@@ -55,17 +55,6 @@ const globals = new ivm.ExternalCopy(readFileSync(globalsPath, "utf8"));
 
 // The guest is compiled eagerly once, and later isolates reuse that code. This saves 0.7 ms at each program's start.
 setFlagsFromString("--no-lazy");
-// A program that catches a stack overflow can measure its depth, and a replay must measure the same depth. The size of
-// a function's stack frame depends on the compiler that compiled it. So tier-up must depend only on what the program
-// does, and not on the timing of compiler threads or of garbage collection.
-for (const flag of [
-  "--no-concurrent-recompilation",
-  "--no-concurrent-osr",
-  "--no-concurrent-sparkplug",
-  "--no-allocation-site-pretenuring",
-  "--no-flush-bytecode",
-])
-  setFlagsFromString(flag);
 /** @type {import("isolated-vm").ExternalCopy<ArrayBuffer> | undefined} */
 let compiledGuest;
 
@@ -118,10 +107,7 @@ function drain() {
   }
 }
 
-/**
- * Collects the guest's garbage, and the texts of its frames, which the engine has read and passed on. In a replay it
- * comes after the same events, so a program cannot tell the two apart.
- */
+/** Collects the guest's garbage, and the texts of its frames, which the engine has read and passed on. */
 function collect() {
   collectOwn();
   try {
@@ -339,27 +325,4 @@ if (parentDeath === "watch") {
   }).unref();
 }
 
-// ---- the loop --------------------------------------------------------------------------------------------------
-
-// V8 measures stack depth from the start of the thread's stack, so the frames below the guest must have the same size at
-// every event in every engine. Those are the frames of these functions. Optimized code has other frame sizes, so they
-// are never optimized. The loop never returns to node's event loop, which would add frames of node's own.
-setFlagsFromString("--allow-natives-syntax");
-const keepFrames = new Script("(callee) => %NeverOptimizeFunction(callee)").runInThisContext();
-for (const callee of [run, serve, prepare, deliver, drain, descend]) keepFrames(callee);
-setFlagsFromString("--no-allow-natives-syntax");
-
-/**
- * Makes the stack below the guest as deep as it was when this file was an ES module: a journal of that time holds the depth
- * that a program measured. A frame takes 96 bytes, and each argument 8 more. If one of the functions above is changed, its
- * frames may change too, and the journals of `test/programs/journals-0.1` tell.
- * @param {number} frames
- */
-function descend(frames) {
-  if (frames > 0) descend(frames - 1);
-  else run();
-}
-
-/** @type {(frames: number, ...padding: number[]) => void} */
-const enter = descend;
-enter(28, 0, 0, 0, 0);
+run();
