@@ -2,7 +2,6 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { HELD_BY_SUITES } from "./held-by-suites.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const read = (path: string) => readFileSync(posix.join(root, path), "utf8");
@@ -227,27 +226,35 @@ test("the reader of imports finds every form of them", () => {
 
 // ---- the tests -------------------------------------------------------------------------------------------------
 
-/** What names sources without a test of them, as this file, its list and the list of options do, and what is no file of tests. */
-const NO_TESTS =
-  /\/node_modules\/|^test\/(?:hostile(?:-docker)?\/|imports\.test\.ts$|held-by-suites\.ts$|documents\/options?-\w+\.ts$)/;
+/** Public entries, and the one file of a room that `src/README.md` names as its face. */
+const { exports } = JSON.parse(read("package.json")) as { exports: Record<string, string | Record<string, string>> };
+const faces = new Set([
+  ...Object.values(exports).flatMap((entry) =>
+    typeof entry === "string" ? [] : [posix.normalize(entry["portcullis-source"] ?? "")],
+  ),
+  ...(/\nFaces of rooms: ([^]*?)\.\n/.exec(read("src/README.md"))?.[1]?.match(/src\/[\w/-]+\.ts/g) ?? []),
+]);
 
-test("each source has a test at its path, or a test or the table of tests names it, or it stands in the list of those that suites hold", () => {
-  const testFiles = listFiles("test").filter((file) => !NO_TESTS.test(file));
-  const mirrored = new Set(testFiles.map((file) => file.replace(/^test\/|(?:\.\w+)*\.(?:test|suite|types)\.ts$/g, "")));
-  const named = new Set(
-    [...testFiles, "test/README.md"].flatMap((file) => read(file).match(/\bsrc\/[\w./-]+\.[jt]s\b/g) ?? []),
-  );
-  /** A file of types alone is held by the compiler. */
-  const runs = (file: string) =>
-    /^(?:export )?(?:default )?(?:async |abstract )*(?:const|let|function|class)\b|^export [{*]/m.test(read(file));
-  const without = listFiles("src").filter(
-    (file) => !mirrored.has(file.replace(/^src\/|\.[jt]s$/g, "")) && !named.has(file) && runs(file),
-  );
-  const missing = without.filter((file) => !HELD_BY_SUITES.has(file));
-  expect(missing, "a source gets a test at its path").toEqual([]);
-  const stale = [...HELD_BY_SUITES].filter((file) => !without.includes(file));
-  expect(stale, "what has a test, or is gone, leaves test/held-by-suites.ts").toEqual([]);
-  expect(HELD_BY_SUITES.size).toBeLessThanOrEqual(256);
+const testFiles = listFiles("test").filter((file) => !/\/node_modules\/|^test\/bench\//.test(file));
+const importsOfTests = new Map(testFiles.map((file) => [file, importsOf(file).map(({ target }) => target)]));
+
+/** The files of `src` that a test imports, itself or by way of files of tests, and that are no faces. */
+function privateImports(file: string, seen = new Set<string>()): readonly string[] {
+  if (seen.has(file)) return [];
+  seen.add(file);
+  return (importsOfTests.get(file) ?? []).flatMap((target) => {
+    if (importsOfTests.has(target)) return privateImports(target, seen);
+    return target.startsWith("src/") && !faces.has(target) ? [target] : [];
+  });
+}
+
+test("tests import public entries and faces of rooms; no more files than test/README.md says import anything else", () => {
+  const importing = testFiles.filter((file) => file.endsWith(".test.ts") && privateImports(file).length > 0);
+  // The parts of one subject in the three runs count once.
+  const subjects = new Set(importing.map((file) => file.replace(/(?:\.all|\.machine)?\.test\.ts$/, "")));
+  const most = Number(/(\d+) files of tests import private modules/.exec(read("test/README.md"))?.[1]);
+  expect([...faces].filter((face) => !files.includes(face))).toEqual([]);
+  expect(subjects.size, "a new test imports an entry or a face").toBeLessThanOrEqual(most);
 });
 
 test("each room has a folder of tests", () => {
