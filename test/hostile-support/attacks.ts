@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { ALL_TESTS } from "../support/all-tests.ts";
 import type { Outcome } from "../../src/index.ts";
 import type { GuestFace } from "../../src/testing.ts";
 
@@ -52,17 +51,11 @@ export function readAttacks(name: "hostile" | "hostile-docker" = "hostile"): rea
     });
 }
 
-/** All attacks, or, where not everything runs, the first one of each class and kind. Says how many those are. */
-export function chosenAttacks(name: "hostile" | "hostile-docker" = "hostile"): readonly Attack[] {
-  const attacks = readAttacks(name);
-  if (ALL_TESTS) return attacks;
-  const first = new Map<string, Attack>();
-  for (const attack of attacks) {
-    const group = `${attack.kind} ${attack.name.split("-", 1)[0]}`;
-    if (!first.has(group)) first.set(group, attack);
-  }
-  process.stdout.write(`${first.size} of ${attacks.length} attacks in test/${name} are run; make test-all runs all.\n`);
-  return [...first.values()];
+/** The first attack of each class and kind. */
+export function firstOfEachClass(attacks: readonly Attack[]): readonly Attack[] {
+  const groupOf = ({ kind, name }: Attack) => `${kind} ${name.split("-", 1)[0]}`;
+  const groups = new Set<string>();
+  return attacks.filter((attack) => groups.size < groups.add(groupOf(attack)).size);
 }
 
 /** The program of an attack: its file as it lies there, or, for one that would make a large file, what that file makes. */
