@@ -64,8 +64,6 @@ export const ERROR_CODES = {
   decision_exists: "The call was decided or answered already. The message says by whom.",
   tools_changed:
     "Tools of an execution are gone or changed since it began. The message names them, but not over HTTP: a key may not have them.",
-  owner_unavailable:
-    "The process that has the handlers of an execution's tools (its owner) does not answer, does not take the execution's key, or may not be called from here. The execution waits.",
   journal_redacted:
     "The journal of a conversation does not hold what happened, because it was redacted. It cannot be taken up.",
   head_moved: "Another driver has appended to this execution's journal, so this driver no longer owns the execution.",

@@ -72,7 +72,6 @@ export async function createRuntime<Context = unknown>(options: RuntimeOptions<C
       captures,
       fleet,
       observeResults: read.observeResults ?? journal.isDurable === true,
-      owners: { allowed: read.owners ?? [], patienceMs: read.ownerMs },
       parent: undefined,
     });
   } catch (error) {

@@ -27,9 +27,9 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
   },
   "portcullis/fleet": {
     values: `
-      createFleet createOwner`,
+      createFleet`,
     types: `
-      CallableOwner Fleet FleetFigures FleetOptions OwnedFor Owner OwnerAddress OwnerOptions QueuedWakes SubmitOptions Taking WaitOptions Wake WakeQueue WakeTaker WorkOptions Worker`,
+      Fleet FleetFigures FleetOptions QueuedWakes SubmitOptions Taking WaitOptions Wake WakeQueue WakeTaker WorkOptions Worker`,
   },
   "portcullis/journal": {
     values: `

@@ -18,7 +18,6 @@ import { PROGRAMS_OPTIONS } from "../agent/prompt/programs-option.ts";
 import { AT_ONCE, CUT_TOKENS, REPEAT, WINDOW_TOKENS } from "../comparison/compare-numbers.ts";
 import { RECOVER_RULES } from "../executions/recover-options.ts";
 import { WORK_RULES } from "../fleet/fleet-options.ts";
-import { OWNER_RULES } from "../owners/owner-options.ts";
 import { POLICY_NAMES } from "../gate/approve/policy.ts";
 import { PROTOCOLS, PROVIDERS } from "../models/provider/providers.ts";
 import { SETTINGS_RULES } from "../models/settings.ts";
@@ -305,19 +304,8 @@ export const SERVE = {
   "--open": "open the page in a browser",
 };
 
-export const OWNER = {
-  ...TOOLS,
-  "--port <number>": reading("port to listen on; any that is free by default", whole(OWNER_RULES.port)),
-  "--host <address>": "address to listen on (default: 127.0.0.1)",
-  "--url <url>": "the address by which workers reach it, if it is another one: that of a proxy with TLS",
-  "--worker-key": "print the key that the owner's workers need (PORTCULLIS_WORKER_KEY), and serve nothing",
-};
-
 export const WORKER = {
   ...TOOLS,
-  "--owner <url>": repeatable(
-    "an owner that may be called for the executions that were submitted with it (repeatable); the worker then needs no tools of its own",
-  ),
   ...JOURNAL,
   "--concurrency <number>": reading(
     "executions that are driven at once; 8 by default",

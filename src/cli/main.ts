@@ -96,12 +96,6 @@ program
   .description("drive programs that others submit to the same journal in PostgreSQL, until it is told to end")
   .runs(options.WORKER, async (given) => (await import("./commands/serve/worker.ts")).worker(given));
 
-program
-  .command("owner")
-  .example(`portcullis owner --tools ./tools.js --port 8790`)
-  .description("keep the handlers of tools, and their secrets, for workers that have neither, until it is told to end")
-  .runs(options.OWNER, async (given) => (await import("./commands/serve/owner.ts")).owner(given));
-
 const key = program
   .command("key")
   .example(`portcullis key add ana --keys keys.json`)

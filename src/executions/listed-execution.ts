@@ -7,7 +7,7 @@ const count = z.number().nonnegative();
 /** What an execution needs of a worker. */
 export const NEEDS = objectSchema({
   /** `protocol`: a version of the package whose guest speaks the protocol that it began with. */
-  what: z.enum(["tools", "sandbox", "protocol", "model", "owner"]),
+  what: z.enum(["tools", "sandbox", "protocol", "model"]),
   names: z.array(z.string()),
 });
 

@@ -1,6 +1,5 @@
 import { RECOVER_RULES, type RecoverOptions } from "../executions/recover-options.ts";
 import { abortSignal, callback, type OptionsOf, wholeNumber } from "../option-rules/options.ts";
-import { OWNER } from "../owners/owner-options.ts";
 import { EXECUTE_RULES, TENANT } from "../programs/execute-options.ts";
 
 /** A worker has the tools, the context and the listeners: what is submitted is the program alone. */
@@ -23,11 +22,6 @@ export const SUBMIT_RULES = {
   tenant: TENANT,
   /** Holds the source of the program for a decision before it starts; as the runtime does by default. */
   approvePrograms: EXECUTE_RULES.approvePrograms,
-  /**
-   * The process that has the handlers: an owner of this process (`createOwner`), or `{ url, key }` of another one. The program
-   * has the owner's tools and no others, and workers need none of their code.
-   */
-  owner: OWNER,
   /** Gives up before the program is stored. */
   signal: abortSignal(),
 };

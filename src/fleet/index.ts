@@ -1,6 +1,4 @@
 export { createFleet } from "./fleet.ts";
-export { createOwner } from "../owners/owner.ts";
-export type { CallableOwner, OwnedFor, Owner, OwnerAddress, OwnerOptions } from "../owners/owner-options.ts";
 export type { Fleet, FleetOptions } from "./fleet.ts";
 export type { FleetFigures } from "./figures/figures.ts";
 export type { QueuedWakes, Taking, Wake, WakeQueue, WakeTaker } from "./queue/wake-queue.ts";

@@ -9,16 +9,13 @@ import type { FleetJournal } from "./fleet-journal.ts";
 
 /** How long a worker passes an execution on without reading it that it cannot take up itself, in milliseconds. */
 const UNFIT_MS = 30_000;
-/** The same for an execution whose owner was not there: to ask again costs little. */
-const OWNER_GONE_MS = 2000;
 const MOST_UNFIT = 10_000;
 
-/** Codes of what another worker may have: the tools or their owner, the sandbox, or the version of the package that began the execution. */
+/** Codes of what another worker may have: the tools, the sandbox, or the version of the package that began the execution. */
 const WHAT: ReadonlyMap<string, WorkerNeeds["what"]> = new Map([
   ["tools_changed", "tools"],
   ["sandbox_unavailable", "sandbox"],
   ["journal_version", "protocol"],
-  ["owner_unavailable", "owner"],
 ]);
 
 /** What another worker must have to take an execution up that failed here; undefined if it would fail there too. */
@@ -47,7 +44,7 @@ export class Misfits {
 
   async add({ execution, tenant }: Pick<ExecutionSummary, "execution" | "tenant">, lack: Lack): Promise<void> {
     this.#until.delete(execution);
-    this.#until.set(execution, performance.now() + (lack.what === "owner" ? OWNER_GONE_MS : UNFIT_MS));
+    this.#until.set(execution, performance.now() + UNFIT_MS);
     const [oldest] = this.#until.keys();
     if (this.#until.size > MOST_UNFIT && oldest !== undefined) this.#until.delete(oldest);
     const header = await readHeader(this.#journal, execution, { tenant });
@@ -65,8 +62,6 @@ export class Misfits {
         return header.kind === "program" ? [`${header.sandbox} for ${header.language}`] : [];
       case "protocol":
         return header.kind === "program" ? [header.versions["protocol"] ?? ""] : [];
-      case "owner":
-        return header.kind === "program" && header.owner ? [header.owner.url] : [];
       case "model":
         return [];
     }

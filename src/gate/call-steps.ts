@@ -117,7 +117,7 @@ export class CallSteps {
     call.decided.earlier = found;
     if (found.answer) return this.#answerAlike(call, found);
     const isToDecide = found.isUnknown && call.tool.onUnknown !== "retry";
-    return isToDecide ? this.decideUnknown(call) : this.#beginAnew(call);
+    return isToDecide ? this.#decideUnknown(call) : this.#beginAnew(call);
   }
 
   async #answerAlike(call: OpenCall, found: EarlierCall | undefined): Promise<Answer | undefined> {
@@ -372,14 +372,13 @@ export class CallSteps {
       if (refused !== EFFECT_READ) return refused;
     }
     if (call.decided.effect !== "write" || tool.onUnknown === "retry") return this.#run(call);
-    return this.decideUnknown(call);
+    return this.#decideUnknown(call);
   }
 
   /** Has a call decided that may have taken effect already. */
-  async decideUnknown(call: OpenCall): Promise<Answer | undefined> {
+  async #decideUnknown(call: OpenCall): Promise<Answer | undefined> {
     const { calls, canWait, ledger } = this.#parts;
     const { decided, identity, inputDigest, tool } = call;
-    call.handling.isUnknown = false;
     if (tool.onUnknown === "fail" || !canWait) return this.#failUnknown(call);
     calls.waits.hold(identity.callId);
     decided.isUnknown = true;

@@ -69,8 +69,6 @@ export interface Handling {
   /** Number of the attempt that is under way, or comes next. */
   attempt: number;
   started: boolean;
-  /** Whether the handler could not tell if its call took effect: what follows is to be decided. */
-  isUnknown?: boolean;
   /** Set once it is answered as an earlier call was: no handler runs for it. */
   isReused?: true;
   /** What the handler's result has beside its value. */

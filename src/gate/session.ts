@@ -256,19 +256,12 @@ export class GateSession implements ParentSession, WorkBelow {
 
   #answer(call: OpenCall, past: PastCall): Promise<Answer | undefined> {
     this.#calls.add(call);
-    return this.#answerOf(call, () => this.#steps.goOn(call, past));
-  }
-
-  /** Every call comes this way: it costs one promise. What a handler leaves to be decided waits here, in no queue of calls. */
-  #answerOf(call: OpenCall, steps: () => Promise<Answer | undefined>): Promise<Answer | undefined> {
     return call.over.or<Answer | undefined, Answer | undefined>(
-      steps,
+      () => this.#steps.goOn(call, past),
       (answer) => {
         this.#admission.giveBackInput(call);
         if (call.dropped) return call.dropped.then(() => undefined);
-        if (answer === OVER || this.#calls.isClosed) return undefined;
-        if (call.handling.isUnknown) return this.#answerOf(call, () => this.#steps.decideUnknown(call));
-        return withApprover(answer, call);
+        return answer === OVER || this.#calls.isClosed ? undefined : withApprover(answer, call);
       },
       (error) => {
         this.#admission.giveBackInput(call);

@@ -42,25 +42,10 @@ export async function submit(member: FleetMember, program: unknown, options: Sub
   if (typeof program !== "string") throw optionError("submit(program)", "source text", program);
   fleetOf(member, "submit");
   const { execution = randomUUID() } = read;
-  const { owner, tools, ...others } = read;
-  const given = await member.scopeOf("submit", owner || !tools ? others : { ...others, tools });
-  const scope = owner ? await withOwner(given, owner, execution, tools) : given;
+  const scope = await member.scopeOf("submit", read);
   const after = correctedBy(read, "submit");
   await member.untilEnded(submitProgram(scope, program, { execution, result, after }));
   return execution;
-}
-
-/** The scope of an execution whose tools an owner has: these and no others. */
-async function withOwner(
-  scope: AgentScope,
-  owner: NonNullable<SubmitOptions["owner"]>,
-  execution: ExecutionId,
-  tools: SubmitOptions["tools"],
-): Promise<AgentScope> {
-  const { submitWithOwner } = await import("../owners/submit-with-owner.ts");
-  const { tenant, signal, gate } = scope;
-  const own = await submitWithOwner(owner, { execution, tenant, tools, signal });
-  return { ...scope, gate: gate.beside(own.tools), ofOwner: own.header };
 }
 
 /** As `Runtime.wait`. `scope` is that of a tenant, the runtime's by default. */

@@ -16,7 +16,6 @@ import {
   withDefault,
 } from "../option-rules/options.ts";
 import type { ExecutionEvent } from "../programs/event.ts";
-import { OWNERS } from "../owners/owner-options.ts";
 import { APPROVE, POLICY, TENANT } from "../programs/execute-options.ts";
 import { LIMITS_OPTION } from "../programs/limits.ts";
 import { REDACT } from "../redaction/redact-option.ts";
@@ -102,17 +101,6 @@ export const RUNTIME_RULES = {
    * seconds by default. A driver renews its lease three times in that time.
    */
   leaseMs: wholeNumber({ min: 100, max: 86_400_000, default: 15_000 }),
-  /**
-   * The owners that may be called for executions that were submitted with one (`submit({ owner })`); none by default. An owner
-   * is its address with the key of its workers; the key is that of the variable PORTCULLIS_WORKER_KEY for an address alone. An
-   * execution of another owner waits for a runtime that may call it.
-   */
-  owners: OWNERS,
-  /**
-   * How long a call waits for an owner that does not answer, in milliseconds. After that its execution is left, and goes on
-   * once the owner answers.
-   */
-  ownerMs: wholeNumber({ min: 0, max: 3_600_000, default: 30_000 }),
   /** Called with each event of an execution. What it throws is ignored. */
   onEvent: LISTENER,
   /**

@@ -7,9 +7,7 @@ import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Model } from "../models/model.ts";
 import { optionsIn, type Resolved } from "../option-rules/options.ts";
-import type { CallableOwner } from "../owners/owner-options.ts";
 import { EXECUTE_RULES } from "../programs/execute-options.ts";
-import type { OwnedTools } from "../programs/scope.ts";
 import { resolveLimits } from "../programs/limits.ts";
 import type { CurrentTools } from "../tools/current-tools.ts";
 import type { ObservedResults } from "../tools/observed/observed-results.ts";
@@ -36,19 +34,11 @@ export type ScopeOptions = Partial<
   readonly policy?: Policy | PolicyName | undefined;
 };
 
-/** Loaded on demand: few executions have an owner. */
-async function ownedTools({ allowed, patienceMs }: ScopeParts["owners"]): Promise<OwnedTools> {
-  const { CalledOwners } = await import("../owners/owned-tools.ts");
-  return new CalledOwners(allowed, patienceMs);
-}
-
 /** `gate` is the gate for the tools at first. */
 export interface ScopeParts extends Required<
   Pick<AgentScope, "sandbox" | "gate" | "leaseMs" | "limits" | "tenant" | "approve" | "policies" | "approvePrograms">
 > {
   readonly tools: CurrentTools;
-  /** The owners that may be called, and how long one is waited for. */
-  readonly owners: { readonly allowed: readonly (string | CallableOwner)[]; readonly patienceMs: number };
 }
 
 export class RuntimeScopes {
@@ -65,8 +55,7 @@ export class RuntimeScopes {
     observed: ObservedResults | undefined,
     closing: AbortSignal,
   ) {
-    const { sandbox, gate, leaseMs, limits, tenant, approve, policies, approvePrograms, tools, owners } = parts;
-    let owned: Promise<OwnedTools> | undefined;
+    const { sandbox, gate, leaseMs, limits, tenant, approve, policies, approvePrograms, tools } = parts;
     this.#tools = tools;
     this.#observed = observed;
     this.base = {
@@ -88,8 +77,6 @@ export class RuntimeScopes {
       onEvent: () => {},
       onSwitchFailed: (failed) => observers.switchFailed(failed),
       artifacts: undefined,
-      owned: () => (owned ??= ownedTools(owners)),
-      ofOwner: undefined,
       above: undefined,
     };
   }

@@ -20,7 +20,7 @@ export interface ExecutionSummary {
 
 /** What an execution needs of the worker that takes it up. */
 export interface WorkerNeeds {
-  readonly what: "tools" | "sandbox" | "protocol" | "model" | "owner";
+  readonly what: "tools" | "sandbox" | "protocol" | "model";
   /** Names of the tools, the sandbox's name, the version of the guest's protocol, or the model's name. */
   readonly names: readonly string[];
 }

@@ -76,14 +76,6 @@ export const AFTER_REF = strictObjectSchema({
   maxAgeMs: amount,
 });
 
-/** The process that has the handlers of an execution's tools. */
-export const OWNER_REF = strictObjectSchema({
-  /** Its address. */
-  url: text,
-  /** Lets a driver of this execution call the owner, for this execution alone. Only the owner's workers can open it. */
-  sealedKey: text,
-});
-
 /** Schemas of records by type, and of headers by kind. The types of `record.ts` are derived from them. */
 export const RECORD_SCHEMAS = {
   "header (program)": strictObjectSchema({
@@ -103,10 +95,6 @@ export const RECORD_SCHEMAS = {
     result: text.exactOptional(),
     /** JSON text of that schema, if it was a plain one: a later driver reads it from here. */
     resultSchema: text.exactOptional(),
-    /** The process that has the handlers of its tools; missing if its drivers have them. */
-    owner: OWNER_REF.exactOptional(),
-    /** JSON text of the declarations of the owner's tools. */
-    ownerTools: text.exactOptional(),
   }),
   "header (conversation)": strictObjectSchema({
     ...HEADER_BASE.shape,

@@ -85,7 +85,6 @@ export function programHeader(
     ...(approvePrograms ? { needsApproval: true } : {}),
     ...(after ? { after } : {}),
     ...(result ? recordOfResult(result) : {}),
-    ...scope.ofOwner,
   };
 }
 

@@ -23,7 +23,6 @@ import { endAsDeadly, killsItsDrivers } from "./drive/ending/end-without-running
 import { observed, traceOf } from "./observers.ts";
 import { prepare, givenByTools } from "./prepare/prepare.ts";
 import { recordedResult, refuseOtherResult, type ResultSchema } from "./drive/ending/result-schema.ts";
-import { refuseWithoutOwner, scopeOfOwner } from "./owned.ts";
 import type { Scope } from "./scope.ts";
 import { TrackedLog } from "./from-journal/tracked-log.ts";
 import { standingOf } from "./from-journal/standing.ts";
@@ -53,9 +52,8 @@ export async function resume(scope: Scope, execution: ExecutionId, work: ResumeW
 }
 
 /** Like `resume`, for an execution that has been read. */
-export async function takeUp(given: Scope, execution: ExecutionId, past: Past, work: ResumeWork): Promise<Execution> {
+export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, work: ResumeWork): Promise<Execution> {
   const header = past.state.header as ProgramHeader;
-  const scope = await scopeOfOwner(given, header);
   const limits = limitsOf(header);
   const visible = new Set(header.tools.map(({ name }) => name));
   const known = scope.gate.tools.visibleTo(["programmatic"]).filter(({ name }) => visible.has(name));
@@ -88,7 +86,6 @@ export async function takeUp(given: Scope, execution: ExecutionId, past: Past, w
   refuseLanguage(own, execution);
   // The driver of a conversation has taken over the programs in it, too.
   if (!scope.above && !work.isFree) await refuseDriven(scope.journal, execution);
-  await refuseWithoutOwner(scope, header);
 
   const earlier = header.after && (await readEarlierOf(own, header.after));
   const { language, tenant, signal, leaseMs, journal } = own;

@@ -50,7 +50,6 @@ const FIELDS: Readings = {
     source: "text",
     result: "own",
     resultSchema: "json",
-    ownerTools: "own",
     model: "own",
     task: "text",
     programs: "own",

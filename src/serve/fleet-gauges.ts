@@ -35,7 +35,7 @@ export function fleetGauges(figures: FleetFigures | undefined, now = Date.now())
     gauge("claims", "Executions that workers have claimed.", "{execution}", () => [[claims]], total),
     gauge("takeovers", "Claims of executions whose driver was lost.", "{execution}", () => [[takeovers]], total),
     gauge("misfits", "Executions that wait for a worker with what they need.", "{execution}", () =>
-      (["tools", "sandbox", "protocol", "model", "owner"] as const).map((what) => [
+      (["tools", "sandbox", "protocol", "model"] as const).map((what) => [
         lacking.get(what) ?? 0,
         { "portcullis.needs": what },
       ]),

@@ -30,8 +30,6 @@ export function needsText({ what, names }: NonNullable<ExecutionView["needs"]>):
       return `a worker of the version that began it, whose guest speaks protocol${named}`;
     case "model":
       return `a worker with its model${named}`;
-    case "owner":
-      return `the owner of its tools${named}, and a worker that may call it`;
   }
 }
 

@@ -61,8 +61,8 @@ test("an install brings these packages and no other, of less than 40 MB", () => 
   expect(bytes).toBeLessThan(40 * 1024 * 1024);
 });
 
-/** Clients of a server that node does not run, and processes beside a database: they have files of tests in test/examples. */
-const ELSEWHERE: ReadonlySet<string> = new Set(["http-client", "owners"]);
+/** Clients of a server that node does not run: they have a file of tests in test/examples. */
+const ELSEWHERE: ReadonlySet<string> = new Set(["http-client"]);
 const examples = readdirSync(posix.join(root, "examples"), { withFileTypes: true }).flatMap((entry) =>
   entry.isDirectory() && !ELSEWHERE.has(entry.name) ? entry.name : [],
 );

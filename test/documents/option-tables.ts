@@ -122,13 +122,6 @@ export const OPTIONS_OBJECTS: Readonly<Record<string, readonly OptionsObject[]>>
     { title: "runtime.wait(execution, options)", file: "src/fleet/fleet-options.ts", rules: "WAIT_RULES" },
     { title: "runtime.work(options)", file: "src/fleet/fleet-options.ts", rules: "WORK_RULES" },
     { title: "createFleet(options)", file: "src/fleet/fleet.ts", rules: "FLEET_RULES" },
-    { title: "createOwner(options)", file: "src/owners/owner-options.ts", rules: "OWNER_RULES" },
-    {
-      title: "runtime.submit(program, { owner })",
-      file: "src/owners/owner-options.ts",
-      rules: "OWNER_ADDRESS_RULES",
-      about: "An owner in another process.",
-    },
     { title: "runtime.executions(options)", file: METHODS, rules: "LIST_RULES" },
     { title: "runtime.decide, answer and status", file: METHODS, rules: "OF_TENANT_RULES" },
     {

@@ -95,7 +95,7 @@ const SHAPES = [
 ];
 
 /** Examples that have files of tests of their own: their tools are other processes, or they are written by `init`. */
-const ELSEWHERE = ["mcp-join", "github-openapi", "streams", "start", "http-client", "owners"];
+const ELSEWHERE = ["mcp-join", "github-openapi", "streams", "start", "http-client"];
 
 test("every example is tested", () => {
   expect([...SHAPES.map(({ name }) => name), ...SCENES, ...ELSEWHERE].toSorted()).toEqual(names);

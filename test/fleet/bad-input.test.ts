@@ -6,7 +6,6 @@ import { createFleet, type FleetOptions } from "../../src/fleet/index.ts";
 import { createRuntime, defineTool, type RuntimeOptions } from "../../src/index.ts";
 import { createPostgresJournal, type PostgresJournalOptions } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
-import { openOwner, SECRET } from "../owners/owned-fleet.ts";
 import { noPostgres, PostgresServer, type UrlParts } from "../postgres-support/postgres-server.ts";
 
 /* What may be wrong around a fleet: each is told in one clear sentence, and nothing is lost. */
@@ -234,21 +233,6 @@ describe.skipIf(noPostgres)("bad input of a fleet", () => {
     expect((await submitter.wait(id)).report?.outcome).toEqual(DONE);
     expect(differs.driven).toBe(0);
   }, 120_000);
-
-  test("an owner with a wrong key is told to the one that submits, and nothing is stored", async () => {
-    await using shared = await share();
-    await using owner = await openOwner({ tools: [double] });
-    const submitter = await shared.join({ tools: [] });
-    const wrong = { owner: { url: owner.url, key: "another-secret-of-24-characters" } };
-    await expect(submitter.submit(DOUBLE, wrong)).rejects.toMatchObject({
-      code: "owner_unavailable",
-      message: expect.stringMatching(/This is no key of this owner\. The process that submits .*\.$/) as string,
-    });
-    expect(await Array.fromAsync(submitter.executions())).toEqual([]);
-    await shared.work(await shared.join({ tools: [], owners: [owner] }));
-    const id = await submitter.submit(DOUBLE, { owner: { url: owner.url, key: SECRET } });
-    expect((await submitter.wait(id)).report?.outcome).toEqual(DONE);
-  });
 
   test("an id of another tenant is as one that is not there, for all that is asked of it", async () => {
     await using shared = await share();

@@ -48,7 +48,7 @@ test("a program's calls reach the handlers, and only what it returns comes back"
 // ---- options ---------------------------------------------------------------------------------------------------
 
 const OPTIONS =
-  "The options are tools, sandbox, executions, limits, approve, policy, approvePrograms, journal, fleet, redact, telemetry, tenant, heldBytes, leaseMs, owners, ownerMs, onEvent, logger, stubTokens, search, observeResults.";
+  "The options are tools, sandbox, executions, limits, approve, policy, approvePrograms, journal, fleet, redact, telemetry, tenant, heldBytes, leaseMs, onEvent, logger, stubTokens, search, observeResults.";
 
 test.each<[unknown, string]>([
   [undefined, "createRuntime(options): expected an object, got undefined."],

@@ -218,6 +218,12 @@ test("a sealed call opens for its principal and its request, for an hour, and wi
   expect(new Seal().open(state, { principal: "ann", digest })).toBeUndefined();
   for (const hostile of [undefined, null, 7, {}, "", "x", state.slice(1), "A".repeat(10_000)])
     expect(seal.open(hostile, { principal: "ann", digest })).toBeUndefined();
+  const bytes = Buffer.from(state, "base64url");
+  for (const at of bytes.keys()) {
+    const changed = bytes.with(at, (bytes[at] ?? 0) ^ 1);
+    expect(seal.open(Buffer.from(changed).toString("base64url"), { principal: "ann", digest })).toBeUndefined();
+  }
+  expect(seal.seal({ run: "run-1", principal: "ann", digest, round: 3 })).not.toBe(state);
   vi.advanceTimersByTime(60 * 60 * 1000);
   expect(seal.open(state, { principal: "ann", digest })).toBeUndefined();
 });

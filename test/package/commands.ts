@@ -116,20 +116,6 @@ export const COMMANDS: readonly CommandCase[] = [
     stderr: /A worker needs the journal of its fleet, in PostgreSQL/,
   },
   {
-    name: "owner without its secret",
-    args: ["owner", ...TOOLS],
-    env: { PORTCULLIS_OWNER_KEY: "" },
-    code: 2,
-    stderr: /set PORTCULLIS_OWNER_KEY to the secret/,
-  },
-  {
-    name: "worker of an owner without the key of its workers",
-    args: ["worker", "--owner", "http://127.0.0.1:1", "--journal", "postgres://127.0.0.1:1/none"],
-    env: { PORTCULLIS_WORKER_KEY: "" },
-    code: 2,
-    stderr: /set PORTCULLIS_WORKER_KEY to the key of the owner's workers/,
-  },
-  {
     name: "image without a Docker daemon",
     args: ["image", "check"],
     code: 5,

@@ -36,7 +36,6 @@ test("what a fleet does is told as Prometheus reads it, by tenant where it waits
     'portcullis_fleet_misfits{portcullis_needs="sandbox"} 0',
     'portcullis_fleet_misfits{portcullis_needs="protocol"} 0',
     'portcullis_fleet_misfits{portcullis_needs="model"} 3',
-    'portcullis_fleet_misfits{portcullis_needs="owner"} 0',
     "portcullis_fleet_notice_lag_seconds 0.002",
     "",
   ]);

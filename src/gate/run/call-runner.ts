@@ -15,7 +15,6 @@ import type { CallQueues } from "../queues/call-queues.ts";
 import type { OpenCall } from "../open-call.ts";
 import type { OpenCalls, OpenCallsParts } from "../open-calls.ts";
 import type { Handled } from "./handled.ts";
-import { OutcomeUnknown } from "./failed-elsewhere.ts";
 import { handledText, readOutside, readResult, Returned, runHandler, toText } from "./run-handler.ts";
 import { GatheredItems } from "../streams/gathered-items.ts";
 import { type StreamParts, StreamRun } from "../streams/stream-run.ts";
@@ -58,8 +57,7 @@ export class CallRunner {
   /**
    * Runs a call when the concurrency of its execution and its tool and the tool's rate allow it, and the program has
    * read enough of its answers. Reads its input then, unless it was read before. The result becomes text only after the
-   * tool is free again, so that a program that reads nothing does not keep others from the tool. A handler that cannot tell
-   * whether its call took effect leaves it without an answer, and the call knows (`handling.isUnknown`).
+   * tool is free again, so that a program that reads nothing does not keep others from the tool.
    */
   runAtItsTurn(call: OpenCall, read?: { readonly input: unknown }): Promise<Answer | undefined> {
     const { queues, tenant, toolQueues, unread } = this.#parts;
@@ -194,10 +192,6 @@ export class CallRunner {
 
   #answer(call: OpenCall, ran: Answer | Ran): Answer | undefined | Promise<Answer | undefined> {
     if (ran instanceof Returned) return this.#answerWith(call, ran.value);
-    if (ran && "error" in ran && OutcomeUnknown.is(ran.error)) {
-      call.handling.isUnknown = true;
-      return undefined;
-    }
     return ran && "answer" in ran ? this.#parts.calls.finish(call, ran) : ran;
   }
 

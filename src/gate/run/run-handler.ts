@@ -3,7 +3,6 @@ import type { Share } from "../../values/held-bytes.ts";
 import { issuesText, type Schema, type Validated, validate } from "../../tools/schema.ts";
 import type { CallContext } from "../../tools/tool.ts";
 import type { Failure } from "../answer.ts";
-import { FailedElsewhere, OutcomeUnknown } from "./failed-elsewhere.ts";
 import type { Failed, Handled } from "./handled.ts";
 import { OVER } from "../call-end.ts";
 import { isThenable } from "./foreign-promise.ts";
@@ -94,8 +93,6 @@ export function thrownFailure(
   error: unknown,
   { resultBytes, resultValues }: ResultLimits,
 ): Failure {
-  if (FailedElsewhere.is(error)) return error.failureOf(tool.name);
-  if (OutcomeUnknown.is(error)) return sentences.outcomeUnknown(tool.name);
   if (PortcullisError.is(error)) {
     if (error.code === "tool_failed") return sentences.handlerFailed(tool.name, identity.callId, error.message);
     if (error.code === "source_unavailable") return sentences.sourceUnavailable(tool.name, error.message);

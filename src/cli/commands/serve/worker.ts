@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { namedDatabase } from "../../../journal/postgres/connection/address.ts";
 import type { RecoveredConversation } from "../../../executions/recover-options.ts";
-import { WORKER_KEY_VARIABLE } from "../../../owners/owner-options.ts";
 import { given } from "../../../option-rules/given.ts";
 import { count } from "../../../output/count-text.ts";
 import { CLOSE_RULES } from "../../../serve/server-options.ts";
@@ -31,13 +30,7 @@ export async function worker(options: CommandOptions<typeof WORKER>): Promise<nu
     reconcileMs,
     drain = CLOSE_RULES.drainMs.default,
   } = options;
-  const { owner: owners } = options;
   const url = fleetJournalOf(options.journal, "A worker");
-  if (owners.length > 0 && !process.env[WORKER_KEY_VARIABLE])
-    throw new Failure(
-      EXIT.usage,
-      `worker --owner: set ${WORKER_KEY_VARIABLE} to the key of the owner's workers, as portcullis owner --worker-key prints it where the owner's secret is.`,
-    );
   const settings = metricsSettings(options);
   const models = await Promise.all(options.model.map((text) => loadModel(text, given({ baseUrl }))));
   const model = ({ model: name }: RecoveredConversation) => models.find((one) => one.name === name);
@@ -46,9 +39,8 @@ export async function worker(options: CommandOptions<typeof WORKER>): Promise<nu
   using _ = outlastErrors(tellStray);
   const stack = new AsyncDisposableStack();
   try {
-    const runtime = await openServed(stack, { ...options, needsTools: owners.length === 0 }, () => ({
+    const runtime = await openServed(stack, options, () => ({
       sandbox,
-      owners,
       approve: () => "later",
       ...given({ leaseMs }),
     }));

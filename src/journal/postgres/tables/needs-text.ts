@@ -1,7 +1,7 @@
 import type { WorkerNeeds } from "../../journal.ts";
 import { nameOf, storedName } from "./names.ts";
 
-const WHAT: readonly unknown[] = ["tools", "sandbox", "protocol", "model", "owner"] satisfies WorkerNeeds["what"][];
+const WHAT: readonly unknown[] = ["tools", "sandbox", "protocol", "model"] satisfies WorkerNeeds["what"][];
 /** Names that are kept, and characters of each: a header has thousands of tools, and a host names them. */
 const [NAMES, CHARACTERS] = [20, 100];
 

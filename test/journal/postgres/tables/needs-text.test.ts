@@ -4,13 +4,7 @@ import { isNeed, needsOf, needsText } from "../../../../src/journal/postgres/tab
 import { runs } from "../../../support/all-tests.ts";
 
 const name = fc.string({ unit: fc.constantFrom("a", "\\", "\0", "ü", "\ud800", "\n", "\r"), maxLength: 200 });
-const what = fc.constantFrom(
-  "tools" as const,
-  "sandbox" as const,
-  "protocol" as const,
-  "model" as const,
-  "owner" as const,
-);
+const what = fc.constantFrom("tools" as const, "sandbox" as const, "protocol" as const, "model" as const);
 
 test("what a worker lacks comes back with the names that are kept, whatever they are", () => {
   fc.assert(
