@@ -16,7 +16,7 @@ PACKAGES := node_modules/.installed
 DEMO_PACKAGES := $(if $(wildcard $(PACKAGES))$(filter-out demo,$(MAKECMDGOALS)),$(PACKAGES),node_modules/.installed-demo)
 NODE_CLI := node --conditions=portcullis-source src/cli.ts
 
-.PHONY: demo packages demo-docker image globals page options encodings test test-all test-machine test-steady kill-test fleet-test live check format lint types bench bench-durable bench-fleet simulate-fleet bench-growth bench-density bench-isolates bench-serve-size bench-telemetry bench-peers bench-streams bench-recovering bench-observed bench-gateway bench-tokens build dist clean
+.PHONY: demo packages demo-docker image globals page options test test-all test-machine test-steady kill-test fleet-test live check format lint types bench bench-durable bench-fleet simulate-fleet bench-growth bench-density bench-isolates bench-serve-size bench-telemetry bench-peers bench-streams bench-recovering bench-observed bench-gateway bench-tokens build dist clean
 
 demo: $(DEMO_PACKAGES)
 	@$(NODE_CLI) demo
@@ -170,10 +170,6 @@ bench-tokens: $(PACKAGES)
 	@node --conditions=portcullis-source test/bench/tokens/check-reference.ts
 	@node --conditions=portcullis-source test/bench/tokens/shared-value.ts
 	@node --conditions=portcullis-source test/bench/tokens/through-gateway.ts $(TASKS)
-
-# Writes the encodings that count tokens anew, from the data in gpt-tokenizer.
-encodings: $(PACKAGES)
-	@node test/tools/encodings/pack-encodings.ts
 
 # Builds the published package. `npm pack` runs this by itself.
 build: $(PACKAGES)

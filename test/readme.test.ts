@@ -74,6 +74,7 @@ describe("a command that stands in a document exists", () => {
       ...targets.map((target) => `make ${target}`),
       // Run by package/package.all.test.ts.
       "npm pack ../portcullis && npm install ./portcullis-*.tgz zod",
+      "curl -O https://raw.githubusercontent.com/github/rest-api-description/main/descriptions/api.github.com/api.github.com.json",
     ];
     const isInstallation = (line: string) =>
       line.startsWith("npm install ") &&

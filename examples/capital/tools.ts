@@ -1,9 +1,7 @@
-import { createRequire } from "node:module";
 import { defineTool, PortcullisError } from "portcullis";
 import { z } from "zod";
 import { pick } from "../pick.ts";
-
-const require = createRequire(import.meta.url);
+import { readData } from "../read-data.ts";
 
 const Country = z.object({
   cca2: z.string().describe("two letters, like KG"),
@@ -20,7 +18,7 @@ const Country = z.object({
 const countries = new Map(
   z
     .array(Country)
-    .parse(require("world-countries"))
+    .parse(readData(new URL("countries.json.br", import.meta.url)))
     .map((country) => [country.cca2, country] as const),
 );
 

@@ -1,8 +1,7 @@
-import { readFileSync } from "node:fs";
-import { brotliDecompressSync } from "node:zlib";
 import { defineTool } from "portcullis";
 import { z } from "zod";
 import { pick } from "../pick.ts";
+import { readData } from "../read-data.ts";
 
 const Flight = z.object({
   date: z.string().describe("like 2001/01/31 06:02"),
@@ -21,10 +20,9 @@ const Airport = z.object({
   longitude: z.number(),
 });
 
-const file = readFileSync(new URL("flights.json.br", import.meta.url));
 const data = z
   .object({ flights: z.array(Flight), airports: z.array(Airport) })
-  .parse(JSON.parse(brotliDecompressSync(file).toString()));
+  .parse(readData(new URL("flights.json.br", import.meta.url)));
 
 export const allFlights = data.flights;
 export const allAirports = new Map(data.airports.map((airport) => [airport.iata, airport] as const));

@@ -1,11 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { fromOpenApi } from "portcullis";
+import { readData } from "../read-data.ts";
 import { type Described, playApi } from "./server.ts";
 
-const file = createRequire(import.meta.url).resolve("@octokit/openapi/generated/api.github.com.json");
-const spec = JSON.parse(readFileSync(file, "utf8")) as Described;
+const spec = readData(new URL("../operations/api.github.com.json.br", import.meta.url)) as Described;
 
 /** In place of https://api.github.com: a server on this machine that answers with the document's examples. */
 const token = randomUUID();

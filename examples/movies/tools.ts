@@ -1,11 +1,7 @@
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
 import { defineTool } from "portcullis";
 import { z } from "zod";
 import { pick } from "../pick.ts";
-
-const file = join(dirname(createRequire(import.meta.url).resolve("vega-datasets")), "../data/movies.json");
+import { readData } from "../read-data.ts";
 
 const Row = z.object({
   Title: z.coerce.string(),
@@ -32,7 +28,7 @@ type Movie = z.infer<typeof Movie>;
 
 export const allMovies = z
   .array(Row)
-  .parse(JSON.parse(readFileSync(file, "utf8")))
+  .parse(readData(new URL("movies.json.br", import.meta.url)))
   .map((row): Movie => ({
     title: row.Title,
     released: row["Release Date"],

@@ -1,14 +1,8 @@
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
 import { defineTool, PortcullisError } from "portcullis";
 import { z } from "zod";
+import { readData } from "../read-data.ts";
 
 const PAGE = 200;
-const file = join(
-  dirname(createRequire(import.meta.url).resolve("@octokit/openapi/package.json")),
-  "generated/api.github.com.json",
-);
 
 const Operation = z.looseObject({
   operationId: z.string(),
@@ -32,9 +26,9 @@ interface Description {
 
 let description: Description | undefined;
 
-/** Read at the first call: it is 13 MB, and most who load these tools ask for the list of them only. */
+/** Read at the first call: it is 7 MB, and most who load these tools ask for the list of them only. */
 function readDescription(): Description {
-  const whole = JSON.parse(readFileSync(file, "utf8")) as { readonly [key: string]: Json };
+  const whole = readData(new URL("api.github.com.json.br", import.meta.url)) as { readonly [key: string]: Json };
   const paths = whole.paths as Readonly<Record<string, Readonly<Record<string, z.infer<typeof Operation>>>>>;
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => {

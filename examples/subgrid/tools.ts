@@ -1,14 +1,6 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
 import { defineTool, PortcullisError } from "portcullis";
 import { z } from "zod";
-
-const data = dirname(createRequire(import.meta.url).resolve("caniuse-db/package.json"));
-const idsIn = (folder: string) => readdirSync(join(data, folder)).map((file) => file.slice(0, -".json".length));
-const features = new Set(idsIn("features-json"));
-// The others are continents and the world.
-const regions = idsIn("region-usage-json").filter((id) => /^[A-Z]{2}$/.test(id));
+import { readData } from "../read-data.ts";
 
 const Feature = z.object({
   title: z.string(),
@@ -26,8 +18,11 @@ const Usage = z.object({
     .describe("percent of page views by browser and version"),
 });
 
-const read = <Shape>(schema: z.ZodType<Shape>, file: string) =>
-  schema.parse(JSON.parse(readFileSync(join(data, file), "utf8")));
+const data = z
+  .object({ features: z.record(z.string(), Feature), usage: z.record(z.string(), Usage) })
+  .parse(readData(new URL("browsers.json.br", import.meta.url)));
+const features = new Map(Object.entries(data.features));
+const usage = new Map(Object.entries(data.usage));
 
 const getFeature = defineTool({
   name: "features.get",
@@ -40,12 +35,13 @@ const getFeature = defineTool({
   allowedCallers: ["direct", "programmatic"],
   effect: "read",
   handler: ({ id, browsers }) => {
-    if (!features.has(id))
+    const feature = features.get(id);
+    if (!feature)
       throw new PortcullisError(
         "tool_failed",
         `There is no feature ${id}: ids are those of caniuse.com, like css-grid.`,
       );
-    const { stats, ...about } = read(Feature, `features-json/${id}.json`);
+    const { stats, ...about } = feature;
     const wanted = Object.entries(stats).filter(([browser]) => browsers?.includes(browser) ?? true);
     return { ...about, stats: Object.fromEntries(wanted) };
   },
@@ -58,7 +54,7 @@ const listRegions = defineTool({
   output: z.array(z.string()),
   allowedCallers: ["direct", "programmatic"],
   effect: "read",
-  handler: () => regions,
+  handler: () => [...usage.keys()],
 });
 
 const getUsage = defineTool({
@@ -72,10 +68,9 @@ const getUsage = defineTool({
   allowedCallers: ["direct", "programmatic"],
   effect: "read",
   handler: ({ code, nonzeroOnly }) => {
-    if (!regions.includes(code))
-      throw new PortcullisError("tool_failed", `There is no region ${code}: regions.list gives the codes.`);
-    const usage = read(Usage, `region-usage-json/${code}.json`);
-    return nonzeroOnly ? { ...usage, data: withoutZeros(usage.data) } : usage;
+    const found = usage.get(code);
+    if (!found) throw new PortcullisError("tool_failed", `There is no region ${code}: regions.list gives the codes.`);
+    return nonzeroOnly ? { ...found, data: withoutZeros(found.data) } : found;
   },
 });
 

@@ -10,13 +10,14 @@
  *
  * TOOLS bounds the tools of each API (60).
  */
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createRuntime, fromMcp, fromOpenApi, jsonSchema, type McpServer, type Runtime, type Tool } from "portcullis";
 import { createMemorySandbox, scriptedModel } from "portcullis/testing";
+import { readData } from "../../examples/read-data.ts";
 import { type Described, exampleOf } from "../../examples/github-openapi/server.ts";
 import { countTokens } from "../../src/tools/count-tokens.ts";
 import { MAX_LEVELS, type Shape, shapeOf } from "../../src/tools/observed/shape.ts";
@@ -172,22 +173,17 @@ const SERVERS: readonly (readonly [McpServer, Readonly<Record<string, readonly o
 const bare = (tool: Tool): Tool => ({ ...tool, output: undefined });
 
 const DOCUMENTS = [
-  ["GitHub", "generated/api.github.com.json", ""],
-  ["GitHub Enterprise Cloud, what it has more", "generated/ghec.json", "generated/api.github.com.json"],
+  ["GitHub", "../../examples/operations/api.github.com.json.br"],
+  ["GitHub Enterprise Cloud, what it has more", "../fixtures/github-enterprise.json.br"],
 ] as const;
 
-function documentOf(file: string): Described {
-  return JSON.parse(readFileSync(fileOf("@octokit/openapi", file), "utf8")) as Described;
-}
-
 /** An API whose operations answer with the examples of its document. */
-async function apiOf(name: string, file: string, without: string): Promise<Source> {
-  const document = documentOf(file);
-  const known = new Set(without === "" ? [] : Object.keys(documentOf(without).paths));
+async function apiOf(name: string, file: string): Promise<Source> {
+  const document = readData(new URL(file, import.meta.url)) as Described;
   const examples = new Map<string, unknown>();
-  for (const [route, operations] of Object.entries(document.paths)) {
+  for (const operations of Object.values(document.paths)) {
     const { get } = operations;
-    const example = get && !known.has(route) ? exampleOf(document, get) : undefined;
+    const example = get ? exampleOf(document, get) : undefined;
     if (typeof example === "object" && example !== null) examples.set(toolName(String(get?.["operationId"])), example);
   }
   await using source = await fromOpenApi(
@@ -322,8 +318,8 @@ const sources: (() => Promise<{ readonly name: string; readonly sums: Sums }>)[]
     const sums = await measure({ name: mcp.name, tools: used.map(bare), inputs: new Map(Object.entries(inputs)) });
     return { name: `MCP: ${mcp.name}`, sums };
   }),
-  ...DOCUMENTS.map(([name, file, without]) => async () => {
-    const source = await apiOf(name, file, without);
+  ...DOCUMENTS.map(([name, file]) => async () => {
+    const source = await apiOf(name, file);
     return { name: `API: ${name}`, sums: await measure(source) };
   }),
 ];

@@ -1,7 +1,6 @@
-import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { compare } from "../../src/comparison/index.ts";
+import { compare, countTokens } from "../../src/comparison/index.ts";
 import { createRuntime, defineTool } from "../../src/index.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
 
@@ -49,7 +48,7 @@ const LOOPS: Readonly<Record<string, { readonly tools: unknown; readonly result:
 /** What the report says that it assumes for the envelope of each call and each result. */
 const ENVELOPE = 10;
 
-const tokens = (text: string) => encode(text).length;
+const tokens = (text: string) => countTokens(text);
 const sum = (numbers: readonly number[]) => numbers.reduce((all, one) => all + one, 0);
 
 test("direct calls are measured as a plain loop sends them: no instructions, no labels, on each provider", async () => {

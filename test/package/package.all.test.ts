@@ -1,6 +1,7 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { readData } from "../../examples/read-data.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { NODE_SENTENCE } from "../../src/sandboxes/isolate/platform.ts";
 import { chatWire } from "../models/openai/chat/wire.ts";
@@ -32,6 +33,8 @@ const installed = new Installed();
 // A busy disk takes a while to remove all projects.
 afterAll(() => installed[Symbol.dispose](), 300_000);
 
+const GITHUB = new URL("../../examples/operations/api.github.com.json.br", import.meta.url);
+
 const documents = [...new Set(snippets.map(({ document }) => document))];
 const nameOf = (document: string) => document.replaceAll(/\W/g, "-");
 const placeOf = (document: string, snippet: Snippet) =>
@@ -43,6 +46,10 @@ function openDocument(document: string): string {
   const folder = join(project, nameOf(document));
   mkdirSync(folder);
   for (const [file, text] of filesIn(blocksOf(document))) writeFileSync(join(folder, file), text);
+  const downloads = blocksOf(document).some(({ text }) =>
+    text.includes("curl -O https://raw.githubusercontent.com/github/"),
+  );
+  if (downloads) writeFileSync(join(project, "api.github.com.json"), JSON.stringify(readData(GITHUB)));
   for (const snippet of snippets.filter((one) => one.document === document))
     writeFileSync(join(project, placeOf(document, snippet)), snippet.code);
   return project;
@@ -347,12 +354,10 @@ ${code}
       expect([ran.code, ran.stderr]).toEqual([1, expect.stringContaining(sentence)]);
     });
 
-    test("examples whose data is not part of the package say what to install", async () => {
-      for (const command of ["demo", "bench"]) {
-        const { code, stdout, stderr } = await run("npx", ["portcullis", command, "movies"], project);
-        expect([code, stdout]).toEqual([5, ""]);
-        expect(stderr).toContain(`npm install ${withVersion("vega-datasets")}`);
-      }
+    test("an example says what to install for it", async () => {
+      const { code, stdout, stderr } = await run("npx", ["portcullis", "demo", "github-openapi"], project);
+      expect([code, stdout]).toEqual([5, ""]);
+      expect(stderr).toContain(`npm install ${withVersion("openapi-fetch")}`);
     });
   });
 

@@ -1,16 +1,28 @@
-import { readFileSync } from "node:fs";
-import * as fc from "fast-check";
-import * as cl100k from "gpt-tokenizer/encoding/cl100k_base";
-import * as o200k from "gpt-tokenizer/encoding/o200k_base";
-import { describe, expect, test } from "vitest";
+import { createHash } from "node:crypto";
+import { afterAll, describe, expect, test } from "vitest";
+import { readData } from "../../examples/read-data.ts";
 import { countTokens, type Encoding, loadEncoding } from "../../src/tools/count-tokens.ts";
-import { runs } from "../support/all-tests.ts";
+import { Recording } from "../support/recording.ts";
 
-const WHOLE: Readonly<Record<Encoding, (text: string) => number>> = {
-  o200k_base: (text) => o200k.countTokens(text, { disallowedSpecial: new Set() }),
-  cl100k_base: (text) => cl100k.countTokens(text, { disallowedSpecial: new Set() }),
-};
 const ENCODINGS: readonly Encoding[] = ["o200k_base", "cl100k_base"];
+
+/** Tokens of whole texts as gpt-tokenizer counts them. */
+const recording = new Recording<number>("tokens");
+afterAll(() => recording.write());
+
+const countWhole = (encoding: Encoding, text: string) =>
+  recording.answer([encoding, text], (require) => {
+    const tokenizer = require(`gpt-tokenizer/encoding/${encoding}`) as {
+      readonly countTokens: (text: string, options: object) => number;
+    };
+    return tokenizer.countTokens(text, { disallowedSpecial: new Set() });
+  });
+
+/** Hashes of the files of tokens and ranks that OpenAI publishes for tiktoken. */
+const PUBLISHED: Readonly<Record<Encoding, string>> = {
+  o200k_base: "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+  cl100k_base: "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+};
 
 test.each([
   ["", 0, 0],
@@ -21,11 +33,21 @@ test.each([
   expect([countTokens(text), countTokens(text, "cl100k_base")]).toEqual([inO200k, inCl100k]);
 });
 
-const file = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
-const flights = file("node_modules/vega-datasets/data/flights-2k.json");
-const licences = JSON.parse(file("node_modules/spdx-license-list/spdx-full.json")) as Readonly<
-  Record<string, { readonly licenseText: string }>
->;
+const dataOf = (file: string) => readData(new URL(`../../examples/${file}.json.br`, import.meta.url));
+const { flights, airports } = dataOf("flights/flights") as {
+  readonly flights: readonly object[];
+  readonly airports: readonly object[];
+};
+const licences = Object.values(
+  dataOf("licenses/licenses") as Readonly<Record<string, { readonly licenseText: string }>>,
+);
+const table = airports.map((row) => Object.values(row).join(",")).join("\n");
+const CODE = `export function pick<Row extends object>(row: Row, fields?: readonly (keyof Row)[]): Partial<Row> {
+  // Déjà vu: "all" is 'none' asked for.
+  return fields ? Object.fromEntries(fields.map((field) => [field, row[field]])) : { ...row, id: \`#\${row}\` };
+}
+`;
+const DRAWING = `## The house\n\n┌──────────────┐   ┌────────┐\n│ runtime  1.0 │ ◀─│ *serve* │\n└──────────────┘   └────────┘\n\n| a | b |\n|---|--:|\n| \`x\` | 12 |\n`;
 
 /** What stands beside each other decides where an encoding splits: every kind of neighbour is to meet every other. */
 const CHUNKS =
@@ -33,52 +55,51 @@ const CHUNKS =
     .split(" ")
     .concat(" ", "  ", " 1", "\t", "\n", "\r", "\r\n", "\n\n", "//\n", "\n  ", "\u00a0", "\u3000");
 
+/** The same texts in every run: their tokens are recorded. */
+function texts(): readonly string[] {
+  let state = 1;
+  const below = (most: number) => (state = (state * 48_271) % 0x7fffffff) % most;
+  return Array.from({ length: 100 }, () =>
+    Array.from({ length: 600 + below(1400) }, () => CHUNKS[below(CHUNKS.length)]).join(""),
+  );
+}
+
 describe.each(ENCODINGS)("in %s", (encoding) => {
   test("the packed file holds every token of tiktoken's, with its rank", () => {
-    const published = file(`node_modules/gpt-tokenizer/data/${encoding}.tiktoken`).trim().split("\n");
-    const ranks = loadEncoding(encoding);
-    expect(ranks.size).toBe(published.length);
-    const wrong = published.filter((line) => {
-      const [token = "", rank] = line.split(" ");
-      return ranks.get(Buffer.from(token, "base64").toString("latin1")) !== Number(rank);
-    });
-    expect(wrong).toEqual([]);
+    const lines = [...loadEncoding(encoding)].map(
+      ([token, rank]) => `${Buffer.from(token, "latin1").toString("base64")} ${rank}\n`,
+    );
+    expect(createHash("sha256").update(lines.join("")).digest("hex")).toBe(PUBLISHED[encoding]);
   });
 
   test.each([
-    ["JSON", flights],
-    ["JSON on several lines", JSON.stringify(JSON.parse(flights), undefined, 2)],
-    ["CSV", file("node_modules/vega-datasets/data/airports.csv")],
+    ["JSON", JSON.stringify(flights.slice(0, 2000))],
+    ["JSON on several lines", JSON.stringify(flights.slice(0, 2000), undefined, 2)],
+    ["CSV", table],
     ["licences, as JSON", JSON.stringify(licences).slice(0, 300_000)],
     [
       "licences",
-      Object.values(licences)
+      licences
         .map(({ licenseText }) => licenseText)
         .slice(0, 30)
         .join("\n\n"),
     ],
-    ["code", file("src/agent/drive/say-loop.ts").repeat(2)],
-    ["markdown, with drawings", file("src/README.md").repeat(3)],
+    ["code", CODE.repeat(50)],
+    ["markdown, with drawings", DRAWING.repeat(100)],
     ["Chinese", "模型写一个程序，程序在墙后运行。只有结果会回来：例如“一百二十三”个航班，或者１２３个。\n".repeat(300)],
     ["emoji among words", "It works 🎉🎉, mostly 👩‍👩‍👧‍👦. Don't 🏳️‍🌈 ask… ".repeat(300)],
-  ])("a text in pieces has as many tokens as in one: %s", (_, text) => {
+  ])("a text in pieces has as many tokens as in one: %s", async (_, text) => {
     expect(text.length).toBeGreaterThan(10_000);
-    expect(countTokens(text, encoding)).toBe(WHOLE[encoding](text));
+    expect(countTokens(text, encoding)).toBe(await countWhole(encoding, text));
   });
 
-  test("whatever stands beside each other, pieces have as many tokens as the whole", () => {
-    const texts = fc
-      .array(fc.constantFrom(...CHUNKS), { minLength: 600, maxLength: 2000 })
-      .map((chunks) => chunks.join(""));
-    fc.assert(
-      fc.property(texts, (text) => countTokens(text, encoding) === WHOLE[encoding](text)),
-      { numRuns: runs(100) },
-    );
+  test("whatever stands beside each other, pieces have as many tokens as the whole", async () => {
+    for (const text of texts()) expect(countTokens(text, encoding)).toBe(await countWhole(encoding, text));
   });
 
-  test("a run of one character is cut where the encoding splits it", () => {
+  test("a run of one character is cut where the encoding splits it", async () => {
     for (const character of ["7", "a", " ", "\n"]) {
-      const piece = WHOLE[encoding](character.repeat(384));
+      const piece = await countWhole(encoding, character.repeat(384));
       expect(countTokens(character.repeat(384 * 100), encoding), character).toBe(piece * 100);
     }
     expect(countTokens("7".repeat(30_000), encoding)).toBe(10_000);
@@ -87,10 +108,10 @@ describe.each(ENCODINGS)("in %s", (encoding) => {
 
   test.each(["a", "!", " ", "\n", "中", "qzx", "kq", "\r\n", "😀", "<|endoftext|>"])(
     "a megabyte of %j is counted in a moment",
-    (pattern) => {
+    async (pattern) => {
       const times = Math.floor((1024 * 1024) / Buffer.byteLength(pattern));
       const text = pattern.repeat(times);
-      const whole = (WHOLE[encoding](pattern.repeat(256)) / 256) * times;
+      const whole = ((await countWhole(encoding, pattern.repeat(256))) / 256) * times;
       const tokens = countTokens(text, encoding);
       expect(tokens).toBeGreaterThan(whole * 0.98);
       expect(tokens).toBeLessThan(whole * 1.02 + (3 * text.length) / 384);

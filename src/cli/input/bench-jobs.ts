@@ -1,5 +1,5 @@
 import type { Tool } from "../../tools/tool.ts";
-import { EXAMPLES, TASKS, exampleFile, exampleTools, packagesOf, requireData } from "./examples.ts";
+import { EXAMPLES, TASKS, exampleFile, exampleTools } from "./examples.ts";
 import type { CommandOptions, BENCH } from "../command-options.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
@@ -11,8 +11,6 @@ import { loadTask, type LoadedTask } from "./task-file.ts";
 export interface Job {
   readonly loaded: LoadedTask;
   readonly tools: () => Promise<readonly Tool[]>;
-  /** Packages that its tools read; empty for the user's own task. */
-  readonly data: readonly string[];
 }
 
 /** The tasks to measure: the package's tasks by name (all but the large ones if none is named), or the user's own task. */
@@ -24,23 +22,16 @@ export async function jobsOf(
   const named = task?.split(",") ?? names;
   const areOpen = named.length > 0 && named.every((name) => TASKS.some((one) => one === name));
   if (task !== undefined && tools !== undefined)
-    return [{ loaded: await loadTask(task, language), tools: () => loadTools(tools), data: [] }];
+    return [{ loaded: await loadTask(task, language), tools: () => loadTools(tools) }];
   if (task !== undefined && !areOpen)
     throw new Failure(EXIT.usage, "--task needs --tools: the module with the task's tools.");
   if (tools !== undefined)
     throw new Failure(EXIT.usage, "--tools needs --task: the package's tasks have their own tools.");
   const chosen = named.length > 0 ? named.map((name) => word(TASKS)("bench", name)) : EXAMPLES;
-  requireData(chosen);
   return Promise.all(
     chosen.map(async (name) => ({
       loaded: await loadTask(exampleFile(name, "task.json"), language),
       tools: () => exampleTools(name),
-      data: packagesOf(name),
     })),
   );
-}
-
-/** Packages that the tasks read, with their versions, because the figures depend on them. */
-export function dataOf(jobs: readonly Job[]): readonly string[] {
-  return [...new Set(jobs.flatMap(({ data }) => data))];
 }

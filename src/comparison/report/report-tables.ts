@@ -169,7 +169,7 @@ export function reportMarkdown(report: BenchReport): string {
   return [
     "# What programs save against direct calls",
     `${date}, portcullis ${settings.portcullis}, node ${settings.node}. Given the same tools, data and right calls, this many tokens pass through the model. It does not measure what a model would choose to do, or get right: no model was called. All programs were run, all calls were made, and every answer was checked.`,
-    `Settings: ${counted(settings.atOnce, "call")} at once, results cut at ${counted(settings.cutTokens, "token")} if they are cut, a window of ${counted(settings.windowTokens, "token")}, ${settings.envelopeTokens} tokens round each call and result, no reasoning tokens; priced as ${settings.pricedAs} (prices of ${settings.pricesOf}).${settings.data.length > 0 ? ` Data: ${settings.data.join(", ")}.` : ""}`,
+    `Settings: ${counted(settings.atOnce, "call")} at once, results cut at ${counted(settings.cutTokens, "token")} if they are cut, a window of ${counted(settings.windowTokens, "token")}, ${settings.envelopeTokens} tokens round each call and result, no reasoning tokens; priced as ${settings.pricedAs} (prices of ${settings.pricesOf}).`,
     ...reportTables(report).map((table) => `## ${table.title}\n\n${markdownTable(table)}`),
     `## Modes\n\n${markdownTable({ title: "", head: ["mode", "what it is"], rows: Object.entries(MODES) })}`,
     ...(notes.length > 0 ? [`## Notes\n\n${notes.map((note) => `- ${note}`).join("\n")}`] : []),

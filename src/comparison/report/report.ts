@@ -10,8 +10,6 @@ export type BenchReport = ReturnType<typeof reportFrom>;
 export interface BenchSettings {
   readonly portcullis: string;
   readonly node: string;
-  /** Packages that the open tasks read, like `world-countries@5.1.0`. */
-  readonly data: readonly string[];
   readonly encoding: string;
   readonly otherEncoding: string;
   readonly envelopeTokens: number;

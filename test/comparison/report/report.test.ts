@@ -9,7 +9,6 @@ import { reportNotes, reportTables } from "../../../src/comparison/report/report
 const SETTINGS: BenchSettings = {
   portcullis: "1.2.3",
   node: "24.0.0",
-  data: ["some-data@1.0.0"],
   encoding: "o200k_base",
   otherEncoding: "cl100k_base",
   envelopeTokens: 10,
@@ -145,7 +144,6 @@ describe("a report", () => {
     expect(text).toContain("| a \\| b c | 3 |");
     expect(text).toContain("- a | b\nc: Mind this.");
     expect(text).toContain("no model was called");
-    expect(text).toContain("Data: some-data@1.0.0.");
   });
 
   test("has a note of several tasks once", () => {

@@ -1,12 +1,10 @@
-import { readFileSync } from "node:fs";
-import { gunzipSync } from "node:zlib";
+import { readData } from "../../../examples/read-data.ts";
 import { fromOpenApi } from "../../../src/sources/openapi/from-openapi.ts";
 
-/** Run in a process of its own, with the path of a document: prints what becomes of it, and what that takes. */
-const [path = ""] = process.argv.slice(2);
-const bytes = readFileSync(path);
+/** Run in a process of its own, with the URL of a document: prints what becomes of it, and what that takes. */
+const [url = ""] = process.argv.slice(2);
+const spec = JSON.stringify(readData(new URL(url)));
 const startedMs = performance.now();
-const spec = (path.endsWith(".gz") ? gunzipSync(bytes) : bytes).toString();
 const { tools, problems } = await fromOpenApi(
   { name: "api", spec, baseUrl: "https://api.example.com" },
   { allowedCallers: ["programmatic"] },

@@ -1,16 +1,32 @@
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
+import { readData } from "../../../examples/read-data.ts";
 import { createRuntime, fromOpenApi, type JsonSchema } from "../../../src/index.ts";
 import { resolveReference } from "../../../src/tools/json-schema/json-schema.ts";
 import { jsonSchemaOf } from "../../../src/tools/tool-schemas.ts";
 import { createMemorySandbox } from "../../../src/testing.ts";
 import { ALL, type Arrived, operationOf, sourceOf, startServer } from "./api-server.ts";
+import { Recording } from "../../support/recording.ts";
 
-/** The library's own client, which has no types. It sends a request when its function is called. */
-const { execute } = createRequire(import.meta.url)("swagger-client/lib/execute/index.js") as {
-  readonly execute: (options: object) => Promise<unknown>;
-};
+/** Requests of the library's own client, by the options that it was given. */
+const recording = new Recording<Omit<Arrived, "body"> & { readonly body: string }>("swagger-client");
+afterAll(() => recording.write());
+
+async function sentBySwaggerClient(options: object): Promise<Arrived> {
+  const { body, ...sent } = await recording.answer(options, async (require) => {
+    const { execute } = require("swagger-client/lib/execute/index.js") as {
+      readonly execute: (options: object) => Promise<unknown>;
+    };
+    await using server = await startServer();
+    await execute({ ...options, baseURL: `${server.baseUrl}${BASE}` }).catch(() => {});
+    const [{ method, url, headers, body } = expect.fail("swagger-client sent nothing")] = server.arrived;
+    const { host: _, ...kept } = headers;
+    return { method, url, headers: kept, body: body.toString() };
+  });
+  return { ...sent, body: Buffer.from(body) };
+}
+
+/** Path of the API on its server. */
+const BASE = "/api/v3";
 
 /** What of a request has to be the same, however it is written. */
 function essence({ method, url, headers, body }: Arrived, ownHeaders: readonly string[]) {
@@ -88,11 +104,7 @@ interface GitHub {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, unknown>>>>>>;
 }
 
-const text = readFileSync(
-  createRequire(import.meta.url).resolve("@octokit/openapi/generated/api.github.com.json"),
-  "utf8",
-);
-const document = JSON.parse(text) as GitHub;
+const document = readData(new URL("../../../examples/operations/api.github.com.json.br", import.meta.url)) as GitHub;
 
 const operationAt = (path: string, method: string) => document.paths[path]?.[method] ?? expect.fail();
 
@@ -121,7 +133,7 @@ function alone(path: string, method: string): object {
 test("60 operations of GitHub are requested as swagger-client requests them", { timeout: 120_000 }, async () => {
   await using server = await startServer((_, response) => response.writeHead(204).end());
   const { tools } = await fromOpenApi(
-    { name: "github", spec: text, baseUrl: `${server.baseUrl}/api/v3` },
+    { name: "github", spec: document, baseUrl: `${server.baseUrl}${BASE}` },
     (_, { method, path }) => ({
       ...ALL,
       name: `${method.toLowerCase()}${path.replaceAll(/\W/g, "_")}`,
@@ -150,17 +162,14 @@ test("60 operations of GitHub are requested as swagger-client requests them", { 
     }
     const spec = alone(path, method);
     const { body, ...parameters } = input;
-    server.arrived.length = 0;
-    await execute({
+    const theirs = await sentBySwaggerClient({
       spec,
       pathName: path,
       method,
       operationId: operationAt(path, method).operationId,
       parameters,
       requestBody: body,
-      baseURL: `${server.baseUrl}/api/v3`,
     });
-    const [theirs = expect.fail("swagger-client sent nothing")] = server.arrived;
     expect(essence(ours, []), `${method} ${path}`).toEqual(essence(theirs, []));
     compared += 1;
     bodies += ours.body.length > 0 ? 1 : 0;
@@ -225,21 +234,25 @@ describe("a parameter is written as swagger-client writes it", () => {
     const parameters = [{ name: "color", in: place, required: true, style, explode, schema: {} }];
     const path = place === "path" ? "/x/{color}" : "/x";
     const spec = operationOf({ parameters }, path);
-    const { tools } = await sourceOf(spec, { baseUrl: server.baseUrl });
+    const { tools } = await sourceOf(spec, { baseUrl: `${server.baseUrl}${BASE}` });
     await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox(), logger: { error: () => {} } });
     const answer = await runtime.call({ tool: "api.call", input: { color: value }, caller: "direct" });
-    await execute({ spec, operationId: "call", parameters: { color: value }, baseURL: server.baseUrl }).catch(() => {});
-    const [ours, theirs] = server.arrived.map((one) => {
+    const sent = await sentBySwaggerClient({
+      spec,
+      operationId: "call",
+      parameters: { color: value },
+    });
+    const [ours, theirs] = [...server.arrived, sent].map((one) => {
       const { pathname, query } = essence(one, []);
       const cookie = decodeURIComponent(one.headers.cookie ?? "");
       return { path: decodeURIComponent(pathname), query, header: one.headers.color, cookie };
     });
-    expect([server.arrived.length, answer]).toEqual([2, { ok: true, value: { ok: true } }]);
+    expect([server.arrived.length, answer]).toEqual([1, { ok: true, value: { ok: true } }]);
     const own = Object.entries(DIFFERENCES).find(([key]) =>
       `${place} ${style} ${String(explode)} ${kind}`.endsWith(key),
     )?.[1];
     if (own === undefined) expect(ours).toEqual(theirs);
-    else expect([ours?.path.slice(3), ours?.query[0]?.[1], ours?.cookie.slice(6)]).toContain(own);
+    else expect([ours?.path.slice(`${BASE}/x/`.length), ours?.query[0]?.[1], ours?.cookie.slice(6)]).toContain(own);
   });
 });
 
@@ -247,9 +260,16 @@ test("no value of a program is read again as JSON, as swagger-client reads texts
   await using server = await startServer();
   const parameters = [{ name: "ids", in: "query", schema: { type: ["array", "string"], items: { type: "string" } } }];
   const spec = operationOf({ parameters });
-  const { tools } = await sourceOf(spec, { baseUrl: server.baseUrl });
+  const { tools } = await sourceOf(spec, { baseUrl: `${server.baseUrl}${BASE}` });
   await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox(), logger: { error: () => {} } });
   await runtime.call({ tool: "api.call", input: { ids: '["a","b"]' }, caller: "direct" });
-  await execute({ spec, operationId: "call", parameters: { ids: '["a","b"]' }, baseURL: server.baseUrl });
-  expect(server.arrived.map(({ url }) => decodeURIComponent(url))).toEqual(['/x?ids=["a","b"]', "/x?ids=a&ids=b"]);
+  const sent = await sentBySwaggerClient({
+    spec,
+    operationId: "call",
+    parameters: { ids: '["a","b"]' },
+  });
+  expect([...server.arrived, sent].map(({ url }) => decodeURIComponent(url))).toEqual([
+    '/api/v3/x?ids=["a","b"]',
+    "/api/v3/x?ids=a&ids=b",
+  ]);
 });

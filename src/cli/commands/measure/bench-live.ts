@@ -10,7 +10,7 @@ import { WIRES } from "../../../comparison/wires/wires.ts";
 import type { Approve } from "../../../gate/approve/approval.ts";
 import { count } from "../../../output/count-text.ts";
 import type { Screen } from "../../terminal/screen.ts";
-import { dataOf, type Job } from "../../input/bench-jobs.ts";
+import type { Job } from "../../input/bench-jobs.ts";
 import { showBar } from "../../terminal/executions/progress.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import type { CommandOptions, BENCH } from "../../command-options.ts";
@@ -56,8 +56,6 @@ export async function benchLive(
     format: 1,
     date: today(),
     portcullis: version,
-    // Packages that the open tasks read, like `world-countries@5.1.0`.
-    data: dataOf(jobs),
     model: `${provider}:${name}`,
     // The prices that dollars were calculated from.
     prices: { date: prices.date, of: name, price },

@@ -15,7 +15,7 @@ import { createApprover } from "../../terminal/executions/ask-approvals.ts";
 import { Screen } from "../../terminal/screen.ts";
 import { refuseLater } from "../../input/option-values.ts";
 import { showBar } from "../../terminal/executions/progress.ts";
-import { dataOf, jobsOf } from "../../input/bench-jobs.ts";
+import { jobsOf } from "../../input/bench-jobs.ts";
 import { benchLive, readLiveModel } from "./bench-live.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import type { CommandOptions, BENCH } from "../../command-options.ts";
@@ -82,7 +82,7 @@ export async function bench(names: readonly string[], options: CommandOptions<ty
   } finally {
     bar.end();
   }
-  const report = reportFrom(today(), { ...settings.report, data: dataOf(jobs) }, comparisons, sweeps);
+  const report = reportFrom(today(), settings.report, comparisons, sweeps);
   print(report, options);
   return isRight(report) ? EXIT.completed : EXIT.failed;
 }

@@ -18,15 +18,15 @@ import { TerminalLines } from "../../terminal/terminal-lines.ts";
 import { countTokens } from "../../../tools/count-tokens.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import {
+  DEFAULT_DEMOS,
   DEMOS,
   SCENES,
-  SHIPPED,
   TALKING,
   exampleFile,
   exampleModule,
   exampleTools,
   isScene,
-  requireData,
+  requirePackages,
   type DemoName,
   type SceneName,
 } from "../../input/examples.ts";
@@ -53,8 +53,8 @@ export async function demo(
 ): Promise<number> {
   const named = names.map((name) => word([...DEMOS, ...SCENES])("demo", name));
   const scenes = named.filter(isScene);
-  const chosen = named.length > 0 ? named.filter((name) => !isScene(name)) : SHIPPED;
-  requireData(chosen);
+  const chosen = named.length > 0 ? named.filter((name) => !isScene(name)) : DEFAULT_DEMOS;
+  requirePackages(chosen);
   const model = await modelFor(scenes, chosen, playing);
   using cancelling = cancelOnSignal();
   let wrong = 0;

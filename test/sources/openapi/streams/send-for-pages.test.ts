@@ -1,16 +1,14 @@
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import type { ServerResponse } from "node:http";
 import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { readData } from "../../../../examples/read-data.ts";
 import { createRuntime, type OpenApiPolicies } from "../../../../src/index.ts";
 import { createMemorySandbox } from "../../../../src/testing.ts";
 import { jsonSchemaOf } from "../../../../src/tools/tool-schemas.ts";
 import { type Arrived, callTool, operationOf, sendJson, sourceOf, startServer } from "../api-server.ts";
 
-const DOCUMENT = JSON.parse(
-  readFileSync(createRequire(import.meta.url).resolve("@octokit/openapi/generated/api.github.com.json"), "utf8"),
-) as object;
+const GITHUB = new URL("../../../../examples/operations/api.github.com.json.br", import.meta.url);
+const DOCUMENT = readData(GITHUB) as object;
 
 type Answer = (url: URL, response: ServerResponse, request: Arrived) => void;
 let answer: Answer;
