@@ -16,7 +16,7 @@ PACKAGES := node_modules/.installed
 DEMO_PACKAGES := $(if $(wildcard $(PACKAGES))$(filter-out demo,$(MAKECMDGOALS)),$(PACKAGES),node_modules/.installed-demo)
 NODE_CLI := node --conditions=portcullis-source src/cli.ts
 
-.PHONY: demo packages demo-docker image globals page options test test-all test-machine test-steady kill-test fleet-test mutants live check format lint types bench bench-durable bench-fleet simulate-fleet bench-growth bench-density bench-isolates bench-serve-size bench-telemetry bench-peers bench-streams bench-recovering bench-observed bench-gateway bench-tokens build dist clean
+.PHONY: demo packages demo-docker image globals page options test test-all test-engine test-machine test-steady kill-test fleet-test mutants live check format lint types bench bench-durable bench-fleet simulate-fleet bench-growth bench-density bench-isolates bench-serve-size bench-telemetry bench-peers bench-streams bench-recovering bench-observed bench-gateway bench-tokens build dist clean
 
 demo: $(DEMO_PACKAGES)
 	@$(NODE_CLI) demo
@@ -59,6 +59,11 @@ test: $(PACKAGES)
 test-all: export PORTCULLIS_TESTS := all
 test-all: $(PACKAGES)
 	@vitest run
+
+# Finds the Docker daemon for tests with containers, or starts one, and builds the image there. The next run of tests ends it.
+test-engine: export PORTCULLIS_TESTS := all
+test-engine: $(PACKAGES)
+	@node --conditions=portcullis-source --input-type=module -e "import { needDockerEngine } from './test/docker-support/docker-engine.ts'; needDockerEngine();"
 
 # What this machine takes: blocks of the event loop, memory, processor time, growth. One file after the other, with nothing
 # beside it. Each figure is printed and bounded by its ratio to a baseline of the same minute.
