@@ -65,6 +65,8 @@ async function open(url: string, { width = 1280, height = 900, scheme = "light" 
     const { origin, protocol } = new URL(request.url());
     if (protocol !== "file:" && origin !== new URL(url).origin) problems.push(`request: ${request.url()}`);
   });
+  // The bound of the suite.
+  page.setDefaultTimeout(60_000);
   await page.setViewport({ width, height });
   await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
   await page.goto(url);

@@ -3,77 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, expect, test } from "vitest";
-import { z } from "zod";
-import { createRuntime, defineTool } from "../../src/index.ts";
-import { createMemoryJournal } from "../../src/journal/index.ts";
-import { htmlFile } from "../../src/serve/page/html-file.ts";
-import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
 import { portcullis } from "../cli/command.ts";
-import { shoot, textOf, untilText, useBrowser, withBrowser } from "./browser.ts";
 
-const { open } = useBrowser();
 const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
 afterAll(() => rmSync(folder, { recursive: true }));
-
-const rows = defineTool({
-  name: "rows",
-  description: "d",
-  input: z.object({ n: z.number() }),
-  allowedCallers: ["programmatic", "direct"],
-  effect: "read",
-  handler: ({ n }) => Array.from({ length: n }, (_, id) => ({ id, text: "</script><script>alert(1)</script><!--" })),
-});
-
-async function start() {
-  const journal = createMemoryJournal();
-  const runtime = await createRuntime({ tools: [rows], journal, sandbox: createMemorySandbox() });
-  return {
-    journal,
-    runtime,
-    write: async (id: string) => {
-      const file = join(folder, `${id}.html`);
-      writeFileSync(file, (await htmlFile(journal, id)).html);
-      return pathToFileURL(file).href;
-    },
-    [Symbol.asyncDispose]: () => runtime[Symbol.asyncDispose](),
-  };
-}
-
-withBrowser("an execution as one file works from disk, and asks nothing of anywhere", async () => {
-  await using one = await start();
-  await one.runtime.execute("const all = await tools.rows({ n: 3 }); // </script>\nreturn all.length;", {
-    execution: "e1",
-  });
-  const { page, problems } = await open(await one.write("e1"));
-  await page.waitForSelector('main[data-execution="e1"][data-state="ended"]');
-  expect(await textOf(page, '[data-part="program"]')).toContain("// </script>");
-  await page.locator('[data-call="1"]').click();
-  await untilText(page, ".call-details", /<\/script><script>alert\(1\)/);
-  expect(await page.$eval('[data-funnel="fetched"]', (element) => element.getAttribute("data-value"))).toBe(
-    String((await one.runtime.execute("return (await tools.rows({ n: 3 })).length;")).usage.bytesIn),
-  );
-  expect(problems).toEqual([]);
-  await shoot(page, "file");
-});
-
-withBrowser("a conversation's file holds its programs, which open inside", async () => {
-  await using one = await start();
-  const model = scriptedModel([
-    { calls: [{ tool: "rows", input: { n: 1 } }] },
-    { programs: ["console.log('inside');\nreturn (await tools.rows({ n: 2 })).length;"] },
-    () => ({ text: "It is <b>two</b>." }),
-  ]);
-  const { execution } = await one.runtime.agent({ model, task: "How many rows?", programs: "local" });
-  const { page, problems } = await open(await one.write(execution));
-  await untilText(page, ".turns", /How many rows\?/);
-  await untilText(page, '[data-part="output"]', /It is <b>two<\/b>\./);
-  const [nested] = await page.$$("details[data-execution]");
-  await nested?.$("summary").then((summary) => summary?.click());
-  await untilText(page, 'details [data-part="logs"]', /inside/);
-  await untilText(page, 'details [data-part="program"]', /tools\.rows/);
-  expect(problems).toEqual([]);
-  await shoot(page, "conversation");
-});
 
 test("the command writes the file for its owner alone, and prints its address", async () => {
   const journal = ["--journal", join(folder, "one.db")];
@@ -97,40 +30,4 @@ test("the command writes the file for its owner alone, and prints its address", 
   expect(nowhere.stderr).toContain("cannot be written");
   const unknown = await portcullis(["show", "e2", ...journal, "--html", file]);
   expect(unknown.code).not.toBe(0);
-});
-
-test("the command names programs of a conversation that are not in its file", async () => {
-  await using one = await start();
-  const programs = Array.from({ length: 203 }, (_, index) => `return ${index};`);
-  const { execution } = await one.runtime.agent({
-    model: scriptedModel([{ programs }, { text: "Done." }]),
-    task: "Many.",
-    limits: { calls: 1000 },
-  });
-  const { left } = await htmlFile(one.journal, execution);
-  const whole = await Promise.all(left.map((id) => htmlFile(one.journal, id)));
-  expect(whole.map(({ html }) => /return (\d+);/.exec(html)?.[1])).toEqual(["200", "201", "202"]);
-});
-
-test("programs that would make a conversation's file too long for a text are told, and not in it", async () => {
-  const journal = createMemoryJournal();
-  const long = defineTool({
-    name: "long",
-    description: "d",
-    input: z.object({}),
-    allowedCallers: ["programmatic"],
-    effect: "read",
-    handler: () => "<".repeat(64 * 1024),
-  });
-  await using runtime = await createRuntime({ tools: [long], journal, sandbox: createMemorySandbox() });
-  const program = "await Promise.all(Array.from({ length: 130 }, () => tools.long({}))); return 1;";
-  const { execution } = await runtime.agent({
-    model: scriptedModel([{ programs: Array.from({ length: 6 }, () => program) }, { text: "Done." }]),
-    task: "Long.",
-    limits: { totalBytes: 64 * 1024 * 1024 },
-  });
-  const { html, left } = await htmlFile(journal, execution);
-  expect(html.length).toBeLessThan(80 * 1024 * 1024);
-  expect(left.length).toBeGreaterThan(0);
-  expect(left.length).toBeLessThan(6);
 });

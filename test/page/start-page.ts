@@ -9,14 +9,27 @@ export const TOKEN = "a-token-of-the-tests";
 
 const common = { description: "d", input: z.looseObject({ n: z.number() }), allowedCallers: ["programmatic"] } as const;
 
+/** A program of so many calls, most of them equal. */
+export const manyCalls = (calls: number): string =>
+  `const all = await Promise.all(Array.from({ length: ${calls - 10} }, (_, n) => tools.crm.orders({ n })));
+for (let n = 0; n < 9; n += 1) await tools.echo({ n });
+try { await tools.broken({ n: 1 }); } catch {}
+return all.length;`;
+
 /** Calls that are answered when the test says so. */
 function gated() {
   let release: (() => void)[] = [];
+  let isOpen = false;
+  const open = () => {
+    for (const go of release) go();
+    release = [];
+  };
   return {
-    wait: () => new Promise<void>((resolve) => release.push(resolve)),
-    open: () => {
-      for (const go of release) go();
-      release = [];
+    wait: () => (isOpen ? Promise.resolve() : new Promise<void>((resolve) => release.push(resolve))),
+    open,
+    stayOpen: () => {
+      isOpen = true;
+      open();
     },
   };
 }

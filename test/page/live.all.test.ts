@@ -2,7 +2,7 @@ import type { Page } from "puppeteer-core";
 import { expect } from "vitest";
 import { TOKEN, startPage } from "./start-page.ts";
 import { startProxy } from "./proxy.ts";
-import { textOf, untilText, useBrowser, withBrowser } from "./browser.ts";
+import { useBrowser, withBrowser } from "./browser.ts";
 
 const { open } = useBrowser();
 
@@ -63,24 +63,4 @@ withBrowser("a running execution is asked for once, and an execution that has en
   await page.waitForSelector(".call-details pre");
   expect(asked()).toHaveLength(before);
   expect(problems).toEqual([]);
-});
-
-withBrowser("a page that loses its server says so, keeps what it has, and goes on by itself", async () => {
-  await using one = await startPage(open);
-  const running = one.runtime.execute("await tools.slow({ n: 1 });\nreturn 5;", { execution: "lost" });
-  const proxy = await startProxy(one.server.url, "/");
-  const { page } = await open(`${proxy.url}#token=${TOKEN}`);
-  await page.waitForSelector('[data-execution="lost"]');
-  await goTo(page, "#/execution/lost");
-  await page.waitForSelector('[data-call="1"]');
-  const { port } = new URL(proxy.url);
-  await proxy[Symbol.asyncDispose]();
-  await untilText(page, ".problem", /does not answer/);
-  expect(await textOf(page, '[data-part="program"]')).toContain("tools.slow");
-  await using again = await startProxy(one.server.url, "/", Number(port));
-  one.gate.open();
-  await running;
-  await page.waitForSelector('main[data-state="ended"]');
-  expect(await page.$(".problem")).toBeNull();
-  expect(again.asked).toContain("GET /v1/executions/lost/view/events");
 });

@@ -1,0 +1,83 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterAll, expect, test } from "vitest";
+import { z } from "zod";
+import { createRuntime, defineTool } from "../../src/index.ts";
+import { createMemoryJournal } from "../../src/journal/index.ts";
+import { htmlFile } from "../../src/serve/page/html-file.ts";
+import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
+import { shoot, untilText, useBrowser, withBrowser } from "./browser.ts";
+
+const { open } = useBrowser();
+const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const rows = defineTool({
+  name: "rows",
+  description: "d",
+  input: z.object({ n: z.number() }),
+  allowedCallers: ["programmatic", "direct"],
+  effect: "read",
+  handler: ({ n }) => Array.from({ length: n }, (_, id) => ({ id })),
+});
+
+withBrowser("a conversation's file holds its programs, which open inside", async () => {
+  const journal = createMemoryJournal();
+  await using runtime = await createRuntime({ tools: [rows], journal, sandbox: createMemorySandbox() });
+  const model = scriptedModel([
+    { calls: [{ tool: "rows", input: { n: 1 } }] },
+    { programs: ["console.log('inside');\nreturn (await tools.rows({ n: 2 })).length;"] },
+    () => ({ text: "It is <b>two</b>." }),
+  ]);
+  const { execution } = await runtime.agent({ model, task: "How many rows?", programs: "local" });
+  const file = join(folder, "conversation.html");
+  writeFileSync(file, (await htmlFile(journal, execution)).html);
+  const { page, problems } = await open(pathToFileURL(file).href);
+  await untilText(page, ".turns", /How many rows\?/);
+  await untilText(page, '[data-part="output"]', /It is <b>two<\/b>\./);
+  const [nested] = await page.$$("details[data-execution]");
+  await nested?.$("summary").then((summary) => summary?.click());
+  await untilText(page, 'details [data-part="logs"]', /inside/);
+  await untilText(page, 'details [data-part="program"]', /tools\.rows/);
+  expect(problems).toEqual([]);
+  await shoot(page, "conversation");
+});
+
+test("the command names programs of a conversation that are not in its file", async () => {
+  const journal = createMemoryJournal();
+  await using runtime = await createRuntime({ tools: [rows], journal, sandbox: createMemorySandbox() });
+  const programs = Array.from({ length: 203 }, (_, index) => `return ${index};`);
+  const { execution } = await runtime.agent({
+    model: scriptedModel([{ programs }, { text: "Done." }]),
+    task: "Many.",
+    limits: { calls: 1000 },
+  });
+  const { left } = await htmlFile(journal, execution);
+  const whole = await Promise.all(left.map((id) => htmlFile(journal, id)));
+  expect(whole.map(({ html }) => /return (\d+);/.exec(html)?.[1])).toEqual(["200", "201", "202"]);
+});
+
+test("programs that would make a conversation's file too long for a text are told, and not in it", async () => {
+  const journal = createMemoryJournal();
+  const long = defineTool({
+    name: "long",
+    description: "d",
+    input: z.object({}),
+    allowedCallers: ["programmatic"],
+    effect: "read",
+    handler: () => "<".repeat(64 * 1024),
+  });
+  await using runtime = await createRuntime({ tools: [long], journal, sandbox: createMemorySandbox() });
+  const program = "await Promise.all(Array.from({ length: 130 }, () => tools.long({}))); return 1;";
+  const { execution } = await runtime.agent({
+    model: scriptedModel([{ programs: Array.from({ length: 6 }, () => program) }, { text: "Done." }]),
+    task: "Long.",
+    limits: { totalBytes: 64 * 1024 * 1024 },
+  });
+  const { html, left } = await htmlFile(journal, execution);
+  expect(html.length).toBeLessThan(80 * 1024 * 1024);
+  expect(left.length).toBeGreaterThan(0);
+  expect(left.length).toBeLessThan(6);
+});
