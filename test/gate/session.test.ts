@@ -6,7 +6,6 @@ import { Gate } from "../../src/gate/gate.ts";
 import type { CallContext } from "../../src/tools/tool.ts";
 import { ToolSet } from "../../src/tools/tool-set.ts";
 import { HeldBytes } from "../../src/values/held-bytes.ts";
-import { memoryHeld } from "../hostile-support/watch.ts";
 import { heldSchema, holdCalls, idle, makeTool, openSession, stepsOf } from "./open-session.ts";
 
 test("a tool's fields are read from its schema once, however many calls are refused", async () => {
@@ -522,36 +521,6 @@ test("if heldBytes is spent, a call is refused and calls of other executions con
   greedy.session.close();
   modest.session.close();
   expect(held.held).toBe(0);
-});
-
-test("a tool's queue keeps no input of a session that has closed, nor of a call that was given up", async () => {
-  const held = holdCalls();
-  const gate = new Gate(new ToolSet([makeTool({ concurrency: 1, handler: held.handler })]));
-  const other = openSession({ gate, execution: "other" });
-  const running = other.call();
-  await held.untilStarted(1);
-  const before = memoryHeld().usedBytes;
-  for (const ending of ["close", "giveUp"] as const) {
-    const { session } = openSession({ gate, execution: ending });
-    const answers = Array.from({ length: 50 }, (_, index) =>
-      session.call({
-        callId: String(index),
-        tool: "t",
-        caller: "programmatic",
-        inputText: JSON.stringify({ text: Buffer.alloc(200_000, 65 + (index % 26)).toString() }),
-      }),
-    );
-    await idle();
-    expect(memoryHeld().usedBytes - before).toBeGreaterThan(8_000_000);
-    if (ending === "close") session.close();
-    else await Promise.all(answers.map((_, index) => session.giveUp(String(index), "given up")));
-    await Promise.all(answers);
-    answers.length = 0;
-    await idle();
-    expect(memoryHeld().usedBytes - before).toBeLessThan(2_000_000);
-  }
-  held.release();
-  await running;
 });
 
 test("a call that is being journalled as allowed when its session closes does not start, also while the host's thread is busy", async () => {

@@ -6,8 +6,6 @@ import { UnreadAnswers } from "../../../src/gate/run/unread-answers.ts";
 import type { Schema } from "../../../src/tools/schema.ts";
 import type { CallContext, Tool } from "../../../src/tools/tool.ts";
 import { HeldBytes } from "../../../src/values/held-bytes.ts";
-import { gapCosts, holdToPromise } from "../../hostile-support/costs.ts";
-import { HostWatch } from "../../hostile-support/watch.ts";
 import { idle } from "../open-session.ts";
 import { type Items, read, streamTool } from "./read-stream.ts";
 
@@ -38,7 +36,6 @@ const revoked = () => {
   return proxy;
 };
 const iteratorOf = (next: () => unknown) => ({ [Symbol.asyncIterator]: () => ({ next }) });
-const after = (...values: readonly unknown[]) => [0, 1, ...values];
 
 /** What a handler returns that fails its call before the first item. */
 const NO_STREAMS: Readonly<Record<string, () => unknown>> = {
@@ -317,47 +314,21 @@ test("a handler whose time for an approval is counted is not silent meanwhile", 
   expect(opened.items()).toEqual([false]);
 });
 
-/** Streams that keep the host busy, if it lets them. */
-const BUSY: Readonly<Record<string, readonly [() => unknown, Partial<Tool>?]>> = {
-  "an endless list of numbers that come at once": [
-    function* () {
-      for (let number = 0; ; number += 1) yield number;
-    },
-  ],
-  "an endless async list of nothing": [
-    async function* () {
-      for (;;) yield null;
-    },
-  ],
-  "an item of a gigabyte": [() => after(Array.from({ length: 10 }, () => "x".repeat(100_000_000)))],
-  "an item of a gigabyte, with an output": [
-    () => after(Array.from({ length: 10 }, () => "x".repeat(100_000_000))),
-    { output: z.any() },
-  ],
-  "an item of five million numbers, with an output": [
-    () => after(Array.from({ length: 5_000_000 }, () => 1)),
-    { output: z.union([z.number(), z.array(z.number())]) },
-  ],
-};
-
-test.each(Object.entries(BUSY))("the host goes on meanwhile: %s", { timeout: 120_000 }, async (name, busy) => {
-  const [items, changes] = busy;
-  const made = items();
-  await holdToPromise(name, async () => {
-    const { answered, session } = read(
-      streamTool(() => (Array.isArray(made) ? made : items()) as Items, changes),
-      { limits: { resultBytes: 32 * MIB, totalBytes: 64 * MIB } },
-    );
-    const watch = new HostWatch();
-    const answer = await Promise.race([answered, sleep(300)]);
-    const cost = watch.stop();
-    session.close();
-    if (answer)
-      expect(answer).toMatchObject({
-        ok: false,
-        code: "result_too_large",
-        message: expect.stringContaining("Item 2 of") as string,
-      });
-    return gapCosts(cost);
-  });
+test.each([
+  ["an endless list of numbers that come at once", endlessNumbers],
+  ["an endless async list of nothing", endlessNothing],
+])("the host goes on meanwhile: %s", async (_, items) => {
+  const { answered, session } = read(streamTool(() => items() as Items));
+  // A handler that keeps the thread lets none of these turns begin.
+  for (let turn = 0; turn < 20; turn += 1) await idle();
+  session.close();
+  await answered;
 });
+
+function* endlessNumbers() {
+  for (let number = 0; ; number += 1) yield number;
+}
+
+async function* endlessNothing() {
+  for (;;) yield null;
+}
