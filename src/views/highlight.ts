@@ -1,4 +1,4 @@
-/** A piece of a source of one kind, which names its colour: a class of the page's style sheet, a style of a terminal. */
+/** A piece of a source of one kind, which names its colour: a class of the page's style sheet. */
 export interface Token {
   readonly kind: "" | "comment" | "string" | "number" | "keyword" | "tools";
   readonly text: string;
@@ -64,8 +64,8 @@ interface Open {
   readonly isLong: boolean;
 }
 
-/** Colours a source whose lines come one after the other, as `highlight` does the whole. */
-export class LineHighlighter {
+/** Colours the lines of a source, one after the other. */
+class LineHighlighter {
   readonly #grammar: Grammar;
   #open: Open | undefined;
   /** The last character that is no space. */
@@ -98,14 +98,6 @@ export class LineHighlighter {
       plainFrom = this.#at;
     }
     if (plainFrom < line.length) tokens.push({ kind: "", text: line.slice(plainFrom) });
-    return tokens;
-  }
-
-  /** The tokens of a line that is not whole yet, and that `line` gets once it is. */
-  peek(line: string): readonly Token[] {
-    const [open, before] = [this.#open, this.#before];
-    const tokens = this.line(line);
-    [this.#open, this.#before] = [open, before];
     return tokens;
   }
 

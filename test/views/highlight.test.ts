@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { highlight, LineHighlighter } from "../../src/views/highlight.ts";
+import { highlight } from "../../src/views/highlight.ts";
 
 const pieces = fc.array(
   fc.oneof(
@@ -34,20 +34,6 @@ test("comments, texts, numbers, keywords and tools are told apart", () => {
   ]);
   expect(kinds("a / b / /[/]c/.test(d)")).toEqual(["string /[/]c/"]);
   expect(kinds('x = """a\nb""" # c', "python")).toEqual(['string """a', 'string b"""', "comment # c"]);
-});
-
-test("lines that come one after the other are coloured as the whole, also if each was looked at before it was whole", () => {
-  fc.assert(
-    fc.property(pieces, fc.constantFrom("javascript", "python"), (parts, language) => {
-      const source = parts.join("");
-      const coming = new LineHighlighter(language);
-      const lines = source.split("\n").map((line) => {
-        for (const end of [1, 2, line.length]) coming.peek(line.slice(0, end));
-        return coming.line(line);
-      });
-      expect(lines).toEqual(highlight(source, language));
-    }),
-  );
 });
 
 test("a comment and a template go on over lines, a text only after a backslash", () => {

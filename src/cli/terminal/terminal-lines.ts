@@ -1,5 +1,10 @@
-import { createInterface, type Interface } from "node:readline";
+import { type Completer, createInterface, type Interface, type Key } from "node:readline";
 import { setImmediate } from "node:timers/promises";
+import { movesCursor } from "./terminal-shape.ts";
+
+/** Terminals that know it put marks around what is pasted. */
+const PASTES_ON = "\u001b[?2004h";
+const PASTES_OFF = "\u001b[?2004l";
 
 /** What a person answers to a question. */
 export type Answer =
@@ -14,19 +19,39 @@ export interface AnswerLines {
   readonly hasEnded: boolean;
   /** Discards what was typed before a question: it cannot answer what the person had not read. */
   discardTyped(): Promise<void>;
-  next(signal: AbortSignal): Promise<Answer>;
+  /** Writes the question, and resolves with the next line. */
+  ask(question: string, signal: AbortSignal): Promise<Answer>;
 }
 
-/** Lines that the person types. The terminal is not read before the first question, so that a command in the background is not stopped. */
-export class TerminalLines implements AnswerLines {
+/** How node's readline edits lines. Ctrl-C is a key then. */
+export interface Editing {
+  readonly completer: Completer;
+  /** Called for each Ctrl-C, unless it discards a line that was begun. Returns whether an open question is asked again. */
+  readonly onInterrupt: () => boolean;
+}
+
+/**
+ * Lines that the person types. The terminal is not read before the first question, so that a command in the background is
+ * not stopped. The system's terminal driver edits the lines and turns Ctrl-C into SIGINT, unless there is `editing` and the
+ * terminal can move its cursor.
+ */
+export class TerminalLines implements AnswerLines, Disposable {
   readonly #input: NodeJS.ReadStream;
+  readonly #output: NodeJS.WriteStream;
+  readonly #editing: Editing | undefined;
   readonly #lines: string[] = [];
   #reader: Interface | undefined;
+  #isAsking = false;
+  #isPasting = false;
+  /** The lines of a paste that have ended: a paste is part of one line. */
+  #pasted = "";
   #hasEnded = false;
   #wake: (() => void) | undefined;
 
-  constructor(input: NodeJS.ReadStream) {
+  constructor(input: NodeJS.ReadStream, output: NodeJS.WriteStream, editing?: Editing) {
     this.#input = input;
+    this.#output = output;
+    this.#editing = movesCursor(output) ? editing : undefined;
   }
 
   get hasEnded(): boolean {
@@ -38,38 +63,51 @@ export class TerminalLines implements AnswerLines {
     this.#reader ??= this.#read();
     // What the terminal holds arrives in the turns after the first reading.
     for (let turns = isFirst ? 2 : 0; turns > 0; turns -= 1) await setImmediate();
+    this.#discardBegun(this.#reader);
     this.#lines.length = 0;
   }
 
-  async next(signal: AbortSignal): Promise<Answer> {
-    this.#reader ??= this.#read();
+  async ask(question: string, signal: AbortSignal): Promise<Answer> {
+    const reader = (this.#reader ??= this.#read());
     const wake = () => this.#wake?.();
     signal.addEventListener("abort", wake);
     // A question that is open keeps the process alive; the terminal alone does not.
     this.#input.ref();
+    this.#isAsking = true;
+    this.#write(question, reader);
     try {
       for (;;) {
         if (signal.aborted) return { type: "withdrawn" };
         const text = this.#lines.shift();
-        if (text !== undefined) return { type: "line", text: text.trim() };
+        if (text !== undefined) return { type: "line", text };
         if (this.#hasEnded) return { type: "ended" };
         await new Promise<void>((resolve) => (this.#wake = resolve));
       }
     } finally {
+      this.#isAsking = false;
       this.#input.unref();
       signal.removeEventListener("abort", wake);
     }
   }
 
-  close(): void {
+  [Symbol.dispose](): void {
     this.#reader?.close();
   }
 
+  #write(question: string, reader: Interface): void {
+    if (!this.#editing) return void this.#output.write(question);
+    reader.setPrompt(question);
+    // What was typed early was shown when it was typed.
+    if (this.#lines.length === 0) reader.prompt(true);
+  }
+
   #read(): Interface {
-    // Without `terminal`, the system's terminal driver edits the line and turns Ctrl-C into SIGINT.
-    const reader = createInterface({ input: this.#input, terminal: false });
+    const reader = this.#editing ? this.#edit(this.#editing) : createInterface({ input: this.#input, terminal: false });
     reader.on("line", (line) => {
-      this.#lines.push(line);
+      this.#pasted += line;
+      if (this.#isPasting) return void (this.#pasted += "\n");
+      this.#lines.push(this.#pasted);
+      this.#pasted = "";
       this.#wake?.();
     });
     reader.on("close", () => {
@@ -77,5 +115,35 @@ export class TerminalLines implements AnswerLines {
       this.#wake?.();
     });
     return reader;
+  }
+
+  #edit({ completer, onInterrupt }: Editing): Interface {
+    const output = this.#output;
+    const reader = createInterface({ input: this.#input, output, terminal: true, completer });
+    reader.on("SIGINT", () => {
+      this.#lines.length = 0;
+      if (this.#discardBegun(reader) && this.#isAsking) return;
+      if (onInterrupt() && this.#isAsking) reader.prompt();
+    });
+    this.#input.on("keypress", (_: unknown, { name }: Key) => {
+      if (name === "paste-start" || name === "paste-end") this.#isPasting = name === "paste-start";
+    });
+    const end = () => {
+      process.off("exit", end);
+      output.write(PASTES_OFF);
+    };
+    output.write(PASTES_ON);
+    reader.once("close", end);
+    // A command that fails ends its process without disposing of what it holds.
+    process.once("exit", end);
+    return reader;
+  }
+
+  /** Returns whether a line was begun. */
+  #discardBegun(reader: Interface): boolean {
+    const hasBegun = reader.line !== "" || this.#pasted !== "";
+    this.#pasted = "";
+    if (reader.line !== "") for (const name of ["e", "u"]) reader.write(null, { ctrl: true, name });
+    return hasBegun;
   }
 }

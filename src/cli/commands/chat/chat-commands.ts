@@ -7,7 +7,6 @@ import type { ConversationView } from "../../../views/view.ts";
 import { viewExecution } from "../../../views/view-execution.ts";
 import { causeOf } from "../../failure.ts";
 import { costText } from "../../terminal/chat/answer-text.ts";
-import { colouredLines } from "../../terminal/chat/code-lines.ts";
 import { savedText } from "../../terminal/chat/saved-text.ts";
 import { laidOut } from "../../terminal/chat/streamed-text.ts";
 import { foldText } from "../../terminal/executions/input-text.ts";
@@ -28,8 +27,6 @@ export interface ChatState {
   /** After the last answer; undefined before the first one. */
   readonly report: AgentReport<unknown> | undefined;
   readonly columns: number;
-  /** Whether the terminal has colours. */
-  readonly hasColours: boolean;
 }
 
 /** What a command gives: a text, lines that fit the terminal and do not steer it, or what the conversation does next. */
@@ -86,7 +83,7 @@ function cost({ report, model }: ChatState): ChatCommandResult {
 }
 
 async function showProgram(state: ChatState, argument: string): Promise<ChatCommandResult> {
-  const { programs, columns, hasColours } = state;
+  const { programs, columns } = state;
   const number = argument === "" ? programs.length : Number(argument);
   const id = programs[number - 1];
   if (id === undefined)
@@ -95,9 +92,7 @@ async function showProgram(state: ChatState, argument: string): Promise<ChatComm
     };
   const { turns } = await wholeView(state);
   const found = turns.flatMap((turn) => turn.programs).find((program) => program.id === id);
-  const source = found?.source.text ?? "";
-  if (!hasColours) return { lines: foldText(source.trimEnd(), columns) };
-  return { lines: colouredLines(source, "javascript", columns - 3).map((line) => `  ${line}`) };
+  return { lines: foldText(found?.source.text.trimEnd() ?? "", columns) };
 }
 
 async function save(state: ChatState, file: string): Promise<ChatCommandResult> {

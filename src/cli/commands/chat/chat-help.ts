@@ -20,7 +20,7 @@ export type ChatCommandName = keyof typeof CHAT_COMMANDS;
 const CHAT_KEYS = [
   { usage: "Ctrl-C", what: "interrupts the model; a second one, before anything else is typed, ends" },
   { usage: "Ctrl-D", what: "ends, in an empty line" },
-  { usage: "Up", what: "finds earlier messages" },
+  { usage: "Up", what: "finds earlier lines" },
   { usage: "Tab", what: "completes a command" },
   { usage: "\\ Enter", what: "goes on in the next line" },
 ] as const;

@@ -3,10 +3,8 @@ import { PortcullisError } from "../../../errors.ts";
 import { readLines } from "../../../journal/reading/read-lines.ts";
 import { EXIT } from "../../exit-code.ts";
 import { Failure } from "../../failure.ts";
-import { MessageEditor, type MessageEditorOptions } from "../../terminal/chat/message-editor.ts";
 import { standardStreams, writeStderr } from "../../terminal/standard-streams.ts";
-import { type AnswerLines, TerminalLines } from "../../terminal/terminal-lines.ts";
-import { movesCursor } from "../../terminal/terminal-shape.ts";
+import { type AnswerLines, type Editing, TerminalLines } from "../../terminal/terminal-lines.ts";
 
 /** Longest message of a pipe, in bytes. */
 const MESSAGE_BYTES = 4 * 1024 * 1024;
@@ -15,11 +13,7 @@ const MORE = "… ";
 
 /** Where the messages of a conversation come from. */
 export interface ChatInput extends Disposable {
-  /** Whether a person types at a terminal: then lines like `/help` are commands. */
-  readonly isPerson: boolean;
-  /** Whether the terminal can be drawn upon. */
-  readonly canDraw: boolean;
-  /** Where questions are answered; undefined if no person is there. */
+  /** The lines of the person who types at a terminal: there lines like `/help` are commands. Undefined for a pipe. */
   readonly lines: AnswerLines | undefined;
   /** The next message that is not empty; undefined once there is none, or if the signal is aborted. */
   next(signal: AbortSignal): Promise<string | undefined>;
@@ -27,53 +21,36 @@ export interface ChatInput extends Disposable {
   left(): Promise<number>;
 }
 
-/** Messages from an editor on a terminal, from the lines of a terminal that cannot move its cursor, or from a pipe. */
-export function openChatInput(options: Omit<MessageEditorOptions, "input" | "output">): ChatInput {
+/** Messages from the lines of a terminal, or from a pipe. */
+export function openChatInput(editing: Editing): ChatInput {
   const { stdin, stderr } = standardStreams();
   if (!stdin.isTTY) return pipeInput(stdin);
-  if (!movesCursor(stderr)) return lineInput(stdin);
-  const editor = new MessageEditor({ ...options, input: stdin, output: stderr });
+  const lines = new TerminalLines(stdin, stderr, editing);
   return {
-    isPerson: true,
-    canDraw: true,
-    lines: editor,
-    next: (signal) => nextMessage(() => editor.message(PROMPT, MORE, signal)),
-    left: () => Promise.resolve(0),
-    [Symbol.dispose]: () => editor[Symbol.dispose](),
-  };
-}
-
-function lineInput(stdin: NodeJS.ReadStream): ChatInput {
-  const lines = new TerminalLines(stdin);
-  return {
-    isPerson: true,
-    canDraw: false,
     lines,
-    next: (signal) =>
-      nextMessage(async () => {
-        writeStderr(PROMPT);
-        const answer = await lines.next(signal);
-        if (answer.type === "ended") writeStderr("\n");
-        return answer;
-      }),
+    next: (signal) => nextMessage(lines, signal),
     left: () => Promise.resolve(0),
-    [Symbol.dispose]: () => lines.close(),
+    [Symbol.dispose]: () => lines[Symbol.dispose](),
   };
 }
 
-async function nextMessage(read: () => ReturnType<AnswerLines["next"]>): Promise<string | undefined> {
+/** A line that ends with a backslash goes on in the next one. */
+async function nextMessage(lines: AnswerLines, signal: AbortSignal): Promise<string | undefined> {
+  let text = "";
   for (;;) {
-    const answer = await read();
+    const answer = await lines.ask(text === "" ? PROMPT : MORE, signal);
+    if (answer.type === "ended") writeStderr("\n");
     if (answer.type !== "line") return undefined;
-    if (answer.text.trim() !== "") return answer.text;
+    text += answer.text;
+    if (text.endsWith("\\")) text = `${text.slice(0, -1)}\n`;
+    else if (text.trim() !== "") return text;
+    else text = "";
   }
 }
 
 function pipeInput(stdin: NodeJS.ReadStream): ChatInput {
   const messages = new PipedMessages(stdin);
   return {
-    isPerson: false,
-    canDraw: false,
     lines: undefined,
     next: (signal) => messages.next(signal),
     left: () => messages.left(),

@@ -13,19 +13,19 @@ import { agentExitCodeOf, EXIT } from "../../exit-code.ts";
 import { checkConversation, existingJournal, optionalJournal } from "../../input/open-journal.ts";
 import { loadFallbacks } from "../../input/load-model.ts";
 import { answerFacts, turnsDone } from "../../terminal/chat/answer-text.ts";
-import { styled } from "../../terminal/chat/code-lines.ts";
 import { createApprover } from "../../terminal/executions/ask-approvals.ts";
+import { showConversation } from "../../terminal/executions/conversation-lines.ts";
 import { printFailures } from "../../terminal/executions/operator-log.ts";
 import { laidOut } from "../../terminal/chat/streamed-text.ts";
 import { chatCommand, resumeCommand, sameOr, waitingHints } from "../../terminal/executions/waiting-hints.ts";
 import { oneLine } from "../../terminal/one-line.ts";
+import type { Screen } from "../../terminal/screen.ts";
 import { standardStreams, writeStderr } from "../../terminal/standard-streams.ts";
 import { openRuntime, type OpenRuntime } from "../run/open-runtime.ts";
 import { type ChatCommandResult, completeCommand, isCommand, runChatCommand } from "./chat-commands.ts";
 import { type ChatInput, COUNTED, openChatInput } from "./chat-input.ts";
-import { type ChatScreen, openChatScreen } from "./chat-screen.ts";
 import { ControlC, type Pressed } from "./control-c.ts";
-import { chatModel, type PastChat, pastLines, pastMessages, readPastChat } from "./past-chat.ts";
+import { chatModel, type PastChat, pastLines, readPastChat } from "./past-chat.ts";
 
 type ChatOptions = CommandOptions<typeof CHAT>;
 
@@ -45,44 +45,29 @@ export async function chat(options: ChatOptions): Promise<number> {
   const programs = past?.view.turns.flatMap((turn) => turn.programs.map(({ id }) => id)) ?? [];
   const control = new ControlC();
   // The runtime is there before the terminal is taken.
-  const opened: { input?: ChatInput; screen?: ChatScreen } = {};
+  const opened: { input?: ChatInput; screen?: Screen } = {};
   let approve: Approve = () => false;
   await using open = await openRuntime({ ...options, json: false }, journal, {
     tellsCalls: true,
-    interrupt: () => {
-      if (opened.input?.isPerson !== true) return false;
-      // The terminal has shown `^C` in the line.
-      writeStderr("\n");
-      return pressed(control, opened.screen) !== "ended";
-    },
+    interrupt: () => opened.input?.lines !== undefined && pressed(control) !== "ended",
     limits: options.limit,
     approvePrograms: approveProgram,
     approve: (request) => approve(request),
-    logger: { error: (entry, message) => opened.screen?.above(() => printFailures.error(entry, message)) },
+    logger: { error: (entry, message) => opened.screen?.show(() => printFailures.error(entry, message)) },
     ...given({ tenant }),
   });
   const { runtime, signal } = open;
   const over = AbortSignal.any([signal, control.ended]);
-  using messages = openChatInput({
-    completer: completeCommand,
-    history: past ? pastMessages(past.view) : [],
-    onInterrupt: (hasDiscarded) => hasDiscarded || pressed(control, opened.screen),
-  });
-  opened.input = messages;
-  using shown = openChatScreen(open.screen, messages.canDraw, programs);
-  opened.screen = shown;
+  using messages = openChatInput({ completer: completeCommand, onInterrupt: () => pressed(control) === "armed" });
+  Object.assign(opened, { input: messages, screen: open.screen });
   using approver = createApprover({
     mode: options.approve,
     screen: open.screen,
     canWait: journal !== undefined,
     isWhole: true,
-    callerOf: shown.callerOf,
     ...(messages.lines && { lines: messages.lines }),
   });
-  approve = async (request) => {
-    using _ = shown.hold();
-    return await approver.approve(request);
-  };
+  approve = approver.approve;
   const { context: documents, reasoning: effort, programs: where, maxTurns, instructions, reuse } = options;
   const { parallelCalls, maxOutputTokens, allowChangedTools } = options;
   const talk = await runtime.converse({
@@ -97,22 +82,23 @@ export async function chat(options: ChatOptions): Promise<number> {
       const began = event.type === "program_started" && event.execution === talk.execution ? event.callId : undefined;
       // A program that goes on after a wait begins again.
       if (began !== undefined && !programs.includes(began)) programs.push(began);
-      shown.onEvent(event);
+      show(event);
     },
   });
+  const isInset = standardStreams().stdout.isTTY;
+  const show = showConversation(open.screen, { conversation: talk.execution, isInset });
   const loop = new ChatLoop({
     options,
     open,
     talk,
     control,
     over,
-    screen: shown,
     model: model.name,
     programs,
     past,
     isKept: journal !== undefined,
   });
-  if (messages.isPerson) loop.greet();
+  if (messages.lines) loop.greet();
   try {
     return await loop.run(messages);
   } finally {
@@ -122,12 +108,16 @@ export async function chat(options: ChatOptions): Promise<number> {
 }
 
 /** Takes a Ctrl-C at a terminal, and tells what the next one does. */
-function pressed(control: ControlC, screen: ChatScreen | undefined): Pressed {
+function pressed(control: ControlC): Pressed {
+  // The line that it was pressed in stays.
+  writeStderr("\n");
   const what = control.press();
-  if (what === "armed")
-    screen?.above(() => writeStderr("Ctrl-C once more ends the conversation; so do /exit and Ctrl-D.\n"));
+  if (what === "armed") writeStderr("Ctrl-C once more ends the conversation; so do /exit and Ctrl-D.\n");
   return what;
 }
+
+/** Cells of a line. */
+const columns = () => standardStreams().stderr.columns || Number.POSITIVE_INFINITY;
 
 interface ChatParts {
   readonly options: ChatOptions;
@@ -136,7 +126,6 @@ interface ChatParts {
   readonly control: ControlC;
   /** Aborted when the conversation is to end. */
   readonly over: AbortSignal;
-  readonly screen: ChatScreen;
   readonly model: string;
   readonly programs: readonly string[];
   /** What it was when it was taken up. */
@@ -166,13 +155,13 @@ class ChatLoop {
   }
 
   greet(): void {
-    const { model, open, talk, past, isKept, screen } = this.#parts;
+    const { model, open, talk, past, isKept } = this.#parts;
     const tools = open.runtime.tools.all.length;
     this.#note(`${oneLine(model)}, ${counted(tools, "tool")}. /help lists the commands.`);
     this.#note(isKept ? `Conversation ${oneLine(talk.execution)}` : NOT_KEPT);
     if (past)
       writeStderr(
-        pastLines(past.view, screen.columns)
+        pastLines(past.view, columns())
           .map((line) => `${line}\n`)
           .join(""),
       );
@@ -181,29 +170,30 @@ class ChatLoop {
 
   /** Lines of the command's own, broken between words. */
   #note(text: string): void {
-    writeStderr(`${laidOut(text, this.#parts.screen.columns)}\n`);
+    writeStderr(`${laidOut(text, columns())}\n`);
   }
 
   /** Resolves with the exit code. */
   async run(input: ChatInput): Promise<number> {
     const { control, over, open, past } = this.#parts;
+    const isPerson = input.lines !== undefined;
     let code: number = EXIT.completed;
     for (;;) {
       const message = await input.next(over);
       if (message === undefined) break;
       control.disarm();
-      const command = input.isPerson && isCommand(message) ? await this.#command(message) : undefined;
+      const command = isPerson && isCommand(message) ? await this.#command(message) : undefined;
       if (command === "exit") break;
       if (command !== undefined && command !== "continue") continue;
-      if (!input.isPerson && past?.goesOn && !this.#report)
+      if (!isPerson && past?.goesOn && !this.#report)
         this.#note("portcullis: the conversation had calls without answers: the message gives them up.");
-      const ending = await this.#say(command === "continue" ? undefined : message, input.isPerson);
+      const ending = await this.#say(command === "continue" ? undefined : message, isPerson);
       if (!ending) continue;
       // A script gets no further answer to a question that has none.
-      code = input.isPerson ? code : agentExitCodeOf(ending);
+      code = isPerson ? code : agentExitCodeOf(ending);
       if (over.aborted || code !== EXIT.completed) break;
     }
-    if (!input.isPerson) code = (await this.#endPipe(input)) ?? code;
+    if (!isPerson) code = (await this.#endPipe(input)) ?? code;
     // What brings a pipe with a call that waits further was told: a new message would give the call up.
     if (this.#report && code !== EXIT.waiting) this.#tellHow(this.#report.execution);
     return open.end(over.aborted ? EXIT.cancelled : code, this.#report?.artifacts);
@@ -230,11 +220,9 @@ class ChatLoop {
   }
 
   async #command(line: string): Promise<ChatCommandResult> {
-    const { open, talk, model, programs, screen } = this.#parts;
-    const { columns, hasColours } = screen;
-    const { runtime } = open;
-    const state = { runtime, execution: talk.execution, model, programs, report: this.#report, columns, hasColours };
-    const result = await runChatCommand(line, state);
+    const { open, talk, model, programs } = this.#parts;
+    const state = { runtime: open.runtime, execution: talk.execution, model, programs, report: this.#report };
+    const result = await runChatCommand(line, { ...state, columns: columns() });
     if (typeof result === "string") return result;
     if ("lines" in result) standardStreams().stderr.write(`${result.lines.join("\n")}\n`);
     else this.#note(result.text);
@@ -243,15 +231,13 @@ class ChatLoop {
 
   /** Resolves with the ending; undefined if nothing was said. */
   async #say(message: string | undefined, isPerson: boolean): Promise<AgentEnding | undefined> {
-    const { talk, control, over, screen } = this.#parts;
+    const { talk, control, over } = this.#parts;
     const interrupt = () => talk.interrupt();
     control.interrupts = interrupt;
     over.addEventListener("abort", interrupt);
     const since = performance.now();
-    screen.begin(talk.execution);
     try {
       const report = await talk.say(message);
-      screen.rest();
       this.#tell(report, performance.now() - since, isPerson);
       return report.ending;
     } catch (error) {
@@ -259,7 +245,6 @@ class ChatLoop {
       writeStderr("There is nothing to go on with: the model has answered.\n");
       return undefined;
     } finally {
-      screen.rest();
       control.interrupts = undefined;
       over.removeEventListener("abort", interrupt);
     }
@@ -267,15 +252,11 @@ class ChatLoop {
 
   #tell(report: AgentReport<unknown>, ms: number, isPerson: boolean): void {
     const { ending } = report;
-    const { options, screen, over } = this.#parts;
+    const { options, over } = this.#parts;
     const goesOn = isPerson && !over.aborted ? " Your next message goes on from here." : "";
     if (ending.type === "cancelled") this.#note(`Interrupted.${goesOn}`);
     else if (ending.type !== "answered") this.#note(`${ending.type}: ${oneLine(agentEndingText(ending))}`);
-    const facts = answerFacts(report, this.#turnsDone, ms)
-      .split("\n")
-      .map((line) => laidOut(line, screen.columns))
-      .join("\n");
-    standardStreams().stderr.write(screen.hasColours ? `${styled("gray", facts)}\n\n` : `${facts}\n`);
+    for (const line of answerFacts(report, this.#turnsDone, ms).split("\n")) this.#note(line);
     if (ending.type === "waiting") {
       const hints = waitingHints(report.execution, ending, sameOr(options, undefined));
       // The last one takes it up elsewhere.

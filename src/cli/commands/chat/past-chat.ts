@@ -85,12 +85,6 @@ export function pastLines({ turns, said, state }: ConversationView, columns: num
   ];
 }
 
-/** What the user has said, the latest first, for the up arrow. */
-export function pastMessages({ turns, said }: ConversationView): readonly string[] {
-  const all = [...turns.flatMap((turn) => turn.said), ...said].filter(isUsers);
-  return all.flatMap(({ text: { text, cut } }) => (cut || text.includes("\n") ? [] : [oneLine(text)])).toReversed();
-}
-
 function isUsers({ by }: SaidView): boolean {
   return by === "user";
 }

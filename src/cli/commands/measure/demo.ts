@@ -108,15 +108,14 @@ async function modelFor(
 function openTerminal(): ({ readonly person: Person } & Disposable) | undefined {
   const { stdin: input, stderr: output } = standardStreams();
   if (!input.isTTY || !output.isTTY) return undefined;
-  const lines = new TerminalLines(input);
+  const lines = new TerminalLines(input, output);
   const { approve } = createApprover({ mode: "ask", screen: new Screen(), input, output, lines });
   const read = async (question: string) => {
     await lines.discardTyped();
-    output.write(question);
-    const answer = await lines.next(new AbortController().signal);
-    return answer.type === "line" ? answer.text : undefined;
+    const answer = await lines.ask(question, new AbortController().signal);
+    return answer.type === "line" ? answer.text.trim() : undefined;
   };
-  return { person: { read, approve }, [Symbol.dispose]: () => lines.close() };
+  return { person: { read, approve }, [Symbol.dispose]: () => lines[Symbol.dispose]() };
 }
 
 /** Runs the command line in a process of its own, and shows what it prints. */

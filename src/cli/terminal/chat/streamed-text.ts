@@ -32,18 +32,6 @@ export function cellsOf(character: string): number {
   return (character.codePointAt(0) ?? 0) < 0x1100 ? 1 : 2;
 }
 
-/** The beginning of a cleaned line that fits into this many cells. */
-export function fitted(line: string, columns: number): string {
-  let text = "";
-  let cells = 0;
-  for (const character of line) {
-    cells += cellsOf(character);
-    if (cells > columns) break;
-    text += character;
-  }
-  return text;
-}
-
 /**
  * Lays cleaned text out while it comes: indented, and broken between words before the terminal would break it. So no
  * line of it begins at the left edge, where the lines of the command line begin. Holds one word.

@@ -18,7 +18,7 @@ export interface Approver extends Disposable {
   readonly approve: Approve;
 }
 
-export interface ApproverOptions {
+interface ApproverOptions {
   readonly mode: ApproveMode;
   readonly screen: Screen;
   /** Whether a decision can come later if there is no terminal; otherwise such calls are denied. */
@@ -30,8 +30,6 @@ export interface ApproverOptions {
   readonly output?: NodeJS.WriteStream;
   /** Whether each question shows the whole input, in pages if it is longer than the terminal. */
   readonly isWhole?: boolean;
-  /** Who makes a call, as the question begins; by default the model or the program. */
-  readonly callerOf?: (request: ApprovalRequest) => string;
 }
 
 /** Columns of a terminal that does not tell its width. */
@@ -50,7 +48,6 @@ export function createApprover({
   output = standardStreams().stderr,
   lines,
   isWhole = false,
-  callerOf = ({ caller }) => (caller === "direct" ? "The model" : "The program"),
 }: ApproverOptions): Approver {
   const told = new Set<string>();
   const deny = (tool: string, why: string, note: string): ApprovalDecision => {
@@ -66,9 +63,9 @@ export function createApprover({
   };
   if (mode !== "ask") return { approve: fixed[mode], [Symbol.dispose]: () => {} };
 
-  const own = new TerminalLines(input);
+  const own = new TerminalLines(input, output);
   const answers = lines ?? own;
-  const asker = new Asker(answers, output, (request, columns) => shownRequest(request, columns, { isWhole, callerOf }));
+  const asker = new Asker(answers, output, (request, columns) => shownRequest(request, columns, isWhole));
   let last: Promise<unknown> = Promise.resolve();
   /** Requests that wait, and those among them that were allowed together with another one. */
   const open = new Set<ApprovalRequest>();
@@ -105,7 +102,7 @@ export function createApprover({
       last = decision.catch(() => {});
       return decision;
     },
-    [Symbol.dispose]: () => own.close(),
+    [Symbol.dispose]: () => own[Symbol.dispose](),
   };
 }
 
@@ -118,12 +115,8 @@ interface ShownRequest extends ShownInput {
 }
 
 /** The text of a question. A program is shown whole: it is allowed with each of its lines. */
-function shownRequest(
-  request: ApprovalRequest,
-  columns: number,
-  { isWhole, callerOf }: Required<Pick<ApproverOptions, "isWhole" | "callerOf">>,
-): ShownRequest {
-  const { tool, input } = request;
+function shownRequest(request: ApprovalRequest, columns: number, isWhole: boolean): ShownRequest {
+  const { tool, input, caller } = request;
   const source = isApprovalOfProgram(request) ? sourceOf(input) : undefined;
   if (source !== undefined)
     return {
@@ -134,7 +127,7 @@ function shownRequest(
     };
   const shown = isWhole ? { lines: wholeInput(input, columns), isWhole } : shortInput(input, columns);
   return {
-    question: `${callerOf(request)} calls ${oneLine(tool)}, which needs approval:`,
+    question: `${caller === "direct" ? "The model" : "The program"} calls ${oneLine(tool)}, which needs approval:`,
     about: callAbout(request),
     ...shown,
     isPaged: isWhole,
@@ -261,11 +254,10 @@ class Asker {
   }
 
   async #answerTo(question: string, signal: AbortSignal): Promise<Answer> {
-    this.#output.write(question);
-    const answer = await this.#answers.next(signal);
+    const answer = await this.#answers.ask(question, signal);
     this.#wasWithdrawn = answer.type === "withdrawn";
     if (answer.type === "withdrawn") this.#output.write("\nThis call is no longer waiting.\n");
     if (answer.type === "ended") this.#output.write("\nDenied: the terminal's input has ended.\n");
-    return answer;
+    return answer.type === "line" ? { ...answer, text: answer.text.trim() } : answer;
   }
 }

@@ -85,12 +85,12 @@ function showWork(event: AgentEvent): void {
 }
 
 /** A call that the provider made itself, and what it gave. */
-export function hostedCallLine(event: AgentEvent & { readonly type: "hosted_call_ended" }): string {
+function hostedCallLine(event: AgentEvent & { readonly type: "hosted_call_ended" }): string {
   return oneLine(`${hostedCallText({ ...event, input: "" })}, data from outside`);
 }
 
 /** How a call has ended, like `orders.find → array of 3, 12 ms`. */
-export function endedCallText({ tool, outcome, ms, items }: CallLine): string {
+function endedCallText({ tool, outcome, ms, items }: CallLine): string {
   const after = items === undefined || outcome.type === "value" ? "" : ` after ${counted(items, "item")}`;
   return `${oneLine(tool)} → ${oneLine(outcomeText(outcome))}${after}, ${duration(ms)}`;
 }
@@ -126,7 +126,7 @@ function createWriting(stream: NodeJS.WriteStream, screen: Screen): (event: Agen
 }
 
 /** A sentence on tools that the model's provider does not hold to their schemas. */
-export function looseText({ model, tools }: { readonly model: string; readonly tools: readonly string[] }): string {
+function looseText({ model, tools }: { readonly model: string; readonly tools: readonly string[] }): string {
   const names = tools.slice(0, NAMED_TOOLS).map(oneLine).join(", ");
   const more = tools.length > NAMED_TOOLS ? ` and ${tools.length - NAMED_TOOLS} more` : "";
   return `not strict at ${oneLine(model)}: ${names}${more}`;

@@ -26,7 +26,6 @@ test.each([80, 40])(
       programs: [],
       report: undefined,
       columns,
-      hasColours: false,
     };
     for (const [command, words] of [
       ["/tools", ["warehouse.stock.list", "programmatic", "never"]],
