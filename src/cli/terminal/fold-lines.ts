@@ -4,6 +4,8 @@ import { cellsOf } from "./one-line.ts";
 const LEAST = 20;
 /** After these, a line may be broken that has no space: JSON has none. */
 const PUNCTUATION = /[,;)\]}]/;
+/** The words of a command with their quotes, as a shell takes them apart. */
+const WORDS = /(?:'[^']*'|\\.|[^' ]|')+/g;
 /** Indent of what follows a line that was folded. */
 const HANGING = "  ";
 
@@ -66,30 +68,11 @@ function cellsOfText(text: Iterable<string>): number {
 function foldCommand(command: string, columns: number, indent: string): readonly string[] {
   const lines: string[] = [];
   let line = "";
-  for (const word of wordsOf(command)) {
+  for (const [word] of command.matchAll(WORDS)) {
     const longer = line === "" ? indent + word : `${line} ${word}`;
     const fits = cellsOfText(longer) + " \\".length <= columns;
     if (line !== "" && !fits) lines.push(`${line} \\`);
     line = line === "" || fits ? longer : indent + word;
   }
   return [...lines, line];
-}
-
-/** The words of a command, as a shell takes them apart, with their quotes. */
-function wordsOf(command: string): readonly string[] {
-  const words: string[] = [];
-  let word = "";
-  let isQuoted = false;
-  let isEscaped = false;
-  for (const character of command) {
-    if (character === " " && !isQuoted && !isEscaped) {
-      if (word !== "") words.push(word);
-      word = "";
-      continue;
-    }
-    word += character;
-    if (character === "'" && !isEscaped) isQuoted = !isQuoted;
-    isEscaped = character === "\\" && !isQuoted && !isEscaped;
-  }
-  return word === "" ? words : [...words, word];
 }
