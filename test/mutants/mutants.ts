@@ -97,7 +97,7 @@ async function recordReach(files: readonly string[], suite: Suite): Promise<void
     if (Object.keys(milliseconds).length === 0) throw new Error(`The tests of ${tree} do not run.`);
     addReached(milliseconds, copy.read("reached.log").trim().split("\n"));
     save();
-    say(`Recorded what ${from + RECORDED} of ${left.length} files of tests reach.`);
+    say(`Recorded what ${Math.min(from + RECORDED, left.length)} of ${left.length} files of tests reach.`);
   }
   for (const { file, source } of sources) copy.write(file, source);
 }
