@@ -2,7 +2,8 @@ import { PortcullisError } from "../errors.ts";
 import type { OutsideRecord } from "../gate/approve/call-waits.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { isHeadMoved } from "../journal/execution-log.ts";
-import { decide, type FindCall, openCallsOf, recordsOf, type Said, refuseWrongResults } from "../programs/decide.ts";
+import { grantsIn } from "../gate/approve/remembered.ts";
+import { decidableOf, decide, type FindCall, recordsOf, type Said, refuseWrongResults } from "../programs/decide.ts";
 import { drivenHere } from "../programs/driven.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import type { AgentScope } from "./agent-scope.ts";
@@ -16,7 +17,7 @@ export type DecideScope = Pick<AgentScope, "journal" | "tenant">;
 export async function decideConversation(scope: DecideScope, execution: ExecutionId, said: Said): Promise<void> {
   for (;;) {
     const past = await readOwnConversation(scope, execution);
-    const records = recordsOfConversation(past, said);
+    const records = await recordsOfConversation(past, said);
     try {
       if (records.length > 0) await scope.journal.append(execution, past.records, records, { safe: true });
       // A driver in another process reads them when it renews its lease.
@@ -29,14 +30,14 @@ export async function decideConversation(scope: DecideScope, execution: Executio
   }
 }
 
-/** The records for the conversation's own calls. Throws `call_unknown` or `decision_exists`, also for calls of its programs. */
-export function recordsOfConversation(past: PastConversation, said: Said): readonly OutsideRecord[] {
-  return recordsOfAll(past, said)[0].records;
+/** The records for the conversation's own calls. Rejects with `call_unknown` or `decision_exists`, also for calls of its programs. */
+export async function recordsOfConversation(past: PastConversation, said: Said): Promise<readonly OutsideRecord[]> {
+  return (await recordsOfAll(past, said))[0].records;
 }
 
 /** Rejects with `option_invalid` if a client's result does not fit the output of its tool, also for calls of its programs. */
 export async function refuseWrongResultsOf(past: PastConversation, said: Said, tools: ToolSet): Promise<void> {
-  const [own, ...programs] = recordsOfAll(past, said);
+  const [own, ...programs] = await recordsOfAll(past, said);
   await refuseWrongResults(own.records, own.find, tools.all);
   for (const { records, find } of programs) await refuseWrongResults(records, find, tools.visibleTo(["programmatic"]));
 }
@@ -47,21 +48,22 @@ interface SaidRecords {
 }
 
 /** The records of decisions and results: the conversation's own first, then those of each program. */
-function recordsOfAll(
-  { header, open, outcome }: PastConversation,
+async function recordsOfAll(
+  { header, open, outcome, use }: PastConversation,
   said: Said,
-): readonly [own: SaidRecords, ...programs: SaidRecords[]] {
+): Promise<readonly [own: SaidRecords, ...programs: SaidRecords[]]> {
   const { own, programs } = parted(said);
-  const { limits, execution } = header;
   const isOpen = outcome === undefined;
-  const below = [...programs].map(([callId, ofProgram]) => {
+  const below: SaidRecords[] = [];
+  for (const [callId, ofProgram] of programs) {
     const program = isOpen ? open.get(callId)?.program : undefined;
-    const find: FindCall = program ? openCallsOf(program.state) : () => undefined;
-    const about = { execution: program ? childExecution(execution, callId) : execution, limits };
-    return { find, records: recordsOf(find, about, ofProgram) };
-  });
+    const about = program
+      ? decidableOf(program, { ...header, execution: childExecution(header.execution, callId) })
+      : { header, find: () => undefined, grants: 0 };
+    below.push({ find: about.find, records: await recordsOf(about, ofProgram) });
+  }
   const find: FindCall = (id) => (isOpen ? open.get(id) : undefined);
-  return [{ find, records: recordsOf(find, header, own) }, ...below];
+  return [{ find, records: await recordsOf({ header, find, grants: grantsIn(use.remembered ?? []) }, own) }, ...below];
 }
 
 /** Notes decisions and results for the calls of its programs. */

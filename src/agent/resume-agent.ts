@@ -65,7 +65,7 @@ export async function resumeAgent<Answer = string>(
     return undrivenReport<Answer>(scope, past, parseEnding(execution, past.outcome.outcome), work.answer);
   }
   refuseOfAnother(scope, execution, header);
-  recordsOfConversation(past, work);
+  await recordsOfConversation(past, work);
   const isSaid = Object.keys({ ...work.decisions, ...work.results }).length > 0;
   const standing = standingOfConversation(past);
   const ending = await openEnding(past, standing, scope.redactor);
@@ -126,7 +126,7 @@ export async function takeUp(
   );
   const conversation = await restoreConversation(model, opening, past.state, hasOpenTurn(past.state));
 
-  const records = recordsOfConversation(past, work);
+  const records = await recordsOfConversation(past, work);
   await noteInPrograms(scope, execution, past, work);
   const rests = work.rests ?? isHeld(header);
   const about = {

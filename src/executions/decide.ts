@@ -13,7 +13,7 @@ import {
   type ClientResult,
   decide as decideProgram,
   decisionExists,
-  openCallsOf,
+  decidableOf,
   recordsOf,
   refuseWrongResults,
   type Said,
@@ -46,9 +46,10 @@ export async function answer(
   if (kind === "conversation")
     await refuseWrongResultsOf(await readOwnConversation(scope, execution), { results }, tools);
   else {
-    const { state, header } = await readOwn(scope, execution, NO_ITEMS);
-    const find = openCallsOf(state);
-    await refuseWrongResults(recordsOf(find, header, { results }), find, tools.visibleTo(["programmatic"]));
+    const past = await readOwn(scope, execution, NO_ITEMS);
+    const about = decidableOf(past, past.header);
+    const records = await recordsOf(about, { results });
+    await refuseWrongResults(records, about.find, tools.visibleTo(["programmatic"]));
   }
   await decide(scope, execution, { results });
 }

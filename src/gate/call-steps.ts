@@ -21,6 +21,7 @@ import type { OpenCall, PastCall } from "./open-call.ts";
 import type { RememberedDecisions } from "./approve/remembered.ts";
 import * as sentences from "./sentences.ts";
 import { streamEnded } from "./streams/stream-reader.ts";
+import type { SlicedWork } from "../values/slice-scheduler.ts";
 
 /** The decision about a call comes from outside, later. */
 const LATER = Symbol("later");
@@ -69,7 +70,7 @@ export class CallSteps {
 
   /** Continues a call at the step that its journal records, or begins it. Resolves with undefined if the call ends first. */
   goOn(call: OpenCall, past: PastCall): Promise<Answer | undefined> {
-    const { calls, earlier, scope } = this.#parts;
+    const { calls, earlier } = this.#parts;
     const { decided, decision, result, retried, streamed } = past;
     if (decided?.earlier) call.decided.earlier = earlier?.find(decided.earlier);
     if (streamed) call.handling.streamed = streamed;
@@ -84,7 +85,7 @@ export class CallSteps {
         calls.waits.hold(callId, decided.at);
         if (decision) return this.#obey(call, decision, decided.code);
         if (decided.code === OUTCOME_UNKNOWN) return this.#waitOutside(call, decided.code);
-        return this.#decideAlike(call) ?? (scope.approve ? this.#askAndRun(call) : this.#waitOutside(call));
+        return this.#goOnHeld(call);
       case "client":
         calls.waits.hold(callId, decided.at);
         return result ? this.#obey(call, result) : this.#waitOutside(call);
@@ -102,6 +103,15 @@ export class CallSteps {
       default:
         return this.#begin(call);
     }
+  }
+
+  /** Goes on with a call that waits for a decision, one slice of the thread for each: there may be thousands. */
+  async #goOnHeld(call: OpenCall): Promise<Answer | undefined> {
+    const { calls, scope, share } = this.#parts;
+    return share.lane.run(() => {
+      if (calls.isGone(call)) return undefined;
+      return this.#decideAlike(call) ?? (scope.approve ? this.#askAndRun(call) : this.#waitOutside(call));
+    });
   }
 
   #begin(call: OpenCall): Promise<Answer | undefined> {
@@ -208,13 +218,15 @@ export class CallSteps {
     const { identity, inputText, inputDigest, signal } = call;
     const { tenant, context, approve } = scope;
     const grants = remembered.grants.leftFor(call.tool);
+    const grantsLeft = remembered.grants.left;
     const about = {
       ...toolAbout(call, inContext(() => effectOfCall(call.tool, input)).effect),
       policy: call.decided.policy,
       ...(grants.length === 0 ? {} : { grants }),
     };
-    const request = { execution, ...identity, ...about, inputDigest, tenant, context, signal };
-    const asked = inContext(() => askApproval(approve, request, inputText));
+    const request = { execution, ...identity, ...about, grantsLeft, inputDigest, tenant, context, signal };
+    const onGrant = (callId: string) => remembered.grants.takePlace(callId);
+    const asked = inContext(() => askApproval(approve, request, inputText, onGrant));
     const decided = await Promise.race([asked, calls.waits.arrivalOf(identity.callId) ?? asked]);
     if (calls.isGone(call)) return undefined;
     // A decision from outside came first, or the time is over.
@@ -229,8 +241,11 @@ export class CallSteps {
     await done;
     // A record from outside that came by now is in the journal before this decision, and the first record holds.
     const first = calls.waits.arrived(identity.callId);
-    if (first) return this.#follow(call, first);
-    this.#keep(call, record);
+    if (first) {
+      remembered.grants.givePlaceBack(identity.callId);
+      return this.#follow(call, first);
+    }
+    await this.#keep(call, record);
     return this.#carryOut(call, record, { read: { input }, error });
   }
 
@@ -265,19 +280,28 @@ export class CallSteps {
     return this.#carryOut(call, ledger.approved(identity, approval, { remembered: like }).record);
   }
 
-  /** Keeps a decision that also holds for other calls. A grant lets calls through that wait by now. */
-  #keep({ tool, inputDigest }: OpenCall, decision: DecisionRecord): void {
-    const { calls, remembered } = this.#parts;
+  /**
+   * Keeps a decision that also holds for other calls. A grant lets calls through that wait by now, one slice of the thread for
+   * each. The call that was decided goes on after them, so that the execution does not rest meanwhile.
+   */
+  #keep({ tool, inputDigest }: OpenCall, decision: DecisionRecord): void | Promise<void> {
+    const { remembered, share } = this.#parts;
     remembered.decide(tool, inputDigest, decision);
-    if (!decision.grant) return;
-    for (const held of calls.waits.heldOf(tool.name)) {
+    return decision.grant && share.lane.work(this.#letThrough(tool.name, decision.call));
+  }
+
+  *#letThrough(tool: string, decided: string): SlicedWork<void> {
+    const { calls } = this.#parts;
+    for (const held of calls.waits.heldOf(tool)) {
       const { callId } = held.identity;
-      if (callId === decision.call || held.decided.isUnknown || held.decided.approval?.type !== "held") continue;
+      const isHeld = held.decided.approval?.type === "held" && !held.decided.isUnknown && !calls.isGone(held);
+      if (callId === decided || !isHeld || calls.waits.arrived(callId)) continue;
       // If the journal fails here, it also refuses the records that follow, and the call rejects with that.
       this.#granted.take(held)?.done.then(
         (record) => calls.waits.take(record),
         () => {},
       );
+      yield;
     }
   }
 
@@ -323,7 +347,7 @@ export class CallSteps {
 
   async #follow(call: OpenCall, arrival: Arrival, code?: string): Promise<Answer | undefined> {
     if (arrival.type === "expired") return this.#expired(call, code);
-    if (arrival.type === "decision" && code !== OUTCOME_UNKNOWN) this.#keep(call, arrival);
+    if (arrival.type === "decision" && code !== OUTCOME_UNKNOWN) await this.#keep(call, arrival);
     return this.#obey(call, arrival, code);
   }
 

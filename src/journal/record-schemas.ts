@@ -225,8 +225,6 @@ export const RECORD_SCHEMAS = {
     remember: z.literal("execution").exactOptional(),
     /** Further calls of the same tool that it allows. */
     grant: strictObjectSchema({
-      /** JSON text of a schema that their inputs have to fit. */
-      input: text.exactOptional(),
       calls: z.int().positive().exactOptional(),
       /** By JSON pointers into the input: what the numbers there may be in all. */
       sums: z.record(text, amount).exactOptional(),

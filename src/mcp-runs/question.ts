@@ -24,10 +24,12 @@ export function elicitationFor(
   {
     tool,
     input,
+    grantsLeft,
     ...about
-  }: Pick<ApprovalRequest, "tool" | "input" | "effect" | "source" | "description" | "policy" | "grants">,
+  }: Pick<ApprovalRequest, "tool" | "input" | "effect" | "source" | "description" | "policy" | "grants" | "grantsLeft">,
   who: string,
 ): Elicitation {
+  const more = { type: "integer", minimum: 0, title: `Allow so many more calls of ${tool}, with any input` };
   const shown = cutMiddle(insetText(cleanJson(JSON.stringify(input))), SHOWN_BYTES, INSET);
   return {
     message: `${who} asks to call ${tool} with this input:\n${shown}\n${insetText(callAbout({ ...about, tool }))}`,
@@ -35,7 +37,7 @@ export function elicitationFor(
       type: "object",
       properties: {
         allow: { type: "boolean", title: `Allow this call of ${tool}` },
-        more: { type: "integer", minimum: 0, title: `Allow so many more calls of ${tool}, with any input` },
+        ...(grantsLeft > 0 && { more }),
       },
       required: ["allow"],
     },

@@ -23,7 +23,7 @@ export function callAbout({
   grants = [],
 }: {
   readonly tool?: string;
-  readonly grants?: readonly (GrantWords & { readonly bounded: boolean })[];
+  readonly grants?: readonly GrantWords[];
   readonly effect: Effect;
   readonly source: string | undefined;
   readonly description: string;
@@ -31,9 +31,6 @@ export function callAbout({
 }): string {
   const why = policy === undefined ? "" : `${oneLine(policy, DESCRIPTION_LENGTH)} `;
   const by = source === undefined ? "Its description" : `Its source ${JSON.stringify(oneLine(source, 128))} says`;
-  const before = grants.map(
-    (left) =>
-      `It does not fit what was granted, of which is left: ${grantText({ ...left, input: left.bounded }, tool)}. `,
-  );
+  const before = grants.map((left) => `It does not fit what was granted, of which is left: ${grantText(left, tool)}. `);
   return cleanText(`${before.join("")}${why}${CHANGES[effect]} ${by}: ${oneLine(description, DESCRIPTION_LENGTH)}`);
 }

@@ -6,17 +6,14 @@ export interface GrantWords {
   readonly calls?: number | undefined;
   readonly sums?: Readonly<Record<string, number>> | undefined;
   readonly untilMs?: number | undefined;
-  /** Whether inputs have to fit a schema too. */
-  readonly input?: unknown;
 }
 
 /** A grant as a person says it: `19 more calls of orders.refund with at most 500 of amount in all, until 18:00`. */
-export function grantText({ calls, sums = {}, untilMs, input }: GrantWords, tool?: string, now = Date.now()): string {
+export function grantText({ calls, sums = {}, untilMs }: GrantWords, tool?: string, now = Date.now()): string {
   const of = tool === undefined ? "" : ` of ${tool}`;
   const number = calls === undefined ? "any number of calls" : counted(calls, "more call");
   const amounts = Object.entries(sums).map(([pointer, sum]) => `at most ${count(sum)} of ${fieldOf(pointer)} in all`);
-  const conditions = [...(input === undefined || input === false ? [] : ["an input that fits its schema"]), ...amounts];
-  const which = conditions.length === 0 ? "" : ` with ${conditions.join(" and ")}`;
+  const which = amounts.length === 0 ? "" : ` with ${amounts.join(" and ")}`;
   return cleanText(`${number}${of}${which}${untilMs === undefined ? "" : `, until ${timeText(untilMs, now)}`}`);
 }
 

@@ -4,7 +4,8 @@ import { isHeadMoved } from "../journal/execution-log.ts";
 import { NO_ITEMS } from "../journal/reading/read-records.ts";
 import type { DecisionRecord, Header, ResultRecord } from "../journal/record.ts";
 import { BY_LENGTH, detailsOf, NOTE_LENGTH } from "../gate/approve/approval.ts";
-import { type Grant, readGrant } from "../gate/approve/grant-terms.ts";
+import { type Grant, MAX_GRANTS, readGrant, tooManyGrants } from "../gate/approve/grant-terms.ts";
+import { grantsIn } from "../gate/approve/remembered.ts";
 import type { OutsideRecord } from "../gate/approve/call-waits.ts";
 import { checkOptions, fieldsOf, flag, object, oneOf, option, text } from "../option-rules/options.ts";
 import { issuesText, type Schema, validate } from "../tools/schema.ts";
@@ -12,9 +13,10 @@ import { RUN_PROGRAM } from "../tools/tool-name.ts";
 import type { Tool } from "../tools/tool.ts";
 import { cutMiddle } from "../values/cut-middle.ts";
 import { jsonTextOf } from "../values/json/json-text.ts";
+import { Lane, type SlicedWork } from "../values/slice-scheduler.ts";
 import { drivenHere } from "./driven.ts";
 import type { ExecutionState, UnansweredCall } from "./from-journal/execution-state.ts";
-import { readOwn } from "./from-journal/past-execution.ts";
+import { type Past, readOwn } from "./from-journal/past-execution.ts";
 import type { Scope } from "./scope.ts";
 import { isExpired } from "./from-journal/call-history.ts";
 
@@ -50,10 +52,10 @@ export async function decide(
   said: Said,
 ): Promise<void> {
   for (;;) {
-    const { state, header } = await readOwn(scope, execution, NO_ITEMS);
-    const records = recordsOf(openCallsOf(state), header, said);
+    const past = await readOwn(scope, execution, NO_ITEMS);
+    const records = await recordsOf(decidableOf(past, past.header), said);
     try {
-      await scope.journal.append(execution, state.records, records, { safe: true });
+      await scope.journal.append(execution, past.state.records, records, { safe: true });
       // A driver in another process reads them when it renews its lease.
       return await drivenHere(scope.journal, execution)?.log.catchUp();
     } catch (error) {
@@ -74,14 +76,34 @@ export function openCallsOf({ calls, end: { outcome }, own, turns }: ExecutionSt
   };
 }
 
-/** The records of decisions and results. Throws `call_unknown`, `decision_exists`, or `approval_expired` for a call that has waited too long. */
-export function recordsOf(
-  findCall: FindCall,
-  header: Pick<Header, "execution" | "limits">,
+/** An execution whose calls are decided. */
+export interface Decidable {
+  readonly header: Pick<Header, "execution" | "limits" | "tenant">;
+  readonly find: FindCall;
+  /** Grants that it has. */
+  readonly grants: number;
+}
+
+/** A program, as it was read from its journal. */
+export function decidableOf({ state, remembered }: Pick<Past, "state" | "remembered">, header: Decidable["header"]) {
+  return { header, find: openCallsOf(state), grants: grantsIn(remembered) };
+}
+
+/**
+ * The records of decisions and results. Rejects with `call_unknown`, `decision_exists`, or `approval_expired` for a call that has
+ * waited too long.
+ */
+export async function recordsOf(about: Decidable, said: Said): Promise<readonly OutsideRecord[]> {
+  return new Lane(about.header.tenant).work(recordsSliced(about, said));
+}
+
+function* recordsSliced(
+  { header, find: findCall, grants }: Decidable,
   { decisions = {}, results = {} }: Said,
-): readonly OutsideRecord[] {
+): SlicedWork<readonly OutsideRecord[]> {
   const at = Date.now();
   const { execution, limits } = header;
+  const records: OutsideRecord[] = [];
   const find = (id: string): UnansweredCall => {
     const call = findCall(id);
     if (!call)
@@ -95,10 +117,22 @@ export function recordsOf(
       `Call ${id} of ${call.tool} has waited for longer than its execution allows (limit waitMs: ${limits.waitMs} ms). Nothing was noted. Take the execution up without an answer for it: the program is told, and goes on.`,
     );
   };
-  return [
-    ...Object.entries(decisions).map(([id, decision]) => decisionRecord(find(id), decision, at)),
-    ...Object.entries(results).map(([id, result]) => resultRecord(find(id), result, at)),
-  ];
+  let left = MAX_GRANTS - grants;
+  for (const [id, decision] of Object.entries(decisions)) {
+    const record = decisionRecord(find(id), decision, at);
+    if (record.grant && (left -= 1) < 0) throw tooManyGrants(`${placeOf(id)}.grant`);
+    records.push(record);
+    yield;
+  }
+  for (const [id, result] of Object.entries(results)) {
+    records.push(resultRecord(find(id), result, at));
+    yield;
+  }
+  return records;
+}
+
+function placeOf(call: string): string {
+  return `decisions[${JSON.stringify(call)}]`;
 }
 
 /** The fields of a decision. Others are refused: the first decision holds, so a misspelt field could not be corrected later. */
@@ -118,7 +152,7 @@ const RESULT_FIELDS = {
 
 function decisionRecord(call: UnansweredCall, given: Decision, at: number): DecisionRecord {
   const { id, tool, decided, decision } = call;
-  const place = `decisions[${JSON.stringify(String(id))}]`;
+  const place = placeOf(String(id));
   if (typeof given !== "object" || given === null) throw optionError(place, "an object like { allow: true }", given);
   const { allow, done, remember, grant } = checkOptions(fieldsOf(place), given, DECISION_FIELDS);
   if (decision) throw decisionExists(String(id), tool, decision);

@@ -9,7 +9,7 @@ import { rememberedIn } from "../gate/approve/remembered.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Header, ProgramHeader } from "../journal/record.ts";
 import { changedTools, changedVersions, refuseChangedTools } from "./from-journal/changed-since.ts";
-import { decide, openCallsOf, recordsOf, type Said, refuseWrongResults } from "./decide.ts";
+import { decidableOf, decide, recordsOf, type Said, refuseWrongResults } from "./decide.ts";
 import { drivenHere, executionDriven, isDriven, refuseDriven } from "./driven.ts";
 import { driveExecution } from "./drive/drive-execution.ts";
 import { execute, type ProgramToRun, readEarlierOf } from "./execute.ts";
@@ -64,15 +64,15 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
   refuseOtherResult(header, work.result, false);
   if (past.outcome) return endedExecution(own, past, work.result);
   refuseOfAnother(scope, execution, header);
-  const findCall = openCallsOf(past.state);
-  const records = recordsOf(findCall, header, work);
+  const about = decidableOf(past, header);
+  const records = await recordsOf(about, work);
   if (records.length === 0 && !work.asks && !work.isFree) {
     const driven = isDriven(scope.journal, await scope.journal.find(execution));
     const waiting = await waitingExecution(own, past, standingOf(past.state, driven));
     if (waiting) return waiting;
   }
   const tools = own.gate.tools.visibleTo(["programmatic"]);
-  await refuseWrongResults(records, findCall, tools);
+  await refuseWrongResults(records, about.find, tools);
   const here = drivenHere<Execution>(scope.journal, execution);
   if (here && work.joins === false) throw executionDriven(execution, "by this process");
   if (here) {
@@ -94,8 +94,8 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
     prepared.ok && prepared.program === header.program
       ? prepared.map
       : { source: header.program, toSource: (position: Position) => position };
-  const about = { execution, source: header.source, before: [header.trace, past.state.trace] };
-  return observed(own, about, async (span) => {
+  const spanned = { execution, source: header.source, before: [header.trace, past.state.trace] };
+  return observed(own, spanned, async (span) => {
     const driver = { driver: randomUUID(), leaseMs, ...traceOf(span) };
     const log = await TrackedLog.claim(journal, past.state, driver, records);
     if (killsItsDrivers(past.state)) return { log, drive: () => endAsDeadly(own, past, log) };

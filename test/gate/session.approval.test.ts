@@ -193,7 +193,7 @@ test("the approver gets the input as it was sent, and only if the predicate asks
   expect(await call({ amount: 11 })).toMatchObject({ ok: true });
   const inputDigest = createHash("sha256").update('{"amount":11}').digest("hex");
   const who = { execution: "execution", callId: "2", tool: "t", caller: "programmatic", tenant: "acme", context };
-  const about = { effect: "idempotent", source: undefined, description: tool.description };
+  const about = { effect: "idempotent", source: undefined, description: tool.description, grantsLeft: 10 };
   expect(asked).toEqual([{ ...who, ...about, input: { amount: 11 }, inputDigest, signal: expect.any(AbortSignal) }]);
 });
 

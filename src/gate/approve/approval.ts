@@ -1,6 +1,6 @@
 import type { Caller, Effect, Tool } from "../../tools/tool.ts";
 import { isFields } from "../../values/fields.ts";
-import { type Grant, type GrantLeft, type GrantTerms, readGrant } from "./grant-terms.ts";
+import { type Grant, type GrantLeft, readGrant } from "./grant-terms.ts";
 import { approveFailed, approveUndecided } from "../sentences.ts";
 
 /** A call that waits for an approval decision. */
@@ -19,6 +19,8 @@ export interface ApprovalRequest<Context = unknown> {
   readonly description: string;
   /** What is left of the grants for calls of this tool, if it does not fit them. */
   readonly grants?: readonly GrantLeft[];
+  /** How many more grants the execution may have. A decision with one more denies the call. */
+  readonly grantsLeft: number;
   /** The input as the caller sent it. The handler runs with the same input. */
   readonly input: unknown;
   /** SHA-256 in hex of the input's JSON text. */
@@ -59,7 +61,7 @@ export type Approve<Context = unknown> = (
 export type Approval =
   | { readonly type: "held" }
   | ({ readonly type: "approved" | "denied" } & DecisionDetails & {
-        readonly grant?: GrantTerms;
+        readonly grant?: Grant;
       });
 
 /** The parts of a decision that the journal keeps as they are. */
@@ -78,11 +80,12 @@ export interface Asked {
   readonly error?: Error;
 }
 
-/** Asks for a decision. Never rejects. */
+/** Asks for a decision. Never rejects. `onGrant` throws if the execution may have no more grants. */
 export async function askApproval(
   approve: Approve | undefined,
   request: Omit<ApprovalRequest, "input">,
   inputText: string,
+  onGrant: (callId: string) => void = () => {},
 ): Promise<Asked> {
   let answer: unknown;
   try {
@@ -96,6 +99,7 @@ export async function askApproval(
       const grant = ownOf(given, "grant");
       // A grant that cannot be read denies, as any answer that is no decision.
       const terms = grant === undefined ? undefined : readGrant("grant", allow ? grant : undefined, inputText);
+      if (terms) onGrant(request.callId);
       const approval = {
         type: allow ? "approved" : "denied",
         ...detailsOf(given),

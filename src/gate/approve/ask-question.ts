@@ -23,7 +23,8 @@ export async function askQuestion(
   const text = JSON.stringify(question);
   const { identity, signal } = call;
   const about = toolAbout(call, call.decided.effect);
-  const request = { execution, ...identity, ...about, inputDigest: hash("sha256", text), tenant, context, signal };
+  const inputDigest = hash("sha256", text);
+  const request = { execution, ...identity, ...about, inputDigest, grantsLeft: 0, tenant, context, signal };
   const endWaiting = calls.waits.beginBelow(identity.callId, { waitsForApproval: true });
   try {
     const { approval, fields = {}, error } = await inContext(() => askApproval(approve, request, text));

@@ -1,10 +1,9 @@
 import type { DecisionRecord } from "../../journal/record.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { toolDigest } from "../../tools/tool-digest.ts";
-import { type Schema, validate } from "../../tools/schema.ts";
 import { valueAt } from "../../tools/json-schema/json-schema.ts";
 import { ExactSum } from "../../values/exact-sum.ts";
-import { type Granted, type GrantLeft, type GrantTerms, keysOf, schemaOf } from "./grant-terms.ts";
+import { type Grant, type Granted, type GrantLeft, keysOf, MAX_GRANTS, tooManyGrants } from "./grant-terms.ts";
 
 /** A decision that also holds for later calls of its execution with the same tool: with the same input, or with inputs that a grant allows. */
 export interface RememberedDecision {
@@ -20,9 +19,7 @@ export interface RememberedDecision {
 
 interface OpenGrant {
   readonly origin: RememberedDecision;
-  readonly terms: GrantTerms;
-  /** Of its input; undefined if every input fits. */
-  readonly schema: Schema | undefined;
+  readonly terms: Grant;
   readonly sums: ReadonlyMap<string, ExactSum>;
   calls: number;
 }
@@ -34,6 +31,8 @@ interface OpenGrant {
  */
 export class Grants {
   readonly #grants: OpenGrant[] = [];
+  /** Ids of the calls whose decisions have a grant, or are about to be written with one. */
+  readonly #givers = new Set<string>();
   /** What calls have taken, by their ids. */
   readonly #taken = new Map<string, { readonly granted: Granted; readonly by: string | undefined }>();
   readonly #entries: RememberedDecision[] = [];
@@ -43,19 +42,35 @@ export class Grants {
     return this.#entries;
   }
 
-  /** Takes in what the journal says: a decision with a grant, or one by a grant. */
+  /** How many more there may be. */
+  get left(): number {
+    return MAX_GRANTS - this.#givers.size;
+  }
+
+  /** Takes the place of a grant that is given with the decision about a call. Throws `option_invalid` if there is none. */
+  takePlace(callId: string): void {
+    if (this.left === 0) throw tooManyGrants("grant");
+    this.#givers.add(callId);
+  }
+
+  /** Gives the place back: another decision about the call came first. */
+  givePlaceBack(callId: string): void {
+    this.#givers.delete(callId);
+  }
+
+  /** Takes in what the journal says: a decision with a grant, or one by a grant. A journal from elsewhere may have too many. */
   note(one: RememberedDecision): void {
-    const { grant, granted } = one.decision;
-    if (grant) {
-      const schema = grant.input === undefined ? undefined : (schemaOf(grant.input) ?? NOTHING);
+    const { call, grant, granted } = one.decision;
+    if (grant && (this.left > 0 || this.#givers.has(call))) {
+      this.#givers.add(call);
       const sums = new Map(Object.keys(grant.sums ?? {}).map((pointer) => [pointer, new ExactSum()]));
-      this.#grants.push({ origin: one, terms: grant, schema, sums, calls: 0 });
+      this.#grants.push({ origin: one, terms: grant, sums, calls: 0 });
       this.#entries.push(one);
     }
-    if (granted && !this.#taken.has(one.decision.call)) {
+    if (granted && !this.#taken.has(call)) {
       const of = this.#grants.find(({ origin }) => origin.decision.call === granted.call);
       if (of) use(of, granted);
-      this.#taken.set(one.decision.call, { granted, by: one.decision.by });
+      this.#taken.set(call, { granted, by: one.decision.by });
       this.#entries.push(one);
     }
   }
@@ -95,8 +110,8 @@ export class Grants {
       const { origin, terms } = grant;
       const isOver = terms.untilMs !== undefined && terms.untilMs <= now;
       const left = leftOf(grant);
-      const about = { call: origin.decision.call, by: origin.decision.by, bounded: terms.input !== undefined };
-      return { ...about, ...left, ...(isOver && { calls: 0 }) };
+      const { call, by } = origin.decision;
+      return { call, by, ...left, ...(isOver && { calls: 0 }) };
     });
   }
 
@@ -113,8 +128,9 @@ export class Grants {
   #find(tool: Tool, inputText: string) {
     const grants = this.#of(tool);
     if (grants.length === 0) return undefined;
-    const input: unknown = JSON.parse(inputText);
     const now = Date.now();
+    let read: { readonly input: unknown } | undefined;
+    const input = () => (read ??= { input: JSON.parse(inputText) as unknown }).input;
     for (const grant of grants) {
       const amounts = amountsOf(grant, input, now);
       if (amounts) return { grant, amounts };
@@ -123,26 +139,17 @@ export class Grants {
   }
 }
 
-/** Fits no input: the schema of a grant in a journal that was made elsewhere may be none. */
-const NOTHING = {
-  "~standard": { version: 1, vendor: "portcullis", validate: () => ({ issues: [{ message: "no input fits" }] }) },
-} as never as Schema;
-
-/** What a call with this input takes of each sum; undefined if it does not fit. */
+/** What a call with this input takes of each sum; undefined if it does not fit. The input is read only for a sum. */
 function amountsOf(
-  { terms, schema, sums, calls }: OpenGrant,
-  input: unknown,
+  { terms, sums, calls }: OpenGrant,
+  input: () => unknown,
   now: number,
 ): ReadonlyMap<string, number> | undefined {
   if (terms.calls !== undefined && calls >= terms.calls) return undefined;
   if (terms.untilMs !== undefined && terms.untilMs <= now) return undefined;
-  if (schema) {
-    const validated = validate(schema, input);
-    if (validated instanceof Promise || !validated.ok) return undefined;
-  }
   const amounts = new Map<string, number>();
   for (const [pointer, limit] of Object.entries(terms.sums ?? {})) {
-    const amount = valueAt(input, keysOf(pointer));
+    const amount = valueAt(input(), keysOf(pointer));
     if (typeof amount !== "number" || !Number.isFinite(amount) || amount < 0) return undefined;
     if (!sums.get(pointer)?.fits(amount, limit)) return undefined;
     amounts.set(pointer, amount);

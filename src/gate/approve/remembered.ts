@@ -28,6 +28,11 @@ export function rememberedIn(
   });
 }
 
+/** Number of grants among these decisions. */
+export function grantsIn(remembered: readonly RememberedDecision[]): number {
+  return remembered.filter(({ decision }) => decision.grant !== undefined).length;
+}
+
 /** The decisions of one execution that also hold for later calls: remembered ones, of which the later counts about the same input, and grants. */
 export class RememberedDecisions {
   readonly grants = new Grants();

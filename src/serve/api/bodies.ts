@@ -116,7 +116,6 @@ const decision = z.strictObject({
   remember: z.literal("execution").optional(),
   grant: z
     .strictObject({
-      input: z.record(z.string(), z.unknown()).optional().meta({ description: "a JSON Schema that their inputs fit" }),
       calls: z.int().positive().max(1_000_000).optional(),
       sums: z.record(z.string().max(256), z.number().min(0)).optional().meta({
         description: 'by JSON pointers into the input, what the numbers there may be in all: { "/amount": 500 }',

@@ -3,7 +3,7 @@ import { createRuntime } from "../../../src/index.ts";
 import type { ApprovalRequest } from "../../../src/gate/approve/approval.ts";
 import type { Grant } from "../../../src/gate/approve/grant-terms.ts";
 import { createMemoryJournal } from "../../../src/journal/index.ts";
-import { createMemorySandbox } from "../../../src/testing.ts";
+import { createMemorySandbox, scriptedModel } from "../../../src/testing.ts";
 import { idle, makeTool, openSession } from "../open-session.ts";
 
 afterEach(() => void vi.useRealTimers());
@@ -31,10 +31,7 @@ test("further calls that fit a grant are allowed and journalled as such; what ex
     expect(await make(amount)).toMatchObject({ code: "approval_denied" });
   expect(asked.map(({ callId, grants }) => [callId, grants])).toEqual([
     ["1", undefined],
-    ...["5", "6", "7", "8"].map((id) => [
-      id,
-      [{ call: "1", by: "ann", bounded: false, calls: 17, sums: { "/amount": 0 } }],
-    ]),
+    ...["5", "6", "7", "8"].map((id) => [id, [{ call: "1", by: "ann", calls: 17, sums: { "/amount": 0 } }]]),
   ]);
   expect(records.filter(({ type }) => type === "decision").slice(0, 3)).toMatchObject([
     { call: "1", by: "ann", grant: { calls: 20, sums: { "/amount": 1 } } },
@@ -66,17 +63,12 @@ test("of a thousand calls at once no more pass than a grant allows, and calls th
   expect(ran.slice(1).reduce((sum, one) => sum + one, 0)).toBeLessThanOrEqual(45);
 });
 
-test("a grant is for its tool, inputs that fit its schema, and until its time", async () => {
+test("a grant is for its tool, and until its time", async () => {
   vi.useFakeTimers({ toFake: ["Date"], now: 1_000_000 });
-  const grant = {
-    input: { type: "object", properties: { to: { const: "ann" } }, required: ["to"] },
-    untilMs: 1_001_000,
-  };
-  const { approve } = granting(grant);
+  const { approve } = granting({ untilMs: 1_001_000 });
   const { call } = openSession({ tools: [pay(), makeTool({ name: "send", approval: "always" })], approve });
   expect(await call({ to: "zoe" }, { tool: "pay" })).toMatchObject({ ok: true });
   expect(await call({ to: "ann" }, { tool: "pay" })).toMatchObject({ ok: true });
-  expect(await call({ to: "bob" }, { tool: "pay" })).toMatchObject({ code: "approval_denied" });
   expect(await call({ to: "ann" }, { tool: "send" })).toMatchObject({ code: "approval_denied" });
   vi.setSystemTime(1_001_000);
   expect(await call({ to: "ann" }, { tool: "pay" })).toMatchObject({ code: "approval_denied" });
@@ -85,7 +77,7 @@ test("a grant is for its tool, inputs that fit its schema, and until its time", 
 test.each<[string, unknown]>([
   ["is nonsense", { allow: true, grant: 20 }],
   ["has a negative sum", { allow: true, grant: { sums: { "/amount": -1 } } }],
-  ["has a schema that cannot be bounded", { allow: true, grant: { input: { pattern: "(a+)+\\1" } } }],
+  ["has a schema of inputs", { allow: true, grant: { calls: 2, input: { type: "object" } } }],
   ["comes with a denial", { allow: false, grant: { calls: 2 } }],
 ])("a call is denied, and nothing runs, where the grant of its approval %s", async (_, answer) => {
   const handler = vi.fn();
@@ -153,3 +145,95 @@ test("a decision from outside lets calls through that wait by then, and the jour
     { call: "1", by: "ann", granted: { call: "2", left: { calls: 0 } } },
   ]);
 });
+
+/** Allows its own call and no other. */
+const USELESS = { sums: { "/amount": 0 } };
+const paying = (calls: number) =>
+  `const make = () => tools.pay({ amount: 1 }).catch(({ code }) => code);
+  return Promise.all(Array.from({ length: ${calls} }, make));`;
+const deciding = (ids: readonly number[], grant?: Grant) =>
+  Object.fromEntries(ids.map((id) => [`${id}`, { allow: true, by: "ann", ...(grant && { grant }) }]));
+const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, n) => from + n);
+const TOO_MANY = {
+  code: "option_invalid",
+  message: expect.stringMatching(/\.grant: the execution has 10 grants, .*Decide this call without a grant/) as string,
+};
+
+test("an execution has at most ten grants: one more is refused with what to do, nothing is noted, and it goes on without", async () => {
+  await using runtime = await createRuntime({ tools: [pay()], sandbox: createMemorySandbox(), approve: () => "later" });
+  const { execution } = await runtime.execute(paying(12));
+  await expect(runtime.decide(execution, deciding(range(1, 11), USELESS))).rejects.toMatchObject(TOO_MANY);
+  expect((await runtime.execution(execution).records()).filter(({ type }) => type === "decision")).toEqual([]);
+  await runtime.decide(execution, deciding(range(1, 4), USELESS));
+  await runtime.resume(execution, { decisions: deciding(range(5, 10), USELESS) });
+  await expect(runtime.decide(execution, deciding([11], USELESS))).rejects.toMatchObject(TOO_MANY);
+  const resumed = runtime.resume(execution, { decisions: deciding([11], USELESS) });
+  await expect(resumed).rejects.toMatchObject(TOO_MANY);
+  const { outcome } = await runtime.resume(execution, { decisions: deciding([11, 12]) });
+  expect(outcome).toMatchObject({ type: "completed", value: range(1, 12).map(() => "paid") });
+});
+
+test("so has a conversation of its own calls, and each of its programs", async () => {
+  const tool = makeTool({
+    name: "pay",
+    effect: "write",
+    approval: "always",
+    allowedCallers: ["direct", "programmatic"],
+  });
+  await using runtime = await createRuntime({ tools: [tool], sandbox: createMemorySandbox(), approve: () => "later" });
+  const calls = range(1, 11).map((n) => ({ id: `pay-${n}`, tool: "pay", input: { amount: 1 } }));
+  const model = scriptedModel([{ calls, programs: [paying(11)] }, { text: "done" }]);
+  const { execution, ending } = await runtime.agent({ model, task: "Pay." });
+  const ids = ending.type === "waiting" ? ending.approvals.map(({ callId }) => callId) : [];
+  const ofProgram = ids.filter((id) => id.includes("/"));
+  const own = ids.filter((id) => !id.includes("/"));
+  expect([own.length, ofProgram.length]).toEqual([11, 11]);
+  const decisions = (all: readonly string[]) =>
+    Object.fromEntries(all.map((id) => [id, { allow: true, grant: USELESS }]));
+  await expect(runtime.decide(execution, decisions(own))).rejects.toMatchObject(TOO_MANY);
+  await expect(runtime.decide(execution, decisions(ofProgram))).rejects.toMatchObject(TOO_MANY);
+  await runtime.decide(execution, decisions([...own.slice(0, 10), ...ofProgram.slice(0, 10)]));
+  await expect(runtime.decide(execution, decisions(own.slice(10)))).rejects.toMatchObject(TOO_MANY);
+  await expect(runtime.decide(execution, decisions(ofProgram.slice(10)))).rejects.toMatchObject(TOO_MANY);
+});
+
+test("an approver that gives one grant more, also of calls at once, denies that call, and was told how many are left", async () => {
+  const errors: string[] = [];
+  const left: number[] = [];
+  await using runtime = await createRuntime({
+    tools: [pay()],
+    sandbox: createMemorySandbox(),
+    logger: { error: ({ err }) => void errors.push(String(err)) },
+    approve: async ({ grantsLeft }) => {
+      left.push(grantsLeft);
+      await idle();
+      return { allow: true, grant: USELESS };
+    },
+  });
+  const { outcome } = await runtime.execute(paying(14), { limits: { callsAtOnce: 4 } });
+  const answers = (outcome as { readonly value: readonly string[] }).value;
+  expect(answers.toSorted()).toEqual([...range(1, 4).map(() => "approval_denied"), ...range(1, 10).map(() => "paid")]);
+  expect(errors).toHaveLength(4);
+  for (const error of errors) expect(error).toMatch(/has 10 grants, which is the most/);
+  expect([left[0], left.at(-1)]).toEqual([10, 0]);
+});
+
+test("a grant that comes while an execution is driven lets a thousand calls through that wait", async () => {
+  const [asked, held] = [new Set<string>(), Promise.withResolvers<void>()];
+  await using runtime = await createRuntime({
+    tools: [pay(), makeTool({ name: "hold", handler: () => held.promise.then(() => null) })],
+    sandbox: createMemorySandbox(),
+    approve: ({ callId }) => {
+      asked.add(callId);
+      return "later";
+    },
+  });
+  const program = `const held = tools.hold({});
+    const make = () => tools.pay({ amount: 1, text: "x".repeat(500) });
+    return [(await Promise.all(Array.from({ length: 1000 }, make))).length, await held];`;
+  const running = runtime.execute(program, { execution: "e", limits: { calls: 5000 } });
+  await expect.poll(() => asked.size, { timeout: 60_000 }).toBe(1000);
+  await runtime.decide("e", deciding([7], { calls: 5000, sums: { "/amount": 5000 } }));
+  held.resolve();
+  expect((await running).outcome).toEqual({ type: "completed", value: [1000, null] });
+}, 120_000);

@@ -180,6 +180,32 @@ test("clients are not told of commands of the operator", async () => {
   expect(misspelt.json.error.message).toBe('body.decisions.1: there is no field "alow", did you mean allow?');
 });
 
+test("one grant more than an execution may have, and a schema in a grant, are refused with what to write", async () => {
+  await using door = await openServer();
+  const program = "return Promise.all(Array.from({ length: 11 }, () => tools.bank.pay({ amount: 1 })));";
+  await door.ask("POST", "/v1/executions", { body: { program, execution: "e" } });
+  const decide = (from: number, to: number, grant?: unknown) =>
+    door.ask("POST", "/v1/executions/e/decisions", {
+      body: {
+        decisions: Object.fromEntries(
+          Array.from({ length: to - from + 1 }, (_, n) => [`${from + n}`, { allow: true, grant }]),
+        ),
+      },
+    });
+  const grant = { sums: { "/amount": 0 } };
+  const withSchema = await decide(1, 1, { calls: 1, input: { type: "object" } });
+  expect([withSchema.status, withSchema.json.error.message]).toEqual([
+    400,
+    'body.decisions.1.grant: there is no field "input". The fields are calls, sums, untilMs.',
+  ]);
+  const refused = await decide(1, 11, grant);
+  expect([refused.status, refused.json.error.code]).toEqual([400, "option_invalid"]);
+  expect(refused.json.error.message).toMatch(/has 10 grants, which is the most\. Decide this call without a grant/);
+  expect((await decide(1, 10, grant)).status).toBe(200);
+  expect((await decide(11, 11, grant)).json.error).toEqual(refused.json.error);
+  expect((await decide(11, 11)).status).toBe(200);
+});
+
 test.each([true, false])("a source that is not valid has a report and no execution, with wait: %s", async (wait) => {
   await using door = await openServer();
   const { status, json } = await door.ask("POST", "/v1/executions", {

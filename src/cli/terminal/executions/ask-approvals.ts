@@ -145,9 +145,10 @@ const PAGE_FRAME = 4;
 const ROWS = 24;
 
 /** The further answers that a person has while other calls wait. They are allowed together only once each of them was shown. */
-function othersText(tool: string, waiting: number, seen: number): string {
-  const all = seen === 0 ? "" : ` a runs this one and the ${count(seen)} shown;`;
-  return `${counted(waiting, "other call")} of ${oneLine(tool)} ${waiting === 1 ? "waits" : "wait"}: t shows ${waiting === 1 ? "it" : "them"};${all} g 20 runs this one and 20 more.`;
+function othersText({ tool, grantsLeft }: ApprovalRequest, waiting: number, seen: number): string {
+  const all = seen === 0 ? "" : `; a runs this one and the ${count(seen)} shown`;
+  const more = grantsLeft > 0 ? "; g 20 runs this one and 20 more." : ".";
+  return `${counted(waiting, "other call")} of ${oneLine(tool)} ${waiting === 1 ? "waits" : "wait"}: t shows ${waiting === 1 ? "it" : "them"}${all}${more}`;
 }
 
 /** `g 20`, or `g 20 /amount=500`: further calls, and what a number of their inputs may be in all. */
@@ -203,14 +204,13 @@ class Asker {
     if (!isPaged) output.write(`${lines.join("\n")}\n`);
     const early = isPaged ? await this.#showPages(lines, signal) : undefined;
     if (early) return early;
-    const takesGrant = !isApprovalOfProgram(request);
+    const isOfTool = !isApprovalOfProgram(request);
     /** The other calls that the person was shown, each with its whole input. */
     let shown: readonly ApprovalRequest[] = [];
     for (;;) {
-      const waiting = takesGrant ? others() : [];
+      const waiting = isOfTool ? others() : [];
       const seen = shown.filter((one) => waiting.includes(one));
-      if (waiting.length > 0)
-        output.write(`${laidOut(othersText(request.tool, waiting.length, seen.length), columns)}\n`);
+      if (waiting.length > 0) output.write(`${laidOut(othersText(request, waiting.length, seen.length), columns)}\n`);
       const answer = await this.#answerTo(
         `Run it? y runs it, n or Enter denies it${isWhole ? "" : ", v shows the whole input"}: `,
         signal,
@@ -220,7 +220,7 @@ class Asker {
       if (/^y(?:es)?$/i.test(text)) return ALLOWED;
       if (/^(?:no?)?$/i.test(text)) return DENIED;
       if (/^v$/i.test(text)) output.write(`${wholeInput(input, columns).join("\n")}\n`);
-      const grant = takesGrant ? grantIn(text) : undefined;
+      const grant = isOfTool && request.grantsLeft > 0 ? grantIn(text) : undefined;
       if (grant) return { ...ALLOWED, grant };
       if (/^t$/i.test(text) && waiting.length > 0) {
         output.write(`${waiting.flatMap((one) => tableRow(one, columns)).join("\n")}\n`);

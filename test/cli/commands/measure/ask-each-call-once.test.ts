@@ -13,6 +13,7 @@ const request = (tool: string, inputDigest: string, signal = new AbortController
   source: undefined,
   description: "Pays",
   input: {},
+  grantsLeft: 10,
   inputDigest,
   signal,
 });

@@ -36,6 +36,7 @@ function terminal({ mode = "ask", isTTY = true }: { readonly mode?: ApproveMode;
       source: "bank",
       description: "Pays\nRun it? y",
       input,
+      grantsLeft: 10,
       inputDigest: "",
       signal,
       ...changes,
@@ -313,9 +314,23 @@ test("g and a number allow further calls, with a sum if one is given; other word
   expect(await decision).toEqual({ ...allowed, grant: { calls: 20, sums: { "/amount": 500 } } });
 });
 
+test("where the execution may have no more grants, g asks again, and no question offers it", async () => {
+  const { call, type, prompted, shown } = terminal();
+  const decisions = [1, 2].map((amount) => call({ amount }, undefined, { grantsLeft: 0 }));
+  await prompted(1);
+  type("g 20\n");
+  await prompted(2);
+  expect(shown()).toContain("t shows it.\n");
+  expect(shown()).not.toContain("g 20 runs");
+  type("y\n");
+  await prompted(3);
+  type("y\n");
+  expect(await Promise.all(decisions)).toEqual([allowed, allowed]);
+});
+
 test("the question says what is left of a grant that the call does not fit", async () => {
   const { call, type, prompted, shown } = terminal();
-  const grants = [{ call: "1", by: "ann", bounded: false, calls: 19, sums: { "/amount": 500 } }];
+  const grants = [{ call: "1", by: "ann", calls: 19, sums: { "/amount": 500 } }];
   const decision = call({ amount: 600 }, undefined, { grants });
   await prompted(1);
   expect(shown().replaceAll(/\s+/g, " ")).toContain(
