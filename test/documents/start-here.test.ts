@@ -1,32 +1,48 @@
-import { execFile } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
-import { promisify } from "node:util";
+import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { root } from "../support/snippets.ts";
-import { expectPageHolds } from "./follow-page.ts";
+import { portcullis, root, start } from "../cli/command.ts";
+import { type Begin, type Ran, expectPageHolds, inShell, watched } from "./follow-page.ts";
 
 const parent = mkdtempSync(join(tmpdir(), "portcullis-start-"));
 afterAll(() => rmSync(parent, { recursive: true, force: true }));
 
-const CLI = ["--no-warnings", "--conditions=portcullis-source", join(root, "src/cli.ts")];
+async function makeFolder(commands: string): Promise<string> {
+  expect(commands).toMatch(/ portcullis init first\ncd first && npm install\n$/);
+  await portcullis(["init", "first"], "", { cwd: parent });
+  const packages = join(parent, "first", "node_modules");
+  mkdirSync(packages);
+  symlinkSync(root, join(packages, "portcullis"));
+  symlinkSync(join(root, "node_modules/zod"), join(packages, "zod"));
+  return join(parent, "first");
+}
 
-// The same on the tarball: test/package/package.all.test.ts.
-test("Start here can be followed on the sources, and its refund is paid once", { timeout: 180_000 }, async () => {
-  const bin = join(parent, "first", "node_modules", ".bin");
-  const makeFolder = async (commands: string) => {
-    expect(commands).toMatch(/ portcullis init first\ncd first && npm install\n$/);
-    await promisify(execFile)(process.execPath, [...CLI, "init", "first"], { cwd: parent });
-    const packages = join(parent, "first", "node_modules");
-    mkdirSync(bin, { recursive: true });
-    symlinkSync(root, join(packages, "portcullis"));
-    symlinkSync(join(root, "node_modules/zod"), join(packages, "zod"));
-    const quoted = [process.execPath, ...CLI].map((part) => `"${part}"`).join(" ");
-    writeFileSync(join(bin, "portcullis"), `#!/bin/sh\nexec ${quoted} "$@"\n`);
-    chmodSync(join(bin, "portcullis"), 0o755);
-    return join(parent, "first");
-  };
-  const { NODE_OPTIONS: _, ...env } = process.env;
-  await expectPageHolds(makeFolder, { ...env, PATH: [bin, env["PATH"]].join(delimiter) });
-});
+/** The arguments of a line that runs the command line: words, also in quotes. */
+function argsOf(line: string): readonly string[] | undefined {
+  const [npx, name, ...args] = [...line.matchAll(/"([^"]*)"|\S+/g)].map(([word, quoted]) => quoted ?? word);
+  return npx === "npx" && name === "portcullis" ? args : undefined;
+}
+
+const shell = inShell(process.env);
+
+/** One line after the other. */
+async function runLines(commands: string, cwd: string): Promise<Ran> {
+  const all = { stdout: "", stderr: "", code: 0 };
+  for (const line of commands.trimEnd().split("\n")) {
+    const args = argsOf(line);
+    const ran = await (args ? portcullis(args, "", { cwd }) : shell(line, cwd, false).ended);
+    all.stdout += ran.stdout;
+    all.stderr += ran.stderr;
+    all.code ||= ran.code ?? 1;
+  }
+  return all;
+}
+
+/** The command that is killed has a process of its own; the others share one. */
+const begin: Begin = (commands, cwd, stays) =>
+  stays ? watched(start(argsOf(commands) ?? [], { cwd }).child) : { told: undefined, ended: runLines(commands, cwd) };
+
+// The same on the tarball, in a shell: test/package/package.all.test.ts.
+test("Start here can be followed on the sources, and its refund is paid once", () =>
+  expectPageHolds(makeFolder, begin));

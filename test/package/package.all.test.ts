@@ -6,7 +6,7 @@ import packageJson from "../../package.json" with { type: "json" };
 import { NODE_SENTENCE } from "../../src/sandboxes/isolate/platform.ts";
 import { chatWire } from "../models/openai/chat/wire.ts";
 import { serve } from "../models/wire.ts";
-import { expectPageHolds } from "../documents/follow-page.ts";
+import { expectPageHolds, inShell } from "../documents/follow-page.ts";
 import { ALL_TESTS } from "../support/all-tests.ts";
 import { blocksOf, filesIn, packagesOf, root, type Snippet, snippets } from "../support/snippets.ts";
 import { COMMANDS, FINISHED } from "./commands.ts";
@@ -168,7 +168,7 @@ describe.skipIf(!ALL_TESTS)("the installed package", { timeout: 300_000 }, () =>
       await succeed("sh", ["-ec", commands], parent);
       return join(parent, "first");
     };
-    await expectPageHolds(makeFolder, environment({}));
+    await expectPageHolds(makeFolder, inShell(environment({})));
     expect((await run(join(bin, "tsc"), ["-p", "."], join(parent, "first"))).stdout).toBe("");
   });
 
