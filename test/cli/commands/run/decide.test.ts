@@ -3,12 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { createFleet } from "../../../../src/fleet/index.ts";
-import { createRuntime, createSqliteJournal, defineTool, type RuntimeOptions } from "../../../../src/index.ts";
-import { createPostgresJournal } from "../../../../src/journal/postgres/postgres-journal.ts";
-import { createMemorySandbox } from "../../../../src/testing.ts";
-import { noPostgres, type PostgresServer } from "../../../postgres-support/postgres-server.ts";
-import { usePostgres } from "../../../postgres-support/use-postgres.ts";
+import { createRuntime, createSqliteJournal, defineTool, type RuntimeOptions } from "portcullis";
+import { createMemorySandbox } from "portcullis/testing";
 import { portcullis } from "../../command.ts";
 
 const pay = defineTool({
@@ -102,33 +98,4 @@ describe("decide --grant", () => {
     expect(decided.code).not.toBe(0);
     expect((await runtime.status(execution)).listed).toMatchObject({ state: "waiting" });
   });
-});
-
-describe.skipIf(noPostgres)("decide on a journal in PostgreSQL", () => {
-  let server: PostgresServer;
-  usePostgres((started) => {
-    server = started;
-  });
-
-  test("wakes a worker of the fleet at once, and makes no queue where there is no fleet", async () => {
-    const url = server.url();
-    await using journal = createPostgresJournal({ url });
-    await using alone = await createRuntime({ ...common, journal, sandbox: createMemorySandbox() });
-    const waiting = await alone.execute("return tools.pay({ euros: 1 })");
-    const noted = await portcullis(["decide", waiting.execution, "1", "--deny", "--journal", url]);
-    expect(noted).toMatchObject({ code: 0, stderr: expect.stringMatching(/^Noted\. Take it up/) as string });
-    const schemas = "SELECT nspname FROM pg_namespace WHERE nspname = 'portcullis_queue'";
-    expect((await journal.query(schemas)).rows).toEqual([]);
-
-    await using fleet = createFleet({ journal });
-    await using runtime = await createRuntime({ ...common, fleet, sandbox: createMemorySandbox() });
-    // Nothing but a wake tells this worker.
-    await using worker = await runtime.work({ reconcileMs: 3_600_000 });
-    expect(worker).toBeDefined();
-    const id = await runtime.submit("return tools.pay({ euros: 7 })");
-    expect((await runtime.wait(id)).listed).toMatchObject({ state: "waiting" });
-    const decided = await portcullis(["decide", id, "1", "--allow", "--journal", url]);
-    expect(decided).toMatchObject({ code: 0, stderr: `Noted. A worker of the fleet goes on with ${id}.\n` });
-    expect((await runtime.wait(id)).report?.outcome).toEqual({ type: "completed", value: 7 });
-  }, 60_000);
 });
