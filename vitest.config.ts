@@ -6,21 +6,20 @@ import packageJson from "./package.json" with { type: "json" };
 
 /**
  * A file that fakes timers or modules leaves traces in the modules that it has loaded: their timers are never due. One that
- * counts engines or memory counts those of its whole process. `command.ts` keeps a process, which ends with the first file.
+ * counts engines or memory counts those of its whole process.
  */
 const JUDGES_PROCESS =
-  /\bvi\.(?:useFakeTimers\(|(?:mock|doMock|stubGlobal|stubEnv)\(|spyOn\(process\b)|\b(?:enginesOf|growthOf|memoryUsage|memoryHeld|collectGarbage|HostWatch)\(|\/command\.ts"/;
+  /\bvi\.(?:useFakeTimers\(|(?:mock|doMock|stubGlobal|stubEnv)\(|spyOn\(process\b)|\b(?:enginesOf|growthOf|memoryUsage|memoryHeld|collectGarbage|HostWatch)\(/;
 
 const matching = (paths: string, pattern: RegExp) =>
   globSync(paths).filter((path) => pattern.test(readFileSync(path, "utf8")));
 
 /**
- * Tests that need a process of their own: of the commands, which set up their process, and of what a whole process holds,
- * loads or is ended by. The other files follow each other in one process, which loads once what they share.
+ * Tests that need a process of their own: of what a whole process holds, loads or is ended by. The other files follow each other
+ * in one process, which loads once what they share.
  */
 const OWN_PROCESS = [
   "test/{examples,package,durability,telemetry}/**/*.test.ts",
-  "test/cli/commands/**/*.test.ts",
   "test/{bundlers,readme}.test.ts",
   "test/gate/session.test.ts",
   // Tests that share the Docker daemon, each with containers of its own.

@@ -1,13 +1,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, test, vi } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { anthropicWire } from "../models/anthropic/wire.ts";
 import { serve } from "../models/wire.ts";
+import { testOfAll } from "../support/all-tests.ts";
 import { fixtures, portcullis } from "./command.ts";
 import { hasScript, onTerminal } from "./on-terminal.ts";
-
-vi.stubEnv("ANTHROPIC_API_KEY", anthropicWire.key);
 
 const folder = mkdtempSync(join(tmpdir(), "portcullis-approve-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -59,7 +58,8 @@ test("ask denies without a terminal, and the model gets a result for its call", 
     { text: "Denied." },
   ]);
   const options = ["--model", "anthropic:claude-test", "--base-url", served.url];
-  const { code, stdout, stderr } = await portcullis(["ask", "Pay.", ...TOOLS, ...options]);
+  const environment = { ANTHROPIC_API_KEY: anthropicWire.key };
+  const { code, stdout, stderr } = await portcullis(["ask", "Pay.", ...TOOLS, ...options], "", { environment });
   expect([code, stdout]).toEqual([0, "Denied.\n"]);
   expect(stderr).toContain(NO_TERMINAL);
 });
@@ -82,12 +82,12 @@ test.skipIf(!hasScript)("on a terminal a person allows one call and denies the n
   );
 });
 
-test.skipIf(!hasScript)("a call that is denied and not caught ends with exit code 3", async () => {
+testOfAll.skipIf(!hasScript)("a call that is denied and not caught ends with exit code 3", async () => {
   const { code } = await onTerminal(["run", scratch("return tools.pay({ amount: 1 });"), ...TOOLS], [[ASKED, "n\n"]]);
   expect(code).toBe(3);
 });
 
-test.skipIf(!hasScript)("Ctrl-C at a question cancels the program", async () => {
+testOfAll.skipIf(!hasScript)("Ctrl-C at a question cancels the program", async () => {
   const { code, shown } = await onTerminal(
     ["run", scratch("return tools.pay({ amount: 1 });"), ...TOOLS],
     [[ASKED, "\u0003"]],

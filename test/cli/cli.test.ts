@@ -1,7 +1,8 @@
 import { closeSync, cpSync, mkdirSync, mkdtempSync, openSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, expect, test, vi } from "vitest";
+import { afterAll, expect, test } from "vitest";
+import { someOf, testOfAll } from "../support/all-tests.ts";
 import { enginesOf } from "../support/engines.ts";
 import { fixtures, ownProcess, portcullis, root, start } from "./command.ts";
 
@@ -18,7 +19,7 @@ function scratch(name: string, text: string | Buffer): string {
 const TOOLS = ["--tools", `${fixtures}tools.ts`];
 
 test("run prints the result on standard output and everything else on standard error", async () => {
-  const { code, stdout, stderr } = await ownProcess(["run", "-", ...TOOLS], "return (await tools.echo({ n: 1 })).n;");
+  const { code, stdout, stderr } = await portcullis(["run", "-", ...TOOLS], "return (await tools.echo({ n: 1 })).n;");
   expect(code).toBe(0);
   expect(stdout).toBe("1\n");
   expect(stderr).toMatch(/^completed: 1 call, 7 B in, 1 B out, \d+\.\d s\n$/);
@@ -171,15 +172,11 @@ test.each([
     4,
     "The program was stopped: it ran longer than 200 ms (limit runningMs). Look for a loop that does not end, or for work that grows with the square of the data.",
   ],
-])(
-  "run answers %s with its exit code and a sentence, and leaves nothing behind",
-  async (_what, program, code, sentence) => {
-    const finished = await portcullis(["run", "-", ...TOOLS, "--limit", "runningMs=200ms"], program);
-    expect(finished.stdout).toBe(`${sentence}\n`);
-    expect(finished.code).toBe(code);
-    expect(enginesOf(finished.pid)).toEqual([]);
-  },
-);
+])("run answers %s with its exit code and a sentence", async (_what, program, code, sentence) => {
+  const finished = await portcullis(["run", "-", ...TOOLS, "--limit", "runningMs=200ms"], program);
+  expect(finished.stdout).toBe(`${sentence}\n`);
+  expect(finished.code).toBe(code);
+});
 
 test("a program that calls no tools runs without any", async () => {
   expect(await portcullis(["run", "-"], "return 1 + 1")).toMatchObject({ code: 0, stdout: "2\n" });
@@ -289,24 +286,21 @@ test.each([
   expect(code).toBe(2);
 });
 
-test.each([
-  [
-    ["run", "-", "--tools", scratch("hangs.mjs", "await new Promise(() => {});")],
-    "hangs.mjs cannot be loaded: nothing is left to run, but a promise is still pending.",
-  ],
-  [
-    ["run", "-", "--tools", scratch("exits.mjs", "process.exit(0);")],
-    "exits.mjs cannot be loaded: process.exit was called.",
-  ],
-  [
-    ["run", "-", "--tools", scratch("strays.mjs", "Promise.reject(new Error('late')); export default [];")],
-    "strays.mjs cannot be loaded: Error: late",
-  ],
-])("a module that breaks its process by %j is told in a sentence, with exit code 2", async (args, sentence) => {
-  const { code, stdout, stderr } = await ownProcess(args, "return 1;");
-  expect(stderr).toContain(sentence);
-  expect([code, stdout]).toEqual([2, ""]);
-});
+/** The other ways to break a process are tried by tools, below. */
+const BREAKING = [
+  ["hangs", "await new Promise(() => {});", "nothing is left to run, but a promise is still pending."],
+  ["exits", "process.exit(0);", "process.exit was called."],
+  ["strays", "Promise.reject(new Error('late')); export default [];", "Error: late"],
+] as const;
+test.each(someOf(BREAKING, 1))(
+  "a module that breaks its process (%s) is told in a sentence, with exit code 2",
+  async (name, text, reason) => {
+    const tools = scratch(`${name}.mjs`, text);
+    const { code, stdout, stderr } = await ownProcess(["run", "-", "--tools", tools], "return 1;");
+    expect(stderr).toContain(`${name}.mjs cannot be loaded: ${reason}`);
+    expect([code, stdout]).toEqual([2, ""]);
+  },
+);
 
 test("a node that is too old is told in a sentence with a command that works, with exit code 5", async () => {
   const old = "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } })";
@@ -389,7 +383,7 @@ test("a program of the maximum length runs", async () => {
   expect(stdout).toBe("1\n");
 });
 
-test("the command runs from a folder whose path must be encoded in a URL", async () => {
+testOfAll("the command runs from a folder whose path must be encoded in a URL", async () => {
   const copy = join(folder, "ein Ordner für 100%41");
   mkdirSync(copy);
   for (const part of ["src", "bridge", "package.json"]) cpSync(join(root, part), join(copy, part), { recursive: true });
@@ -408,24 +402,28 @@ test("control and invisible characters are escaped in JSON, with the same value"
   expect(JSON.parse(stdout)).toMatchObject({ outcome: { fault: { message: said } }, logs: { text: `${said}\n` } });
 });
 
-test.each([
+const SIGNALS = [
   ["SIGINT", 130],
   ["SIGTERM", 143],
   ["SIGHUP", 129],
-] as const)("%s cancels the program, exits with %d, and leaves no engine", async (signal, exitCode) => {
-  const { child, finished } = start(["run", "-", ...TOOLS]);
-  const ended = finished();
-  const called = new Promise<void>((resolve) =>
-    child.stderr.on("data", (chunk: Buffer) => chunk.includes("called") && resolve()),
-  );
-  child.stdin.end("await tools.deaf();");
-  await called;
-  child.kill(signal);
-  const { code, stdout, pid } = await ended;
-  expect(stdout).toBe("The execution was cancelled.\n");
-  expect(code).toBe(exitCode);
-  expect(enginesOf(pid)).toEqual([]);
-});
+] as const;
+test.each(someOf(SIGNALS, 1))(
+  "%s cancels the program, exits with %d, and leaves no engine",
+  async (signal, exitCode) => {
+    const { child, finished } = start(["run", "-", ...TOOLS]);
+    const ended = finished();
+    const called = new Promise<void>((resolve) =>
+      child.stderr.on("data", (chunk: Buffer) => chunk.includes("called") && resolve()),
+    );
+    child.stdin.end("await tools.deaf();");
+    await called;
+    child.kill(signal);
+    const { code, stdout, pid } = await ended;
+    expect(stdout).toBe("The execution was cancelled.\n");
+    expect(code).toBe(exitCode);
+    expect(enginesOf(pid)).toEqual([]);
+  },
+);
 
 test("a file's extension gives its language, unless --language is given", async () => {
   const file = scratch("program.py", "return 1");
@@ -465,15 +463,19 @@ test("a large result reaches a slow reader whole", async () => {
   expect(JSON.parse(stdout)).toMatchObject({ outcome: { value: "x".repeat(3_000_000) } });
 });
 
-test.each([
-  ["return 'x'.repeat(500_000);", 0],
+const UNREAD = [
   ["throw new Error('x'.repeat(5000));", 1],
-])("a reader that has gone changes nothing: %j still exits with %i, quietly", async (program, expected) => {
-  const args = ["run", "-", ...TOOLS, "--json", "--limit", "outputBytes=1MiB"];
-  const { code, stderr } = await ownProcess(args, program, { stdout: "gone" });
-  expect(stderr).toBe("");
-  expect(code).toBe(expected);
-});
+  ["return 'x'.repeat(500_000);", 0],
+] as const;
+test.each(someOf(UNREAD, 1))(
+  "a reader that has gone changes nothing: %j still exits with %i, quietly",
+  async (program, expected) => {
+    const args = ["run", "-", ...TOOLS, "--json", "--limit", "outputBytes=1MiB"];
+    const { code, stderr } = await ownProcess(args, program, { stdout: "gone" });
+    expect(stderr).toBe("");
+    expect(code).toBe(expected);
+  },
+);
 
 test("a result that cannot be written is reported with a sentence", async () => {
   const stdout = openSync("/dev/full", "w");
@@ -515,13 +517,9 @@ test("tools --stubs prints what a model would read", async () => {
   expect(stdout.split("\n")[0]).toBe("tools.echo(input: Record<string, unknown>): Promise<unknown> // echo, for tests");
 });
 
-afterEach(() => {
-  vi.unstubAllEnvs();
-});
-
 test("doctor shows what this machine has", async () => {
-  vi.stubEnv("DOCKER_HOST", "unix:///nowhere");
-  const { code, stdout } = await portcullis(["doctor", "--json"]);
+  const environment = { DOCKER_HOST: "unix:///nowhere" };
+  const { code, stdout } = await portcullis(["doctor", "--json"], "", { environment });
   const findings = JSON.parse(stdout) as { readonly what: string; readonly state: string }[];
   expect(findings.map(({ what }) => what)).toEqual([
     "host's memory",

@@ -1,9 +1,8 @@
 import { type ChildProcessWithoutNullStreams, fork, spawn } from "node:child_process";
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { afterAll } from "vitest";
-import type { Answered, Asked } from "./kept.ts";
+import type { Asked, Said, WrittenText } from "./kept.ts";
 
 const cli = fileURLToPath(new URL("../../src/cli.ts", import.meta.url));
 const keptFile = fileURLToPath(new URL("kept.ts", import.meta.url));
@@ -56,18 +55,78 @@ export function ownProcess(args: readonly string[], input: string | Buffer = "",
   return finished();
 }
 
-let kept: ReturnType<typeof keepProcess> | undefined;
-let last: Promise<unknown> = Promise.resolve();
-afterAll(() => kept?.child.disconnect());
+/** A command that runs in the process which the commands of tests share. */
+export interface Running {
+  /** Resolves once a text has been written. */
+  readonly until: (text: string) => Promise<void>;
+  /** What has been written so far. */
+  readonly written: () => Readonly<Record<WrittenText["stream"], string>>;
+  /** Lets the command hear a signal, which its process does not get. */
+  readonly hear: (signal: NodeJS.Signals) => void;
+  readonly finished: Promise<Finished>;
+}
+
+type Settings = Pick<StartOptions, "cwd" | "environment">;
 
 /**
- * Runs the command line to its end, with this text on standard input. Commands of one file of tests share a process, and
- * are run one at a time: what a command does to its process, or its process to a command, is tested in `ownProcess`.
+ * Runs the command line to its end, with this text on standard input. Commands share a process and its engines, and are run
+ * one at a time: what a command does to its process, or its process to a command, is tested in `ownProcess`.
  */
-export function portcullis(args: readonly string[], input: string | Buffer = "", cwd = root): Promise<Finished> {
-  const finished = last.then(() => (kept ??= keepProcess()).run(args, Buffer.from(input), cwd));
+export function portcullis(args: readonly string[], input?: string | Buffer, settings?: Settings): Promise<Finished> {
+  return begin(args, input, settings).finished;
+}
+
+/** The process that runs the commands of all files of tests that follow each other in this one, and ends with it. */
+let kept: ReturnType<typeof keepProcess> | undefined;
+let last: Promise<unknown> = Promise.resolve();
+
+/** Begins a command like `portcullis`, for a test that acts while it runs. */
+export function begin(
+  args: readonly string[],
+  input: string | Buffer = "",
+  { cwd = root, environment = {} }: Settings = {},
+): Running {
+  const env = { ...process.env, ...environment } as Asked["env"];
+  const asked: Asked = { args, input: Buffer.from(input).toString("base64"), cwd, env };
+  const written = new Written();
+  const finished = last.then(() => (kept ??= keepProcess()).run(asked, written));
   last = finished.catch(() => {});
-  return finished;
+  void last.then(() => written.end());
+  return {
+    until: (text) => written.until(text),
+    written: () => written.texts,
+    hear: (signal) => kept?.child.send({ signal }),
+    finished,
+  };
+}
+
+/** What a command has written so far. */
+class Written {
+  readonly #texts = { stdout: "", stderr: "" };
+  readonly #changes = new EventEmitter().setMaxListeners(0);
+  #isWhole = false;
+
+  add({ stream, text }: WrittenText): void {
+    this.#texts[stream] += text;
+    this.#changes.emit("change");
+  }
+
+  end(): void {
+    this.#isWhole = true;
+    this.#changes.emit("change");
+  }
+
+  get texts() {
+    return this.#texts;
+  }
+
+  async until(text: string): Promise<void> {
+    const { stdout, stderr } = this.#texts;
+    if (stdout.includes(text) || stderr.includes(text)) return;
+    if (this.#isWhole) throw new Error(`The command has ended without ${JSON.stringify(text)}:\n${stdout}${stderr}`);
+    await once(this.#changes, "change");
+    await this.until(text);
+  }
 }
 
 function keepProcess() {
@@ -75,15 +134,24 @@ function keepProcess() {
     execArgv: ["--conditions=portcullis-source"],
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
+  // It ends once this process has, which does not stay for it.
+  child.unref();
+  child.channel?.unref();
   const ended = once(child, "exit").then(([code, signal]: unknown[]) => {
+    kept = undefined;
     throw new Error(`The process that runs the commands has ended (${String(code ?? signal)}).`);
   });
-  const run = async (args: readonly string[], input: Buffer, cwd: string): Promise<Finished> => {
-    const asked: Asked = { args, input: input.toString("base64"), cwd, env: process.env as Asked["env"] };
-    const answered = once(child, "message");
+  ended.catch(() => {});
+  const run = async (asked: Asked, written: Written): Promise<Finished> => {
+    const { promise: code, resolve } = Promise.withResolvers<number>();
+    const listen = (said: Said) => ("code" in said ? resolve(said.code) : written.add(said));
+    child.on("message", listen);
     child.send(asked);
-    const [answer] = (await Promise.race([answered, ended])) as [Answered];
-    return { ...answer, pid: child.pid ?? 0 };
+    try {
+      return { code: await Promise.race([code, ended]), ...written.texts, pid: child.pid ?? 0 };
+    } finally {
+      child.off("message", listen);
+    }
   };
   return { child, run };
 }

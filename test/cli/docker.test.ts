@@ -6,6 +6,7 @@ import { Daemon } from "../../src/sandboxes/docker/daemon.ts";
 import { containersOf } from "../docker-support/containers.ts";
 import { needDockerEngine } from "../docker-support/docker-engine.ts";
 import { fakeEngine } from "../docker-support/fake-engine.ts";
+import { someOf, testOfAll } from "../support/all-tests.ts";
 import { fixtures, portcullis, start } from "./command.ts";
 
 const TOOLS = ["--tools", `${fixtures}tools.ts`];
@@ -35,7 +36,7 @@ test("without a daemon, doctor says so, and that programs in isolates run", asyn
   expect(code).toBe(0);
 });
 
-test("a daemon that hangs delays a command no longer than its deadline", { timeout: 60_000 }, async () => {
+testOfAll("a daemon that hangs delays a command no longer than its deadline", { timeout: 60_000 }, async () => {
   await fakeEngine({});
   const { code, stderr } = await portcullis(["image", "check"]);
   expect(stderr).toContain(" hangs, it has not answered within 10000 ms: ");
@@ -64,25 +65,29 @@ describe.skipIf(skipped)("with a daemon", () => {
     expect(await containersOf(pid)).toEqual([]);
   });
 
-  test.each([
+  const SIGNALS = [
     ["SIGINT", 130],
     ["SIGTERM", 143],
     ["SIGHUP", 129],
-  ] as const)("%s during a program cancels it, exits with %d, and leaves no container", async (signal, exitCode) => {
-    const { child, finished } = start(IN_DOCKER);
-    const ended = finished();
-    const called = new Promise<void>((resolve) =>
-      child.stderr.on("data", (chunk: Buffer) => chunk.includes("called") && resolve()),
-    );
-    child.stdin.end("void tools.announce();\nawait tools.echo({});\nfor (;;) {}");
-    await called;
-    expect(await containersOf(child.pid)).toHaveLength(1);
-    child.kill(signal);
-    const { code, stdout, pid } = await ended;
-    expect(stdout).toBe("The execution was cancelled.\n");
-    expect(code).toBe(exitCode);
-    expect(await containersOf(pid)).toEqual([]);
-  });
+  ] as const;
+  test.each(someOf(SIGNALS, 1))(
+    "%s during a program cancels it, exits with %d, and leaves no container",
+    async (signal, exitCode) => {
+      const { child, finished } = start(IN_DOCKER);
+      const ended = finished();
+      const called = new Promise<void>((resolve) =>
+        child.stderr.on("data", (chunk: Buffer) => chunk.includes("called") && resolve()),
+      );
+      child.stdin.end("void tools.announce();\nawait tools.echo({});\nfor (;;) {}");
+      await called;
+      expect(await containersOf(child.pid)).toHaveLength(1);
+      child.kill(signal);
+      const { code, stdout, pid } = await ended;
+      expect(stdout).toBe("The execution was cancelled.\n");
+      expect(code).toBe(exitCode);
+      expect(await containersOf(pid)).toEqual([]);
+    },
+  );
 
   test("a file whose name ends in .py is a program in python", async () => {
     const folder = mkdtempSync(join(tmpdir(), "portcullis-"));

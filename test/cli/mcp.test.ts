@@ -2,14 +2,21 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type HttpServer, serveByHand } from "../sources/mcp/http-servers.ts";
 import { isRunning, rawServer } from "../sources/mcp/servers.ts";
 import { fixtures, portcullis } from "./command.ts";
 
 let folder = "";
-beforeAll(() => {
+/** A server over HTTP with the tools `echo` and `other`: none of its commands starts a process. */
+let server: HttpServer;
+beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "portcullis-mcp-"));
+  server = await serveByHand(({ input, send }) => send({ content: [{ type: "text", text: input.text }] }));
 });
-afterAll(() => rmSync(folder, { recursive: true }));
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true });
+});
 
 let files = 0;
 function file(content: unknown, extension = "json"): string {
@@ -21,11 +28,14 @@ function file(content: unknown, extension = "json"): string {
 
 const mark = () => join(folder, `mark-${files}`);
 
-/** A file with one server, which behaves in this way. */
-function config(mode: string, more: object = {}, name = "raw"): string {
+/** A file with one server over standard streams, which behaves in this way. */
+function started(mode: string, more: object = {}): string {
   const { command, args } = rawServer(mode, mark());
-  return file({ mcpServers: { [name]: { command, args, ...more } } });
+  return file({ mcpServers: { raw: { command, args, ...more } } });
 }
+
+/** A file with the server over HTTP. */
+const reached = (more: object = {}) => file({ mcpServers: { raw: { url: server.url, ...more } } });
 
 const POLICY = { portcullis: { allowedCallers: ["programmatic"], effect: "read" } };
 const PROGRAM = 'return await tools.raw.echo({ text: "hi" })';
@@ -33,7 +43,7 @@ const PROGRAM = 'return await tools.raw.echo({ text: "hi" })';
 describe("portcullis run --mcp", () => {
   test("runs a program with the tools of servers, says what is of no caller, and leaves nothing running", async () => {
     const before = mark();
-    const path = config("stays", { portcullis: { tools: { echo: POLICY.portcullis } } });
+    const path = started("stays", { portcullis: { tools: { echo: POLICY.portcullis } } });
     const { code, stdout, stderr } = await portcullis(["run", file(PROGRAM, "js"), "--mcp", path]);
     expect([code, stdout]).toEqual([0, '"hi"\n']);
     expect(stderr).toContain(`2 tools of servers are of no caller: portcullis tools --mcp ${path} --check lists them.`);
@@ -41,13 +51,13 @@ describe("portcullis run --mcp", () => {
   });
 
   test("--allow says who may call, and a module's tools stand beside those of servers", async () => {
-    const program = file('return [await tools.raw.echo({ text: "hi" }), typeof tools.raw.die]', "js");
+    const program = file('return [await tools.raw.echo({ text: "hi" }), typeof tools.raw.other]', "js");
     const tools = `${fixtures}tools.ts`;
     const { code, stdout } = await portcullis([
       "run",
       program,
       "--mcp",
-      config("plain"),
+      reached(),
       "--allow",
       "raw.echo=read",
       "--tools",
@@ -58,7 +68,7 @@ describe("portcullis run --mcp", () => {
 });
 
 test("an execution that waits for the approval of a server's tool is resumed with --mcp", async () => {
-  const servers = config("plain", { portcullis: { ...POLICY.portcullis, approval: "always" } });
+  const servers = reached({ portcullis: { ...POLICY.portcullis, approval: "always" } });
   const journal = ["--journal", join(folder, "journal.db")];
   const waiting = await portcullis(["run", file(PROGRAM, "js"), "--mcp", servers, "--execution", "e1", ...journal]);
   expect(waiting.code).toBe(6);
@@ -69,17 +79,17 @@ test("an execution that waits for the approval of a server's tool is resumed wit
 
 describe("portcullis tools --mcp", () => {
   test("lists the tools of servers like others", async () => {
-    const { code, stdout, stderr } = await portcullis(["tools", "--mcp", config("plain", POLICY), "--stubs"]);
+    const { code, stdout, stderr } = await portcullis(["tools", "--mcp", reached(POLICY), "--stubs"]);
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout).toContain("tools.raw.echo(input: { text?: string }): Promise<unknown>");
   });
 
   test("a tool that its file leaves to no caller is asked about no more", async () => {
-    const decided = config("plain", { portcullis: { ...POLICY.portcullis, tools: { echo: false, die: false } } });
+    const decided = reached({ portcullis: { ...POLICY.portcullis, tools: { echo: false } } });
     const { stdout } = await portcullis(["tools", "--mcp", decided, "--check", "--json"]);
     expect(JSON.parse(stdout)).toEqual({
       tools: ["raw.other"],
-      servers: [{ source: "raw", protocol: "2025-11-25", name: "raw", version: "1" }],
+      servers: [{ source: "raw", protocol: "2025-11-25", name: "hand", version: "1" }],
       unassigned: [],
       problems: [],
       secrets: [],
@@ -89,66 +99,61 @@ describe("portcullis tools --mcp", () => {
   });
 
   test("--check lists what is of no caller with the line to add, and what was left out", async () => {
-    const { code, stdout } = await portcullis(["tools", "--mcp", config("instructions"), "--check"]);
+    const { code, stdout } = await portcullis(["tools", "--mcp", started("instructions"), "--check"]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^server +protocol +calls itself +version\n[-─ ]*\n?raw +2025-11-25 +raw +1\n/);
     expect(stdout).toContain("0 tools may be called.");
     expect(stdout).toMatch(
       /raw\.echo +reads +"echo": \{ "allowedCallers": \["programmatic"\], "effect": "read" \} +--allow raw\.echo=read/,
     );
-    const malformed = await portcullis(["tools", "--mcp", config("malformed", POLICY), "--check"]);
+    const malformed = await portcullis(["tools", "--mcp", started("malformed", POLICY), "--check"]);
     expect(malformed.stdout).toContain("1 tool may be called.");
     expect(malformed.stdout).toContain(
       'raw: "no-schema" is left out: its inputSchema is undefined, not a JSON Schema.',
     );
-    const { stdout: json } = await portcullis(["tools", "--mcp", config("plain"), "--check", "--json"]);
+    const { stdout: json } = await portcullis(["tools", "--mcp", reached(), "--check", "--json"]);
     expect(JSON.parse(json)).toMatchObject({
       tools: [],
       problems: [],
-      unassigned: [{ name: "raw.echo", allow: "--allow raw.echo=write" }, {}, {}],
+      unassigned: [{ name: "raw.echo", allow: "--allow raw.echo=write" }, {}],
     });
   });
 });
 
 describe("bad input is one sentence, and nothing is left running", () => {
-  test.concurrent.each([
+  test.each([
     ["no tools at all", 2, () => [], "expected --tools, a module with tools, or --mcp"],
     ["no such file", 2, () => ["--mcp", "/no/such.json"], "--mcp: there is no file /no/such.json."],
     ["no JSON", 2, () => ["--mcp", file("{")], "it is not JSON"],
     [
       "a variable that is not set",
       2,
-      () => ["--mcp", config("plain", { env: { T: "${NOT_SET_HERE}" } })],
+      () => ["--mcp", reached({ headers: { T: "${NOT_SET_HERE}" } })],
       "the variable NOT_SET_HERE is not set",
     ],
     [
       "a policy for a tool that does not exist",
       2,
-      () => ["--mcp", config("stays", { portcullis: { tools: { othr: POLICY.portcullis } } })],
+      () => ["--mcp", started("stays", { portcullis: { tools: { othr: POLICY.portcullis } } })],
       'the server has no tool "othr", did you mean "other"?',
     ],
     [
       "an effect that does not exist",
       2,
-      () => ["--mcp", config("plain"), "--allow", "raw.*=reed"],
+      () => ["--mcp", reached(), "--allow", "raw.*=reed"],
       '--allow: expected tools and their effect, like files.*=read (read, idempotent, write), got "raw.*=reed".',
     ],
     [
       "a tool that no server has",
       2,
-      () => ["--mcp", config("stays"), "--allow", "raw.ehco=read"],
+      () => ["--mcp", reached(), "--allow", "raw.ehco=read"],
       "--allow raw.ehco=read: no server has such a tool, did you mean raw.echo?",
     ],
-    [
-      "a namespace that no server has",
-      2,
-      () => ["--mcp", config("stays"), "--allow", "row.*=read"],
-      "did you mean raw.*?",
-    ],
+    ["a namespace that no server has", 2, () => ["--mcp", reached(), "--allow", "row.*=read"], "did you mean raw.*?"],
     [
       "a tool that the file speaks of",
       2,
-      () => ["--mcp", config("stays", POLICY), "--allow", "raw.echo=write"],
+      () => ["--mcp", reached(POLICY), "--allow", "raw.echo=write"],
       "says already who may call",
     ],
     [
@@ -160,7 +165,7 @@ describe("bad input is one sentence, and nothing is left running", () => {
     [
       "two sources with one name",
       2,
-      () => ["--mcp", config("stays"), "--mcp", config("stays")],
+      () => ["--mcp", reached(), "--mcp", reached()],
       "has a source raw, and so has a file before it: rename one.",
     ],
     [
@@ -178,15 +183,15 @@ describe("bad input is one sentence, and nothing is left running", () => {
     [
       "a server that says nothing",
       5,
-      () => ["--mcp", config("silent-from-the-start", { portcullis: { ...POLICY.portcullis, connectTimeoutMs: 500 } })],
-      'MCP server "raw": it did not list its tools within 500 ms.',
+      () => ["--mcp", started("silent-from-the-start", { portcullis: { ...POLICY.portcullis, connectTimeoutMs: 50 } })],
+      'MCP server "raw": it did not list its tools within 50 ms.',
     ],
   ] as const)("%s", async (_what, code, args, sentence) => {
-    const started = mark();
+    const before = mark();
     const ended = await portcullis(["tools", ...args()]);
     expect(ended).toMatchObject({ code, stdout: "" });
     expect(ended.stderr.trim().split("\n")).toHaveLength(1);
     expect(ended.stderr).toContain(sentence);
-    expect(isRunning(started)).toBe(false);
+    expect(isRunning(before)).toBe(false);
   });
 });

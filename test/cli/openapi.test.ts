@@ -1,20 +1,21 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sendJson, specOf, startServer } from "../sources/openapi/api-server.ts";
-import { portcullis } from "./command.ts";
+import { portcullis as command } from "./command.ts";
+
+const environment = { SHOP_KEY: "key-from-the-environment" };
+const portcullis = (args: readonly string[]) => command(args, "", { environment });
 
 let folder = "";
 beforeAll(() => {
-  vi.stubEnv("SHOP_KEY", "key-from-the-environment");
   folder = mkdtempSync(join(tmpdir(), "portcullis-openapi-"));
   writeFileSync(join(folder, "api.yaml"), JSON.stringify(SPEC));
   writeFileSync(join(folder, "program.js"), "return await tools.shop.orders.get({ id: 7 })");
   writeFileSync(join(folder, "prose.txt"), "not a document");
 });
 afterAll(() => {
-  vi.unstubAllEnvs();
   rmSync(folder, { recursive: true });
 });
 

@@ -1,10 +1,7 @@
-import { isScene } from "../../src/cli/input/examples.ts";
-import { execFile } from "node:child_process";
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { posix } from "node:path";
-import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { root } from "./command.ts";
+import { portcullis, root } from "./command.ts";
 
 const filesIn = (folder: string) =>
   readdirSync(posix.join(root, folder), { recursive: true, encoding: "utf8" }).map((file) => posix.join(folder, file));
@@ -66,21 +63,19 @@ const ELSEWHERE: ReadonlySet<string> = new Set(["http-client"]);
 const examples = readdirSync(posix.join(root, "examples"), { withFileTypes: true }).flatMap((entry) =>
   entry.isDirectory() && !ELSEWHERE.has(entry.name) ? entry.name : [],
 );
-const commands = examples.flatMap((name) =>
-  [...read(`examples/${name}/README.md`).matchAll(/^node (.+)$/gm)].map(([, args = ""]) => ({ name, args })),
-);
+const commandOf = (name: string) =>
+  /^node --conditions=portcullis-source src\/cli\.ts (.+)$/m.exec(read(`examples/${name}/README.md`))?.[1] ?? "";
 
-test("every example says how it is run", () => {
-  expect(commands.map(({ name }) => name)).toEqual(examples);
+test.each(examples)("the example %s says how it is run: as a program with its tools, or as a demo", (name) => {
+  const [program, tools] = [`examples/${name}/program.js`, `examples/${name}/tools.ts`];
+  const isProgram = commandOf(name) === `run ${program} --tools ${tools}`;
+  expect(commandOf(name)).toBe(isProgram ? `run ${program} --tools ${tools}` : `demo ${name}`);
+  if (isProgram) expect([program, tools].map((file) => existsSync(posix.join(root, file)))).toEqual([true, true]);
 });
 
-/** Examples that take a minute or more. Their own tests run them with less. */
-const LONG: ReadonlySet<string> = new Set(["streams"]);
-const short = commands.filter(({ name }) => !LONG.has(name));
-
-test.each(short)("the command in the example $name runs as it stands and answers right", async ({ name, args }) => {
-  const { stdout } = await promisify(execFile)(process.execPath, args.split(" "), { cwd: root });
-  if (isScene(name)) return expect(stdout).toContain("as it should be");
-  const { answer } = JSON.parse(read(`examples/${name}/task.json`)) as { readonly answer: unknown };
-  return expect(JSON.parse(stdout)).toEqual(answer);
+// What all of them answer: test/examples/answers.test.ts.
+test("the command in the example start runs as it stands and answers right", async () => {
+  const { stdout } = await portcullis(commandOf("start").split(" "));
+  const { answer } = JSON.parse(read("examples/start/task.json")) as { readonly answer: unknown };
+  expect(JSON.parse(stdout)).toEqual(answer);
 });

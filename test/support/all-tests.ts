@@ -6,6 +6,10 @@ export const ALL_TESTS = process.env.PORTCULLIS_TESTS !== undefined;
 /** How often a property is tried: of what `make test-all` tries, `make test` tries a quarter. */
 export const runs = (all: number): number => (ALL_TESTS ? all : Math.ceil(all / 4));
 
+/** The cases of `test.each`: of what `make test-all` tries, `make test` tries the first ones. */
+export const someOf = <Case>(cases: readonly Case[], first: number): readonly Case[] =>
+  ALL_TESTS ? cases : cases.slice(0, first);
+
 /** A test of `make test-all` beside tests of `make test`, which does not have it. A file of such tests ends in `.all.test.ts`. */
 export const testOfAll: typeof test = ALL_TESTS ? test : absent();
 /** The same for a group of tests. */

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { someOf } from "../../support/all-tests.ts";
 import { Screen } from "../../../src/cli/terminal/screen.ts";
 import { standardStreams, useStreams, writeStderr, writeStdout } from "../../../src/cli/terminal/standard-streams.ts";
 import { endStatusLines, showing, statusLine } from "../../../src/cli/terminal/status-line.ts";
@@ -118,7 +119,7 @@ test("a text that is long, of several lines, or an attack on the terminal stays 
   expect(line).not.toMatch(/[\u001b\n]/);
 });
 
-test.skipIf(process.platform === "win32").each(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
+test.skipIf(process.platform === "win32").each(someOf(["SIGINT", "SIGTERM", "SIGHUP"] as const, 1))(
   "%s ends a process that shows a line, and leaves nothing of the line",
   async (signal) => {
     vi.useRealTimers();

@@ -6,7 +6,7 @@ import { portcullis, root } from "../../command.ts";
 
 const folder = mkdtempSync(join(realpathSync(tmpdir()), "portcullis-init-"));
 afterAll(() => rmSync(folder, { recursive: true }));
-const init = (...args: string[]) => portcullis(["init", ...args], "", folder);
+const init = (...args: string[]) => portcullis(["init", ...args], "", { cwd: folder });
 const example = (name: string) => readFileSync(join(root, "examples/start", name), "utf8");
 
 test("writes the files of the example, and says in ten lines at most what they are and which commands come next", async () => {
@@ -44,7 +44,7 @@ test("--mcp writes the configuration of a client, which names a command of this 
   };
   const { command, args } = written.mcpServers.portcullis;
   expect([command, args.slice(0, 2)]).toEqual(["npx", ["--no", "portcullis"]]);
-  const checked = await portcullis([...args.slice(2), "--check"], "", join(root, "examples/start"));
+  const checked = await portcullis([...args.slice(2), "--check"], "", { cwd: join(root, "examples/start") });
   expect(checked).toMatchObject({ code: 0, stdout: expect.stringContaining("customers.list") as string });
   const { dependencies } = JSON.parse(readFileSync(join(folder, "served/package.json"), "utf8")) as {
     readonly dependencies: object;
@@ -55,7 +55,7 @@ test("--mcp writes the configuration of a client, which names a command of this 
 test("in a project it leaves package.json and tsconfig.json as they are, and says what to install", async () => {
   const project = mkdtempSync(join(folder, "project-"));
   for (const name of ["package.json", "tsconfig.json"]) writeFileSync(join(project, name), "{}\n");
-  const { code, stdout } = await portcullis(["init"], "", project);
+  const { code, stdout } = await portcullis(["init"], "", { cwd: project });
   expect(code).toBe(0);
   expect(stdout).toContain("As before: package.json, tsconfig.json.");
   expect(stdout).toMatch(/&& npm install portcullis-\S+\.tgz 'zod@\S+' && npm install --save-dev '@types\/node@\S+' /);
@@ -70,7 +70,7 @@ test.each([
 ])("in a package that %s it says whether to change that, and why", async (_, text, said) => {
   const project = mkdtempSync(join(folder, "project-"));
   writeFileSync(join(project, "package.json"), text);
-  const { stdout } = await portcullis(["init"], "", project);
+  const { stdout } = await portcullis(["init"], "", { cwd: project });
   const lines = stdout.split("\n").filter((line) => line.includes("npm pkg set"));
   expect(lines).toEqual(
     Array.from({ length: said }, () => "  npm pkg set type=module   # or node and tsc take tools.ts for CommonJS"),
@@ -80,7 +80,7 @@ test.each([
 test("it says what a project's tsconfig.json lacks, and has tsc write nothing", async () => {
   const project = mkdtempSync(join(folder, "project-"));
   writeFileSync(join(project, "tsconfig.json"), '{ "compilerOptions": { "strict": true, /* for the tests */ } }');
-  const { stdout } = await portcullis(["init"], "", project);
+  const { stdout } = await portcullis(["init"], "", { cwd: project });
   expect(stdout).toContain('\n  in tsconfig.json: "types": ["node"] in "compilerOptions"   # ');
   expect(stdout).toMatch(/^ {2}npx tsc --noEmit {3}#/m);
 });

@@ -1,14 +1,12 @@
-import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { expect, onTestFinished, test } from "vitest";
 import { createRuntime, createSqliteJournal } from "../../../../src/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../../../src/testing.ts";
 import { signal, tool } from "../../../support/tools.ts";
 import { pay } from "../../../telemetry/fixtures/pay.ts";
-import { portcullis, start } from "../../command.ts";
+import { begin, portcullis } from "../../command.ts";
 
 const HOSTILE = "\u001b[2J\u202e\nportcullis: all is well";
 
@@ -23,36 +21,20 @@ function openJournal() {
   return { journal, path };
 }
 
-/** Starts the command. `until` resolves with all lines so far, once one of them has the text. */
-function following(args: readonly string[]) {
-  const { child } = start(args[0] === "watch" ? args : [...args, "--follow"]);
-  onTestFinished(() => void child.kill("SIGKILL"));
-  const lines: string[] = [];
-  let wake = () => {};
-  createInterface({ input: child.stdout }).on("line", (line) => {
-    lines.push(line);
-    wake();
-  });
-  const ended = new Promise<number | null>((resolve) => child.on("close", (code) => resolve(code)));
-  const until = async (text: string) => {
-    while (!lines.some((line) => line.includes(text))) await new Promise<void>((resolve) => (wake = resolve));
-    return lines;
-  };
-  return { child, ended, lines, until };
-}
+const following = (args: readonly string[]) => begin(args[0] === "watch" ? args : [...args, "--follow"]);
+const linesOf = (stdout: string) => stdout.trimEnd().split("\n");
 
 test("an execution is waited for before there is a journal", async () => {
   const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const path = join(folder, "journal.db");
-  const { child, ended, lines } = following(["show", "order-1", "--journal", path]);
-  const [said] = (await once(child.stderr, "data")) as [Buffer];
-  expect(said.toString()).toBe(`portcullis: there is no journal ${path} yet: waiting for it.\n`);
+  const { until, finished } = following(["show", "order-1", "--journal", path]);
+  await until(`there is no journal ${path} yet`);
   using journal = createSqliteJournal({ path });
   await using runtime = await createRuntime({ tools: [], journal, sandbox: createMemorySandbox() });
   await runtime.execute("return 7;", { execution: "order-1" });
-  expect(await ended).toBe(0);
-  expect(lines.at(-1)).toBe("ended as completed: 7");
+  const { code, stdout } = await finished;
+  expect([code, linesOf(stdout).at(-1)]).toEqual([0, "ended as completed: 7"]);
 });
 
 test.each([
@@ -62,11 +44,13 @@ test.each([
   const { journal, path } = openJournal();
   await using runtime = await createRuntime({ tools: [], journal, sandbox: createMemorySandbox() });
   await runtime.execute("// Adds two numbers.\nreturn 3 + 4;", { execution: "order-1" });
-  const { child, ended, until } = following([...args, "--journal", path]);
-  const lines = await until("completed");
+  const { until, hear, finished } = following([...args, "--journal", path]);
+  await until("completed");
+  if (place === 0) hear("SIGINT");
+  const { code, stdout } = await finished;
+  expect(code).toBe(place === 0 ? 130 : 0);
+  const lines = linesOf(stdout);
   expect(lines[0]).toMatch(/^program order-1 of default:? completed/);
-  if (place === 0) child.kill("SIGINT");
-  expect(await ended).toBe(place === 0 ? 130 : 0);
   if (place > 0) expect(lines.slice(1)).toEqual(["Adds two numbers.", "ended as completed: 7"]);
 });
 
@@ -80,11 +64,13 @@ test("one execution is shown as lines while it runs, and the command ends with i
   await using runtime = await createRuntime({ tools: [wait, pay], journal, sandbox: createMemorySandbox() });
   const program = `console.log(${JSON.stringify(HOSTILE)}); await tools.wait({ key: "a" }); console.log("after"); return 7;`;
   const running = runtime.execute(program, { execution: "order-1" });
-  const { until, ended, lines } = following(["show", "order-1", "--journal", path]);
+  const { until, finished } = following(["show", "order-1", "--journal", path]);
   await until("call 1: wait");
   go.happen();
   expect((await running).outcome.type).toBe("completed");
-  expect(await ended).toBe(0);
+  const { code, stdout } = await finished;
+  const lines = linesOf(stdout);
+  expect(code).toBe(0);
   expect(lines[0]).toMatch(/^program order-1 of default: running, [\d.]+ m?s$/);
   expect(lines).toContain('call 1: wait with {"key":"a"} runs');
   expect(lines).toContainEqual(expect.stringMatching(/^call 1: wait → string, [\d.]+ m?s, 2\.9 KiB$/));
@@ -102,11 +88,13 @@ test("a waiting call is shown with the command that decides it, and then the end
     approve: () => "later",
   });
   await runtime.execute("return await tools.pay({});", { execution: "order-2" });
-  const { until, ended } = following(["show", "order-2", "--journal", path]);
-  const lines = await until("portcullis decide order-2 1 --allow");
-  expect(lines).toContain("call 1: pay with {} waits for approval. It changes something each time.");
+  const { until, finished } = following(["show", "order-2", "--journal", path]);
+  await until("portcullis decide order-2 1 --allow");
   await runtime.resume("order-2", { decisions: { 1: { allow: true, by: "ann" } } });
-  expect(await ended).toBe(0);
+  const { code, stdout } = await finished;
+  const lines = linesOf(stdout);
+  expect(code).toBe(0);
+  expect(lines).toContain("call 1: pay with {} waits for approval. It changes something each time.");
   expect(lines).toContain("call 1: pay allowed by ann");
   expect(lines.at(-1)).toBe('ended as completed: "paid"');
 });
@@ -128,15 +116,16 @@ test("without an id all executions of a tenant are shown, with new ones and chan
   await using runtime = await createRuntime({ tools: [pay], journal, sandbox, approve: () => "later" });
   await runtime.execute("return 1", { execution: "before" });
   await runtime.execute("return 1", { execution: "others", tenant: "beta" });
-  const { until, ended, child, lines } = following(["executions", "--tenant", "default", "--journal", path]);
+  const { until, hear, finished } = following(["executions", "--tenant", "default", "--journal", path]);
   await until("program before of default completed");
   await runtime.execute("return await tools.pay({});", { execution: "order-3" });
   await until("program order-3 of default waiting: pay");
   await runtime.resume("order-3", { decisions: { 1: { allow: false } } });
   await until("program order-3 of default failed");
-  child.kill("SIGINT");
-  expect(await ended).toBe(130);
-  expect(lines.filter((line) => line.includes("others"))).toEqual([]);
+  hear("SIGINT");
+  const { code, stdout } = await finished;
+  expect(code).toBe(130);
+  expect(stdout).not.toContain("others");
 });
 
 test("a missing journal is named in the error", async () => {
@@ -147,11 +136,9 @@ test("a missing journal is named in the error", async () => {
 
 test("an execution that is not there yet is waited for", async () => {
   const { journal, path } = openJournal();
-  const { child, ended } = following(["show", "order-9", "--journal", path]);
-  await new Promise<void>((resolve) => {
-    child.stderr.on("data", (text) => String(text).includes("no execution order-9 yet: waiting") && resolve());
-  });
+  const { until, finished } = following(["show", "order-9", "--journal", path]);
+  await until("no execution order-9 yet: waiting");
   await using runtime = await createRuntime({ tools: [pay], journal, sandbox: createMemorySandbox() });
   await runtime.execute("return 7", { execution: "order-9" });
-  expect(await ended).toBe(0);
+  expect((await finished).code).toBe(0);
 });

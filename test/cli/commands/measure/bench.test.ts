@@ -14,18 +14,22 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, test, vi } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
+import { testOfAll } from "../../../support/all-tests.ts";
 import type { BenchReport } from "../../../../src/comparison/report/report.ts";
 import { anthropicWire } from "../../../models/anthropic/wire.ts";
 import { geminiWire } from "../../../models/gemini/wire.ts";
 import { chatWire } from "../../../models/openai/chat/wire.ts";
 import { responsesWire } from "../../../models/openai/responses/wire.ts";
 import { serve, type Wire, type WireStep, type WireTurn } from "../../../models/wire.ts";
-import { ownProcess, portcullis, root, start } from "../../command.ts";
+import { begin, ownProcess, portcullis as command, root } from "../../command.ts";
 
-vi.stubEnv("ANTHROPIC_API_KEY", anthropicWire.key);
-vi.stubEnv("OPENAI_API_KEY", responsesWire.key);
-vi.stubEnv("GEMINI_API_KEY", geminiWire.key);
+const environment = {
+  ANTHROPIC_API_KEY: anthropicWire.key,
+  OPENAI_API_KEY: responsesWire.key,
+  GEMINI_API_KEY: geminiWire.key,
+};
+const portcullis = (args: readonly string[], cwd = root) => command(args, "", { cwd, environment });
 
 const folder = mkdtempSync(join(tmpdir(), "portcullis-bench-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -108,7 +112,7 @@ describe("a task from a file", () => {
     expect(stdout).toMatch(/shop\.price +Only programs may call it\. The program made 2 calls of it\./);
   });
 
-  test("providers whose SDK is not installed are left out, with one note", async () => {
+  testOfAll("providers whose SDK is not installed are left out, with one note", async () => {
     const copy = join(folder, "without-sdks");
     for (const part of ["src", "bridge", "examples", "package.json"])
       cpSync(join(root, part), join(copy, part), { recursive: true });
@@ -189,11 +193,10 @@ test("SIGINT ends bench with 130 and without a report", async () => {
     ),
   );
   const out = join(folder, "cancelled");
-  const { child, finished } = start(["bench", "--tools", slow, "--task", task, "--out", out]);
-  const done = finished();
-  await new Promise((resolve) => child.stderr.once("data", resolve));
-  child.kill("SIGINT");
-  expect((await done).code).toBe(130);
+  const { until, hear, finished } = begin(["bench", "--tools", slow, "--task", task, "--out", out]);
+  await until("called");
+  hear("SIGINT");
+  expect((await finished).code).toBe(130);
   expect(existsSync(join(out, "report.json"))).toBe(false);
 });
 
@@ -292,7 +295,7 @@ describe("live", () => {
     const asked = ["--provider", provider, "--model", model, "--base-url", served.url, "--prices", prices];
     const limits = options.includes("--max-usd") ? options : ["--max-usd", "1", "--repeat", "1", ...options];
     const command = ["bench", "--tools", tools, "--task", task, "--live", ...asked, ...limits];
-    const finished = await portcullis(command, "", folder);
+    const finished = await portcullis(command, folder);
     return { ...finished, served };
   }
 
@@ -342,17 +345,18 @@ describe("live", () => {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
     const asked = ["--provider", "openai", "--model", "gpt-test", "--base-url", url, "--prices", prices];
     const mode = ["--mode", "direct", "--repeat", "2", "--max-usd", "1", "--out", out];
-    const { child, finished } = start(["bench", "--tools", tools, "--task", task, "--live", ...asked, ...mode]);
-    const done = finished();
+    const { hear, finished } = begin(["bench", "--tools", tools, "--task", task, "--live", ...asked, ...mode], "", {
+      environment,
+    });
     await expect.poll(() => readFileSync(join(out, "live.json"), "utf8")).toContain("rawUsage");
-    child.kill("SIGKILL");
-    await done;
-    server.closeAllConnections();
-    server.close();
     expect(JSON.parse(readFileSync(join(out, "live.json"), "utf8"))).toMatchObject({
       trials: [{ right: true }],
       summary: [{ trials: 1, right: 1 }],
     });
+    hear("SIGINT");
+    await finished;
+    server.closeAllConnections();
+    server.close();
   });
 
   test("without --out a run gets a folder of its own", async () => {
@@ -379,7 +383,7 @@ describe("live", () => {
     const asked = ["--provider", "openai", "--model", "gpt-test", "--base-url", served.url, "--prices", prices];
     const mode = ["--mode", "direct", "--repeat", "1", "--max-usd", "1"];
     const command = ["bench", "--tools", file, "--task", task, "--live", ...asked, ...mode];
-    const { stderr } = await portcullis(command, "", folder);
+    const { stderr } = await portcullis(command, folder);
     expect(stderr).not.toContain("written");
     expect(JSON.stringify(served.asked)).toContain("the call is not made");
   });

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { folderWith } from "../../../agent/files/files.ts";
 import { anthropicWire } from "../../../models/anthropic/wire.ts";
 import { chatWire } from "../../../models/openai/chat/wire.ts";
@@ -7,11 +7,16 @@ import { interactionsWire } from "../../../models/gemini/interactions/wire.ts";
 import { geminiWire } from "../../../models/gemini/wire.ts";
 import { responsesWire } from "../../../models/openai/responses/wire.ts";
 import { serve, type Wire, type WireStep } from "../../../models/wire.ts";
-import { fixtures, portcullis, root, start } from "../../command.ts";
+import { begin as beginCommand, fixtures, portcullis as command, root } from "../../command.ts";
 
-vi.stubEnv("ANTHROPIC_API_KEY", anthropicWire.key);
-vi.stubEnv("OPENAI_API_KEY", responsesWire.key);
-vi.stubEnv("GEMINI_API_KEY", geminiWire.key);
+const environment = {
+  ANTHROPIC_API_KEY: anthropicWire.key,
+  OPENAI_API_KEY: responsesWire.key,
+  GEMINI_API_KEY: geminiWire.key,
+};
+const portcullis = (args: readonly string[], more: Readonly<Record<string, string>> = {}) =>
+  command(args, "", { environment: { ...environment, ...more } });
+const begin = (args: readonly string[]) => beginCommand(args, "", { environment });
 
 const tools = `${root}examples/flights/tools.ts`;
 const agentTools = `${fixtures}agent-tools.ts`;
@@ -41,16 +46,13 @@ async function ask(wire: Wire, model: string, script: readonly WireStep[], ...op
   return { ...finished, served };
 }
 
-test.each(MODELS)(
-  "%s: the model's text goes to standard output, its program and the outcome to standard error",
-  async (model, wire) => {
-    const { code, stdout, stderr, served } = await ask(wire, model, SCRIPT);
-    expect([code, served.refusals, stdout]).toEqual([0, [], "I look.\nIt is New York.\n"]);
-    expect(stderr).toContain(PROGRAM);
-    expect(stderr).toContain("call from the program: airports.get → object");
-    expect(stderr).toMatch(/^all +2\d\d +40 +1 +1$/m);
-  },
-);
+test("the model's text goes to standard output, its program and the outcome to standard error", async () => {
+  const { code, stdout, stderr, served } = await ask(anthropicWire, "anthropic:claude-test", SCRIPT);
+  expect([code, served.refusals, stdout]).toEqual([0, [], "I look.\nIt is New York.\n"]);
+  expect(stderr).toContain(PROGRAM);
+  expect(stderr).toContain("call from the program: airports.get → object");
+  expect(stderr).toMatch(/^all +2\d\d +40 +1 +1$/m);
+});
 
 const CORRECTED: readonly WireStep[] = [
   { calls: [{ program: `${PROGRAM.replace("return", "const city =")}; return citi;` }] },
@@ -120,17 +122,17 @@ const HANG_IN_PROGRAM: readonly WireStep[] = [{ calls: [{ program: "await tools.
 
 test.each<[NodeJS.Signals, string, readonly WireStep[], number, number]>([
   ["SIGINT", "a tool", HANG, 2, 130],
-  ["SIGINT", "a program", HANG_IN_PROGRAM, 1, 130],
-  ["SIGTERM", "a tool", HANG, 2, 143],
+  ["SIGTERM", "a program", HANG_IN_PROGRAM, 1, 143],
   ["SIGHUP", "a program", HANG_IN_PROGRAM, 1, 129],
 ])(
   "%s in the midst of %s ends it, every call has a result, and the document is whole",
   async (signal, _, script, results, exitCode) => {
     await using served = await serve(anthropicWire, script);
     const options = ["--model", "anthropic:claude-test", "--tools", agentTools, "--base-url", served.url, "--json"];
-    const { child, finished } = start(["ask", "Wait.", ...options]);
-    child.stderr.once("data", () => child.kill(signal));
-    const { code, stdout } = await finished();
+    const { until, hear, finished } = begin(["ask", "Wait.", ...options]);
+    await until("hanging");
+    hear(signal);
+    const { code, stdout } = await finished;
     expect(code).toBe(exitCode);
     expect(JSON.parse(stdout)).toMatchObject({
       ending: { type: "cancelled" },
@@ -144,9 +146,10 @@ test.each(MODELS)("%s: SIGINT during a stream makes none of its calls, and ends 
   const hang: WireStep = { text: "I wait.", calls: [{ tool: "hang" }], sent: "open" };
   await using served = await serve(wire, [hang]);
   const options = ["--model", model, "--tools", agentTools, "--base-url", served.url];
-  const { child, finished } = start(["ask", "Wait.", ...options]);
-  child.stdout.once("data", () => child.kill("SIGINT"));
-  const { code, stdout, stderr } = await finished();
+  const { until, hear, finished } = begin(["ask", "Wait.", ...options]);
+  await until("I wait.");
+  hear("SIGINT");
+  const { code, stdout, stderr } = await finished;
   await served.abandoned;
   expect([code, stdout]).toEqual([130, "I wait.\n"]);
   expect(stderr).toMatch(/^cancelled: The conversation was cancelled\.$/m);
@@ -164,14 +167,13 @@ test("the text of an agent that is a tool is not part of the answer", async () =
   expect(stderr).toMatch(/^agents and failed replies +7 +0 +0 +0\nall +227 +40 +0 +1$/m);
 });
 
-test("SIGINT ends ask, which still prints its JSON document", async () => {
+test("SIGINT while the model is asked ends ask, which still prints its JSON document", async () => {
   await using served = await serve(anthropicWire, [{ calls: [{ program: "return 1" }] }, { fault: "silent" }]);
   const options = ["--model", "anthropic:claude-test", "--tools", tools, "--base-url", served.url, "--json"];
-  const { child, finished } = start(["ask", "Where is JFK?", ...options]);
-  const done = finished();
+  const { hear, finished } = begin(["ask", "Where is JFK?", ...options]);
   await served.silenced;
-  child.kill("SIGINT");
-  const { code, stdout } = await done;
+  hear("SIGINT");
+  const { code, stdout } = await finished;
   expect(code).toBe(130);
   expect(JSON.parse(stdout)).toMatchObject({
     ending: { type: "cancelled" },
@@ -227,14 +229,13 @@ test.each<[readonly string[], string]>([
 });
 
 test.each([
-  ["anthropic", "ANTHROPIC_API_KEY", anthropicWire.key],
-  ["openai", "OPENAI_API_KEY", responsesWire.key],
-  ["openai-chat", "OPENAI_API_KEY", chatWire.key],
-  ["gemini", "GEMINI_API_KEY", geminiWire.key],
-])("without a key for %s the error names it, and what works without one", async (provider, variable, key) => {
-  vi.stubEnv(variable, "");
-  const { code, stderr } = await portcullis(["ask", "x", "--model", `${provider}:m`, "--tools", tools]);
-  vi.stubEnv(variable, key);
+  ["anthropic", "ANTHROPIC_API_KEY"],
+  ["openai", "OPENAI_API_KEY"],
+  ["openai-chat", "OPENAI_API_KEY"],
+  ["gemini", "GEMINI_API_KEY"],
+])("without a key for %s the error names it, and what works without one", async (provider, variable) => {
+  const asked = ["ask", "x", "--model", `${provider}:m`, "--tools", tools];
+  const { code, stderr } = await portcullis(asked, { [variable]: "" });
   expect(code).toBe(5);
   expect(stderr).toBe(
     `portcullis: There is no key for ${provider}: set ${variable}. portcullis demo runs without a key.\n`,

@@ -1,14 +1,17 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, test, vi } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { z } from "zod";
 import { createRuntime, createSqliteJournal, defineTool } from "../../../../src/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../../../src/testing.ts";
 import { anthropicWire } from "../../../models/anthropic/wire.ts";
 import { serve } from "../../../models/wire.ts";
 import { header } from "../../../journal/records.ts";
-import { fixtures, ownProcess, portcullis } from "../../command.ts";
+import { fixtures, ownProcess, portcullis as command } from "../../command.ts";
+
+const environment = { ANTHROPIC_API_KEY: anthropicWire.key };
+const portcullis = (args: readonly string[], input = "") => command(args, input, { environment });
 
 const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -25,14 +28,14 @@ writeFileSync(
    ];`,
 );
 
-test("a program waits, is decided and is taken up by three commands, each a process of its own", async () => {
+test("a program waits, is decided and is taken up by several commands, the last a process of its own", async () => {
   const journal = ["--journal", join(folder, "one.db")];
   const program = "const paid = await tools.pay({ n: 3 });\nreturn paid + (await tools.stock({ n: 1 })).units;";
-  const waits = await ownProcess(["run", "-", ...TOOLS, ...journal, "--execution", "order-1"], program);
+  const waits = await portcullis(["run", "-", ...TOOLS, ...journal, "--execution", "order-1"], program);
   expect(waits.code).toBe(6);
   expect(waits.stdout).toContain("The program waits for the approval of pay (call 1).");
   expect(waits.stderr).toContain(`portcullis decide order-1 1 --allow --journal ${join(folder, "one.db")}`);
-  const decided = await ownProcess([
+  const decided = await portcullis([
     "decide",
     "order-1",
     "1",
@@ -46,15 +49,15 @@ test("a program waits, is decided and is taken up by three commands, each a proc
   expect(decided).toMatchObject({ code: 0, stdout: "" });
   const goOn = `portcullis resume order-1 --tools FILE --journal ${join(folder, "one.db")}`;
   expect(decided.stderr).toContain(goOn);
-  const left = (await ownProcess(["show", "order-1", ...journal])).stdout;
+  const left = (await portcullis(["show", "order-1", ...journal])).stdout;
   expect(left).toContain('call 1: pay with {"n":3} is decided, and goes on when the execution is taken up');
   expect(left).toContain(`It has no driver. Take it up, with the tools it began with:\n  ${goOn}`);
-  const asks = await ownProcess(["resume", "order-1", ...TOOLS, ...journal]);
+  const asks = await portcullis(["resume", "order-1", ...TOOLS, ...journal]);
   expect(asks.code).toBe(6);
   expect(asks.stderr).toContain(`portcullis resume order-1 ${TOOLS.join(" ")} ${journal.join(" ")} --result 2=JSON`);
   const ended = await ownProcess(["resume", "order-1", ...TOOLS, ...journal, "--result", '2={"units":4}']);
   expect(ended).toMatchObject({ code: 0, stdout: "7\n" });
-  const shown = await ownProcess(["show", "order-1", ...journal]);
+  const shown = await portcullis(["show", "order-1", ...journal]);
   expect(shown.stdout).toMatch(/^1 +allowed +ann +checked/m);
 });
 
@@ -93,7 +96,6 @@ test("what a conversation waits for, and in which program, is shown; a decision 
 });
 
 test("the printed command of a conversation repeats how its models are asked, and can be pasted; a model that has taken over goes on", async () => {
-  vi.stubEnv("ANTHROPIC_API_KEY", anthropicWire.key);
   await using served = await serve(anthropicWire, [
     { fault: "status", status: 403 },
     { calls: [{ program: "return tools.pay({ n: 3 });" }] },
@@ -117,7 +119,6 @@ test("the printed command of a conversation repeats how its models are asked, an
 });
 
 test("recover takes the models of ask: one that has taken over goes on, and turns are requested as they were", async () => {
-  vi.stubEnv("ANTHROPIC_API_KEY", anthropicWire.key);
   await using served = await serve(anthropicWire, [
     { fault: "status", status: 403 },
     { calls: [{ program: "return tools.pay({ n: 3 });" }] },

@@ -1,8 +1,9 @@
 import { once } from "node:events";
 import { expect, test } from "vitest";
+import { someOf } from "../../../support/all-tests.ts";
 import { openHttpDoor } from "../../../serve/mcp/doors.ts";
 
-test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
+test.each(someOf(["SIGTERM", "SIGINT", "SIGHUP"] as const, 1))(
   "a door over HTTP that ends by %s has served to its end: exit code 0, as of serve",
   async (signal) => {
     await using door = await openHttpDoor();
