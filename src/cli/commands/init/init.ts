@@ -6,8 +6,7 @@ import { EXIT } from "../../exit-code.ts";
 import { quoted } from "../../terminal/executions/waiting-hints.ts";
 import { writeStdout } from "../../terminal/standard-streams.ts";
 import { type NewFile, writeNewFiles } from "./new-files.ts";
-import { type Lack, lacksOf } from "./project-tsconfig.ts";
-import { lacksModuleType, missingIn, type Needs, needsOf, type PackageSource, sourceOf } from "./start-package.ts";
+import { type Needs, needsOf, type PackageSource, sourceOf } from "./start-package.ts";
 
 /** What each file is, for the text that the command ends with. */
 const FILES: Readonly<Record<string, string>> = {
@@ -33,6 +32,10 @@ const TSCONFIG = {
   include: ["*.ts"],
 };
 
+/** What tsc needs to check the files under the settings of a project. */
+const ENTRIES =
+  '"include": ["tools.ts"], "exclude": ["program.js"], and in "compilerOptions" "module": "nodenext", "types": ["node"]';
+
 const RUN = "npx portcullis run program.js --tools ./tools.ts";
 const SERVER = {
   mcpServers: {
@@ -45,19 +48,12 @@ const SERVER = {
 };
 
 /** `portcullis init`: writes a folder to start from, and says what is in it and what to do next. Resolves with the exit code. */
-export async function init(folder: string, { mcp = false }: CommandOptions<typeof INIT>): Promise<number> {
+export function init(folder: string, { mcp = false }: CommandOptions<typeof INIT>): number {
   const source = sourceOf(dirname(fileURLToPath(import.meta.resolve("portcullis/package.json"))), folder);
   const needs = needsOf(source, mcp);
   const written = writeNewFiles(folder, filesOf(needs, mcp));
-  const hasOwnConfig = !written.includes("tsconfig.json");
-  const text = textOf({
-    folder,
-    written,
-    installing: installation(folder, source, needs, written),
-    isCommonjs: lacksModuleType(folder),
-    lacks: hasOwnConfig ? await lacksOf(folder) : [],
-  });
-  writeStdout(`${text.join("\n")}\n`);
+  const installing = installation(source, needs, written.includes("package.json"));
+  writeStdout(`${textOf(folder, written, installing).join("\n")}\n`);
   return EXIT.completed;
 }
 
@@ -79,43 +75,36 @@ function json(value: unknown): string {
   return `${JSON.stringify(value, undefined, 2)}\n`;
 }
 
-/** The commands that install what the folder needs; none if all is there. */
+/** The commands that install what the folder needs. `isOwn`: whether its package.json was written, and has the packages. */
 function installation(
-  folder: string,
   { clone }: PackageSource,
   { dependencies, devDependencies }: Needs,
-  written: readonly string[],
+  isOwn: boolean,
 ): readonly string[] {
-  const own = missingIn(folder, dependencies);
-  const forTypes = missingIn(folder, devDependencies);
-  if (own.length === 0 && forTypes.length === 0) return [];
-  const install = (options: readonly string[], names: readonly string[]) =>
-    names.length === 0 ? [] : [["npm install", ...options, ...names.map(quoted)].join(" ")];
+  const packages = (versions: Readonly<Record<string, string>>) =>
+    Object.entries(versions)
+      .map(([name, spec]) => quoted(spec.startsWith("file:") ? spec.slice("file:".length) : `${name}@${spec}`))
+      .join(" ");
   return [
     ...(clone === undefined ? [] : [`npm pack ${quoted(clone)}`]),
-    ...(written.includes("package.json")
+    ...(isOwn
       ? ["npm install"]
-      : [...install([], own), ...install(["--save-dev"], forTypes)]),
+      : [`npm install ${packages(dependencies)}`, `npm install --save-dev ${packages(devDependencies)}`]),
   ];
 }
 
-interface Written {
-  readonly folder: string;
-  readonly written: readonly string[];
-  /** Commands that install what is missing. */
-  readonly installing: readonly string[];
-  readonly isCommonjs: boolean;
-  readonly lacks: readonly Lack[];
-}
-
-/** At most ten lines in a new folder, and in a project one more for each thing that it has to change. */
-function textOf({ folder, written, installing, isCommonjs, lacks }: Written): readonly string[] {
+/** At most ten lines in a new folder, and in a project one more for each file of its own that may have to change. */
+function textOf(folder: string, written: readonly string[], installing: readonly string[]): readonly string[] {
   const kept = ["package.json", "tsconfig.json"].filter((name) => !written.includes(name));
   const open = [...(folder === "." ? [] : [`cd ${quoted(folder)}`]), ...installing].join(" && ");
   const steps: readonly (readonly [command: string, what: string])[] = [
-    ...(open === "" ? [] : [[open, installing.length > 0 ? "installs what it needs, about 80 MB" : ""] as const]),
-    ...(isCommonjs ? [["npm pkg set type=module", "or node and tsc take tools.ts for CommonJS"] as const] : []),
-    ...lacks.map(({ add, why }) => [`in tsconfig.json: ${add}`, why] as const),
+    [open, "installs what it needs, about 80 MB"],
+    ...(kept.includes("package.json")
+      ? [["npm pkg set type=module", "or node and tsc take tools.ts for CommonJS"] as const]
+      : []),
+    ...(kept.includes("tsconfig.json")
+      ? [[`in tsconfig.json: ${ENTRIES}`, "what tsc needs, unless it is there"] as const]
+      : []),
     [RUN, "runs the program, and prints what a model would read"],
     // A project's own settings may have tsc write files.
     [kept.includes("tsconfig.json") ? "npx tsc --noEmit" : "npx tsc", "checks the types"],
@@ -125,6 +114,6 @@ function textOf({ folder, written, installing, isCommonjs, lacks }: Written): re
   return [
     `Written to ${folder}: ${written.join(", ")}.${kept.length === 0 ? "" : ` As before: ${kept.join(", ")}.`} Next:`,
     ...written.flatMap((name) => (FILES[name] === undefined ? [] : [`  ${name.padEnd(12)}${FILES[name]}`])),
-    ...steps.map(([command, what]) => (what === "" ? `  ${command}` : `  ${command}   # ${what}`)),
+    ...steps.map(([command, what]) => `  ${command}   # ${what}`),
   ];
 }

@@ -22,7 +22,7 @@ export function refuseShared(folder: string): void {
 }
 
 /** Whether all users of this machine may write to a folder; false if it is not there. */
-export function isWritableByAll(folder: string): boolean {
+function isWritableByAll(folder: string): boolean {
   return hasBits(folder, WRITABLE_BY_ALL);
 }
 

@@ -1,10 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
-import { findPackageJSON } from "node:module";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
-import { pathToFileURL } from "node:url";
 import { dependencies, devDependencies, peerDependencies, version } from "../../package-json.ts";
-import { fieldOf, isFields } from "../../../values/fields.ts";
-import { isWritableByAll } from "./shared-folder.ts";
+import { fieldOf } from "../../../values/fields.ts";
 
 /** Where npm gets this package from, for a folder that is to depend on it. */
 export interface PackageSource {
@@ -59,37 +56,4 @@ export function needsOf({ spec }: PackageSource, isServer: boolean): Needs {
       typescript: `^${devDependencies["typescript"]}`,
     },
   };
-}
-
-/** Those of these packages that a module of the folder does not find, with their versions, as npm takes them. */
-export function missingIn(folder: string, versions: Readonly<Record<string, string>>): readonly string[] {
-  return Object.entries(versions)
-    .filter(([name]) => !isFound(folder, name))
-    .map(([name, spec]) => (spec.startsWith("file:") ? spec.slice("file:".length) : `${name}@${spec}`));
-}
-
-function isFound(folder: string, name: string): boolean {
-  try {
-    const found = findPackageJSON(name, pathToFileURL(join(resolve(folder), "tools.ts")));
-    // Another user may have put it above the folder, in a place like /tmp.
-    return found !== undefined && !isWritableByAll(dirname(modulesOf(found)));
-  } catch {
-    return false;
-  }
-}
-
-/** The outermost `node_modules` of a path. */
-function modulesOf(path: string): string {
-  const parts = path.split(sep);
-  return parts.slice(0, parts.indexOf("node_modules") + 1).join(sep);
-}
-
-/** Whether the folder's package does not say that its files are modules: node and tsc then take them for CommonJS. */
-export function lacksModuleType(folder: string): boolean {
-  try {
-    const read: unknown = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-    return isFields(read) && fieldOf(read, "type") !== "module";
-  } catch {
-    return false;
-  }
 }

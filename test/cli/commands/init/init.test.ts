@@ -52,37 +52,17 @@ test("--mcp writes the configuration of a client, which names a command of this 
   expect(Object.keys(dependencies)).toContain("@modelcontextprotocol/server");
 });
 
-test("in a project it leaves package.json and tsconfig.json as they are, and says what to install", async () => {
+test("in a project it leaves package.json and tsconfig.json as they are, and says what to install and to add", async () => {
   const project = mkdtempSync(join(folder, "project-"));
   for (const name of ["package.json", "tsconfig.json"]) writeFileSync(join(project, name), "{}\n");
   const { code, stdout } = await portcullis(["init"], "", { cwd: project });
   expect(code).toBe(0);
   expect(stdout).toContain("As before: package.json, tsconfig.json.");
   expect(stdout).toMatch(/&& npm install portcullis-\S+\.tgz 'zod@\S+' && npm install --save-dev '@types\/node@\S+' /);
-  for (const name of ["package.json", "tsconfig.json"]) expect(readFileSync(join(project, name), "utf8")).toBe("{}\n");
-});
-
-test.each([
-  ["is one of CommonJS", '{ "type": "commonjs" }', 1],
-  ["says nothing of modules", '{ "name": "mine" }', 1],
-  ["has modules", '{ "type": "module" }', 0],
-  ["is no JSON", "{", 0],
-])("in a package that %s it says whether to change that, and why", async (_, text, said) => {
-  const project = mkdtempSync(join(folder, "project-"));
-  writeFileSync(join(project, "package.json"), text);
-  const { stdout } = await portcullis(["init"], "", { cwd: project });
-  const lines = stdout.split("\n").filter((line) => line.includes("npm pkg set"));
-  expect(lines).toEqual(
-    Array.from({ length: said }, () => "  npm pkg set type=module   # or node and tsc take tools.ts for CommonJS"),
-  );
-});
-
-test("it says what a project's tsconfig.json lacks, and has tsc write nothing", async () => {
-  const project = mkdtempSync(join(folder, "project-"));
-  writeFileSync(join(project, "tsconfig.json"), '{ "compilerOptions": { "strict": true, /* for the tests */ } }');
-  const { stdout } = await portcullis(["init"], "", { cwd: project });
-  expect(stdout).toContain('\n  in tsconfig.json: "types": ["node"] in "compilerOptions"   # ');
+  expect(stdout).toContain("\n  npm pkg set type=module   # or node and tsc take tools.ts for CommonJS\n");
+  expect(stdout).toContain('\n  in tsconfig.json: "include": ["tools.ts"], "exclude": ["program.js"], and in');
   expect(stdout).toMatch(/^ {2}npx tsc --noEmit {3}#/m);
+  for (const name of ["package.json", "tsconfig.json"]) expect(readFileSync(join(project, name), "utf8")).toBe("{}\n");
 });
 
 test("its program gives the answer of its task, by the calls that its README names", async () => {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import packageJson from "../../../../package.json" with { type: "json" };
-import { missingIn, needsOf, sourceOf } from "../../../../src/cli/commands/init/start-package.ts";
+import { needsOf, sourceOf } from "../../../../src/cli/commands/init/start-package.ts";
 import { root } from "../../command.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "portcullis-init-"));
@@ -52,12 +52,4 @@ test("the folder needs the versions that this package is tested with, and a serv
     ["@modelcontextprotocol/server"],
     packageJson.peerDependencies["@modelcontextprotocol/server"],
   );
-});
-
-test("what is missing is what no module of the folder finds", () => {
-  const project = mkdtempSync(join(folder, "project-"));
-  mkdirSync(join(project, "node_modules/zod"), { recursive: true });
-  writeFileSync(join(project, "node_modules/zod/package.json"), "{}");
-  const wanted = { portcullis: "file:../p.tgz", zod: "^4.0.0", typescript: "^7.0.0" };
-  expect(missingIn(join(project, "below"), wanted)).toEqual(["../p.tgz", "typescript@^7.0.0"]);
 });
