@@ -91,11 +91,7 @@ export class FollowedList {
 }
 
 /** What is known, with what was answered to a question for the executions before a time: all from `next` on to that time. */
-export function withListed(
-  rows: readonly Row[],
-  before: number | undefined,
-  { executions, next }: Listed,
-): readonly Row[] {
+function withListed(rows: readonly Row[], before: number | undefined, { executions, next }: Listed): readonly Row[] {
   const answered = new Set(executions.map(({ execution }) => execution));
   const others = rows.filter(
     ({ execution, startedAt }) =>

@@ -9,7 +9,7 @@ import { objectSchema } from "../values/object-schema.ts";
 const count = z.number().nonnegative();
 
 /** What the conversation has used so far, with its programs and agents. */
-export const AGENT_USAGE = objectSchema({
+const AGENT_USAGE = objectSchema({
   inputTokens: count,
   outputTokens: count,
   cachedInputTokens: count,

@@ -70,7 +70,7 @@ export const HEADER_BASE = strictObjectSchema({
 });
 
 /** The execution that a program corrects, whose answers it may be given again. */
-export const AFTER_REF = strictObjectSchema({
+const AFTER_REF = strictObjectSchema({
   execution: key,
   /** Results of calls that only read are given again up to this age, in milliseconds. */
   maxAgeMs: amount,

@@ -60,7 +60,7 @@ export const PROGRAM_CALL = objectSchema({
   source: text.optional(),
 });
 
-export const MODEL_CALL = z.discriminatedUnion("type", [TOOL_CALL, PROGRAM_CALL]);
+const MODEL_CALL = z.discriminatedUnion("type", [TOOL_CALL, PROGRAM_CALL]);
 
 export const HOSTED_PROGRAM_NEWS = z.discriminatedUnion("type", [
   objectSchema({ type: z.literal("hosted_program_started"), program: text, source: text }),
@@ -116,7 +116,7 @@ export const TURN_END = z.discriminatedUnion("type", [
 ]);
 
 /** Who made a turn, as far as it is known: what its provider can be asked about, and the code that read it. */
-export const TURN_ORIGIN = objectSchema({
+const TURN_ORIGIN = objectSchema({
   /** The provider's id of the message or response. */
   message: text.exactOptional(),
   /** The provider's id of the request that was answered. */

@@ -107,7 +107,7 @@ const CRASH_CODE = z.enum(["engine_died", "bridge_broken", "replay_diverged"]);
 export type CrashCode = z.output<typeof CRASH_CODE>;
 
 /** An ending without a value, which the journal has in the last turn. */
-export const BARE_COMPLETED = objectSchema({ type: z.literal("completed") });
+const BARE_COMPLETED = objectSchema({ type: z.literal("completed") });
 
 /** `value` is missing if the program returned nothing. A value of more than `outputBytes` is a `Stub` in a report, and only its beginning in an event. */
 const COMPLETED = objectSchema({ ...BARE_COMPLETED.shape, value: JSON_VALUE.optional() });

@@ -57,7 +57,7 @@ export function textSchema(place: OptionPlace, format: TextFormat): Schema<strin
   };
 }
 
-export function textJson(format: TextFormat): JsonSchema {
+function textJson(format: TextFormat): JsonSchema {
   return { type: "string", ...(format === "text" ? {} : { pattern: anchored(format.regex) }) };
 }
 

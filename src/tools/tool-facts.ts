@@ -27,7 +27,7 @@ export function toolFacts(tool: Tool): ToolFacts {
 }
 
 /** Where the calls of a tool run: `here`, `client`, `agent`, `mcp NAME` or `openapi NAME`. */
-export function placeOfTool(tool: Pick<Tool, "handler" | "place">): string {
+function placeOfTool(tool: Pick<Tool, "handler" | "place">): string {
   return elsewhere(tool).place ?? "here";
 }
 

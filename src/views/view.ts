@@ -208,8 +208,6 @@ const ARTIFACT_VIEW = objectSchema({
   call: z.string(),
 });
 
-export type ArtifactView = SchemaType<typeof ARTIFACT_VIEW>;
-
 const VIEW_BASE = objectSchema({
   execution: z.string(),
   /** What it is called, in one line: of a program its head comment, or its tools, or its first line; the task; the tool. */

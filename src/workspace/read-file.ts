@@ -6,7 +6,7 @@ import { isText, linesOf } from "./text-lines.ts";
 import { failed, quoted, type Workspace } from "./workspace.ts";
 
 /** Lines of one page, if the call does not say how many. */
-export const PAGE_LINES = 2000;
+const PAGE_LINES = 2000;
 /** Bytes of JSON of a page for a program, which reads it without a model. */
 const PROGRAM_PAGE_BYTES = 1024 * 1024;
 /** Characters of a line that a model is shown. */

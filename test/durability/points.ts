@@ -17,8 +17,6 @@ const MOMENTS = [
   "effect",
 ] as const;
 
-export type Moment = (typeof MOMENTS)[number];
-
 export const POINTS: readonly string[] = MOMENTS.flatMap((moment) => [`before ${moment}`, `after ${moment}`]);
 
 /** Kills this process at the nth time that it comes to a point, like `after call 12`; never for an empty text. */

@@ -2,9 +2,7 @@ import { sum } from "../accounting/count-exchange.ts";
 import { median } from "../report/report.ts";
 import type { Trial } from "./trial.ts";
 
-/** Trials of one task in one mode. */
-export type TrialSummary = ReturnType<typeof summariseTrials>[number];
-
+/** One summary for each task in each mode. */
 export function summariseTrials(trials: readonly Trial[]) {
   const groups = Map.groupBy(trials, ({ task, mode }) => `${task} ${mode}`);
   return [...groups.values()].flatMap((group) => {

@@ -2,26 +2,13 @@ import { optionError, PortcullisError } from "../../errors.ts";
 import type { CallResult, ModelCall, Opening, TurnReply } from "../../models/model.ts";
 import type { GivenTurn, RequestParts, Wire } from "./wire.ts";
 
-/** What a model would have read on this wire: one request per turn. Each begins with the parts of the one before. */
-export async function recordRequests(
-  wire: Wire,
-  opening: Opening,
-  task: string,
-  turns: readonly GivenTurn[],
-): Promise<readonly RequestParts[]> {
-  checkIds(turns);
-  const requests: RequestParts[] = [];
-  await converse(wire, opening, task, turns, (body) => requests.push(wire.partsOf(JSON.parse(body))));
-  return requests;
-}
-
 /** Length of results after which a stretch of a conversation ends, in UTF-16 code units. */
 const STRETCH_LENGTH = 256 * 1024;
 
 /**
- * The last request of a conversation, which contains all earlier requests. A long conversation is run in stretches:
- * each request repeats everything before it, so twenty megabytes of results in 130 turns would be sent as more than a
- * gigabyte.
+ * What a model would have read on this wire last: the last request of a conversation contains all earlier ones. A long
+ * conversation is run in stretches: each request repeats everything before it, so twenty megabytes of results in 130 turns
+ * would be sent as more than a gigabyte.
  */
 export async function recordLastRequest(
   wire: Wire,
@@ -76,7 +63,7 @@ async function converse(
       if (typeof init?.body !== "string" || current === undefined)
         throw new PortcullisError(
           "option_invalid",
-          `The adapter of ${wire.provider} sent ${init?.body === undefined ? "no body" : "a body that is not text"}, which cannot be measured: extend recordRequests to read what the adapter sends.`,
+          `The adapter of ${wire.provider} sent ${init?.body === undefined ? "no body" : "a body that is not text"}, which cannot be measured: extend recordLastRequest to read what the adapter sends.`,
         );
       onBody(init.body);
       return Response.json(wire.replyOf(current, opening));

@@ -42,7 +42,7 @@ const PRESETS: Readonly<Record<PolicyName, (effect: Effect) => boolean>> = {
 export const POLICY_NAMES = Object.keys(PRESETS) as readonly PolicyName[];
 
 /** How long a policy may take for one call, in milliseconds. People decide after `"ask"`, which has no such limit. */
-export const POLICY_MS = 5000;
+const POLICY_MS = 5000;
 
 /** The reason that a call is refused for if the policy gave none. */
 const NO_ANSWER = "The policy gave no answer.";

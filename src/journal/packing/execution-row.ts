@@ -60,7 +60,7 @@ export function listedOf<Found>(
   }
 }
 
-export function isAmount(value: unknown): value is number {
+function isAmount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 

@@ -4,7 +4,7 @@ import { isPublicAddress } from "../../sandboxes/docker/egress/names/public-addr
 import { isWebhookSecret } from "./signature.ts";
 import { checkOptions, fieldsOf, flag, option, type OptionsOf, required, secret } from "../../option-rules/options.ts";
 
-export const WEBHOOK_EVENTS = ["execution_waiting", "execution_ended"] as const;
+const WEBHOOK_EVENTS = ["execution_waiting", "execution_ended"] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 
 export const WEBHOOK_RULES = {

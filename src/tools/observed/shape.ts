@@ -32,18 +32,13 @@ export const MAX_FIELDS = 200;
 /** Objects within each other, the outermost included. */
 export const MAX_LEVELS = 4;
 /** Kinds of the values at one place; whole numbers and others are one. */
-export const MAX_KINDS = 4;
+const MAX_KINDS = 4;
 /** Names of one object. With more of them, they are data. */
-export const MAX_NAMES = 64;
+const MAX_NAMES = 64;
 /** Lists directly within each other. */
 const MAX_LISTS = 4;
 
 export const NOTHING: Shape = { seen: 0, kinds: new Map() };
-
-/** A shape to which one more value, as JSON gives it, is added. `cut` has the parts of it that were not read whole. */
-export function merge(shape: Shape, value: unknown, cut?: Pick<ReadonlyMap<object, unknown>, "has">): Shape {
-  return addShapes(shape, shapeOf(value, cut));
-}
 
 /** The shape of all values of two shapes. */
 export function addShapes(a: Shape, b: Shape): Shape {
@@ -58,7 +53,7 @@ const ITEMS = 200;
 /** Names of one object that are looked at. */
 const NAMES = 1000;
 
-/** The shape of one value. Takes a time that grows with the value, up to a bound: of long lists some items are looked at. */
+/** The shape of one value, as JSON gives it. `cut` has the parts of it that were not read whole. Takes a time that grows with the value, up to a bound: of long lists some items are looked at. */
 export function shapeOf(value: unknown, cut?: Pick<ReadonlyMap<object, unknown>, "has">): Shape {
   const shape = growing();
   add(shape, value, { parts: PARTS, cut }, { levels: 0, lists: 0, inText: false });

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { PortcullisError } from "../../../src/index.ts";
 import type { CallResult, ModelCall, Opening } from "../../../src/models/model.ts";
-import { recordLastRequest, recordRequests } from "../../../src/comparison/wires/record-requests.ts";
+import { recordLastRequest } from "../../../src/comparison/wires/record-requests.ts";
 import type { GivenTurn, RequestPart, Wire } from "../../../src/comparison/wires/wire.ts";
 import { WIRES } from "../../../src/comparison/wires/wires.ts";
 import { runs } from "../../support/all-tests.ts";
@@ -48,6 +48,9 @@ const answered = (text: string): GivenTurn => ({ turn: { text, calls: [], end: {
 
 const wires = [...WIRES.values()].map((wire) => [wire.provider, wire] as const);
 const wireOf = (provider: string): Wire => WIRES.get(provider)!;
+/** The request for each turn. */
+const requestsOf = (wire: Wire, task: string, turns: readonly GivenTurn[]) =>
+  Promise.all(turns.map((_, at) => recordLastRequest(wire, opening, task, turns.slice(0, at + 1))));
 
 test("there are four, and only OpenAI's encoding is known", () => {
   expect(wires.map(([provider, { exact }]) => [provider, exact])).toEqual([
@@ -102,7 +105,7 @@ test.each([
   ["openai-chat", LABELLED, PROGRAM_JSON],
   ["gemini", GEMINI, PROGRAM_JSON],
 ])("on %s the model reads the question, its own turns and their results", async (provider, results, source) => {
-  const requests = await recordRequests(wireOf(provider), opening, "How many?", small);
+  const requests = await requestsOf(wireOf(provider), "How many?", small);
   const parts = expectedParts(results, source);
   expect(requests.map((request) => request.parts)).toEqual([parts.slice(0, 1), parts.slice(0, 6), parts]);
   for (const { instructions } of requests) expect(instructions).toBe("Be brief.");
@@ -186,34 +189,35 @@ describe.each(wires)("on %s", (provider, wire) => {
   test("whatever is called, each request begins with the previous one, and only the last is complete", async () => {
     await fc.assert(
       fc.asyncProperty(conversation, async (turns) => {
-        const requests = await recordRequests(wire, opening, "Why?", turns);
-        expect(requests).toHaveLength(turns.length);
+        const requests = await requestsOf(wire, "Why?", turns);
         for (const [index, request] of requests.entries()) {
           const { parts, instructions, definitions } = requests[index - 1] ?? { ...request, parts: [] };
           expect(request).toMatchObject({ instructions, definitions });
           expect(request.parts.slice(0, parts.length)).toEqual(parts);
         }
-        const last = await recordLastRequest(wire, opening, "Why?", turns);
-        expect(last).toEqual(requests.at(-1));
-        expect(idsOf(last.parts, "call")).toEqual(turns.flatMap(({ turn }) => turn.calls.map(({ id }) => id)));
-        expect(idsOf(last.parts, "result")).toEqual(idsOf(last.parts, "call"));
+        const { parts = [] } = requests.at(-1) ?? {};
+        expect(idsOf(parts, "call")).toEqual(turns.flatMap(({ turn }) => turn.calls.map(({ id }) => id)));
+        expect(idsOf(parts, "result")).toEqual(idsOf(parts, "call"));
       }),
       { numRuns: runs(40) },
     );
   });
 
-  test("a long conversation in parts is read like one in a single part", async () => {
+  test("a long conversation in parts is read like its turns, each alone", async () => {
     const large = fc.array(fc.nat({ max: 300 }), { minLength: 2, maxLength: 7 }).map((kilobytes) => [
       ...kilobytes.map((kilobyte, index) => {
         const [one, two] = [`call_${index}`, `call_${index}_b`];
         const calls = [call(one, {}), call(two, {})];
         return called("And?", calls, [result(one, "x".repeat(kilobyte * 1000)), result(two, index)]);
       }),
-      answered("Done."),
     ]);
     const check = async (turns: readonly GivenTurn[]) => {
-      const whole = await recordRequests(wire, opening, "Why?", turns);
-      expect(await recordLastRequest(wire, opening, "Why?", turns)).toEqual(whole.at(-1));
+      const read = (given: readonly GivenTurn[]) =>
+        recordLastRequest(wire, opening, "Why?", [...given, answered("Done.")]);
+      const [none, ...alone] = await Promise.all([read([]), ...turns.map((turn) => read([turn]))]);
+      const said = none.parts.length;
+      const parts = [...none.parts, ...alone.flatMap((one) => one.parts.slice(said))];
+      expect(await read(turns)).toEqual({ ...none, parts });
     };
     await fc.assert(fc.asyncProperty(large, check), { numRuns: runs(10) });
   });
@@ -231,7 +235,7 @@ describe.each(wires)("on %s", (provider, wire) => {
 
   test("a conversation that its adapter would change is refused with the place", async () => {
     const refused = async (turns: readonly GivenTurn[], begin: Opening = opening) => {
-      const error: unknown = await recordRequests(wire, begin, "?", turns).catch((thrown: unknown) => thrown);
+      const error: unknown = await recordLastRequest(wire, begin, "?", turns).catch((thrown: unknown) => thrown);
       expect(PortcullisError.is(error)).toBe(true);
       return (error as Error).message;
     };

@@ -1,7 +1,7 @@
 import { laidOut } from "../../terminal/chat/streamed-text.ts";
 
 /** The commands that a line of a conversation may be. */
-export const CHAT_COMMANDS = {
+const CHAT_COMMANDS = {
   "/tools": { usage: "/tools", what: "lists the tools that the model has" },
   "/cost": { usage: "/cost", what: "what the conversation has taken so far, and what its tokens cost at most" },
   "/show": { usage: "/show [N]", what: "shows program N, or the last one, whole" },

@@ -9,8 +9,6 @@ import { quoted } from "./waiting-hints.ts";
 import { Screen } from "../screen.ts";
 import { statusLine } from "../status-line.ts";
 
-export type Progress = ReturnType<typeof showProgress>;
-
 /**
  * Shows on a terminal, while a program runs, how many calls are done and open, the bytes of their results, its open streams
  * and the time. Shows nothing while a question is open.

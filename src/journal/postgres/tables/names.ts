@@ -4,7 +4,7 @@ import { PortcullisError } from "../../../errors.ts";
 const ESCAPED = /[\\\0\p{Surrogate}]/gu;
 
 /** Maximum length of a name as it is stored, in bytes: what an index holds. */
-export const MAX_STORED_NAME = 2000;
+const MAX_STORED_NAME = 2000;
 
 /** A name as a column holds it: the same, except for characters that PostgreSQL does not take. Throws `journal_invalid`. */
 export function storedName(name: string): string {

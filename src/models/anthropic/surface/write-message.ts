@@ -23,7 +23,7 @@ function headOf({ id, model }: Head): Fields {
 }
 
 /** The block of a part: the other end of what `AnthropicConversation` reads of a block. */
-export function blockOf(part: ReplyPart): Fields {
+function blockOf(part: ReplyPart): Fields {
   switch (part.type) {
     case "reasoning":
       return { type: "thinking", thinking: part.text, signature: part.sealed };

@@ -23,7 +23,7 @@ export interface ResponsesTools {
 }
 
 /** Whether OpenAI's own search takes the place of ours. Its results have no place for the stubs of programs. */
-export function usesOwnSearch({ deferred = [], searchesPrograms = false }: Opening): boolean {
+function usesOwnSearch({ deferred = [], searchesPrograms = false }: Opening): boolean {
   return deferred.length > 0 && !searchesPrograms;
 }
 

@@ -7,11 +7,7 @@ export function writeResponse(parts: readonly ReplyPart[], end: ReplyEnd, facts:
   return { ...headOf(facts), ...endOf(end), output: outputOf(parts, end, facts), usage: usageOf(facts) };
 }
 
-export function outputOf(
-  parts: readonly ReplyPart[],
-  end: ReplyEnd,
-  { id }: Pick<ReplyFacts, "id">,
-): readonly Fields[] {
+function outputOf(parts: readonly ReplyPart[], end: ReplyEnd, { id }: Pick<ReplyFacts, "id">): readonly Fields[] {
   return [...parts.map(itemOf), ...(end.type === "refused" ? [refusalItem(end.reason, id)] : [])];
 }
 
