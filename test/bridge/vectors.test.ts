@@ -1,19 +1,16 @@
 import { afterAll, describe } from "vitest";
-import { createIsolateSandbox } from "../../src/sandboxes/isolate/isolate-sandbox.ts";
 import { createMemorySandbox } from "../../src/sandboxes/memory-sandbox.ts";
-import { createPythonProcessSandbox, PYTHON } from "../support/python-process-sandbox.ts";
+import { createForkedPythonSandbox, PYTHON } from "../support/python-process-sandbox.ts";
 import { vectorSuite } from "./vectors.ts";
 
-describe.each([
-  ["memory", createMemorySandbox()],
-  ["isolate", createIsolateSandbox()],
-])("golden transcripts on the %s sandbox", (_name, sandbox) => {
+describe("golden transcripts on the memory sandbox", () => {
+  const sandbox = createMemorySandbox();
   afterAll(() => sandbox[Symbol.asyncDispose]());
   vectorSuite(() => sandbox, "javascript");
 });
 
 describe.skipIf(PYTHON.missing)("golden transcripts on Python in a process", () => {
-  const sandbox = createPythonProcessSandbox();
+  const sandbox = createForkedPythonSandbox();
   afterAll(() => sandbox[Symbol.asyncDispose]());
   vectorSuite(() => sandbox, "python");
 });

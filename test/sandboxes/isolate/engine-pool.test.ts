@@ -10,51 +10,10 @@ import { createIsolateSandbox, defaultEngines } from "../../../src/sandboxes/iso
 import type { EngineProcess } from "../../../src/sandboxes/isolate/engine-process.ts";
 import type { IsolateSandboxOptions } from "../../../src/sandboxes/isolate/pool-options.ts";
 import { endOrphans } from "../../../src/sandboxes/isolate/janitor.ts";
+import { testOfAll } from "../../support/all-tests.ts";
 import { enginesOf } from "../../support/engines.ts";
+import { runOne, settled, withSandbox } from "./pool-programs.ts";
 import { heardUntil, iterate, LIMITS, openGuest, startText } from "../../support/guests.ts";
-
-type IsolateSandbox = ReturnType<typeof createIsolateSandbox>;
-
-/** Runs a program to its end and gives its guest back; resolves when the pool has decided about the engine. */
-async function runOne(sandbox: IsolateSandbox, tenant = "a", program = "return 1"): Promise<void> {
-  const guest = await openGuest(sandbox, tenant);
-  const frames = iterate(guest);
-  guest.send([startText(program)]);
-  await heardUntil(frames, "settled");
-  guest.release();
-  await settled(sandbox);
-}
-
-/** Waits until all warm engines are idle. */
-async function readySpare(sandbox: IsolateSandbox): Promise<void> {
-  while (sandbox.pool.counts.idle < 2) await new Promise((resolve) => setTimeout(resolve, 10));
-}
-
-/** Opens a guest while the engine of another one, which has run a program to its end, is being prepared. */
-async function openAfter(sandbox: IsolateSandbox, program: string): Promise<{ readonly engine: EngineProcess }> {
-  const guest = await openGuest(sandbox, "a", { ...LIMITS, memoryBytes: 256 * 1024 * 1024 });
-  guest.send([startText(program)]);
-  await heardUntil(iterate(guest), "settled");
-  guest.release();
-  return (await openGuest(sandbox, "a")) as unknown as { readonly engine: EngineProcess };
-}
-
-/** The pool has no engine that is starting, preparing or going. */
-async function settled({ pool }: IsolateSandbox): Promise<void> {
-  const { engines, idle } = pool.counts;
-  if (engines === idle) return;
-  await new Promise((resolve) => setImmediate(resolve));
-  await settled({ pool } as IsolateSandbox);
-}
-
-async function withSandbox(
-  options: IsolateSandboxOptions,
-  use: (sandbox: IsolateSandbox) => Promise<void>,
-): Promise<void> {
-  await using sandbox = createIsolateSandbox({ warm: 1, ...options });
-  await sandbox.warm?.();
-  await use(sandbox);
-}
 
 test("an engine serves the next program of the same tenant", () =>
   withSandbox({ engines: 1 }, async (sandbox) => {
@@ -72,7 +31,7 @@ test("an engine never serves two tenants", () =>
     expect(enginesOf()).not.toContain(first);
   }));
 
-test("with reuse never, every program has a process of its own", () =>
+testOfAll("with reuse never, every program has a process of its own", () =>
   withSandbox({ reuse: "never" }, async (sandbox) => {
     const seen = new Set(enginesOf());
     await runOne(sandbox);
@@ -80,13 +39,15 @@ test("with reuse never, every program has a process of its own", () =>
     await runOne(sandbox);
     for (const pid of enginesOf()) seen.add(pid);
     expect(seen.size).toBeGreaterThanOrEqual(3);
-  }));
+  }),
+);
 
-test("with reuse never, as many engines are made ready again as are to be warm, whatever was ready before", () =>
+testOfAll("with reuse never, as many engines are made ready again as are to be warm, whatever was ready before", () =>
   withSandbox({ reuse: "never", warm: 3 }, async (sandbox) => {
     for (let run = 0; run < 3; run += 1) await runOne(sandbox);
     expect(sandbox.pool.counts).toMatchObject({ engines: 3, idle: 3 });
-  }));
+  }),
+);
 
 test("an engine is replaced after its maximum number of programs", () =>
   withSandbox({ programsPerEngine: 2 }, async (sandbox) => {
@@ -97,7 +58,7 @@ test("an engine is replaced after its maximum number of programs", () =>
     expect(enginesOf()).not.toContain(first);
   }));
 
-test("a program leaves nothing that waits for the end of its engine", () =>
+testOfAll("a program leaves nothing that waits for the end of its engine", () =>
   withSandbox({ engines: 1 }, async (sandbox) => {
     const guest = await openGuest(sandbox, "a");
     const { engine } = guest as unknown as { readonly engine: EngineProcess };
@@ -107,31 +68,14 @@ test("a program leaves nothing that waits for the end of its engine", () =>
     await runOne(sandbox);
     expect(engine.serving?.programs).toBe(2);
     expect(reactions).not.toHaveBeenCalled();
-  }));
+  }),
+);
 
 test("an engine that keeps too much memory is replaced", () =>
   withSandbox({ keptMemoryBytes: 0 }, async (sandbox) => {
     const [first] = enginesOf();
     await runOne(sandbox, "a", "return Array.from({ length: 2e5 }, (_, n) => ({ n })).length");
     expect(enginesOf()).not.toContain(first);
-  }));
-
-// On busy cores the engine may not be ready in time.
-test("the program after a large one gets the same engine, though another one is idle", { retry: 3 }, () =>
-  withSandbox({ engines: 2, warm: 2 }, async (sandbox) => {
-    await readySpare(sandbox);
-    const large = "globalThis.kept = new Float64Array(6e6).fill(1); return 1";
-    const { engine } = await openAfter(sandbox, large);
-    expect(engine.serving?.programs).toBe(2);
-    expect(sandbox.pool.counts).toMatchObject({ engines: 2, idle: 1 });
-  }),
-);
-
-test("the program after a small one gets an idle engine, and does not wait", () =>
-  withSandbox({ engines: 2, warm: 2 }, async (sandbox) => {
-    await readySpare(sandbox);
-    const { engine } = await openAfter(sandbox, "return 1");
-    expect(engine.serving?.programs).toBe(1);
   }));
 
 test("an engine whose program was killed is not used again", () =>
@@ -158,7 +102,7 @@ test("there are no more engines than allowed; later programs wait, and may give 
     expect((await heardUntil(iterate(guest), "ready")).length).toBe(1);
   }));
 
-test("an engine that is ended during its start is replaced, and the program that waits for it is served", () =>
+testOfAll("an engine that is ended during its start is replaced, and the program that waits for it is served", () =>
   withSandbox({ warm: 0, engines: 1 }, async (sandbox) => {
     const opening = openGuest(sandbox);
     const [starting] = enginesOf();
@@ -166,11 +110,12 @@ test("an engine that is ended during its start is replaced, and the program that
     await using guest = await opening;
     expect((await heardUntil(iterate(guest), "ready")).length).toBe(1);
     expect(enginesOf()).not.toContain(starting);
-  }));
+  }),
+);
 
 const staysBusy = fileURLToPath(new URL("engine-that-stays-busy.ts", import.meta.url));
 
-test.each(["loops", "grows", "sleeps"])(
+testOfAll.each(["loops", "grows", "sleeps"])(
   "an engine that %s when its program is over is busy until it is ended, and is not waited for",
   (how) =>
     withSandbox(
@@ -193,7 +138,7 @@ test.each(["loops", "grows", "sleeps"])(
     ),
 );
 
-test("a waiting program gets a new engine if there is room, and does not wait for a busy one", () =>
+testOfAll("a waiting program gets a new engine if there is room, and does not wait for a busy one", () =>
   withSandbox(
     { warm: 0, engines: 2, command: { command: process.execPath, prefix: [staysBusy, "sleeps"], mode: "watch" } },
     async (sandbox) => {
@@ -207,7 +152,8 @@ test("a waiting program gets a new engine if there is room, and does not wait fo
       expect(second).toBeDefined();
       expect(enginesOf()).toContain(comingBack);
     },
-  ));
+  ),
+);
 
 test("where two programs run for each core a busy engine is awaited for a while before another one is started", () => {
   const enough = 2 * availableParallelism();
@@ -241,7 +187,7 @@ test("one tenant's waiting programs do not delay another tenant's program", () =
     expect(order).toHaveLength(501);
   }));
 
-test("programs of tenants that share an engine's place take turns without a new engine for each of them", () =>
+testOfAll("programs of tenants that share an engine's place take turns without a new engine for each of them", () =>
   withSandbox({ engines: 1 }, async (sandbox) => {
     const seen = new Set<number>();
     const serve = async (tenant: string) => {
@@ -254,7 +200,8 @@ test("programs of tenants that share an engine's place take turns without a new 
     };
     await Promise.all(Array.from({ length: 40 }, (_, index) => serve(index % 2 === 0 ? "a" : "b")));
     expect(seen.size).toBeLessThan(20);
-  }));
+  }),
+);
 
 test("a program over the queue's limit is refused at once, and the others keep waiting", () =>
   withSandbox({ engines: 1, queue: 2 }, async (sandbox) => {
@@ -281,10 +228,11 @@ test("if no engine can be started, waiting programs are refused after a few atte
   await expect(openGuest(sandbox)).rejects.toMatchObject({ code: "sandbox_unavailable" });
 });
 
-test("the warm engines are no more than allowed", () =>
+testOfAll("the warm engines are no more than allowed", () =>
   withSandbox({ warm: 4, engines: 1 }, async (sandbox) => {
     expect(sandbox.pool.counts).toMatchObject({ engines: 1, idle: 1 });
-  }));
+  }),
+);
 
 test("a sandbox that was closed opens no guest and starts no engine", async () => {
   const sandbox = createIsolateSandbox({ warm: 1 });
@@ -325,7 +273,7 @@ test("an engine whose host is gone is ended by the next host's janitor, even one
   await goneFrom(engine);
 });
 
-test.skipIf(process.platform === "win32")(
+testOfAll.skipIf(process.platform === "win32")(
   "Ctrl-C, which a terminal sends to every process of its foreground group, ends no engine",
   async () => {
     const script = fileURLToPath(new URL("host-that-is-interrupted.ts", import.meta.url));
@@ -372,7 +320,7 @@ async function hostThatCannotStart(causes: readonly string[], env = process.env)
   return said.join("").trim().split("\n");
 }
 
-test.for([0, 3, 6])(
+testOfAll.for([0, 3, 6])(
   "a host that may open only %i more files reports that it cannot start an engine, and continues when it can",
   { timeout: 20_000 },
   async (left) => {

@@ -3,6 +3,7 @@ import { createRuntime } from "../../../src/runtime.ts";
 import { createIsolateSandbox } from "../../../src/sandboxes/isolate/isolate-sandbox.ts";
 import type { IsolateSandboxOptions } from "../../../src/sandboxes/isolate/pool-options.ts";
 import type { Report } from "../../../src/output/report.ts";
+import { testOfAll } from "../../support/all-tests.ts";
 import { enginesOf } from "../../support/engines.ts";
 import { signal, tool } from "../../support/tools.ts";
 
@@ -38,7 +39,7 @@ const withoutMeasures = ({ outcome, output, logs, notes, remarks, calls, usage }
   counts: [usage.calls, usage.turns, usage.restarts, usage.bytesIn, usage.bytesSeen, usage.bytesOut],
 });
 
-test.each<{
+testOfAll.each<{
   readonly how: string;
   readonly programs: number;
   readonly tenants: number;
@@ -143,7 +144,7 @@ test("a program that waits gives its engine up after evictAfterMs, and goes on i
   expect(usage.evictions).toBe(1);
 });
 
-test("where engines take more than poolBytes, those of programs that wait are ended", async () => {
+testOfAll("where engines take more than poolBytes, those of programs that wait are ended", async () => {
   const { hold, release } = holding();
   await using sandbox = createIsolateSandbox({ engines: 4, warm: 0, poolBytes: 1 });
   await using runtime = await createRuntime({ tools: [hold], sandbox });
@@ -158,7 +159,7 @@ test("where engines take more than poolBytes, those of programs that wait are en
   for (const { running } of waiting) expect((await running).outcome).toEqual({ type: "completed", value: "held" });
 });
 
-test("with evict never a program keeps its engine while it waits", async () => {
+testOfAll("with evict never a program keeps its engine while it waits", async () => {
   const { hold, release } = holding();
   await using sandbox = createIsolateSandbox({ engines: 1, warm: 1, evict: "never" });
   await using runtime = await createRuntime({ tools: [hold], sandbox, limits: { queueMs: 100 } });

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterEach, expect, test, vi } from "vitest";
+import { testOfAll } from "../../support/all-tests.ts";
 import { createIsolateSandbox } from "../../../src/sandboxes/isolate/isolate-sandbox.ts";
 import { enginesOf } from "../../support/engines.ts";
 import { heardUntil, iterate, LIMITS, openGuest, startText } from "../../support/guests.ts";
@@ -73,7 +74,7 @@ test("disposing of a sandbox ends its programs, and those that wait, but not tho
   await expect(openGuest(one)).rejects.toMatchObject({ code: "sandbox_unavailable" });
 });
 
-test("disposing twice gives the engines back once", async () => {
+testOfAll("disposing twice gives the engines back once", async () => {
   await using other = createIsolateSandbox({ warm: 1 });
   const one = createIsolateSandbox({ warm: 1 });
   await Promise.all([one.warm?.(), other.warm?.()]);
@@ -83,7 +84,7 @@ test("disposing twice gives the engines back once", async () => {
   expect(await heardUntil(iterate(guest), "ready")).toHaveLength(1);
 });
 
-test("a sandbox that is created while the last one closes gets engines of its own", async () => {
+testOfAll("a sandbox that is created while the last one closes gets engines of its own", async () => {
   const one = createIsolateSandbox({ warm: 1 });
   await one.warm?.();
   const before = enginesOf();
@@ -96,7 +97,7 @@ test("a sandbox that is created while the last one closes gets engines of its ow
   expect(before).not.toContain(enginesOf()[0]);
 });
 
-test("sandboxes whose options differ share no engines", async () => {
+testOfAll("sandboxes whose options differ share no engines", async () => {
   await using one = createIsolateSandbox({ warm: 1, keptMemoryBytes: 1 });
   await using other = createIsolateSandbox({ warm: 1, keptMemoryBytes: 2 });
   await Promise.all([one.warm?.(), other.warm?.()]);
@@ -104,7 +105,7 @@ test("sandboxes whose options differ share no engines", async () => {
   expect(enginesOf()).toHaveLength(2);
 });
 
-test.each<[string, number, CopyOptions]>([
+testOfAll.each<[string, number, CopyOptions]>([
   ["of the same version shares its engines", 1, {}],
   ["of another version shares none", 2, { version: "9.9.9" }],
   ["that was patched shares none", 2, { patch: "src/sandboxes/isolate/engine-pool.ts" }],
@@ -150,21 +151,24 @@ test("a tenant has no more engines than perTenant, even beside idle ones, and ot
   expect(sandbox.pool.counts.waiting).toBe(0);
 });
 
-test("a tenant whose programs sleep and give up nothing leaves an engine to another tenant that has come", async () => {
-  await using sandbox = createIsolateSandbox({ engines: 3, warm: 3, evict: "never" });
-  (await openGuest(sandbox, "b")).kill("seen");
-  const open = await Promise.all([openGuest(sandbox, "a"), openGuest(sandbox, "a")]);
-  const third = openGuest(sandbox, "a");
-  await expect.poll(() => sandbox.pool.counts.waiting).toBe(1);
-  await using other = await openGuest(sandbox, "b");
-  expect(await heardUntil(iterate(other), "ready")).toHaveLength(1);
-  expect(sandbox.pool.counts.waiting).toBe(1);
-  open[0]?.kill("done");
-  (await third).kill("done");
-  open[1]?.kill("done");
-});
+testOfAll(
+  "a tenant whose programs sleep and give up nothing leaves an engine to another tenant that has come",
+  async () => {
+    await using sandbox = createIsolateSandbox({ engines: 3, warm: 3, evict: "never" });
+    (await openGuest(sandbox, "b")).kill("seen");
+    const open = await Promise.all([openGuest(sandbox, "a"), openGuest(sandbox, "a")]);
+    const third = openGuest(sandbox, "a");
+    await expect.poll(() => sandbox.pool.counts.waiting).toBe(1);
+    await using other = await openGuest(sandbox, "b");
+    expect(await heardUntil(iterate(other), "ready")).toHaveLength(1);
+    expect(sandbox.pool.counts.waiting).toBe(1);
+    open[0]?.kill("done");
+    (await third).kill("done");
+    open[1]?.kill("done");
+  },
+);
 
-test("a tenant at its bound whose program ends cleanly is served next on the same engine", async () => {
+testOfAll("a tenant at its bound whose program ends cleanly is served next on the same engine", async () => {
   await using sandbox = createIsolateSandbox({ engines: 2, warm: 1, perTenant: 1 });
   const guest = await openGuest(sandbox, "a");
   const waiting = ["a", "a"].map((tenant) =>

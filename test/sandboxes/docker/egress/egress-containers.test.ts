@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { ExecutionEvent } from "../../../../src/programs/event.ts";
+import { testOfAll } from "../../../support/all-tests.ts";
 import { createRuntime } from "../../../../src/runtime.ts";
 import { Daemon } from "../../../../src/sandboxes/docker/daemon.ts";
 import { createDockerSandboxWith } from "../../../../src/sandboxes/docker/docker-sandbox.ts";
@@ -126,7 +127,7 @@ say(urllib.request.urlopen(f"https://allowed.test:{parameters[1]}/c", data=b"bod
     expect(told.every(({ bytesUp, bytesDown }) => bytesUp > 0 && bytesDown > 0)).toBe(true);
   });
 
-  test("node's fetch and its http and https modules reach an allowed host", async () => {
+  testOfAll("node's fetch and its http and https modules reach an allowed host", async () => {
     const [plain, secured] = [await httpServer(), await tlsServer()];
     const { said, told } = await run(
       node(
@@ -189,7 +190,7 @@ attempt(get(f"https://inside.test:{port}/"))
     expect(asked).toEqual([]);
   });
 
-  test("node gets the sentence as well", async () => {
+  testOfAll("node gets the sentence as well", async () => {
     const { said } = await run(node(`await attempt(() => fetch("https://evil.test/")); process.exit(0);`), {
       hosts: ["allowed.test"],
     });
@@ -197,7 +198,7 @@ attempt(get(f"https://inside.test:{port}/"))
     expect(said[0]).toMatch(/Error/);
   });
 
-  test("there is no other interface, address family or type of socket", async () => {
+  testOfAll("there is no other interface, address family or type of socket", async () => {
     const { port } = await httpServer();
     const { said, told } = await run(
       python(
@@ -248,7 +249,7 @@ attempt(lambda: socket.getaddrinfo("allowed.test", 80))
     expect(told).toMatchObject([{ outcome: "failed", host: "" }]);
   });
 
-  test("the program sees one socket, which it can neither replace nor remove", async () => {
+  testOfAll("the program sees one socket, which it can neither replace nor remove", async () => {
     const { said } = await run(
       python(`
 say(sorted(os.listdir("/egress")) if os.access("/egress", os.R_OK) else "unreadable")
@@ -265,15 +266,17 @@ attempt(lambda: open("/egress/file", "w"))
     for (const line of said.slice(1)) expect(line).toMatch(/Read-only file system|Permission denied|not permitted/);
   });
 
-  test("thousands of connections end properly, and the time for which the host was blocked is printed", async () => {
-    let longest = 0;
-    let last = performance.now();
-    const ticking = setInterval(() => {
-      longest = Math.max(longest, performance.now() - last);
-      last = performance.now();
-    }, 5);
-    const { said, told } = await run(
-      python(`
+  testOfAll(
+    "thousands of connections end properly, and the time for which the host was blocked is printed",
+    async () => {
+      let longest = 0;
+      let last = performance.now();
+      const ticking = setInterval(() => {
+        longest = Math.max(longest, performance.now() - last);
+        last = performance.now();
+      }, 5);
+      const { said, told } = await run(
+        python(`
 count = 0
 kept = []
 for index in range(20000):
@@ -285,40 +288,44 @@ for index in range(20000):
         count += 1
 say(count > 0)
 `),
-      { hosts: ["allowed.test"] },
-    );
-    clearInterval(ticking);
-    expect(said).toEqual(["True"]);
-    expect(told.length).toBeLessThanOrEqual(1000);
-    process.stdout.write(`The longest gap was ${longest.toFixed(0)} ms, ${told.length} connections were told of.\n`);
-  });
+        { hosts: ["allowed.test"] },
+      );
+      clearInterval(ticking);
+      expect(said).toEqual(["True"]);
+      expect(told.length).toBeLessThanOrEqual(1000);
+      process.stdout.write(`The longest gap was ${longest.toFixed(0)} ms, ${told.length} connections were told of.\n`);
+    },
+  );
 
-  test("connections that are open at the end are journalled before it, and the forwarder ends with its container", async () => {
-    const { port } = await httpServer(() => {});
-    await using sandbox = createDockerSandboxWith(WAY, {
-      egress: { hosts: [`allowed.test:${port}`] },
-      command: python(
-        `
+  testOfAll(
+    "connections that are open at the end are journalled before it, and the forwarder ends with its container",
+    async () => {
+      const { port } = await httpServer(() => {});
+      await using sandbox = createDockerSandboxWith(WAY, {
+        egress: { hosts: [`allowed.test:${port}`] },
+        command: python(
+          `
 one = socket.create_connection(("127.0.0.1", 3128))
 one.sendall(f"CONNECT allowed.test:{parameters[0]} HTTP/1.1\\r\\n\\r\\n".encode())
 say(one.recv(100).decode().split("\\r")[0])
 one.recv(1)
 `,
-        port,
-      ),
-    });
-    const told: Connection[] = [];
-    const guest = await sandbox.open(
-      { language: "javascript", limits: LIMITS, tenant: "test", onConnection: (connection) => told.push(connection) },
-      AbortSignal.timeout(60_000),
-    );
-    for await (const frames of guest.frames) {
-      expect(frames).toEqual(["HTTP/1.1 200 Connection Established"]);
-      guest.kill("enough");
-      expect(told).toMatchObject([{ host: "allowed.test", port, outcome: "cut", detail: "The guest has ended." }]);
-    }
-    expect(await guest.exit).toEqual({ type: "killed", reason: "enough" });
-  });
+          port,
+        ),
+      });
+      const told: Connection[] = [];
+      const guest = await sandbox.open(
+        { language: "javascript", limits: LIMITS, tenant: "test", onConnection: (connection) => told.push(connection) },
+        AbortSignal.timeout(60_000),
+      );
+      for await (const frames of guest.frames) {
+        expect(frames).toEqual(["HTTP/1.1 200 Connection Established"]);
+        guest.kill("enough");
+        expect(told).toMatchObject([{ host: "allowed.test", port, outcome: "cut", detail: "The guest has ended." }]);
+      }
+      expect(await guest.exit).toEqual({ type: "killed", reason: "enough" });
+    },
+  );
 
   test("an execution's journal and report have its connections, and it is not replayed", async () => {
     const { port } = await httpServer();
@@ -353,7 +360,7 @@ frame('{"kind":"settled","ok":true,"notes":[]}\\n' + json.dumps(answer))
     expect(await runtime.execution(execution).replay()).toEqual({ type: "unreplayable", cause: "network" });
   });
 
-  test("a Python program may import urllib.request where hosts may be reached, and reaches them", async () => {
+  testOfAll("a Python program may import urllib.request where hosts may be reached, and reaches them", async () => {
     const { port } = await httpServer();
     await using sandbox = createDockerSandboxWith(WAY, { egress: { hosts: [`allowed.test:${port}`] } });
     await using runtime = await createRuntime({ tools: [], sandbox });
@@ -364,33 +371,38 @@ frame('{"kind":"settled","ok":true,"notes":[]}\\n' + json.dumps(answer))
     expect(outcome).toEqual({ type: "completed", value: "GET / " });
   });
 
-  test("a program that has reached a host waits for an approval in its container, and keeps what it has", async () => {
-    const { port } = await httpServer();
-    await using sandbox = createDockerSandboxWith(WAY, { egress: { hosts: [`allowed.test:${port}`] } });
-    await using runtime = await createRuntime({ tools: [pay], sandbox, approve: () => "later" });
-    const waits = Promise.withResolvers<ExecutionEvent>();
-    const running = runtime.execute(
-      `from urllib import request
+  testOfAll(
+    "a program that has reached a host waits for an approval in its container, and keeps what it has",
+    async () => {
+      const { port } = await httpServer();
+      await using sandbox = createDockerSandboxWith(WAY, { egress: { hosts: [`allowed.test:${port}`] } });
+      await using runtime = await createRuntime({ tools: [pay], sandbox, approve: () => "later" });
+      const waits = Promise.withResolvers<ExecutionEvent>();
+      const running = runtime.execute(
+        `from urllib import request
 url = "http://allowed.test:${port}/"
 first = request.urlopen(url)
 answer = await tools.pay()
 return [answer, first.read().decode(), request.urlopen(url).read().decode()]`,
-      {
-        language: "python",
-        execution: "held",
-        onEvent: (event) => event.type === "execution_waiting" && waits.resolve(event),
-      },
-    );
-    expect(await waits.promise).toMatchObject({ held: "network", waiting: { approvals: [{ tool: "pay" }] } });
-    expect(await Array.fromAsync(runtime.executions())).toMatchObject([{ state: "waiting", driven: true }]);
-    expect(await containersOf()).not.toEqual([]);
-    await runtime.decide("held", { "1": { allow: true } });
-    expect((await running).outcome).toEqual({ type: "completed", value: ["paid", "GET / ", "GET / "] });
-  });
+        {
+          language: "python",
+          execution: "held",
+          onEvent: (event) => event.type === "execution_waiting" && waits.resolve(event),
+        },
+      );
+      expect(await waits.promise).toMatchObject({ held: "network", waiting: { approvals: [{ tool: "pay" }] } });
+      expect(await Array.fromAsync(runtime.executions())).toMatchObject([{ state: "waiting", driven: true }]);
+      expect(await containersOf()).not.toEqual([]);
+      await runtime.decide("held", { "1": { allow: true } });
+      expect((await running).outcome).toEqual({ type: "completed", value: ["paid", "GET / ", "GET / "] });
+    },
+  );
 
-  test("memory and processes have the same bounds as without egress, and the forwarder's come on top", async () => {
-    const { said } = await run(
-      python(`
+  testOfAll(
+    "memory and processes have the same bounds as without egress, and the forwarder's come on top",
+    async () => {
+      const { said } = await run(
+        python(`
 children = []
 try:
     while len(children) < 500:
@@ -404,26 +416,30 @@ except OSError as error:
     say(type(error).__name__)
 say(40 < len(children) < 80)
 `),
-      { hosts: ["allowed.test"] },
-    );
-    expect(said).toEqual(["BlockingIOError", "True"]);
-  });
+        { hosts: ["allowed.test"] },
+      );
+      expect(said).toEqual(["BlockingIOError", "True"]);
+    },
+  );
 
-  test("the forwarder leaves the guest's output streams blocking, so that printing waits and does not fail", async () => {
-    const { said } = await run(
-      python(`
+  testOfAll(
+    "the forwarder leaves the guest's output streams blocking, so that printing waits and does not fail",
+    async () => {
+      const { said } = await run(
+        python(`
 import fcntl
 try:
     socket.create_connection(("127.0.0.1", 3128)).close()
 finally:
     say([descriptor for descriptor in range(5) if fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_NONBLOCK])
 `),
-      { hosts: ["allowed.test"] },
-    );
-    expect(said).toEqual(["[]"]);
-  });
+        { hosts: ["allowed.test"] },
+      );
+      expect(said).toEqual(["[]"]);
+    },
+  );
 
-  test("containers of programs in JavaScript have no egress, which their realm could not use", async () => {
+  testOfAll("containers of programs in JavaScript have no egress, which their realm could not use", async () => {
     await using sandbox = createDockerSandboxWith(WAY, { egress: { hosts: ["allowed.test"] } });
     await using guest = await openGuest(sandbox);
     expect(guest.usage().peakMemoryBytes).toBe(0);
@@ -433,7 +449,7 @@ finally:
     expect(config.Env.join(" ")).not.toContain("PROXY");
   });
 
-  test("each warm container has its own socket", async () => {
+  testOfAll("each warm container has its own socket", async () => {
     const command = python(`
 say("up")
 os.read(3, 100)
@@ -455,7 +471,7 @@ attempt(lambda: urllib.request.urlopen("http://evil.test/", timeout=10))
     }
   });
 
-  test("a container without egress has no forwarder, no socket and no proxy", async () => {
+  testOfAll("a container without egress has no forwarder, no socket and no proxy", async () => {
     await using sandbox = createDockerSandboxWith(WAY, {
       command: python(`
 say([name for name in os.environ if "proxy" in name.lower()])

@@ -1,0 +1,47 @@
+import { createIsolateSandbox } from "../../../src/sandboxes/isolate/isolate-sandbox.ts";
+import type { EngineProcess } from "../../../src/sandboxes/isolate/engine-process.ts";
+import type { IsolateSandboxOptions } from "../../../src/sandboxes/isolate/pool-options.ts";
+import { heardUntil, iterate, LIMITS, openGuest, startText } from "../../support/guests.ts";
+
+export type IsolateSandbox = ReturnType<typeof createIsolateSandbox>;
+
+/** Runs a program to its end and gives its guest back; resolves when the pool has decided about the engine. */
+export async function runOne(sandbox: IsolateSandbox, tenant = "a", program = "return 1"): Promise<void> {
+  const guest = await openGuest(sandbox, tenant);
+  const frames = iterate(guest);
+  guest.send([startText(program)]);
+  await heardUntil(frames, "settled");
+  guest.release();
+  await settled(sandbox);
+}
+
+/** Waits until all warm engines are idle. */
+export async function readySpare(sandbox: IsolateSandbox): Promise<void> {
+  while (sandbox.pool.counts.idle < 2) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
+/** Opens a guest while the engine of another one, which has run a program to its end, is being prepared. */
+export async function openAfter(sandbox: IsolateSandbox, program: string): Promise<{ readonly engine: EngineProcess }> {
+  const guest = await openGuest(sandbox, "a", { ...LIMITS, memoryBytes: 256 * 1024 * 1024 });
+  guest.send([startText(program)]);
+  await heardUntil(iterate(guest), "settled");
+  guest.release();
+  return (await openGuest(sandbox, "a")) as unknown as { readonly engine: EngineProcess };
+}
+
+/** The pool has no engine that is starting, preparing or going. */
+export async function settled({ pool }: IsolateSandbox): Promise<void> {
+  const { engines, idle } = pool.counts;
+  if (engines === idle) return;
+  await new Promise((resolve) => setImmediate(resolve));
+  await settled({ pool } as IsolateSandbox);
+}
+
+export async function withSandbox(
+  options: IsolateSandboxOptions,
+  use: (sandbox: IsolateSandbox) => Promise<void>,
+): Promise<void> {
+  await using sandbox = createIsolateSandbox({ warm: 1, ...options });
+  await sandbox.warm?.();
+  await use(sandbox);
+}
