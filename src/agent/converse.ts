@@ -2,6 +2,7 @@
  * What `runtime.converse` gives to a developer: a `Talk`. Messages of the user come in; answers of the model go out, or
  * single turns (`Step`) whose calls the developer answers. Each step is driven by a `SayLoop`.
  */
+import { now } from "../clock.ts";
 import { optionError, PortcullisError } from "../errors.ts";
 import { recordedTool } from "../tools/tool-digest.ts";
 import type { Resolved } from "../option-rules/options.ts";
@@ -287,7 +288,7 @@ async function changeTools(live: LiveConversation, tools: ToolSet): Promise<void
   const changed = isReopened ? await live.openedWith(opening) : conversation;
   if (!isReopened) conversation.declare?.(opening);
   const digests = tools.all.map(recordedTool);
-  await live.log.append({ type: "tools", tools: digests, shown: shownTo(opening), at: Date.now() });
+  await live.log.append({ type: "tools", tools: digests, shown: shownTo(opening), at: now() });
   live.scope = { ...scope, gate };
   // A decision that only the journal tells of may be about another tool of the same name and interface.
   const { use } = live;

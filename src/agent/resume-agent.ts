@@ -3,6 +3,7 @@
  * is read from the journal, claimed and driven on, and its report goes out.
  */
 import { randomUUID } from "node:crypto";
+import { now } from "../clock.ts";
 import type { Language } from "../../bridge/frames.ts";
 import { optionError, PortcullisError } from "../errors.ts";
 import { ArtifactSpace } from "../journal/artifact-space.ts";
@@ -162,7 +163,7 @@ function claim(
 /** Ends the conversation of an agent whose caller has ended without it, as cancelled, and its programs with it. Nothing of it runs. */
 export async function cancelConversation(scope: AgentScope, past: PastConversation): Promise<AgentReport> {
   const ending = { type: "cancelled" } as const;
-  const outcome = { type: "outcome", outcome: JSON.stringify(ending), at: Date.now() } as const;
+  const outcome = { type: "outcome", outcome: JSON.stringify(ending), at: now() } as const;
   const log = await claim(scope, past, [outcome]);
   await log.end(true);
   await cancelPrograms(scope, past);

@@ -1,3 +1,4 @@
+import { now } from "../clock.ts";
 import { childExecution } from "../agent/calls/child-execution.ts";
 import type { PastConversation } from "../agent/from-journal/past-conversation.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
@@ -55,7 +56,7 @@ export async function isStillLeft(
   if (known.to === "caller") return isOpen(journal, known.caller);
   if (known.records !== records) return false;
   if (known.to === "model") return model({ execution, tenant, model: known.model, task: known.task }) === undefined;
-  if (Date.now() >= known.until) return false;
+  if (now() >= known.until) return false;
   for (const [program, head] of known.programs)
     if ((await findIfKnown(journal, program))?.records !== head) return false;
   return true;

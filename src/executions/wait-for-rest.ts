@@ -1,4 +1,4 @@
-import { setTimeout as delay } from "node:timers/promises";
+import { monotonic, pause } from "../clock.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { ExecutionFacts } from "./read-facts.ts";
@@ -41,14 +41,14 @@ export async function waitForRest(
     signal.throwIfAborted();
     changed = Promise.withResolvers();
     isOver = Promise.withResolvers();
-    const since = performance.now();
+    const since = monotonic();
     const facts = await reader.read();
     if (facts) return facts;
     const isReadWhole = reader.records === 0;
-    const pauseMs = isReadWhole ? (performance.now() - since) * READ_PART : programMs;
+    const pauseMs = isReadWhole ? (monotonic() - since) * READ_PART : programMs;
     const looking = new AbortController();
     const stop = AbortSignal.any([signal, looking.signal]);
-    const sleep = (ms: number) => delay(ms, undefined, { signal: stop, ref: false }).catch(() => {});
+    const sleep = (ms: number) => pause(ms, { signal: stop, ref: false });
     try {
       const more = changed.promise.then(() => sleep(pauseMs));
       await Promise.race([isReadWhole ? more : isOver.promise, more, sleep(lookMs)]);

@@ -1,3 +1,4 @@
+import { pause } from "../clock.ts";
 import type { Changed, SharedState } from "../places/shared-state.ts";
 import { FleetTable } from "./queue/fleet-table.ts";
 import type { QueueDatabase } from "./queue/queue-database.ts";
@@ -33,7 +34,7 @@ export class DatabaseState implements SharedState {
       const known = typeof state === "string" ? (JSON.parse(state) as State) : undefined;
       const changed = change(known, Number(now));
       if (await this.#swap(key, version, JSON.stringify(changed.state))) return changed.result;
-      await new Promise((resolve) => void setTimeout(resolve, Math.random() * RETRY_MS * (attempt + 1)));
+      await pause(Math.random() * RETRY_MS * (attempt + 1));
     }
     throw new Error(`The state ${key} is changed by too many processes at once.`);
   }

@@ -1,3 +1,4 @@
+import { monotonic } from "../clock.ts";
 import { PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import type { ExecutionSummary, WorkerNeeds } from "../journal/journal.ts";
@@ -39,12 +40,12 @@ export class Misfits {
   }
 
   has(execution: ExecutionId): boolean {
-    return performance.now() < (this.#until.get(execution) ?? 0);
+    return monotonic() < (this.#until.get(execution) ?? 0);
   }
 
   async add({ execution, tenant }: Pick<ExecutionSummary, "execution" | "tenant">, lack: Lack): Promise<void> {
     this.#until.delete(execution);
-    this.#until.set(execution, performance.now() + UNFIT_MS);
+    this.#until.set(execution, monotonic() + UNFIT_MS);
     const [oldest] = this.#until.keys();
     if (this.#until.size > MOST_UNFIT && oldest !== undefined) this.#until.delete(oldest);
     const header = await readHeader(this.#journal, execution, { tenant });

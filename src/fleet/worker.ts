@@ -2,6 +2,7 @@
  * A worker: takes wakes of the queue, and drives their executions with a runtime. A wake comes in; the execution is
  * claimed, which ends the wake, and driven until it ends, waits or is another driver's.
  */
+import { after, cancel, every, now, type Timer } from "../clock.ts";
 import { PortcullisError } from "../errors.ts";
 import type { Left } from "../executions/left-open.ts";
 import type { Recovered, TakenUp } from "../executions/recover.ts";
@@ -98,7 +99,7 @@ class FleetWorker implements Worker, DriverWatch {
   readonly #underWay = new Set<Promise<void>>();
   readonly #misfits: Misfits;
   readonly #figures: FiguresOfWorker;
-  #reconciling: NodeJS.Timeout | undefined;
+  #reconciling: Timer | undefined;
   #round: Promise<void> | undefined;
   #taking: Promise<Taking | undefined> = Promise.resolve(undefined);
   /** Ends what tells it of executions. */
@@ -132,7 +133,7 @@ class FleetWorker implements Worker, DriverWatch {
     const drain = () => void this.drain(0);
     closing.addEventListener("abort", drain, { once: true });
     this.#told.defer(() => closing.removeEventListener("abort", drain));
-    this.#reconciling = setInterval(() => this.#reconcile(), reconcileMs);
+    this.#reconciling = every(reconcileMs, () => this.#reconcile());
     const taking = queue.work({
       room: () => (this.#left === undefined ? concurrency - this.#held.size : 0),
       passedOver: () => this.#tenants.passedOver(),
@@ -269,12 +270,12 @@ class FleetWorker implements Worker, DriverWatch {
         // What a program waited for may have come since it was read, and the wake for that may be lost.
         if (!(await journal.rest(execution, why.records, why.until, why.programs))) return false;
         if (why.until !== Number.POSITIVE_INFINITY)
-          await queue.wake([{ execution, tenant, afterMs: Math.max(1, why.until - Date.now()) }]);
+          await queue.wake([{ execution, tenant, afterMs: Math.max(1, why.until - now()) }]);
         return true;
       case "caller":
         await this.#wakeCaller({ execution: why.caller, tenant });
         // Not before: if this process dies meanwhile, the program is still due.
-        await journal.rest(execution, records, Date.now() + CALLER_MS);
+        await journal.rest(execution, records, now() + CALLER_MS);
         return true;
       case "model":
         this.#parts.onError(withoutModel(execution, why.model));
@@ -294,7 +295,7 @@ class FleetWorker implements Worker, DriverWatch {
   async #wakeCaller(wake: Wake): Promise<void> {
     const { journal, queue } = this.#parts;
     const caller = await findIfKnown(journal, wake.execution);
-    if (caller) await journal.rest(wake.execution, caller.records, Date.now());
+    if (caller) await journal.rest(wake.execution, caller.records, now());
     await queue.wake([wake]);
   }
 
@@ -333,16 +334,16 @@ class FleetWorker implements Worker, DriverWatch {
   async drain(afterMs: number): Promise<number> {
     if (this.#left === undefined) {
       this.#left = 0;
-      clearInterval(this.#reconciling);
+      cancel(this.#reconciling);
       this.#leaveIdle();
     }
-    const late = setTimeout(() => this.#leaveAll(), afterMs);
+    const late = after(afterMs, () => this.#leaveAll());
     try {
       await (await this.#taking)?.[Symbol.asyncDispose]();
       // Once it takes no more, nothing more comes under way.
       await Promise.all(this.#underWay);
     } finally {
-      clearTimeout(late);
+      cancel(late);
     }
     await this.#round;
     await this.#figures.end();

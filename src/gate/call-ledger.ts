@@ -1,3 +1,4 @@
+import { monotonic, now } from "../clock.ts";
 import { elsewhere } from "../tools/tool-facts.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { AnsweredRecord, CallRecord, DecisionRecord, RetryRecord } from "../journal/record.ts";
@@ -81,7 +82,7 @@ export class CallLedger {
     { inputDigest, ...facts }: Pick<CallRecord, "decision" | "code" | "policy" | "inputDigest" | "earlier">,
   ): Promise<void> {
     const digest = inputDigest === undefined ? {} : { inputDigest: this.#toldDigest(inputDigest) };
-    return this.#parts.log.append({ type: "call", call: callId, tool, caller, ...facts, ...digest, at: Date.now() });
+    return this.#parts.log.append({ type: "call", call: callId, tool, caller, ...facts, ...digest, at: now() });
   }
 
   /** Like `decided` with `allowed`. Before a call that changes something, it also survives a loss of power. */
@@ -97,7 +98,7 @@ export class CallLedger {
       inputDigest: this.#toldDigest(inputDigest),
       ...(effectOf === undefined ? {} : { effect }),
       ...earlierOf(decided),
-      at: Date.now(),
+      at: now(),
     } as const;
     return effect === "read" ? log.append(record) : log.appendSafely(record);
   }
@@ -113,7 +114,7 @@ export class CallLedger {
       inputDigest: this.#toldDigest(inputDigest),
       ...(effectOf === undefined ? {} : { effect: decided.effect }),
       ...earlierOf(decided),
-      at: Date.now(),
+      at: now(),
     });
   }
 
@@ -127,7 +128,7 @@ export class CallLedger {
     const { attempt } = handling;
     const { callId, tool, caller } = identity;
     onEvent({ type: "call_retried", execution, callId, tool, caller, attempt, delayMs, error });
-    return log.append({ type: "retry", call: callId, attempt, reason: code, delayMs, at: Date.now() });
+    return log.append({ type: "retry", call: callId, attempt, reason: code, delayMs, at: now() });
   }
 
   /** The returned record is in the journal once `done` resolves. */
@@ -143,7 +144,7 @@ export class CallLedger {
       ...details,
       ...(remembered === undefined ? {} : { remembered }),
       ...(granted && { granted }),
-      at: Date.now(),
+      at: now(),
     };
     return { record, done: this.#parts.log.append(record) };
   }
@@ -210,7 +211,7 @@ export class CallLedger {
   }
 
   unmade({ identity, started, streamed }: UnmadeCall): void {
-    const call = { identity, since: performance.now() };
+    const call = { identity, since: monotonic() };
     this.#list(lineOf(call, { bytes: 0, outcome: { type: "aborted" }, started, streamed }), call);
   }
 
@@ -226,7 +227,7 @@ export class CallLedger {
     { callId, ms, bytes }: CallLine,
     facts: Pick<AnsweredRecord, "ok" | "code" | "shape" | "display" | "shown" | "partsLeftOut" | "items" | "named">,
   ): void {
-    this.#parts.log.defer({ type: "answered", call: callId, ...facts, ms, bytes, at: Date.now() });
+    this.#parts.log.defer({ type: "answered", call: callId, ...facts, ms, bytes, at: now() });
   }
 
   #list(line: CallLine, call: AnyCall, thrown?: unknown): void {
@@ -264,7 +265,7 @@ interface LineFacts extends Pick<CallLine, "bytes" | "outcome" | "started"> {
 function lineOf(call: AnyCall, { bytes, outcome, started, streamed }: LineFacts): CallLine {
   const { identity, since } = call;
   const { callId, tool, caller } = identity;
-  const line = { callId, tool, caller, ms: performance.now() - since, bytes, outcome, started };
+  const line = { callId, tool, caller, ms: monotonic() - since, bytes, outcome, started };
   const more = unusual(call, started);
   const begun = begunOf(started, streamed);
   return more || begun ? { ...line, ...begun, ...more } : line;

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { now } from "../clock.ts";
 import { ExecutionLog } from "../journal/execution-log.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { ContentPart } from "../tools/content.ts";
@@ -81,7 +82,7 @@ export async function callTool(
     cancel();
   }
   await session.ended;
-  await log.append({ type: "outcome", outcome: outcomeOf(answer, items), at: Date.now() });
+  await log.append({ type: "outcome", outcome: outcomeOf(answer, items), at: now() });
   await log.end(true);
   return called;
 }

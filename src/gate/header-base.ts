@@ -1,3 +1,4 @@
+import { now } from "../clock.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { type HeaderBase, JOURNAL_FORMAT } from "../journal/record.ts";
 import type { Tool } from "../tools/tool.ts";
@@ -26,7 +27,7 @@ export function headerBase(
     format: JOURNAL_FORMAT,
     execution,
     tenant,
-    startedAt: Date.now(),
+    startedAt: now(),
     tools: tools.map(recordedTool),
     limits,
     versions: { node: process.versions.node, ...versions },

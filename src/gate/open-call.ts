@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { monotonic } from "../clock.ts";
 import type {
   AnsweredRecord,
   CallRecord,
@@ -126,7 +127,7 @@ export class OpenCall {
   /** UTF-8 bytes of the input as it came. */
   readonly inputBytes: number;
   readonly span: CallSpan | undefined;
-  readonly since = performance.now();
+  readonly since = monotonic();
   readonly decided: Decided;
   readonly handling: Handling = { attempt: 1, started: false, beside: NOTHING };
   /** When and why its answer is no longer needed. */

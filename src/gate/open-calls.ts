@@ -1,3 +1,4 @@
+import { monotonic } from "../clock.ts";
 import { resultDrift } from "../tools/observed/differences.ts";
 import type { TenantResults } from "../tools/observed/tenant-results.ts";
 import { memoryOf, type Share } from "../values/held-bytes.ts";
@@ -106,7 +107,7 @@ export class OpenCalls {
     const { code } = answer;
     const policy = code === "policy_denied" ? call?.decided.policy : undefined;
     await ledger.decided(identity, { decision: "refused", code, ...(policy === undefined ? {} : { policy }) });
-    ledger.refused(call ?? { identity, since: performance.now() }, answer, error);
+    ledger.refused(call ?? { identity, since: monotonic() }, answer, error);
     return answer;
   }
 

@@ -1,3 +1,4 @@
+import { now } from "../clock.ts";
 import type { Untimed } from "../gate/call-event.ts";
 import type { AgentEvent } from "../agent/event.ts";
 import type { AgentScope } from "../agent/agent-scope.ts";
@@ -91,7 +92,7 @@ export class HostObservers {
       scope: {
         ...scope,
         onEvent: (untimed: Untimed<AgentEvent>) => {
-          const event: AgentEvent = { ...untimed, at: Date.now() };
+          const event: AgentEvent = { ...untimed, at: now() };
           if (events) events.take(event);
           else tell(event);
         },

@@ -1,3 +1,4 @@
+import { after } from "../clock.ts";
 import { PortcullisError } from "../errors.ts";
 import type { AgentScope } from "../agent/agent-scope.ts";
 import type { ExecutionPlaces, QueueState } from "./execution-places.ts";
@@ -65,10 +66,9 @@ export class WorkUnderWay {
 
   async #untilIdle(ms: number): Promise<void> {
     const deadline = Promise.withResolvers<"late">();
-    const timer = setTimeout(() => deadline.resolve("late"), ms);
+    using _ = after(ms, () => deadline.resolve("late"));
     while (this.#running.size > 0)
       if ((await Promise.race([Promise.allSettled(this.#running), deadline.promise])) === "late") break;
-    clearTimeout(timer);
   }
 }
 

@@ -1,3 +1,4 @@
+import { cancel, every, pause } from "../clock.ts";
 import { LatestValue } from "../values/latest-value.ts";
 import type { McpRequest } from "./request.ts";
 import type { Progress, Run } from "./run.ts";
@@ -13,13 +14,13 @@ export function notifyProgress(run: Run, { notify }: McpRequest) {
   // Each request has its own value, because several requests may wait for the same run.
   const progress = new LatestValue<Progress>();
   run.watchers.add(progress);
-  const timer = setInterval(() => progress.set(run.progress), LONGEST_MS).unref();
+  const timer = every(LONGEST_MS, () => progress.set(run.progress)).unref();
   const ended = Promise.withResolvers<void>();
-  const spaced = () => Promise.race([passed(SHORTEST_MS), ended.promise]);
+  const spaced = () => Promise.race([pause(SHORTEST_MS, { ref: false }), ended.promise]);
   const notified = notifyAll(progress, notify, spaced);
   return {
     end: async () => {
-      clearInterval(timer);
+      cancel(timer);
       run.watchers.delete(progress);
       progress.end();
       ended.resolve();
@@ -40,8 +41,4 @@ async function notifyAll(
     await notify(last, text).catch(() => {});
     await spaced();
   }
-}
-
-function passed(ms: number): Promise<void> {
-  return new Promise((resolve) => void setTimeout(resolve, ms).unref());
 }

@@ -1,3 +1,4 @@
+import type { Timer } from "../clock.ts";
 import type { ApprovalAnswer, ApprovalRequest, Approve } from "../gate/approve/approval.ts";
 import type { LatestValue } from "../values/latest-value.ts";
 import { decisionOf, elicitationFor, type Question } from "./question.ts";
@@ -38,7 +39,7 @@ export class Run {
   requests = 0;
   isOver = false;
   /** Set while no request waits for it. */
-  expiry: NodeJS.Timeout | undefined;
+  expiry: Timer | undefined;
   readonly #who: string;
   readonly #cancel = new AbortController();
   #asked = Promise.withResolvers<void>();

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { setImmediate } from "node:timers/promises";
+import { after, cancel, every, nextTurn } from "../clock.ts";
 import type { ApprovalAnswer } from "../gate/approve/approval.ts";
 import { Counts } from "../places/counts.ts";
 import { notifyProgress } from "./notify-progress.ts";
@@ -100,22 +100,22 @@ export class McpRuns {
     const { owns = true } = call;
     const { signal } = request;
     const over = new AbortController();
-    const cancel = () => {
+    const leave = () => {
       if (owns) run.cancel(signal?.reason);
       else over.abort(signal?.reason);
     };
-    clearTimeout(run.expiry);
+    cancel(run.expiry);
     run.requests += 1;
     this.#requests.add(run.principal, 1);
-    signal?.addEventListener("abort", cancel, { once: true });
-    if (signal?.aborted) cancel();
+    signal?.addEventListener("abort", leave, { once: true });
+    if (signal?.aborted) leave();
     const notifying = notifyProgress(run, request);
     try {
       const result = await this.#answer(run, call, request, over.signal);
       signal?.throwIfAborted();
       return result;
     } finally {
-      signal?.removeEventListener("abort", cancel);
+      signal?.removeEventListener("abort", leave);
       over.abort();
       run.requests -= 1;
       this.#requests.add(run.principal, -1);
@@ -131,10 +131,10 @@ export class McpRuns {
     // A question to the client's user is no reason to leave: a person answers when they can.
     const timer =
       patience &&
-      setInterval(() => {
+      every(patience.ms, () => {
         isOutOfPatience = run.questions.size === 0 || asking.type === "none";
         if (isOutOfPatience) outOfPatience.resolve();
-      }, patience.ms).unref();
+      }).unref();
     const aborted = Promise.withResolvers<void>();
     over.addEventListener("abort", () => aborted.resolve(), { once: true });
     try {
@@ -142,7 +142,7 @@ export class McpRuns {
         const { nextQuestion } = run;
         if (run.questions.size > 0) {
           // Calls that were made at once are asked about at once.
-          await setImmediate();
+          await nextTurn();
           if (asking.type === "rounds" && run.questions.size > 0) return this.#inputRequired(run, call);
           this.#ask(run, asking, over);
         }
@@ -152,7 +152,7 @@ export class McpRuns {
         if (isOutOfPatience && patience) return patience.answer(run);
       }
     } finally {
-      clearInterval(timer);
+      cancel(timer);
     }
   }
 
@@ -180,8 +180,8 @@ export class McpRuns {
       this.#forget(run);
       return;
     }
-    clearTimeout(run.expiry);
-    run.expiry = setTimeout(() => this.#expire(run), HELD_MS).unref();
+    cancel(run.expiry);
+    run.expiry = after(HELD_MS, () => this.#expire(run)).unref();
   }
 
   /** If the client does not come back, the run goes on without the client if it can. */
@@ -201,7 +201,7 @@ export class McpRuns {
   }
 
   #forget(run: Run): void {
-    clearTimeout(run.expiry);
+    cancel(run.expiry);
     if (this.find(run.id, run.principal) !== run) return;
     this.#runs.delete(keyOf(run));
     this.#begun.add(run.principal, -1);

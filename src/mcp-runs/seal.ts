@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, hash, randomBytes } from "node:crypto";
+import { now } from "../clock.ts";
 import { countOf, textOf } from "../values/fields.ts";
 
 /** What a client gets, and sends again with its repeated request, so that the server finds the call. */
@@ -28,7 +29,7 @@ export class Seal {
   seal({ run, principal, digest, round }: SealedCall): string {
     const iv = randomBytes(IV_BYTES);
     const cipher = createCipheriv(CIPHER, this.#key, iv, OPTIONS);
-    const until = Date.now() + VALID_MS;
+    const until = now() + VALID_MS;
     const text = JSON.stringify({ run, principal: hash("sha256", principal), digest, round, until });
     const sealed = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
     return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString("base64url");
@@ -43,7 +44,7 @@ export class Seal {
     const isMeant =
       textOf(sealed, "principal") === hash("sha256", principal) &&
       textOf(sealed, "digest") === digest &&
-      countOf(sealed, "until") > Date.now();
+      countOf(sealed, "until") > now();
     return isMeant ? { run: textOf(sealed, "run") ?? "", round: countOf(sealed, "round") } : undefined;
   }
 

@@ -1,3 +1,4 @@
+import { now } from "../clock.ts";
 import { oneLine } from "../tools/declarations/one-line.ts";
 import type { Effect } from "../tools/tool.ts";
 import { type GrantWords, grantText } from "./grant-text.ts";
@@ -31,6 +32,8 @@ export function callAbout({
 }): string {
   const why = policy === undefined ? "" : `${oneLine(policy, DESCRIPTION_LENGTH)} `;
   const by = source === undefined ? "Its description" : `Its source ${JSON.stringify(oneLine(source, 128))} says`;
-  const before = grants.map((left) => `It does not fit what was granted, of which is left: ${grantText(left, tool)}. `);
+  const before = grants.map(
+    (left) => `It does not fit what was granted, of which is left: ${grantText(left, now(), tool)}. `,
+  );
   return cleanText(`${before.join("")}${why}${CHANGES[effect]} ${by}: ${oneLine(description, DESCRIPTION_LENGTH)}`);
 }

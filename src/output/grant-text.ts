@@ -8,8 +8,8 @@ export interface GrantWords {
   readonly untilMs?: number | undefined;
 }
 
-/** A grant as a person says it: `19 more calls of orders.refund with at most 500 of amount in all, until 18:00`. */
-export function grantText({ calls, sums = {}, untilMs }: GrantWords, tool?: string, now = Date.now()): string {
+/** A grant as a person says it at the time `now`: `19 more calls of orders.refund with at most 500 of amount in all, until 18:00`. */
+export function grantText({ calls, sums = {}, untilMs }: GrantWords, now: number, tool?: string): string {
   const of = tool === undefined ? "" : ` of ${tool}`;
   const number = calls === undefined ? "any number of calls" : counted(calls, "more call");
   const amounts = Object.entries(sums).map(([pointer, sum]) => `at most ${count(sum)} of ${fieldOf(pointer)} in all`);

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { after, cancel, monotonic, type Timer } from "../clock.ts";
 import { PLACES_LEASE_MS, type PlacesGiven, takePlaces } from "./shared-counts.ts";
 import type { SharedState } from "./shared-state.ts";
 import { Waiters } from "./waiters.ts";
@@ -24,7 +25,7 @@ export class SharedPlaces {
   #usedAt = 0;
   #given: Pick<PlacesGiven, "othersWait" | "share"> = { othersWait: false, share: Number.POSITIVE_INFINITY };
   #asking: Promise<void> | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
 
   constructor(state: SharedState, key: string, most: number) {
     this.#state = state;
@@ -55,18 +56,18 @@ export class SharedPlaces {
 
   /** Places that no call uses. Without a word to the others for too long, they may have been given to others. */
   #free(): number {
-    if (performance.now() - this.#toldAt > PLACES_LEASE_MS - TELL_MS) this.#has = this.#used;
+    if (monotonic() - this.#toldAt > PLACES_LEASE_MS - TELL_MS) this.#has = this.#used;
     return this.#has - this.#used;
   }
 
   #use(): void {
     this.#used += 1;
-    this.#usedAt = performance.now();
+    this.#usedAt = monotonic();
   }
 
   #giveBack(): void {
     this.#used -= 1;
-    this.#usedAt = performance.now();
+    this.#usedAt = monotonic();
     const { othersWait, share } = this.#given;
     if (othersWait && this.#has > Math.floor(share)) {
       this.#has -= 1;
@@ -96,9 +97,9 @@ export class SharedPlaces {
   }
 
   async #tell(): Promise<void> {
-    const isIdle = this.#waiters.count === 0 && performance.now() - this.#usedAt > KEEP_MS;
+    const isIdle = this.#waiters.count === 0 && monotonic() - this.#usedAt > KEEP_MS;
     if (isIdle) this.#has = this.#used;
-    const [begun, keeps] = [performance.now(), this.#has];
+    const [begun, keeps] = [monotonic(), this.#has];
     const asked = { holder: this.#holder, most: this.#most, keeps, waits: this.#waiters.count };
     const given = await this.#state.update(this.#key, (state: Parameters<typeof takePlaces>[0], now) =>
       takePlaces(state, asked, now),
@@ -110,20 +111,19 @@ export class SharedPlaces {
 
   /** Asks again while it waits; tells that it still holds what it holds, or gives back what it does not use. */
   #later(): void {
-    clearTimeout(this.#timer);
+    cancel(this.#timer);
     if (this.#waiters.count === 0 && this.#has === 0) return;
     const idleMs = this.#has > this.#used ? KEEP_MS : TELL_MS;
     const ms = this.#waiters.count > 0 ? ASK_MS * (0.5 + Math.random()) : Math.min(idleMs + 1, TELL_MS);
-    this.#timer = setTimeout(() => this.#ask(), ms);
-    this.#timer.unref();
+    this.#timer = after(ms, () => this.#ask()).unref();
   }
 
   async #leave(): Promise<void> {
     if (this.#has === 0 && !this.#asking) return;
     await this.#asking;
-    clearTimeout(this.#timer);
+    cancel(this.#timer);
     this.#has = this.#used;
     await this.#tell();
-    clearTimeout(this.#timer);
+    cancel(this.#timer);
   }
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { monotonic, pause } from "../clock.ts";
 import { takeStarts } from "./shared-counts.ts";
 import type { SharedState } from "./shared-state.ts";
 import { Waiters } from "./waiters.ts";
@@ -42,7 +43,7 @@ export class SharedStarts {
   }
 
   #use(): boolean {
-    if (this.#given.left === 0 || performance.now() >= this.#given.until) return false;
+    if (this.#given.left === 0 || monotonic() >= this.#given.until) return false;
     this.#given.left -= 1;
     return true;
   }
@@ -59,7 +60,7 @@ export class SharedStarts {
     while (this.#waiters.count > 0) {
       const waitMs = await this.#more().catch(() => RETRY_MS);
       while (this.#waiters.count > 0 && this.#use()) this.#waiters.next();
-      if (this.#waiters.count > 0) await new Promise((resolve) => void setTimeout(resolve, waitMs));
+      if (this.#waiters.count > 0) await pause(waitMs);
     }
   }
 
@@ -74,7 +75,7 @@ export class SharedStarts {
     this.#given.left = 0;
     const asked = { id: randomUUID(), most, perMs, usableMs: this.#usableMs, wants, unused };
     // What is given may be used from now on at most: the answer may be late.
-    const begun = performance.now();
+    const begun = monotonic();
     const given = await this.#state.update(this.#key, (state: Parameters<typeof takeStarts>[0], now) =>
       takeStarts(state, asked, now),
     );

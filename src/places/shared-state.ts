@@ -1,3 +1,5 @@
+import { now } from "../clock.ts";
+
 /** What a change of a state makes of it, and what its caller gets. */
 export interface Changed<State, Result> {
   readonly state: State;
@@ -26,7 +28,7 @@ export class ProcessState implements SharedState {
     key: string,
     change: (state: State | undefined, now: number) => Changed<State, Result>,
   ): Promise<Result> {
-    const { state, result } = change(this.#states.get(key) as State | undefined, Date.now());
+    const { state, result } = change(this.#states.get(key) as State | undefined, now());
     this.#states.set(key, state);
     return result;
   }

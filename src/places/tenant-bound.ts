@@ -1,3 +1,5 @@
+import { monotonic } from "../clock.ts";
+
 /** From so many engines or places on, one is always left for other tenants: it is a small part of all. */
 const MANY = 8;
 /** With fewer, how long one is left for other tenants after another tenant has come, in milliseconds. */
@@ -27,14 +29,14 @@ export class TenantBound {
 
   see(tenant: string): void {
     if (this.#latest && this.#latest.tenant !== tenant) this.#before = this.#latest;
-    this.#latest = { tenant, at: performance.now() };
+    this.#latest = { tenant, at: monotonic() };
   }
 
   of(tenant: string): number {
     if (this.#perTenant !== undefined) return this.#perTenant;
     if (this.#all === 1 || this.#all === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY;
     const other = this.#latest?.tenant === tenant ? this.#before : this.#latest;
-    const isShared = this.#all >= MANY || (other !== undefined && performance.now() - other.at < OTHERS_MS);
+    const isShared = this.#all >= MANY || (other !== undefined && monotonic() - other.at < OTHERS_MS);
     return isShared ? this.#all - 1 : Number.POSITIVE_INFINITY;
   }
 }

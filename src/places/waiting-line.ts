@@ -1,3 +1,4 @@
+import { monotonic } from "../clock.ts";
 import { TenantBound } from "./tenant-bound.ts";
 
 /** How long a program that has begun lets others of its tenant begin before it, in milliseconds. */
@@ -34,7 +35,7 @@ class Arrivals<Waiter> {
   length = 0;
 
   add(waiter: Waiter): Link<Waiter> {
-    const link = { waiter, since: performance.now(), before: this.last, after: undefined };
+    const link = { waiter, since: monotonic(), before: this.last, after: undefined };
     if (this.last) this.last.after = link;
     else this.first = link;
     this.last = link;
@@ -57,7 +58,7 @@ interface OwnLine<Waiter> {
   readonly fresh: Arrivals<Waiter>;
 }
 
-const waitedMs = ({ since }: Link<unknown>): number => performance.now() - since;
+const waitedMs = ({ since }: Link<unknown>): number => monotonic() - since;
 const lengthOf = ({ begun, fresh }: OwnLine<unknown>): number => begun.length + fresh.length;
 
 /**

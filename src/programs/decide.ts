@@ -1,3 +1,4 @@
+import { now } from "../clock.ts";
 import { optionError, PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { isHeadMoved } from "../journal/execution-log.ts";
@@ -101,7 +102,7 @@ function* recordsSliced(
   { header, find: findCall, grants }: Decidable,
   { decisions = {}, results = {} }: Said,
 ): SlicedWork<readonly OutsideRecord[]> {
-  const at = Date.now();
+  const at = now();
   const { execution, limits } = header;
   const records: OutsideRecord[] = [];
   const find = (id: string): UnansweredCall => {

@@ -1,3 +1,4 @@
+import { now } from "../clock.ts";
 import { PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "../journal/execution-id.ts";
 import { storeOf } from "../redaction/redacting-journal.ts";
@@ -35,7 +36,7 @@ export function neededBy({ ended, needs }: ExecutionSummary, driven: boolean): W
 
 /** When a lease ends that a driver holds, in milliseconds since 1970; undefined if it has ended. */
 export function leasedUntil(lease: Lease | undefined): number | undefined {
-  return lease && lease.until > Date.now() ? lease.until : undefined;
+  return lease && lease.until > now() ? lease.until : undefined;
 }
 
 /** Rejects with `execution_driven` while a driver holds the lease. */

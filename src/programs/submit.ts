@@ -1,6 +1,7 @@
 /*
  * Submits a program: stores the header of its execution, without a driver, so that a worker of the fleet takes it up.
  */
+import { now } from "../clock.ts";
 import { PortcullisError } from "../errors.ts";
 import { type NewProgram, programHeader, readEarlierOf, refuseReservedName } from "./execute.ts";
 import type { Ending } from "./outcome.ts";
@@ -34,7 +35,7 @@ export async function submit(scope: Scope, source: string, { execution, result, 
     const head = await journal.create(header);
     if (prepared.ok) return;
     const ending: Ending = { type: "failed", fault: prepared.fault };
-    await journal.append(execution, head, [{ type: "outcome", outcome: JSON.stringify(ending), at: Date.now() }]);
+    await journal.append(execution, head, [{ type: "outcome", outcome: JSON.stringify(ending), at: now() }]);
   } catch (error) {
     if (!PortcullisError.is(error)) throw error;
     // A worker was faster, and finds the same fault.

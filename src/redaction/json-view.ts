@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers/promises";
+import { nextTurn } from "../clock.ts";
 import { JsonScanner, QUOTE } from "../values/json/json-scanner.ts";
 import { parsedJson } from "../values/json/json-text.ts";
 import type { RedactField } from "./redact-option.ts";
@@ -41,7 +41,7 @@ export async function* viewsOf(json: string): AsyncGenerator<JsonView> {
     const isOver = reader.readUntil(reader.at + SLICE_LENGTH);
     if (isOver || reader.isFull) yield reader.take();
     if (isOver) return;
-    await setImmediate();
+    await nextTurn();
   }
 }
 

@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers/promises";
+import { monotonic, nextTurn } from "../clock.ts";
 import { PortcullisError } from "../errors.ts";
 import { findNamed } from "./named-secrets.ts";
 import { findKeys, KEY_KINDS } from "./private-keys.ts";
@@ -70,15 +70,15 @@ export function redactSecrets(): Redact {
 
 /** Gives other work the thread. */
 class Pace {
-  #since = performance.now();
+  #since = monotonic();
 
   get isDue(): boolean {
-    return performance.now() - this.#since > SLICE_MS;
+    return monotonic() - this.#since > SLICE_MS;
   }
 
   async rest(): Promise<void> {
-    await setImmediate();
-    this.#since = performance.now();
+    await nextTurn();
+    this.#since = monotonic();
   }
 }
 

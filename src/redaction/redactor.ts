@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from "node:crypto";
+import { after } from "../clock.ts";
 import { PortcullisError } from "../errors.ts";
 import { markOf, readFindings } from "./findings.ts";
 import { type Segment, viewsOf } from "./json-view.ts";
@@ -89,18 +90,14 @@ export class Redactor {
 
   /** Undefined if the function has failed. */
   async #find(request: RedactRequest): Promise<readonly RedactFinding[] | undefined> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(tookTooLong()), REDACT_MS);
-    });
+    const late = Promise.withResolvers<never>();
+    using _ = after(REDACT_MS, () => late.reject(tookTooLong()));
     try {
-      const given: unknown = await Promise.race([late, (async () => this.#redact(request))()]);
+      const given: unknown = await Promise.race([late.promise, (async () => this.#redact(request))()]);
       return readFindings(given, request.text.length);
     } catch (error) {
       this.#onFailed(error);
       return undefined;
-    } finally {
-      clearTimeout(timer);
     }
   }
 }

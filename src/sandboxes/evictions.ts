@@ -1,3 +1,4 @@
+import { after, cancel, monotonic, type Timer } from "../clock.ts";
 import type { Offer } from "./sandbox.ts";
 
 /** How often free memory is looked at while programs wait in their places, in milliseconds. */
@@ -35,7 +36,7 @@ export class Evictions<Place> {
   readonly #options: EvictionOptions<Place>;
   /** The program that has waited longest first. */
   readonly #offers = new Map<Place, Offered>();
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
 
   constructor(options: EvictionOptions<Place>) {
@@ -46,7 +47,7 @@ export class Evictions<Place> {
   offer(place: Place, tenant: string, { costMs, earnedMs }: Offer): void {
     const { evict, evictAfterMs, changeMs } = this.#options;
     if (evict === "never") return;
-    const since = performance.now();
+    const since = monotonic();
     const from = since + Math.max(0, costMs + changeMs - earnedMs);
     this.#offers.delete(place);
     this.#offers.set(place, { tenant, since, from });
@@ -74,7 +75,7 @@ export class Evictions<Place> {
    * `onChange` is called once one may be taken.
    */
   longest(mayTake: (tenant: string) => boolean): Place | undefined {
-    const now = performance.now();
+    const now = monotonic();
     for (const [place, { tenant, from }] of this.#offers) {
       if (!mayTake(tenant)) continue;
       if (from <= now) return place;
@@ -92,18 +93,18 @@ export class Evictions<Place> {
     if (time >= this.#timerAt) return;
     this.#stop();
     this.#timerAt = time;
-    this.#timer = setTimeout(() => this.#look(), Math.max(0, Math.ceil(time - performance.now()))).unref();
+    this.#timer = after(time - monotonic(), () => this.#look()).unref();
   }
 
   #stop(): void {
-    clearTimeout(this.#timer);
+    cancel(this.#timer);
     this.#timerAt = Number.POSITIVE_INFINITY;
   }
 
   #look(): void {
     const { evictAfterMs = Number.POSITIVE_INFINITY, onDue, onChange, isShort } = this.#options;
     this.#stop();
-    const now = performance.now();
+    const now = monotonic();
     for (const [place, { since, from }] of this.#offers) {
       const dueAt = Math.max(from, since + evictAfterMs);
       if (dueAt <= now) onDue(place, "time");

@@ -1,3 +1,5 @@
+import { monotonic } from "../clock.ts";
+
 /** How long the event loop is kept awake for a guest's reply, in milliseconds. */
 const SPIN_MS = 0.1;
 
@@ -30,13 +32,13 @@ export class DueReply {
  * of several guests are due, the loop does not stay awake: it would take the core of one of them.
  */
 export function keepAwake(): void {
-  until = performance.now() + SPIN_MS;
+  until = monotonic() + SPIN_MS;
   if (spinning || due > 1) return;
   spinning = true;
   setImmediate(spin);
 }
 
 function spin(): void {
-  spinning = due <= 1 && performance.now() < until;
+  spinning = due <= 1 && monotonic() < until;
   if (spinning) setImmediate(spin);
 }

@@ -1,3 +1,4 @@
+import { now } from "../clock.ts";
 import type { FleetFigures } from "../fleet/figures/figures.ts";
 import type { Gauge } from "../telemetry/metric-table.ts";
 
@@ -6,7 +7,7 @@ const MOST_TENANTS = 200;
 const OTHERS = { "otel.metric.overflow": true };
 
 /** The figures of a fleet as `/metrics` tells them. They are missing, but for `up`, if the database does not tell them. */
-export function fleetGauges(figures: FleetFigures | undefined, now = Date.now()): readonly Gauge[] {
+export function fleetGauges(figures: FleetFigures | undefined): readonly Gauge[] {
   const gauge = (name: string, description: string, unit: string, read: Gauge["read"], more = {}): Gauge => ({
     name: `portcullis.fleet.${name}`,
     description,
@@ -25,7 +26,7 @@ export function fleetGauges(figures: FleetFigures | undefined, now = Date.now())
       queued.map(({ wakes, of }) => [wakes, of]),
     ),
     gauge("oldest_wait", "Time that the first of them has waited for a worker, by tenant.", "s", () =>
-      queued.map(({ since, of }) => [Math.max(0, now - since) / 1000, of]),
+      queued.map(({ since, of }) => [Math.max(0, now() - since) / 1000, of]),
     ),
     gauge("workers", "Workers that have told of themselves.", "{worker}", () => [[workers]]),
     gauge("places", "Executions that workers drive, and that they have room for.", "{execution}", () => [

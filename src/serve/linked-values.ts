@@ -3,6 +3,7 @@
  * the client that the value belongs to reads it by the link.
  */
 import { randomUUID } from "node:crypto";
+import { now } from "../clock.ts";
 
 export interface LinkedValue {
   readonly uri: string;
@@ -40,7 +41,7 @@ export class LinkedValues {
     this.#dropOld();
     this.#makeRoom((entry) => entry.principal === principal, OWN_BYTES - bytes, OWN_VALUES - 1);
     this.#makeRoom(() => true, ALL_BYTES - bytes, Number.POSITIVE_INFINITY);
-    this.#entries.set(uri, { uri, name, bytes, principal, text: Buffer.from(text), until: Date.now() + KEPT_MS });
+    this.#entries.set(uri, { uri, name, bytes, principal, text: Buffer.from(text), until: now() + KEPT_MS });
     return { uri, name, bytes };
   }
 
@@ -64,9 +65,9 @@ export class LinkedValues {
   }
 
   #dropOld(): void {
-    const now = Date.now();
+    const at = now();
     for (const { uri, until } of this.#entries.values()) {
-      if (until > now) return;
+      if (until > at) return;
       this.#entries.delete(uri);
     }
   }

@@ -1,4 +1,5 @@
 import type { Attributes, Context } from "@opentelemetry/api";
+import { monotonic } from "../clock.ts";
 import type { Contents } from "./contents.ts";
 import type { FigureSink } from "./metric-table.ts";
 import type { Otel } from "./otel.ts";
@@ -74,7 +75,7 @@ class OtelCallSpan implements CallSpan {
   }
 
   run<Value>(handler: () => Value): Value {
-    this.#started = performance.now();
+    this.#started = monotonic();
     this.#span.set({ "portcullis.call.wait_ms": Math.round(this.#span.seconds * 1000) });
     return this.#span.run(handler);
   }
@@ -90,7 +91,7 @@ class OtelCallSpan implements CallSpan {
     const late = this.#span.end(outcome === "aborted" ? "aborted" : code);
     if (late) this.#onLate(late);
     if (outcome === "waiting") return;
-    const seconds = this.#started === undefined ? undefined : (performance.now() - this.#started) / 1000;
+    const seconds = this.#started === undefined ? undefined : (monotonic() - this.#started) / 1000;
     const attributes = { ...toolAttributes(tool), ...failureAttributes(code) };
     if (seconds !== undefined) figures.note("toolDuration", seconds, attributes);
     countCall(this.#parts, tool, end);

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { pause } from "../clock.ts";
 import { hasSdk, loadOtel } from "./sdk-switch.ts";
 import { safely } from "./otel.ts";
 
@@ -17,7 +17,7 @@ export async function flushTelemetry(withinMs: number): Promise<void> {
   if (!otel) return;
   const providers = [otel.trace.getTracerProvider(), otel.metrics.getMeterProvider()] as readonly Provider[];
   const flushing = providers.map((provider) => safely(otel, () => flush(provider), Promise.resolve()));
-  await Promise.race([Promise.allSettled(flushing), sleep(withinMs)]);
+  await Promise.race([Promise.allSettled(flushing), pause(withinMs)]);
 }
 
 async function flush(provider: Provider): Promise<void> {

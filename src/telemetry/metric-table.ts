@@ -1,4 +1,5 @@
 import type { Attributes } from "@opentelemetry/api";
+import { monotonic, now } from "../clock.ts";
 import { sumLoads } from "./process-load.ts";
 
 /** A metric, named by the conventions of OpenTelemetry. */
@@ -134,6 +135,9 @@ export function eventStreams(count: () => number): Gauge {
   };
 }
 
+/** Seconds since 1970, by the clock as it was when this was loaded. */
+const STARTED_AT = Math.round((now() - monotonic()) / 1000);
+
 /** Under the names that clients of Prometheus give them. */
 export const PROCESS: readonly Gauge[] = [
   {
@@ -146,7 +150,7 @@ export const PROCESS: readonly Gauge[] = [
     name: "process.start_time",
     description: "Start of the process since 1970.",
     unit: "s",
-    read: () => [[Math.round(performance.timeOrigin / 1000)]],
+    read: () => [[STARTED_AT]],
   },
 ];
 

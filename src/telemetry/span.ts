@@ -1,4 +1,5 @@
 import type { Attributes, Context, Link, Span, SpanKind } from "@opentelemetry/api";
+import { monotonic, now } from "../clock.ts";
 import { inContext, type Otel, parseTraceParent, placeOf, safely, SCOPE } from "./otel.ts";
 
 export interface SpanStart {
@@ -14,7 +15,7 @@ export class SafeSpan {
   readonly #context: Context;
   readonly #span: Span | undefined;
   readonly #contents: Promise<void>[] = [];
-  readonly #since = performance.now();
+  readonly #since = monotonic();
   #attributes: Attributes = {};
 
   /** Begins the span below `parent`. */
@@ -41,7 +42,7 @@ export class SafeSpan {
 
   /** Seconds since the span began. */
   get seconds(): number {
-    return (performance.now() - this.#since) / 1000;
+    return (monotonic() - this.#since) / 1000;
   }
 
   run<Value>(work: () => Value): Value {
@@ -61,9 +62,8 @@ export class SafeSpan {
   /** Ends the span, with `code` as its `error.type`. Returns a promise if a content is still being redacted. */
   end(code?: string): void | Promise<void> {
     if (code !== undefined) this.set({ "error.type": code });
-    // Milliseconds since 1970: the SDK takes small numbers for times of `performance.now()`.
     if (this.#contents.length === 0) return this.#end(code);
-    const at = performance.timeOrigin + performance.now();
+    const at = now();
     return Promise.allSettled(this.#contents).then(() => this.#end(code, at));
   }
 

@@ -1,3 +1,4 @@
+import { monotonic } from "../clock.ts";
 import type { Lane } from "./slice-scheduler.ts";
 
 /** Time of the host's thread before a reader asks for another slice, in milliseconds. */
@@ -13,10 +14,10 @@ export class Slices {
   }
 
   async next(): Promise<void> {
-    if (performance.now() < this.#until) return;
+    if (monotonic() < this.#until) return;
     const turn = this.#lane.run(() => undefined);
     if (turn) await turn;
-    this.#until = performance.now() + SLICE_MS;
+    this.#until = monotonic() + SLICE_MS;
   }
 }
 

@@ -1,3 +1,5 @@
+import { monotonic } from "../clock.ts";
+
 /**
  * Time for sliced work in one turn of the event loop, including the callbacks it triggers, in milliseconds. Work beyond
  * that waits for the next turn.
@@ -19,7 +21,7 @@ export interface LoopClock {
 }
 
 const NODE_CLOCK: LoopClock = {
-  now: () => performance.now(),
+  now: () => monotonic(),
   nextTurn: (callback) => void setImmediate(callback),
   // A tick set by a microtask runs only when no microtask is left; any other tick runs before the microtasks.
   settled: (callback) => queueMicrotask(() => process.nextTick(callback)),

@@ -1,3 +1,5 @@
+import { monotonic } from "../clock.ts";
+
 /** Measures, by looks at short intervals, how long work waits for approvals or a locked journal. */
 export class WaitedTime {
   #ms = 0;
@@ -10,7 +12,7 @@ export class WaitedTime {
   }
 
   look(waits: boolean): void {
-    const now = performance.now();
+    const now = monotonic();
     if (waits && this.#waited) this.#ms += now - this.#lookedAt;
     this.#waited = waits;
     this.#lookedAt = now;

@@ -26,7 +26,7 @@ export interface Tick {
 type Going = Pick<ExecutionView, "state" | "driven" | "startedAt" | "lastAt">;
 
 /** The time of an execution; up to now if it goes on, or waits. */
-export function timeOf({ state, driven, startedAt: from, lastAt }: Going, now = Date.now()): Time {
+export function timeOf({ state, driven, startedAt: from, lastAt }: Going, now: number): Time {
   const goesOn = state === "waiting" || (state === "running" && driven);
   return { from, until: Math.max(from + 1, lastAt, goesOn ? now : 0) };
 }

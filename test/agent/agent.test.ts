@@ -7,6 +7,7 @@ import { checkTranscript } from "../../src/agent/check-transcript.ts";
 import type { Sandbox } from "../../src/sandboxes/index.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedTurn } from "../../src/testing.ts";
 import { holdCalls, idle, makeTool } from "../gate/open-session.ts";
+import { manualClock } from "../support/clock.ts";
 import { signal } from "../support/tools.ts";
 import { resultsBefore, talk } from "./talk.ts";
 
@@ -399,16 +400,12 @@ test("a call that misses the provider's deadline is given up, the program gets a
 });
 
 test("a deadline that is far away, or was met, has no effect", async () => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-  try {
-    const slow = makeTool({ handler: async () => (await vi.advanceTimersByTimeAsync(1000), "done") });
-    const calls = [{ tool: "t", caller: "programmatic" as const, answerBy: Number.MAX_SAFE_INTEGER }];
-    const talked = await talk([{ calls }, { text: "Done." }], { tools: [slow], programs: "hosted" });
-    expect(resultsBefore(talked, 1)).toMatchObject([{ text: '"done"' }]);
-    expect(vi.getTimerCount()).toBe(0);
-  } finally {
-    vi.useRealTimers();
-  }
+  const clock = manualClock();
+  const slow = makeTool({ handler: async () => (await clock.advance(1000), "done") });
+  const calls = [{ tool: "t", caller: "programmatic" as const, answerBy: Number.MAX_SAFE_INTEGER }];
+  const talked = await talk([{ calls }, { text: "Done." }], { tools: [slow], programs: "hosted" });
+  expect(resultsBefore(talked, 1)).toMatchObject([{ text: '"done"' }]);
+  expect(clock.timers).toBe(0);
 });
 
 // ---- endings ---------------------------------------------------------------------------------------------------

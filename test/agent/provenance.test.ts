@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { z } from "zod";
 import { createRuntime, defineTool, fromAiSdk } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
@@ -7,6 +7,7 @@ import { callBoundaries, programBoundaries } from "../../src/agent/prompt/limit-
 import { DEFAULT_LIMITS } from "../../src/programs/limits.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
+import { changedClock } from "../support/clock.ts";
 import { timeless } from "../support/timeless.ts";
 import { resultsBefore, talk, type TalkOptions } from "./talk.ts";
 
@@ -95,8 +96,7 @@ test("nothing is told of the source of a tool that the model must not know of", 
 test("every result of a transcript has the time of its record", async () => {
   let at = Date.now();
   // Each look at the clock is a millisecond later than the one before.
-  const now = vi.spyOn(Date, "now").mockImplementation(() => (at += 1));
-  onTestFinished(() => now.mockRestore());
+  changedClock({ now: () => (at += 1) });
   const script = [{ ...CALL, programs: ["return 1"] }, { calls: [{ id: "c9", tool: "none" }] }];
   const { records, transcript } = await talk(script, { tools: [direct()], maxTurns: 2, wrapUp: false });
   const times = records.flatMap((record) => (record.type === "message" && record.from === "host" ? [record.at] : []));

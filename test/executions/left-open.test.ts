@@ -1,4 +1,4 @@
-import { afterEach, expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { createRuntime } from "../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import type { Model } from "../../src/models/model.ts";
@@ -6,9 +6,8 @@ import { ServedModels } from "../../src/serve/served-models.ts";
 import { LocalDriving } from "../../src/serve/driving/local-driving.ts";
 import { ServerRuns } from "../../src/serve/server-runs.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../src/testing.ts";
+import { settableClock } from "../support/clock.ts";
 import { payTool } from "../support/tools.ts";
-
-afterEach(() => void vi.useRealTimers());
 
 const { tool: pay } = payTool();
 
@@ -131,7 +130,7 @@ test.each([
   ["a call", direct],
   ["a call of its program", known],
 ])("a conversation that was left waiting is taken up once %s has waited for too long", async (_, model) => {
-  vi.useFakeTimers({ toFake: ["Date"] });
+  const clock = settableClock();
   const { journal, readNow } = countedReads();
   const clients = await runtimeOf(journal);
   await clients.agent({ model, task: "Pay.", execution: "one", limits: { waitMs: 60_000 } });
@@ -139,9 +138,9 @@ test.each([
   const recover = () => Array.fromAsync(runtime.recover({ model: () => model }));
   expect(await recover()).toEqual([]);
   readNow();
-  vi.advanceTimersByTime(59_000);
+  clock.jump(59_000);
   expect(await recover()).toEqual([]);
   expect(readNow()).toEqual([]);
-  vi.advanceTimersByTime(2000);
+  clock.jump(2000);
   expect(await recover()).toMatchObject([{ execution: "one", ending: { type: "answered" } }]);
 });

@@ -1,4 +1,4 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { z } from "zod";
 import { createFleet } from "../../src/fleet/index.ts";
 import type { Fleet } from "../../src/fleet/fleet.ts";
@@ -6,6 +6,7 @@ import type { Taking, Wake, WakeTaker } from "../../src/fleet/queue/wake-queue.t
 import { createRuntime, defineTool, type Runtime } from "../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/testing.ts";
+import { manualClock } from "../support/clock.ts";
 import { MemoryQueue } from "./memory-queue.ts";
 
 /** Longer than any test: what is not woken does not go on. */
@@ -190,13 +191,9 @@ test("a worker that cannot begin leaves nothing behind", async () => {
   const fleet = join();
   await using runtime = await open(fleet);
   queue.refusal = new Error("no such queue");
-  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
-  try {
-    await expect(runtime.work({ reconcileMs: NEVER_MS })).rejects.toThrow("no such queue");
-    expect(vi.getTimerCount()).toBe(0);
-  } finally {
-    vi.useRealTimers();
-  }
+  const clock = manualClock();
+  await expect(runtime.work({ reconcileMs: NEVER_MS })).rejects.toThrow("no such queue");
+  expect(clock.timers).toBe(0);
   expect(fleet.parts.journal.workers.size).toBe(0);
 });
 

@@ -1,9 +1,10 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { createMcpHandler, InMemoryTransport, McpServer } from "@modelcontextprotocol/server";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createRuntime, defineTool, type Runtime } from "../../src/index.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
 import { z } from "zod";
+import { manualClock } from "../support/clock.ts";
 
 const paid: number[] = [];
 const needsApproval = { allowedCallers: ["programmatic"], effect: "write", approval: "always" } as const;
@@ -189,10 +190,9 @@ test("a program whose client does not come back is cancelled", async () => {
     },
   });
   const call = loopOf(runtime);
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const clock = manualClock();
   const { requestState } = (await call(code, contextOf(undefined))) as unknown as Asked;
-  vi.advanceTimersByTime(10 * 60 * 1000);
-  vi.useRealTimers();
+  clock.pass(10 * 60 * 1000);
   expect(await ended.promise).toBe("cancelled");
   expect(await call(code, contextOf(requestState, { "1": yes }))).toMatchObject({ isError: true });
 });
@@ -201,13 +201,12 @@ test("requests that are repeated at once leave one time to answer, counted from 
   await using runtime = await open();
   const call = loopOf(runtime);
   paid.length = 0;
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const clock = manualClock();
   const { requestState } = (await call(code, contextOf(undefined))) as unknown as Asked;
   await Promise.all([1, 2, 3].map(() => call(code, contextOf(requestState))));
-  vi.advanceTimersByTime(9 * 60 * 1000);
+  clock.pass(9 * 60 * 1000);
   await call(code, contextOf(requestState));
-  vi.advanceTimersByTime(9 * 60 * 1000);
-  vi.useRealTimers();
+  clock.pass(9 * 60 * 1000);
   expect(await call(code, contextOf(requestState, { "1": yes }))).toMatchObject({ content: [{ text: '"paid 1"' }] });
   expect(paid).toEqual([1]);
 });

@@ -1,9 +1,10 @@
 import { Client } from "@modelcontextprotocol/client";
 import { InMemoryTransport, McpServer } from "@modelcontextprotocol/server";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import type { Approve } from "../../src/index.ts";
 import { scriptedModel } from "../../src/testing.ts";
+import { type ManualClock, manualClock } from "../support/clock.ts";
 import { openRefunds, THREE } from "./approval/rules.ts";
 import { anthropicClient } from "./models/anthropic.ts";
 
@@ -15,8 +16,10 @@ import { anthropicClient } from "./models/anthropic.ts";
 const TEN_MINUTES = 600_000;
 const PAID = ["paid 1", "paid 2", "paid 3"];
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
-afterEach(() => void vi.useRealTimers());
+let clock: ManualClock;
+beforeEach(() => {
+  clock = manualClock();
+});
 
 /** Answers after ten minutes. */
 const slowly = () => {
@@ -24,7 +27,7 @@ const slowly = () => {
   const approve: Approve = async ({ callId }) => {
     asked.push(callId);
     await new Promise((resolve) => setImmediate(resolve));
-    vi.setSystemTime(Date.now() + TEN_MINUTES);
+    clock.pass(TEN_MINUTES);
     return true;
   };
   return { asked, approve };
@@ -61,7 +64,7 @@ test("a conversation that waits in the journal, in a process for each approval, 
   }
   let answer: string | undefined;
   for (const _ of PAID) {
-    vi.setSystemTime(Date.now() + TEN_MINUTES);
+    clock.pass(TEN_MINUTES);
     await using refunds = await open();
     const { ending } = await refunds.runtime.resumeAgent("talk", { model: script() });
     const [first] = ending.type === "waiting" ? ending.approvals : [];
@@ -98,7 +101,7 @@ test("an MCP client is asked three times within one call, which its model made w
   let asked = 0;
   client.setRequestHandler("elicitation/create", async () => {
     asked += 1;
-    vi.setSystemTime(Date.now() + TEN_MINUTES);
+    clock.pass(TEN_MINUTES);
     return { action: "accept", content: { allow: true } };
   });
   const [one, other] = InMemoryTransport.createLinkedPair();

@@ -9,6 +9,7 @@ import { scriptedModel } from "../../src/testing.ts";
 import { countTokens } from "../../src/tools/count-tokens.ts";
 import type { Tool } from "../../src/tools/tool.ts";
 import { PROGRAM_SCHEMA } from "../../src/models/turn/program-input.ts";
+import { manualClock } from "../support/clock.ts";
 import { createPythonProcessSandbox, PYTHON } from "../support/python-process-sandbox.ts";
 import { tool } from "../support/tools.ts";
 import { catalogueTools } from "../tools/search/catalogue-tools.ts";
@@ -289,22 +290,18 @@ test.each([
 });
 
 test("an `embed` that does not answer holds up its own search for ten seconds, and no later one for ever", async () => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-  try {
-    const hangs = vi.fn(() => new Promise<never>(() => {}));
-    await using runtime = await createRuntime({
-      tools: TOOLS,
-      sandbox: createMemorySandbox(),
-      search: { embed: hangs },
-    });
-    for (let search = 0; search < 2; search += 1) {
-      const searching = runtime.searchTools("invoices").catch((error: Error) => error.message);
-      await vi.waitFor(() => expect(hangs).toHaveBeenCalledTimes(search + 1));
-      await vi.advanceTimersByTimeAsync(10_000);
-      expect(await searching).toContain("it did not answer within 10000 ms");
-    }
-  } finally {
-    vi.useRealTimers();
+  const clock = manualClock();
+  const hangs = vi.fn(() => new Promise<never>(() => {}));
+  await using runtime = await createRuntime({
+    tools: TOOLS,
+    sandbox: createMemorySandbox(),
+    search: { embed: hangs },
+  });
+  for (let search = 0; search < 2; search += 1) {
+    const searching = runtime.searchTools("invoices").catch((error: Error) => error.message);
+    await vi.waitFor(() => expect(hangs).toHaveBeenCalledTimes(search + 1));
+    await clock.advance(10_000);
+    expect(await searching).toContain("it did not answer within 10000 ms");
   }
 });
 

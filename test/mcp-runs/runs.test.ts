@@ -1,15 +1,16 @@
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import type { Elicitation } from "../../src/mcp-runs/asking.ts";
 import type { McpRequest } from "../../src/mcp-runs/request.ts";
 import { textResult } from "../../src/mcp-runs/result.ts";
 import type { RunWork } from "../../src/mcp-runs/run.ts";
 import { type McpCall, McpRuns } from "../../src/mcp-runs/runs.ts";
 import { digestOf, Seal } from "../../src/mcp-runs/seal.ts";
+import { type ManualClock, manualClock } from "../support/clock.ts";
 
-beforeEach(
-  () => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "Date"] }),
-);
-afterEach(() => void vi.useRealTimers());
+let clock: ManualClock;
+beforeEach(() => {
+  clock = manualClock();
+});
 
 const request = (more: Partial<McpRequest> = {}): McpRequest => ({
   signal: undefined,
@@ -55,7 +56,7 @@ test("a client is told of a run that makes no calls at least every ten seconds, 
   );
   for (let seconds = 0; seconds < 60; seconds += 10) {
     const before = told.length;
-    await vi.advanceTimersByTimeAsync(10_000);
+    await clock.advance(10_000);
     expect(told.length).toBeGreaterThan(before);
   }
   resolve();
@@ -74,7 +75,7 @@ test("a run whose client does not come back leaves its questions to others, wher
   const first = await runs.handle(callOf(start, { id: "one" }), request({ asking: rounds }));
   expect(first).toMatchObject({ resultType: "input_required" });
   expect(runs.find("one", "ann")).toBeDefined();
-  await vi.advanceTimersByTimeAsync(10 * 60 * 1000);
+  await clock.advance(10 * 60 * 1000);
   expect(await ended.promise).toEqual(textResult('"later"'));
   expect(runs.find("one", "ann")).toBeUndefined();
 });
@@ -203,7 +204,7 @@ test.each([
   if (name === "by rounds") await first;
   else await expect.poll(() => runs.find("run", "ann")?.questions.size).toBe(1);
   const joined = runs.handle(call, request());
-  await vi.advanceTimersByTimeAsync(60_000);
+  await clock.advance(60_000);
   expect(await joined).toEqual(textResult("still runs"));
   expect(runs.find("run", "ann")?.questions.size).toBe(1);
 });
@@ -224,6 +225,6 @@ test("a sealed call opens for its principal and its request, for an hour, and wi
     expect(seal.open(Buffer.from(changed).toString("base64url"), { principal: "ann", digest })).toBeUndefined();
   }
   expect(seal.seal({ run: "run-1", principal: "ann", digest, round: 3 })).not.toBe(state);
-  vi.advanceTimersByTime(60 * 60 * 1000);
+  clock.pass(60 * 60 * 1000);
   expect(seal.open(state, { principal: "ann", digest })).toBeUndefined();
 });

@@ -18,5 +18,5 @@ test.each([
   ],
   [{ untilMs: at(2026, 10, 27, 9, 5) }, undefined, "any number of calls, until 2026-11-27 09:05"],
 ])("%j is said as a person says it", (grant, tool, text) => {
-  expect(grantText(grant, tool, noon)).toBe(text);
+  expect(grantText(grant, noon, tool)).toBe(text);
 });

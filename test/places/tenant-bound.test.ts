@@ -1,6 +1,7 @@
 import { array, assert, constantFrom, property } from "fast-check";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { WaitingLine } from "../../src/places/waiting-line.ts";
+import { manualClock } from "../support/clock.ts";
 
 const NONE: ReadonlyMap<string, number> = new Map();
 
@@ -30,12 +31,11 @@ test("no tenant takes the last one from others that come, however many there are
 });
 
 test("few are one tenant's alone again when no other has come for a while", () => {
-  vi.useFakeTimers({ toFake: ["performance"] });
-  onTestFinished(() => void vi.useRealTimers());
+  const clock = manualClock();
   const line = new WaitingLine<{ tenant: string }>(100, 2);
   const one = new Map([["a", 1]]);
   expect(line.mayHave("b", NONE)).toBe(true);
   expect(line.mayHave("a", one)).toBe(false);
-  vi.advanceTimersByTime(5 * 60_000);
+  clock.pass(5 * 60_000);
   expect(line.mayHave("a", one)).toBe(true);
 });

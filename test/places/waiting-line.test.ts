@@ -1,6 +1,7 @@
 import { array, assert, boolean, constant, constantFrom, nat, oneof, property, record } from "fast-check";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { BEGUN_WAITS_MS, WaitingLine } from "../../src/places/waiting-line.ts";
+import { manualClock } from "../support/clock.ts";
 
 const NONE: ReadonlyMap<string, number> = new Map();
 
@@ -153,15 +154,14 @@ test("the queue is never longer than its limit, and its length is right", () => 
 });
 
 test("a program that has begun is served after those of its tenant that have not, then before them, and is never refused", () => {
-  vi.useFakeTimers({ toFake: ["performance"] });
-  onTestFinished(() => void vi.useRealTimers());
+  const clock = manualClock();
   const { line, refused, add } = lineOf(2, "aab");
   expect(refused).toEqual(["a1"]);
   for (const name of ["first", "second"]) add("a", name, true);
   expect(line.length).toBe(4);
-  vi.advanceTimersByTime(BEGUN_WAITS_MS - 1);
+  clock.pass(BEGUN_WAITS_MS - 1);
   expect(line.first("a")?.name).toBe("a0");
-  vi.advanceTimersByTime(1);
+  clock.pass(1);
   expect(line.first("a")?.name).toBe("first");
   expect(servedBy(line)).toEqual(["first", "b2", "second", "a0"]);
   for (const name of ["first", "second", "third"]) add("a", name, true);

@@ -1,4 +1,4 @@
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { createRuntime } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import type { Header, Journal, JournalRecord } from "../../src/journal/index.ts";
@@ -6,9 +6,9 @@ import { parseRecords } from "../../src/journal/reading/parse-records.ts";
 import { createMemorySandbox } from "../../src/testing.ts";
 import { viewExecution } from "../../src/views/view-execution.ts";
 import { makeTool } from "../gate/open-session.ts";
+import { changedClock, settableClock } from "../support/clock.ts";
 
 const tools = [makeTool({ name: "pay", approval: "always", effect: "write" })];
-afterEach(() => vi.restoreAllMocks());
 
 /** Computes about this long, waits for an approval, and computes again. A program's clock stands still while it computes. */
 const source = (ms: number, times: number) => `
@@ -25,16 +25,15 @@ function open(journal: Journal) {
 
 /** Runs a program to its end, with another driver after each wait. `away`: milliseconds between two drivers. */
 async function ranInSteps(times: number, away: number) {
-  const now = Date.now.bind(Date);
-  let later = 0;
-  vi.spyOn(Date, "now").mockImplementation(() => now() + later);
+  let wall = Date.now();
+  changedClock({ now: () => wall });
   const journal = createMemoryJournal();
   await using first = await open(journal);
   let report = await first.execute(source(20, times));
   const { execution } = report;
   const running = [report.usage.runningMs];
   for (let call = 1; report.outcome.type === "waiting"; call += 1) {
-    later += away;
+    wall += away;
     await using next = await open(journal);
     report = await next.resume(execution, { decisions: { [call]: { allow: true } } });
     running.push(report.usage.runningMs);
@@ -88,8 +87,7 @@ test("a program that was denied after a wait tells how long it waited", async ()
   const options = { tools, journal, sandbox: createMemorySandbox(), approvePrograms: true } as const;
   await using runtime = await createRuntime({ ...options, approve: () => "later" });
   const { execution } = await runtime.execute("return 1;");
-  const now = Date.now.bind(Date);
-  vi.spyOn(Date, "now").mockImplementation(() => now() + 60_000);
+  settableClock().jump(60_000);
   const { usage } = await runtime.resume(execution, { decisions: { program: { allow: false } } });
   expect(usage.approvalMs).toBeGreaterThanOrEqual(60_000);
   const { report } = await runtime.status(execution);

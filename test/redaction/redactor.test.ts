@@ -3,6 +3,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import { Redactor } from "../../src/redaction/redactor.ts";
 import { viewsOf } from "../../src/redaction/json-view.ts";
 import type { Redact } from "../../src/index.ts";
+import { manualClock } from "../support/clock.ts";
 import { finding } from "./redact.ts";
 import { runs } from "../support/all-tests.ts";
 
@@ -129,10 +130,10 @@ function explode(): never {
 }
 
 test("where the function hangs nothing of the text leaves", async () => {
-  vi.useFakeTimers();
+  const clock = manualClock();
   const told = vi.fn();
   const redacting = redactor(() => new Promise(() => {}), told).text("hunter2", about);
-  await vi.advanceTimersByTimeAsync(10_000);
+  await clock.advance(10_000);
   expect((await redacting).text).toBe("[redacted 7 characters: redact failed]");
   expect(told).toHaveBeenCalledOnce();
 });

@@ -1,16 +1,15 @@
 import { array, assert, constantFrom, integer, property, record } from "fast-check";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { WaitAccount } from "../../src/programs/guest/wait-account.ts";
 import { type EvictionOptions, Evictions } from "../../src/sandboxes/evictions.ts";
+import { type ManualClock, manualClock } from "../support/clock.ts";
 
+let clock: ManualClock;
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
-});
-afterEach(() => {
-  vi.useRealTimers();
+  clock = manualClock();
 });
 
-const pass = (ms: number) => vi.advanceTimersByTime(ms);
+const pass = (ms: number) => clock.pass(ms);
 const ANY = () => true;
 
 function evictions(options: Partial<EvictionOptions<string>> = {}) {

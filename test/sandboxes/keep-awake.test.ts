@@ -1,57 +1,59 @@
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, expect, onTestFinished, test, vi } from "vitest";
+import { nextTurn } from "../../src/clock.ts";
 import { DueReply, keepAwake } from "../../src/sandboxes/keep-awake.ts";
+import { manualClock } from "../support/clock.ts";
 
 const first = new DueReply();
 const second = new DueReply();
-let now = 0;
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["setImmediate"] });
-  vi.spyOn(performance, "now").mockImplementation(() => now);
-});
-
-afterEach(() => {
+afterEach(async () => {
   first.forget();
   second.forget();
-  vi.runAllTimers();
-  vi.useRealTimers();
-  vi.restoreAllMocks();
+  await nextTurn();
 });
 
-/** Turns that the event loop is kept awake for. */
-function turns(): number {
-  let count = 0;
-  for (; vi.getTimerCount() > 0 && count < 5; count += 1) vi.runOnlyPendingTimers();
-  return count;
+/** A clock, and how many of five turns the event loop is kept awake for. */
+function watched() {
+  const clock = manualClock();
+  const asked = vi.spyOn(globalThis, "setImmediate");
+  onTestFinished(() => asked.mockRestore());
+  const spins = () => asked.mock.calls.filter(([run]) => run.name === "spin").length;
+  const turns = async () => {
+    const before = spins();
+    for (let turn = 0; turn < 5; turn += 1) await nextTurn();
+    return spins() - before;
+  };
+  return { clock, turns };
 }
 
-test("the event loop stays awake while one reply is due, but no longer than a tenth of a millisecond", () => {
+test("the event loop stays awake while one reply is due, but no longer than a tenth of a millisecond", async () => {
+  const { clock, turns } = watched();
   first.expect();
   keepAwake();
-  expect(turns()).toBe(5);
-  now += 0.2;
-  vi.runOnlyPendingTimers();
-  expect(vi.getTimerCount()).toBe(0);
+  expect(await turns()).toBe(5);
+  clock.pass(0.2);
+  expect(await turns()).toBe(0);
 });
 
-test("the event loop may sleep once the reply has come", () => {
+test("the event loop may sleep once the reply has come", async () => {
+  const { turns } = watched();
   first.expect();
   keepAwake();
   first.forget();
-  expect(turns()).toBe(1);
+  expect(await turns()).toBe(0);
 });
 
-test("the event loop may sleep while replies of several guests are due, however often each was sent something", () => {
+test("the event loop may sleep while replies of several guests are due, however often each was sent something", async () => {
+  const { turns } = watched();
   first.expect();
   first.expect();
   second.expect();
   keepAwake();
-  expect(vi.getTimerCount()).toBe(0);
+  expect(await turns()).toBe(0);
   second.forget();
   second.forget();
   keepAwake();
-  expect(turns()).toBe(5);
+  expect(await turns()).toBe(5);
   second.expect();
-  vi.runOnlyPendingTimers();
-  expect(vi.getTimerCount()).toBe(0);
+  expect(await turns()).toBe(0);
 });

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import type { FleetFigures } from "../../src/fleet/figures/figures.ts";
 import { fleetGauges } from "../../src/serve/fleet-gauges.ts";
 import { PrometheusFigures } from "../../src/telemetry/prometheus.ts";
+import { manualClock } from "../support/clock.ts";
 
 const NOW = 1_000_000;
 const figures: FleetFigures = {
@@ -18,7 +19,10 @@ const figures: FleetFigures = {
   takeovers: 4,
   noticeMs: 2,
 };
-const linesOf = (of: FleetFigures | undefined) => new PrometheusFigures().text(fleetGauges(of, NOW)).split("\n");
+const linesOf = (of: FleetFigures | undefined) => {
+  manualClock(NOW);
+  return new PrometheusFigures().text(fleetGauges(of)).split("\n");
+};
 
 test("what a fleet does is told as Prometheus reads it, by tenant where it waits", () => {
   expect(linesOf(figures).filter((line) => !line.startsWith("#"))).toEqual([

@@ -153,7 +153,7 @@ function Decide({ names, tool, takesGrant, isReady, onDecided, onSaid }: DecideP
       const grant = allow && more > 0 ? { grant: { calls: more } } : {};
       await onDecided({ allow, ...(note === "" ? {} : { note }), ...grant });
       onSaid({
-        text: allow ? `Allowed${more > 0 ? `, and ${grantText({ calls: more }, tool)}` : ""}.` : "Denied.",
+        text: allow ? `Allowed${more > 0 ? `, and ${grantText({ calls: more }, Date.now(), tool)}` : ""}.` : "Denied.",
         isError: false,
       });
     } catch (error) {

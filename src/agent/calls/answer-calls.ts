@@ -1,4 +1,5 @@
 import PQueue from "p-queue";
+import { after, cancel, now } from "../../clock.ts";
 import type { PastCall } from "../../gate/open-call.ts";
 import type { GateSession } from "../../gate/session.ts";
 import type { CallResult, ModelCall, ProgramCall, ToolCall } from "../../models/model.ts";
@@ -9,8 +10,6 @@ import type { ToolSet } from "../../tools/tool-set.ts";
 import { refusal, resultOfAnswer, type ResultWays, resultOfReport, withFound } from "./call-result.ts";
 import { NO_SOURCE } from "./run-program.ts";
 import type { Waiting } from "../../programs/outcome.ts";
-
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export interface AnswererParts {
   readonly session: GateSession;
@@ -207,12 +206,11 @@ const NONE: ReadonlyMap<string, PastCall> = new Map();
 
 /** Acts at a time in milliseconds since 1970; at once if it has passed. */
 function atTime(time: number, act: () => Promise<void>): { readonly rang: boolean; readonly stop: () => void } {
-  const alarm = { rang: false, stop: () => clearTimeout(timer) };
-  const delay = Math.min(Math.max(0, time - Date.now()), MAX_TIMER_MS);
-  const timer = setTimeout(() => {
+  const alarm = { rang: false, stop: () => cancel(timer) };
+  const timer = after(time - now(), () => {
     alarm.rang = true;
     // Only journalling can fail here, and the call itself reports that error.
     act().catch(() => {});
-  }, delay);
+  });
   return alarm;
 }

@@ -1,3 +1,4 @@
+import { now } from "../../clock.ts";
 import { PortcullisError } from "../../errors.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import type { GateSession } from "../../gate/session.ts";
@@ -80,7 +81,7 @@ export class ModelAsker {
         },
         onArgument: (piece) => this.#scope.onEvent({ type: "argument", execution, ...piece }),
         onRetry: ({ attempt, reason, delayMs }) =>
-          log.append({ type: "retry", attempt, reason: cleanText(reason), delayMs, at: Date.now() }),
+          log.append({ type: "retry", attempt, reason: cleanText(reason), delayMs, at: now() }),
       });
       return withReasoning(withOwnVersion(given), reasoning);
     };

@@ -1,3 +1,4 @@
+import { now } from "../../clock.ts";
 import { optionError, PortcullisError } from "../../errors.ts";
 import { refuseOfAnother } from "../../programs/resume.ts";
 import { ArtifactSpace } from "../../journal/artifact-space.ts";
@@ -126,7 +127,7 @@ async function copied(
   const whole = turns.map((one, index) => (index === 0 ? { ...one, said: [...first, ...one.said] } : one));
   const left = turns.length === 0 ? [...first, ...said] : said;
   const { log } = live;
-  const at = Date.now();
+  const at = now();
   const says = (messages: readonly SaidMessage[]) => messages.length > 0 && log.defer(...recordOf({ said: messages }));
   const goesTo = (name: string) => name !== log.state.answering.model && log.defer({ type: "model", model: name, at });
   for (const one of whole) {

@@ -1,3 +1,4 @@
+import { now } from "../../clock.ts";
 import { type DriverOptions, ExecutionLog, type ForeignRecord } from "../../journal/execution-log.ts";
 import type { Journal } from "../../journal/journal.ts";
 import type { CompactRecord, ConversationHeader, MessageRecord, OutcomeRecord } from "../../journal/record.ts";
@@ -23,7 +24,7 @@ export class ConversationLog extends StateLog<KnownState, Content> {
     driver: DriverOptions,
     records: readonly (ForeignRecord | OutcomeRecord)[],
   ): Promise<ConversationLog> {
-    const claimed = [{ type: "claim", ...driver, at: Date.now() } as const, ...records];
+    const claimed = [{ type: "claim", ...driver, at: now() } as const, ...records];
     const log = await ExecutionLog.claim(journal, state.header, state.records, driver, claimed);
     for (const record of claimed) applyRecord(state, record);
     return new ConversationLog(log, state, applyRecord);
@@ -36,7 +37,7 @@ export class ConversationLog extends StateLog<KnownState, Content> {
 }
 
 /** The record of what happens now, with what its text holds. `opaque` is the provider's state after a turn. */
-export function recordOf(content: Content, opaque?: string, at = Date.now()): [MessageRecord | CompactRecord, Content] {
+export function recordOf(content: Content, opaque?: string, at = now()): [MessageRecord | CompactRecord, Content] {
   if ("history" in content) return [{ type: "compact", history: JSON.stringify(content.history), at }, content];
   const [from, value] =
     "turn" in content

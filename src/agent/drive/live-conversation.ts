@@ -2,6 +2,7 @@
  * A conversation while a driver holds it: its log, and the adapter's conversation with the model. Turns, results and
  * messages come in from `SayLoop`; they are appended to the journal, then passed on to the model.
  */
+import { now } from "../../clock.ts";
 import { PortcullisError } from "../../errors.ts";
 import type { PastUse } from "../../gate/session.ts";
 import { ArtifactSpace } from "../../journal/artifact-space.ts";
@@ -197,7 +198,7 @@ export class LiveConversation {
     const opening = openingFor(model, scope, { ...request, instructions });
     const conversation = await this.openedWith(opening, model);
     const told = instructions === undefined ? {} : { instructions };
-    await this.log.append({ type: "model", model: model.name, ...told, at: Date.now() });
+    await this.log.append({ type: "model", model: model.name, ...told, at: now() });
     this.model = model;
     this.takeOpened(opening, conversation);
   }
@@ -235,7 +236,7 @@ export class LiveConversation {
     const { opaque } = isWholeEnd(turn.end) ? await this.conversation() : {};
     const taken = this.log.append(...recordOf({ turn }, opaque));
     // Both records are written together.
-    await (isLast ? this.log.append({ type: "rest", at: Date.now() }) : taken);
+    await (isLast ? this.log.append({ type: "rest", at: now() }) : taken);
     const open = this.state.turns.at(-1) as KeptTurn;
     this.open = open;
     this.begun = new Set();
@@ -295,20 +296,20 @@ export class LiveConversation {
 
   /** Journals the ending, and gives the conversation up. */
   async endWith(ending: AgentEnding): Promise<void> {
-    await this.log.append({ type: "outcome", outcome: JSON.stringify(ending), at: Date.now() });
+    await this.log.append({ type: "outcome", outcome: JSON.stringify(ending), at: now() });
     await this.log.end(true);
   }
 
   /** Journals that the conversation goes no further before the user says more. */
   async rest(ending: AgentEnding): Promise<void> {
-    await this.log.append({ type: "rest", ending: JSON.stringify(ending), at: Date.now() });
+    await this.log.append({ type: "rest", ending: JSON.stringify(ending), at: now() });
   }
 
   /** Journals why it was broken off. */
   async breakOff(error: unknown): Promise<void> {
     const outcome = JSON.stringify({ type: "crashed", detail: String(error) });
     try {
-      await this.log.append({ type: "outcome", outcome, at: Date.now() });
+      await this.log.append({ type: "outcome", outcome, at: now() });
     } catch {
       // The journal itself may be the cause of the error.
     }
@@ -318,7 +319,7 @@ export class LiveConversation {
 
 /** The record of results. They have the record's time, so that a conversation that is taken up has the same results. */
 function dated(results: readonly CallResult[]) {
-  const at = Date.now();
+  const at = now();
   const told = results.map((result) => ({ ...result, provenance: { ...result.provenance, at } }));
   return recordOf({ results: told }, undefined, at);
 }

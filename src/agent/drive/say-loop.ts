@@ -2,6 +2,7 @@
  * The loop of a conversation: asks the model for a turn, has its calls answered, sends the results. A
  * `LiveConversation` comes in; the ending at which the loop stops goes out.
  */
+import { now } from "../../clock.ts";
 import type { GateSession } from "../../gate/session.ts";
 import { findIfKnown } from "../../journal/find-if-known.ts";
 import { leavesOpen } from "../../journal/execution-log.ts";
@@ -90,7 +91,7 @@ export class SayLoop {
           caller,
           decision: "refused",
           code: "caller_not_allowed",
-          at: Date.now(),
+          at: now(),
         }),
       onResult: (result) => live.takeResult(result),
       waiting: () => this.#callsWaiting(),
@@ -253,7 +254,7 @@ export class SayLoop {
     const above = { session: this.#session, execution, callId: call.id, canWait: this.#canWait };
     const scope = { ...this.#scope, above, artifacts: { space, prefix: `${call.id}/` } };
     const child = childExecution(execution, call.id);
-    const startedAt = Date.now();
+    const startedAt = now();
     const after = await this.#correctedBy(call.id);
     const run = () => executeOnce(scope, source, child, { allowChangedTools, asks, after });
     const ended = await (this.#span ? this.#span.run(run) : run());

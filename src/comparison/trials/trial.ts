@@ -1,3 +1,4 @@
+import { monotonic } from "../../clock.ts";
 import type { AgentOptions } from "../../agent/agent-options.ts";
 import { isDeepStrictEqual } from "node:util";
 import { contextsOf } from "../accounting/accounting.ts";
@@ -87,7 +88,7 @@ export async function runTrial(request: TrialRequest): Promise<EndedTrial> {
   const { task, mode, price, maxUsd, maxTurns, language = "javascript", runtime, signal } = request;
   const { model, opening } = recordOpening(request.model);
   const paid = capSpending(model, price, maxUsd);
-  const since = performance.now();
+  const since = monotonic();
   const report = await runtime.agent({
     model: paid.model,
     task: questionOf(task),
@@ -100,7 +101,7 @@ export async function runTrial(request: TrialRequest): Promise<EndedTrial> {
     signal,
   });
   signal.throwIfAborted();
-  const ms = performance.now() - since;
+  const ms = monotonic() - since;
   const { ending, answer, calls, transcript } = report;
   const offline = await checkOffline(request, opening(), report);
   const cause = voidCause(mode, report, paid.isSpent());

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { after, cancel, monotonic } from "../../clock.ts";
 import type { WorkerNeeds } from "../../journal/journal.ts";
 import type { FleetJournal } from "../fleet-journal.ts";
 import type { QueueDatabase } from "../queue/queue-database.ts";
@@ -38,9 +39,9 @@ export class FigureReader {
 
   /** Rejects as the journal does. */
   read(): Promise<FleetFigures> {
-    if (this.#known && performance.now() - this.#known.at < HOLD_MS) return this.#known.figures;
+    if (this.#known && monotonic() - this.#known.at < HOLD_MS) return this.#known.figures;
     const figures = this.#read();
-    this.#known = { at: performance.now(), figures };
+    this.#known = { at: monotonic(), figures };
     return figures;
   }
 
@@ -63,16 +64,16 @@ async function noticeLag(database: QueueDatabase): Promise<number | undefined> {
   const listening = Promise.withResolvers<void>();
   using _ = database.onNotify(CHANNEL, (payload) => {
     if (payload === undefined) listening.resolve();
-    else if (payload === token) arrived.resolve(performance.now());
+    else if (payload === token) arrived.resolve(monotonic());
   });
-  const late = setTimeout(() => {
+  const late = after(NOTICE_MS, () => {
     listening.resolve();
     arrived.resolve(undefined);
-  }, NOTICE_MS);
+  });
   await listening.promise;
-  const sent = performance.now();
+  const sent = monotonic();
   await database.query("SELECT pg_notify($1, $2)", [CHANNEL, token]);
   const at = await arrived.promise;
-  clearTimeout(late);
+  cancel(late);
   return at === undefined ? undefined : Math.max(0, at - sent);
 }

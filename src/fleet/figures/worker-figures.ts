@@ -1,3 +1,4 @@
+import { cancel, every, type Timer } from "../../clock.ts";
 import { isGivenBack } from "../../journal/given-back.ts";
 import { randomUUID } from "node:crypto";
 import type { ExecutionId } from "../../journal/execution-id.ts";
@@ -12,7 +13,7 @@ export class FiguresOfWorker {
   readonly #id = randomUUID();
   readonly #roster: Roster;
   readonly #now: () => { readonly places: number; readonly driven: number };
-  readonly #telling: NodeJS.Timeout;
+  readonly #telling: Timer;
   /** The executions that it takes up, each with whether another driver has left it without giving it back. */
   readonly #looks = new Map<ExecutionId, boolean>();
   #claims = 0;
@@ -22,7 +23,7 @@ export class FiguresOfWorker {
   constructor(roster: Roster, now: () => { readonly places: number; readonly driven: number }) {
     this.#roster = roster;
     this.#now = now;
-    this.#telling = setInterval(() => void this.tell(), TELLING_MS).unref();
+    this.#telling = every(TELLING_MS, () => void this.tell()).unref();
   }
 
   /** The worker is about to take an execution up. */
@@ -58,7 +59,7 @@ export class FiguresOfWorker {
   }
 
   async end(): Promise<void> {
-    clearInterval(this.#telling);
+    cancel(this.#telling);
     await this.tell();
     await this.#roster.leave(this.#id).catch(() => {});
   }

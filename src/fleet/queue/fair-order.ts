@@ -1,3 +1,4 @@
+import { monotonic } from "../../clock.ts";
 import type { ExecuteSql } from "../../journal/journal.ts";
 import type { QueueDatabase } from "./queue-database.ts";
 
@@ -45,7 +46,7 @@ export class FairOrder {
 
   /** The priority of a wake that is sent now: the higher, the earlier it is taken. `within` is the transaction that it is part of. */
   async priorityOf(tenant: string, line: Line, within?: ExecuteSql): Promise<number> {
-    const age = performance.now() - this.#readAt;
+    const age = monotonic() - this.#readAt;
     // Another connection is not waited for inside of a transaction: all may be in transactions.
     if (age > STALE_MS && within) this.#take(await this.#read(within));
     else if (age > STALE_MS) await this.#refresh();
@@ -97,7 +98,7 @@ export class FairOrder {
   #take(come: number): void {
     const beginsAnew = come < this.#come - BEGINS_ANEW / 2;
     this.#come = beginsAnew ? come : Math.max(this.#come, come);
-    this.#readAt = performance.now();
+    this.#readAt = monotonic();
     for (const [key, place] of this.#last) if (beginsAnew || place <= this.#come) this.#last.delete(key);
   }
 }

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from "node:timers/promises";
 import type { Db, PgBoss } from "pg-boss";
+import { cancel, every, pause, type Timer } from "../../clock.ts";
 import { loadPackage, PortcullisError } from "../../errors.ts";
 import type { ExecutionId } from "../../journal/execution-id.ts";
 import type { ExecuteSql } from "../../journal/journal.ts";
@@ -214,7 +214,7 @@ export class PgBossQueue implements WakeQueue, AsyncDisposable {
 class PgBossTaking implements AsyncDisposable {
   readonly #boss: PgBoss;
   readonly #taker: WakeTaker;
-  readonly #looking: NodeJS.Timeout;
+  readonly #looking: Timer;
   readonly #over: string[] = [];
   #fetching: Promise<void> | undefined;
   #isPulled = false;
@@ -224,7 +224,7 @@ class PgBossTaking implements AsyncDisposable {
   constructor(boss: PgBoss, taker: WakeTaker) {
     this.#boss = boss;
     this.#taker = taker;
-    this.#looking = setInterval(this.pull, LOOK_MS);
+    this.#looking = every(LOOK_MS, this.pull);
     this.pull();
   }
 
@@ -267,7 +267,7 @@ class PgBossTaking implements AsyncDisposable {
 
   #end(id: string): void {
     this.#over.push(id);
-    this.#ending ??= delay(GATHER_MS)
+    this.#ending ??= pause(GATHER_MS)
       .then(async () => {
         while (this.#over.length > 0) await this.#boss.deleteJob(QUEUE, this.#over.splice(0));
       })
@@ -279,7 +279,7 @@ class PgBossTaking implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isEnded = true;
-    clearInterval(this.#looking);
+    cancel(this.#looking);
     await this.#fetching;
     await this.#ending;
   }

@@ -1,3 +1,4 @@
+import { after, cancel, every, now, type Timer } from "../../clock.ts";
 import type { DecisionRecord, ResultRecord } from "../../journal/record.ts";
 import type { SlicedWork } from "../../values/slice-scheduler.ts";
 import type { WorkBelow } from "../work-scope.ts";
@@ -8,8 +9,6 @@ export type OutsideRecord = DecisionRecord | ResultRecord;
 
 /** The end of a held call's wait: a record, or the end of its time. */
 export type Arrival = OutsideRecord | { readonly type: "expired" };
-
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Milliseconds between two looks at whether the work that a call has started waits for approvals alone, and whether the time of held calls is over. */
 const LOOK_MS = 20;
@@ -37,7 +36,7 @@ export class CallWaits {
 
   /** When the call that has waited longest has waited for `waitMs`. There is one timer for all. */
   #dueAt = Number.POSITIVE_INFINITY;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
 
   /** `onDue` is called when a call may have waited for `waitMs`. `expire` is to follow. */
   constructor(open: ReadonlyMap<string, OpenCall>, waitMs: number | undefined, onDue: () => void) {
@@ -73,7 +72,7 @@ export class CallWaits {
     return this.#waiting.has(callId);
   }
 
-  hold(callId: string, since = Date.now()): void {
+  hold(callId: string, since = now()): void {
     this.#held.set(callId, since);
     this.#outside.set(callId, Promise.withResolvers());
     this.#watch(dueAt(since, this.#waitMs));
@@ -82,27 +81,27 @@ export class CallWaits {
   /** Ends the waiting of calls whose time is over. There may be thousands. */
   *expire(): SlicedWork<void> {
     this.#dueAt = Number.POSITIVE_INFINITY;
-    const now = Date.now();
+    const at = now();
     let next = Number.POSITIVE_INFINITY;
     for (const [callId, since] of this.#held) {
       const end = dueAt(since, this.#waitMs);
-      if (end > now) next = Math.min(next, end);
+      if (end > at) next = Math.min(next, end);
       else this.#outside.get(callId)?.resolve({ type: "expired" });
       yield;
     }
-    this.#watch(Math.max(next, now + LOOK_MS));
+    this.#watch(Math.max(next, at + LOOK_MS));
   }
 
   close(): void {
-    clearTimeout(this.#timer);
+    cancel(this.#timer);
     this.#dueAt = Number.NEGATIVE_INFINITY;
   }
 
   #watch(end: number): void {
     if (end >= this.#dueAt) return;
-    clearTimeout(this.#timer);
+    cancel(this.#timer);
     this.#dueAt = end;
-    this.#timer = setTimeout(this.#onDue, Math.min(Math.max(0, end - Date.now()), MAX_TIMER_MS));
+    this.#timer = after(end - now(), this.#onDue);
   }
 
   release(callId: string): void {
@@ -146,9 +145,9 @@ export class CallWaits {
   beginBelow(callId: string, work: WorkBelow): () => void {
     this.#below.set(callId, work);
     const call = this.#open.get(callId);
-    const looking = call && setInterval(() => call.approvalWait.look(work.waitsForApproval), LOOK_MS);
+    const looking = call && every(LOOK_MS, () => call.approvalWait.look(work.waitsForApproval));
     return () => {
-      clearInterval(looking);
+      cancel(looking);
       this.#below.delete(callId);
     };
   }

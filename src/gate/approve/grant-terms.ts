@@ -1,3 +1,4 @@
+import { now } from "../../clock.ts";
 import { optionError, PortcullisError } from "../../errors.ts";
 import { checkOptions, fieldsOf, option, wholeNumber } from "../../option-rules/options.ts";
 import { valueAt } from "../../tools/json-schema/json-schema.ts";
@@ -52,7 +53,7 @@ export const GRANT_FIELDS = {
   ),
   untilMs: option<number>(
     "a time to come, in milliseconds since 1970",
-    (given) => isAmount(given) && given > Date.now() && given <= 8.64e15,
+    (given) => isAmount(given) && given > now() && given <= 8.64e15,
   ),
 };
 

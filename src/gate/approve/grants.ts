@@ -1,3 +1,4 @@
+import { now } from "../../clock.ts";
 import type { DecisionRecord } from "../../journal/record.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { toolDigest } from "../../tools/tool-digest.ts";
@@ -105,10 +106,10 @@ export class Grants {
   }
 
   /** What is left of the grants for calls of a tool. */
-  leftFor(tool: Tool, now = Date.now()): readonly GrantLeft[] {
+  leftFor(tool: Tool): readonly GrantLeft[] {
     return this.#of(tool).map((grant): GrantLeft => {
       const { origin, terms } = grant;
-      const isOver = terms.untilMs !== undefined && terms.untilMs <= now;
+      const isOver = terms.untilMs !== undefined && terms.untilMs <= now();
       const left = leftOf(grant);
       const { call, by } = origin.decision;
       return { call, by, ...left, ...(isOver && { calls: 0 }) };
@@ -128,11 +129,11 @@ export class Grants {
   #find(tool: Tool, inputText: string) {
     const grants = this.#of(tool);
     if (grants.length === 0) return undefined;
-    const now = Date.now();
+    const at = now();
     let read: { readonly input: unknown } | undefined;
     const input = () => (read ??= { input: JSON.parse(inputText) as unknown }).input;
     for (const grant of grants) {
-      const amounts = amountsOf(grant, input, now);
+      const amounts = amountsOf(grant, input, at);
       if (amounts) return { grant, amounts };
     }
     return undefined;

@@ -1,3 +1,4 @@
+import { after } from "../../clock.ts";
 import type { Caller, Effect } from "../../tools/tool.ts";
 import { policyFailed, policyLate, policyUndecided } from "../sentences.ts";
 import { NOTE_LENGTH } from "./approval.ts";
@@ -66,7 +67,7 @@ export async function askPolicy(
   const { tool } = request;
   const late = Promise.withResolvers<typeof LATE>();
   const end = new AbortController();
-  const timer = setTimeout(() => late.resolve(LATE), POLICY_MS);
+  using _ = after(POLICY_MS, () => late.resolve(LATE));
   try {
     const signal = AbortSignal.any([request.signal, end.signal]);
     const asked = policy({ ...request, signal, input: JSON.parse(inputText) as unknown });
@@ -74,7 +75,6 @@ export async function askPolicy(
   } catch (error) {
     return { type: "deny", reason: NO_ANSWER, error: policyFailed(tool, error) };
   } finally {
-    clearTimeout(timer);
     end.abort();
   }
 }

@@ -2,6 +2,7 @@
  * The calls of earlier executions, for the program that corrects them. A call comes in, as its key; the equal call that
  * stands for it goes out, once.
  */
+import { now } from "../../clock.ts";
 import type { DecisionRecord, ParentRef } from "../../journal/record.ts";
 import { graverEffect } from "../../tools/effect.ts";
 import type { Effect, Tool } from "../../tools/tool.ts";
@@ -92,7 +93,6 @@ export interface EarlierCallsParts {
   readonly reader: EarlierReader;
   /** Answers of calls that only read are given again up to this age, in milliseconds. */
   readonly maxAgeMs: number;
-  readonly now?: () => number;
 }
 
 /**
@@ -103,7 +103,6 @@ export interface EarlierCallsParts {
 export class EarlierCalls {
   readonly reader: EarlierReader;
   readonly #maxAgeMs: number;
-  readonly #now: () => number;
   readonly #equal: Readonly<Record<Kind, Map<string, Equal>>> = {
     answered: new Map(),
     unknown: new Map(),
@@ -118,10 +117,9 @@ export class EarlierCalls {
   /** What was read before this is too old: something was changed later. */
   #changedAt = Number.NEGATIVE_INFINITY;
 
-  constructor({ calls, reader, maxAgeMs, now = Date.now }: EarlierCallsParts) {
+  constructor({ calls, reader, maxAgeMs }: EarlierCallsParts) {
     this.reader = reader;
     this.#maxAgeMs = maxAgeMs;
-    this.#now = now;
     for (const call of calls) {
       this.#byRef.set(refText(call), call);
       this.#tools.add(call.tool);
@@ -201,7 +199,7 @@ export class EarlierCalls {
 
   /** Whether what a call has read is still to be given: it only becomes older. */
   #isCurrent({ made, at }: EarlierCall): boolean {
-    return made >= this.#changedAt && this.#now() - at <= this.#maxAgeMs;
+    return made >= this.#changedAt && now() - at <= this.#maxAgeMs;
   }
 
   #use(call: EarlierCall, isGiven: boolean): void {

@@ -1,3 +1,4 @@
+import { after, monotonic } from "../../clock.ts";
 import { PortcullisError } from "../../errors.ts";
 import type { CallContext, Retry } from "../../tools/tool.ts";
 import type { CallLedger } from "../call-ledger.ts";
@@ -25,9 +26,9 @@ export async function runAttempts(
 ): Promise<Returned | Failed> {
   let leftMs = call.tool.timeoutMs;
   for (;;) {
-    const begunAt = performance.now() - call.approvalMs;
+    const begunAt = monotonic() - call.approvalMs;
     const handled = await runHandler(call, input, context, leftMs);
-    leftMs -= performance.now() - call.approvalMs - begunAt;
+    leftMs -= monotonic() - call.approvalMs - begunAt;
     if (handled instanceof Returned || !isRepeated(call, handled, retry)) return handled;
     const delayMs = delayOf(retry, call.handling.attempt);
     if (delayMs >= leftMs) return handled;
@@ -65,11 +66,7 @@ function delayOf({ delayMs }: Retry, attempt: number): number {
 }
 
 async function wait(call: OpenCall, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const over = () =>
-    new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, ms);
-    });
-  await call.over.or(over);
-  clearTimeout(timer);
+  const passed = Promise.withResolvers<void>();
+  using _ = after(ms, passed.resolve);
+  await call.over.or(() => passed.promise);
 }

@@ -1,3 +1,4 @@
+import { after, cancel } from "../../clock.ts";
 import { PortcullisError } from "../../errors.ts";
 import type { Share } from "../../values/held-bytes.ts";
 import { issuesText, type Schema, type Validated, validate } from "../../tools/schema.ts";
@@ -66,18 +67,18 @@ function withinTime(
     // The time in which an agent waited for approvals alone is no part of the tool's time.
     const moreMs = call.approvalMs - countedMs;
     countedMs += moreMs;
-    if (moreMs >= 1) timer = setTimeout(onTime, moreMs);
+    if (moreMs >= 1) timer = after(moreMs, onTime);
     else call.over.setLate(`The call took longer than ${call.tool.timeoutMs} ms.`);
   };
-  let timer = setTimeout(onTime, allowedMs);
+  let timer = after(allowedMs, onTime);
   return call.over.orLate<unknown, Returned | Failed>(
     () => promised,
     (value) => {
-      clearTimeout(timer);
+      cancel(timer);
       return value === OVER ? timedOut(call) : new Returned(value);
     },
     (error) => {
-      clearTimeout(timer);
+      cancel(timer);
       return failed(thrownFailure(call, error, context), error);
     },
   );

@@ -1,4 +1,4 @@
-import { setImmediate, setTimeout as sleep } from "node:timers/promises";
+import { after, cancel, nextTurn, pause, type Timer } from "../../clock.ts";
 import { PortcullisError } from "../../errors.ts";
 import type { ContentPart } from "../../tools/content.ts";
 import type { Share } from "../../values/held-bytes.ts";
@@ -51,7 +51,7 @@ export class HostItems implements StreamReader, AsyncIterable<unknown> {
   readonly #batches: Batch[] = [];
   #handed: Streamed = { items: 0, bytes: 0 };
   #changed = Promise.withResolvers<void>();
-  #unread: NodeJS.Timeout | undefined;
+  #unread: Timer | undefined;
   #isRead = false;
   /** The call has ended, as said. Items that were given before it ended may be here. */
   #ending: { readonly failure: CallFailure | undefined } | undefined;
@@ -88,7 +88,7 @@ export class HostItems implements StreamReader, AsyncIterable<unknown> {
       this.cancel(`The stream of ${tool} was ended, because its items were not read for ${unreadMs} ms.`);
       this.#parts.stop();
     };
-    this.#unread = setTimeout(onUnread, unreadMs).unref();
+    this.#unread = after(unreadMs, onUnread).unref();
     onBegun(this);
   };
 
@@ -115,7 +115,7 @@ export class HostItems implements StreamReader, AsyncIterable<unknown> {
         `The items of ${tool} can be read once, and a loop reads them already. To read them again, collect them: await Array.fromAsync(items).`,
       );
     this.#isRead = true;
-    clearTimeout(this.#unread);
+    cancel(this.#unread);
     const items = this.#read();
     return {
       next: () => items.next(),
@@ -148,7 +148,7 @@ export class HostItems implements StreamReader, AsyncIterable<unknown> {
   async *#begin(batch: Batch, isFirst: boolean): AsyncGenerator<unknown, undefined> {
     const { more, share } = this.#parts;
     // A handler and a loop that wait for nothing would else keep the thread until the last item.
-    if (!isFirst) await setImmediate();
+    if (!isFirst) await nextTurn();
     if (!this.#isOver) more();
     const items = await this.#itemsOf(batch);
     share.giveBack(batch.heldBytes);
@@ -161,7 +161,7 @@ export class HostItems implements StreamReader, AsyncIterable<unknown> {
 
   async #itemsOf(batch: Batch): Promise<readonly unknown[]> {
     if (!this.#redacted) return this.#parts.share.lane.run(() => JSON.parse(batch.body) as readonly unknown[]);
-    if (this.#batches.length === 0 && !this.#ending) await Promise.race([this.#changed.promise, sleep(NEXT_MS)]);
+    if (this.#batches.length === 0 && !this.#ending) await Promise.race([this.#changed.promise, pause(NEXT_MS)]);
     return this.#redacted.itemsOf(batch, this.#batches[0]);
   }
 
@@ -181,7 +181,7 @@ export class HostItems implements StreamReader, AsyncIterable<unknown> {
 
   #leave(): void {
     this.#isOver = true;
-    clearTimeout(this.#unread);
+    cancel(this.#unread);
     for (const { heldBytes } of this.#batches.splice(0)) this.#parts.share.giveBack(heldBytes);
     this.#over.resolve();
     this.#wake();

@@ -1,3 +1,4 @@
+import { after, cancel, type Timer } from "../../clock.ts";
 import type { Batch } from "./stream-reader.ts";
 
 /**
@@ -30,7 +31,7 @@ export class NextBatch {
   /** An item that did not fit into the batch. */
   #spare: ItemText | undefined;
   #isFirst: boolean;
-  #timer: NodeJS.Timeout | NodeJS.Immediate | undefined;
+  #timer: Timer | NodeJS.Immediate | undefined;
   #isLate = false;
 
   /** `onLate` is called when the batch has waited long enough for more items. */
@@ -102,11 +103,11 @@ export class NextBatch {
       this.#isLate = true;
       this.#onLate();
     };
-    this.#timer = this.#isFirst ? setImmediate(late) : setTimeout(late, BATCH_MS);
+    this.#timer = this.#isFirst ? setImmediate(late) : after(BATCH_MS, late);
   }
 
   #stopTimer(): void {
-    clearTimeout(this.#timer as NodeJS.Timeout);
+    cancel(this.#timer as Timer);
     clearImmediate(this.#timer as NodeJS.Immediate);
     this.#timer = undefined;
   }

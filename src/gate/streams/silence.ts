@@ -1,3 +1,4 @@
+import { after, cancel, type Timer } from "../../clock.ts";
 import type { OpenCall } from "../open-call.ts";
 
 /**
@@ -9,7 +10,7 @@ export class Silence {
   readonly #onSilent: () => void;
   /** Time for approvals up to where the handler was asked for the last item. */
   #approvalMs = 0;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
   #hasEnded = false;
 
   constructor(call: OpenCall, onSilent: () => void) {
@@ -22,12 +23,12 @@ export class Silence {
     if (this.#hasEnded) return;
     this.#approvalMs = this.#call.approvalMs;
     if (this.#timer) this.#timer.refresh();
-    else this.#timer = setTimeout(() => this.#onTime(), this.#call.tool.timeoutMs);
+    else this.#timer = after(this.#call.tool.timeoutMs, () => this.#onTime());
   }
 
   end(): void {
     this.#hasEnded = true;
-    clearTimeout(this.#timer);
+    cancel(this.#timer);
   }
 
   #onTime(): void {

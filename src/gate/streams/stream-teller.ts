@@ -1,3 +1,4 @@
+import { after, cancel, monotonic, type Timer } from "../../clock.ts";
 import { NEWS_MS, type Streamed, StreamNews } from "./stream-news.ts";
 
 /** Calls a listener when it is to be told how far a stream is. */
@@ -5,7 +6,7 @@ export class StreamTeller {
   readonly #news: StreamNews;
   readonly #handed: () => Streamed;
   readonly #onNews: (() => void) | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
 
   /** `items`: what the listener knows before. */
   constructor(items: number | undefined, handed: () => Streamed, onNews: (() => void) | undefined) {
@@ -18,12 +19,12 @@ export class StreamTeller {
   tell(): void {
     const { items } = this.#handed();
     if (!this.#onNews || this.#news.knows(items)) return;
-    if (this.#news.take(items, performance.now())) this.#onNews();
+    if (this.#news.take(items, monotonic())) this.#onNews();
     else
-      this.#timer ??= setTimeout(() => {
+      this.#timer ??= after(NEWS_MS, () => {
         this.#timer = undefined;
         this.tell();
-      }, NEWS_MS);
+      });
   }
 
   /** What a stream ended with, if the listener was not told of all of it. It is taken to be told now. */
@@ -33,6 +34,6 @@ export class StreamTeller {
 
   /** Tells nothing more by itself. */
   end(): void {
-    clearTimeout(this.#timer);
+    cancel(this.#timer);
   }
 }

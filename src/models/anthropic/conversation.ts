@@ -1,3 +1,4 @@
+import { now } from "../../clock.ts";
 import { UniqueIds } from "../turn/call-ids.ts";
 import { fieldOf, type Fields, listOf, textOf } from "../../values/fields.ts";
 import { contentBlocks, type MessageContent } from "../turn/content-parts.ts";
@@ -268,8 +269,8 @@ function withoutReferences(block: Fields): Fields {
 
 /** When an answer must be sent, in milliseconds since 1970. An expiry in the past means that clocks differ, and is not used. */
 function answerTime(expiresAt: string | undefined): number {
-  const now = Date.now();
+  const latest = now() + ANSWER_MS;
   const expiry = Date.parse(expiresAt ?? "");
-  const until = expiry > now ? Math.min(expiry, now + ANSWER_MS) : now + ANSWER_MS;
+  const until = expiry > now() ? Math.min(expiry, latest) : latest;
   return until - MARGIN_MS;
 }

@@ -1,3 +1,4 @@
+import { deadline } from "../../clock.ts";
 import { EventCutter } from "../../values/event-cutter.ts";
 
 /** Maximum size of a reply. The largest replies of providers have a few megabytes of text and signatures. */
@@ -26,7 +27,7 @@ export function boundedFetch(
   maxBytes = REPLY_BYTES,
 ): typeof globalThis.fetch {
   return async (input, init) => {
-    const timeout = AbortSignal.timeout(timeoutMs);
+    const timeout = deadline(timeoutMs);
     const signal = init?.signal ? AbortSignal.any([init.signal, timeout]) : timeout;
     const response = await fetch(input, { ...init, redirect: "error", signal });
     if (!response.body) return response;

@@ -1,4 +1,4 @@
-import { setTimeout } from "node:timers/promises";
+import { monotonic, now, pause } from "../../clock.ts";
 import { boundedFetch, type FetchBounds } from "./bounded-fetch.ts";
 import type { TurnRequest } from "../model.ts";
 
@@ -56,7 +56,7 @@ export class ProviderRequests {
     this.#onRetry = onRetry;
     this.#signal = signal;
     this.attempts = 0;
-    this.#until = performance.now() + this.#bounds.retryMs;
+    this.#until = monotonic() + this.#bounds.retryMs;
     this.stopped = undefined;
   }
 
@@ -95,7 +95,7 @@ export class ProviderRequests {
   }
 
   #mayRepeat(waitMs: number): boolean {
-    return this.attempts <= this.#bounds.retries && performance.now() + waitMs <= this.#until;
+    return this.attempts <= this.#bounds.retries && monotonic() + waitMs <= this.#until;
   }
 
   async #wait(reason: string, waitMs: number, signal: AbortSignal | undefined): Promise<void> {
@@ -105,7 +105,8 @@ export class ProviderRequests {
       this.stopped = { error };
       throw error;
     }
-    await setTimeout(waitMs, undefined, signal ? { signal } : {});
+    await pause(waitMs, { signal });
+    signal?.throwIfAborted();
   }
 }
 
@@ -125,10 +126,10 @@ function sdkVersionIn(headers: Headers): string | undefined {
  * Time to wait before a request with this response may be repeated, in milliseconds. Undefined if it may not be, or if
  * the provider asks for a longer wait than is respected.
  */
-export function retryWaitMs(status: number, headers: Headers, attempt: number, now = Date.now()): number | undefined {
+export function retryWaitMs(status: number, headers: Headers, attempt: number): number | undefined {
   const verdict = headers.get("x-should-retry");
   if (verdict === "false" || (verdict !== "true" && !mayBeRepeated(status))) return undefined;
-  const asked = askedWaitMs(headers, now);
+  const asked = askedWaitMs(headers);
   if (asked === undefined) return ownWaitMs(attempt);
   return asked > MAX_WAIT_MS ? undefined : asked;
 }
@@ -138,7 +139,7 @@ function mayBeRepeated(status: number): boolean {
 }
 
 /** `Retry-After` is a number of seconds or a date; some providers also send `retry-after-ms`. */
-function askedWaitMs(headers: Headers, now: number): number | undefined {
+function askedWaitMs(headers: Headers): number | undefined {
   const milliseconds = decimal(headers.get("retry-after-ms"));
   if (milliseconds !== undefined) return milliseconds;
   const after = headers.get("retry-after");
@@ -146,7 +147,7 @@ function askedWaitMs(headers: Headers, now: number): number | undefined {
   if (seconds !== undefined) return seconds * 1000;
   // `Date.parse` accepts almost any text.
   const date = /^\w{3}, \d\d \w{3} \d{4} /.test(after ?? "") ? Date.parse(after ?? "") : Number.NaN;
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now());
 }
 
 function decimal(text: string | null): number | undefined {

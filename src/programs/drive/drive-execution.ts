@@ -1,3 +1,4 @@
+import { now } from "../../clock.ts";
 import type { GateSession, SessionOptions } from "../../gate/session.ts";
 import type { ArtifactPlace } from "../../gate/artifacts/session-artifacts.ts";
 import { EarlierCalls } from "../../gate/reuse/earlier-calls.ts";
@@ -126,7 +127,7 @@ async function leaveFailed(log: TrackedLog, session: GateSession, error: unknown
   // An execution that was taken up and could not continue here may continue elsewhere. A new execution without an
   // outcome would seem to run for ever.
   const ending: Ending = { type: "crashed", code: "engine_died", detail: String(error) };
-  const outcome = { type: "outcome", outcome: outcomeText(ending), at: Date.now() } as const;
+  const outcome = { type: "outcome", outcome: outcomeText(ending), at: now() } as const;
   // Its reader is told of the failure that came first.
   await log.end(log.state.drivers.isTakenUp ? undefined : outcome).catch(() => {});
 }
@@ -138,7 +139,7 @@ function outcomeRecord({ ending, notes, ...driven }: Driven): OutcomeRecord {
     outcome: outcomeText(ending),
     ...(notes.length === 0 ? {} : { notes }),
     usage: { queuedMs, runningMs, wallMs, approvalMs, peakMemoryBytes, evictions },
-    at: Date.now(),
+    at: now(),
   };
 }
 

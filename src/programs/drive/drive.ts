@@ -2,6 +2,7 @@
  * The loop of one program. Answers and timers go to the guest as events; the commands of its turns come back, are
  * journalled and carried out. What the program ended with goes out, or what it waits for.
  */
+import { now } from "../../clock.ts";
 import type { GuestFrame } from "../../../bridge/frames.ts";
 import type { GuestTurn } from "../../../bridge/turn-reader.ts";
 import type { GateSession } from "../../gate/session.ts";
@@ -411,7 +412,7 @@ export class Driver {
     this.#clocks.stop();
     this.#guests.end(ending);
     if (latest.type === "crashed" && latest.code === "bridge_broken")
-      void this.#log.append({ type: "violation", detail: latest.detail, at: Date.now() });
+      void this.#log.append({ type: "violation", detail: latest.detail, at: now() });
     this.#end.tell(ending);
   }
 
@@ -428,6 +429,6 @@ export class Driver {
 
   /** The guest's clock, as the next event carries it. It never runs backwards. */
   #now(): number {
-    return Math.max(this.#state.now, this.#events.now, Date.now());
+    return Math.max(this.#state.now, this.#events.now, now());
   }
 }

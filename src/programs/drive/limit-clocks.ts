@@ -1,3 +1,4 @@
+import { cancel, every, monotonic, type Timer } from "../../clock.ts";
 import { WaitedTime } from "../../values/waited-time.ts";
 
 /** Interval at which the clocks of a program that has a guest are checked, in milliseconds. */
@@ -60,7 +61,7 @@ export class Clocks {
   readonly #wall = new Stopwatch();
   /** Time in which the program had something to do, and no guest to do it. */
   readonly #away = new Stopwatch();
-  #ticker: NodeJS.Timeout | undefined;
+  #ticker: Timer | undefined;
 
   /** `before`: the times of earlier drivers of the same execution, which count in the limits. */
   constructor(
@@ -141,12 +142,12 @@ export class Clocks {
 
   stop(): void {
     this.wait();
-    clearInterval(this.#ticker);
+    cancel(this.#ticker);
   }
 
   #tickEvery(ms: number): void {
-    clearInterval(this.#ticker);
-    this.#ticker = setInterval(() => this.#tick(), ms);
+    cancel(this.#ticker);
+    this.#ticker = every(ms, () => this.#tick());
   }
 
   #tick(): void {
@@ -170,7 +171,7 @@ export class Stopwatch {
   #since: number | undefined;
 
   get ms(): number {
-    return this.#ms + (this.#since === undefined ? 0 : performance.now() - this.#since);
+    return this.#ms + (this.#since === undefined ? 0 : monotonic() - this.#since);
   }
 
   get isOn(): boolean {
@@ -178,7 +179,7 @@ export class Stopwatch {
   }
 
   start(): void {
-    this.#since ??= performance.now();
+    this.#since ??= monotonic();
   }
 
   stop(): void {

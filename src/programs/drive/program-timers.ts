@@ -1,14 +1,13 @@
 import TinyQueue from "tinyqueue";
+import { after, cancel, monotonic, now, type Timer as Alarm } from "../../clock.ts";
 import type { OpenTimer } from "../from-journal/execution-state.ts";
 
-/** Node sets a longer delay to 1 ms. */
-const LONGEST_MS = 2 ** 31 - 1;
 /** Entries of cleared timers that may stay queued beside as many live ones. */
 const CLEARED = 1000;
 
 interface Timer {
   readonly id: number;
-  /** On the clock of `performance.now()`. */
+  /** On the clock of `monotonic()`. */
   readonly dueMs: number;
 }
 
@@ -20,7 +19,7 @@ export class Timers {
   readonly #open: ReadonlyMap<number, unknown>;
   readonly #onDue: (id: number) => void;
   #queue = newQueue([]);
-  #clock: NodeJS.Timeout | undefined;
+  #clock: Alarm | undefined;
   #clockDueMs = Infinity;
   /** When the turn began whose timers are being set; undefined between turns. */
   #turnMs: number | undefined;
@@ -39,11 +38,11 @@ export class Timers {
    * `endTurn`, and they fire in the order of their delays.
    */
   beginTurn(): void {
-    this.#turnMs = performance.now();
+    this.#turnMs = monotonic();
   }
 
   set({ id, ms }: { readonly id: number; readonly ms: number }): void {
-    this.#queue.push({ id, dueMs: (this.#turnMs ?? performance.now()) + ms });
+    this.#queue.push({ id, dueMs: (this.#turnMs ?? monotonic()) + ms });
   }
 
   /**
@@ -51,7 +50,7 @@ export class Timers {
    * clock of another machine that may be a moment to come: the whole time is left then.
    */
   continue(timers: Iterable<OpenTimer>): void {
-    for (const { id, ms, setAt } of timers) this.set({ id, ms: Math.min(ms, Math.max(0, setAt + ms - Date.now())) });
+    for (const { id, ms, setAt } of timers) this.set({ id, ms: Math.min(ms, Math.max(0, setAt + ms - now())) });
   }
 
   /** Timers that have not fired, with cleared ones that still take room. */
@@ -72,7 +71,7 @@ export class Timers {
 
   endTurn(): void {
     this.#turnMs = undefined;
-    this.#fireUpTo(performance.now());
+    this.#fireUpTo(monotonic());
   }
 
   #fireUpTo(nowMs: number): void {
@@ -90,20 +89,19 @@ export class Timers {
     this.#stopClock();
     if (next === undefined) return;
     this.#clockDueMs = next.dueMs;
-    const delayMs = Math.min(Math.max(0, Math.ceil(next.dueMs - performance.now())), LONGEST_MS);
-    this.#clock = setTimeout(() => this.#onClock(), delayMs);
+    this.#clock = after(next.dueMs - monotonic(), () => this.#onClock());
   }
 
   #onClock(): void {
     // Node's clock may be early by a part of a millisecond.
-    const nowMs = performance.now();
+    const nowMs = monotonic();
     const dueMs = this.#clockDueMs - nowMs < 1 ? Math.max(this.#clockDueMs, nowMs) : nowMs;
     this.#stopClock();
     this.#fireUpTo(dueMs);
   }
 
   #stopClock(): void {
-    clearTimeout(this.#clock);
+    cancel(this.#clock);
     this.#clock = undefined;
     this.#clockDueMs = Infinity;
   }

@@ -1,3 +1,4 @@
+import { now } from "../../clock.ts";
 import { FAILURE_CODES, type FailureCode, REFUSAL_CODES, type RefusalCode } from "../../gate/answer.ts";
 import { dueAt } from "../../gate/approve/call-waits.ts";
 import type { CallLine, CallOutcome } from "../../gate/call-line.ts";
@@ -114,8 +115,8 @@ export function isWaiting({ decided, decision, result, answered }: CallFacts): b
 }
 
 /** Whether a call has waited for longer than its execution allows. It ends as soon as the execution is driven. */
-export function isExpired(header: Pick<Header, "limits"> | undefined, call: CallFacts, now = Date.now()): boolean {
-  return isWaiting(call) && expiryOf(header, call) <= now;
+export function isExpired(header: Pick<Header, "limits"> | undefined, call: CallFacts, at = now()): boolean {
+  return isWaiting(call) && expiryOf(header, call) <= at;
 }
 
 /** When a call has waited for as long as its execution allows, in milliseconds since 1970. */

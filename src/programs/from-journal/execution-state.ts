@@ -1,3 +1,4 @@
+import { now } from "../../clock.ts";
 import { approverOf, HOST_CALL } from "../../gate/answer.ts";
 import type { StreamPast } from "../../gate/streams/past-items.ts";
 import type { GuestFrame, HostFrame } from "../../../bridge/frames.ts";
@@ -231,10 +232,10 @@ function noteWait(state: ExecutionState, at: number): void {
 }
 
 /** What the program has used so far, by all its drivers. A wait counts to its end, or to now. */
-export function usageOf({ used }: ExecutionState, now = Date.now()): Usage {
+export function usageOf({ used }: ExecutionState): Usage {
   const { noted, waitedMs, waitsSince } = used;
   const of = (name: keyof Usage) => Math.max(0, noted[name] ?? 0);
-  const waits = waitsSince === undefined ? 0 : Math.max(0, now - waitsSince);
+  const waits = waitsSince === undefined ? 0 : Math.max(0, now() - waitsSince);
   return {
     queuedMs: of("queuedMs"),
     runningMs: of("runningMs"),

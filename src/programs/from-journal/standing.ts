@@ -1,3 +1,4 @@
+import { now } from "../../clock.ts";
 import { PortcullisError } from "../../errors.ts";
 import { isExpired, isWaiting } from "./call-history.ts";
 import { type ExecutionState, type UnansweredCall, waitsOnly } from "./execution-state.ts";
@@ -23,13 +24,13 @@ export type Standing =
 /** Why no other driver can go on: what the program has used, or that the call of a host is for its host alone. */
 export type Held = Unreplayable | "host";
 
-/** `driven`: whether a driver has it. `now` is in milliseconds since 1970. */
-export function standingOf(state: ExecutionState, driven: boolean, now = Date.now()): Standing {
+/** `driven`: whether a driver has it. `at` is in milliseconds since 1970. */
+export function standingOf(state: ExecutionState, driven: boolean, at = now()): Standing {
   if (state.end.outcome !== undefined) return { state: "ended" };
   const held = heldBy(state);
   if (!waitsOnly(state) || (held !== undefined && !driven)) return { state: "running" };
   const calls = openCalls(state);
-  if (calls.some((call) => isExpired(state.header, call, now))) return { state: "running" };
+  if (calls.some((call) => isExpired(state.header, call, at))) return { state: "running" };
   return { state: "waiting", calls, ...(held === undefined ? {} : { held }) };
 }
 

@@ -1,3 +1,4 @@
+import { now } from "../../clock.ts";
 import type { PortcullisError } from "../../errors.ts";
 import type { GuestTurn } from "../../../bridge/turn-reader.ts";
 import { type DriverOptions, ExecutionLog, type ForeignRecord, isHeadMoved } from "../../journal/execution-log.ts";
@@ -55,7 +56,7 @@ export class TrackedLog extends StateLog<ExecutionState> {
   ): Promise<TrackedLog> {
     const { header } = state;
     if (!header) throw new Error("An execution without a header cannot be claimed.");
-    const claimed = [{ type: "claim", ...driver, at: Date.now() } as const, ...records];
+    const claimed = [{ type: "claim", ...driver, at: now() } as const, ...records];
     const log = await ExecutionLog.claim(journal, header, state.records, driver, claimed);
     for (const record of claimed) applyRecord(state, record);
     return new TrackedLog(journal, log, state);
@@ -86,7 +87,7 @@ export class TrackedLog extends StateLog<ExecutionState> {
     const { isTakenUp, isHanded } = this.state.drivers;
     if (!isTakenUp || isHanded === (to === "program")) return undefined;
     this.#seemsDead = to === "program";
-    return this.append({ type: "hand", to, at: Date.now() });
+    return this.append({ type: "hand", to, at: now() });
   }
 
   /** Applies turns to the state, each with its event. `usage` is as of the last. Returns records for `deferTurns`. */
@@ -174,7 +175,7 @@ export class TrackedLog extends StateLog<ExecutionState> {
     for (let attempt = 0; attempt < ALIVE_ATTEMPTS; attempt += 1) {
       try {
         const { records, ended } = await this.#journal.find(this.execution);
-        if (!ended) await this.#journal.append(this.execution, records, [{ type: "alive", driver, at: Date.now() }]);
+        if (!ended) await this.#journal.append(this.execution, records, [{ type: "alive", driver, at: now() }]);
         return;
       } catch (error) {
         // The present driver has appended in the meantime. The execution continues without this record too.

@@ -1,3 +1,4 @@
+import { after, cancel, now } from "../../clock.ts";
 import type { GuestTurn } from "../../../bridge/turn-reader.ts";
 import { PortcullisError } from "../../errors.ts";
 import { type Connection, QueueFull } from "../../sandboxes/sandbox.ts";
@@ -237,7 +238,7 @@ export class GuestSupervisor implements AsyncDisposable {
       onEnding(ending);
       return false;
     }
-    await log.append({ type: "restart", detail: detailOf(end), at: Date.now() });
+    await log.append({ type: "restart", detail: detailOf(end), at: now() });
     return true;
   }
 
@@ -250,14 +251,14 @@ export class GuestSupervisor implements AsyncDisposable {
     const mayGoElsewhere = log.state.drivers.isTakenUp && !this.#hasOpened;
     const hasBegun = turns > 0 && this.#hasOpened;
     // Connections are reported by the sandbox, so a guest cannot forge or hide them.
-    const onConnection = (one: Connection) => void log.append({ type: "egress", ...one, at: Date.now() });
+    const onConnection = (one: Connection) => void log.append({ type: "egress", ...one, at: now() });
     this.#queued.start();
-    const late = setTimeout(() => {
+    const late = after(limits.queueMs, () => {
       if (mayGoElsewhere) {
         this.#over.abort(OVER);
         onFailure(noneFree(limits.queueMs));
       } else onEnding(endingUnopened(turns, "queueMs", limits.queueMs, this.#isReturning));
-    }, limits.queueMs);
+    });
     let link: GuestLink;
     try {
       const { allowed: turnBytes, lane } = share;
@@ -270,7 +271,7 @@ export class GuestSupervisor implements AsyncDisposable {
       // After the first turn the program may have had effects: this must become a reported ending, not a rejection.
       return { type: "died", detail: error instanceof Error ? error.message : String(error) };
     } finally {
-      clearTimeout(late);
+      cancel(late);
       this.#queued.stop();
     }
     this.#link = link;

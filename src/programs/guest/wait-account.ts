@@ -1,3 +1,5 @@
+import { monotonic } from "../../clock.ts";
+
 /**
  * The time that a program has waited, and has spent on its replays in other guests, in milliseconds. A program that has
  * waited long is likely to wait long again, so it need not wait once more in its guest for as long as its next replay
@@ -12,13 +14,13 @@ export class WaitAccount {
 
   /** The program begins to wait, if it does not wait already. */
   begin(): void {
-    this.#since ??= performance.now();
+    this.#since ??= monotonic();
   }
 
   /** The program has something to do. */
   end(): void {
     if (this.#since === undefined) return;
-    this.#lastMs = performance.now() - this.#since;
+    this.#lastMs = monotonic() - this.#since;
     this.#allMs += this.#lastMs;
     this.#since = undefined;
   }

@@ -1,5 +1,5 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Worker } from "node:worker_threads";
+import { after, cancel, monotonic, nextTurn } from "../../clock.ts";
 
 /** How many times as long a thread may take on a machine whose cores are busy. */
 const SLOWEST = 10;
@@ -14,8 +14,8 @@ export function afterComputing(thread: Worker, ms: number, onOver: () => void): 
   let isStopped = false;
   const stop = () => {
     isStopped = true;
-    clearTimeout(look);
-    clearTimeout(last);
+    cancel(look);
+    cancel(last);
   };
   const over = () => {
     if (isStopped) return;
@@ -31,15 +31,15 @@ export function afterComputing(thread: Worker, ms: number, onOver: () => void): 
     if (isStopped || !used) return;
     if (before && (used.user + used.system) / 1000 >= ms / 2) return over();
     before ??= used;
-    look = setTimeout(() => void takeALook(), LOOK_MS);
+    look = after(LOOK_MS, () => void takeALook());
   };
-  let look = setTimeout(() => void takeALook(), ms / 2);
-  const last = setTimeout(() => void nextTurn().then(over), ms * SLOWEST);
+  let look = after(ms / 2, () => void takeALook());
+  const last = after(ms * SLOWEST, () => void nextTurn().then(over));
   return stop;
 }
 
 /** Time that the thread has computed, since `before` if that is given. Before node 24.6 it is the time that has gone by. */
 async function usageOf(thread: Partial<Worker>, before: NodeJS.CpuUsage | undefined): Promise<NodeJS.CpuUsage> {
   if (thread.cpuUsage) return thread.cpuUsage(before);
-  return { user: performance.now() * 1000 - (before?.user ?? 0), system: 0 };
+  return { user: monotonic() * 1000 - (before?.user ?? 0), system: 0 };
 }

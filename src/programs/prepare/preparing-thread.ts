@@ -1,4 +1,5 @@
 import { Worker } from "node:worker_threads";
+import { after, cancel } from "../../clock.ts";
 import { PortcullisError } from "../../errors.ts";
 import { afterComputing } from "./after-computing.ts";
 import type { Answer, Request } from "./thread/prepare-text.ts";
@@ -137,10 +138,10 @@ class PreparingThread {
 
   #endUnlessReady(thread: Worker): void {
     this.#stopClock();
-    const timer = setTimeout(() => this.#lose(thread), START_MS);
+    const timer = after(START_MS, () => this.#lose(thread));
     // A thread that starts ahead of the first program does not keep the process alive.
     if (!this.#job) timer.unref();
-    this.#stopClock = () => clearTimeout(timer);
+    this.#stopClock = () => cancel(timer);
   }
 
   #endIfLong(thread: Worker): void {

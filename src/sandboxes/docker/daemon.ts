@@ -1,5 +1,6 @@
 import { hostname, release } from "node:os";
 import type Docker from "dockerode";
+import { after } from "../../clock.ts";
 import { PortcullisError } from "../../errors.ts";
 import { fieldOf, type Fields, isFields, textOf } from "../../values/fields.ts";
 
@@ -54,18 +55,14 @@ export class Daemon {
     const docker = await this.#docker;
     const connection = new AbortController();
     const { promise: timeout, reject } = Promise.withResolvers<never>();
-    const deadline = setTimeout(() => {
+    using _ = after(withinMs, () => {
       reject(new DaemonTimeout(`it has not answered within ${withinMs} ms`));
       connection.abort();
-    }, withinMs);
+    });
     const answer = question(docker, connection.signal);
     // An error after the deadline is ignored.
     answer.catch(() => {});
-    try {
-      return await Promise.race([answer, timeout]);
-    } finally {
-      clearTimeout(deadline);
-    }
+    return await Promise.race([answer, timeout]);
   }
 
   /** Sends a raw request, for which the client has no method or none that can be aborted. */

@@ -1,3 +1,4 @@
+import { now } from "../../clock.ts";
 import { fieldOf, textOf } from "../../values/fields.ts";
 import { hostMachine, hostProcess, isGone } from "../host-process.ts";
 import { removeContainer } from "./container/container.ts";
@@ -22,7 +23,7 @@ const LATE_MS = 60_000;
 const left = new Map<string, { readonly address: string; readonly since: number }>();
 
 export function noteLeft({ address }: Daemon, id: string): void {
-  if (!left.has(id)) left.set(id, { address, since: Date.now() });
+  if (!left.has(id)) left.set(id, { address, since: now() });
 }
 
 /** Tries again to remove containers of this process that may remain. */
@@ -32,7 +33,7 @@ export async function removeLeft(daemon: Daemon): Promise<void> {
     own.map(async ([id, { since }]) => {
       const removed = await removeContainer(daemon, id);
       // A container that is not there yet may still come.
-      if (removed && Date.now() - since > LATE_MS) left.delete(id);
+      if (removed && now() - since > LATE_MS) left.delete(id);
     }),
   );
 }

@@ -1,4 +1,5 @@
 import { createRequire } from "node:module";
+import { now } from "../../clock.ts";
 import type { Finding } from "../sandbox.ts";
 import { parentDeathCommand } from "./parent-death.ts";
 import { findAddon, isSupportedRuntime, NODE_SENTENCE, platformSupport, whyNoAddon } from "./platform.ts";
@@ -52,7 +53,7 @@ function addonFinding(): Finding {
 function v8Finding(): Finding {
   const [major = 0, minor = 0] = process.versions.v8.split(".").map(Number);
   const releasedAt = V8_ANCHOR.day + (major * 10 + minor - V8_ANCHOR.release) * FOUR_WEEKS_MS;
-  const days = Math.round((Date.now() - releasedAt) / 86_400_000);
+  const days = Math.round((now() - releasedAt) / 86_400_000);
   return {
     what: "V8",
     state: days <= OLD_V8_DAYS ? "good" : "weak",

@@ -1,6 +1,6 @@
 import { addAbortListener } from "node:events";
 import { availableParallelism } from "node:os";
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { after, cancel, monotonic, nextTurn, type Timer } from "../../clock.ts";
 import { type Offer, type OpenOptions, QueueFull } from "../sandbox.ts";
 import { EngineProcess } from "./engine-process.ts";
 import { isRefuted, noteReady } from "./parent-death.ts";
@@ -87,9 +87,9 @@ export class EnginePool {
   readonly #coming = new Map<EngineProcess, string | undefined>();
   readonly #evictions: Evictions<Occupied>;
   #usualMemoryBytes = USUAL_MEMORY_BYTES;
-  #trimmer: NodeJS.Timeout | undefined;
-  #refiller: NodeJS.Timeout | undefined;
-  #starter: NodeJS.Timeout | undefined;
+  #trimmer: Timer | undefined;
+  #refiller: Timer | undefined;
+  #starter: Timer | undefined;
   #startMs = SOON_MS;
   closed = false;
 
@@ -153,7 +153,7 @@ export class EnginePool {
     } catch {
       return;
     } finally {
-      clearTimeout(timer);
+      cancel(timer);
     }
     const kept = engine.memoryBytes - engine.baseMemoryBytes;
     if (this.closed || kept > this.#options.keptMemoryBytes) engine.retire();
@@ -175,9 +175,9 @@ export class EnginePool {
   async close(): Promise<void> {
     this.closed = true;
     this.#evictions.close();
-    clearTimeout(this.#trimmer);
-    clearTimeout(this.#refiller);
-    clearTimeout(this.#starter);
+    cancel(this.#trimmer);
+    cancel(this.#refiller);
+    cancel(this.#starter);
     const closed = new Error(CLOSED);
     for (const { reject } of this.#waiting.clear()) reject(closed);
     const engines = [...this.#all];
@@ -186,16 +186,16 @@ export class EnginePool {
   }
 
   /** Counts a preparing engine as coming, and as busy again if it is not ready soon. */
-  #expect(engine: EngineProcess): NodeJS.Timeout {
+  #expect(engine: EngineProcess): Timer {
     const tenant = engine.serving?.tenant;
     const soonMs = isGrown(engine) ? GROWN_SOON_MS : SOON_MS;
     this.#busy.delete(engine);
     this.#coming.set(engine, tenant);
-    return setTimeout(() => {
+    return after(soonMs, () => {
       this.#coming.delete(engine);
       if (tenant !== undefined && this.#all.has(engine)) this.#busy.set(engine, tenant);
       this.#makeRoom();
-    }, soonMs);
+    });
   }
 
   #takeIdle(tenant: string): EngineProcess | undefined {
@@ -287,7 +287,7 @@ export class EnginePool {
    */
   #isInTurn({ serving }: EngineProcess): boolean {
     if (!serving || !this.#waiting.first(serving.tenant)) return false;
-    return performance.now() - serving.since < TURN_STARTS * this.#startMs;
+    return monotonic() - serving.since < TURN_STARTS * this.#startMs;
   }
 
   /** Takes an engine from its program, and prepares it for the next program. */
@@ -354,10 +354,10 @@ export class EnginePool {
   }
 
   #startLater(): void {
-    this.#starter ??= setTimeout(() => {
+    this.#starter ??= after(SOON_MS, () => {
       this.#starter = undefined;
       this.#makeRoom();
-    }, SOON_MS);
+    });
   }
 
   /** Ends an engine that runs no program. After its exit an engine for this tenant is started. */
@@ -389,14 +389,14 @@ export class EnginePool {
 
   #refillSoon(): void {
     if (!this.#isShort) return;
-    this.#refiller ??= setTimeout(() => {
+    this.#refiller ??= after(REFILL_MS, () => {
       this.#refiller = undefined;
       if (this.#isShort)
         this.#start().then(
           () => this.#refillSoon(),
           () => {},
         );
-    }, REFILL_MS).unref();
+    }).unref();
   }
 
   get #isShort(): boolean {
@@ -407,7 +407,7 @@ export class EnginePool {
   }
 
   async #start(tenant?: string): Promise<void> {
-    const since = performance.now();
+    const since = monotonic();
     const engine = new EngineProcess(this.#options.command);
     this.#all.add(engine);
     this.#coming.set(engine, tenant);
@@ -421,7 +421,7 @@ export class EnginePool {
     } finally {
       this.#coming.delete(engine);
     }
-    this.#startMs = Math.min(Math.max(SOON_MS, performance.now() - since), CROWDED_MS);
+    this.#startMs = Math.min(Math.max(SOON_MS, monotonic() - since), CROWDED_MS);
     this.#offer(engine);
   }
 
@@ -464,11 +464,11 @@ export class EnginePool {
 
   #trimLater(): void {
     if (this.#trimmer || this.#idle.length <= this.#options.warm) return;
-    this.#trimmer = setTimeout(() => {
+    this.#trimmer = after(IDLE_MS, () => {
       this.#trimmer = undefined;
       if (this.#idle.length > this.#options.warm) this.#idle.shift()?.retire();
       this.#trimLater();
-    }, IDLE_MS).unref();
+    }).unref();
   }
 }
 

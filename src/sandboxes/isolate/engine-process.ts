@@ -1,6 +1,7 @@
 import { ChildProcess, spawn } from "node:child_process";
 import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
+import { after, cancel, monotonic, type Timer } from "../../clock.ts";
 import { FrameChannel } from "../frame-channel.ts";
 import type { FrameQueue } from "../frame-queue.ts";
 import { OutputTail } from "../../values/output-tail.ts";
@@ -58,7 +59,7 @@ export class EngineProcess {
   /** Whether the isolate requested last is ready. Frames before that are an earlier program's, and are dropped. */
   #isReady = false;
   /** Ends an engine that is not ready in time. */
-  #deadline: NodeJS.Timeout | undefined;
+  #deadline: Timer | undefined;
   #ending: Exit | undefined;
   #exited = false;
   #onExit: ((exit: Exit) => void) | undefined;
@@ -81,7 +82,7 @@ export class EngineProcess {
       this.#finish({ type: "died", detail: `the engine could not be started: ${message}` }),
     );
     // A process that the engine left behind may keep the pipes open, so they are closed after this time.
-    this.#child.once("exit", () => setTimeout(() => this.#closePipes(), CLOSING_MS).unref());
+    this.#child.once("exit", () => after(CLOSING_MS, () => this.#closePipes()).unref());
     this.#child.once("close", (code, signal) => this.#finish(this.#ending ?? this.#causeOfDeath(code, signal)));
   }
 
@@ -111,7 +112,7 @@ export class EngineProcess {
 
   /** Notes that the engine is given a program. From then on it runs programs of this tenant alone. */
   serve(tenant: string): void {
-    const { since, programs } = this.serving ?? { since: performance.now(), programs: 0 };
+    const { since, programs } = this.serving ?? { since: monotonic(), programs: 0 };
     this.serving = { tenant, since, programs: programs + 1 };
   }
 
@@ -129,8 +130,8 @@ export class EngineProcess {
     if (this.ended) reject(new Error("the engine was ended"));
     // A new isolate takes too long to stay awake for.
     else this.#channel.send([`prepare ${memoryBytes}`]);
-    clearTimeout(this.#deadline);
-    this.#deadline = setTimeout(() => this.kill(`the engine was not ready within ${withinMs} ms`), withinMs).unref();
+    cancel(this.#deadline);
+    this.#deadline = after(withinMs, () => this.kill(`the engine was not ready within ${withinMs} ms`)).unref();
     return promise;
   }
 
@@ -201,7 +202,7 @@ export class EngineProcess {
   #handleReport(report: string): void {
     if (report === "prepared") {
       this.#isReady = true;
-      clearTimeout(this.#deadline);
+      cancel(this.#deadline);
       if (this.baseMemoryBytes === 0) this.baseMemoryBytes = this.memoryBytes;
       this.#prepared?.resolve();
     } else if (report === "memory") {
@@ -223,7 +224,7 @@ export class EngineProcess {
 
   #finish(exit: Exit): void {
     this.#exited = true;
-    clearTimeout(this.#deadline);
+    cancel(this.#deadline);
     this.#memory.close();
     this.#channel.clear();
     this.#processor?.close();

@@ -1,5 +1,6 @@
 import { addAbortListener } from "node:events";
 import { availableParallelism, totalmem } from "node:os";
+import { cancel, every, type Timer } from "../../clock.ts";
 import { PortcullisError } from "../../errors.ts";
 import { readOptions } from "../../option-rules/options.ts";
 import { Closing } from "../closing.ts";
@@ -175,7 +176,7 @@ class IsolateGuest implements Guest, Occupied {
   readonly frames: FrameQueue;
   readonly engine: EngineProcess;
   readonly #pool: EnginePool;
-  readonly #watch: NodeJS.Timeout;
+  readonly #watch: Timer;
   readonly #allowedBytes: number;
   /** Memory before this program: a reused engine keeps some memory of earlier programs. */
   readonly #baseBytes: number;
@@ -195,7 +196,7 @@ class IsolateGuest implements Guest, Occupied {
     this.#baseBytes = engine.memoryBytes;
     this.frames = engine.frames;
     engine.listen(this.#exit.resolve);
-    this.#watch = setInterval(() => this.#watchMemory(), WATCH_MS).unref();
+    this.#watch = every(WATCH_MS, () => this.#watchMemory()).unref();
   }
 
   send(frames: readonly FramePieces[]): void {
@@ -238,7 +239,7 @@ class IsolateGuest implements Guest, Occupied {
     this.frames.end();
     this.#exit.resolve(exit);
     // Memory is watched until the engine is prepared for another program: until then its memory is this program's.
-    void freed.finally(() => clearInterval(this.#watch));
+    void freed.finally(() => cancel(this.#watch));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -247,7 +248,7 @@ class IsolateGuest implements Guest, Occupied {
   }
 
   #watchMemory(): void {
-    if (this.engine.ended) return clearInterval(this.#watch);
+    if (this.engine.ended) return cancel(this.#watch);
     const bytes = this.engine.memoryBytes - this.#baseBytes;
     if (bytes > this.#peakBytes) this.#peakBytes = bytes;
     if (bytes > this.#allowedBytes) this.engine.end({ type: "memory", seenBytes: bytes });

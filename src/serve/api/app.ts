@@ -1,4 +1,5 @@
 import { Hono } from "hono";
+import { monotonic, now } from "../../clock.ts";
 import type { AnsweredRequest } from "../server-options.ts";
 import { packageVersion } from "../../sandboxes/package-files.ts";
 import { Lane } from "../../values/slice-scheduler.ts";
@@ -145,11 +146,11 @@ async function answered(
 ): Promise<Response> {
   const { path, request } = asked;
   const { method } = request;
-  const [at, since] = [Date.now(), performance.now()];
+  const [at, since] = [now(), monotonic()];
   const counted = async () => countedFor(open, asked, await work());
   const { response, code } = await toResponse(counted, onError, asked.refuse);
   const { status } = response;
-  const ms = performance.now() - since;
+  const ms = monotonic() - since;
   metrics.request(path, method, status, ms);
   const { key, execution } = asked;
   onRequest({

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from "node:timers/promises";
+import { cancel, every, pause, type Timer } from "../../clock.ts";
 import { PortcullisError } from "../../errors.ts";
 import type { ExecutionId } from "../../journal/execution-id.ts";
 import { given } from "../../option-rules/given.ts";
@@ -32,7 +32,7 @@ export class FleetDriving implements Driving {
   readonly #fleet: Fleet;
   #worker: Awaited<ReturnType<Runtime["work"]>> | undefined;
   #hearing: Disposable | undefined;
-  #expiring: NodeJS.Timeout | undefined;
+  #expiring: Timer | undefined;
 
   constructor(fleet: Fleet, parts: FleetDrivingParts) {
     this.#fleet = fleet;
@@ -47,7 +47,7 @@ export class FleetDriving implements Driving {
     });
     const expire = () => void this.#expire().catch(onError);
     expire();
-    this.#expiring = setInterval(expire, EXPIRY_MS).unref();
+    this.#expiring = every(EXPIRY_MS, expire).unref();
     if (concurrency === 0) return;
     const model: Parameters<Runtime["work"]>[0] = { model: (conversation) => served.find(conversation) };
     // Its client goes on with what the gateway has begun: only it has the tools.
@@ -60,7 +60,7 @@ export class FleetDriving implements Driving {
   }
 
   stop(): void {
-    clearInterval(this.#expiring);
+    cancel(this.#expiring);
     this.#hearing?.[Symbol.dispose]();
   }
 
@@ -100,7 +100,7 @@ export class FleetDriving implements Driving {
     await this.#fleet.parts.requests.send(id, request);
     await watching.wait(new Map([[id, records]]), ASKED_MS);
     // Its end follows its last records at once.
-    await delay(10);
+    await pause(10);
     return true;
   }
 }

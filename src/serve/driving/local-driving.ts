@@ -1,3 +1,4 @@
+import { cancel, every, now, type Timer } from "../../clock.ts";
 import { PortcullisError } from "../../errors.ts";
 import type { AgentEvent } from "../../agent/event.ts";
 import type { ExecutionId } from "../../journal/execution-id.ts";
@@ -36,7 +37,7 @@ export class LocalDriving implements Driving {
   /** When executions could not be taken up, in milliseconds since 1970. */
   readonly #failedAt = new Map<ExecutionId, number>();
   #recovering: Promise<number> | undefined;
-  #sweeping: NodeJS.Timeout | undefined;
+  #sweeping: Timer | undefined;
   #isStopped = false;
 
   constructor(parts: DrivingParts) {
@@ -46,11 +47,11 @@ export class LocalDriving implements Driving {
   async start(): Promise<void> {
     const { onError } = this.#parts;
     void this.recover().catch(onError);
-    this.#sweeping = setInterval(() => void this.sweep().catch(onError), SWEEP_MS).unref();
+    this.#sweeping = every(SWEEP_MS, () => void this.sweep().catch(onError)).unref();
   }
 
   stop(): void {
-    clearInterval(this.#sweeping);
+    cancel(this.#sweeping);
     this.#isStopped = true;
   }
 
@@ -105,13 +106,13 @@ export class LocalDriving implements Driving {
       await this.#parts.expiry.sweep();
       return;
     }
-    const before = Date.now() - RETRY_MS;
+    const before = now() - RETRY_MS;
     for (const [execution, at] of this.#failedAt) if (at <= before) this.#failedAt.delete(execution);
     await this.#recover((execution) => !this.#failedAt.has(execution));
   }
 
   #fail(execution: ExecutionId, error: Error): void {
-    this.#failedAt.set(execution, Date.now());
+    this.#failedAt.set(execution, now());
     if (isOthers(error)) return;
     const about = `${execution} ${error.message}`;
     if (this.#told.has(about)) return;

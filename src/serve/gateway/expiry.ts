@@ -2,6 +2,7 @@
  * Ends what clients of the gateway have left. The open executions of the journal come in, from whatever lists them; those without a record for as
  * long as their clients were told to have are ended. Answers that are stored stay readable much longer.
  */
+import { now } from "../../clock.ts";
 import { type PastConversation, readPastConversation } from "../../agent/from-journal/past-conversation.ts";
 import type { ExecutionId } from "../../journal/execution-id.ts";
 import type { ExecutionSummary, Journal } from "../../journal/journal.ts";
@@ -45,17 +46,17 @@ export class Expiry {
   }
 
   /** Lists the open executions itself. Resolves as `settle`. Rejects if the journal cannot be listed. */
-  async sweep(now = Date.now()): Promise<number> {
+  async sweep(): Promise<number> {
     for await (const summary of readList(this.#parts.runtime.journal, { open: true })) {
       if (this.#isStopped) return 0;
       this.see(summary);
     }
-    return this.settle(now);
+    return this.settle();
   }
 
   /** Ends what has expired of the executions that were seen, all that are open. Resolves with the number of those. */
-  settle(now = Date.now()): Promise<number> {
-    const settled = this.#settling.then(() => this.#settle(now));
+  settle(): Promise<number> {
+    const settled = this.#settling.then(() => this.#settle(now()));
     this.#settling = settled;
     return settled;
   }

@@ -1,3 +1,4 @@
+import { now } from "../../clock.ts";
 import { messagesSurface } from "../../models/anthropic/surface/messages-surface.ts";
 import { responsesSurface } from "../../models/openai/surface/responses-surface.ts";
 import { RefusedAsk, type Surface } from "../../models/surface/surface.ts";
@@ -45,7 +46,7 @@ function routesOf(surface: Surface, keyHeader?: string) {
         throw error;
       }
     },
-    rateHeaders: (left) => surface.rateHeaders(left, Date.now()),
+    rateHeaders: (left) => surface.rateHeaders(left, now()),
     refuse: (problem) => refusalResponse(surface, refusalOfProblem(problem)),
   });
 }

@@ -1,3 +1,4 @@
+import { now } from "../../clock.ts";
 import { PortcullisError } from "../../errors.ts";
 import type { Runtime } from "../../runtime.ts";
 import type { ClientResult } from "../../programs/decide.ts";
@@ -163,7 +164,7 @@ function planAt(
   const next = all[place + 1];
   if (next && isWhole(next)) return { type: "repeat", execution, reply: place + 1 };
   const open = reply.calls.filter(({ isAnswered }) => !isAnswered);
-  if (open.some(({ expiresAt }) => expiresAt <= Date.now())) {
+  if (open.some(({ expiresAt }) => expiresAt <= now())) {
     if (reply.calls.some(isOfProgram)) throw expired(parts);
     return undefined;
   }
@@ -192,7 +193,7 @@ function isOfProgram({ place }: ClientCall): boolean {
 }
 
 function isWaiting({ isAnswered, expiresAt }: ClientCall): boolean {
-  return !isAnswered && expiresAt > Date.now();
+  return !isAnswered && expiresAt > now();
 }
 
 function isAnsweredBy(

@@ -1,5 +1,6 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
+import { now } from "../../clock.ts";
 import { PortcullisError } from "../../errors.ts";
 import {
   array,
@@ -123,7 +124,7 @@ export class Keys {
 }
 
 export function isExpired({ expires }: Key): boolean {
-  return expires !== undefined && Date.parse(expires) <= Date.now();
+  return expires !== undefined && Date.parse(expires) <= now();
 }
 
 /** The only key of a door that was opened without keys. */

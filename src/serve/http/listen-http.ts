@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import { after, cancel, pause } from "../../clock.ts";
 import { PortcullisError } from "../../errors.ts";
 import type { Resolved } from "../../option-rules/options.ts";
 import type { SERVER_RULES } from "../server-options.ts";
@@ -67,12 +68,11 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
 async function close(server: Server): Promise<void> {
   if (server.listening) server.close();
   server.closeIdleConnections();
-  const timer = setTimeout(() => server.closeAllConnections(), FLUSH_MS);
+  using _ = after(FLUSH_MS, () => server.closeAllConnections());
   while ((await openConnections(server)) > 0) {
     server.closeIdleConnections();
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    await pause(10);
   }
-  clearTimeout(timer);
 }
 
 function openConnections(server: Server): Promise<number> {
@@ -89,8 +89,8 @@ function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
         ? [408, "Request Timeout", "request_invalid", "The request took too long to arrive: send it again."]
         : [STATUS_OF.request_invalid, "Bad Request", "request_invalid", "This is no HTTP request."];
   // A client that does not close its side would keep the connection.
-  const timer = setTimeout(() => socket.destroy(), LAST_WORD_MS).unref();
-  socket.once("close", () => clearTimeout(timer));
+  const timer = after(LAST_WORD_MS, () => socket.destroy()).unref();
+  socket.once("close", () => cancel(timer));
   const body = JSON.stringify({ error: { code: code satisfies string as ProblemCode, message } });
   socket.end(
     `HTTP/1.1 ${status} ${reason}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { after, cancel, nextTurn } from "../../clock.ts";
 import { problemOf, problemResponse } from "./problems.ts";
 
 /** How long the rest of a refused body is read. */
@@ -71,8 +71,8 @@ const READ_BEFORE =
 
 /** Reads the rest of a refused body: many clients read the answer only after they have sent all. */
 function discard(incoming: IncomingMessage): void {
-  const timer = setTimeout(() => incoming.destroy(), DISCARD_MS).unref();
-  incoming.once("close", () => clearTimeout(timer));
+  const timer = after(DISCARD_MS, () => incoming.destroy()).unref();
+  incoming.once("close", () => cancel(timer));
   incoming.resume();
 }
 
@@ -164,11 +164,11 @@ async function pass(
 async function drained(outgoing: ServerResponse, idleMs: number): Promise<void> {
   const over = new AbortController();
   const { signal } = over;
-  const timer = setTimeout(() => outgoing.destroy(), idleMs);
+  const timer = after(idleMs, () => outgoing.destroy());
   try {
     await Promise.race([once(outgoing, "drain", { signal }), once(outgoing, "close", { signal })]);
   } finally {
-    clearTimeout(timer);
+    cancel(timer);
     over.abort();
   }
 }

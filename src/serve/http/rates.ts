@@ -1,3 +1,4 @@
+import { monotonic } from "../../clock.ts";
 import type { Rate } from "./keys.ts";
 
 interface Bucket {
@@ -21,7 +22,8 @@ export class Rates {
   readonly #buckets = new Map<string, Bucket>();
 
   /** Takes one request of a key; returns the seconds to wait if it may make none. */
-  take(id: string, { calls, perMs }: Rate, now = performance.now()): number | undefined {
+  take(id: string, { calls, perMs }: Rate): number | undefined {
+    const now = monotonic();
     const bucket = this.#buckets.get(id) ?? { left: calls, at: now };
     this.#buckets.set(id, bucket);
     bucket.left = Math.min(calls, bucket.left + ((now - bucket.at) * calls) / perMs);
@@ -32,7 +34,8 @@ export class Rates {
   }
 
   /** How a key stands, without taking a request of it. */
-  left(id: string, { calls, perMs }: Rate, now = performance.now()): RateLeft {
+  left(id: string, { calls, perMs }: Rate): RateLeft {
+    const now = monotonic();
     const { left, at } = this.#buckets.get(id) ?? { left: calls, at: now };
     const whole = Math.min(calls, left + ((now - at) * calls) / perMs);
     return { limit: calls, remaining: Math.floor(whole), resetMs: Math.ceil(((calls - whole) * perMs) / calls) };

@@ -1,3 +1,4 @@
+import { after, every } from "../../clock.ts";
 import type { ExecutionId } from "../../journal/execution-id.ts";
 import { findIfKnown } from "../../journal/find-if-known.ts";
 import type { Journal } from "../../journal/journal.ts";
@@ -93,8 +94,7 @@ export class JournalWatch implements Disposable {
   #listen(): Disposable {
     const told = this.#journal.onAppend?.(({ execution, head }) => this.#told(execution, head));
     if (told) return told;
-    const polling = setInterval(() => void this.#poll(), POLL_MS).unref();
-    return { [Symbol.dispose]: () => clearInterval(polling) };
+    return every(POLL_MS, () => void this.#poll()).unref();
   }
 
   #told(execution: ExecutionId | undefined, head: number | undefined): void {
@@ -141,9 +141,8 @@ async function wait(watcher: Watcher, ms: number): Promise<void> {
   if (!watcher.isWoken) {
     const { promise, resolve } = Promise.withResolvers<void>();
     watcher.resolve = resolve;
-    const timer = setTimeout(resolve, ms);
+    using _ = after(ms, resolve);
     await promise;
-    clearTimeout(timer);
     watcher.resolve = undefined;
   }
   watcher.isWoken = false;

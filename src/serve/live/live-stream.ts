@@ -1,4 +1,5 @@
 import { addAbortListener } from "node:events";
+import { monotonic, pause } from "../../clock.ts";
 import type { ExecutionId } from "../../journal/execution-id.ts";
 import { isOperators, problemOf } from "../http/problems.ts";
 import type { JournalWatch } from "./journal-watch.ts";
@@ -73,24 +74,24 @@ async function* chunksOf(parts: LiveStreamParts, reader: LiveReader, signal: Abo
   using _ = addAbortListener(signal, () => watching.wake());
   try {
     yield ": portcullis\n\n";
-    let saidAt = performance.now();
+    let saidAt = monotonic();
     for (let isLast = false; !isLast && !reader.isOver && isAllowed();) {
       // What was appended before the server closes is read, also if an earlier step was under way then.
       isLast = signal.aborted;
       const chunk = await parts.inTurn(reader.next);
       hold(reader.heldBytes);
       // There are records that are no events, and records that the client has.
-      const isQuiet = performance.now() - saidAt >= heartbeatMs;
+      const isQuiet = monotonic() - saidAt >= heartbeatMs;
       if (chunk !== "" || isQuiet) {
         yield chunk === "" ? ": still here\n\n" : chunk;
-        saidAt = performance.now();
+        saidAt = monotonic();
       }
       if (!reader.isAtEnd || reader.isOver) continue;
       if (reader.restMs > 0) {
-        await pause(reader.restMs, signal);
+        await pause(reader.restMs, { signal });
         if (signal.aborted) return;
       }
-      await watching.wait(reader.positions, Math.max(1, saidAt + heartbeatMs - performance.now()));
+      await watching.wait(reader.positions, Math.max(1, saidAt + heartbeatMs - monotonic()));
     }
   } catch (error) {
     const problem = problemOf(error);
@@ -99,13 +100,4 @@ async function* chunksOf(parts: LiveStreamParts, reader: LiveReader, signal: Abo
     const { code, message } = problem;
     yield `event: error\ndata: ${JSON.stringify({ error: { code, message } })}\n\n`;
   }
-}
-
-/** Resolves after this time, or once the signal aborts. */
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  using _ = addAbortListener(signal, () => resolve());
-  await promise;
-  clearTimeout(timer);
 }

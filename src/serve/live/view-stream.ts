@@ -1,3 +1,4 @@
+import { monotonic } from "../../clock.ts";
 import type { ExecutionId } from "../../journal/execution-id.ts";
 import { findIfKnown } from "../../journal/find-if-known.ts";
 import type { Journal } from "../../journal/journal.ts";
@@ -52,7 +53,7 @@ class ViewChanges implements LiveReader {
   }
 
   readonly next = async (): Promise<string> => {
-    const began = performance.now();
+    const began = monotonic();
     const programs = await this.#positionsOfPrograms();
     const view = await this.#live.next();
     const text = await this.#change(this.#parts.shown(view));
@@ -60,7 +61,7 @@ class ViewChanges implements LiveReader {
     const begun = openPrograms(view).map((id) => [id, programs.get(id) ?? 0] as const);
     this.positions = new Map([...begun, [this.#parts.execution, view.records]]);
     this.isOver = view.state === "ended";
-    this.restMs = Math.max(REST_MS, (performance.now() - began) * REST_SHARE);
+    this.restMs = Math.max(REST_MS, (monotonic() - began) * REST_SHARE);
     return text;
   };
 

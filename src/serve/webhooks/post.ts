@@ -2,6 +2,7 @@ import { lookup as lookUp, type LookupAddress } from "node:dns";
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
+import { deadline } from "../../clock.ts";
 import { isPublicAddress } from "../../sandboxes/docker/egress/names/public-address.ts";
 import type { Webhook } from "./webhook-options.ts";
 
@@ -34,7 +35,7 @@ export function post(
           "content-length": Buffer.byteLength(body),
           "user-agent": "portcullis",
         },
-        signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+        signal: AbortSignal.any([signal, deadline(TIMEOUT_MS)]),
         agent: false,
         ...(allowPrivate ? {} : { lookup: publicOnly }),
       },

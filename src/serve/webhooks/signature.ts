@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
+import { now } from "../../clock.ts";
 import { describeSecret, optionError } from "../../errors.ts";
 
 /** A key is as long as Standard Webhooks has it at least, in bytes, so that none is empty by mistake. */
@@ -11,7 +12,7 @@ export function signedHeaders(
   id: string,
   body: string,
   secrets: readonly string[],
-  at = Date.now(),
+  at = now(),
 ): Readonly<Record<string, string>> {
   const timestamp = String(Math.floor(at / 1000));
   const signatures = secrets.map((secret) => `v1,${macOf(secret, id, timestamp, body).toString("base64")}`);
@@ -49,7 +50,7 @@ export function verifyWebhook({ headers, body, secret }: WebhookVerification): b
   };
   const [id, timestamp, signatures] = [of("webhook-id"), of("webhook-timestamp"), of("webhook-signature")];
   if (id === "" || !/^\d{1,12}$/.test(timestamp)) return false;
-  if (Math.abs(Date.now() - Number(timestamp) * 1000) > TOLERANCE_MS) return false;
+  if (Math.abs(now() - Number(timestamp) * 1000) > TOLERANCE_MS) return false;
   const given = signatures.split(" ", 16).map((one) => Buffer.from(one.replace(/^v1,/, ""), "base64"));
   return secrets.some((one) => {
     const expected = macOf(one, id, timestamp, body);

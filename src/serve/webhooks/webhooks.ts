@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { pause } from "../../clock.ts";
 import type { AgentEvent } from "../../agent/event.ts";
 import { PortcullisError } from "../../errors.ts";
 import { ifKnown } from "../../journal/find-if-known.ts";
@@ -150,7 +151,7 @@ class Line {
   /** Events that rest take no place of those that can be sent. */
   async #again(due: Due, waitMs: number): Promise<void> {
     this.#resting += 1;
-    await pause(waitMs, this.#closing);
+    await pause(waitMs, { signal: this.#closing, ref: false });
     this.#resting -= 1;
     if (this.#closing.aborted) return;
     this.#due.push(due);
@@ -178,18 +179,6 @@ class Line {
 
 function undelivered(message: string): PortcullisError {
   return new PortcullisError("webhook_failed", message);
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms).unref();
-    signal.addEventListener("abort", end);
-  });
 }
 
 function toldOf(event: AgentEvent): Told | undefined {

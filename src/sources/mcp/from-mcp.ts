@@ -1,3 +1,4 @@
+import { deadline, now } from "../../clock.ts";
 import { PortcullisError } from "../../errors.ts";
 import type { CallContext, Effect, Tool } from "../../tools/tool.ts";
 import { OutputTail } from "../../values/output-tail.ts";
@@ -37,11 +38,11 @@ class Connects {
 
   /** Counts a connection after the first, and returns 0. If the limit is reached, returns the milliseconds to wait instead. */
   count(): number {
-    const since = Date.now() - RECONNECTS.withinMs;
+    const since = now() - RECONNECTS.withinMs;
     const again = this.#at?.filter((at) => at > since);
     const [first] = again ?? [];
     if (first !== undefined && again && again.length >= RECONNECTS.most) return first - since;
-    this.#at = again ? [...again, Date.now()] : [];
+    this.#at = again ? [...again, now()] : [];
     return 0;
   }
 }
@@ -184,7 +185,7 @@ export class McpSource implements AsyncDisposable {
   }
 
   async #connectNow(): Promise<Session> {
-    const timeout = AbortSignal.timeout(this.#server.connectTimeoutMs);
+    const timeout = deadline(this.#server.connectTimeoutMs);
     const signal = AbortSignal.any([timeout, this.#closing.signal]);
     let session: Session | undefined;
     try {
@@ -219,7 +220,7 @@ export class McpSource implements AsyncDisposable {
     // A new connection lists the tools. A connection that is being made may have listed them before the change.
     const session = await (this.#connecting?.catch(() => undefined) ?? this.#session);
     if (!session?.isOpen) return;
-    const signal = AbortSignal.any([AbortSignal.timeout(this.#server.connectTimeoutMs), this.#closing.signal]);
+    const signal = AbortSignal.any([deadline(this.#server.connectTimeoutMs), this.#closing.signal]);
     try {
       await this.#tools.read(session, signal);
     } catch (error) {

@@ -1,3 +1,5 @@
+import { after, cancel, monotonic, type Timer } from "../../clock.ts";
+
 /**
  * Time from a change of a server's list to its reading, in milliseconds. It is at least `perReading` times the time of the
  * last reading, and doubles, up to a minute, while the server reports changes again and again.
@@ -16,7 +18,7 @@ export function shorterSpan(known: number | undefined, sent: unknown): number | 
 /** Decides when a list is read again: its server may report changes at any time, and as often as it likes. */
 export class ListAgain {
   readonly #read: () => Promise<void>;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
   /** Whether the list has changed since it was asked for. */
   #isStale = false;
   #isStopped = false;
@@ -32,23 +34,23 @@ export class ListAgain {
     this.#isStale = true;
     if (this.#timer || this.#isStopped) return;
     const { least, most, perReading } = LIST_AGAIN_MS;
-    if (performance.now() - this.#readAt > 2 * this.#waitMs) this.#waitMs = least;
-    this.#timer = setTimeout(() => {
+    if (monotonic() - this.#readAt > 2 * this.#waitMs) this.#waitMs = least;
+    this.#timer = after(this.#waitMs, () => {
       this.#isStale = false;
-      const startedAt = performance.now();
+      const startedAt = monotonic();
       void this.#read().finally(() => {
         this.#timer = undefined;
-        this.#readAt = performance.now();
+        this.#readAt = monotonic();
         this.#waitMs = Math.min(most, Math.max(2 * this.#waitMs, perReading * (this.#readAt - startedAt)));
         // The list has changed again while it was read.
         if (this.#isStale) this.notify();
       });
-    }, this.#waitMs);
+    });
     this.#timer.unref();
   }
 
   stop(): void {
     this.#isStopped = true;
-    clearTimeout(this.#timer);
+    cancel(this.#timer);
   }
 }

@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers/promises";
+import { monotonic, nextTurn } from "../../clock.ts";
 import { PortcullisError } from "../../errors.ts";
 import { defineTool, refuseUnnamedFields, runsAt } from "../../tools/define-tool.ts";
 import { MAX_STEPS } from "../../tools/json-schema/evaluate.ts";
@@ -139,9 +139,9 @@ export class ToolListBuilder {
 
   /** Lets other work have the thread once this work has had it for its slice. */
   async #pause(): Promise<void> {
-    if (performance.now() < this.#until) return;
-    await setImmediate();
-    this.#until = performance.now() + SLICE_MS;
+    if (monotonic() < this.#until) return;
+    await nextTurn();
+    this.#until = monotonic() + SLICE_MS;
   }
 }
 

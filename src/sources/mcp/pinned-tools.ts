@@ -1,3 +1,4 @@
+import { monotonic } from "../../clock.ts";
 import { PortcullisError } from "../../errors.ts";
 import type { ReadServer } from "./mcp-options.ts";
 import type { Session } from "./session.ts";
@@ -39,7 +40,7 @@ export class SourceTools {
 
   /** Whether the list has been held for as long as its server says. */
   get isStale(): boolean {
-    return performance.now() >= this.#staleAt;
+    return monotonic() >= this.#staleAt;
   }
 
   get problems(): readonly string[] {
@@ -61,7 +62,7 @@ export class SourceTools {
     const { problem, holdsMs = Number.POSITIVE_INFINITY } = await session.listTools(signal, (entries) =>
       builder.add(entries),
     );
-    const staleAt = performance.now() + holdsMs;
+    const staleAt = monotonic() + holdsMs;
     if (resources && session.hasResources) builder.addReader();
     const list = await builder.finish();
     if (reading !== this.#readings) return;

@@ -1,4 +1,5 @@
 import { Worker } from "node:worker_threads";
+import { after, cancel } from "../../clock.ts";
 import { loadPackage, PortcullisError } from "../../errors.ts";
 
 /** Longest time for a document, in milliseconds. The largest public documents in YAML take a third of it. */
@@ -32,9 +33,8 @@ export async function convertDocument(conversion: Conversion, thread = THREAD): 
     if (isReady) resolve({ error: why });
     else reject(notStarted(why, cause));
   };
-  const timer = setTimeout(
-    () => failed(`it takes more than ${CONVERT_MS / 1000} s to read; write it as JSON of OpenAPI 3`),
-    CONVERT_MS,
+  const timer = after(CONVERT_MS, () =>
+    failed(`it takes more than ${CONVERT_MS / 1000} s to read; write it as JSON of OpenAPI 3`),
   );
   worker.on("message", (message: "ready" | Converted) => {
     if (message === "ready") isReady = true;
@@ -45,7 +45,7 @@ export async function convertDocument(conversion: Conversion, thread = THREAD): 
   try {
     return await promise;
   } finally {
-    clearTimeout(timer);
+    cancel(timer);
     void worker.terminate();
   }
 }

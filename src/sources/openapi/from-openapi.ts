@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers/promises";
+import { nextTurn } from "../../clock.ts";
 import { optionError, PortcullisError } from "../../errors.ts";
 import {
   flag,
@@ -186,7 +186,7 @@ class SourceMaker {
     const unassigned: UnassignedOperation[] = [];
     const problems: string[] = [];
     for (const [place, one] of named.entries()) {
-      if (place % AT_ONCE === AT_ONCE - 1) await setImmediate();
+      if (place % AT_ONCE === AT_ONCE - 1) await nextTurn();
       const { name, operation, policy } = one;
       if (policy === false) continue;
       if (policy === undefined) {

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from "node:http";
-import { setTimeout } from "node:timers/promises";
+import { monotonic, now, pause } from "../../clock.ts";
 import { PortcullisError } from "../../errors.ts";
 import { ByteList } from "../../values/byte-list.ts";
 import { oneLine } from "../../tools/declarations/one-line.ts";
@@ -69,17 +69,18 @@ export async function askForSuccess(
   request: RequestParts,
   context: Pick<CallContext, "signal">,
 ): Promise<Answered> {
-  const deadline = performance.now() + call.timeoutMs;
+  const deadline = monotonic() + call.timeoutMs;
   for (let attempt = 0; ; attempt += 1) {
     const answered = await ask(sender, call, request, context.signal);
     const { response, secrets } = answered;
     if (response.ok) return answered;
     const asked = call.effect === "read" ? askedWaitMs(response) : undefined;
     const waitMs = asked === undefined ? undefined : Math.max(asked, FIRST_WAIT_MS * 2 ** attempt);
-    if (waitMs === undefined || performance.now() + waitMs >= deadline)
+    if (waitMs === undefined || monotonic() + waitMs >= deadline)
       throw await failureOf(sender, call, response, secrets);
     await drop(response);
-    await setTimeout(waitMs, undefined, { signal: context.signal });
+    await pause(waitMs, context);
+    context.signal.throwIfAborted();
   }
 }
 
@@ -272,7 +273,7 @@ function askedWaitMs({ status, headers }: Response): number | undefined {
   if (/^\d{1,9}$/.test(after)) return Number(after) * 1000;
   // `Date.parse` accepts almost any text.
   const date = /^\w{3}, \d\d \w{3} \d{4} /.test(after) ? Date.parse(after) : Number.NaN;
-  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now());
 }
 
 /** Gives the connection up: the rest of the body may be endless. */

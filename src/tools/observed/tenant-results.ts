@@ -1,3 +1,4 @@
+import { after, cancel, monotonic, type Timer } from "../../clock.ts";
 import type { Journal } from "../../journal/journal.ts";
 import type { Lane } from "../../values/slice-scheduler.ts";
 import { readUpTo } from "../../values/json/value-head.ts";
@@ -67,7 +68,7 @@ export class TenantResults {
   #first: Promise<void> | undefined;
   /** Reads and writes follow each other. */
   #last: Promise<void> = Promise.resolve();
-  #saving: NodeJS.Timeout | undefined;
+  #saving: Timer | undefined;
   /** Whether a large result is being read. */
   #isReading = false;
 
@@ -87,14 +88,14 @@ export class TenantResults {
 
   /** Whether nothing of what is kept was read yet, or others may have kept more since. */
   get isBehind(): boolean {
-    return this.#parts.store.shapes !== undefined && performance.now() - this.#readAt >= READ_AGAIN_MS;
+    return this.#parts.store.shapes !== undefined && monotonic() - this.#readAt >= READ_AGAIN_MS;
   }
 
   /** Resolves once what is kept is known. What others have kept since is read behind. */
   async ready(): Promise<void> {
     if (!this.isBehind) return this.#first;
     const isFirst = this.#readAt === Number.NEGATIVE_INFINITY;
-    this.#readAt = performance.now();
+    this.#readAt = monotonic();
     const read = this.#inTurn(() => this.#read());
     if (isFirst) await (this.#first = read);
   }
@@ -149,7 +150,7 @@ export class TenantResults {
 
   /** Keeps what is not kept yet. */
   async flush(): Promise<void> {
-    clearTimeout(this.#saving);
+    cancel(this.#saving);
     this.#saving = undefined;
     await this.#inTurn(() => this.#save());
   }
@@ -176,7 +177,7 @@ export class TenantResults {
     const news = entry.shape.seen >= SETTLED ? differences(entry.shape, shape) : [];
     this.#set(entry, addShapes(entry.shape, shape), addShapes(entry.unsaved, shape));
     if (this.#parts.store.keepShapes && this.#saving === undefined) {
-      this.#saving = setTimeout(() => void this.flush(), SAVE_MS);
+      this.#saving = after(SAVE_MS, () => void this.flush());
       this.#saving.unref();
     }
     return news.length === 0 ? undefined : news;

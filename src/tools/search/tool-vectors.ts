@@ -1,3 +1,4 @@
+import { after } from "../../clock.ts";
 import { PortcullisError } from "../../errors.ts";
 import type { Tool } from "../tool.ts";
 
@@ -70,12 +71,8 @@ export class ToolVectors {
 async function inTime<Value>(work: Promise<Value>): Promise<Value> {
   const late = Promise.withResolvers<never>();
   const sentence = `search({ embed }): it did not answer within ${EMBED_MS} ms.`;
-  const timer = setTimeout(() => late.reject(new PortcullisError("option_invalid", sentence)), EMBED_MS);
-  try {
-    return await Promise.race([work, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
+  using _ = after(EMBED_MS, () => late.reject(new PortcullisError("option_invalid", sentence)));
+  return await Promise.race([work, late.promise]);
 }
 
 function isVector(value: unknown): value is readonly number[] {

@@ -172,8 +172,8 @@ function decisionOf(record: DecisionRecord): DecisionView {
     decision: done !== undefined ? "done" : allow ? "allowed" : "denied",
     ...given({ by, note, remember: remember && (true as const), remembered }),
     ...given({
-      grant: grant && grantText(grant, undefined, at),
-      granted: granted && { call: granted.call, left: grantText(granted.left, undefined, at) },
+      grant: grant && grantText(grant, at),
+      granted: granted && { call: granted.call, left: grantText(granted.left, at) },
     }),
     at,
   };

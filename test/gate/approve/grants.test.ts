@@ -1,12 +1,11 @@
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { createRuntime } from "../../../src/index.ts";
 import type { ApprovalRequest } from "../../../src/gate/approve/approval.ts";
 import type { Grant } from "../../../src/gate/approve/grant-terms.ts";
 import { createMemoryJournal } from "../../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../../src/testing.ts";
+import { manualClock } from "../../support/clock.ts";
 import { idle, makeTool, openSession } from "../open-session.ts";
-
-afterEach(() => void vi.useRealTimers());
 
 const pay = (handler: (input: unknown) => unknown = () => "paid", approval: "always" | "never" = "always") =>
   makeTool({ name: "pay", effect: "write", approval, handler });
@@ -64,13 +63,13 @@ test("of a thousand calls at once no more pass than a grant allows, and calls th
 });
 
 test("a grant is for its tool, and until its time", async () => {
-  vi.useFakeTimers({ toFake: ["Date"], now: 1_000_000 });
+  const clock = manualClock(1_000_000);
   const { approve } = granting({ untilMs: 1_001_000 });
   const { call } = openSession({ tools: [pay(), makeTool({ name: "send", approval: "always" })], approve });
   expect(await call({ to: "zoe" }, { tool: "pay" })).toMatchObject({ ok: true });
   expect(await call({ to: "ann" }, { tool: "pay" })).toMatchObject({ ok: true });
   expect(await call({ to: "ann" }, { tool: "send" })).toMatchObject({ code: "approval_denied" });
-  vi.setSystemTime(1_001_000);
+  clock.pass(1000);
   expect(await call({ to: "ann" }, { tool: "pay" })).toMatchObject({ code: "approval_denied" });
 });
 

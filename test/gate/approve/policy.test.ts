@@ -1,10 +1,7 @@
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { Policy, PolicyName, PolicyRequest } from "../../../src/gate/approve/policy.ts";
+import { manualClock } from "../../support/clock.ts";
 import { holdCalls, idle, makeTool, openSession, stepsOf } from "../open-session.ts";
-
-afterEach(() => {
-  vi.useRealTimers();
-});
 
 const never = (): never => {
   throw new Error("the host's secret");
@@ -127,7 +124,7 @@ test.each<[string, () => unknown, string]>([
 });
 
 test("a policy that takes too long is told so by its signal, the call is refused, and a late answer changes nothing", async () => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const clock = manualClock();
   const late = Promise.withResolvers<"allow">();
   const signals: AbortSignal[] = [];
   const { call, events } = openSession({
@@ -141,7 +138,7 @@ test("a policy that takes too long is told so by its signal, the call is refused
   const answered = call();
   await idle();
   expect(signals[0]?.aborted).toBe(false);
-  await vi.advanceTimersByTimeAsync(5000);
+  await clock.advance(5000);
   expect(await answered).toMatchObject({ code: "policy_denied" });
   expect(signals[0]?.aborted).toBe(true);
   late.resolve("allow");

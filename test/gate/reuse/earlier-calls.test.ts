@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { type EarlierCall, EarlierCalls, type EarlierReader } from "../../../src/gate/reuse/earlier-calls.ts";
 import type { Effect } from "../../../src/tools/tool.ts";
+import { manualClock } from "../../support/clock.ts";
 import { tool } from "../../support/tools.ts";
 
 const reader: EarlierReader = {
@@ -19,7 +20,8 @@ function call(id: number, { effect = "read", key = "k", ...more }: Partial<Earli
 }
 
 function known(calls: readonly EarlierCall[], maxAgeMs = 1000) {
-  return new EarlierCalls({ calls, reader, maxAgeMs, now: () => NOW });
+  manualClock(NOW);
+  return new EarlierCalls({ calls, reader, maxAgeMs });
 }
 
 const ids = (given: EarlierCall | undefined) => given?.call;

@@ -1,19 +1,13 @@
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { z } from "zod";
 import { createRuntime, type Effect, PortcullisError, type ToolOptions } from "../../../src/index.ts";
 import { createMemoryJournal, type JournalRecord } from "../../../src/journal/index.ts";
 import { createMemorySandbox } from "../../../src/testing.ts";
 import { recovered } from "../../programs/recovered.ts";
+import { manualClock } from "../../support/clock.ts";
 import { makeTool, openSession } from "../open-session.ts";
 
 const sandbox = createMemorySandbox();
-
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] });
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
 
 /** A tool whose first `failures` attempts throw. */
 function failing(
@@ -35,9 +29,10 @@ function failing(
 }
 
 async function called({ tool }: ReturnType<typeof failing>) {
+  const clock = manualClock();
   const open = openSession({ tools: [tool] });
   const calling = open.call();
-  await vi.advanceTimersByTimeAsync(100_000);
+  await clock.advance(100_000);
   return { ...open, answer: await calling };
 }
 
@@ -123,18 +118,18 @@ test.each(["read", "idempotent", "write"] as const)(
 
 test("a session that closes between two attempts ends the call, and leaves no timer", async () => {
   const made = failing(9, { retry: { attempts: 3, delayMs: 60_000 } });
+  const clock = manualClock();
   const { session, call } = openSession({ tools: [made.tool] });
   const calling = call();
-  await vi.advanceTimersByTimeAsync(1);
+  await clock.advance(1);
   session.close();
   expect(await calling).toBeUndefined();
   await session.ended;
   expect(session.lines).toMatchObject([{ outcome: { type: "aborted" }, started: true }]);
-  expect(vi.getTimerCount()).toBe(0);
+  expect(clock.timers).toBe(0);
 });
 
 test("an execution that is taken up between two attempts goes on with the next one", async () => {
-  vi.useRealTimers();
   const made = failing(9, { retry: { attempts: 3, delayMs: 0 } });
   const journal = createMemoryJournal();
   await using first = await createRuntime({ tools: [made.tool], journal, sandbox });

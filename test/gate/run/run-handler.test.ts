@@ -1,4 +1,4 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { z } from "zod";
 import { PortcullisError } from "../../../src/errors.ts";
 import { OpenCall } from "../../../src/gate/open-call.ts";
@@ -7,6 +7,7 @@ import { defineTool } from "../../../src/tools/define-tool.ts";
 import type { Schema } from "../../../src/tools/schema.ts";
 import type { CallContext, Tool } from "../../../src/tools/tool.ts";
 import { HeldBytes } from "../../../src/values/held-bytes.ts";
+import { manualClock } from "../../support/clock.ts";
 import { contextOf, makeTool } from "../open-session.ts";
 
 const share = new HeldBytes().share("test", Number.MAX_SAFE_INTEGER);
@@ -109,16 +110,12 @@ test.each(["idempotent", "write"] as const)(
 );
 
 test("a handler's timeout stops when it returns", async () => {
-  vi.useFakeTimers();
-  try {
-    for (const handler of [() => 1, () => Promise.reject(new Error("no"))]) {
-      const call = openCall(makeTool({ timeoutMs: 10, handler }));
-      await answerOf(call);
-      vi.advanceTimersByTime(100);
-      expect(call.signal.aborted).toBe(false);
-    }
-  } finally {
-    vi.useRealTimers();
+  const clock = manualClock();
+  for (const handler of [() => 1, () => Promise.reject(new Error("no"))]) {
+    const call = openCall(makeTool({ timeoutMs: 10, handler }));
+    await answerOf(call);
+    clock.pass(100);
+    expect(call.signal.aborted).toBe(false);
   }
 });
 

@@ -1,13 +1,12 @@
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { OpenCall } from "../../../src/gate/open-call.ts";
 import { Silence } from "../../../src/gate/streams/silence.ts";
+import { type ManualClock, manualClock } from "../../support/clock.ts";
 import { makeTool } from "../open-session.ts";
 
+let clock: ManualClock;
 beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
+  clock = manualClock();
 });
 
 function listening() {
@@ -21,20 +20,20 @@ function listening() {
 
 test("a handler that gives nothing for its tool's time is silent, counted from when it was asked last", () => {
   const { onSilent, silence } = listening();
-  vi.advanceTimersByTime(90);
+  clock.pass(90);
   silence.listen();
-  vi.advanceTimersByTime(99);
+  clock.pass(99);
   expect(onSilent).not.toHaveBeenCalled();
-  vi.advanceTimersByTime(1);
+  clock.pass(1);
   expect(onSilent).toHaveBeenCalledOnce();
 });
 
 test("the time in which approvals alone were waited for is no silence", () => {
   const { call, onSilent } = listening();
   const approvalMs = vi.spyOn(call, "approvalMs", "get").mockReturnValue(50);
-  vi.advanceTimersByTime(100);
+  clock.pass(100);
   expect(onSilent).not.toHaveBeenCalled();
-  vi.advanceTimersByTime(100);
+  clock.pass(100);
   expect(onSilent).toHaveBeenCalledOnce();
   expect(approvalMs).toHaveBeenCalled();
 });
@@ -43,7 +42,7 @@ test("after its end nothing is silent, and no timer is left", () => {
   const { onSilent, silence } = listening();
   silence.end();
   silence.listen();
-  expect(vi.getTimerCount()).toBe(0);
-  vi.advanceTimersByTime(1000);
+  expect(clock.timers).toBe(0);
+  clock.pass(1000);
   expect(onSilent).not.toHaveBeenCalled();
 });

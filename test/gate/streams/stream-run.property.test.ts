@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { z } from "zod";
 import type { Batch } from "../../../src/gate/streams/stream-reader.ts";
 import { UnreadAnswers } from "../../../src/gate/run/unread-answers.ts";
@@ -7,6 +7,7 @@ import type { Schema } from "../../../src/tools/schema.ts";
 import type { CallContext } from "../../../src/tools/tool.ts";
 import { HeldBytes } from "../../../src/values/held-bytes.ts";
 import { runs } from "../../support/all-tests.ts";
+import { type ManualClock, manualClock } from "../../support/clock.ts";
 import { idle, makeTool, openSession } from "../open-session.ts";
 import { handedOf, streamTool } from "./read-stream.ts";
 
@@ -67,7 +68,7 @@ async function hops(count: number): Promise<void> {
 }
 
 /** Plays moves against a stream whose handler takes these steps, and then lets everything end. */
-async function play(steps: readonly Step[], played: readonly Move[]) {
+async function play(clock: ManualClock, steps: readonly Step[], played: readonly Move[]) {
   const faults: string[] = [];
   const waiting: (() => void)[] = [];
   const given: unknown[] = [];
@@ -171,8 +172,8 @@ async function play(steps: readonly Step[], played: readonly Move[]) {
     },
     release: () => waiting.shift()?.(),
     turn: idle,
-    "batch is due": () => vi.advanceTimersByTime(BATCH_MS),
-    silence: () => vi.advanceTimersByTime(TIMEOUT_MS),
+    "batch is due": () => clock.pass(BATCH_MS),
+    silence: () => clock.pass(TIMEOUT_MS),
     call: () => {
       calls += 1;
       const callId = `c${calls}`;
@@ -196,7 +197,7 @@ async function play(steps: readonly Step[], played: readonly Move[]) {
     if (turn > 2000) throw new Error("The stream does not end.");
     for (const move of ["release", "read", "more", "turn"] as const) await acts[move]();
     for (const callId of others.splice(0)) readAnswer(callId);
-    vi.advanceTimersByTime(turn % 10 === 9 ? TIMEOUT_MS : BATCH_MS);
+    clock.pass(turn % 10 === 9 ? TIMEOUT_MS : BATCH_MS);
   }
   const answer = await answered;
   while (unreadBatches.length > 0) readBatch();
@@ -209,20 +210,19 @@ async function play(steps: readonly Step[], played: readonly Move[]) {
   for (let number = 1; number <= calls; number += 1) readAnswer(`c${number}`);
   const items = taken.flatMap(({ body }) => JSON.parse(body) as unknown[]);
   const lines = session.lines.filter(({ callId }) => callId === "1");
-  const timers = vi.getTimerCount();
+  const timers = clock.timers;
   session.close();
   return { answer, faults, given, items, lines, records, share, taken, told, timers, unread };
 }
 
-beforeAll(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
-afterAll(() => void vi.useRealTimers());
-
 test("however handler, reader and session come together, a stream gives the items in their order, no batch that was not asked for, and ends once; nothing of it is held then", async () => {
+  const clock = manualClock();
   const seen: Record<string, number> = {};
   const note = (what: string) => (seen[what] = (seen[what] ?? 0) + 1);
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), moves, async (steps, played) => {
       const { answer, faults, given, items, lines, records, share, taken, told, timers, unread } = await play(
+        clock,
         steps,
         played,
       );

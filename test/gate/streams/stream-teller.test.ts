@@ -1,12 +1,11 @@
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { NEWS_MS } from "../../../src/gate/streams/stream-news.ts";
 import { StreamTeller } from "../../../src/gate/streams/stream-teller.ts";
+import { type ManualClock, manualClock } from "../../support/clock.ts";
 
+let clock: ManualClock;
 beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
+  clock = manualClock();
 });
 
 function telling() {
@@ -30,9 +29,9 @@ test("the first batch is told at once, and those that follow soon after together
   give(10);
   give(10);
   expect(told).toEqual([10]);
-  vi.advanceTimersByTime(NEWS_MS);
+  clock.pass(NEWS_MS);
   expect(told).toEqual([10, 30]);
-  vi.advanceTimersByTime(10 * NEWS_MS);
+  clock.pass(10 * NEWS_MS);
   expect(told).toEqual([10, 30]);
 });
 
@@ -44,6 +43,6 @@ test("what was not told is known at the end, once", () => {
   expect(teller.takeLast({ ...given })).toEqual({ items: 15, bytes: 0 });
   expect(teller.takeLast({ ...given })).toBeUndefined();
   teller.end();
-  expect(vi.getTimerCount()).toBe(0);
+  expect(clock.timers).toBe(0);
   expect(told).toEqual([10]);
 });

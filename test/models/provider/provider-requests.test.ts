@@ -3,11 +3,13 @@ import { expect, test } from "vitest";
 import { boundedFetch } from "../../../src/models/provider/bounded-fetch.ts";
 import { ProviderRequests, retryWaitMs } from "../../../src/models/provider/provider-requests.ts";
 import { wellFormedJson } from "../../../src/models/provider/provider-requests.ts";
+import { manualClock } from "../../support/clock.ts";
 import { startLoopback } from "../loopback.ts";
 
-const now = Date.parse("2026-11-21T10:00:00Z");
-const waitFor = (status: number, headers: Record<string, string>, attempt = 1) =>
-  retryWaitMs(status, new Headers(headers), attempt, now);
+const waitFor = (status: number, headers: Record<string, string>, attempt = 1) => {
+  manualClock(Date.parse("2026-11-21T10:00:00Z"));
+  return retryWaitMs(status, new Headers(headers), attempt);
+};
 
 test.each<[Record<string, string>, number | undefined]>([
   [{ "retry-after": "7" }, 7000],

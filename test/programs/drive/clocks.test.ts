@@ -1,13 +1,12 @@
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { type ClockAlarm, type ClockLimits, Clocks } from "../../../src/programs/drive/limit-clocks.ts";
+import { type ManualClock, manualClock } from "../../support/clock.ts";
 
+let clock: ManualClock;
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
+  clock = manualClock();
 });
-afterEach(() => {
-  vi.restoreAllMocks();
-  vi.useRealTimers();
-});
+const pass = (ms: number) => clock.pass(ms);
 
 function start(
   limits: ClockLimits,
@@ -25,13 +24,11 @@ function start(
 
 /** A guest that has the turn and gets this much of a core, one slice in every `everyMs`. */
 function startSharing(limits: ClockLimits, { sliceMs, everyMs }: { sliceMs: number; everyMs: number }) {
-  const since = performance.now();
-  const started = start(limits, () => 40 + Math.floor((performance.now() - since) / everyMs) * sliceMs);
+  const since = clock.monotonic();
+  const started = start(limits, () => 40 + Math.floor((clock.monotonic() - since) / everyMs) * sliceMs);
   started.clocks.run();
   return started;
 }
-
-const pass = (ms: number) => vi.advanceTimersByTime(ms);
 
 test("only the time of turns is running time, and all time is wall time", () => {
   const { clocks } = start({ runningMs: 1000, wallMs: 1000 });
@@ -102,7 +99,7 @@ test("stopped clocks report no limit, leave no timer, and count no running time"
   pass(1000);
   expect(alarms).toEqual([]);
   expect(clocks.runningMs).toBe(20);
-  expect(vi.getTimerCount()).toBe(0);
+  expect(clock.timers).toBe(0);
 });
 
 test("no time counts before a program has its guest", () => {
@@ -180,12 +177,7 @@ test("time in which the host's own thread was away is not charged to a program t
   const { clocks, alarms } = start({ runningMs: 1000, wallMs: 1e9 }, () => 40);
   clocks.run();
   pass(10);
-  const now = performance.now.bind(performance);
-  for (let turn = 1; turn < 20; turn += 1) {
-    // The clock goes on, and no timer runs.
-    vi.spyOn(performance, "now").mockImplementation(() => now() + turn * 700);
-    pass(10);
-  }
+  for (let turn = 1; turn < 20; turn += 1) clock.block(700);
   expect([clocks.runningMs, alarms]).toEqual([10, []]);
   pass(1000);
   expect(alarms[0]).toMatchObject({ limit: "runningMs" });

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { realClock } from "../../../src/clock.ts";
 import type { ContainerGuest } from "../../../src/sandboxes/docker/container/container-guest.ts";
 import { containerLimits } from "../../../src/sandboxes/docker/container/container-limits.ts";
 import { ContainerPool } from "../../../src/sandboxes/docker/container-pool.ts";
@@ -7,6 +8,7 @@ import { createDockerSandbox } from "../../../src/sandboxes/docker/docker-sandbo
 import { type Guest, QueueFull } from "../../../src/sandboxes/sandbox.ts";
 import { containersOf, removeContainersOf } from "../../docker-support/containers.ts";
 import { needDockerEngine } from "../../docker-support/docker-engine.ts";
+import { changedClock } from "../../support/clock.ts";
 import { heardUntil, iterate, LIMITS, openGuest, startText } from "../../support/guests.ts";
 
 const MIB = 1024 * 1024;
@@ -99,15 +101,18 @@ describe.skipIf(needDockerEngine() !== undefined)("the containers of a sandbox",
   });
 
   test("that have ended before a program gets them are not watched", async () => {
-    const begun = vi.spyOn(globalThis, "setInterval");
-    const ended = vi.spyOn(globalThis, "clearInterval");
+    const ends: { readonly mock: { readonly calls: readonly unknown[] } }[] = [];
+    changedClock({
+      every(ms, run) {
+        const timer = realClock.every(ms, run);
+        ends.push(vi.spyOn(timer, Symbol.dispose));
+        return timer;
+      },
+    });
     await using sandbox = createDockerSandbox({ command: ["/bin/false"] });
     const guest = await openGuest(sandbox);
     expect(await guest.exit).toMatchObject({ type: "died" });
-    const stopped = new Set<unknown>(ended.mock.calls.map(([timer]) => timer));
-    const timers = begun.mock.results.map(({ value }) => value as unknown);
-    vi.restoreAllMocks();
-    expect(timers.filter((timer) => !stopped.has(timer))).toEqual([]);
+    expect(ends.filter(({ mock }) => mock.calls.length === 0)).toEqual([]);
   });
 
   test("that no program waits for any more are removed once they have started", async () => {

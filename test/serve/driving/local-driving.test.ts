@@ -1,10 +1,11 @@
 import { createRuntime, type Runtime, type Tool } from "portcullis";
 import { createMemoryJournal, type Journal } from "portcullis/journal";
 import { createMemorySandbox } from "portcullis/testing";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { LocalDriving } from "../../../src/serve/driving/local-driving.ts";
 import { ServedModels } from "../../../src/serve/served-models.ts";
 import { ServerRuns } from "../../../src/serve/server-runs.ts";
+import { settableClock } from "../../support/clock.ts";
 import { tool } from "../../support/tools.ts";
 
 const pay = { ...tool("bank.pay", () => "paid", { effect: "write" }), approvable: true, needsApproval: () => true };
@@ -28,27 +29,22 @@ function begin(runtime: Runtime) {
   return runtime.execute(program, { execution: "pays", limits: { waitMs: 60_000 } });
 }
 
-function watchTime() {
-  vi.useFakeTimers({ toFake: ["Date"] });
-  onTestFinished(() => void vi.useRealTimers());
-}
-
 test("a sweep ends the wait of a call that has waited for too long, although nothing has changed since the last sweep", async () => {
-  watchTime();
+  const clock = settableClock();
   const journal = createMemoryJournal();
   await using host = await open(journal);
   const { runtime, runs, errors } = host;
   expect((await begin(runtime)).outcome.type).toBe("waiting");
   for (let times = 0; times < 2; times += 1) await runs.sweep();
   expect((await journal.find("pays"))?.ended).toBe(false);
-  vi.setSystemTime(Date.now() + 60_000);
+  clock.jump(60_000);
   await runs.sweep();
   expect((await runtime.resume("pays")).outcome).toEqual({ type: "completed", value: "approval_expired" });
   expect(errors).toEqual([]);
 });
 
 test("an execution that cannot be taken up is told of once, and sweeps try it again after five minutes", async () => {
-  watchTime();
+  const clock = settableClock();
   const memory = createMemoryJournal();
   let read = 0;
   const journal: Journal = {
@@ -72,7 +68,7 @@ test("an execution that cannot be taken up is told of once, and sweeps try it ag
   };
   expect(await readBy()).toBeGreaterThan(0);
   expect(await readBy()).toBe(0);
-  vi.setSystemTime(Date.now() + 5 * 60_000);
+  clock.jump(5 * 60_000);
   expect(await readBy()).toBeGreaterThan(0);
   expect(errors).toMatchObject([{ code: "tools_changed" }]);
 });

@@ -4,19 +4,22 @@
  * src/serve/gateway/end-conversation.ts
  */
 import type OpenAI from "openai";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { createMemoryJournal, type Journal } from "portcullis/journal";
 import type { ScriptedStep } from "portcullis/testing";
+import { type ManualClock, manualClock } from "../../support/clock.ts";
 import { openGateway, type OpenGateway } from "./gateways.ts";
 
 const PAUSE_MS = 5000;
 const DAY_MS = 86_400_000;
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
-afterEach(() => void vi.useRealTimers());
+let clock: ManualClock;
+beforeEach(() => {
+  clock = manualClock();
+});
 
 function pass(ms: number): void {
-  vi.setSystemTime(Date.now() + ms);
+  clock.pass(ms);
 }
 
 const MESSAGES_TOOLS = [

@@ -1,9 +1,8 @@
 import { createHmac } from "node:crypto";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { signedHeaders, verifyWebhook } from "../../../src/serve/webhooks/signature.ts";
 import { readWebhooks } from "../../../src/serve/webhooks/webhook-options.ts";
-
-afterEach(() => void vi.useRealTimers());
+import { manualClock } from "../../support/clock.ts";
 
 const OLD = "old-secret-0123456789abcdef";
 const NEW = "new-secret-0123456789abcdef";
@@ -72,8 +71,9 @@ test("a body is taken as it came, as text or bytes, and one that was parsed is r
 
 test("a request that is older than five minutes, or of the future, does not verify", () => {
   const headers = signedHeaders("evt_1", body, [OLD]);
-  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 5 * 60_000 + 2000 });
+  const clock = manualClock();
+  clock.jump(5 * 60_000 + 2000);
   expect(verifyWebhook({ headers, body, secret: OLD })).toBe(false);
-  vi.setSystemTime(Date.now() - 2 * (5 * 60_000 + 4000));
+  clock.jump(-2 * (5 * 60_000 + 4000));
   expect(verifyWebhook({ headers, body, secret: OLD })).toBe(false);
 });

@@ -1,14 +1,11 @@
 import { createServer as createHttp, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { verifyWebhook } from "../../../src/serve/webhooks/signature.ts";
 import { post } from "../../../src/serve/webhooks/post.ts";
 import { readWebhooks, type WebhookOptions } from "../../../src/serve/webhooks/webhook-options.ts";
+import { manualClock } from "../../support/clock.ts";
 import { KEYS, openServer } from "../servers.ts";
-
-afterEach(() => {
-  vi.useRealTimers();
-});
 
 const SECRET = "secret-0123456789abcdef01";
 
@@ -106,7 +103,7 @@ test("only the events that a webhook asks for are sent to it, and a conversation
 test("events that rest before their next attempt hold up no other event", async () => {
   await using other = await receiver(Array.from({ length: 8 }, () => 500));
   await using door = await openServer({ keys: KEYS, webhooks: [hook(other.url)] });
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  manualClock();
   const key = "ann-0123456789abcdef";
   const ids = Array.from({ length: 9 }, (_, n) => `e${n}`);
   for (const [n, execution] of ids.entries()) {
@@ -120,7 +117,7 @@ test("what is not answered with success is sent again later, with the same id, a
   vi.spyOn(Math, "random").mockReturnValue(0);
   await using other = await receiver([500, 302]);
   await using door = await openServer({ keys: KEYS, webhooks: [hook(other.url)] });
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const clock = manualClock();
   await door.ask("POST", "/v1/executions", {
     key: "ann-0123456789abcdef",
     body: { program: "return 1", execution: "e" },
@@ -129,8 +126,7 @@ test("what is not answered with success is sent again later, with the same id, a
   for (const ms of [1000, 5000]) {
     const before = other.received.length;
     while (other.received.length === before) {
-      await new Promise((resolve) => setImmediate(resolve));
-      await vi.advanceTimersByTimeAsync(ms / 10);
+      await clock.advance(ms / 10);
     }
   }
   expect(other.received).toHaveLength(3);

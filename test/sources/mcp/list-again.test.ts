@@ -1,5 +1,6 @@
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { fromMcp } from "../../../src/index.ts";
+import { manualClock } from "../../support/clock.ts";
 import { type HttpServer, serve } from "./http-servers.ts";
 import { shorterSpan } from "../../../src/sources/mcp/list-again.ts";
 import { call, READ } from "./servers.ts";
@@ -44,39 +45,33 @@ async function serveLists(
   return Object.assign(server, { lists: () => lists });
 }
 
-const realNow = performance.now.bind(performance);
-
-/** Has the clock of lists go on by this time. */
-function laterBy(ms: number): void {
-  const clock = vi.spyOn(performance, "now").mockImplementation(() => realNow() + ms);
-  onTestFinished(() => {
-    clock.mockRestore();
-  });
-}
-
 const sourceOf = ({ url }: HttpServer) => fromMcp({ name: "web", url, protocol: "2026-07-28" }, READ);
 
 describe("a list that its server says holds for 40 seconds", () => {
   const holding = () => serveLists("2026-07-28", (page) => ({ ttlMs: page === 0 ? 3_600_000 : 40_000 }));
 
   test("is read again when it is used after that, by the page that holds the shortest", async () => {
+    const clock = manualClock();
     await using server = await holding();
     await using source = await sourceOf(server);
-    laterBy(39_000);
+    clock.pass(39_000);
     expect(source.tools).toHaveLength(2);
-    laterBy(41_000);
+    clock.pass(2000);
     expect(source.tools.map(({ name }) => name)).toEqual(["web.page0_1", "web.page1_1"]);
-    await vi.waitUntil(() => source.tools.some(({ name }) => name === "web.page0_2"), { timeout: 20_000 });
+    clock.pass(1000);
+    await vi.waitUntil(() => source.tools.some(({ name }) => name === "web.page0_2"));
     expect(server.lists()).toBe(2);
   });
 
   test("is read again when one of its tools is called", async () => {
+    const clock = manualClock();
     await using server = await holding();
     await using source = await sourceOf(server);
     const { tools } = source;
-    laterBy(41_000);
+    clock.pass(41_000);
     expect(await call(tools, "web.page0_1({})")).toBe("called");
-    await vi.waitUntil(() => server.lists() === 2, { timeout: 20_000 });
+    clock.pass(1000);
+    await vi.waitUntil(() => server.lists() === 2);
   });
 });
 

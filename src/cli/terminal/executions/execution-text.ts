@@ -1,3 +1,4 @@
+import { now } from "../../../clock.ts";
 import { byteText } from "../../../output/byte-text.ts";
 import { CHANGES } from "../../../output/call-about.ts";
 import { cleanText } from "../../../output/clean-text.ts";
@@ -161,7 +162,7 @@ function isOpen({ state }: CallView): boolean {
 }
 
 function timesOf(view: ExecutionView): Times {
-  return { ...timeOf(view), calls: view.calls, events: view.events };
+  return { ...timeOf(view, now()), calls: view.calls, events: view.events };
 }
 
 /** What ran, and how it stands. */

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { now } from "../../../clock.ts";
 import type { Execution } from "../../execution.ts";
 import type { Ending } from "../../outcome.ts";
 import type { ExecutionState } from "../../from-journal/execution-state.ts";
@@ -45,6 +46,6 @@ async function endAs(
   past: Past,
   log: TrackedLog,
 ): Promise<Execution> {
-  await log.end({ type: "outcome", outcome: JSON.stringify(ending), at: Date.now() });
+  await log.end({ type: "outcome", outcome: JSON.stringify(ending), at: now() });
   return recordedExecution(scope, past, ending);
 }

@@ -1,3 +1,4 @@
+import { after, cancel, type Timer } from "../../../clock.ts";
 import type { Ending } from "../../outcome.ts";
 
 /** The first ending that a driver comes to. A stop's ending is decided later: its program may still print. */
@@ -5,7 +6,7 @@ export class FirstEnding {
   readonly #told = Promise.withResolvers<Ending>();
   /** The ending that takes effect after the program's final output. */
   #stopping: Ending | undefined;
-  #soon: NodeJS.Timeout | undefined;
+  #soon: Timer | undefined;
   #isDecided = false;
 
   get told(): Promise<Ending> {
@@ -31,15 +32,15 @@ export class FirstEnding {
 
   /** Calls `end` once the time for final output is over, unless an ending is decided before. Replaces an earlier time. */
   after(ms: number, end: () => void): void {
-    clearTimeout(this.#soon);
-    this.#soon = setTimeout(end, ms);
+    cancel(this.#soon);
+    this.#soon = after(ms, end);
   }
 
   /** Decides the ending, and returns it; undefined if it was decided before. `tell` follows once it has taken effect. */
   decide(latest: Ending): Ending | undefined {
     if (this.#isDecided) return undefined;
     this.#isDecided = true;
-    clearTimeout(this.#soon);
+    cancel(this.#soon);
     return this.#stopping ?? latest;
   }
 

@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { after, cancel, every, type Timer } from "../../../clock.ts";
 import type { Closing } from "../../closing.ts";
 import { FrameChannel } from "../../frame-channel.ts";
 import { keepAwake } from "../../keep-awake.ts";
@@ -38,7 +39,7 @@ export class ContainerGuest implements Guest {
   /** Resolves with true once the container is removed, or with false if the daemon did not remove it. */
   readonly removed = this.#gone.promise;
   readonly #greeted = Promise.withResolvers<void>();
-  #watch: NodeJS.Timeout | undefined;
+  #watch: Timer | undefined;
   #reading = false;
   #ending: Exit | undefined;
   readonly #stderrTail = new OutputTail(STDERR_TAIL_BYTES);
@@ -102,7 +103,7 @@ export class ContainerGuest implements Guest {
     if (this.ended) return;
     this.#channel.allow(frameBytes);
     this.#container.processor?.begin();
-    this.#watch = setInterval(() => void this.#watchMemory(), WATCH_MS).unref();
+    this.#watch = every(WATCH_MS, () => void this.#watchMemory()).unref();
   }
 
   /** Sets the listener for offers. It is called with undefined when the program no longer waits. */
@@ -167,7 +168,7 @@ export class ContainerGuest implements Guest {
     if (this.ended) return;
     this.#ending = exit;
     this.#onOffer(undefined);
-    clearInterval(this.#watch);
+    cancel(this.#watch);
     // Takes the last reading of processor time before the container is removed.
     this.#readProcessor();
     if (exit.type === "memory") this.#peakBytes = Math.max(this.#peakBytes, exit.seenBytes);
@@ -184,9 +185,8 @@ export class ContainerGuest implements Guest {
 
   /** Waits for the first bytes, so that start-up does not count as the program's time. */
   async #greeting(): Promise<void> {
-    const timer = setTimeout(() => this.kill("its guest did not send ready in time"), GREETING_MS);
+    using _ = after(GREETING_MS, () => this.kill("its guest did not send ready in time"));
     await Promise.race([this.#greeted.promise, this.exit]);
-    clearTimeout(timer);
   }
 
   /** Handles bytes from the pipes or from standard output. The first of the two in use is the bridge; bytes on the other are printed text. */

@@ -15,6 +15,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { now } from "../../../clock.ts";
 import { PortcullisError } from "../../../errors.ts";
 import { hostMachine, hostProcess, isGone, readText } from "../../host-process.ts";
 
@@ -63,7 +64,7 @@ export function removeLeftFolders(): void {
     try {
       const [machine, host] = readText(join(path, OWNER))?.split(" ") ?? [];
       // Others may use the same folder for temporary files: one without an owner is removed if it is old and empty.
-      if (host === undefined && Date.now() - statSync(path).mtimeMs > UNOWNED_MS) rmdirSync(path);
+      if (host === undefined && now() - statSync(path).mtimeMs > UNOWNED_MS) rmdirSync(path);
       else if (host !== undefined && machine === hostMachine() && isGone(host))
         rmSync(path, { recursive: true, force: true });
     } catch {

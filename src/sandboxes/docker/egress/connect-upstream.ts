@@ -1,5 +1,6 @@
 import { addAbortListener, once } from "node:events";
 import { connect, type Socket } from "node:net";
+import { after, cancel } from "../../../clock.ts";
 import { EgressRefusal } from "./egress-refusal.ts";
 import type { Target } from "./request-target.ts";
 
@@ -24,13 +25,13 @@ export async function connectUpstream(
 async function connectTo(address: string, port: number, connectMs: number, signal: AbortSignal): Promise<Socket> {
   const socket = connect({ host: address, port, allowHalfOpen: true, noDelay: true });
   const giveUp = () => socket.destroy(new Error("no answer in time"));
-  const timer = setTimeout(giveUp, connectMs);
+  const timer = after(connectMs, giveUp);
   using _ = addAbortListener(signal, giveUp);
   try {
     await once(socket, "connect");
     return socket;
   } finally {
-    clearTimeout(timer);
+    cancel(timer);
     // A later error closes the socket, and its owner listens for that.
     socket.on("error", () => {});
   }

@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import type { Readable, Writable } from "node:stream";
+import { after, cancel, monotonic, type Timer } from "../../../clock.ts";
 import type { Connection } from "../../sandbox.ts";
 import type { EgressLimits } from "./egress-plan.ts";
 import type { Target } from "./request-target.ts";
@@ -29,9 +30,9 @@ export class EgressConnection {
   /** Aborted when the connection ends. */
   readonly #over = new AbortController();
   readonly #options: ConnectionOptions;
-  readonly #startedAt = performance.now();
-  readonly #total: NodeJS.Timeout;
-  #deadline: NodeJS.Timeout | undefined;
+  readonly #startedAt = monotonic();
+  readonly #total: Timer;
+  #deadline: Timer | undefined;
   #address = "";
   #spentBytes = 0;
   /** What small parts of bodies count beyond their bytes. */
@@ -42,7 +43,7 @@ export class EgressConnection {
     this.client = client;
     this.#options = options;
     const { connectionMs } = options.limits;
-    this.#total = setTimeout(() => this.cut(`The connection reached its limit of ${connectionMs} ms.`), connectionMs);
+    this.#total = after(connectionMs, () => this.cut(`The connection reached its limit of ${connectionMs} ms.`));
     this.expectWithin(options.limits.headerMs, "The client sent no complete request in time.");
     client.on("error", () => {});
     client.once("close", () => this.#clientClosed());
@@ -54,8 +55,8 @@ export class EgressConnection {
 
   /** Sets the deadline anew: the connection is cut after `ms`, unless this is called again or bytes move before. */
   expectWithin(ms: number, detail: string): void {
-    clearTimeout(this.#deadline);
-    this.#deadline = setTimeout(() => this.cut(detail), ms);
+    cancel(this.#deadline);
+    this.#deadline = after(ms, () => this.cut(detail));
   }
 
   /** Sets the connection to the host. */
@@ -132,13 +133,13 @@ export class EgressConnection {
   end(outcome: Connection["outcome"], detail = ""): void {
     if (this.over.aborted) return;
     this.#over.abort();
-    clearTimeout(this.#total);
-    clearTimeout(this.#deadline);
+    cancel(this.#total);
+    cancel(this.#deadline);
     const bytesUp = this.upstream?.bytesWritten ?? 0;
     const bytesDown = this.upstream?.bytesRead ?? 0;
     this.upstream?.destroy();
     const { host = "", port = 0 } = this.target ?? {};
-    const ms = Math.round(performance.now() - this.#startedAt);
+    const ms = Math.round(monotonic() - this.#startedAt);
     this.#options.onEnd(this, { host, port, address: this.#address, bytesUp, bytesDown, ms, outcome, detail });
     this.charge();
   }

@@ -6,6 +6,7 @@ import type { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import type Docker from "dockerode";
 import type { ImageInspectInfo } from "dockerode";
+import { deadline } from "../../../clock.ts";
 import { optionError, PortcullisError } from "../../../errors.ts";
 import { textOf } from "../../../values/fields.ts";
 import { ByteList } from "../../../values/byte-list.ts";
@@ -217,7 +218,7 @@ export async function fetchOnce(
 
 async function fetchBytes(url: string): Promise<Buffer> {
   try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(DOWNLOAD_MS) });
+    const response = await fetch(url, { signal: deadline(DOWNLOAD_MS) });
     if (!response.ok || !response.body) throw new Error(`the server answers ${response.status}`);
     const body = new ByteList();
     for await (const part of response.body as AsyncIterable<Uint8Array>) {

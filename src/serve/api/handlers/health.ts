@@ -1,4 +1,4 @@
-import { setTimeout as delay } from "node:timers/promises";
+import { pause } from "../../../clock.ts";
 import { PortcullisError } from "../../../errors.ts";
 import { readList } from "../../../journal/reading/read-records.ts";
 import { fleetGauges } from "../../fleet-gauges.ts";
@@ -22,9 +22,8 @@ export async function ready({ runtime, isReady }: ApiParts): Promise<Response> {
 }
 
 export async function metricsText({ metrics, runtime: { fleet } }: ApiParts): Promise<Response> {
-  const figures =
-    fleet && Promise.race([fleet.figures().catch(() => undefined), delay(FIGURES_MS, undefined, { ref: false })]);
-  const gauges = fleet && fleetGauges(await figures);
+  const figures = fleet && Promise.race([fleet.figures().catch(() => {}), pause(FIGURES_MS, { ref: false })]);
+  const gauges = fleet && fleetGauges((await figures) ?? undefined);
   return new Response(metrics.text(gauges), {
     headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8" },
   });

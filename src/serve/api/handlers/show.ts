@@ -1,3 +1,4 @@
+import { now } from "../../../clock.ts";
 import { clientEnding } from "../../../agent/ending-text.ts";
 import type { z } from "zod";
 import type { ExecutionId } from "../../../journal/execution-id.ts";
@@ -17,7 +18,7 @@ type ShowRequest = ApiRequest<unknown, z.output<typeof STATUS_QUERY>>;
 /** `GET /v1/executions/:id`. With `?wait=SECONDS` it is answered once the execution has ended or waits, or the time is over. */
 export async function show(parts: ApiParts, { key, id, query: { wait }, signal }: ShowRequest): Promise<Response> {
   const own = await ownExecution(parts, key, id);
-  if (wait > 0) await untilAtRest(parts, key, own, Date.now() + wait * 1000, signal);
+  if (wait > 0) await untilAtRest(parts, key, own, now() + wait * 1000, signal);
   return parts.readings.run(key.id, signal, async () => {
     refuseRevoked(parts, key);
     return jsonAnswer(key, await statusAnswer(parts, key, own));
@@ -39,7 +40,7 @@ async function untilAtRest(
   try {
     for (;;) {
       const { listed } = await readings.run(key, signal, () => runtime.status(id, { tenant }));
-      const left = until - Date.now();
+      const left = until - now();
       if (listed.state !== "running" || left <= 0 || over.aborted) return;
       const { records } = await runtime.journal.find(id);
       await watching.wait(new Map([[id, records]]), left);

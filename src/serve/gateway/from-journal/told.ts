@@ -1,6 +1,7 @@
 /*
  * An answer as its client is told it: the parts that the journal has, how it ends, and the facts about it.
  */
+import { now } from "../../../clock.ts";
 import type { AgentEnding } from "../../../agent/ending.ts";
 import { PortcullisError } from "../../../errors.ts";
 import type { Journal } from "../../../journal/journal.ts";
@@ -36,7 +37,7 @@ export async function told(telling: Telling, place: Place) {
   const { parts = [], calls = [], usage = NO_USAGE, programs = NO_BYTES, ending } = replies?.all[place.reply] ?? {};
   const waits = Math.min(...calls.map(({ expiresAt }) => expiresAt));
   const hasPrograms = replies?.all.some((one) => one.parts.some(({ type }) => type === "program")) === true;
-  const expiresAt = Number.isFinite(waits) ? waits : Date.now() + pauseMs;
+  const expiresAt = Number.isFinite(waits) ? waits : now() + pauseMs;
   const end = endOf(ending, calls.length > 0);
   // A client that goes on without anything new names it.
   const state = hasPrograms || end.type === "stopped" ? { id: ids.state(place.execution), expiresAt } : undefined;
@@ -72,5 +73,5 @@ function endOf(ending: AgentEnding | undefined, hasCalls: boolean): ReplyEnd {
 
 export function headOf({ ids, asked }: Pick<Telling, "ids" | "asked">, { execution, reply }: Place) {
   const id = ids.write("reply", { execution, numbers: [reply, asked.isStored ? 1 : 0] });
-  return { id, model: asked.model, echo: asked.echo, at: Date.now() };
+  return { id, model: asked.model, echo: asked.echo, at: now() };
 }

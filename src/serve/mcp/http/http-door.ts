@@ -1,4 +1,5 @@
 import type { AuthInfo, McpHttpHandler } from "@modelcontextprotocol/server";
+import { cancel, every, type Timer } from "../../../clock.ts";
 import { fieldOf } from "../../../values/fields.ts";
 import { Lane } from "../../../values/slice-scheduler.ts";
 import { untilAborted } from "../../../values/until-aborted.ts";
@@ -57,7 +58,7 @@ export class HttpDoor implements AsyncDisposable {
   readonly #sessions: McpSessions;
   readonly #handler: McpHttpHandler;
   readonly #answering = new Set<Answering>();
-  readonly #looking: NodeJS.Timeout;
+  readonly #looking: Timer;
 
   constructor(parts: HttpDoorParts) {
     const { door } = parts;
@@ -67,10 +68,10 @@ export class HttpDoor implements AsyncDisposable {
       maxRequestBodySize: MESSAGE_BYTES,
       onerror: (error) => tellOwn(door, error),
     });
-    this.#looking = setInterval(() => {
+    this.#looking = every(LOOK_MS, () => {
       this.endRevoked();
       this.#sessions.expire();
-    }, LOOK_MS).unref();
+    }).unref();
   }
 
   /** Rejects with a `RequestProblem` for a request that the door does not take. */
@@ -140,7 +141,7 @@ export class HttpDoor implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    clearInterval(this.#looking);
+    cancel(this.#looking);
     await Promise.all([this.#handler.close(), this.#sessions[Symbol.asyncDispose]()]);
   }
 }

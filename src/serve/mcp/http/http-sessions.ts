@@ -1,5 +1,6 @@
 import type { AuthInfo, Server, WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
 import { randomUUID } from "node:crypto";
+import { now } from "../../../clock.ts";
 import { BytesByKey } from "../../http/bytes-by-key.ts";
 import { RequestProblem } from "../../http/problems.ts";
 import { whenOver } from "../../http/when-over.ts";
@@ -53,7 +54,7 @@ export class McpSessions implements AsyncDisposable {
 
   /** Ends sessions that have not been used for long. */
   expire(): void {
-    const before = Date.now() - UNUSED_MS;
+    const before = now() - UNUSED_MS;
     for (const [id, { requests, usedAt }] of this.#sessions) if (requests === 0 && usedAt < before) this.#end(id);
   }
 
@@ -71,7 +72,7 @@ export class McpSessions implements AsyncDisposable {
       onsessioninitialized: (id) => void this.#sessions.set(id, session),
       onsessionclosed: (id) => this.#end(id),
     });
-    const session: Session = { key, server, transport, release, requests: 0, usedAt: Date.now() };
+    const session: Session = { key, server, transport, release, requests: 0, usedAt: now() };
     try {
       await server.connect(transport);
       return await this.#serve(session, request, parts);
@@ -87,7 +88,7 @@ export class McpSessions implements AsyncDisposable {
     session.requests += 1;
     const over = () => {
       session.requests -= 1;
-      session.usedAt = Date.now();
+      session.usedAt = now();
     };
     try {
       return whenOver(await session.transport.handleRequest(request, parts), over);

@@ -3,6 +3,7 @@ import { createServer, type Server } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import type { OAuthClientProvider } from "@modelcontextprotocol/client";
+import { deadline } from "../../../clock.ts";
 import { PortcullisError } from "../../../errors.ts";
 import { type Fields, isFields, textOf } from "../../../values/fields.ts";
 import type { McpPackage } from "../wire/load-client.ts";
@@ -96,7 +97,7 @@ export class OAuthClient implements OAuthClientProvider {
     const { waitMs, onAddress = printAddress(this.#source) } = this.#options;
     const back = Promise.withResolvers<URLSearchParams>();
     this.#onCallback = back.resolve;
-    const over = AbortSignal.any([signal, AbortSignal.timeout(waitMs)]);
+    const over = AbortSignal.any([signal, deadline(waitMs)]);
     const onOver = () => back.reject(this.#failed(`was not allowed within ${waitMs} ms`));
     over.addEventListener("abort", onOver, { once: true });
     try {

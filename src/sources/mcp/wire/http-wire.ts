@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { StreamableHTTPClientTransport, StreamableHTTPClientTransportOptions } from "@modelcontextprotocol/client";
+import { after, cancel, monotonic, pause, type Timer } from "../../../clock.ts";
 import { ByteList } from "../../../values/byte-list.ts";
 import { EventCutter } from "../../../values/event-cutter.ts";
 import { Exchange, RESUME_MS } from "./exchange.ts";
@@ -59,7 +59,7 @@ export class HttpWire implements Wire {
   #transport: StreamableHTTPClientTransport | undefined;
   /** Whether a stream that broke off is resumed. */
   #resumes = true;
-  readonly #resuming = new Set<NodeJS.Timeout>();
+  readonly #resuming = new Set<Timer>();
   /** When the next stream of notifications may be asked for. */
   #nextStreamAt = 0;
 
@@ -122,12 +122,12 @@ export class HttpWire implements Wire {
 
   async close(): Promise<void> {
     const transport = this.#transport;
-    for (const timer of this.#resuming) clearTimeout(timer);
+    for (const timer of this.#resuming) cancel(timer);
     if (!transport) return;
     // The server is told that its session is over; a server that does not answer will find out.
     if (transport.sessionId !== undefined) {
       const told = transport.terminateSession().catch(() => {});
-      await Promise.race([told, sleep(GOODBYE_MS, undefined, { ref: false })]);
+      await Promise.race([told, pause(GOODBYE_MS, { ref: false })]);
     }
     await transport.close();
   }
@@ -172,19 +172,19 @@ export class HttpWire implements Wire {
       return () => {};
     }
     const waitMs = Math.min(RESUME_MS.most, Math.max(RESUME_MS.least, delayMs));
-    const timer = setTimeout(() => {
+    const timer = after(waitMs, () => {
       this.#resuming.delete(timer);
       reconnect();
-    }, waitMs).unref();
+    }).unref();
     this.#resuming.add(timer);
-    return () => clearTimeout(timer);
+    return () => cancel(timer);
   }
 
   async #turnOfStream(signal: AbortSignal | null | undefined): Promise<void> {
-    const now = performance.now();
+    const now = monotonic();
     const waitMs = Math.max(0, this.#nextStreamAt - now);
     this.#nextStreamAt = now + waitMs + STREAM_AGAIN_MS;
-    if (waitMs > 0) await sleep(waitMs, undefined, { ref: false, ...(signal ? { signal } : {}) });
+    if (waitMs > 0) await pause(waitMs, { signal, ref: false });
   }
 
   /** The reply, which ends with an error if a message in it is too large. */

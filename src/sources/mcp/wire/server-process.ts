@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { statSync } from "node:fs";
-import { setTimeout as sleep } from "node:timers/promises";
+import { pause } from "../../../clock.ts";
 import { PortcullisError } from "../../../errors.ts";
 import type { OutputTail } from "../../../values/output-tail.ts";
 
@@ -102,9 +102,9 @@ export class ServerProcess {
     if (this.#isOver) return;
     const over = this.ended.then(() => true);
     this.#child.stdin?.end();
-    if (await Promise.race([over, sleep(CLOSE_MS, false)])) return;
+    if (await Promise.race([over, pause(CLOSE_MS)])) return;
     this.#signal("SIGTERM");
-    if (await Promise.race([over, sleep(TERMINATE_MS, false)])) return;
+    if (await Promise.race([over, pause(TERMINATE_MS)])) return;
     this.#signal("SIGKILL");
     await over;
   }

@@ -1,5 +1,6 @@
 import { Resolver } from "node:dns/promises";
 import { addAbortListener } from "node:events";
+import { after, cancel } from "../../../../clock.ts";
 import { EgressRefusal } from "../egress-refusal.ts";
 
 /** How long a name server may take for the first try, in milliseconds; for the second twice as long. */
@@ -25,7 +26,7 @@ export async function lookUp(
   const resolver = new Resolver({ timeout: TRY_MS, tries: TRIES });
   if (servers) resolver.setServers(servers);
   const giveUp = () => resolver.cancel();
-  const timer = setTimeout(giveUp, MOST_MS);
+  const timer = after(MOST_MS, giveUp);
   using _ = addAbortListener(signal, giveUp);
   const found = (addresses: Promise<readonly string[]>) => addresses.catch(() => []);
   try {
@@ -38,6 +39,6 @@ export async function lookUp(
       );
     return [...ipv4, ...ipv6];
   } finally {
-    clearTimeout(timer);
+    cancel(timer);
   }
 }
