@@ -1,23 +1,15 @@
-import PQueue from "p-queue";
+import { Places } from "../../places/places.ts";
 import { SharedPlaces } from "../../places/shared-places.ts";
 import { SharedStarts } from "../../places/shared-starts.ts";
 import type { SharedState } from "../../places/shared-state.ts";
+import { Starts } from "../../places/starts.ts";
 import type { Tool } from "../../tools/tool.ts";
-import { TenantsInTurn } from "./tenants-in-turn.ts";
-
-/** The part of a queue that is used: the declarations of `p-queue` do not compile without the types of browsers. */
-interface Queue {
-  add<Value>(
-    run: () => Promise<Value>,
-    options: { readonly signal: AbortSignal; readonly tenant: string },
-  ): Promise<Value>;
-}
 
 interface QueuesOfTool {
   /** For a tool whose concurrency is bounded. */
-  readonly running?: Queue;
+  readonly running?: Places;
   /** For a tool with a rate. */
-  readonly starting?: Queue;
+  readonly starting?: Starts;
   /** The same bounds over all processes of a fleet. */
   readonly places?: SharedPlaces;
   readonly starts?: SharedStarts;
@@ -40,15 +32,12 @@ export class ToolQueues {
   add(tool: Tool): void {
     const { concurrency, rate, handler } = tool;
     if (typeof handler !== "function" || this.#of(tool) || (!Number.isFinite(concurrency) && !rate)) return;
-    const queueClass = TenantsInTurn;
     const own = this.#queues.get(handler) ?? new Map<string, QueuesOfTool>();
     this.#queues.set(handler, own);
+    const perTenant = Number.POSITIVE_INFINITY;
     own.set(keyOf(tool), {
-      ...(Number.isFinite(concurrency) ? { running: new PQueue({ concurrency, queueClass }) } : {}),
-      // Strict: in no span of `perMs` start more than `calls`, wherever it begins.
-      ...(rate
-        ? { starting: new PQueue({ intervalCap: rate.calls, interval: rate.perMs, strict: true, queueClass }) }
-        : {}),
+      ...(Number.isFinite(concurrency) ? { running: new Places({ atOnce: concurrency, perTenant }) } : {}),
+      ...(rate ? { starting: new Starts(rate) } : {}),
       ...this.#sharedOf(tool),
     });
   }
@@ -85,26 +74,29 @@ export class ToolQueues {
   }
 
   async #inTurn<Value>(
-    { running, starting, places }: QueuesOfTool,
+    { running, places }: QueuesOfTool,
     tool: Tool,
     tenant: string,
     run: () => Promise<Value>,
     signal: AbortSignal,
   ): Promise<Value | undefined> {
-    const begin = starting ? () => this.whenRate(tool, tenant, signal).then(run) : run;
-    const start = places ? () => places.run(begin, signal) : begin;
+    const begin = () => this.whenRate(tool, tenant, signal).then(run);
+    const release = await running?.take(tenant, signal);
     try {
-      return await (running ? running.add(start, { signal, tenant }) : start());
+      signal.throwIfAborted();
+      return await (places ? places.run(begin, signal) : begin());
     } catch (error) {
       if (signal.aborted && error instanceof Error && error.name === "AbortError") return undefined;
       throw error;
+    } finally {
+      release?.();
     }
   }
 
   /** Resolves when the tool's rate allows one more call. Rejects with the signal's reason if it is aborted first. */
   async whenRate(tool: Tool, tenant: string, signal: AbortSignal): Promise<void> {
     const queues = this.#of(tool);
-    await queues?.starting?.add(async () => {}, { signal, tenant });
+    await queues?.starting?.take(tenant, signal);
     await queues?.starts?.take(signal);
   }
 }
