@@ -13,10 +13,6 @@ export const ERROR_CODES = {
     "A door for clients cannot be opened: its library is missing, or its address cannot be listened on. The message says which.",
   source_invalid:
     "A description of tools cannot be read. The message says what it is instead, or what is wrong with it.",
-  result_drift:
-    "A result is unlike those that were observed of its tool before. It is no failure: the operator is told of it.",
-  shapes_not_kept:
-    "What results of tools were like could not be kept or read. Nothing else is affected; the operator is told, with the cause.",
   result_too_large: "Thrown by a handler that gave up a result because it exceeds `resultBytes` of its context.",
   stream_failed:
     "The stream of a call that the host made (`runtime.call`) ended before its last item. The message is for the caller, and `cause` has the code of the failure.",

@@ -198,8 +198,6 @@ export const LIST_TOOLS = {
   "--json": "print as JSON",
   "--stubs": "print the typed stubs instead",
   "--limit <number>": `maximum of tools that search finds; ${FOUND_DEFAULT} by default`,
-  "--observed <journal>": "show what results were like, as this journal keeps it: a file, or a postgres:// URL",
-  "--tenant <name>": "tenant whose results --observed shows (default: default)",
   "--check":
     "list the tools of servers that no caller may call, with the line to add, what was left out, and secrets and internal addresses in declarations; exits with 1 if there are any",
 };

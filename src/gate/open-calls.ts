@@ -1,5 +1,4 @@
 import { monotonic } from "../clock.ts";
-import { resultDrift } from "../tools/observed/differences.ts";
 import type { TenantResults } from "../tools/observed/tenant-results.ts";
 import { memoryOf, type Share } from "../values/held-bytes.ts";
 import { type Admission, heldOfFailure } from "./admit/admission.ts";
@@ -82,11 +81,10 @@ export class OpenCalls {
     return answer;
   }
 
-  /** Learns from a result, of a stream from an item. The operator is told if it is unlike all before. */
-  observe(call: OpenCall, text: string): void {
+  /** Learns from a result, of a stream from an item. */
+  observe({ tool }: OpenCall, text: string): void {
     const { observed, share } = this.#parts;
-    const news = observed?.note(call.tool, text, share.lane);
-    if (news) call.noticed ??= resultDrift(call.tool.name, news);
+    observed?.note(tool, text, share.lane);
   }
 
   /** Undefined if the call has ended. `error` is for the operator. */

@@ -1,4 +1,5 @@
 import { now } from "../clock.ts";
+import type { HiddenNames } from "../tools/observed/tenant-results.ts";
 import type { Untimed } from "../gate/call-event.ts";
 import type { AgentEvent } from "../agent/event.ts";
 import type { AgentScope } from "../agent/agent-scope.ts";
@@ -59,7 +60,6 @@ export class HostObservers {
   readonly #logger: Logger;
   readonly #telemetry: TelemetrySwitch;
   readonly #failedSwitches = new Set<string>();
-  #toldOfShapes = false;
 
   constructor({ onEvent, logger = CONSOLE_LOGGER, redact, captures }: ObserverParts) {
     this.#onEvent = onEvent;
@@ -116,7 +116,7 @@ export class HostObservers {
   }
 
   /** Which of these names `redact` would take something out of; undefined if nothing is redacted. */
-  get hiddenNames(): ((names: readonly string[]) => Promise<ReadonlySet<string>>) | undefined {
+  get hiddenNames(): HiddenNames | undefined {
     const { redactor } = this;
     if (!redactor) return undefined;
     const isHidden = async (text: string) => {
@@ -129,14 +129,6 @@ export class HostObservers {
       for (const name of names) if (await isHidden(name)) hidden.add(name);
       return hidden;
     };
-  }
-
-  /** Tells the operator once: what is learned later is not kept either. */
-  shapesNotKept(cause: unknown): void {
-    if (this.#toldOfShapes) return;
-    this.#toldOfShapes = true;
-    const message = `What results of tools were like could not be kept: ${cause instanceof Error ? cause.message : "the journal failed"}`;
-    this.#log({ code: "shapes_not_kept", err: new PortcullisError("shapes_not_kept", message, { cause }) }, message);
   }
 
   /** Tells the operator if the function fails, and where: its error's own message may quote the text. */

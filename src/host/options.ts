@@ -117,7 +117,7 @@ export const RUNTIME_RULES = {
   search: object<SearchOptions>(),
   /**
    * Whether it is learned from results what they are like, for tools that declare no `output`: models and programs are
-   * shown their types then. Shapes alone are kept, in the journal's store and for each tenant apart. True by default with
+   * shown their types then. Shapes alone are held, in memory and for each tenant apart. True by default with
    * a journal that outlives the process.
    */
   observeResults: flag(),

@@ -111,7 +111,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
   readonly #observed: ObservedResults | undefined;
 
   constructor(parts: RuntimeParts) {
-    const { sandbox, gate, limits, tenant, parent } = parts;
+    const { sandbox, gate, limits, tenant, parent, observeResults } = parts;
     this.#observers = new HostObservers(parts);
     const { redactor } = this.#observers;
     const given = unredacted(parts.journal);
@@ -126,9 +126,9 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     this.journal = journal;
     this.closing = this.#work.closing;
     this.#parts = parts;
-    this.#observed = parts.observed ?? observedResults(parts, this.#observers);
+    const { observed = observeResults ? new ObservedResults(this.#observers.hiddenNames) : undefined } = parts;
+    this.#observed = observed;
     this.#scopes = new RuntimeScopes(parts, journal, this.#observers, this.#observed, this.closing);
-    void this.#observed?.of(tenant).ready();
   }
 
   /** The fleet that it belongs to; undefined without one. */
@@ -395,7 +395,6 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     const read = withModels(readOptions("converse", options, CONVERSE_RULES));
     const telemetry = await this.#observers.telemetry;
     const own = { ...this.#scopes.of("converse", read), telemetry };
-    if (own.observed?.isBehind) await own.observed.ready();
     const { scope, flush, end } = this.#observers.observe(own, listenerOf(read.onEvent));
     return openTalk<Context, Answer>(
       scope,
@@ -532,7 +531,6 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     endWarmUp();
     await this.#work.close();
-    if (!this.#parts.parent) await this.#observed?.flush();
     this.#removeLoad?.();
     if (this.#parts.ownsSandbox) await this.sandbox[Symbol.asyncDispose]();
   }
@@ -558,7 +556,6 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     const loading = this.#observers.telemetry;
     const telemetry = loading && (await loading);
     const own = this.#scopes.of(subject, options);
-    if (own.observed?.isBehind) await own.observed.ready();
     const { scope, end } = this.#observers.observe(telemetry ? { ...own, telemetry } : own, listener);
     try {
       return await this.#work.untilEnded(this.#work.inPlace(scope, () => work(scope), options.execution));
@@ -566,18 +563,6 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
       await end();
     }
   }
-}
-
-function observedResults(
-  { journal, observeResults }: Pick<RuntimeParts, "journal" | "observeResults">,
-  observers: HostObservers,
-): ObservedResults | undefined {
-  if (!observeResults) return undefined;
-  return new ObservedResults({
-    store: storeOf(journal),
-    hidden: observers.hiddenNames,
-    onError: (error) => observers.shapesNotKept(error),
-  });
 }
 
 /** What the work settles with, once `after` is done too. */

@@ -11,7 +11,6 @@ import { EXECUTE_RULES } from "../programs/execute-options.ts";
 import { resolveLimits } from "../programs/limits.ts";
 import type { CurrentTools } from "../tools/current-tools.ts";
 import type { ObservedResults } from "../tools/observed/observed-results.ts";
-import type { TenantResults } from "../tools/observed/tenant-results.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { FoundTool } from "../tools/search/tool-search.ts";
 import type { SlicedWork } from "../values/slice-scheduler.ts";
@@ -105,18 +104,11 @@ export class RuntimeScopes {
         throw error;
       };
       const { search } = this.gateFor({ tenant });
-      const observed = await this.observed(tenant);
-      return await search.find({ query, limit, caller, tenant, language, shown: observed?.shown, work, onError });
+      const shown = this.#observed?.of(tenant).shown;
+      return await search.find({ query, limit, caller, tenant, language, shown, work, onError });
     } finally {
       share.end();
     }
-  }
-
-  /** What the results of a tenant's tools were like, as far as it is kept; undefined if nothing is learned. */
-  async observed(tenant: string): Promise<TenantResults | undefined> {
-    const observed = this.#observed?.of(tenant);
-    await observed?.ready();
-    return observed;
   }
 
   /** The tool as the runtime's own tenant is shown it. */

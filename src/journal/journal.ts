@@ -1,6 +1,6 @@
 import type { ErrorCode, PortcullisError } from "../errors.ts";
 import type { ExecutionId } from "./execution-id.ts";
-import type { Header, JournalRecord, ToolDigest } from "./record.ts";
+import type { Header, JournalRecord } from "./record.ts";
 
 /** Number of records appended so far, which is the index of the next one. */
 export type Head = number;
@@ -104,14 +104,6 @@ export interface ListOptions {
   readonly onDamaged?: (error: PortcullisError) => void;
 }
 
-/** What results of a tool were like: kinds of values and names of fields, as text. No store reads it. */
-export interface KeptShape extends Pick<ToolDigest, "name" | "digest"> {
-  readonly shape: string;
-}
-
-/** Tools of one tenant of which a store keeps shapes; those that were kept longest ago are deleted first. */
-export const KEPT_SHAPES = 1000;
-
 /** What was found out about a store. */
 export interface JournalFinding {
   /** Name of one or two words. */
@@ -171,17 +163,6 @@ export interface Journal {
    * such method.
    */
   rest?(execution: ExecutionId, head: Head, until: number, programs?: ReadonlyMap<ExecutionId, Head>): Promise<boolean>;
-  /** What results of a tenant's tools were like, as `keepShapes` has kept it, the latest last. A journal may have no such method. */
-  shapes?(tenant: string): Promise<readonly KeptShape[]>;
-  /**
-   * Replaces what is kept of these tools of a tenant by what `add` makes of it, in one transaction: it is given the tool's
-   * digest and the kept text, undefined if there is none. It may be called again with what others have kept meanwhile.
-   */
-  keepShapes?(
-    tenant: string,
-    tools: readonly ToolDigest[],
-    add: (digest: string, kept: string | undefined) => string,
-  ): Promise<void>;
   /** Number of executions that drivers hold now, by tenant. For fleets. */
   held?(): Promise<ReadonlyMap<string, number>>;
   /** Looks once whether the store can be used, and how well; it does not wait for one that cannot be reached. Never rejects. */

@@ -22,8 +22,7 @@ export interface JournalProblem {
 /** A journal outside of this process's memory. */
 export interface StoredJournal extends Journal {
   /**
-   * Deletes executions with their texts, and shapes of results that were kept last before that time. Resolves with the number of
-   * executions. A program of an open conversation stays.
+   * Deletes executions with their texts. Resolves with the number of executions. A program of an open conversation stays.
    */
   prune(options: PruneOptions): Promise<number>;
   /** Reads everything, and yields what is damaged: the store, records, their order, hashes of texts. */

@@ -570,25 +570,6 @@ test("tools show prints all that is known of a tool", async () => {
   });
 });
 
-test("tools show prints the type that was observed of a tenant's results, to paste as an output", async () => {
-  const journal = join(folder, "observed.db");
-  const file = scratch(
-    "untyped.ts",
-    `import { defineTool, jsonSchema } from ${JSON.stringify(`${root}src/index.ts`)};
-export default [defineTool({ name: "crm.get", description: "Gets", input: jsonSchema({ type: "object" }), effect: "read",
-  allowedCallers: ["programmatic"], handler: () => ({ id: 1, name: "SECRET" }) })];`,
-  );
-  const run = ["run", "-", "--journal", journal, "--tools", file, "--tenant", "acme"];
-  expect((await portcullis(run, "await tools.crm.get({}); return 1")).code).toBe(0);
-  const show = ["tools", "show", "crm.get", "--tools", file, "--observed", journal];
-  const { stdout } = await portcullis([...show, "--tenant", "acme"]);
-  expect(stdout).toContain("Promise<{ id: number, name: string }> // observed in 1 result");
-  expect(stdout).toContain('observed in 1 result. As an output, for jsonSchema(…): {\n  "type": "object",');
-  expect(stdout).not.toContain("SECRET");
-  expect((await portcullis(show)).stdout).not.toContain("observed");
-  expect((await portcullis([...show.slice(0, -1), join(folder, "none.db")])).stderr).toContain("There is no journal");
-});
-
 test("tools show says that a tool streams, and that its output is that of one item", async () => {
   const { stdout } = await portcullis(["tools", "show", "counting", ...TOOLS]);
   expect(stdout).toContain("tools.counting as (input: {}) => AsyncIterable<{ n: number }>");

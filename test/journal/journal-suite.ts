@@ -1,70 +1,10 @@
 import { expect, test } from "vitest";
-import { KEPT_SHAPES } from "../../src/journal/journal.ts";
 import type { Appended, ExecutionSummary, Journal, ListOptions } from "../../src/journal/journal.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
-import type { StoredJournal } from "../../src/journal/stored-journal.ts";
 import { header, outcome, RECORDS, turn } from "./records.ts";
 
 export async function listed(journal: Journal, options?: ListOptions): Promise<ExecutionSummary[]> {
   return Array.fromAsync(journal.list(options));
-}
-
-/** What a store that keeps shapes of results promises. */
-export function shapesSuite(makeJournal: () => StoredJournal | Promise<StoredJournal>): void {
-  const tool = (digest: string) => ({ name: `tool.${digest}`, digest });
-  const keep = async (journal: Journal, tenant: string, digests: readonly string[], more: string) =>
-    journal.keepShapes?.(tenant, digests.map(tool), (digest, kept = "") => `${kept}${digest}${more};`);
-
-  test("shapes are kept by tenant and by the tool's digest, and replaced by what is made of them", async () => {
-    const journal = await makeJournal();
-    expect(await journal.shapes?.("acme")).toEqual([]);
-    await keep(journal, "acme", ["a", "b"], "1");
-    await keep(journal, "acme", ["a"], "2");
-    await keep(journal, "o\0'ther", ["a"], "3");
-    expect(new Set(await journal.shapes?.("acme"))).toEqual(
-      new Set([
-        { name: "tool.a", digest: "a", shape: "a1;a2;" },
-        { name: "tool.b", digest: "b", shape: "b1;" },
-      ]),
-    );
-    expect(await journal.shapes?.("o\0'ther")).toEqual([{ name: "tool.a", digest: "a", shape: "a3;" }]);
-    expect(await listed(journal)).toEqual([]);
-  });
-
-  test("shapes that are kept at once are all in the sum, and nothing is kept if making it fails", async () => {
-    const journal = await makeJournal();
-    await Promise.all(
-      Array.from({ length: 8 }, (_, at) => keep(journal, "acme", at % 2 ? ["b", "a"] : ["a", "b"], `${at}`)),
-    );
-    const [first] = (await journal.shapes?.("acme")) ?? [];
-    expect(first?.shape.split(";").filter((part) => part !== "")).toHaveLength(8);
-    const failing = journal.keepShapes?.("acme", [tool("a"), tool("c")], (digest) => {
-      if (digest === "c") throw new Error("no");
-      return "lost";
-    });
-    await expect(failing).rejects.toThrow("no");
-    expect(JSON.stringify(await journal.shapes?.("acme"))).not.toMatch(/lost|tool\.c/);
-  });
-
-  test("prune deletes the shapes that were kept last before its time", async () => {
-    const journal = await makeJournal();
-    await keep(journal, "acme", ["a"], "1");
-    const [kept] = (await journal.shapes?.("acme")) ?? [];
-    await journal.prune({ before: 1000 });
-    expect(await journal.shapes?.("acme")).toEqual([kept]);
-    await journal.prune({ before: Date.now() + 1000 });
-    expect(await journal.shapes?.("acme")).toEqual([]);
-  });
-
-  test("the shapes of a tenant are bounded in number: those that were kept longest ago go", async () => {
-    const journal = await makeJournal();
-    const digests = Array.from({ length: KEPT_SHAPES + 5 }, (_, at) => `d${String(at).padStart(5, "0")}`);
-    await keep(journal, "acme", digests, "");
-    await keep(journal, "acme", ["d99999"], "");
-    const kept = (await journal.shapes?.("acme")) ?? [];
-    expect(kept).toHaveLength(KEPT_SHAPES);
-    expect(kept.at(-1)?.digest).toBe("d99999");
-  });
 }
 
 /** What every store of executions promises. Each test asks for an empty one. */

@@ -10,7 +10,6 @@ import type {
   ExecuteSql,
   ExecutionSummary,
   Head,
-  KeptShape,
   JournalFinding,
   Lease,
   ListOptions,
@@ -20,7 +19,7 @@ import type {
 import { driverChanged, executionExists, executionUnknown, headMoved, journalDamaged } from "../journal-error.ts";
 import { itemsUpTo, type TextStore, unpackRecord } from "../packing/large-texts.ts";
 import { packRecords } from "../packing/pack-records.ts";
-import type { Header, JournalRecord, ToolDigest } from "../record.ts";
+import type { Header, JournalRecord } from "../record.ts";
 import { executionProblems, type JournalProblem, type PruneOptions, type StoredJournal } from "../stored-journal.ts";
 import { type Asked, ChangeQueue, type Result } from "./change-queue.ts";
 import { DatabaseClock } from "./connection/database-clock.ts";
@@ -31,7 +30,6 @@ import { type NoticeListener, Notices } from "./connection/notices.ts";
 import { POSTGRES_JOURNAL_RULES, type PostgresJournalOptions } from "./postgres-options.ts";
 import { pruneExecutions } from "./prune.ts";
 import { type RequestListener, Requests } from "./requests.ts";
-import { keepShapes, readShapes } from "./shapes.ts";
 import { type FoundExecution, PAGE_BYTES, type PageRow, StoredRows } from "./stored-rows.ts";
 
 export interface StatementOptions {
@@ -266,18 +264,6 @@ class DatabaseJournal implements PostgresJournal {
 
   transaction<Value>(run: (executeSql: ExecuteSql) => Promise<Value>): Promise<Value> {
     return this.#database.transaction((client) => run((text, values) => this.#database.queryOn(client, text, values)));
-  }
-
-  shapes(tenant: string): Promise<readonly KeptShape[]> {
-    return readShapes(this.#database, tenant);
-  }
-
-  keepShapes(
-    tenant: string,
-    tools: readonly ToolDigest[],
-    add: (digest: string, kept: string | undefined) => string,
-  ): Promise<void> {
-    return keepShapes(this.#database, tenant, tools, add);
   }
 
   prune(options: PruneOptions): Promise<number> {

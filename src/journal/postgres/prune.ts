@@ -17,10 +17,6 @@ export async function pruneExecutions(database: Database, options: PruneOptions)
     deleted += page;
   }
   await deleteUnused(database, schema);
-  await database.query(
-    { text: `DELETE FROM ${schema}.shapes WHERE kept_at < $1`, values: [before] },
-    { idempotent: true },
-  );
   return deleted;
 }
 

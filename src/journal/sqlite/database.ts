@@ -5,7 +5,7 @@ import { PortcullisError } from "../../errors.ts";
 import { isBusy, storeError } from "./store-error.ts";
 
 /** Version of the tables, kept in `PRAGMA user_version`. Records have a version of their own, `JOURNAL_FORMAT`. */
-const SCHEMA_VERSION = 2;
+const SCHEMA_VERSION = 1;
 /** Marks a file as a journal of this package, in `PRAGMA application_id`: "Pcul". */
 const APPLICATION_ID = 0x5063756c;
 /** How long opening waits for another process that creates the same file, in milliseconds. */
@@ -16,16 +16,6 @@ const RETRY_MS = 20;
 /** SQLite's name for a database without a file. */
 const IN_MEMORY = ":memory:";
 const PAGE_BYTES = 4096;
-
-/** Came with the second version of the tables. */
-const SHAPES = `  CREATE TABLE shapes (
-    tenant TEXT NOT NULL,
-    digest TEXT NOT NULL,
-    name TEXT NOT NULL,
-    shape TEXT NOT NULL,
-    kept_at INTEGER NOT NULL,
-    PRIMARY KEY (tenant, digest)
-  ) STRICT, WITHOUT ROWID;`;
 
 /** SQLite keeps these statements as they are written here, and each file is compared with them: a space that changes makes other files unreadable. */
 const TABLES = `
@@ -60,7 +50,6 @@ const TABLES = `
     PRIMARY KEY (execution, sha256)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX uses_of_text ON uses (sha256);
-${SHAPES}
   PRAGMA application_id = ${APPLICATION_ID};
   PRAGMA user_version = ${SCHEMA_VERSION};
 `;
@@ -204,7 +193,6 @@ function prepareTables(database: DatabaseSync, file: string): void {
       "journal_corrupt",
       `${file} is an SQLite database, but not a journal of portcullis. Give another path.`,
     );
-  if (found.tables > 0 && found.schema === 1) return addShapes(database);
   if (found.tables > 0)
     throw new PortcullisError(
       "journal_version",
@@ -214,19 +202,6 @@ function prepareTables(database: DatabaseSync, file: string): void {
   try {
     // Another process may have created the tables while this one waited for the lock.
     if (versionOf(database).tables === 0) database.exec(TABLES);
-    database.exec("COMMIT");
-  } catch (error) {
-    database.exec("ROLLBACK");
-    throw error;
-  }
-}
-
-/** Brings the tables of the first version to the second. */
-function addShapes(database: DatabaseSync): void {
-  database.exec("BEGIN IMMEDIATE");
-  try {
-    // Another process may have done so while this one waited for the lock.
-    if (versionOf(database).schema === 1) database.exec(`${SHAPES} PRAGMA user_version = ${SCHEMA_VERSION};`);
     database.exec("COMMIT");
   } catch (error) {
     database.exec("ROLLBACK");

@@ -18,7 +18,6 @@ import type {
   CreateOptions,
   ExecutionSummary,
   Head,
-  KeptShape,
   Lease,
   ListOptions,
   ReadOptions,
@@ -31,10 +30,9 @@ import {
   journalDamaged,
   refuseWithin,
 } from "../journal-error.ts";
-import type { Header, JournalRecord, ToolDigest } from "../record.ts";
+import type { Header, JournalRecord } from "../record.ts";
 import { type ExecutionRow, executionRow, listedOf, summaryOf } from "../packing/execution-row.ts";
 import { itemsUpTo, type PackedRecord, type StoredText, type TextStore, unpackRecord } from "../packing/large-texts.ts";
-import { keptShape } from "../packing/kept-shape.ts";
 import { packRecords } from "../packing/pack-records.ts";
 import {
   executionProblems,
@@ -231,26 +229,6 @@ class FileJournal implements SqliteJournal {
     return this.#listeners.add(listener);
   }
 
-  async shapes(tenant: string): Promise<readonly KeptShape[]> {
-    const rows = await this.#transactions.locked(() => this.#statements.readShapes.all(tenant));
-    return rows.flatMap(keptShape);
-  }
-
-  async keepShapes(
-    tenant: string,
-    tools: readonly ToolDigest[],
-    add: (digest: string, kept: string | undefined) => string,
-  ): Promise<void> {
-    const { findShape, keepShape, deleteShapes } = this.#statements;
-    await this.#transactions.write("as_opened", () => {
-      for (const { name, digest } of tools) {
-        const kept = findShape.get(tenant, digest)?.["shape"];
-        keepShape.run(tenant, digest, name, add(digest, typeof kept === "string" ? kept : undefined), Date.now());
-      }
-      deleteShapes.run({ tenant });
-    });
-  }
-
   async prune(options: PruneOptions): Promise<number> {
     const { before, open } = readOptions("prune", options, PRUNE_RULES);
     let deleted = 0;
@@ -265,10 +243,7 @@ class FileJournal implements SqliteJournal {
       if (numbers === 0) break;
       deleted += numbers;
     }
-    await this.#transactions.write("as_opened", () => {
-      this.#statements.deleteUnused.run();
-      this.#statements.deleteOldShapes.run(before);
-    });
+    await this.#transactions.write("as_opened", () => this.#statements.deleteUnused.run());
     await this.#transactions.locked(() => this.#database.exec("PRAGMA incremental_vacuum"));
     return deleted;
   }

@@ -1,6 +1,4 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { KEPT_SHAPES } from "../journal.ts";
-import { MAX_SHAPE_BYTES } from "../packing/kept-shape.ts";
 import { MAX_NAME_BYTES, MAX_RECORD_BYTES, MAX_STORED_BYTES } from "../packing/execution-row.ts";
 
 /** Number of executions listed or deleted at a time. */
@@ -54,22 +52,6 @@ export function prepareStatements(database: DatabaseSync) {
     deleteExecution: ["records WHERE execution", "uses WHERE execution", "executions WHERE number"].map((rows) =>
       prepare(`DELETE FROM ${rows} = ?`),
     ),
-    readShapes: prepare(
-      `SELECT ${name("digest")}, ${name("name")}, iif(octet_length(shape) <= ${MAX_SHAPE_BYTES}, shape, NULL) AS shape
-       FROM shapes WHERE tenant = ? ORDER BY kept_at, digest`,
-    ),
-    findShape: prepare(
-      `SELECT iif(octet_length(shape) <= ${MAX_SHAPE_BYTES}, shape, NULL) AS shape FROM shapes WHERE tenant = ? AND digest = ?`,
-    ),
-    keepShape: prepare(
-      `INSERT INTO shapes (tenant, digest, name, shape, kept_at) VALUES (?, ?, ?, ?, ?)
-       ON CONFLICT DO UPDATE SET shape = excluded.shape, kept_at = excluded.kept_at`,
-    ),
-    deleteShapes: prepare(
-      `DELETE FROM shapes WHERE tenant = :tenant AND digest IN (
-         SELECT digest FROM shapes WHERE tenant = :tenant ORDER BY kept_at DESC, digest DESC LIMIT -1 OFFSET ${KEPT_SHAPES})`,
-    ),
-    deleteOldShapes: prepare("DELETE FROM shapes WHERE kept_at < ?"),
     deleteUnused: prepare("DELETE FROM texts WHERE sha256 NOT IN (SELECT sha256 FROM uses)"),
   };
 }

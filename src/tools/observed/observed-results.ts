@@ -1,39 +1,32 @@
-import { type ObservedParts, TenantResults } from "./tenant-results.ts";
+import { type HiddenNames, TenantResults } from "./tenant-results.ts";
 
-/** Tenants, and fields of all their shapes, that are held in memory. */
-const TENANTS = 500;
-const FIELDS = 200_000;
+/** Tenants, and fields of all their shapes, that are held. */
+const [TENANTS, FIELDS] = [500, 200_000];
 
-/** What results of tools were like, tenant by tenant: those that were asked for last are in memory. */
+/** What results of tools were like, tenant by tenant, in memory: those that were asked for longest ago make room. */
 export class ObservedResults {
-  readonly #parts: ObservedParts;
+  readonly #hidden: HiddenNames | undefined;
   readonly #tenants = new Map<string, TenantResults>();
 
-  constructor(parts: ObservedParts) {
-    this.#parts = parts;
+  /** `hidden` says which names must not leave; undefined if all may. */
+  constructor(hidden: HiddenNames | undefined) {
+    this.#hidden = hidden;
   }
 
   of(tenant: string): TenantResults {
-    const known = this.#tenants.get(tenant) ?? new TenantResults(tenant, this.#parts);
+    const known = this.#tenants.get(tenant) ?? new TenantResults(this.#hidden);
     this.#tenants.delete(tenant);
     this.#tenants.set(tenant, known);
     this.#makeRoom(known);
     return known;
   }
 
-  /** Keeps what is not kept yet. */
-  async flush(): Promise<void> {
-    await Promise.all([...this.#tenants.values()].map((one) => one.flush()));
-  }
-
   #makeRoom(wanted: TenantResults): void {
     let fields = this.#tenants.values().reduce((sum, one) => sum + one.fields, 0);
     for (const [tenant, one] of this.#tenants) {
-      if (this.#tenants.size <= TENANTS && fields <= FIELDS) return;
-      if (one === wanted) continue;
+      if (one === wanted || (this.#tenants.size <= TENANTS && fields <= FIELDS)) return;
       this.#tenants.delete(tenant);
       fields -= one.fields;
-      if (!one.isSaved) void one.flush();
     }
   }
 }

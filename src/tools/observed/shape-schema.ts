@@ -78,10 +78,13 @@ function isStructured({ kinds, fields }: Shape): boolean {
 }
 
 /** What two shapes have in common that are alike: kinds and names of fields. */
-function signatureOf({ kinds, fields, items }: Shape): string {
+function signatureOf(shape: Shape): string {
+  return JSON.stringify(likenessOf(shape));
+}
+
+function likenessOf({ kinds, fields, items }: Shape): readonly unknown[] {
   const own = KINDS.filter((kind) => kinds.has(kind) && kind !== "null").map((kind: Kind) =>
     kind === "integer" ? "number" : kind,
   );
-  const within = items ? signatureOf(items) : "";
-  return JSON.stringify([[...new Set(own)], [...(fields?.keys() ?? [])].toSorted(), within]);
+  return [[...new Set(own)], [...(fields?.keys() ?? [])].toSorted(), items ? likenessOf(items) : []];
 }

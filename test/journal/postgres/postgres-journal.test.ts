@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vite
 import { createPostgresJournal, type PostgresJournal } from "../../../src/journal/postgres/postgres-journal.ts";
 import type { PostgresJournalOptions } from "../../../src/journal/postgres/postgres-options.ts";
 import { noPostgres, PostgresServer } from "../../postgres-support/postgres-server.ts";
-import { fleetJournalSuite, journalSuite, listed, shapesSuite } from "../journal-suite.ts";
+import { fleetJournalSuite, journalSuite, listed } from "../journal-suite.ts";
 import { header, outcome, RECORDS, turn } from "../records.ts";
 
 describe.skipIf(noPostgres)("a journal in PostgreSQL", () => {
@@ -27,7 +27,6 @@ describe.skipIf(noPostgres)("a journal in PostgreSQL", () => {
   }
 
   describe("with group commit", () => journalSuite(() => openJournal()));
-  describe("shapes of results", () => shapesSuite(() => openJournal()));
   describe("for fleets", () => fleetJournalSuite(() => openJournal()));
   describe("with a transaction for each append", () => journalSuite(() => openJournal({ appendsPerCommit: 1 })));
 

@@ -21,7 +21,7 @@ import { zstdCompressSync } from "node:zlib";
 import { afterEach, describe, expect, test } from "vitest";
 import { createSqliteJournal, type SqliteJournal } from "../../../src/index.ts";
 import { listExecutions } from "../../../src/executions/list-executions.ts";
-import { journalSuite, listed, shapesSuite } from "../journal-suite.ts";
+import { journalSuite, listed } from "../journal-suite.ts";
 import { header, outcome, RECORDS, turn } from "../records.ts";
 
 const folders: string[] = [];
@@ -52,7 +52,6 @@ function raw(path: string): DatabaseSync {
 }
 
 describe("durable to the last append", () => journalSuite(() => openJournal()));
-describe("shapes of results", () => shapesSuite(() => openJournal()));
 describe("relaxed", () => journalSuite(() => openJournal(newPath(), "relaxed")));
 
 describe("a journal in a file", () => {
@@ -287,20 +286,6 @@ describe("a file that cannot be used is refused with what to do, and left as it 
     database.exec("ANALYZE");
     database.close();
     expect(() => openJournal(path)).not.toThrow();
-  });
-
-  test("a journal of the first version of the tables, which is brought to this one", async () => {
-    const path = newPath();
-    const journal = openJournal(path);
-    await journal.create(header("one"));
-    journal[Symbol.dispose]();
-    const database = raw(path);
-    database.exec("DROP TABLE shapes; PRAGMA user_version = 1");
-    database.close();
-    const [later, other] = [openJournal(path), openJournal(path)];
-    expect((await listed(later)).map(({ execution }) => execution)).toEqual(["one"]);
-    await later.keepShapes?.("acme", [{ name: "a.b", digest: "d" }], () => "shape");
-    expect(await other.shapes?.("acme")).toEqual([{ name: "a.b", digest: "d", shape: "shape" }]);
   });
 
   test("a journal of a later version", () => {

@@ -4,7 +4,6 @@ import { expect, test } from "vitest";
 import { isFieldName } from "../../../src/tools/observed/field-names.ts";
 import { addShapes, fieldsIn, MAX_FIELDS, NOTHING, type Shape, shapeOf } from "../../../src/tools/observed/shape.ts";
 import { schemaOfShape } from "../../../src/tools/observed/shape-schema.ts";
-import { readShape, textOfShape } from "../../../src/tools/observed/stored-shape.ts";
 import { runs } from "../../support/all-tests.ts";
 
 const scalar = fc.oneof(
@@ -33,10 +32,11 @@ const wild = fc.oneof(
   fc.array(value, { minLength: 150, maxLength: 230 }),
 );
 
-const plain = (shape: Shape): unknown => {
-  const fields = [...(shape.fields ?? [])].toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return JSON.parse(textOfShape({ ...shape, fields: shape.fields && new Map(fields) }));
-};
+/** The whole of a shape as text, its fields in the order of their names. */
+const textOf = (shape: Shape): string =>
+  JSON.stringify(shape, (_, part: unknown) =>
+    part instanceof Map ? [...part].toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1)) : part,
+  );
 const learned = (values: readonly unknown[]) => values.map((one) => shapeOf(one)).reduce(addShapes, NOTHING);
 
 test("the order of answers does not change what was learned from them, within the bounds", () => {
@@ -46,8 +46,8 @@ test("the order of answers does not change what was learned from them, within th
       const parts = [values.slice(0, 2), values.slice(2)].map(learned) as [Shape, Shape];
       const whole = learned(values);
       fc.pre(fieldsIn(whole) < MAX_FIELDS / 2);
-      expect(plain(learned(shuffled.map(([, one]) => one)))).toEqual(plain(whole));
-      expect(plain(addShapes(parts[1], parts[0]))).toEqual(plain(whole));
+      expect(textOf(learned(shuffled.map(([, one]) => one)))).toBe(textOf(whole));
+      expect(textOf(addShapes(parts[1], parts[0]))).toBe(textOf(whole));
       expect(schemaOfShape(addShapes(parts[1], parts[0]))).toEqual(schemaOfShape(whole));
     }),
     { numRuns: runs(400) },
@@ -76,17 +76,15 @@ function isSampled(one: unknown): boolean {
   return (Array.isArray(one) && one.length > 200) || Object.values(one).some(isSampled);
 }
 
-test("what is learned holds no text, number or odd name of an answer, and is read back as it was kept", () => {
+test("what is learned holds no text, number or odd name of an answer", () => {
   fc.assert(
     fc.property(fc.array(wild, { minLength: 1, maxLength: 3 }), (values) => {
       const marked = values.map((one) => withMarks(one));
       const shape = learned(marked);
-      const text = textOfShape(shape);
-      for (const written of [text, JSON.stringify(schemaOfShape(shape))]) {
+      for (const written of [textOf(shape), JSON.stringify(schemaOfShape(shape))]) {
         expect(written).not.toContain("SECRET");
         expect(written).not.toContain("987654");
       }
-      expect(plain(readShape(text) as Shape)).toEqual(plain(shape));
     }),
     { numRuns: runs(200) },
   );

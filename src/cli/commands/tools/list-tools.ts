@@ -16,7 +16,6 @@ import type { CommandOptions, LIST_TOOLS } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
 import { openTools, tellUnassigned } from "../../input/open-tools.ts";
 import { checkValue, oneOf } from "../../../option-rules/options.ts";
-import { observedBy } from "./observed-by.ts";
 import { searchTools, showTool } from "./search-tools.ts";
 
 const ACTION = oneOf(["search", "show"]);
@@ -32,18 +31,17 @@ export async function listTools(words: readonly string[], options: CommandOption
   if (options.check) return checkTools(open, options.json === true);
   tellUnassigned(open, options);
   const tools = new ToolSet(open.tools);
-  const shown = await observedBy(options.observed, options.tenant);
-  if (action === "search") return searchTools(tools, rest.join(" "), options, shown);
-  if (action === "show") return showTool(tools, rest.join(" "), options, shown);
+  if (action === "search") return searchTools(tools, rest.join(" "), options);
+  if (action === "show") return showTool(tools, rest.join(" "), options);
   if (options.stubs) {
-    writeStdout(`${declareTools(tools.visibleTo(["programmatic"]).map(shown))}\n`);
+    writeStdout(`${declareTools(tools.visibleTo(["programmatic"]))}\n`);
     return EXIT.completed;
   }
   const rows = tools.all.map((tool) => ({
     ...toolFacts(tool),
     strict: tool.allowedCallers.includes("direct") ? strictOf(tool) : undefined,
     jsonTokens: tool.allowedCallers.includes("direct") ? directTokens(tool) : undefined,
-    stubTokens: tool.allowedCallers.includes("programmatic") ? countTokens(declareTools([shown(tool)])) : undefined,
+    stubTokens: tool.allowedCallers.includes("programmatic") ? countTokens(declareTools([tool])) : undefined,
   }));
   if (options.json) {
     printJson(rows);

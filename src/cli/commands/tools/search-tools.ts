@@ -5,7 +5,6 @@ import { cleanText } from "../../../output/clean-text.ts";
 import { FOUND_DEFAULT, FOUND_MAX } from "../../../tools/search/search-tool.ts";
 import { ToolSearch, type FoundTool } from "../../../tools/search/tool-search.ts";
 import { toolStub } from "../../../tools/search/tool-stub.ts";
-import { observedText } from "../../../tools/observed/shown-output.ts";
 import type { Tool } from "../../../tools/tool.ts";
 import { inputSchemaOf, jsonSchemaOf } from "../../../tools/tool-schemas.ts";
 import type { ToolSet } from "../../../tools/tool-set.ts";
@@ -23,7 +22,6 @@ export async function searchTools(
   tools: ToolSet,
   words: string,
   options: CommandOptions<typeof LIST_TOOLS>,
-  shown: (tool: Tool) => Tool,
 ): Promise<number> {
   if (words.trim() === "")
     throw new PortcullisError(
@@ -37,7 +35,6 @@ export async function searchTools(
     tenant: "",
     caller: "programmatic",
     language: "javascript",
-    shown,
   });
   if (options.json) printJson(found);
   else
@@ -52,15 +49,10 @@ function textOf({ name, stub, description, why }: FoundTool): string {
 }
 
 /** `portcullis tools show NAME`: all that is known of a tool. Returns the exit code. */
-export function showTool(
-  tools: ToolSet,
-  name: string,
-  { json }: CommandOptions<typeof LIST_TOOLS>,
-  shown: (tool: Tool) => Tool,
-): number {
+export function showTool(tools: ToolSet, name: string, { json }: CommandOptions<typeof LIST_TOOLS>): number {
   const tool = tools.get(name);
   if (!tool) throw noTool(tools, name);
-  const facts = factsOf(shown(tool));
+  const facts = factsOf(tool);
   const ofItem = facts.stream ? " (of one item)" : "";
   const lines = [
     facts.name,
@@ -74,11 +66,6 @@ export function showTool(
     "",
     `input: ${JSON.stringify(facts.input, undefined, 2)}`,
     ...(facts.output === undefined ? [] : [`output${ofItem}: ${JSON.stringify(facts.output, undefined, 2)}`]),
-    ...(facts.observed === undefined
-      ? []
-      : [
-          `${observedText(shown(tool))}. As an output${ofItem}, for jsonSchema(…): ${JSON.stringify(facts.observed, undefined, 2)}`,
-        ]),
   ];
   if (json) printJson(facts);
   else writeStdout(`${lines.join("\n")}\n`);
@@ -86,7 +73,7 @@ export function showTool(
 }
 
 function factsOf(tool: Tool) {
-  const { description, allowedCallers, observed, output, stream } = tool;
+  const { description, allowedCallers, output, stream } = tool;
   const { name, ...facts } = toolFacts(tool);
   return {
     name,
@@ -96,7 +83,6 @@ function factsOf(tool: Tool) {
     stream,
     input: inputSchemaOf(tool),
     output: output === undefined ? undefined : jsonSchemaOf(name, "output", output),
-    observed: observed?.schema,
   };
 }
 

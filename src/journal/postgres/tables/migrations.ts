@@ -64,17 +64,6 @@ const STEPS: readonly ((schema: string) => string)[] = [
     ALTER TABLE ${schema}.executions ADD COLUMN needs text COLLATE "C" CHECK (octet_length(needs) <= 8192);
     CREATE INDEX executions_lacking ON ${schema}.executions (split_part(needs, E'\\n', 1)) WHERE needs IS NOT NULL;
   `,
-  // What results of tools were like.
-  (schema) => `
-    CREATE TABLE ${schema}.shapes (
-      tenant text COLLATE "C" NOT NULL,
-      digest text COLLATE "C" NOT NULL,
-      name text COLLATE "C" NOT NULL,
-      shape text COLLATE "C" NOT NULL,
-      kept_at bigint NOT NULL,
-      PRIMARY KEY (tenant, digest)
-    );
-  `,
   // A page of what was submitted is found without the rest of it.
   (schema) => `
     CREATE INDEX executions_submitted ON ${schema}.executions (number)
